@@ -1,0 +1,1 @@
+//! Integer arithmetic of quantized inference.
