@@ -1,0 +1,58 @@
+use super::check::{MAX_ADDEND, MAX_SHIFT};
+use crate::Rounding;
+use std::ops::RangeInclusive;
+
+/// `round((x * factor + addend) / 2^shift) + zero_point`: the arithmetic of `ArithFolded`, `FractionalZero`, `TfLite` and
+/// `Fixed`. Legal parameters only: `factor >= 0`, `|addend| <= MAX_ADDEND`, `shift <= MAX_SHIFT`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Affine {
+    /// Factor, not negative.
+    pub factor: i32,
+    /// Added before the shift.
+    pub addend: i64,
+    /// The divisor's exponent.
+    pub shift: u8,
+    /// How the quotient becomes an integer.
+    pub rounding: Rounding,
+    /// Added after the shift.
+    pub zero_point: i32,
+}
+
+/// The largest size of `x * factor + addend`. Every `i32` accumulator stays below it (|x * factor| <= 2^62 - 2^31), and
+/// adding half of `2^MAX_SHIFT` or a zero point to it does not leave `i64`.
+const WIDEST: i64 = MAX_ADDEND + (1 << 62) - (1 << 31);
+const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WIDEST >= 1 << 31);
+
+impl Affine {
+    /// Where `|x * factor + addend| <= WIDEST`, hence where `i64` arithmetic is exact. A factor of zero counts as one.
+    pub(super) fn domain(&self) -> RangeInclusive<i64> {
+        // |x| <= WIDEST + MAX_ADDEND < 2^63, and x * factor is as small.
+        let factor = i64::from(self.factor.max(1));
+        let (low, high) = (-WIDEST - self.addend, WIDEST - self.addend);
+        -(-low).div_euclid(factor)..=high.div_euclid(factor)
+    }
+
+    pub(super) fn wide(&self, x: i64) -> i64 {
+        let product = x * i64::from(self.factor) + self.addend;
+        self.rounding.shift_right(product, self.shift) + i64::from(self.zero_point)
+    }
+
+    /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are.
+    ///
+    /// wide(x) >= v  iff  round(p / 2^s) >= v - zero_point  iff  p >= t (the rounding's threshold)  iff
+    /// x >= ceil((t - addend) / factor), where p = x * factor + addend.
+    pub(super) fn least_reaching(&self, value: i64) -> i128 {
+        let quotient = i128::from(value) - i128::from(self.zero_point);
+        let rest = self.rounding.least_reaching(quotient, self.shift) - i128::from(self.addend);
+        match self.factor {
+            0 if rest <= 0 => i128::MIN,
+            0 => i128::MAX,
+            factor => -(-rest).div_euclid(i128::from(factor)),
+        }
+    }
+
+    pub(super) fn is_identity(&self) -> bool {
+        // round(x * 2^s / 2^s) = x
+        i64::from(self.factor) == 1 << self.shift && self.addend == 0 && self.zero_point == 0
+    }
+}

@@ -1,0 +1,215 @@
+use super::{Affine, Doubling, Float, FormError, OutsideDomain, Requantization, Steps};
+use crate::{IntType, Per};
+use std::ops::RangeInclusive;
+
+/// One channel of a form with its parameters looked up and found legal: what to hold while many accumulators pass, and
+/// what a kernel takes its constants from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Channel<'a> {
+    form: &'a Requantization,
+    channel: usize,
+    arithmetic: Arithmetic<'a>,
+    out: IntType,
+    domain: (i64, i64),
+}
+
+/// The families of arithmetic behind the forms: each computes a wide integer that [`Channel::out`] then saturates.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Arithmetic<'a> {
+    /// Multiply, add, shift with one rounding, add.
+    Affine(Affine),
+    /// Multiply and shift with two roundings.
+    Doubling(Doubling),
+    /// Multiply in `f32`.
+    Float(Float),
+    /// Count thresholds.
+    Steps(Steps<'a>),
+}
+
+impl Requantization {
+    /// One channel, its parameters looked up and checked.
+    pub fn channel(&self, channel: usize) -> Result<Channel<'_>, FormError> {
+        fn at<T: Copy>(values: &Per<T>, field: &'static str, channel: usize) -> Result<T, FormError> {
+            values
+                .get(channel)
+                .copied()
+                .ok_or(FormError::NoSuchChannel { field, channel })
+        }
+        let affine = |factor, addend, narrowing: &super::Narrowing, zero_point| {
+            let shift = at(&narrowing.shift, "shift", channel)?;
+            Ok(Arithmetic::Affine(Affine {
+                factor,
+                addend,
+                shift,
+                rounding: narrowing.rounding,
+                zero_point,
+            }))
+        };
+        let arithmetic = match self {
+            Requantization::ArithFolded { narrowing } => affine(1, 0, narrowing, 0)?,
+            Requantization::FractionalZero { sc, zp, narrowing } => {
+                affine(at(sc, "sc", channel)?, at(zp, "zp", channel)?, narrowing, 0)?
+            }
+            Requantization::TfLite { sc, zp, narrowing } => affine(at(sc, "sc", channel)?, 0, narrowing, *zp)?,
+            Requantization::Fixed { sc, add, zp, narrowing } => {
+                affine(at(sc, "sc", channel)?, at(add, "add", channel)?, narrowing, *zp)?
+            }
+            Requantization::Gemmlowp {
+                multiplier,
+                exponent,
+                zp,
+                ..
+            } => {
+                let exponent = at(exponent, "exponent", channel)?;
+                Arithmetic::Doubling(Doubling {
+                    multiplier: at(multiplier, "multiplier", channel)?,
+                    left_shift: exponent.max(0).unsigned_abs(),
+                    right_shift: exponent.min(0).unsigned_abs(),
+                    zero_point: *zp,
+                })
+            }
+            Requantization::Float { scale, zp, .. } => Arithmetic::Float(Float {
+                scale: at(scale, "scale", channel)?,
+                zero_point: *zp,
+            }),
+            Requantization::Steps { thresholds, lowest, .. } => {
+                let index = if thresholds.len() == 1 { 0 } else { channel };
+                let list = thresholds.get(index).ok_or(FormError::NoSuchChannel {
+                    field: "thresholds",
+                    channel,
+                })?;
+                Arithmetic::Steps(Steps {
+                    thresholds: list,
+                    lowest: *lowest,
+                })
+            }
+        };
+        let out = self.out();
+        arithmetic.check(channel, out)?;
+        let domain = match arithmetic {
+            Arithmetic::Affine(a) => a.domain(),
+            Arithmetic::Doubling(d) => d.domain(),
+            Arithmetic::Float(_) | Arithmetic::Steps(_) => i64::from(i32::MIN)..=i64::from(i32::MAX),
+        };
+        Ok(Channel {
+            form: self,
+            channel,
+            arithmetic,
+            out,
+            domain: domain.into_inner(),
+        })
+    }
+}
+
+impl<'a> Channel<'a> {
+    /// The family and its scalars.
+    pub fn arithmetic(&self) -> Arithmetic<'a> {
+        self.arithmetic
+    }
+
+    /// What the result saturates to.
+    pub fn out(&self) -> IntType {
+        self.out
+    }
+
+    /// The channel's number.
+    pub fn index(&self) -> usize {
+        self.channel
+    }
+
+    /// Where no intermediate result overflows; never empty, and its ends lie strictly inside `i64`.
+    pub fn domain(&self) -> RangeInclusive<i64> {
+        self.domain.0..=self.domain.1
+    }
+
+    /// The result for one accumulator.
+    pub fn eval(&self, acc: i64) -> Result<i32, OutsideDomain> {
+        let domain = self.domain();
+        if domain.contains(&acc) {
+            return Ok(self.eval_inside(acc));
+        }
+        Err(OutsideDomain {
+            kind: self.form.kind(),
+            channel: self.channel,
+            acc,
+            domain,
+        })
+    }
+
+    /// The result for an accumulator that is inside the domain.
+    pub(crate) fn eval_inside(&self, acc: i64) -> i32 {
+        self.out.saturate(match self.arithmetic {
+            Arithmetic::Affine(a) => a.wide(acc),
+            Arithmetic::Doubling(d) => d.wide(acc),
+            Arithmetic::Float(f) => f.wide(acc),
+            Arithmetic::Steps(s) => s.wide(acc),
+        })
+    }
+
+    /// The smallest accumulator of the domain whose result is at least `value`; one past the domain where none is.
+    ///
+    /// In closed form for integer arithmetic. In `f32` a guess in `f64` misses by a few accumulators at most, which a
+    /// gallop from it makes up for; it is exact whatever the guess, since the form is non-decreasing.
+    pub fn least_reaching(&self, value: i64) -> i64 {
+        let (low, high) = self.domain;
+        // Saturation: every result reaches the smallest value, none reaches past the largest.
+        if value <= i64::from(self.out.min()) {
+            return low;
+        }
+        if value > i64::from(self.out.max()) {
+            return high + 1;
+        }
+        let least = match self.arithmetic {
+            Arithmetic::Affine(a) => a.least_reaching(value),
+            Arithmetic::Doubling(d) => d.least_reaching(value),
+            Arithmetic::Steps(s) => s.least_reaching(value),
+            Arithmetic::Float(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
+        };
+        // The clamp leaves an i64.
+        least.clamp(i128::from(low), i128::from(high) + 1) as i64
+    }
+
+    /// Whether the channel is `sat(x)`.
+    pub fn is_identity(&self) -> bool {
+        match self.arithmetic {
+            Arithmetic::Affine(a) => a.is_identity(),
+            Arithmetic::Doubling(d) => d.is_identity(),
+            Arithmetic::Float(f) => f.is_identity(self.out.bits()),
+            Arithmetic::Steps(s) => s.is_identity(self.out),
+        }
+    }
+}
+
+/// The first `x` of `low ..= high` for which a monotone predicate holds, `high + 1` where it holds for none: steps of
+/// doubling size from `guess`, then bisection. A few evaluations where the guess is near.
+fn gallop(low: i64, high: i64, guess: i64, holds: impl Fn(i64) -> bool) -> i64 {
+    let guess = guess.clamp(low, high);
+    // Invariant: it holds at `yes` (or yes = high + 1), and not at `no` (or no = low - 1).
+    let (mut no, mut yes, mut step) = (low - 1, high + 1, 1);
+    if holds(guess) {
+        yes = guess;
+        while yes - step > no {
+            if !holds(yes - step) {
+                no = yes - step;
+                break;
+            }
+            yes -= step;
+            step *= 2;
+        }
+    } else {
+        no = guess;
+        while no + step < yes {
+            if holds(no + step) {
+                yes = no + step;
+                break;
+            }
+            no += step;
+            step *= 2;
+        }
+    }
+    while yes - no > 1 {
+        let middle = no + (yes - no) / 2;
+        if holds(middle) { yes = middle } else { no = middle }
+    }
+    yes
+}

@@ -1,0 +1,99 @@
+use serde::{Deserialize, Serialize};
+use std::{fmt, ops::RangeInclusive};
+
+/// The integer types that a requantization narrows to. Wider ones exist only as accumulators and are plain `i64` here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IntType {
+    /// -128 ..= 127
+    I8,
+    /// 0 ..= 255
+    U8,
+    /// -32768 ..= 32767
+    I16,
+    /// -2^31 ..= 2^31 - 1: a common grid for sums, or an accumulator that stays one
+    I32,
+}
+
+impl IntType {
+    /// Every type, in the order of the declaration.
+    pub const ALL: [IntType; 4] = [IntType::I8, IntType::U8, IntType::I16, IntType::I32];
+
+    /// The smallest value.
+    pub const fn min(self) -> i32 {
+        match self {
+            IntType::I8 => i8::MIN as i32,
+            IntType::U8 => 0,
+            IntType::I16 => i16::MIN as i32,
+            IntType::I32 => i32::MIN,
+        }
+    }
+
+    /// The largest value.
+    pub const fn max(self) -> i32 {
+        match self {
+            IntType::I8 => i8::MAX as i32,
+            IntType::U8 => u8::MAX as i32,
+            IntType::I16 => i16::MAX as i32,
+            IntType::I32 => i32::MAX,
+        }
+    }
+
+    /// Width in bits.
+    pub const fn bits(self) -> u8 {
+        match self {
+            IntType::I8 | IntType::U8 => 8,
+            IntType::I16 => 16,
+            IntType::I32 => 32,
+        }
+    }
+
+    /// `min()..=max()`.
+    pub const fn range(self) -> RangeInclusive<i32> {
+        self.min()..=self.max()
+    }
+
+    /// The nearest value of the type.
+    pub fn saturate(self, x: i64) -> i32 {
+        // The clamp leaves an i32.
+        x.clamp(i64::from(self.min()), i64::from(self.max())) as i32
+    }
+
+    /// The name in text forms and tables: `i8`, `u8`, `i16`, `i32`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            IntType::I8 => "i8",
+            IntType::U8 => "u8",
+            IntType::I16 => "i16",
+            IntType::I32 => "i32",
+        }
+    }
+
+    /// The inverse of [`IntType::name`].
+    pub fn parse(name: &str) -> Option<IntType> {
+        IntType::ALL.into_iter().find(|t| t.name() == name)
+    }
+}
+
+impl fmt::Display for IntType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_those_of_the_width() {
+        for t in IntType::ALL {
+            assert_eq!(i64::from(t.max()) - i64::from(t.min()), (1i64 << t.bits()) - 1, "{t}");
+            assert_eq!(IntType::parse(t.name()), Some(t));
+            assert_eq!(t.saturate(i64::MAX), t.max());
+            assert_eq!(t.saturate(i64::MIN), t.min());
+            assert_eq!(t.saturate(7), 7);
+        }
+        assert_eq!(IntType::parse("i64"), None);
+    }
+}

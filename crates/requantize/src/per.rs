@@ -1,0 +1,90 @@
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One value for the tensor, or one per output channel.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Per<T> {
+    /// The same value for every channel; fits a tensor with any number of them.
+    Tensor(T),
+    /// Value `c` belongs to output channel `c`.
+    Channel(Arc<[T]>),
+}
+
+impl<T> Per<T> {
+    /// The value of a channel; `None` past the last one.
+    pub fn get(&self, channel: usize) -> Option<&T> {
+        match self {
+            Per::Tensor(value) => Some(value),
+            Per::Channel(values) => values.get(channel),
+        }
+    }
+
+    /// The number of channels, `None` where one value serves any number.
+    pub fn channels(&self) -> Option<usize> {
+        match self {
+            Per::Tensor(_) => None,
+            Per::Channel(values) => Some(values.len()),
+        }
+    }
+
+    /// The distinct places: one value for `Tensor`, all of them for `Channel`.
+    pub fn values(&self) -> &[T] {
+        match self {
+            Per::Tensor(value) => std::slice::from_ref(value),
+            Per::Channel(values) => values,
+        }
+    }
+
+    /// The same shape with each value replaced.
+    pub fn map<U>(&self, f: impl FnMut(&T) -> U) -> Per<U> {
+        match self {
+            Per::Tensor(value) => Per::Tensor({ f }(value)),
+            Per::Channel(values) => Per::Channel(values.iter().map(f).collect()),
+        }
+    }
+
+    /// The same shape with each value replaced, or the first error.
+    pub fn try_map<U, E>(&self, mut f: impl FnMut(&T) -> Result<U, E>) -> Result<Per<U>, E> {
+        Ok(match self {
+            Per::Tensor(value) => Per::Tensor(f(value)?),
+            Per::Channel(values) => Per::Channel(values.iter().map(f).collect::<Result<_, E>>()?),
+        })
+    }
+
+    /// Whether every value has the property.
+    pub fn all(&self, f: impl FnMut(&T) -> bool) -> bool {
+        self.values().iter().all(f)
+    }
+}
+
+impl<T> From<T> for Per<T> {
+    fn from(value: T) -> Self {
+        Per::Tensor(value)
+    }
+}
+
+impl<T> FromIterator<T> for Per<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(values: I) -> Self {
+        Per::Channel(values.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tensor_value_fits_any_channel_and_a_channel_value_only_its_own() {
+        let tensor = Per::from(3);
+        assert_eq!((tensor.get(1000), tensor.channels()), (Some(&3), None));
+        let channel: Per<i32> = [1, 2].into_iter().collect();
+        assert_eq!(
+            (channel.get(1), channel.get(2), channel.channels()),
+            (Some(&2), None, Some(2))
+        );
+        assert_eq!(channel.map(|v| v * 10).values(), [10, 20]);
+        assert_eq!(channel.try_map(|v| if *v < 2 { Ok(*v) } else { Err(*v) }), Err(2));
+        assert!(channel.all(|v| *v > 0) && !tensor.all(|v| *v > 3));
+    }
+}

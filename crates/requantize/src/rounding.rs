@@ -1,0 +1,174 @@
+use serde::{Deserialize, Serialize};
+use std::{cmp::Ordering, fmt, num::NonZeroU32};
+
+/// How a value between two integers becomes one of them. Integers stay what they are in every mode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rounding {
+    /// Towards minus infinity: an arithmetic right shift.
+    Floor,
+    /// Towards plus infinity.
+    Ceil,
+    /// Towards zero: the integer division of C and Rust.
+    TowardZero,
+    /// To the nearest, ties towards plus infinity: `(x + 2^(s-1)) >> s`.
+    HalfUp,
+    /// To the nearest, ties towards minus infinity.
+    HalfDown,
+    /// To the nearest, ties away from zero: `round` of C.
+    HalfAway,
+    /// To the nearest, ties towards zero.
+    HalfTowardZero,
+    /// To the nearest, ties to the even neighbour: `rint` in the default mode of IEEE 754.
+    HalfEven,
+}
+
+impl Rounding {
+    /// Every mode, in the order of the declaration.
+    pub const ALL: [Rounding; 8] = [
+        Rounding::Floor,
+        Rounding::Ceil,
+        Rounding::TowardZero,
+        Rounding::HalfUp,
+        Rounding::HalfDown,
+        Rounding::HalfAway,
+        Rounding::HalfTowardZero,
+        Rounding::HalfEven,
+    ];
+
+    /// The name in text forms and tables, `half_even` for instance.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Rounding::Floor => "floor",
+            Rounding::Ceil => "ceil",
+            Rounding::TowardZero => "toward_zero",
+            Rounding::HalfUp => "half_up",
+            Rounding::HalfDown => "half_down",
+            Rounding::HalfAway => "half_away",
+            Rounding::HalfTowardZero => "half_toward_zero",
+            Rounding::HalfEven => "half_even",
+        }
+    }
+
+    /// The inverse of [`Rounding::name`].
+    pub fn parse(name: &str) -> Option<Rounding> {
+        Rounding::ALL.into_iter().find(|r| r.name() == name)
+    }
+
+    /// Where a value strictly between `below` and `below + 1` goes: true is `below + 1`.
+    ///
+    /// `half` compares the distance from `below` with one half; `negative` tells the value's sign, `odd` the parity of
+    /// `below`. Everything that rounds in this crate decides here.
+    fn goes_up(self, half: Ordering, negative: bool, odd: bool) -> bool {
+        let tie = match self {
+            Rounding::Floor => return false,
+            Rounding::Ceil => return true,
+            Rounding::TowardZero => return negative,
+            Rounding::HalfUp => true,
+            Rounding::HalfDown => false,
+            Rounding::HalfAway => !negative,
+            Rounding::HalfTowardZero => negative,
+            Rounding::HalfEven => odd,
+        };
+        match half {
+            Ordering::Less => false,
+            Ordering::Equal => tie,
+            Ordering::Greater => true,
+        }
+    }
+
+    /// `round(x / 2^shift)`, exact for every `x` and every shift.
+    pub fn shift_right(self, x: i64, shift: u8) -> i64 {
+        // The quotient is no larger than x.
+        self.shift_right_wide(i128::from(x), shift) as i64
+    }
+
+    /// `round(x / 2^shift)` for `|x| < 2^120`, exact for every shift.
+    pub fn shift_right_wide(self, x: i128, shift: u8) -> i128 {
+        // |x| / 2^122 is below one half, and so are all further ones: they round alike.
+        let shift = shift.min(122);
+        let below = x >> shift;
+        let rest = x - (below << shift);
+        if rest == 0 {
+            return below;
+        }
+        let half = rest.cmp(&(1i128 << (shift - 1)));
+        below + i128::from(self.goes_up(half, x < 0, below & 1 == 1))
+    }
+
+    /// The smallest `x` with `round(x / 2^shift) >= quotient`, for `|quotient| < 2^62` and `shift <= 62`.
+    ///
+    /// With h = quotient * 2^shift - 2^(shift-1), the tie below `quotient`, the nearest modes answer h where that tie
+    /// goes up and h + 1 where it goes down; directed modes answer with one end of the unit step.
+    pub(crate) fn least_reaching(self, quotient: i128, shift: u8) -> i128 {
+        let exact = quotient << shift;
+        if shift == 0 {
+            return exact;
+        }
+        let (step, half) = (1i128 << shift, 1i128 << (shift - 1));
+        // Values in (quotient - 1, quotient) are negative exactly for quotient <= 0, and quotient - 1 is odd for even ones.
+        let (negative, odd) = (quotient <= 0, quotient & 1 == 0);
+        if self.goes_up(Ordering::Less, negative, odd) {
+            exact - step + 1
+        } else if self.goes_up(Ordering::Equal, negative, odd) {
+            exact - half
+        } else if self.goes_up(Ordering::Greater, negative, odd) {
+            exact - half + 1
+        } else {
+            exact
+        }
+    }
+
+    /// `round(n / d)`: the mean of `d` summands, for instance.
+    pub fn divide(self, n: i64, d: NonZeroU32) -> i64 {
+        let d = i64::from(d.get());
+        let (below, rest) = (n.div_euclid(d), n.rem_euclid(d));
+        if rest == 0 {
+            return below;
+        }
+        below + i64::from(self.goes_up((2 * rest).cmp(&d), n < 0, below & 1 == 1))
+    }
+
+    /// The integer that `x` rounds to, as a float. Not-a-number and the infinities stay what they are.
+    pub fn round_f64(self, x: f64) -> f64 {
+        let size = x.abs();
+        let whole = size.trunc();
+        // Exact, unlike x - floor(x), which is inexact for small negative x.
+        let rest = size - whole;
+        if rest == 0.0 || !x.is_finite() {
+            return x;
+        }
+        let (negative, odd) = (x < 0.0, whole % 2.0 == 1.0);
+        let half = if rest < 0.5 {
+            Ordering::Less
+        } else if rest > 0.5 {
+            Ordering::Greater
+        } else {
+            Ordering::Equal
+        };
+        if negative {
+            // x lies between -(whole + 1) and -whole; the lower one is odd when `whole` is even.
+            if self.goes_up(half.reverse(), true, !odd) {
+                -whole
+            } else {
+                -(whole + 1.0)
+            }
+        } else if self.goes_up(half, false, odd) {
+            whole + 1.0
+        } else {
+            whole
+        }
+    }
+
+    /// The integer that `x` rounds to, as a float. Not-a-number and the infinities stay what they are.
+    pub fn round_f32(self, x: f32) -> f32 {
+        // Exact in both directions: a rounded f32 is an f32.
+        self.round_f64(f64::from(x)) as f32
+    }
+}
+
+impl fmt::Display for Rounding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
