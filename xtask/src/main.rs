@@ -1,0 +1,113 @@
+//! The repository's own commands, started as `cargo xtask COMMAND`.
+//!
+//! This crate depends on no crate of the workspace and on nothing else either: it starts cargo, the built `strait`
+//! binary and Python, and it reads files. One command, one module.
+
+mod bless;
+mod compile;
+mod process;
+mod test;
+mod tidy;
+mod workspace;
+
+use std::process::ExitCode;
+
+/// What a command reports besides "done": the message for people, or an exit code that is already explained.
+pub(crate) enum Stop {
+    /// Something went wrong here; the text says what and, where known, what to do.
+    Failed(String),
+    /// A process that we started ended with this code, having printed why.
+    Code(u8),
+    /// The command line does not make sense.
+    Usage(String),
+}
+
+impl From<String> for Stop {
+    fn from(message: String) -> Self {
+        Stop::Failed(message)
+    }
+}
+
+/// Exit codes as in `strait` itself: 0 done, 1 failed, 2 usage.
+type Outcome = Result<(), Stop>;
+
+struct Command {
+    name: &'static str,
+    summary: &'static str,
+    help: &'static str,
+    run: fn(&[String]) -> Outcome,
+}
+
+const COMMANDS: &[Command] = &[
+    Command {
+        name: "compile",
+        summary: compile::SUMMARY,
+        help: compile::HELP,
+        run: compile::run,
+    },
+    Command {
+        name: "test",
+        summary: test::SUMMARY,
+        help: test::HELP,
+        run: test::run,
+    },
+    Command {
+        name: "tidy",
+        summary: tidy::SUMMARY,
+        help: tidy::HELP,
+        run: tidy::run,
+    },
+    Command {
+        name: "bless",
+        summary: bless::SUMMARY,
+        help: bless::HELP,
+        run: bless::run,
+    },
+];
+
+fn overview() -> String {
+    let mut text = String::from("Usage: cargo xtask COMMAND [ARGUMENTS]\n\nCommands:\n");
+    for command in COMMANDS {
+        text += &format!("  {:<10} {}\n", command.name, command.summary);
+    }
+    text + "\n`cargo xtask COMMAND --help` says more."
+}
+
+fn dispatch(arguments: &[String]) -> Outcome {
+    let Some((name, rest)) = arguments.split_first() else {
+        return Err(Stop::Usage(overview()));
+    };
+    if matches!(name.as_str(), "--help" | "-h" | "help") {
+        println!("{}", overview());
+        return Ok(());
+    }
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        return Err(Stop::Usage(format!("there is no command `{name}`\n\n{}", overview())));
+    };
+    // Behind `--` the arguments belong to another program, and so does its `--help`.
+    if rest
+        .iter()
+        .take_while(|a| *a != "--")
+        .any(|a| a == "--help" || a == "-h")
+    {
+        println!("{}", command.help.trim());
+        return Ok(());
+    }
+    (command.run)(rest)
+}
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match dispatch(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Stop::Code(code)) => ExitCode::from(code),
+        Err(Stop::Failed(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::from(1)
+        }
+        Err(Stop::Usage(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::from(2)
+        }
+    }
+}

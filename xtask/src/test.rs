@@ -1,0 +1,146 @@
+//! `cargo xtask test`: everything that CI runs, in the order in which a failure is cheapest.
+
+use crate::{Outcome, Stop, process, tidy, workspace};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+pub(crate) const SUMMARY: &str = "everything CI runs: format, tidy, lints, documentation, tests";
+pub(crate) const HELP: &str = "
+Runs, in this order, going on after a failure:
+  format    cargo fmt --check
+  tidy      the architecture's invariants (cargo xtask tidy)
+  lints     cargo clippy on all targets, warnings are errors
+  docs      cargo doc without warnings
+  tests     cargo nextest where it is installed, else cargo test; among them: the generated documents are current
+  doctests  the examples in the documentation
+
+Usage: cargo xtask test [STEP...]      only these steps
+";
+
+struct Step {
+    name: &'static str,
+    run: fn() -> Outcome,
+}
+
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        run: || process::run(cargo().args(["fmt", "--all", "--", "--check"])),
+    },
+    Step {
+        name: "tidy",
+        run: || tidy::run(&[]),
+    },
+    Step {
+        name: "lints",
+        run: || {
+            process::run(cargo().args([
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--quiet",
+                "--",
+                "-D",
+                "warnings",
+            ]))
+        },
+    },
+    Step {
+        name: "docs",
+        run: || {
+            let mut cargo = cargo();
+            cargo
+                .env("RUSTDOCFLAGS", "-D warnings")
+                .args(["doc", "--workspace", "--no-deps", "--quiet"]);
+            process::run(&mut cargo)
+        },
+    },
+    Step {
+        name: "tests",
+        run: tests,
+    },
+    Step {
+        name: "doctests",
+        run: || process::run(cargo().args(["test", "--workspace", "--doc", "--quiet"])),
+    },
+];
+
+fn cargo() -> Command {
+    let mut cargo = process::cargo();
+    cargo.current_dir(workspace::root());
+    cargo
+}
+
+fn tests() -> Outcome {
+    match process::exists("cargo", &["nextest", "--version"]) {
+        true => process::run(cargo().args(["nextest", "run", "--workspace", "--no-fail-fast"])),
+        false => process::run(cargo().args(["test", "--workspace", "--all-targets", "--no-fail-fast"])),
+    }
+}
+
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    if let Some(unknown) = arguments
+        .iter()
+        .find(|name| STEPS.iter().all(|step| step.name != *name))
+    {
+        let names: Vec<&str> = STEPS.iter().map(|step| step.name).collect();
+        return Err(Stop::Usage(format!(
+            "there is no step `{unknown}`; there are: {}",
+            names.join(", ")
+        )));
+    }
+    let chosen = STEPS
+        .iter()
+        .filter(|step| arguments.is_empty() || arguments.iter().any(|name| name == step.name));
+    let mut results = Vec::new();
+    for step in chosen {
+        eprintln!("\n── {} ──", step.name);
+        let start = Instant::now();
+        let outcome = (step.run)();
+        if let Err(Stop::Failed(message)) = &outcome {
+            eprintln!("{message}");
+        }
+        results.push((step.name, outcome.is_ok(), start.elapsed()));
+    }
+    println!("\n{}", summary(&results));
+    match results.iter().all(|(_, passed, _)| *passed) {
+        true => Ok(()),
+        false => Err(Stop::Code(1)),
+    }
+}
+
+fn summary(results: &[(&str, bool, Duration)]) -> String {
+    let mut text = String::new();
+    for (name, passed, time) in results {
+        let verdict = if *passed { "ok" } else { "FAILED" };
+        text += &format!("{name:<10} {verdict:<7} {:>6.1} s\n", time.as_secs_f64());
+    }
+    let failed: Vec<&str> = results
+        .iter()
+        .filter(|(_, passed, _)| !passed)
+        .map(|(name, _, _)| *name)
+        .collect();
+    match failed.is_empty() {
+        true => text + &format!("all {} steps are green", results.len()),
+        false => {
+            text + &format!(
+                "{} of {} steps failed: {}",
+                failed.len(),
+                results.len(),
+                failed.join(", ")
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_summary_names_what_failed() {
+        let second = Duration::from_secs(1);
+        assert!(summary(&[("lints", true, second), ("docs", true, second)]).ends_with("all 2 steps are green"));
+        assert!(summary(&[("lints", false, second), ("docs", true, second)]).ends_with("1 of 2 steps failed: lints"));
+    }
+}

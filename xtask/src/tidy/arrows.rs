@@ -1,0 +1,216 @@
+//! Which crate may depend on which.
+//!
+//! The order of the house: integer arithmetic at the bottom, then the IR, targets, execution, the passes, the driver and
+//! the command line. A package that is not in the table is a finding: a new room is a decision.
+
+use super::{Findings, Repository};
+use crate::tidy::repository::File;
+
+/// A package, and the packages of ours that it may depend on (all of them, not only the nearest).
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("requantize", &[]),
+    ("kernels", &["requantize"]),
+    ("core", &["requantize"]),
+    ("onnx", &["requantize", "core"]),
+    ("tflite", &["requantize", "core"]),
+    ("tensorflow", &["requantize", "core"]),
+    ("container", &["requantize", "core"]),
+    ("target", &["requantize", "core", "kernels"]),
+    ("plugin-abi", &["requantize"]),
+    ("plugin-sdk", &["requantize", "core", "kernels", "target", "plugin-abi"]),
+    (
+        "plugin-host",
+        &["requantize", "core", "kernels", "target", "plugin-abi"],
+    ),
+    ("execute", &["requantize", "core", "kernels", "target"]),
+    ("rewrite", &["requantize", "core", "kernels", "target", "execute"]),
+    ("quantize", &["requantize", "core", "kernels", "target", "execute"]),
+    ("lower", &["requantize", "core", "kernels", "target", "execute"]),
+    // Shares as little as possible with what it verifies.
+    ("verify", &["requantize", "core", "container", "execute"]),
+    (
+        "conformance",
+        &["requantize", "core", "kernels", "target", "execute", "lower"],
+    ),
+    ("driver", &ALL_LIBRARIES),
+    ("cli", &["driver", "builtin", "core", "target"]),
+    ("xtask", &[]),
+];
+
+const ALL_LIBRARIES: [&str; 16] = [
+    "requantize",
+    "kernels",
+    "core",
+    "onnx",
+    "tflite",
+    "tensorflow",
+    "container",
+    "target",
+    "plugin-abi",
+    "plugin-sdk",
+    "plugin-host",
+    "execute",
+    "rewrite",
+    "quantize",
+    "lower",
+    "verify",
+];
+
+/// What a target in `plugins/` may use: the vendor's view.
+const FOR_TARGETS: &[&str] = &["requantize", "core", "kernels", "target"];
+
+pub(super) fn check(repository: &Repository, findings: &mut Findings) {
+    let targets: Vec<String> = manifests(repository)
+        .filter(|m| m.path.starts_with("plugins/"))
+        .map(package)
+        .collect();
+    for manifest in manifests(repository) {
+        let package = package(manifest);
+        let is_target = manifest.path.starts_with("plugins/");
+        for (line, section, dependency) in dependencies(manifest) {
+            let Some(dependency) = dependency.strip_prefix("strait-") else {
+                continue;
+            };
+            if targets.iter().any(|target| target == dependency) {
+                if package != "builtin" {
+                    findings.add(
+                        &manifest.path,
+                        Some(line),
+                        format!("only `builtin` may depend on the target {dependency}"),
+                    );
+                }
+                continue;
+            }
+            // Tests may look further than the code that they test; the package of tests sees everything.
+            if section == Section::Development || package == "tests" {
+                continue;
+            }
+            let allowed = match ALLOWED.iter().find(|(name, _)| *name == package) {
+                _ if is_target => FOR_TARGETS,
+                Some((_, allowed)) => allowed,
+                None => &[],
+            };
+            if !allowed.contains(&dependency) {
+                findings.add(
+                    &manifest.path,
+                    Some(line),
+                    format!("{package} may not depend on {dependency}"),
+                );
+            }
+        }
+        if !is_target && !["builtin", "tests"].contains(&&*package) && ALLOWED.iter().all(|(name, _)| *name != package)
+        {
+            findings.add(
+                &manifest.path,
+                None,
+                format!("{package} is not in the table of xtask/src/tidy/arrows.rs"),
+            );
+        }
+    }
+}
+
+/// The manifests of the packages in the workspace. Examples are workspaces of their own.
+pub(super) fn manifests(repository: &Repository) -> impl Iterator<Item = &File> {
+    repository.files.iter().filter(|file| {
+        let parts: Vec<&str> = file.path.split('/').collect();
+        matches!(
+            parts[..],
+            ["crates" | "plugins", _, "Cargo.toml"] | ["tests" | "xtask", "Cargo.toml"]
+        )
+    })
+}
+
+/// The package's folder name, which is its name without `strait-`; targets are `strait-target-ID` or `strait-ID`.
+pub(super) fn package(manifest: &File) -> String {
+    let name = manifest
+        .lines()
+        .find_map(|(_, line)| line.strip_prefix("name = \"")?.strip_suffix('"'));
+    let name = name.unwrap_or_default();
+    name.strip_prefix("strait-").unwrap_or(name).to_owned()
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Section {
+    Normal,
+    Development,
+}
+
+/// The dependencies of a manifest with their lines. Knows `name.workspace = true`, `name = …` and `[dependencies.name]`.
+fn dependencies(manifest: &File) -> Vec<(usize, Section, &str)> {
+    let mut found = Vec::new();
+    let mut section = None;
+    for (number, line) in manifest.lines() {
+        let line = line.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            let header = header.split(']').next().unwrap_or_default();
+            // [dependencies], [target.'cfg(unix)'.dependencies], [build-dependencies], [dependencies.name]
+            let (kind, name) = match header.rsplit_once('.') {
+                Some((before, name)) if before.ends_with("dependencies") => (before, Some(name)),
+                _ => (header, None),
+            };
+            section = match kind {
+                kind if kind.starts_with("workspace") || !kind.ends_with("dependencies") => None,
+                kind if kind.ends_with("dev-dependencies") => Some(Section::Development),
+                _ => Some(Section::Normal),
+            };
+            found.extend(section.zip(name).map(|(section, name)| (number, section, name)));
+            section = section.filter(|_| name.is_none());
+        } else if let (Some(section), Some(end), false) = (section, line.find(['.', '=', ' ']), line.starts_with('#')) {
+            found.push((number, section, &line[..end]));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::testing::findings;
+
+    #[test]
+    fn an_arrow_against_the_order_is_found_in_every_spelling() {
+        for dependencies in [
+            "[dependencies]\nstrait-core.workspace = true",
+            "[dependencies]\nserde = \"1\"\nstrait-core = { path = \"../core\" }",
+            "[target.'cfg(unix)'.dependencies]\nstrait-core = \"1\"",
+            "[build-dependencies]\nstrait-core = \"1\"",
+            "[dependencies.strait-core]\nworkspace = true",
+        ] {
+            let text = format!("[package]\nname = \"strait-kernels\"\n{dependencies}\n");
+            let found = findings(check, &[("crates/kernels/Cargo.toml", &text)]);
+            assert_eq!(found.len(), 1, "{text}");
+            assert!(found[0].ends_with("kernels may not depend on core"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn the_order_and_what_tests_need_is_allowed() {
+        let core = "[package]\nname = \"strait-core\"\n[dependencies]\nstrait-requantize.workspace = true\nserde = \"1\"\n[dev-dependencies]\nstrait-onnx.workspace = true\n";
+        assert_eq!(findings(check, &[("crates/core/Cargo.toml", core)]), [""; 0]);
+    }
+
+    #[test]
+    fn only_builtin_depends_on_a_target() {
+        let plugin = ("plugins/sima/Cargo.toml", "[package]\nname = \"strait-target-sima\"\n");
+        let user = |name: &str| {
+            format!("[package]\nname = \"strait-{name}\"\n[dev-dependencies]\nstrait-target-sima = \"1\"\n")
+        };
+        assert_eq!(
+            findings(check, &[plugin, ("crates/builtin/Cargo.toml", &user("builtin"))]),
+            [""; 0]
+        );
+        assert_eq!(
+            findings(check, &[plugin, ("crates/driver/Cargo.toml", &user("driver"))]).len(),
+            1
+        );
+    }
+
+    #[test]
+    fn a_new_room_has_to_be_entered_in_the_table() {
+        let found = findings(
+            check,
+            &[("crates/attic/Cargo.toml", "[package]\nname = \"strait-attic\"\n")],
+        );
+        assert!(found[0].contains("attic is not in the table"), "{found:?}");
+    }
+}

@@ -1,0 +1,75 @@
+//! Files that a person reads in one sitting, and nothing large in the repository.
+
+use super::{Findings, Repository};
+
+const MOST_LINES: usize = 600;
+const MOST_BYTES: usize = 400_000;
+
+/// Longer files, each with the reason. An entry that is no longer needed is a finding too.
+const LONG: &[(&str, &str)] = &[];
+
+/// Written by programs, or by cargo.
+const GENERATED: &[&str] = &["Cargo.lock"];
+
+pub(super) fn check(repository: &Repository, findings: &mut Findings) {
+    for file in &repository.files {
+        if file.bytes > MOST_BYTES {
+            findings.add(
+                &file.path,
+                None,
+                format!(
+                    "{} kB; at most {} go into the repository",
+                    file.bytes / 1000,
+                    MOST_BYTES / 1000
+                ),
+            );
+        }
+        let is_prose_or_code = [".rs", ".py", ".md", ".toml"]
+            .iter()
+            .any(|end| file.path.ends_with(end));
+        let lines = file.lines().count();
+        if is_prose_or_code && lines > MOST_LINES && !GENERATED.contains(&file.path.as_str()) && !excused(&file.path) {
+            findings.add(
+                &file.path,
+                None,
+                format!("{lines} lines; split it, or say why not in xtask/src/tidy/length.rs"),
+            );
+        }
+    }
+    for (path, _) in LONG {
+        if repository
+            .file(path)
+            .is_none_or(|file| file.lines().count() <= MOST_LINES)
+        {
+            findings.add(
+                path,
+                None,
+                "is no longer long: take it out of the table in xtask/src/tidy/length.rs",
+            );
+        }
+    }
+}
+
+fn excused(path: &str) -> bool {
+    LONG.iter().any(|(long, _)| *long == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::testing::findings;
+
+    #[test]
+    fn long_and_large_files_are_found() {
+        let about = |path: &str, text: &str| {
+            findings(check, &[(path, text)])
+                .into_iter()
+                .filter(|f| f.starts_with("crates/a"))
+                .count()
+        };
+        assert_eq!(about("crates/a.rs", &"x\n".repeat(601)), 1);
+        assert_eq!(about("crates/a.rs", &"x\n".repeat(600)), 0);
+        assert_eq!(about("crates/a.bin", &"x\n".repeat(601)), 0);
+        assert_eq!(about("crates/a.bin", &"x".repeat(400_001)), 1);
+    }
+}

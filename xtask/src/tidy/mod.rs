@@ -1,0 +1,97 @@
+//! `cargo xtask tidy`: the architecture's invariants, as far as a program can check them.
+//!
+//! Each check is a module with one function `check(&Repository, &mut Findings)`; what it allows is a table there, with
+//! a reason per entry. A single line is excused by a comment on it or above it: `// tidy: allow(CHECK): why`.
+
+mod arrows;
+mod hash_tables;
+mod leftovers;
+mod length;
+mod machine;
+mod manifests;
+mod names;
+mod repository;
+mod source;
+mod unsafe_code;
+
+use crate::{Outcome, Stop, workspace};
+use repository::Repository;
+
+pub(crate) const SUMMARY: &str = "check the architecture's invariants";
+pub(crate) const HELP: &str = "
+Checks the invariants of ARCHITECTURE.md that a program can check, on the files that git knows or would add:
+  arrows      which crate may depend on which; only `builtin` depends on a target
+  names       core names no target, format or dynamic library; nothing compares a target's id
+  unsafe      unsafe code only where it is allowed
+  leftovers   no todo!, unimplemented!, FIXME, ignored test without a reason
+  length      no file over 600 lines without a reason, no large file
+  hash        no hash table in a library crate without a reason
+  machine     no path of a machine, no other registry than the public one
+  manifests   every crate takes the workspace's lints and stands in ARCHITECTURE.md
+
+A line is excused by a comment on it or above it:   // tidy: allow(hash): only ever looked up
+
+Usage: cargo xtask tidy
+";
+
+/// What is wrong, where.
+#[derive(Default)]
+pub(crate) struct Findings(Vec<String>);
+
+impl Findings {
+    /// A finding about a file, or about one of its lines (counted from 1).
+    fn add(&mut self, path: &str, line: Option<usize>, text: impl std::fmt::Display) {
+        match line {
+            Some(line) => self.0.push(format!("{path}:{line}: {text}")),
+            None => self.0.push(format!("{path}: {text}")),
+        }
+    }
+}
+
+type Check = fn(&Repository, &mut Findings);
+
+const CHECKS: &[(&str, Check)] = &[
+    ("arrows", arrows::check),
+    ("names", names::check),
+    ("unsafe", unsafe_code::check),
+    ("leftovers", leftovers::check),
+    ("length", length::check),
+    ("hash", hash_tables::check),
+    ("machine", machine::check),
+    ("manifests", manifests::check),
+];
+
+pub(crate) fn run(arguments: &[String]) -> Outcome {
+    workspace::no_arguments(arguments)?;
+    let repository = Repository::read(&workspace::root())?;
+    let mut count = 0;
+    for (name, check) in CHECKS {
+        let mut findings = Findings::default();
+        check(&repository, &mut findings);
+        count += findings.0.len();
+        for finding in findings.0 {
+            println!("{finding} [{name}]");
+        }
+    }
+    match count {
+        0 => println!(
+            "tidy: {} files, {} checks, nothing to say",
+            repository.files.len(),
+            CHECKS.len()
+        ),
+        _ => return Err(Stop::Failed(format!("tidy has {count} findings"))),
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod testing {
+    use super::{Check, Findings, Repository};
+
+    /// What a check says about files given as (path, text).
+    pub(crate) fn findings(check: Check, files: &[(&str, &str)]) -> Vec<String> {
+        let mut findings = Findings::default();
+        check(&Repository::of(files), &mut findings);
+        findings.0
+    }
+}

@@ -1,0 +1,83 @@
+//! The files that the checks look at.
+
+use super::source::Source;
+use crate::process;
+use std::path::Path;
+use std::process::Command;
+
+pub(crate) struct File {
+    /// From the repository's top, with forward slashes.
+    pub(crate) path: String,
+    pub(crate) bytes: usize,
+    /// Nothing for a file that is not UTF-8.
+    pub(crate) text: Option<String>,
+}
+
+impl File {
+    fn new(path: &str, content: Vec<u8>) -> File {
+        File {
+            path: path.to_owned(),
+            bytes: content.len(),
+            text: String::from_utf8(content).ok(),
+        }
+    }
+
+    /// The lines of a text file with their numbers from 1.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.text
+            .iter()
+            .flat_map(|text| text.lines())
+            .enumerate()
+            .map(|(index, line)| (index + 1, line))
+    }
+
+    /// The folder of the workspace's packages below `crates` or `plugins` that this file belongs to, and the path inside.
+    pub(crate) fn in_crate(&self) -> Option<(&str, &str)> {
+        let rest = self.path.strip_prefix("crates/")?;
+        rest.split_once('/')
+    }
+}
+
+pub(crate) struct Repository {
+    pub(crate) files: Vec<File>,
+}
+
+impl Repository {
+    /// Every file that git tracks or would add, as it is in the working tree.
+    pub(crate) fn read(root: &Path) -> Result<Repository, String> {
+        let mut git = Command::new("git");
+        git.current_dir(root)
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
+        let mut files = Vec::new();
+        for path in process::output(&mut git)?.split_terminator('\0') {
+            match std::fs::read(root.join(path)) {
+                Ok(content) => files.push(File::new(path, content)),
+                // Deleted and not yet committed.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                Err(error) => return Err(format!("{path}: {error}")),
+            }
+        }
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Repository { files })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of(files: &[(&str, &str)]) -> Repository {
+        Repository {
+            files: files
+                .iter()
+                .map(|(path, text)| File::new(path, text.as_bytes().to_vec()))
+                .collect(),
+        }
+    }
+
+    pub(crate) fn file(&self, path: &str) -> Option<&File> {
+        self.files.iter().find(|file| file.path == path)
+    }
+
+    /// The Rust files, taken apart.
+    pub(crate) fn sources(&self) -> impl Iterator<Item = (&File, Source)> {
+        let rust = self.files.iter().filter(|file| file.path.ends_with(".rs"));
+        rust.filter_map(|file| Some((file, Source::new(file.text.as_deref()?))))
+    }
+}

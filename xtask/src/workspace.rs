@@ -1,0 +1,48 @@
+//! Where things are, and what is built where.
+
+use crate::process;
+use crate::{Outcome, Stop};
+use std::path::{Path, PathBuf};
+
+/// The repository's top folder. Known from where this crate was compiled: commands work from any folder inside.
+pub(crate) fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}
+
+/// Cargo's target folder, also ours for a Python environment, prepared data and results.
+pub(crate) fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root().join(folder), // an absolute path stays as it is
+        None => root().join("target"),
+    }
+}
+
+/// Builds the release binary `strait` and answers with its path.
+pub(crate) fn build_strait() -> Result<PathBuf, Stop> {
+    let mut cargo = process::cargo();
+    cargo
+        .current_dir(root())
+        .args(["build", "--release", "--package", "strait-cli", "--bin", "strait"]);
+    process::run(&mut cargo)?;
+    let binary = target()
+        .join("release")
+        .join(format!("strait{}", std::env::consts::EXE_SUFFIX));
+    if !binary.is_file() {
+        return Err(Stop::Failed(format!(
+            "cargo built strait, but not to {}",
+            binary.display()
+        )));
+    }
+    Ok(binary)
+}
+
+/// Refuses arguments for the commands that take none.
+pub(crate) fn no_arguments(arguments: &[String]) -> Outcome {
+    match arguments.first() {
+        None => Ok(()),
+        Some(argument) => Err(Stop::Usage(format!(
+            "`{argument}`: this command takes no arguments; see --help"
+        ))),
+    }
+}
