@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+"""Score outputs:  score.py NAME DATA OUTPUTS [--float OUTPUTS]  prints JSON
+
+NAME is one of the models in models.py, DATA what prepare.py wrote, OUTPUTS a folder with SET.npy for each evaluation
+set. With the float model's outputs it also says how far the two agree.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+import metrics
+import numpy as np
+from models import MODELS
+
+
+def score(model, data, outputs, reference=None):
+    """{set: {metric: value}} of a model's outputs {set: array}; `reference` are the float model's."""
+    return {
+        name: SCORES[model.kind](data, sources, outputs[name], None if reference is None else reference[name])
+        for name, sources in model.evaluations.items()
+    }
+
+
+def classifier(data, sources, outputs, reference):
+    labels = np.load(data / f"{sources[1]}.npy")
+    predicted = metrics.classes(outputs)
+    result = {"samples": len(labels), "top1": 100 * float((predicted == labels).mean())}
+    if reference is not None:
+        expected = metrics.classes(reference)
+        difference = (predicted == labels).astype(float) - (expected == labels)
+        result["agreement"] = 100 * float((predicted == expected).mean())
+        result["top1_change"] = 100 * float(difference.mean())
+        result["top1_change_error"] = metrics.standard_error(difference)
+    return result
+
+
+def anomaly(data, sources, outputs, reference):
+    windows, labels = np.load(data / f"{sources[0]}.npy"), np.load(data / f"{sources[1]}.npy")
+    scores = metrics.anomaly_scores(windows, outputs, len(labels))
+    result = {"samples": len(labels), "auc": metrics.area_under_roc(scores, labels)}
+    if reference is not None:
+        expected = metrics.anomaly_scores(windows, reference, len(labels))
+        result["score_error"] = float((abs(scores - expected) / expected).mean())
+    return result
+
+
+def detector(data, sources, outputs, reference):
+    truth = np.load(data / f"{sources[1]}.npy")
+    ratios = np.load(data / f"{sources[1].replace('truth', 'ratio')}.npy")
+    mean, half = metrics.mean_average_precision(outputs, truth, ratios)
+    return {"samples": len(ratios), "mAP": mean, "AP50": half}
+
+
+SCORES = {"classifier": classifier, "anomaly": anomaly, "detector": detector}
+
+
+def load(model, folder):
+    return {name: np.load(folder / f"{name}.npy") for name in model.evaluations}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=MODELS)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("outputs", type=Path)
+    parser.add_argument("--float", type=Path, dest="reference")
+    arguments = parser.parse_args()
+    model = MODELS[arguments.name]
+    reference = load(model, arguments.reference) if arguments.reference else None
+    print(json.dumps(score(model, arguments.data, load(model, arguments.outputs), reference), indent=1))
+
+
+if __name__ == "__main__":
+    main()
