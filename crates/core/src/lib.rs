@@ -1,1 +1,42 @@
-//! The intermediate representation.
+//! The intermediate representation of Strait and what passes over it are made of.
+//!
+//! A [`Module`] holds graphs and one pool of tensors. A [`Graph`] is an arena of nodes and values that only
+//! [`Graph::apply`] changes, by a [`Patch`] whose cost is its own size. There is one graph type for every
+//! [`Stage`]; a stage is a property that the verifier checks, not a second data structure.
+//!
+//! This crate names no target, no model format and no dynamic library.
+
+pub mod attribute;
+pub mod elem;
+pub mod graph;
+pub mod ids;
+pub mod module;
+pub mod names;
+pub mod op;
+pub mod pass;
+pub mod patch;
+pub mod quant_params;
+pub mod quant_table;
+pub mod reason;
+pub mod rule;
+pub mod shape;
+pub mod stage;
+pub mod tensor;
+pub mod verifier;
+
+pub use attribute::{Attribute, AttributeError, Attributes};
+pub use elem::Elem;
+pub use graph::{Def, Fused, Graph, Node, Placement, Use, Value};
+pub use ids::{ConfigId, DataId, GraphId, NodeId, Symbol, ValueId};
+pub use module::Module;
+pub use names::Names;
+pub use op::Op;
+pub use pass::{Pass, PassError, PassManager};
+pub use patch::{Applied, NewNode, Patch, PatchError, Source};
+pub use quant_params::QuantParams;
+pub use quant_table::{Granularity, Move, Policy, QuantConfig, QuantTable, State};
+pub use reason::Reason;
+pub use rule::{Outcome, Rewritten, Rule, RuleSet};
+pub use shape::{Dim, Shape, TensorType};
+pub use stage::Stage;
+pub use tensor::{TensorData, TensorError};

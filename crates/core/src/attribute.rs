@@ -1,0 +1,324 @@
+//! The attributes of an op, written once.
+//!
+//! Every op is a struct declared by the `op!` macro; the macro derives one list of (key, tag, value) from the fields.
+//! Text form, IR bytes, JSON, DOT and the limits of a target's table are all made from that list.
+
+use crate::ids::DataId;
+use smallvec::{Array, SmallVec};
+use strait_requantize::{Requantization, Rounding};
+
+/// The value of one attribute. The tags are part of the IR bytes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Attribute {
+    /// An integer; booleans are 0 and 1.
+    Int(i64),
+    /// A list of integers.
+    Ints(Vec<i64>),
+    /// A float.
+    Float(f32),
+    /// A list of floats.
+    Floats(Vec<f32>),
+    /// A word out of a closed set, or free text in a `Foreign` node.
+    Text(String),
+    /// A tensor of the pool.
+    Data(DataId),
+    /// A requantization with its parameters.
+    Form(Box<Requantization>),
+}
+
+impl Attribute {
+    /// The tag in IR bytes.
+    pub fn tag(&self) -> u8 {
+        match self {
+            Attribute::Int(_) => 0,
+            Attribute::Ints(_) => 1,
+            Attribute::Float(_) => 2,
+            Attribute::Floats(_) => 3,
+            Attribute::Text(_) => 4,
+            Attribute::Data(_) => 5,
+            Attribute::Form(_) => 6,
+        }
+    }
+}
+
+/// An attribute that an op does not understand. The fault is whoever wrote the text or the bytes.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum AttributeError {
+    /// The op needs it.
+    #[error("{op}: attribute `{key}` is missing")]
+    Missing {
+        /// Op name.
+        op: &'static str,
+        /// Attribute key.
+        key: &'static str,
+    },
+    /// It has another type, or a value that the field cannot hold.
+    #[error("{op}: attribute `{key}` cannot be {found:?}; {allowed}")]
+    Value {
+        /// Op name.
+        op: &'static str,
+        /// Attribute key.
+        key: &'static str,
+        /// What was there.
+        found: Box<Attribute>,
+        /// What would be right.
+        allowed: String,
+    },
+}
+
+/// A field type that can stand in an op.
+pub trait Field: Sized {
+    /// The attribute that holds this value.
+    fn to_attribute(&self) -> Attribute;
+    /// The value of an attribute, or `None` where it does not fit.
+    fn from_attribute(attribute: &Attribute) -> Option<Self>;
+    /// What fits, for the error.
+    fn allowed() -> String;
+}
+
+/// What the `op!` macro derives for each op.
+pub trait Attributes: Sized {
+    /// The op's name in the text form, IR bytes and tables: the field's standard term in snake case.
+    const NAME: &'static str;
+    /// Raised when a field is added or its meaning changes.
+    const VERSION: u16;
+    /// The attribute keys in their order.
+    const KEYS: &'static [&'static str];
+    /// Hands out every attribute, in the order of the fields.
+    fn write(&self, put: &mut dyn FnMut(&'static str, Attribute));
+    /// Reads every attribute; `get` answers `None` where the key is absent.
+    fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
+}
+
+macro_rules! integer_fields {
+    ($($t:ty),*) => { $(impl Field for $t {
+        fn to_attribute(&self) -> Attribute { Attribute::Int(i64::from(*self)) }
+        fn from_attribute(attribute: &Attribute) -> Option<Self> {
+            match attribute { Attribute::Int(v) => <$t>::try_from(*v).ok(), _ => None }
+        }
+        fn allowed() -> String { format!("an integer in {}..={} is expected", <$t>::MIN, <$t>::MAX) }
+    })* };
+}
+integer_fields!(u8, u32, i32, i64);
+
+impl Field for bool {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Int(i64::from(*self))
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Int(0) => Some(false),
+            Attribute::Int(1) => Some(true),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        "0 or 1 is expected".into()
+    }
+}
+
+impl Field for f32 {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Float(*self)
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Float(v) => Some(*v),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        "a float is expected".into()
+    }
+}
+
+impl Field for Vec<f32> {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Floats(self.clone())
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Floats(v) => Some(v.clone()),
+            Attribute::Ints(v) if v.is_empty() => Some(Vec::new()),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        "a list of floats is expected".into()
+    }
+}
+
+impl<A: Array> Field for SmallVec<A>
+where
+    A::Item: Copy + TryFrom<i64> + Into<i64>,
+{
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Ints(self.iter().map(|&v| v.into()).collect())
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Ints(v) => v.iter().map(|&v| A::Item::try_from(v).ok()).collect(),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        "a list of integers is expected".into()
+    }
+}
+
+impl Field for Requantization {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Form(Box::new(self.clone()))
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Form(form) => Some((**form).clone()),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        "a requantization form is expected".into()
+    }
+}
+
+/// A closed set of words that can stand in an op.
+macro_rules! words {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum $name { $($(#[$vdoc])* $variant),* }
+
+        impl $name {
+            /// Every member, in declaration order.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+
+            /// The spelling in the text form, IR bytes and tables.
+            pub fn name(self) -> &'static str {
+                match self { $($name::$variant => $word),* }
+            }
+
+            /// The inverse of `name`.
+            pub fn parse(word: &str) -> Option<$name> {
+                match word { $($word => Some($name::$variant),)* _ => None }
+            }
+        }
+
+        impl $crate::attribute::Field for $name {
+            fn to_attribute(&self) -> $crate::Attribute {
+                $crate::Attribute::Text(self.name().into())
+            }
+            fn from_attribute(attribute: &$crate::Attribute) -> Option<Self> {
+                match attribute { $crate::Attribute::Text(word) => $name::parse(word), _ => None }
+            }
+            fn allowed() -> String {
+                concat!("one of", $(" ", $word),*, " is expected").into()
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+impl Field for Rounding {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Text(rounding_name(*self).into())
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Text(word) => ROUNDINGS.iter().find(|(_, name)| name == word).map(|(r, _)| *r),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        format!("one of {} is expected", ROUNDINGS.map(|(_, name)| name).join(", "))
+    }
+}
+
+/// Every rounding with its spelling, as in target tables.
+pub const ROUNDINGS: [(Rounding, &str); 8] = [
+    (Rounding::Floor, "floor"),
+    (Rounding::Ceil, "ceil"),
+    (Rounding::TowardZero, "toward_zero"),
+    (Rounding::HalfUp, "half_up"),
+    (Rounding::HalfDown, "half_down"),
+    (Rounding::HalfAway, "half_away"),
+    (Rounding::HalfTowardZero, "half_toward_zero"),
+    (Rounding::HalfEven, "half_even"),
+];
+
+/// The spelling of a rounding.
+pub fn rounding_name(rounding: Rounding) -> &'static str {
+    ROUNDINGS.iter().find(|(r, _)| *r == rounding).map_or("", |(_, name)| name)
+}
+
+/// Declares an op: its struct, its name and version, and its attributes from its fields.
+macro_rules! op {
+    ($(#[$doc:meta])* $name:ident = $text:literal v $version:literal { $($(#[$fdoc:meta])* $field:ident: $t:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq)]
+        pub struct $name { $($(#[$fdoc])* pub $field: $t),* }
+
+        impl $crate::Attributes for $name {
+            const NAME: &'static str = $text;
+            const VERSION: u16 = $version;
+            const KEYS: &'static [&'static str] = &[$(stringify!($field)),*];
+
+            #[allow(unused_variables)]
+            fn write(&self, put: &mut dyn FnMut(&'static str, $crate::Attribute)) {
+                $(put(stringify!($field), $crate::attribute::Field::to_attribute(&self.$field));)*
+            }
+
+            #[allow(unused_variables)]
+            fn read(
+                get: &mut dyn FnMut(&'static str) -> Option<$crate::Attribute>,
+            ) -> Result<Self, $crate::AttributeError> {
+                Ok($name { $($field: $crate::attribute::field($text, stringify!($field), get)?),* })
+            }
+        }
+    };
+}
+pub(crate) use op;
+
+/// Reads one field; what `op!` expands to.
+pub(crate) fn field<T: Field>(
+    op: &'static str,
+    key: &'static str,
+    get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
+) -> Result<T, AttributeError> {
+    let found = get(key).ok_or(AttributeError::Missing { op, key })?;
+    T::from_attribute(&found).ok_or_else(|| AttributeError::Value {
+        op,
+        key,
+        found: Box::new(found.clone()),
+        allowed: T::allowed(),
+    })
+}
+
+impl Field for String {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Text(self.clone())
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        "a text is expected".into()
+    }
+}
+
+impl Field for crate::Elem {
+    fn to_attribute(&self) -> Attribute {
+        Attribute::Text(self.name().into())
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        match attribute {
+            Attribute::Text(word) => crate::Elem::parse(word),
+            _ => None,
+        }
+    }
+    fn allowed() -> String {
+        "an element type is expected".into()
+    }
+}

@@ -1,0 +1,98 @@
+//! Element types of tensors.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use strait_requantize::IntType;
+
+/// The type of one element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Elem {
+    /// IEEE binary32.
+    F32,
+    /// IEEE binary16; storage only, kernels widen it.
+    F16,
+    /// IEEE binary64; storage only.
+    F64,
+    /// Signed 8-bit integer.
+    I8,
+    /// Unsigned 8-bit integer.
+    U8,
+    /// Signed 16-bit integer.
+    I16,
+    /// Signed 32-bit integer: accumulators and biases.
+    I32,
+    /// Signed 64-bit integer: shapes and indices.
+    I64,
+    /// One byte, 0 or 1.
+    Bool,
+}
+
+impl Elem {
+    /// Every element type, in the order of their tags in IR bytes.
+    pub const ALL: [Elem; 9] =
+        [Elem::F32, Elem::F16, Elem::F64, Elem::I8, Elem::U8, Elem::I16, Elem::I32, Elem::I64, Elem::Bool];
+
+    /// Bytes per element.
+    pub fn size(self) -> usize {
+        match self {
+            Elem::I8 | Elem::U8 | Elem::Bool => 1,
+            Elem::F16 | Elem::I16 => 2,
+            Elem::F32 | Elem::I32 => 4,
+            Elem::F64 | Elem::I64 => 8,
+        }
+    }
+
+    /// The spelling in the text form, configurations and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Elem::F32 => "f32",
+            Elem::F16 => "f16",
+            Elem::F64 => "f64",
+            Elem::I8 => "i8",
+            Elem::U8 => "u8",
+            Elem::I16 => "i16",
+            Elem::I32 => "i32",
+            Elem::I64 => "i64",
+            Elem::Bool => "bool",
+        }
+    }
+
+    /// The inverse of [`Elem::name`].
+    pub fn parse(name: &str) -> Option<Elem> {
+        Elem::ALL.into_iter().find(|e| e.name() == name)
+    }
+
+    /// Whether this is a floating-point type.
+    pub fn is_float(self) -> bool {
+        matches!(self, Elem::F32 | Elem::F16 | Elem::F64)
+    }
+
+    /// The integer type that requantization knows it as, if it is one.
+    pub fn int_type(self) -> Option<IntType> {
+        match self {
+            Elem::I8 => Some(IntType::I8),
+            Elem::U8 => Some(IntType::U8),
+            Elem::I16 => Some(IntType::I16),
+            Elem::I32 => Some(IntType::I32),
+            _ => None,
+        }
+    }
+}
+
+impl From<IntType> for Elem {
+    fn from(t: IntType) -> Elem {
+        match t {
+            IntType::I8 => Elem::I8,
+            IntType::U8 => Elem::U8,
+            IntType::I16 => Elem::I16,
+            IntType::I32 => Elem::I32,
+        }
+    }
+}
+
+impl fmt::Display for Elem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,402 @@
+//! Graphs: arenas of nodes and values with intrusive use lists.
+
+use crate::ids::{DataId, NodeId, Symbol, ValueId};
+use crate::op::Op;
+use crate::quant_params::QuantParams;
+use crate::quant_table::QuantTable;
+use crate::reason::Reason;
+use crate::shape::TensorType;
+use crate::stage::Stage;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use strait_requantize::Requantization;
+
+/// Where a value comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Def {
+    /// The graph's input at this position.
+    Input(u32),
+    /// A tensor of the pool.
+    Data(DataId),
+    /// The result of a node, by position.
+    Node(NodeId, u8),
+}
+
+/// One operand of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// The node that uses the value.
+    pub node: NodeId,
+    /// As which operand.
+    pub operand: u16,
+}
+
+/// The neighbours of one operand in the use list of its value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Link {
+    pub(crate) previous: Option<Use>,
+    pub(crate) next: Option<Use>,
+}
+
+/// An edge of the graph.
+#[derive(Clone, Debug)]
+pub struct Value {
+    /// The source name of the tensor; stable through every rewrite.
+    pub name: Symbol,
+    /// Element type and shape.
+    pub ty: TensorType,
+    /// The grid, where the value is quantized: real = scale × (q − zero point).
+    pub quant: Option<Arc<QuantParams>>,
+    /// Where the value comes from.
+    pub def: Def,
+    pub(crate) first_use: Option<Use>,
+    pub(crate) output_positions: SmallVec<[u32; 1]>,
+}
+
+/// What an accumulator goes through before it leaves its node: clamp(requantize(acc)).
+/// Absent before fusion, so that "identity, i32" has exactly one spelling.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fused {
+    /// The requantization; its channels are the channels of the node's result.
+    pub requant: Requantization,
+    /// Codes that the requantized value is clipped to.
+    pub clamp: Option<[i32; 2]>,
+}
+
+/// Where a node runs. Passes may only move a node towards the host.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Placement {
+    /// On the target, in integers.
+    Accelerator,
+    /// On the host, in float, and why.
+    Host(Arc<Reason>),
+}
+
+/// One operation.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The name that reports use: the source name of the node it was made from.
+    pub name: Symbol,
+    /// Every source name that this node answers for, itself included; grows when nodes are folded into it.
+    pub sources: SmallVec<[Symbol; 1]>,
+    /// The operation.
+    pub op: Op,
+    /// The operands; `None` where an optional one is absent.
+    pub inputs: SmallVec<[Option<ValueId>; 3]>,
+    /// The results.
+    pub outputs: SmallVec<[ValueId; 1]>,
+    /// What was fused into it.
+    pub fused: Option<Box<Fused>>,
+    /// Where it runs.
+    pub place: Placement,
+    pub(crate) links: SmallVec<[Link; 3]>,
+}
+
+/// Nodes and values of one function. Entries keep their ids for ever; removed ones leave a gap.
+#[derive(Clone, Debug)]
+pub struct Graph {
+    /// The graph's name.
+    pub name: Symbol,
+    pub(crate) nodes: Vec<Option<Node>>,
+    pub(crate) values: Vec<Option<Value>>,
+    pub(crate) inputs: Vec<ValueId>,
+    pub(crate) outputs: Vec<ValueId>,
+    pub(crate) stage: Stage,
+    /// Quantization configs by operand, in the annotated stage.
+    pub quant: QuantTable,
+}
+
+impl Graph {
+    /// An empty graph.
+    pub fn new(name: Symbol, stage: Stage) -> Graph {
+        Graph {
+            name,
+            nodes: Vec::new(),
+            values: Vec::new(),
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            stage,
+            quant: QuantTable::default(),
+        }
+    }
+
+    /// The stage whose invariants hold.
+    pub fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    /// Declares that the invariants of `stage` hold from here on; the verifier checks them.
+    pub fn set_stage(&mut self, stage: Stage) {
+        self.stage = stage;
+    }
+
+    /// The node with this id, unless it was removed.
+    pub fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get(id.index())?.as_ref()
+    }
+
+    /// The value with this id, unless it was removed.
+    pub fn value(&self, id: ValueId) -> Option<&Value> {
+        self.values.get(id.index())?.as_ref()
+    }
+
+    /// Ids and nodes in the order of ids.
+    pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
+        self.nodes.iter().enumerate().filter_map(|(index, n)| n.as_ref().map(|n| (NodeId::new(index), n)))
+    }
+
+    /// Ids and values in the order of ids.
+    pub fn values(&self) -> impl Iterator<Item = (ValueId, &Value)> {
+        self.values.iter().enumerate().filter_map(|(index, v)| v.as_ref().map(|v| (ValueId::new(index), v)))
+    }
+
+    /// One past the largest node index ever handed out: the length of a side table by node.
+    pub fn node_bound(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// One past the largest value index ever handed out: the length of a side table by value.
+    pub fn value_bound(&self) -> usize {
+        self.values.len()
+    }
+
+    /// The graph's inputs in order.
+    pub fn inputs(&self) -> &[ValueId] {
+        &self.inputs
+    }
+
+    /// The graph's outputs in order.
+    pub fn outputs(&self) -> &[ValueId] {
+        &self.outputs
+    }
+
+    /// Whether the value is an output of the graph.
+    pub fn is_output(&self, id: ValueId) -> bool {
+        self.value(id).is_some_and(|v| !v.output_positions.is_empty())
+    }
+
+    /// The operands that use a value, the latest added first.
+    pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
+        let mut next = self.value(id).and_then(|v| v.first_use);
+        std::iter::from_fn(move || {
+            let current = next?;
+            next = self.node(current.node).and_then(|n| n.links.get(usize::from(current.operand))?.next);
+            Some(current)
+        })
+    }
+
+    /// The only use of a value that is neither a graph output nor used elsewhere.
+    pub fn only_use(&self, id: ValueId) -> Option<Use> {
+        let mut uses = self.uses(id);
+        let first = uses.next()?;
+        (uses.next().is_none() && !self.is_output(id)).then_some(first)
+    }
+
+    /// The node that produces a value, and as which result.
+    pub fn producer(&self, id: ValueId) -> Option<(NodeId, &Node)> {
+        match self.value(id)?.def {
+            Def::Node(node, _) => Some((node, self.node(node)?)),
+            _ => None,
+        }
+    }
+
+    /// The pool tensor that a value is, if it is one.
+    pub fn data_of(&self, id: ValueId) -> Option<DataId> {
+        match self.value(id)?.def {
+            Def::Data(data) => Some(data),
+            _ => None,
+        }
+    }
+
+    /// Nodes such that each stands behind the producers of its operands, in O(nodes + operands). The order depends on
+    /// ids alone. Fails with a node on a cycle.
+    pub fn topological_order(&self) -> Result<Vec<NodeId>, NodeId> {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Mark {
+            New,
+            Open,
+            Done,
+        }
+        let mut marks = vec![Mark::New; self.nodes.len()];
+        let mut order = Vec::with_capacity(self.nodes.len());
+        let mut stack: Vec<(NodeId, usize)> = Vec::new();
+        for (root, _) in self.nodes() {
+            if marks[root.index()] != Mark::New {
+                continue;
+            }
+            marks[root.index()] = Mark::Open;
+            stack.push((root, 0));
+            while let Some((id, operand)) = stack.pop() {
+                let inputs = self.node(id).map_or(&[][..], |n| &n.inputs);
+                if operand == inputs.len() {
+                    marks[id.index()] = Mark::Done;
+                    order.push(id);
+                    continue;
+                }
+                stack.push((id, operand + 1));
+                let Some((producer, _)) = inputs[operand].and_then(|v| self.producer(v)) else { continue };
+                match marks[producer.index()] {
+                    Mark::New => {
+                        marks[producer.index()] = Mark::Open;
+                        stack.push((producer, 0));
+                    }
+                    Mark::Open => return Err(producer),
+                    Mark::Done => {}
+                }
+            }
+        }
+        Ok(order)
+    }
+
+    // ---- building: appends only; everything else goes through a patch ----
+
+    /// Appends an input of the graph.
+    pub fn add_input(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>) -> ValueId {
+        let id = self.add_value(name, ty, quant, Def::Input(self.inputs.len() as u32));
+        self.inputs.push(id);
+        id
+    }
+
+    /// Appends a value for a tensor of the pool.
+    pub fn add_data(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>, data: DataId) -> ValueId {
+        self.add_value(name, ty, quant, Def::Data(data))
+    }
+
+    /// Appends a node whose operands exist; `results` gives name, type and grid of each result.
+    pub fn add_node(
+        &mut self,
+        name: Symbol,
+        op: Op,
+        inputs: &[Option<ValueId>],
+        results: Vec<(Symbol, TensorType, Option<Arc<QuantParams>>)>,
+    ) -> NodeId {
+        let id = NodeId::new(self.nodes.len());
+        let outputs = results
+            .into_iter()
+            .enumerate()
+            .map(|(position, (name, ty, quant))| self.add_value(name, ty, quant, Def::Node(id, position as u8)))
+            .collect();
+        self.nodes.push(Some(Node {
+            name,
+            sources: SmallVec::from_elem(name, 1),
+            op,
+            inputs: inputs.into(),
+            outputs,
+            fused: None,
+            place: Placement::Accelerator,
+            links: SmallVec::from_elem(Link::default(), inputs.len()),
+        }));
+        for (operand, input) in inputs.iter().enumerate() {
+            if let Some(value) = *input {
+                self.link(value, Use { node: id, operand: operand as u16 });
+            }
+        }
+        id
+    }
+
+    /// Appends an output of the graph.
+    pub fn add_output(&mut self, id: ValueId) {
+        let position = self.outputs.len() as u32;
+        if let Some(value) = self.values.get_mut(id.index()).and_then(Option::as_mut) {
+            value.output_positions.push(position);
+            self.outputs.push(id);
+        }
+    }
+
+    // ---- small edits that touch no edge ----
+
+    /// Moves a node to the host. There is no way back, and the first reason stays.
+    pub fn place_on_host(&mut self, id: NodeId, reason: Reason) {
+        if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut)
+            && node.place == Placement::Accelerator
+        {
+            node.place = Placement::Host(Arc::new(reason));
+        }
+    }
+
+    /// Gives a value its grid.
+    pub fn set_quant(&mut self, id: ValueId, quant: Option<Arc<QuantParams>>) {
+        if let Some(value) = self.values.get_mut(id.index()).and_then(Option::as_mut) {
+            value.quant = quant;
+        }
+    }
+
+    /// Adds source names that a node answers for.
+    pub fn add_sources(&mut self, id: NodeId, sources: &[Symbol]) {
+        if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
+            for &source in sources {
+                if !node.sources.contains(&source) {
+                    node.sources.push(source);
+                }
+            }
+        }
+    }
+
+    /// Gives a node that a builder has just added its fused requantization and its placement.
+    pub fn set_fused(&mut self, id: NodeId, fused: Option<Fused>, place: Placement) {
+        if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
+            node.fused = fused.map(Box::new);
+            if node.place == Placement::Accelerator {
+                node.place = place;
+            }
+        }
+    }
+
+    // ---- the use lists ----
+
+    fn add_value(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>, def: Def) -> ValueId {
+        let id = ValueId::new(self.values.len());
+        let output_positions = SmallVec::new();
+        self.values.push(Some(Value { name, ty, quant, def, first_use: None, output_positions }));
+        id
+    }
+
+    fn link_mut(&mut self, at: Use) -> Option<&mut Link> {
+        self.nodes.get_mut(at.node.index())?.as_mut()?.links.get_mut(usize::from(at.operand))
+    }
+
+    /// Puts `at` at the head of the use list of `value`.
+    pub(crate) fn link(&mut self, value: ValueId, at: Use) {
+        let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) else { return };
+        let next = entry.first_use.replace(at);
+        if let Some(link) = next.and_then(|n| self.link_mut(n)) {
+            link.previous = Some(at);
+        }
+        if let Some(link) = self.link_mut(at) {
+            *link = Link { previous: None, next };
+        }
+    }
+
+    /// Takes `at` out of the use list of `value`.
+    pub(crate) fn unlink(&mut self, value: ValueId, at: Use) {
+        let Some(link) = self.link_mut(at).map(std::mem::take) else { return };
+        match link.previous {
+            Some(previous) => {
+                if let Some(neighbour) = self.link_mut(previous) {
+                    neighbour.next = link.next;
+                }
+            }
+            None => {
+                if let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) {
+                    entry.first_use = link.next;
+                }
+            }
+        }
+        if let Some(neighbour) = link.next.and_then(|n| self.link_mut(n)) {
+            neighbour.previous = link.previous;
+        }
+    }
+
+    /// Points one operand at another value.
+    pub(crate) fn redirect(&mut self, at: Use, to: ValueId) {
+        let operand = usize::from(at.operand);
+        let from = self.node(at.node).and_then(|n| *n.inputs.get(operand)?);
+        if let Some(from) = from {
+            self.unlink(from, at);
+        }
+        if let Some(node) = self.nodes.get_mut(at.node.index()).and_then(Option::as_mut) {
+            node.inputs[operand] = Some(to);
+        }
+        self.link(to, at);
+    }
+}

@@ -1,0 +1,68 @@
+//! A module: graphs, one tensor pool, one table of names.
+
+use crate::graph::Graph;
+use crate::ids::{DataId, GraphId, Symbol};
+use crate::names::Names;
+use crate::tensor::TensorData;
+
+/// Everything that belongs together: graphs that call each other, and the tensors and names that they share.
+#[derive(Clone, Debug)]
+pub struct Module {
+    /// The graphs; `main` is one of them.
+    pub graphs: Vec<Graph>,
+    /// The graph that a run starts with.
+    pub main: GraphId,
+    /// The names of all graphs, nodes and values.
+    pub names: Names,
+    data: Vec<TensorData>,
+}
+
+impl Module {
+    /// A module whose only graph is `main`. Names are interned into `names` before the graph is built.
+    pub fn new(main: Graph, names: Names) -> Module {
+        Module { graphs: vec![main], main: GraphId::new(0), names, data: Vec::new() }
+    }
+
+    /// The main graph.
+    ///
+    /// `main` is set when the module is made and graphs are never taken away.
+    pub fn main(&self) -> &Graph {
+        &self.graphs[self.main.index()]
+    }
+
+    /// The main graph, for passes.
+    pub fn main_mut(&mut self) -> &mut Graph {
+        &mut self.graphs[self.main.index()]
+    }
+
+    /// A graph of this module.
+    pub fn graph(&self, id: GraphId) -> Option<&Graph> {
+        self.graphs.get(id.index())
+    }
+
+    /// The text of a name.
+    pub fn name(&self, symbol: Symbol) -> &str {
+        self.names.text(symbol)
+    }
+
+    /// Puts a tensor into the pool. Its bytes are shared, not copied.
+    pub fn add_data(&mut self, tensor: TensorData) -> DataId {
+        self.data.push(tensor);
+        DataId::new(self.data.len() - 1)
+    }
+
+    /// A tensor of the pool.
+    pub fn data(&self, id: DataId) -> Option<&TensorData> {
+        self.data.get(id.index())
+    }
+
+    /// The whole pool in the order of ids.
+    pub fn pool(&self) -> &[TensorData] {
+        &self.data
+    }
+
+    /// The tensor that a value of `graph` is, if it is a constant.
+    pub fn constant(&self, graph: &Graph, value: crate::ids::ValueId) -> Option<&TensorData> {
+        self.data(graph.data_of(value)?)
+    }
+}

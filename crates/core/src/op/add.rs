@@ -1,0 +1,21 @@
+//! a + b, elementwise.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::elem::Elem;
+
+op! {
+    /// `a` + `b`. Sum of integers is i32: operands are on a common grid and already offset.
+    ///
+    /// Operands broadcast as in numpy.
+    Add = "add" v 1 {}
+}
+
+impl Infer for Add {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        support::binary(operands, Some(Elem::I32))
+    }
+}

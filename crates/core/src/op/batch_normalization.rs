@@ -1,0 +1,33 @@
+//! Batch normalization at inference.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+
+op! {
+    /// (x − mean) / √(variance + epsilon) · scale + bias, per channel (axis 1).
+    ///
+    /// Operands: `x` [N, C, …], `scale`, `bias`, `mean`, `variance`, each [C]. Result as `x`.
+    BatchNormalization = "batch_normalization" v 1 {
+        /// Added to the variance.
+        epsilon: f32,
+    }
+}
+
+impl Infer for BatchNormalization {
+    const ARITY: (usize, usize) = (5, 5);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        support::ensure(x.shape.len() >= 2, "batch-normalization-rank", || {
+            format!("x has rank {}, at least 2 is needed", x.shape.len())
+        })?;
+        for (index, operand) in operands.iter().enumerate().skip(1) {
+            let fits = operand.is_some_and(|o| o.shape.as_slice() == [x.shape[1]]);
+            support::ensure(fits, "batch-normalization-channels", || {
+                format!("operand {index} must have the shape of the channel axis, [{:?}]", x.shape[1])
+            })?;
+        }
+        support::same(operands)
+    }
+}

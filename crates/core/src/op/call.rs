@@ -1,0 +1,22 @@
+//! Call of a graph.
+
+use super::{Infer, Operands, Results};
+use crate::attribute::op;
+use crate::reason::Reason;
+
+op! {
+    /// The results of another graph of the module on the operands. Its types are known only to the module; the verifier
+    /// compares them with the called graph's.
+    Call = "call" v 1 {
+        /// The position of the graph in the module.
+        graph: u32,
+    }
+}
+
+impl Infer for Call {
+    const ARITY: (usize, usize) = (0, 65_536);
+
+    fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
+        Err(Reason::new("module-needed", "the results of a call are those of the called graph"))
+    }
+}

@@ -1,0 +1,22 @@
+//! Convert the element type.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::elem::Elem;
+
+op! {
+    /// The same numbers in another element type; towards integers they are truncated and saturate.
+    Cast = "cast" v 1 {
+        /// The element type of the result.
+        to: Elem,
+    }
+}
+
+impl Infer for Cast {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        support::one(self.to, support::operand(operands, 0)?.shape.clone())
+    }
+}

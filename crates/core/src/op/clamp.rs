@@ -1,0 +1,27 @@
+//! Clip codes.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+
+op! {
+    /// min(max(x, min), max) on integers.
+    Clamp = "clamp" v 1 {
+        /// Lower bound, a code.
+        min: i32,
+        /// Upper bound, a code.
+        max: i32,
+    }
+}
+
+impl Infer for Clamp {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        support::ensure(x.elem.int_type().is_some() && self.min <= self.max, "clamp", || {
+            format!("{} cannot be clamped to [{}, {}]", x.elem, self.min, self.max)
+        })?;
+        support::same(operands)
+    }
+}

@@ -1,0 +1,23 @@
+//! Clip to an interval.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+
+op! {
+    /// min(max(x, min), max), floats only; on integers it is a `clamp`. An absent bound is an infinity.
+    Clip = "clip" v 1 {
+        /// Lower bound.
+        min: f32,
+        /// Upper bound.
+        max: f32,
+    }
+}
+
+impl Infer for Clip {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        support::same(operands)
+    }
+}

@@ -1,0 +1,39 @@
+//! Join along one axis.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::shape::Dim;
+
+op! {
+    /// The operands one after the other along `axis`; all other extents are equal. On integers all operands and the result
+    /// share one grid.
+    Concat = "concat" v 1 {
+        /// The axis; negative counts from the end.
+        axis: i64,
+    }
+}
+
+impl Infer for Concat {
+    const ARITY: (usize, usize) = (1, 65_536);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let first = support::operand(operands, 0)?;
+        let axis = support::axis(self.axis, first.shape.len())?;
+        let mut shape = first.shape.clone();
+        for (index, operand) in operands.iter().enumerate().skip(1) {
+            let operand = operand.ok_or_else(|| Reason::new("arity", format!("operand {index} is absent")))?;
+            let same = operand.elem == first.elem
+                && operand.shape.len() == shape.len()
+                && operand.shape.iter().zip(&shape).enumerate().all(|(a, (x, y))| a == axis || x == y);
+            support::ensure(same, "concat", || {
+                format!("operand {index} is {} {:?}, which does not join {:?}", operand.elem, operand.shape, shape)
+            })?;
+            let joined = shape[axis].fixed().zip(operand.shape[axis].fixed()).and_then(|(a, b)| a.checked_add(b));
+            shape[axis] = joined.map(Dim::Fixed).ok_or_else(|| {
+                Reason::new("concat", "the joined axis is symbolic; bind it to a number")
+            })?;
+        }
+        support::one(first.elem, shape)
+    }
+}

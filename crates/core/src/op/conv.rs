@@ -1,0 +1,94 @@
+//! Convolution.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::shape::{Dim, TensorType};
+use smallvec::{SmallVec, smallvec};
+
+op! {
+    /// Convolution over one to three spatial axes.
+    ///
+    /// Operands: `x` [N, C, spatial…], `weight` [O, C/groups, kernel…] and, optionally, `bias` [O]. Result
+    /// [N, O, spatial…]. On integers, result = Σ weight·x + bias in i32, where a padded x reads as `pad_value`; the zero
+    /// point of x is folded into the bias when parameters become integers.
+    Conv = "conv" v 1 {
+        /// One step per spatial axis.
+        stride: SmallVec<[u32; 2]>,
+        /// All begins, then all ends.
+        pad: SmallVec<[u32; 4]>,
+        /// One per spatial axis.
+        dilation: SmallVec<[u32; 2]>,
+        /// C and O are split into this many independent groups.
+        groups: u32,
+        /// What a padded element reads as: 0 in float, the zero point of x in integers.
+        pad_value: i32,
+    }
+}
+
+impl Infer for Conv {
+    const ARITY: (usize, usize) = (2, 3);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let weight = support::operand(operands, 1)?;
+        let spatial = x.shape.len().saturating_sub(2);
+        support::ensure(
+            (1..=3).contains(&spatial) && weight.shape.len() == x.shape.len(),
+            "conv-rank",
+            || format!("x has rank {} and weight rank {}; both need 3 to 5, alike", x.shape.len(), weight.shape.len()),
+        )?;
+        let lists = [self.stride.len(), self.dilation.len(), self.pad.len() / 2];
+        support::ensure(lists == [spatial; 3] && self.pad.len() % 2 == 0, "conv-attributes", || {
+            format!("stride, dilation and pad must describe {spatial} axes")
+        })?;
+        let kernel = weight.dims().ok_or_else(|| Reason::new("conv-weight", "the weight has a symbolic dimension"))?;
+        let channels = x.shape[1]
+            .fixed()
+            .ok_or_else(|| Reason::new("conv-channels", "the number of input channels is symbolic"))?;
+        let (outputs, groups) = (kernel[0], u64::from(self.groups));
+        support::ensure(
+            groups > 0 && outputs % groups == 0 && kernel[1].checked_mul(groups) == Some(channels),
+            "conv-channels",
+            || format!("{channels} input channels, {groups} groups and a weight of {kernel:?} do not fit together"),
+        )?;
+        if let Some(bias) = operands.get(2).copied().flatten() {
+            support::ensure(bias.shape.as_slice() == [Dim::Fixed(outputs)], "conv-bias", || {
+                format!("the bias must have shape [{outputs}]")
+            })?;
+        }
+        let mut shape: SmallVec<[Dim; 4]> = smallvec![x.shape[0], Dim::Fixed(outputs)];
+        for axis in 0..spatial {
+            shape.push(support::window_extent(
+                x.shape[axis + 2],
+                support::Window {
+                    size: kernel[axis + 2],
+                    stride: self.stride[axis],
+                    dilation: self.dilation[axis],
+                    pad: (self.pad[axis], self.pad[axis + spatial]),
+                    ceil: false,
+                },
+            )?);
+        }
+        Ok(smallvec![TensorType { elem: support::accumulator(x.elem), shape }])
+    }
+}
+
+impl Conv {
+    /// Whether each input channel has its own filters: groups = C, and more than one.
+    pub fn is_depthwise(&self, weight_shape: &[u64]) -> bool {
+        self.groups > 1 && weight_shape.get(1) == Some(&1)
+    }
+
+    /// A convolution over `spatial` axes with stride and dilation one, no padding and one group.
+    pub fn plain(spatial: usize) -> Conv {
+        Conv {
+            stride: SmallVec::from_elem(1, spatial),
+            pad: SmallVec::from_elem(0, 2 * spatial),
+            dilation: SmallVec::from_elem(1, spatial),
+            groups: 1,
+            pad_value: 0,
+        }
+    }
+}
+

@@ -1,0 +1,21 @@
+//! Integer to float.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::elem::Elem;
+
+op! {
+    /// scale · (q − zero point), with the operand's grid.
+    Dequantize = "dequantize" v 1 {}
+}
+
+impl Infer for Dequantize {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        support::ensure(x.elem.int_type().is_some(), "dequantize-type", || format!("{} has no grid", x.elem))?;
+        support::one(Elem::F32, x.shape.clone())
+    }
+}

@@ -1,0 +1,25 @@
+//! Flatten to two axes.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use smallvec::smallvec;
+
+op! {
+    /// [d0·…·d(axis−1), d(axis)·…].
+    Flatten = "flatten" v 1 {
+        /// The first axis of the second group; negative counts from the end.
+        axis: i64,
+    }
+}
+
+impl Infer for Flatten {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let rank = x.shape.len();
+        let axis = if self.axis == rank as i64 { rank } else { support::axis(self.axis, rank)? };
+        support::one(x.elem, smallvec![support::product(&x.shape[..axis])?, support::product(&x.shape[axis..])?])
+    }
+}

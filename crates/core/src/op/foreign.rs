@@ -1,0 +1,54 @@
+//! An op of a target's own format.
+
+use super::{Infer, Operands, Results};
+use crate::attribute::{Attribute, AttributeError, Attributes};
+use crate::reason::Reason;
+
+/// A node as some format outside knows it, e.g. `AscendQuant` or `QLinearConv`; only in the export stage. Nothing is
+/// computed by it here: its results have the types that whoever made it gave them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Foreign {
+    /// The format's name space.
+    pub domain: String,
+    /// The operator's name there.
+    pub name: String,
+    /// Its attributes, in the order in which they are written.
+    pub attributes: Vec<(String, Attribute)>,
+}
+
+/// The attributes of a `Foreign` op have names of their own, so text form and IR bytes spell them `x.<name>` behind the
+/// two fixed ones; the list is read through [`Foreign::with_attributes`].
+impl Attributes for Foreign {
+    const NAME: &'static str = "foreign";
+    const VERSION: u16 = 1;
+    const KEYS: &'static [&'static str] = &["domain", "name"];
+
+    fn write(&self, put: &mut dyn FnMut(&'static str, Attribute)) {
+        put("domain", Attribute::Text(self.domain.clone()));
+        put("name", Attribute::Text(self.name.clone()));
+    }
+
+    fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
+        Ok(Foreign {
+            domain: crate::attribute::field("foreign", "domain", get)?,
+            name: crate::attribute::field("foreign", "name", get)?,
+            attributes: Vec::new(),
+        })
+    }
+}
+
+impl Foreign {
+    /// The same op with these attributes.
+    pub fn with_attributes(mut self, attributes: Vec<(String, Attribute)>) -> Foreign {
+        self.attributes = attributes;
+        self
+    }
+}
+
+impl Infer for Foreign {
+    const ARITY: (usize, usize) = (0, 65_536);
+
+    fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
+        Err(Reason::new("foreign", format!("{}.{} is not ours to infer", self.domain, self.name)))
+    }
+}

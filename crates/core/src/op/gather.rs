@@ -1,0 +1,27 @@
+//! Pick along one axis.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::elem::Elem;
+
+op! {
+    /// Slices of `x` along `axis` at the positions in `indices` (i64; negative ones count from the end). Result: `x`'s shape
+    /// with `axis` replaced by the shape of `indices`.
+    Gather = "gather" v 1 {
+        /// The axis; negative counts from the end.
+        axis: i64,
+    }
+}
+
+impl Infer for Gather {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (x, indices) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        support::ensure(indices.elem == Elem::I64, "gather", || format!("the indices are {}, not i64", indices.elem))?;
+        let axis = support::axis(self.axis, x.shape.len())?;
+        let parts = [&x.shape[..axis], &indices.shape[..], &x.shape[axis + 1..]];
+        support::one(x.elem, parts.concat().into())
+    }
+}

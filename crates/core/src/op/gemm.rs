@@ -1,0 +1,64 @@
+//! Matrix product with a bias.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+
+op! {
+    /// `a`·`b` + `bias`, the fully connected layer.
+    ///
+    /// Operands: `a` [..., K] (any rank from 1; leading axes are rows), `b` [K, N], or [N, K] where `transpose_b`, and,
+    /// optionally, `bias`, broadcastable to [N]. Result [..., N]. `alpha` scales the product, `beta` the bias. On integers the
+    /// result is i32 accumulators, and alpha and beta are 1.
+    Gemm = "gemm" v 1 {
+        /// `a` is [K, M]; only for rank 2.
+        transpose_a: bool,
+        /// `b` is [N, K].
+        transpose_b: bool,
+        /// Factor of the product.
+        alpha: f32,
+        /// Factor of the bias.
+        beta: f32,
+    }
+}
+
+impl Infer for Gemm {
+    const ARITY: (usize, usize) = (2, 3);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (a, b) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        support::ensure(!a.shape.is_empty() && b.shape.len() == 2, "gemm-rank", || {
+            format!("a has rank {} (1 or more is needed) and b rank {} (2 is needed)", a.shape.len(), b.shape.len())
+        })?;
+        support::ensure(!self.transpose_a || a.shape.len() == 2, "gemm-rank", || {
+            format!("a is transposed but has rank {}", a.shape.len())
+        })?;
+        let mut shape = a.shape.clone();
+        if self.transpose_a {
+            shape.swap(0, 1);
+        }
+        let (inner, columns) = if self.transpose_b { (b.shape[1], b.shape[0]) } else { (b.shape[0], b.shape[1]) };
+        let last = shape.len() - 1;
+        support::ensure(shape[last] == inner, "gemm-inner", || {
+            format!("the inner dimensions differ: {:?} and {inner:?}", shape[last])
+        })?;
+        shape[last] = columns;
+        if let Some(bias) = operands.get(2).copied().flatten() {
+            let fits = support::broadcast(&bias.shape, &shape)? == shape;
+            support::ensure(fits, "gemm-bias", || format!("the bias {:?} does not broadcast to the result", bias.shape))?;
+        }
+        support::one(support::accumulator(a.elem), shape)
+    }
+}
+
+impl Gemm {
+    /// `a`·`b`ᵀ + `bias`: the canonical form, in which a row of `b` holds the weights of one output.
+    pub fn canonical() -> Gemm {
+        Gemm { transpose_a: false, transpose_b: true, alpha: 1.0, beta: 1.0 }
+    }
+
+    /// Whether this is the canonical form.
+    pub fn is_canonical(&self) -> bool {
+        *self == Gemm::canonical()
+    }
+}

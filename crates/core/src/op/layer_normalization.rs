@@ -1,0 +1,32 @@
+//! Layer normalization.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+
+op! {
+    /// (x − mean(x)) / √(variance(x) + epsilon) · scale + bias over the axes from `axis` to the last.
+    ///
+    /// Operands: `x`, `scale`, and, optionally, `bias`, both broadcastable to `x`. Result as `x`.
+    LayerNormalization = "layer_normalization" v 1 {
+        /// The first normalised axis; negative counts from the end.
+        axis: i64,
+        /// Added to the variance.
+        epsilon: f32,
+    }
+}
+
+impl Infer for LayerNormalization {
+    const ARITY: (usize, usize) = (2, 3);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        support::axis(self.axis, x.shape.len())?;
+        for operand in operands.iter().skip(1).flatten() {
+            support::ensure(support::broadcast(&operand.shape, &x.shape)? == x.shape, "layer-normalization-shape", || {
+                format!("{:?} does not broadcast to x", operand.shape)
+            })?;
+        }
+        support::same(operands)
+    }
+}

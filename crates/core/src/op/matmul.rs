@@ -1,0 +1,49 @@
+//! Matrix product of two activations.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::shape::{Dim, Shape};
+
+op! {
+    /// Batched matrix product with numpy's rules for ranks and batch axes.
+    ///
+    /// Operands: `a` [..., M, K], `b` [..., K, N]. Result [..., M, N]. On integers, Σ (a − a_zero)·(b − b_zero) in i32.
+    MatMul = "matmul" v 1 {
+        /// Zero point of `a`; 0 in float.
+        a_zero: i32,
+        /// Zero point of `b`; 0 in float.
+        b_zero: i32,
+    }
+}
+
+impl Infer for MatMul {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (a, b) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        support::ensure(!a.shape.is_empty() && !b.shape.is_empty(), "matmul-rank", || "an operand is a scalar".into())?;
+        let mut left: Shape = a.shape.clone();
+        let mut right: Shape = b.shape.clone();
+        // numpy: a vector on the left is a row, on the right a column; the added axis is dropped from the result.
+        if left.len() == 1 {
+            left.insert(0, Dim::Fixed(1));
+        }
+        if right.len() == 1 {
+            right.push(Dim::Fixed(1));
+        }
+        let (rows, inner) = (left[left.len() - 2], left[left.len() - 1]);
+        let (inner_b, columns) = (right[right.len() - 2], right[right.len() - 1]);
+        support::ensure(inner == inner_b, "matmul-inner", || {
+            format!("the inner dimensions differ: {inner:?} and {inner_b:?}")
+        })?;
+        let mut shape = support::broadcast(&left[..left.len() - 2], &right[..right.len() - 2])?;
+        if a.shape.len() > 1 {
+            shape.push(rows);
+        }
+        if b.shape.len() > 1 {
+            shape.push(columns);
+        }
+        support::one(support::accumulator(a.elem), shape)
+    }
+}

@@ -1,0 +1,157 @@
+//! The closed set of ops: one struct and one file each.
+//!
+//! The same op stands for its float and its integer meaning; operand types decide. Integer `conv`, `gemm`, `matmul`,
+//! `add`, `sub`, `mul`, `sum_pool` and `reduce_sum` produce i32 accumulators unless the node is `fused`.
+
+use crate::attribute::{Attribute, AttributeError, Attributes};
+use crate::reason::Reason;
+use crate::shape::TensorType;
+use smallvec::SmallVec;
+
+/// Operand types as inference sees them: `None` where an optional operand is absent.
+pub type Operands<'a> = [Option<&'a TensorType>];
+
+/// The result types of a node.
+pub type Results = SmallVec<[TensorType; 1]>;
+
+/// What every op knows besides its attributes.
+pub trait Infer: Attributes {
+    /// The smallest and the largest number of operands.
+    const ARITY: (usize, usize);
+
+    /// The types of the results, or why the operands are wrong. Named dimensions are carried through where the op
+    /// allows it. Never panics, whatever the attributes are.
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason>;
+}
+
+macro_rules! ops {
+    ($($variant:ident in $module:ident),* $(,)?) => {
+        $(mod $module; pub use $module::*;)*
+
+        /// An operation with its attributes.
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum Op { $(
+            #[doc = concat!("See [`struct@", stringify!($variant), "`].")]
+            $variant(Box<$variant>)
+        ),* }
+
+        impl Op {
+            /// Name, version and attribute keys of every op, in declaration order.
+            pub const ALL: &'static [(&'static str, u16, &'static [&'static str])] =
+                &[$((<$variant as Attributes>::NAME, <$variant as Attributes>::VERSION, <$variant as Attributes>::KEYS)),*];
+
+            /// The name in the text form, IR bytes and tables.
+            pub fn name(&self) -> &'static str {
+                match self { $(Op::$variant(_) => <$variant as Attributes>::NAME),* }
+            }
+
+            /// The version of the op's attributes.
+            pub fn version(&self) -> u16 {
+                match self { $(Op::$variant(_) => <$variant as Attributes>::VERSION),* }
+            }
+
+            /// Hands out every attribute in order.
+            pub fn attributes(&self, put: &mut dyn FnMut(&'static str, Attribute)) {
+                match self { $(Op::$variant(op) => op.write(put)),* }
+            }
+
+            /// Builds the op called `name`; `None` if there is no such op.
+            pub fn read(
+                name: &str,
+                get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
+            ) -> Option<Result<Op, AttributeError>> {
+                $(if name == <$variant as Attributes>::NAME {
+                    return Some(<$variant as Attributes>::read(get).map(|op| Op::$variant(Box::new(op))));
+                })*
+                None
+            }
+
+            /// The smallest and the largest number of operands.
+            pub fn arity(&self) -> (usize, usize) {
+                match self { $(Op::$variant(_) => <$variant as Infer>::ARITY),* }
+            }
+
+            /// The types of the results; see [`Infer::infer`]. Arity is checked here, so ops may index up to their
+            /// smallest arity; a required operand that is absent is refused here as well.
+            pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+                let (least, most) = self.arity();
+                if operands.len() < least || operands.len() > most {
+                    return Err(Reason::new("arity", format!(
+                        "{} takes {least} to {most} operands, but has {}", self.name(), operands.len())));
+                }
+                if let Some(absent) = operands.iter().take(least).position(Option::is_none) {
+                    return Err(Reason::new("arity", format!("{}: operand {absent} is absent", self.name())));
+                }
+                match self { $(Op::$variant(op) => op.infer(operands)),* }
+            }
+        }
+
+        $(impl From<$variant> for Op { fn from(op: $variant) -> Op { Op::$variant(Box::new(op)) } })*
+    };
+}
+
+ops! {
+    Conv in conv,
+    Gemm in gemm,
+    MatMul in matmul,
+    BatchNormalization in batch_normalization,
+    LayerNormalization in layer_normalization,
+    Add in add,
+    Sub in sub,
+    Mul in mul,
+    Div in div,
+    Pow in pow,
+    Relu in relu,
+    Clip in clip,
+    Unary in unary,
+    LeakyRelu in leaky_relu,
+    HardSigmoid in hard_sigmoid,
+    Elu in elu,
+    MaxPool in max_pool,
+    AveragePool in average_pool,
+    GlobalAveragePool in global_average_pool,
+    SumPool in sum_pool,
+    Reduce in reduce,
+    Softmax in softmax,
+    Reshape in reshape,
+    Flatten in flatten,
+    Squeeze in squeeze,
+    Unsqueeze in unsqueeze,
+    Transpose in transpose,
+    Concat in concat,
+    Split in split,
+    Slice in slice,
+    Pad in pad,
+    Resize in resize,
+    Gather in gather,
+    Cast in cast,
+    Identity in identity,
+    Quantize in quantize,
+    Dequantize in dequantize,
+    Requantize in requantize,
+    ShiftLeft in shift_left,
+    Lookup in lookup,
+    Clamp in clamp,
+    Call in call,
+    Foreign in foreign,
+}
+
+mod support;
+
+impl Op {
+    /// The term under which tables, rules and reports speak of this op: its name, or the function of a `unary`
+    /// (`sigmoid`) and the reduction of a `reduce` (`reduce_mean`).
+    pub fn term(&self) -> &'static str {
+        match self {
+            Op::Unary(unary) => unary.function.name(),
+            Op::Reduce(reduce) => match reduce.reduction {
+                Reduction::Mean => "reduce_mean",
+                Reduction::Sum => "reduce_sum",
+                Reduction::Max => "reduce_max",
+                Reduction::Min => "reduce_min",
+            },
+            other => other.name(),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Padding.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::{op, words};
+use crate::reason::Reason;
+use crate::shape::Dim;
+use smallvec::SmallVec;
+
+words! {
+    /// Where padded elements come from.
+    PadMode {
+        /// The constant `value`.
+        Constant = "constant",
+        /// Mirrored, the border element not repeated.
+        Reflect = "reflect",
+        /// The border element.
+        Edge = "edge",
+    }
+}
+
+op! {
+    /// Extends every axis at both ends; negative amounts crop.
+    Pad = "pad" v 1 {
+        /// All begins, then all ends, one per axis.
+        amounts: SmallVec<[i64; 8]>,
+        /// Where padded elements come from.
+        mode: PadMode,
+        /// The constant: a real number in float, a code in integers (exact, as codes have at most 16 bits).
+        value: f32,
+    }
+}
+
+impl Infer for Pad {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let rank = x.shape.len();
+        support::ensure(self.amounts.len() == 2 * rank, "pad", || {
+            format!("{} amounts for {rank} axes; two per axis are needed", self.amounts.len())
+        })?;
+        let mut shape = x.shape.clone();
+        for axis in 0..rank {
+            let (begin, end) = (self.amounts[axis], self.amounts[axis + rank]);
+            if (begin, end) == (0, 0) {
+                continue;
+            }
+            let extent = shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
+            let padded = extent.and_then(|e| e.checked_add(begin)?.checked_add(end)).and_then(|e| u64::try_from(e).ok());
+            let padded = padded.ok_or_else(|| {
+                Reason::new("pad", format!("axis {axis} with extent {:?} cannot be padded by {begin} and {end}", shape[axis]))
+            })?;
+            if self.mode == PadMode::Reflect {
+                let limit = extent.unwrap_or(0);
+                support::ensure(begin < limit && end < limit, "pad", || {
+                    format!("axis {axis} has {limit} elements, too few to mirror {begin} and {end}")
+                })?;
+            }
+            shape[axis] = Dim::Fixed(padded);
+        }
+        support::one(x.elem, shape)
+    }
+}

@@ -1,0 +1,20 @@
+//! a to the power of b, elementwise.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+
+op! {
+    /// `a` to the power of `b`, floats only.
+    ///
+    /// Operands broadcast as in numpy.
+    Pow = "pow" v 1 {}
+}
+
+impl Infer for Pow {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        support::binary(operands, None)
+    }
+}

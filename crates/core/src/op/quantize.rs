@@ -1,0 +1,31 @@
+//! Float to integer.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::elem::Elem;
+use strait_requantize::Rounding;
+
+op! {
+    /// sat(round(x / scale) + zero point), with scale and zero point of the result's grid.
+    Quantize = "quantize" v 1 {
+        /// The integer type of the result.
+        to: Elem,
+        /// Rounding of the quotient.
+        rounding: Rounding,
+        /// Multiply by the f32 reciprocal of the scale instead of dividing; they differ at ties.
+        reciprocal: bool,
+    }
+}
+
+impl Infer for Quantize {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        support::ensure(x.elem.is_float() && self.to.int_type().is_some(), "quantize-type", || {
+            format!("from {} to {}; from a float to i8, u8, i16 or i32 is needed", x.elem, self.to)
+        })?;
+        support::one(self.to, x.shape.clone())
+    }
+}

@@ -1,0 +1,67 @@
+//! Reductions over axes.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::{op, words};
+use crate::reason::Reason;
+use crate::shape::{Dim, Shape};
+use smallvec::SmallVec;
+
+words! {
+    /// What [`Reduce`] computes.
+    Reduction {
+        /// Arithmetic mean; floats only.
+        Mean = "mean",
+        /// Sum; on integers in i32.
+        Sum = "sum",
+        /// Largest element.
+        Max = "max",
+        /// Smallest element.
+        Min = "min",
+    }
+}
+
+op! {
+    /// A reduction over `axes`; no axes means all of them.
+    Reduce = "reduce" v 1 {
+        /// What is computed.
+        reduction: Reduction,
+        /// Which axes; negative ones count from the end.
+        axes: SmallVec<[i64; 4]>,
+        /// Reduced axes stay with extent 1.
+        keep_dims: bool,
+    }
+}
+
+impl Infer for Reduce {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let reduced = self.reduced(x.shape.len())?;
+        let mut shape = Shape::new();
+        for (axis, &dim) in x.shape.iter().enumerate() {
+            match (reduced.contains(&axis), self.keep_dims) {
+                (false, _) => shape.push(dim),
+                (true, true) => shape.push(Dim::Fixed(1)),
+                (true, false) => {}
+            }
+        }
+        let elem = if self.reduction == Reduction::Sum { support::accumulator(x.elem) } else { x.elem };
+        support::one(elem, shape)
+    }
+}
+
+impl Reduce {
+    /// The reduced axes as indices, ascending; no axes means all of them.
+    pub fn reduced(&self, rank: usize) -> Result<SmallVec<[usize; 4]>, Reason> {
+        if self.axes.is_empty() {
+            return Ok((0..rank).collect());
+        }
+        let mut axes = self.axes.iter().map(|&a| support::axis(a, rank)).collect::<Result<SmallVec<[usize; 4]>, _>>()?;
+        axes.sort_unstable();
+        let count = axes.len();
+        axes.dedup();
+        support::ensure(axes.len() == count, "axes", || format!("{:?} names an axis twice", self.axes))?;
+        Ok(axes)
+    }
+}

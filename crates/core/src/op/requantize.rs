@@ -1,0 +1,33 @@
+//! From one grid to another.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::elem::Elem;
+use strait_requantize::Requantization;
+
+op! {
+    /// Every element through a requantization form; its channels run along `axis`.
+    Requantize = "requantize" v 1 {
+        /// The form with its parameters.
+        form: Requantization,
+        /// The channel axis of a form with parameters per channel.
+        axis: u32,
+    }
+}
+
+impl Infer for Requantize {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        support::ensure(x.elem.int_type().is_some(), "requantize-type", || format!("{} is not an integer", x.elem))?;
+        if let Some(channels) = self.form.channels() {
+            let extent = x.shape.get(self.axis as usize).and_then(|d| d.fixed());
+            support::ensure(extent == Some(channels as u64), "requantize-channels", || {
+                format!("{channels} channels of parameters for axis {} with extent {extent:?}", self.axis)
+            })?;
+        }
+        support::one(Elem::from(self.form.out()), x.shape.clone())
+    }
+}

@@ -1,0 +1,52 @@
+//! Another shape over the same elements.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::shape::{Dim, Shape, element_count};
+use smallvec::SmallVec;
+
+op! {
+    /// The same elements in row-major order under another shape.
+    Reshape = "reshape" v 1 {
+        /// Extents; 0 copies the operand's at that position, one −1 is what remains.
+        shape: SmallVec<[i64; 4]>,
+    }
+}
+
+impl Infer for Reshape {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let error = |text: &str| Reason::new("reshape", format!("{text}: from {:?} to {:?}", x.shape, self.shape));
+        let mut shape = Shape::new();
+        let mut unknown = None;
+        for (position, &extent) in self.shape.iter().enumerate() {
+            shape.push(match extent {
+                -1 if unknown.is_none() => {
+                    unknown = Some(position);
+                    Dim::Fixed(1)
+                }
+                0 => *x.shape.get(position).ok_or_else(|| error("a 0 copies an axis that is not there"))?,
+                _ => Dim::Fixed(u64::try_from(extent).map_err(|_| error("an extent is negative"))?),
+            });
+        }
+        // Symbolic extents cancel where the same name stands on both sides.
+        let (mut from, mut to): (Shape, Shape) = (x.shape.clone(), shape.clone());
+        to.retain(|d| {
+            let symbolic = d.fixed().is_none();
+            let position = from.iter().position(|f| symbolic && f == d);
+            position.map(|p| from.remove(p)).is_none()
+        });
+        let (Some(from), Some(to)) = (element_count(&from), element_count(&to)) else {
+            return Err(error("a symbolic dimension is in the way; bind it to a number"));
+        };
+        match unknown {
+            Some(position) if to != 0 && from % to == 0 => shape[position] = Dim::Fixed(from / to),
+            None if from == to => {}
+            _ => return Err(error("the numbers of elements differ")),
+        }
+        support::one(x.elem, shape)
+    }
+}

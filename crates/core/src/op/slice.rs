@@ -1,0 +1,67 @@
+//! Strided slice.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::shape::Dim;
+use smallvec::SmallVec;
+
+op! {
+    /// Elements `starts`, `starts` + `steps`, … before `ends` along each of `axes`, with ONNX's clamping: negative positions
+    /// count from the end and positions outside are moved to the border.
+    Slice = "slice" v 1 {
+        /// First position per axis.
+        starts: SmallVec<[i64; 4]>,
+        /// Position past the last, per axis.
+        ends: SmallVec<[i64; 4]>,
+        /// Which axes.
+        axes: SmallVec<[i64; 4]>,
+        /// Steps, not 0; negative ones walk backwards.
+        steps: SmallVec<[i64; 4]>,
+    }
+}
+
+impl Infer for Slice {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let mut shape = x.shape.clone();
+        for (axis, _, _, count) in self.spans(&x.shape)? {
+            shape[axis] = Dim::Fixed(count);
+        }
+        support::one(x.elem, shape)
+    }
+}
+
+/// One sliced axis: its index, the first position, the step, and the number of elements taken.
+pub type Span = (usize, u64, i64, u64);
+
+impl Slice {
+    /// What is taken of each sliced axis of an operand with this shape.
+    pub fn spans(&self, shape: &[Dim]) -> Result<SmallVec<[Span; 4]>, Reason> {
+        let lengths = [self.ends.len(), self.axes.len(), self.steps.len()];
+        support::ensure(lengths == [self.starts.len(); 3], "slice", || "the lists have different lengths".into())?;
+        let mut seen: SmallVec<[usize; 4]> = SmallVec::new();
+        let mut spans = SmallVec::new();
+        for index in 0..self.starts.len() {
+            let axis = support::axis(self.axes[index], shape.len())?;
+            support::ensure(!seen.contains(&axis), "slice", || format!("axis {axis} is sliced twice"))?;
+            seen.push(axis);
+            let extent = shape[axis]
+                .fixed()
+                .and_then(|e| i64::try_from(e).ok())
+                .ok_or_else(|| Reason::new("slice", format!("axis {axis} is symbolic; bind it to a number")))?;
+            let step = self.steps[index];
+            support::ensure(step != 0, "slice", || "a step is 0".into())?;
+            let from_end = |p: i64| if p < 0 { p.saturating_add(extent) } else { p };
+            let (low, high) = if step > 0 { (0, extent) } else { (-1, extent - 1) };
+            let start = from_end(self.starts[index]).clamp(low.max(0), high.max(0));
+            let end = from_end(self.ends[index]).clamp(low, high);
+            let distance = if step > 0 { end - start } else { start - end };
+            let count = if distance <= 0 || extent == 0 { 0 } else { (distance as u64).div_ceil(step.unsigned_abs()) };
+            spans.push((axis, start.unsigned_abs(), step, count));
+        }
+        Ok(spans)
+    }
+}

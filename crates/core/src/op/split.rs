@@ -1,0 +1,41 @@
+//! Cut along one axis.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::shape::{Dim, TensorType};
+use smallvec::SmallVec;
+
+op! {
+    /// Consecutive pieces along `axis`, one result each.
+    Split = "split" v 1 {
+        /// The axis; negative counts from the end.
+        axis: i64,
+        /// The extent of each piece.
+        sizes: SmallVec<[i64; 4]>,
+    }
+}
+
+impl Infer for Split {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let axis = support::axis(self.axis, x.shape.len())?;
+        let total = self.sizes.iter().try_fold(0i64, |sum, &s| (s >= 0).then(|| sum.checked_add(s))?);
+        let extent = x.shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
+        support::ensure(total.is_some() && total == extent, "split", || {
+            format!("pieces of {:?} do not make up an extent of {:?}", self.sizes, x.shape[axis])
+        })?;
+        support::ensure(self.sizes.len() <= 65_536, "split", || "there are more than 65536 pieces".into())?;
+        Ok(self
+            .sizes
+            .iter()
+            .map(|&size| {
+                let mut shape = x.shape.clone();
+                shape[axis] = Dim::Fixed(size.unsigned_abs());
+                TensorType { elem: x.elem, shape }
+            })
+            .collect())
+    }
+}

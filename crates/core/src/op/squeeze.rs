@@ -1,0 +1,33 @@
+//! Drop axes of extent one.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::shape::{Dim, Shape};
+use smallvec::SmallVec;
+
+op! {
+    /// The operand without `axes`, each of extent 1; no axes means all such.
+    Squeeze = "squeeze" v 1 {
+        /// Which axes; negative ones count from the end.
+        axes: SmallVec<[i64; 4]>,
+    }
+}
+
+impl Infer for Squeeze {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let dropped = self.axes.iter().map(|&a| support::axis(a, x.shape.len())).collect::<Result<SmallVec<[usize; 4]>, _>>()?;
+        let mut shape = Shape::new();
+        for (axis, &dim) in x.shape.iter().enumerate() {
+            let drop = if self.axes.is_empty() { dim == Dim::Fixed(1) } else { dropped.contains(&axis) };
+            support::ensure(!drop || dim == Dim::Fixed(1), "squeeze", || format!("axis {axis} has extent {dim:?}, not 1"))?;
+            if !drop {
+                shape.push(dim);
+            }
+        }
+        support::one(x.elem, shape)
+    }
+}

@@ -1,0 +1,21 @@
+//! a − b, elementwise.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::elem::Elem;
+
+op! {
+    /// `a` − `b`. On integers i32, as for addition.
+    ///
+    /// Operands broadcast as in numpy.
+    Sub = "sub" v 1 {}
+}
+
+impl Infer for Sub {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        support::binary(operands, Some(Elem::I32))
+    }
+}

@@ -1,0 +1,33 @@
+//! Sum over windows.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use smallvec::SmallVec;
+
+op! {
+    /// The sum of each window of [N, C, spatial…] in i32, integers only; padding reads as `pad_value`. The division of a
+    /// mean is left to the requantization that follows.
+    SumPool = "sum_pool" v 1 {
+        /// Extent per spatial axis.
+        size: SmallVec<[u32; 2]>,
+        /// One step per spatial axis.
+        stride: SmallVec<[u32; 2]>,
+        /// All begins, then all ends.
+        pad: SmallVec<[u32; 4]>,
+        /// One per spatial axis.
+        dilation: SmallVec<[u32; 2]>,
+        /// Round the number of windows up; windows that start in the trailing padding are dropped.
+        ceil: bool,
+        /// What a padded element reads as: the zero point of the operand.
+        pad_value: i32,
+    }
+}
+
+impl Infer for SumPool {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        support::pool(operands, &self.size, &self.stride, &self.pad, &self.dilation, self.ceil, support::accumulator)
+    }
+}

@@ -1,0 +1,164 @@
+//! What several inference functions share.
+
+use super::{Operands, Results};
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::shape::{Dim, Shape, TensorType};
+use smallvec::smallvec;
+
+/// Operand `index`; `Op::infer` has already refused absent required ones, so an error here is an optional operand that
+/// an op asked for.
+pub(super) fn operand<'a>(operands: &Operands<'a>, index: usize) -> Result<&'a TensorType, Reason> {
+    operands
+        .get(index)
+        .copied()
+        .flatten()
+        .ok_or_else(|| Reason::new("arity", format!("operand {index} is absent")))
+}
+
+/// A refusal with a code, unless `holds`.
+pub(super) fn ensure(holds: bool, code: &'static str, text: impl FnOnce() -> String) -> Result<(), Reason> {
+    if holds { Ok(()) } else { Err(Reason::new(code, text())) }
+}
+
+/// The type of a sum of products: i32 for integers, the operand's own for floats.
+pub(super) fn accumulator(elem: Elem) -> Elem {
+    if elem.is_float() { elem } else { Elem::I32 }
+}
+
+/// One result of the given type.
+pub(super) fn one(elem: Elem, shape: Shape) -> Result<Results, Reason> {
+    Ok(smallvec![TensorType { elem, shape }])
+}
+
+/// One axis of a sliding window.
+#[derive(Clone, Copy)]
+pub(super) struct Window {
+    pub(super) size: u64,
+    pub(super) stride: u32,
+    pub(super) dilation: u32,
+    pub(super) pad: (u32, u32),
+    pub(super) ceil: bool,
+}
+
+/// floor((x + pads − (size − 1)·dilation − 1) / stride) + 1, or the ceiling of the quotient; with `ceil`, a last window
+/// that would start in the trailing padding is dropped (the rule of ONNX and PyTorch).
+pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
+    let Dim::Fixed(x) = x else {
+        if window.size == 1 && window.stride == 1 && window.pad == (0, 0) {
+            return Ok(x);
+        }
+        return Err(Reason::new("symbolic-window", "a window slides over a symbolic dimension; bind it to a number"));
+    };
+    let error = || {
+        let Window { size, stride, dilation, pad, .. } = window;
+        Reason::new(
+            "window",
+            format!("a window of size {size}, stride {stride}, dilation {dilation} and pad {pad:?} does not fit an extent of {x}"),
+        )
+    };
+    let reach = window
+        .size
+        .checked_sub(1)
+        .and_then(|s| s.checked_mul(u64::from(window.dilation)))
+        .and_then(|s| s.checked_add(1))
+        .ok_or_else(error)?;
+    let begin = u64::from(window.pad.0);
+    let padded = x.checked_add(begin).and_then(|s| s.checked_add(u64::from(window.pad.1))).ok_or_else(error)?;
+    let room = padded.checked_sub(reach).ok_or_else(error)?;
+    let stride = u64::from(window.stride);
+    if stride == 0 || window.dilation == 0 {
+        return Err(error());
+    }
+    let mut extent = if window.ceil { room.div_ceil(stride) } else { room / stride } + 1;
+    if window.ceil && (extent - 1) * stride >= x + begin {
+        extent -= 1;
+    }
+    Ok(Dim::Fixed(extent))
+}
+
+/// A normalised axis: −1 is the last.
+pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
+    let rank_signed = rank as i64;
+    let normal = if axis < 0 { axis + rank_signed } else { axis };
+    ensure((0..rank_signed).contains(&normal), "axis", || format!("axis {axis} is outside rank {rank}"))?;
+    Ok(normal as usize)
+}
+
+/// The common shape of two operands under multidirectional (numpy) broadcasting.
+pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
+    let rank = a.len().max(b.len());
+    let at = |shape: &[Dim], index: usize| {
+        (index + shape.len()).checked_sub(rank).map_or(Dim::Fixed(1), |position| shape[position])
+    };
+    (0..rank)
+        .map(|index| match (at(a, index), at(b, index)) {
+            (x, y) if x == y => Ok(x),
+            (Dim::Fixed(1), y) => Ok(y),
+            (x, Dim::Fixed(1)) => Ok(x),
+            (x, y) => Err(Reason::new("broadcast", format!("{x:?} and {y:?} cannot be broadcast, at axis {index} of {rank}"))),
+        })
+        .collect()
+}
+
+/// An elementwise binary op: equal element types, broadcast shapes; integers give `integer`.
+pub(super) fn binary(operands: &Operands<'_>, integer: Option<Elem>) -> Result<Results, Reason> {
+    let (a, b) = (operand(operands, 0)?, operand(operands, 1)?);
+    ensure(a.elem == b.elem, "element-types", || format!("the operands are {} and {}", a.elem, b.elem))?;
+    let elem = if a.elem.is_float() { a.elem } else { integer.unwrap_or(a.elem) };
+    one(elem, broadcast(&a.shape, &b.shape)?)
+}
+
+/// An elementwise unary op: the operand's own type.
+pub(super) fn same(operands: &Operands<'_>) -> Result<Results, Reason> {
+    let x = operand(operands, 0)?;
+    one(x.elem, x.shape.clone())
+}
+
+/// The product of dimensions; named ones only where they stand alone.
+pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
+    let others = dims.iter().filter(|d| **d != Dim::Fixed(1));
+    match others.clone().count() {
+        0 => Ok(Dim::Fixed(1)),
+        1 => Ok(*others.into_iter().next().unwrap_or(&Dim::Fixed(1))),
+        _ => others
+            .into_iter()
+            .try_fold(1u64, |n, d| n.checked_mul(d.fixed()?))
+            .map(Dim::Fixed)
+            .ok_or_else(|| Reason::new("symbolic-product", "a product with a symbolic dimension; bind it to a number")),
+    }
+}
+
+/// A sliding window over the spatial axes of [N, C, spatial…].
+pub(super) fn pool(
+    operands: &Operands<'_>,
+    size: &[u32],
+    stride: &[u32],
+    pad: &[u32],
+    dilation: &[u32],
+    ceil: bool,
+    elem: impl Fn(Elem) -> Elem,
+) -> Result<Results, Reason> {
+    let x = operand(operands, 0)?;
+    let spatial = size.len();
+    let lists = [stride.len(), dilation.len(), pad.len() / 2];
+    ensure(lists == [spatial; 3] && pad.len() % 2 == 0 && x.shape.len() == spatial + 2 && spatial > 0, "pool", || {
+        format!("a window of rank {spatial} (stride {stride:?}, pad {pad:?}, dilation {dilation:?}) on rank {}", x.shape.len())
+    })?;
+    let mut shape: Shape = x.shape[..2].into();
+    for axis in 0..spatial {
+        let window = Window {
+            size: u64::from(size[axis]),
+            stride: stride[axis],
+            dilation: dilation[axis],
+            pad: (pad[axis], pad[axis + spatial]),
+            ceil,
+        };
+        // A window that lies in padding alone would have no element to take.
+        ensure(window.pad.0 < size[axis].max(1) * dilation[axis].max(1), "pool", || {
+            format!("a padding of {} is wider than the window", window.pad.0)
+        })?;
+        shape.push(window_extent(x.shape[axis + 2], window)?);
+    }
+    one(elem(x.elem), shape)
+}

@@ -1,0 +1,29 @@
+//! Permute axes.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use smallvec::SmallVec;
+
+op! {
+    /// Axis i of the result is axis `permutation[i]` of the operand.
+    Transpose = "transpose" v 1 {
+        /// A permutation of the axes.
+        permutation: SmallVec<[u32; 4]>,
+    }
+}
+
+impl Infer for Transpose {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let mut sorted = self.permutation.clone();
+        sorted.sort_unstable();
+        let whole = sorted.iter().enumerate().all(|(index, &axis)| axis as usize == index);
+        support::ensure(whole && sorted.len() == x.shape.len(), "permutation", || {
+            format!("{:?} is not a permutation of {} axes", self.permutation, x.shape.len())
+        })?;
+        support::one(x.elem, self.permutation.iter().map(|&axis| x.shape[axis as usize]).collect())
+    }
+}

@@ -1,0 +1,32 @@
+//! Insert axes of extent one.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::reason::Reason;
+use crate::shape::Dim;
+use smallvec::SmallVec;
+
+op! {
+    /// The operand with an axis of extent 1 at each of `axes` of the result.
+    Unsqueeze = "unsqueeze" v 1 {
+        /// Positions in the result; negative ones count from its end.
+        axes: SmallVec<[i64; 4]>,
+    }
+}
+
+impl Infer for Unsqueeze {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let rank = x.shape.len() + self.axes.len();
+        let mut added = self.axes.iter().map(|&a| support::axis(a, rank)).collect::<Result<SmallVec<[usize; 4]>, _>>()?;
+        added.sort_unstable();
+        support::ensure(added.windows(2).all(|w| w[0] != w[1]), "axes", || format!("{:?} names an axis twice", self.axes))?;
+        let mut shape = x.shape.clone();
+        for axis in added {
+            shape.insert(axis, Dim::Fixed(1));
+        }
+        support::one(x.elem, shape)
+    }
+}

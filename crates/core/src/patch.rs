@@ -1,0 +1,323 @@
+//! Patches: the only way to change a graph that has been built.
+
+use crate::graph::{Def, Fused, Graph, Node, Placement, Use};
+use crate::ids::{GraphId, NodeId, Symbol, ValueId};
+use crate::module::Module;
+use crate::op::{Op, Results};
+use crate::quant_params::QuantParams;
+use crate::reason::Reason;
+use crate::shape::TensorType;
+use crate::tensor::TensorData;
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// An operand or a replacement in a patch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A value of the graph.
+    Old(ValueId),
+    /// The result of the patch's node at the first position; the second says which result.
+    New(u16, u8),
+    /// The patch's tensor at this position.
+    Data(u16),
+}
+
+/// A node that a patch adds.
+#[derive(Clone, Debug)]
+pub struct NewNode {
+    /// The operation.
+    pub op: Op,
+    /// Its operands.
+    pub inputs: SmallVec<[Option<Source>; 3]>,
+    /// The nodes that it stands for: it takes the name of the first, the source names of all, and runs on the host if
+    /// one of them does. At least one.
+    pub origins: SmallVec<[NodeId; 2]>,
+    /// What is fused into it.
+    pub fused: Option<Fused>,
+    /// The grids of its results; shorter lists leave the rest without.
+    pub quant: SmallVec<[Option<Arc<QuantParams>>; 1]>,
+}
+
+impl NewNode {
+    /// A node without fusion and grids.
+    pub fn new(op: impl Into<Op>, inputs: &[Option<Source>], origins: &[NodeId]) -> NewNode {
+        NewNode {
+            op: op.into(),
+            inputs: inputs.into(),
+            origins: origins.into(),
+            fused: None,
+            quant: SmallVec::new(),
+        }
+    }
+}
+
+/// A change of one graph, which costs its own size to apply, whatever the size of the graph.
+#[derive(Clone, Debug, Default)]
+pub struct Patch {
+    /// Tensors to put into the pool, with a base for their names.
+    pub data: Vec<(String, TensorData)>,
+    /// Nodes to add; later ones may use earlier ones.
+    pub add: Vec<NewNode>,
+    /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name, and
+    /// the grid if it has none. Types must be equal.
+    pub replace: Vec<(ValueId, Source)>,
+    /// Nodes to take away; nothing may use them any more.
+    pub remove: Vec<NodeId>,
+}
+
+/// What a patch did.
+#[derive(Clone, Debug, Default)]
+pub struct Applied {
+    /// The added nodes, in the order of the patch.
+    pub added: Vec<NodeId>,
+    /// Nodes to look at again: the added ones, their producers, and the users of what was replaced.
+    pub touched: Vec<NodeId>,
+}
+
+/// A patch that does not fit the graph. The fault is the rule that made it: ours, or a plugin's.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum PatchError {
+    /// It speaks of something that is not there.
+    #[error("the patch refers to {0}, which does not exist")]
+    Missing(String),
+    /// The operands of a new node do not fit its op.
+    #[error("new node {position} ({op}): {reason}")]
+    Type {
+        /// Its position in the patch.
+        position: usize,
+        /// Its op.
+        op: &'static str,
+        /// What inference said.
+        reason: Reason,
+    },
+    /// A value would change its type.
+    #[error("{value:?} of type {from:?} would become {to:?}")]
+    Replaced {
+        /// The value.
+        value: ValueId,
+        /// Its type.
+        from: TensorType,
+        /// The replacement's type.
+        to: TensorType,
+    },
+    /// A removed node is still used.
+    #[error("{0:?} would be removed but is still used")]
+    StillUsed(NodeId),
+    /// A new node stands for nothing.
+    #[error("new node {0} names no origin")]
+    NoOrigin(usize),
+}
+
+impl Module {
+    /// Applies a patch, or changes nothing. O(patch), where the uses of the replaced values count as its size.
+    pub fn apply(&mut self, graph: GraphId, patch: Patch) -> Result<Applied, PatchError> {
+        let types = self.check(graph, &patch)?;
+        let mut data = Vec::with_capacity(patch.data.len());
+        for (name, tensor) in patch.data {
+            let (name, ty) = (self.names.fresh(&name), tensor.tensor_type());
+            let id = self.add_data(tensor);
+            data.push(self.graphs[graph.index()].add_data(name, ty, None, id));
+        }
+        let names: Vec<Vec<Symbol>> = patch
+            .add
+            .iter()
+            .zip(&types)
+            .map(|(new, results)| {
+                let base = self.graphs[graph.index()].node(new.origins[0]).map(|n| n.name);
+                let base = base.map_or_else(String::new, |s| self.name(s).to_string());
+                results.iter().map(|_| self.names.fresh(&format!("{base}:value"))).collect()
+            })
+            .collect();
+        let g = &mut self.graphs[graph.index()];
+        let first_new = g.node_bound();
+        let mut applied = Applied::default();
+        for ((new, types), names) in patch.add.into_iter().zip(types).zip(names) {
+            let id = g.insert(new, types, names, &data, first_new);
+            applied.added.push(id);
+            applied.touched.push(id);
+            let producers: Vec<NodeId> = g.producers(id).collect();
+            applied.touched.extend(producers);
+        }
+        for (old, source) in patch.replace {
+            if let Some(new) = g.resolve(source, &data, first_new) {
+                applied.touched.extend(g.replace(old, new, first_new));
+            }
+        }
+        for id in &patch.remove {
+            // Producers that lost a user may be dead or foldable now.
+            let producers: Vec<NodeId> = g.producers(*id).collect();
+            applied.touched.extend(producers);
+        }
+        for id in patch.remove {
+            g.remove(id);
+        }
+        applied.touched.retain(|&id| g.node(id).is_some());
+        applied.touched.sort_unstable();
+        applied.touched.dedup();
+        Ok(applied)
+    }
+
+    /// The result types of the new nodes, if the patch fits.
+    fn check(&self, graph: GraphId, patch: &Patch) -> Result<Vec<Results>, PatchError> {
+        let g = self.graph(graph).ok_or_else(|| PatchError::Missing(format!("{graph:?}")))?;
+        let mut types: Vec<Results> = Vec::with_capacity(patch.add.len());
+        let type_of = |types: &[Results], source: Source| -> Result<TensorType, PatchError> {
+            let found = match source {
+                Source::Old(value) => g.value(value).map(|v| v.ty.clone()),
+                Source::New(node, result) => types.get(usize::from(node)).and_then(|t| t.get(usize::from(result)).cloned()),
+                Source::Data(position) => patch.data.get(usize::from(position)).map(|(_, t)| t.tensor_type()),
+            };
+            found.ok_or_else(|| PatchError::Missing(format!("{source:?}")))
+        };
+        for (position, new) in patch.add.iter().enumerate() {
+            let origin = new.origins.first().ok_or(PatchError::NoOrigin(position))?;
+            if g.node(*origin).is_none() {
+                return Err(PatchError::Missing(format!("{origin:?}")));
+            }
+            let operands = new
+                .inputs
+                .iter()
+                .map(|source| source.map(|s| type_of(&types, s)).transpose())
+                .collect::<Result<Vec<_>, _>>()?;
+            let operands: Vec<Option<&TensorType>> = operands.iter().map(Option::as_ref).collect();
+            let results = self
+                .result_types(&new.op, &operands, new.fused.as_ref())
+                .map_err(|reason| PatchError::Type { position, op: new.op.name(), reason })?;
+            types.push(results);
+        }
+        let mut replaced = BTreeSet::new();
+        for &(old, source) in &patch.replace {
+            let from = g.value(old).ok_or_else(|| PatchError::Missing(format!("{old:?}")))?.ty.clone();
+            let to = type_of(&types, source)?;
+            if from != to {
+                return Err(PatchError::Replaced { value: old, from, to });
+            }
+            replaced.insert(old);
+        }
+        let removed: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
+        let used_by_new: BTreeSet<ValueId> = patch
+            .add
+            .iter()
+            .flat_map(|n| n.inputs.iter().flatten())
+            .filter_map(|s| if let Source::Old(v) = s { Some(*v) } else { None })
+            .collect();
+        for &id in &patch.remove {
+            let node = g.node(id).ok_or_else(|| PatchError::Missing(format!("{id:?}")))?;
+            for &output in &node.outputs {
+                let moved = replaced.contains(&output);
+                let free = !g.is_output(output) && g.uses(output).all(|u| removed.contains(&u.node));
+                if used_by_new.contains(&output) || !(moved || free) {
+                    return Err(PatchError::StillUsed(id));
+                }
+            }
+        }
+        Ok(types)
+    }
+
+    /// The types of a node's results: what its op infers, with the element type of a fused requantization; those of the
+    /// called graph for a call.
+    pub fn result_types(
+        &self,
+        op: &Op,
+        operands: &[Option<&TensorType>],
+        fused: Option<&Fused>,
+    ) -> Result<Results, Reason> {
+        let mut results = match op {
+            Op::Call(call) => {
+                let callee = self.graphs.get(call.graph as usize).ok_or_else(|| {
+                    Reason::new("call", format!("there is no graph {}", call.graph))
+                })?;
+                callee.outputs.iter().filter_map(|&v| callee.value(v)).map(|v| v.ty.clone()).collect()
+            }
+            _ => op.infer(operands)?,
+        };
+        if let (Some(fused), Some(first)) = (fused, results.first_mut()) {
+            first.elem = fused.requant.out().into();
+        }
+        Ok(results)
+    }
+}
+
+impl Graph {
+    fn producers(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        self.node(id).into_iter().flat_map(|n| n.inputs.iter().flatten()).filter_map(|&v| Some(self.producer(v)?.0))
+    }
+
+    fn resolve(&self, source: Source, data: &[ValueId], first_new: usize) -> Option<ValueId> {
+        match source {
+            Source::Old(value) => Some(value),
+            Source::Data(position) => data.get(usize::from(position)).copied(),
+            Source::New(node, result) => {
+                let node = self.node(NodeId::new(first_new + usize::from(node)))?;
+                node.outputs.get(usize::from(result)).copied()
+            }
+        }
+    }
+
+    fn insert(
+        &mut self,
+        new: NewNode,
+        types: Results,
+        names: Vec<Symbol>,
+        data: &[ValueId],
+        first_new: usize,
+    ) -> NodeId {
+        let inputs: Vec<Option<ValueId>> =
+            new.inputs.iter().map(|s| s.and_then(|s| self.resolve(s, data, first_new))).collect();
+        let mut grids = new.quant.into_iter();
+        let results = types.into_iter().zip(names).map(|(ty, name)| (name, ty, grids.next().flatten())).collect();
+        let origins: Vec<Node> = new.origins.iter().filter_map(|&o| self.node(o).cloned()).collect();
+        let name = origins[0].name;
+        let id = self.add_node(name, new.op, &inputs, results);
+        for origin in &origins {
+            self.add_sources(id, &origin.sources);
+        }
+        let place = origins.into_iter().map(|o| o.place).find(|p| *p != Placement::Accelerator);
+        self.set_fused(id, new.fused, place.unwrap_or(Placement::Accelerator));
+        id
+    }
+
+    /// Moves the uses of `old`, but for those by nodes from `first_new` on, to `new`; answers with the moved users.
+    fn replace(&mut self, old: ValueId, new: ValueId, first_new: usize) -> Vec<NodeId> {
+        let uses: Vec<Use> = self.uses(old).filter(|u| u.node.index() < first_new).collect();
+        // The list runs from the latest use to the first; moving in reverse keeps its order.
+        for &at in uses.iter().rev() {
+            self.redirect(at, new);
+        }
+        let Some((name, quant, positions)) = self.values[old.index()]
+            .as_mut()
+            .map(|v| (v.name, v.quant.clone(), std::mem::take(&mut v.output_positions)))
+        else {
+            return Vec::new();
+        };
+        for &position in &positions {
+            self.outputs[position as usize] = new;
+        }
+        if let Some(value) = self.values[new.index()].as_mut() {
+            value.output_positions.extend(positions);
+            // An input or a constant keeps its own name: somebody outside knows it by that.
+            if matches!(value.def, Def::Node(..)) {
+                value.name = name;
+            }
+            if value.quant.is_none() {
+                value.quant = quant;
+            }
+        }
+        uses.into_iter().map(|u| u.node).collect()
+    }
+
+    fn remove(&mut self, id: NodeId) {
+        let inputs = self.node(id).map(|n| n.inputs.clone()).unwrap_or_default();
+        for (operand, input) in inputs.into_iter().enumerate() {
+            if let Some(value) = input {
+                self.unlink(value, Use { node: id, operand: operand as u16 });
+            }
+        }
+        if let Some(node) = self.nodes[id.index()].take() {
+            for output in node.outputs {
+                self.values[output.index()] = None;
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! The quantization state machine: one config per operand, and one function that changes states.
+//!
+//! The states and moves are PPQ's (its public sources, 2024), with its defects mended: every move looks at both sides'
+//! roots, and a cycle is refused. Scale and zero point are the root's; policy, width and range are a config's own.
+//!
+//! ```text
+//! Initial ──Activate──▶ Activated ──Bake──▶ Baked
+//!    │                     │
+//!    ├──DominatedBy──▶ Overlapped          (reads its dominator's grid)
+//!    └──MasteredBy───▶ PassiveInitial ──▶ Passive ──Bake──▶ PassiveBaked
+//! any ──Dequantize──▶ Float ──Restore──▶ what it was;  Activated ──Reset──▶ Initial
+//! ```
+
+use crate::ids::{ConfigId, NodeId};
+use crate::quant_params::QuantParams;
+use crate::reason::Reason;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use strait_requantize::Rounding;
+
+/// What shares one scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Granularity {
+    /// The whole tensor.
+    Tensor,
+    /// Each index of one axis.
+    Channel {
+        /// The axis.
+        axis: u8,
+    },
+    /// Each run of `size` elements along one axis.
+    Block {
+        /// The axis.
+        axis: u8,
+        /// Elements per scale.
+        size: u32,
+    },
+}
+
+/// The kind of grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// Equidistant codes.
+    Linear {
+        /// The zero point is fixed at 0.
+        symmetric: bool,
+        /// Scales are powers of two.
+        power_of_two: bool,
+        /// The range is taken anew for each run.
+        dynamic: bool,
+        /// What shares one scale.
+        per: Granularity,
+    },
+    /// A small float.
+    Floating {
+        /// Bits of the exponent.
+        exponent_bits: u8,
+        /// What shares one scale.
+        per: Granularity,
+    },
+}
+
+/// Where a config stands; written by [`QuantTable::transition`] alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// No grid yet.
+    Initial,
+    /// It has a grid of its own.
+    Activated,
+    /// It reads the grid of the config that dominates it.
+    Overlapped,
+    /// Its grid follows from its master's.
+    Passive,
+    /// It has a master that has no grid yet.
+    PassiveInitial,
+    /// The parameter was turned into integers.
+    Baked,
+    /// A passive parameter was turned into integers.
+    PassiveBaked,
+    /// Not quantized; what it was is kept.
+    Float,
+}
+
+/// How one operand of one node is quantized.
+#[derive(Clone, Debug)]
+pub struct QuantConfig {
+    /// The kind of grid.
+    pub policy: Policy,
+    /// Width of a code.
+    pub bits: u8,
+    /// Smallest and largest code.
+    pub range: [i64; 2],
+    /// Rounding of real numbers to codes.
+    pub rounding: Rounding,
+    own: Option<Arc<QuantParams>>,
+    state: State,
+    stored: State,
+    parent: ConfigId,
+}
+
+/// A request to change a config's state.
+#[derive(Clone, Debug)]
+pub enum Move {
+    /// Give it a grid.
+    Activate(Arc<QuantParams>),
+    /// Let it read another's grid from now on.
+    DominatedBy(ConfigId),
+    /// Let its grid follow from another's.
+    MasteredBy(ConfigId),
+    /// Its parameter has become integers.
+    Bake,
+    /// Take it out of quantization.
+    Dequantize,
+    /// Undo `Dequantize`.
+    Restore,
+    /// Forget the grid.
+    Reset,
+}
+
+/// The configs of one graph, by node and operand: operands first, then results.
+#[derive(Clone, Debug, Default)]
+pub struct QuantTable {
+    configs: Vec<QuantConfig>,
+    of: Vec<SmallVec<[Option<ConfigId>; 4]>>,
+}
+
+impl QuantTable {
+    /// Adds a config in state `Initial` for position `operand` of `node`; results stand behind the operands.
+    pub fn add(
+        &mut self,
+        node: NodeId,
+        operand: usize,
+        policy: Policy,
+        bits: u8,
+        range: [i64; 2],
+        rounding: Rounding,
+    ) -> ConfigId {
+        let id = ConfigId::new(self.configs.len());
+        let (state, stored) = (State::Initial, State::Initial);
+        self.configs.push(QuantConfig { policy, bits, range, rounding, own: None, state, stored, parent: id });
+        if self.of.len() <= node.index() {
+            self.of.resize(node.index() + 1, SmallVec::new());
+        }
+        let entry = &mut self.of[node.index()];
+        if entry.len() <= operand {
+            entry.resize(operand + 1, None);
+        }
+        entry[operand] = Some(id);
+        id
+    }
+
+    /// The config at position `operand` of `node`.
+    pub fn id(&self, node: NodeId, operand: usize) -> Option<ConfigId> {
+        *self.of.get(node.index())?.get(operand)?
+    }
+
+    /// A config; ids come from this table only.
+    pub fn config(&self, id: ConfigId) -> Option<&QuantConfig> {
+        self.configs.get(id.index())
+    }
+
+    /// The number of configs.
+    pub fn len(&self) -> usize {
+        self.configs.len()
+    }
+
+    /// Whether the table is empty.
+    pub fn is_empty(&self) -> bool {
+        self.configs.is_empty()
+    }
+
+    /// The config whose grid is read: itself, or the end of its chain of dominators and masters.
+    pub fn root(&self, id: ConfigId) -> ConfigId {
+        let mut at = id;
+        while let Some(config) = self.configs.get(at.index())
+            && config.parent != at
+        {
+            at = config.parent;
+        }
+        at
+    }
+
+    /// Where a config stands. Whether a passive config is ready follows from its root, so it is never stored.
+    pub fn state(&self, id: ConfigId) -> Option<State> {
+        let state = self.config(id)?.state;
+        let ready = self.config(self.root(id))?.own.is_some();
+        Some(if state == State::Passive && !ready { State::PassiveInitial } else { state })
+    }
+
+    /// Scale and zero point: the root's, none while the config is `Float`.
+    pub fn params(&self, id: ConfigId) -> Option<&Arc<QuantParams>> {
+        if self.config(id)?.state == State::Float {
+            return None;
+        }
+        self.config(self.root(id))?.own.as_ref()
+    }
+
+    /// The only function that writes a state or a parent. A config is always bound to a root, so chains stay short.
+    pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), Reason> {
+        let missing = || Reason::new("config", format!("{id:?} is not in the table"));
+        let (state, root) = (self.state(id).ok_or_else(missing)?, self.root(id));
+        let refused = |what: &str| {
+            Err(Reason::new("quantization-state", format!("{id:?} in state {state:?} cannot be {what}")))
+        };
+        match request {
+            Move::Activate(params) => match state {
+                State::Initial | State::Activated if root == id => {
+                    self.write(id, State::Activated);
+                    self.configs[id.index()].own = Some(params);
+                    Ok(())
+                }
+                _ => refused("activated"),
+            },
+            Move::DominatedBy(by) | Move::MasteredBy(by) if self.config(by).is_none() => {
+                refused(&format!("bound to {by:?}, which is not in the table"))
+            }
+            Move::DominatedBy(by) => {
+                let dominator = self.root(by);
+                if dominator == root {
+                    return if by == id { refused("dominated by itself") } else { Ok(()) };
+                }
+                match state {
+                    State::Initial | State::Activated | State::Overlapped => {
+                        // The whole tree of `id` comes along, as in a union of sets.
+                        for moved in [root, id] {
+                            self.configs[moved.index()].parent = dominator;
+                            self.write(moved, State::Overlapped);
+                        }
+                        Ok(())
+                    }
+                    _ => refused("dominated"),
+                }
+            }
+            Move::MasteredBy(by) => {
+                let master = self.root(by);
+                if master == id || (master == root && root != id) {
+                    return refused("mastered by a config that depends on it");
+                }
+                match state {
+                    State::Initial | State::Activated | State::Overlapped | State::Passive | State::PassiveInitial => {
+                        self.configs[id.index()].parent = master;
+                        self.write(id, State::Passive);
+                        Ok(())
+                    }
+                    _ => refused("mastered"),
+                }
+            }
+            Move::Bake => match state {
+                State::Activated => {
+                    self.write(id, State::Baked);
+                    Ok(())
+                }
+                State::Passive => {
+                    self.write(id, State::PassiveBaked);
+                    Ok(())
+                }
+                _ => refused("baked"),
+            },
+            Move::Dequantize => {
+                if state != State::Float {
+                    self.configs[id.index()].stored = state;
+                    self.write(id, State::Float);
+                }
+                Ok(())
+            }
+            Move::Restore => match state {
+                State::Float => {
+                    let stored = self.configs[id.index()].stored;
+                    self.write(id, stored);
+                    Ok(())
+                }
+                _ => refused("restored"),
+            },
+            Move::Reset => match state {
+                State::Activated if root == id => {
+                    self.write(id, State::Initial);
+                    self.configs[id.index()].own = None;
+                    Ok(())
+                }
+                _ => refused("reset"),
+            },
+        }
+    }
+
+    fn write(&mut self, id: ConfigId, state: State) {
+        self.configs[id.index()].state = state;
+    }
+}

@@ -1,0 +1,126 @@
+//! Rules: local rewrites that look first and answer with a patch or a reason, and the worklist that drives them.
+
+use crate::ids::{GraphId, NodeId};
+use crate::module::Module;
+use crate::pass::PassError;
+use crate::patch::Patch;
+use crate::reason::Reason;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// A rule's answer about one node.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The pattern is not here.
+    NoMatch,
+    /// The pattern is here, but a precondition does not hold.
+    Refused(Reason),
+    /// The pattern is here; this is the rewrite.
+    Apply(Patch),
+}
+
+/// A local rewrite.
+pub trait Rule: Send + Sync {
+    /// Kebab-case, as configurations and reports speak of it.
+    fn name(&self) -> &'static str;
+
+    /// The terms ([`crate::Op::term`]) of the nodes that it looks at; the worklist asks it about no others.
+    fn anchors(&self) -> &'static [&'static str];
+
+    /// Looks at one node. Changes nothing.
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
+}
+
+/// What a run of rules did, in the order in which it happened.
+#[derive(Clone, Debug, Default)]
+pub struct Rewritten {
+    /// Rule and the name of the node that it was anchored at.
+    pub applied: Vec<(&'static str, String)>,
+    /// Rule, node name and reason, once per rule and node: the last answer counts.
+    pub refused: Vec<(&'static str, String, Reason)>,
+}
+
+/// Rules indexed by anchor.
+#[derive(Default)]
+pub struct RuleSet {
+    rules: Vec<Box<dyn Rule>>,
+    by_anchor: BTreeMap<&'static str, Vec<usize>>,
+}
+
+/// A rule set that rewrites its own results for ever is our defect; each node may be rewritten this often on average
+/// before the run stops with an error.
+const REWRITES_PER_NODE: usize = 32;
+
+impl RuleSet {
+    /// A set that tries the rules of an anchor in this order.
+    pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
+        let mut by_anchor: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
+        for (index, rule) in rules.iter().enumerate() {
+            for anchor in rule.anchors() {
+                by_anchor.entry(anchor).or_default().push(index);
+            }
+        }
+        RuleSet { rules, by_anchor }
+    }
+
+    /// The rules in order.
+    pub fn rules(&self) -> impl Iterator<Item = &dyn Rule> {
+        self.rules.iter().map(AsRef::as_ref)
+    }
+
+    /// Applies the rules to one graph until none matches. The worklist starts in topological order; a patch puts only
+    /// what it touched back, so the cost is that of the graph once plus that of the rewrites.
+    pub fn run(&self, module: &mut Module, graph: GraphId) -> Result<Rewritten, PassError> {
+        let order = match module.graph(graph).map(crate::Graph::topological_order) {
+            Some(Ok(order)) => order,
+            Some(Err(node)) => return Err(PassError::Ours(format!("{node:?} lies on a cycle").into())),
+            None => return Err(PassError::Ours(format!("{graph:?} is not in the module").into())),
+        };
+        let mut budget = order.len().saturating_mul(REWRITES_PER_NODE).saturating_add(1024);
+        let mut pending: BTreeSet<NodeId> = order.iter().copied().collect();
+        let mut queue: VecDeque<NodeId> = order.into();
+        let mut done = Rewritten::default();
+        let mut refused: BTreeMap<(NodeId, usize), Reason> = BTreeMap::new();
+        while let Some(at) = queue.pop_front() {
+            pending.remove(&at);
+            let Some(node) = module.graph(graph).and_then(|g| g.node(at)) else { continue };
+            let Some(candidates) = self.by_anchor.get(node.op.term()) else { continue };
+            for &index in candidates {
+                let rule = &self.rules[index];
+                match rule.look(module, graph, at)? {
+                    Outcome::NoMatch => {
+                        refused.remove(&(at, index));
+                    }
+                    Outcome::Refused(reason) => {
+                        refused.insert((at, index), reason);
+                    }
+                    Outcome::Apply(patch) => {
+                        budget = budget.checked_sub(1).ok_or_else(|| {
+                            PassError::Ours(format!("rule {} does not come to an end", rule.name()).into())
+                        })?;
+                        let name = module.graph(graph).and_then(|g| g.node(at)).map(|n| n.name);
+                        done.applied.push((rule.name(), name.map(|n| module.name(n).to_string()).unwrap_or_default()));
+                        let applied = module.apply(graph, patch).map_err(|error| {
+                            PassError::Ours(format!("rule {}: {error}", rule.name()).into())
+                        })?;
+                        for node in applied.touched {
+                            if pending.insert(node) {
+                                queue.push_back(node);
+                            }
+                        }
+                        // The node may be gone or another; it is in the queue if it was touched.
+                        if pending.insert(at) {
+                            queue.push_back(at);
+                        }
+                        break;
+                    }
+                }
+            }
+        }
+        for ((node, index), reason) in refused {
+            if let Some(node) = module.graph(graph).and_then(|g| g.node(node)) {
+                done.refused.push((self.rules[index].name(), module.name(node.name).to_string(), reason));
+            }
+        }
+        Ok(done)
+    }
+}

@@ -1,0 +1,69 @@
+//! Shapes with fixed and named dimensions.
+
+use crate::elem::Elem;
+use crate::ids::Symbol;
+use smallvec::SmallVec;
+
+/// The highest rank that a shape may have. Every format that we read stays below it; a limit keeps a hostile file from
+/// making shape code quadratic.
+pub const MAX_RANK: usize = 16;
+
+/// The highest number of elements in one tensor: 2^40. Larger products are refused before anything is allocated.
+pub const MAX_ELEMENTS: u64 = 1 << 40;
+
+/// One dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Dim {
+    /// A known extent.
+    Fixed(u64),
+    /// A symbolic extent, equal wherever the same name stands.
+    Named(Symbol),
+}
+
+impl Dim {
+    /// The extent, if known.
+    pub fn fixed(self) -> Option<u64> {
+        match self {
+            Dim::Fixed(n) => Some(n),
+            Dim::Named(_) => None,
+        }
+    }
+}
+
+/// The dimensions of a value, outermost first (row-major; images are N, C, H, W).
+pub type Shape = SmallVec<[Dim; 4]>;
+
+/// Element type and shape: all that an inference function sees of an operand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TensorType {
+    /// Element type.
+    pub elem: Elem,
+    /// Dimensions, outermost first.
+    pub shape: Shape,
+}
+
+impl TensorType {
+    /// A type with fixed dimensions.
+    pub fn fixed(elem: Elem, dims: &[u64]) -> TensorType {
+        TensorType { elem, shape: dims.iter().map(|&d| Dim::Fixed(d)).collect() }
+    }
+
+    /// The dimensions, if all are known.
+    pub fn dims(&self) -> Option<SmallVec<[u64; 4]>> {
+        fixed_dims(&self.shape)
+    }
+}
+
+/// The dimensions, if all are known.
+pub fn fixed_dims(shape: &[Dim]) -> Option<SmallVec<[u64; 4]>> {
+    shape.iter().map(|d| d.fixed()).collect()
+}
+
+/// The number of elements, or `None` where a dimension is symbolic or the product passes [`MAX_ELEMENTS`].
+pub fn element_count(shape: &[Dim]) -> Option<u64> {
+    let mut count = 1u64;
+    for dim in shape {
+        count = count.checked_mul(dim.fixed()?)?;
+    }
+    (count <= MAX_ELEMENTS).then_some(count)
+}

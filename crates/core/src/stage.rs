@@ -1,0 +1,44 @@
+//! The four stages of a graph.
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+
+/// What the verifier may assume and must check about a graph. A module moves through the stages in this order only.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Float operators on float values.
+    Float,
+    /// Float operators; each operand has a quantization config in the graph's [`crate::QuantTable`].
+    Annotated,
+    /// Integer primitives on the accelerator, float operators only on nodes that are placed on the host.
+    Integer,
+    /// As a target hands it to a writer: `Foreign` nodes are allowed.
+    Export,
+}
+
+impl Stage {
+    /// All stages, in order.
+    pub const ALL: [Stage; 4] = [Stage::Float, Stage::Annotated, Stage::Integer, Stage::Export];
+
+    /// The spelling in the text form.
+    pub fn name(self) -> &'static str {
+        match self {
+            Stage::Float => "float",
+            Stage::Annotated => "annotated",
+            Stage::Integer => "integer",
+            Stage::Export => "export",
+        }
+    }
+
+    /// The inverse of [`Stage::name`].
+    pub fn parse(name: &str) -> Option<Stage> {
+        Stage::ALL.into_iter().find(|s| s.name() == name)
+    }
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
