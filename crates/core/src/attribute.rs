@@ -220,34 +220,17 @@ pub(crate) use words;
 
 impl Field for Rounding {
     fn to_attribute(&self) -> Attribute {
-        Attribute::Text(rounding_name(*self).into())
+        Attribute::Text(self.name().into())
     }
     fn from_attribute(attribute: &Attribute) -> Option<Self> {
         match attribute {
-            Attribute::Text(word) => ROUNDINGS.iter().find(|(_, name)| name == word).map(|(r, _)| *r),
+            Attribute::Text(word) => Rounding::parse(word),
             _ => None,
         }
     }
     fn allowed() -> String {
-        format!("one of {} is expected", ROUNDINGS.map(|(_, name)| name).join(", "))
+        format!("one of {} is expected", Rounding::ALL.map(Rounding::name).join(", "))
     }
-}
-
-/// Every rounding with its spelling, as in target tables.
-pub const ROUNDINGS: [(Rounding, &str); 8] = [
-    (Rounding::Floor, "floor"),
-    (Rounding::Ceil, "ceil"),
-    (Rounding::TowardZero, "toward_zero"),
-    (Rounding::HalfUp, "half_up"),
-    (Rounding::HalfDown, "half_down"),
-    (Rounding::HalfAway, "half_away"),
-    (Rounding::HalfTowardZero, "half_toward_zero"),
-    (Rounding::HalfEven, "half_even"),
-];
-
-/// The spelling of a rounding.
-pub fn rounding_name(rounding: Rounding) -> &'static str {
-    ROUNDINGS.iter().find(|(r, _)| *r == rounding).map_or("", |(_, name)| name)
 }
 
 /// Declares an op: its struct, its name and version, and its attributes from its fields.

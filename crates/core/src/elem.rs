@@ -30,8 +30,17 @@ pub enum Elem {
 
 impl Elem {
     /// Every element type, in the order of their tags in IR bytes.
-    pub const ALL: [Elem; 9] =
-        [Elem::F32, Elem::F16, Elem::F64, Elem::I8, Elem::U8, Elem::I16, Elem::I32, Elem::I64, Elem::Bool];
+    pub const ALL: [Elem; 9] = [
+        Elem::F32,
+        Elem::F16,
+        Elem::F64,
+        Elem::I8,
+        Elem::U8,
+        Elem::I16,
+        Elem::I32,
+        Elem::I64,
+        Elem::Bool,
+    ];
 
     /// Bytes per element.
     pub fn size(self) -> usize {

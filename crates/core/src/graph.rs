@@ -142,12 +142,18 @@ impl Graph {
 
     /// Ids and nodes in the order of ids.
     pub fn nodes(&self) -> impl Iterator<Item = (NodeId, &Node)> {
-        self.nodes.iter().enumerate().filter_map(|(index, n)| n.as_ref().map(|n| (NodeId::new(index), n)))
+        self.nodes
+            .iter()
+            .enumerate()
+            .filter_map(|(index, n)| n.as_ref().map(|n| (NodeId::new(index), n)))
     }
 
     /// Ids and values in the order of ids.
     pub fn values(&self) -> impl Iterator<Item = (ValueId, &Value)> {
-        self.values.iter().enumerate().filter_map(|(index, v)| v.as_ref().map(|v| (ValueId::new(index), v)))
+        self.values
+            .iter()
+            .enumerate()
+            .filter_map(|(index, v)| v.as_ref().map(|v| (ValueId::new(index), v)))
     }
 
     /// One past the largest node index ever handed out: the length of a side table by node.
@@ -180,7 +186,9 @@ impl Graph {
         let mut next = self.value(id).and_then(|v| v.first_use);
         std::iter::from_fn(move || {
             let current = next?;
-            next = self.node(current.node).and_then(|n| n.links.get(usize::from(current.operand))?.next);
+            next = self
+                .node(current.node)
+                .and_then(|n| n.links.get(usize::from(current.operand))?.next);
             Some(current)
         })
     }
@@ -234,7 +242,9 @@ impl Graph {
                     continue;
                 }
                 stack.push((id, operand + 1));
-                let Some((producer, _)) = inputs[operand].and_then(|v| self.producer(v)) else { continue };
+                let Some((producer, _)) = inputs[operand].and_then(|v| self.producer(v)) else {
+                    continue;
+                };
                 match marks[producer.index()] {
                     Mark::New => {
                         marks[producer.index()] = Mark::Open;
@@ -288,7 +298,13 @@ impl Graph {
         }));
         for (operand, input) in inputs.iter().enumerate() {
             if let Some(value) = *input {
-                self.link(value, Use { node: id, operand: operand as u16 });
+                self.link(
+                    value,
+                    Use {
+                        node: id,
+                        operand: operand as u16,
+                    },
+                );
             }
         }
         id
@@ -347,17 +363,30 @@ impl Graph {
     fn add_value(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>, def: Def) -> ValueId {
         let id = ValueId::new(self.values.len());
         let output_positions = SmallVec::new();
-        self.values.push(Some(Value { name, ty, quant, def, first_use: None, output_positions }));
+        self.values.push(Some(Value {
+            name,
+            ty,
+            quant,
+            def,
+            first_use: None,
+            output_positions,
+        }));
         id
     }
 
     fn link_mut(&mut self, at: Use) -> Option<&mut Link> {
-        self.nodes.get_mut(at.node.index())?.as_mut()?.links.get_mut(usize::from(at.operand))
+        self.nodes
+            .get_mut(at.node.index())?
+            .as_mut()?
+            .links
+            .get_mut(usize::from(at.operand))
     }
 
     /// Puts `at` at the head of the use list of `value`.
     pub(crate) fn link(&mut self, value: ValueId, at: Use) {
-        let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) else { return };
+        let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) else {
+            return;
+        };
         let next = entry.first_use.replace(at);
         if let Some(link) = next.and_then(|n| self.link_mut(n)) {
             link.previous = Some(at);
@@ -369,7 +398,9 @@ impl Graph {
 
     /// Takes `at` out of the use list of `value`.
     pub(crate) fn unlink(&mut self, value: ValueId, at: Use) {
-        let Some(link) = self.link_mut(at).map(std::mem::take) else { return };
+        let Some(link) = self.link_mut(at).map(std::mem::take) else {
+            return;
+        };
         match link.previous {
             Some(previous) => {
                 if let Some(neighbour) = self.link_mut(previous) {

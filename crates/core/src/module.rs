@@ -20,7 +20,12 @@ pub struct Module {
 impl Module {
     /// A module whose only graph is `main`. Names are interned into `names` before the graph is built.
     pub fn new(main: Graph, names: Names) -> Module {
-        Module { graphs: vec![main], main: GraphId::new(0), names, data: Vec::new() }
+        Module {
+            graphs: vec![main],
+            main: GraphId::new(0),
+            names,
+            data: Vec::new(),
+        }
     }
 
     /// The main graph.

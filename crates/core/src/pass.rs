@@ -49,11 +49,19 @@ impl PassManager {
             let (left, right) = (pair[0].stages().1, pair[1].stages().0);
             if left != right {
                 return Err(PassError::Ours(
-                    format!("{} leaves stage {left}, {} needs {right}", pair[0].name(), pair[1].name()).into(),
+                    format!(
+                        "{} leaves stage {left}, {} needs {right}",
+                        pair[0].name(),
+                        pair[1].name()
+                    )
+                    .into(),
                 ));
             }
         }
-        Ok(PassManager { passes, verify_each: false })
+        Ok(PassManager {
+            passes,
+            verify_each: false,
+        })
     }
 
     /// Verifies the whole module behind every pass instead of only where the stage changes.
@@ -69,7 +77,9 @@ impl PassManager {
             for index in 0..module.graphs.len() {
                 let found = module.graphs[index].stage();
                 if found != needs {
-                    return Err(PassError::Ours(format!("{} needs stage {needs}, found {found}", pass.name()).into()));
+                    return Err(PassError::Ours(
+                        format!("{} needs stage {needs}, found {found}", pass.name()).into(),
+                    ));
                 }
                 pass.run(module, GraphId::new(index))?;
                 module.graphs[index].set_stage(leaves);

@@ -97,9 +97,9 @@ pub enum PatchError {
         /// The value.
         value: ValueId,
         /// Its type.
-        from: TensorType,
+        from: Box<TensorType>,
         /// The replacement's type.
-        to: TensorType,
+        to: Box<TensorType>,
     },
     /// A removed node is still used.
     #[error("{0:?} would be removed but is still used")]
@@ -126,7 +126,10 @@ impl Module {
             .map(|(new, results)| {
                 let base = self.graphs[graph.index()].node(new.origins[0]).map(|n| n.name);
                 let base = base.map_or_else(String::new, |s| self.name(s).to_string());
-                results.iter().map(|_| self.names.fresh(&format!("{base}:value"))).collect()
+                results
+                    .iter()
+                    .map(|_| self.names.fresh(&format!("{base}:value")))
+                    .collect()
             })
             .collect();
         let g = &mut self.graphs[graph.index()];
@@ -160,12 +163,16 @@ impl Module {
 
     /// The result types of the new nodes, if the patch fits.
     fn check(&self, graph: GraphId, patch: &Patch) -> Result<Vec<Results>, PatchError> {
-        let g = self.graph(graph).ok_or_else(|| PatchError::Missing(format!("{graph:?}")))?;
+        let g = self
+            .graph(graph)
+            .ok_or_else(|| PatchError::Missing(format!("{graph:?}")))?;
         let mut types: Vec<Results> = Vec::with_capacity(patch.add.len());
         let type_of = |types: &[Results], source: Source| -> Result<TensorType, PatchError> {
             let found = match source {
                 Source::Old(value) => g.value(value).map(|v| v.ty.clone()),
-                Source::New(node, result) => types.get(usize::from(node)).and_then(|t| t.get(usize::from(result)).cloned()),
+                Source::New(node, result) => types
+                    .get(usize::from(node))
+                    .and_then(|t| t.get(usize::from(result)).cloned()),
                 Source::Data(position) => patch.data.get(usize::from(position)).map(|(_, t)| t.tensor_type()),
             };
             found.ok_or_else(|| PatchError::Missing(format!("{source:?}")))
@@ -183,15 +190,27 @@ impl Module {
             let operands: Vec<Option<&TensorType>> = operands.iter().map(Option::as_ref).collect();
             let results = self
                 .result_types(&new.op, &operands, new.fused.as_ref())
-                .map_err(|reason| PatchError::Type { position, op: new.op.name(), reason })?;
+                .map_err(|reason| PatchError::Type {
+                    position,
+                    op: new.op.name(),
+                    reason,
+                })?;
             types.push(results);
         }
         let mut replaced = BTreeSet::new();
         for &(old, source) in &patch.replace {
-            let from = g.value(old).ok_or_else(|| PatchError::Missing(format!("{old:?}")))?.ty.clone();
+            let from = g
+                .value(old)
+                .ok_or_else(|| PatchError::Missing(format!("{old:?}")))?
+                .ty
+                .clone();
             let to = type_of(&types, source)?;
             if from != to {
-                return Err(PatchError::Replaced { value: old, from, to });
+                return Err(PatchError::Replaced {
+                    value: old,
+                    from: Box::new(from),
+                    to: Box::new(to),
+                });
             }
             replaced.insert(old);
         }
@@ -225,10 +244,16 @@ impl Module {
     ) -> Result<Results, Reason> {
         let mut results = match op {
             Op::Call(call) => {
-                let callee = self.graphs.get(call.graph as usize).ok_or_else(|| {
-                    Reason::new("call", format!("there is no graph {}", call.graph))
-                })?;
-                callee.outputs.iter().filter_map(|&v| callee.value(v)).map(|v| v.ty.clone()).collect()
+                let callee = self
+                    .graphs
+                    .get(call.graph as usize)
+                    .ok_or_else(|| Reason::new("call", format!("there is no graph {}", call.graph)))?;
+                callee
+                    .outputs
+                    .iter()
+                    .filter_map(|&v| callee.value(v))
+                    .map(|v| v.ty.clone())
+                    .collect()
             }
             _ => op.infer(operands)?,
         };
@@ -241,7 +266,10 @@ impl Module {
 
 impl Graph {
     fn producers(&self, id: NodeId) -> impl Iterator<Item = NodeId> + '_ {
-        self.node(id).into_iter().flat_map(|n| n.inputs.iter().flatten()).filter_map(|&v| Some(self.producer(v)?.0))
+        self.node(id)
+            .into_iter()
+            .flat_map(|n| n.inputs.iter().flatten())
+            .filter_map(|&v| Some(self.producer(v)?.0))
     }
 
     fn resolve(&self, source: Source, data: &[ValueId], first_new: usize) -> Option<ValueId> {
@@ -263,17 +291,27 @@ impl Graph {
         data: &[ValueId],
         first_new: usize,
     ) -> NodeId {
-        let inputs: Vec<Option<ValueId>> =
-            new.inputs.iter().map(|s| s.and_then(|s| self.resolve(s, data, first_new))).collect();
+        let inputs: Vec<Option<ValueId>> = new
+            .inputs
+            .iter()
+            .map(|s| s.and_then(|s| self.resolve(s, data, first_new)))
+            .collect();
         let mut grids = new.quant.into_iter();
-        let results = types.into_iter().zip(names).map(|(ty, name)| (name, ty, grids.next().flatten())).collect();
+        let results = types
+            .into_iter()
+            .zip(names)
+            .map(|(ty, name)| (name, ty, grids.next().flatten()))
+            .collect();
         let origins: Vec<Node> = new.origins.iter().filter_map(|&o| self.node(o).cloned()).collect();
         let name = origins[0].name;
         let id = self.add_node(name, new.op, &inputs, results);
         for origin in &origins {
             self.add_sources(id, &origin.sources);
         }
-        let place = origins.into_iter().map(|o| o.place).find(|p| *p != Placement::Accelerator);
+        let place = origins
+            .into_iter()
+            .map(|o| o.place)
+            .find(|p| *p != Placement::Accelerator);
         self.set_fused(id, new.fused, place.unwrap_or(Placement::Accelerator));
         id
     }
@@ -311,7 +349,13 @@ impl Graph {
         let inputs = self.node(id).map(|n| n.inputs.clone()).unwrap_or_default();
         for (operand, input) in inputs.into_iter().enumerate() {
             if let Some(value) = input {
-                self.unlink(value, Use { node: id, operand: operand as u16 });
+                self.unlink(
+                    value,
+                    Use {
+                        node: id,
+                        operand: operand as u16,
+                    },
+                );
             }
         }
         if let Some(node) = self.nodes[id.index()].take() {

@@ -17,12 +17,20 @@ pub struct QuantParams {
 impl QuantParams {
     /// One grid for the whole tensor.
     pub fn tensor(scale: f32, zero_point: i32) -> QuantParams {
-        QuantParams { scale: Per::Tensor(scale), zero_point: Per::Tensor(zero_point), axis: None }
+        QuantParams {
+            scale: Per::Tensor(scale),
+            zero_point: Per::Tensor(zero_point),
+            axis: None,
+        }
     }
 
     /// A symmetric grid per index of `axis`.
     pub fn channel(scales: Arc<[f32]>, axis: u8) -> QuantParams {
-        QuantParams { scale: Per::Channel(scales), zero_point: Per::Tensor(0), axis: Some(axis) }
+        QuantParams {
+            scale: Per::Channel(scales),
+            zero_point: Per::Tensor(0),
+            axis: Some(axis),
+        }
     }
 
     /// Scale and zero point where both are per tensor.

@@ -137,7 +137,16 @@ impl QuantTable {
     ) -> ConfigId {
         let id = ConfigId::new(self.configs.len());
         let (state, stored) = (State::Initial, State::Initial);
-        self.configs.push(QuantConfig { policy, bits, range, rounding, own: None, state, stored, parent: id });
+        self.configs.push(QuantConfig {
+            policy,
+            bits,
+            range,
+            rounding,
+            own: None,
+            state,
+            stored,
+            parent: id,
+        });
         if self.of.len() <= node.index() {
             self.of.resize(node.index() + 1, SmallVec::new());
         }
@@ -184,7 +193,11 @@ impl QuantTable {
     pub fn state(&self, id: ConfigId) -> Option<State> {
         let state = self.config(id)?.state;
         let ready = self.config(self.root(id))?.own.is_some();
-        Some(if state == State::Passive && !ready { State::PassiveInitial } else { state })
+        Some(if state == State::Passive && !ready {
+            State::PassiveInitial
+        } else {
+            state
+        })
     }
 
     /// Scale and zero point: the root's, none while the config is `Float`.
@@ -200,7 +213,10 @@ impl QuantTable {
         let missing = || Reason::new("config", format!("{id:?} is not in the table"));
         let (state, root) = (self.state(id).ok_or_else(missing)?, self.root(id));
         let refused = |what: &str| {
-            Err(Reason::new("quantization-state", format!("{id:?} in state {state:?} cannot be {what}")))
+            Err(Reason::new(
+                "quantization-state",
+                format!("{id:?} in state {state:?} cannot be {what}"),
+            ))
         };
         match request {
             Move::Activate(params) => match state {
@@ -217,7 +233,11 @@ impl QuantTable {
             Move::DominatedBy(by) => {
                 let dominator = self.root(by);
                 if dominator == root {
-                    return if by == id { refused("dominated by itself") } else { Ok(()) };
+                    return if by == id {
+                        refused("dominated by itself")
+                    } else {
+                        Ok(())
+                    };
                 }
                 match state {
                     State::Initial | State::Activated | State::Overlapped => {

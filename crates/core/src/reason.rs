@@ -17,6 +17,9 @@ pub struct Reason {
 impl Reason {
     /// A reason with a code that is known at compile time.
     pub fn new(code: &'static str, text: impl Into<String>) -> Reason {
-        Reason { code: Cow::Borrowed(code), text: text.into() }
+        Reason {
+            code: Cow::Borrowed(code),
+            text: text.into(),
+        }
     }
 }

@@ -82,8 +82,12 @@ impl RuleSet {
         let mut refused: BTreeMap<(NodeId, usize), Reason> = BTreeMap::new();
         while let Some(at) = queue.pop_front() {
             pending.remove(&at);
-            let Some(node) = module.graph(graph).and_then(|g| g.node(at)) else { continue };
-            let Some(candidates) = self.by_anchor.get(node.op.term()) else { continue };
+            let Some(node) = module.graph(graph).and_then(|g| g.node(at)) else {
+                continue;
+            };
+            let Some(candidates) = self.by_anchor.get(node.op.term()) else {
+                continue;
+            };
             for &index in candidates {
                 let rule = &self.rules[index];
                 match rule.look(module, graph, at)? {
@@ -98,10 +102,13 @@ impl RuleSet {
                             PassError::Ours(format!("rule {} does not come to an end", rule.name()).into())
                         })?;
                         let name = module.graph(graph).and_then(|g| g.node(at)).map(|n| n.name);
-                        done.applied.push((rule.name(), name.map(|n| module.name(n).to_string()).unwrap_or_default()));
-                        let applied = module.apply(graph, patch).map_err(|error| {
-                            PassError::Ours(format!("rule {}: {error}", rule.name()).into())
-                        })?;
+                        done.applied.push((
+                            rule.name(),
+                            name.map(|n| module.name(n).to_string()).unwrap_or_default(),
+                        ));
+                        let applied = module
+                            .apply(graph, patch)
+                            .map_err(|error| PassError::Ours(format!("rule {}: {error}", rule.name()).into()))?;
                         for node in applied.touched {
                             if pending.insert(node) {
                                 queue.push_back(node);
@@ -118,7 +125,8 @@ impl RuleSet {
         }
         for ((node, index), reason) in refused {
             if let Some(node) = module.graph(graph).and_then(|g| g.node(node)) {
-                done.refused.push((self.rules[index].name(), module.name(node.name).to_string(), reason));
+                done.refused
+                    .push((self.rules[index].name(), module.name(node.name).to_string(), reason));
             }
         }
         Ok(done)

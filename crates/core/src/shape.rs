@@ -45,7 +45,10 @@ pub struct TensorType {
 impl TensorType {
     /// A type with fixed dimensions.
     pub fn fixed(elem: Elem, dims: &[u64]) -> TensorType {
-        TensorType { elem, shape: dims.iter().map(|&d| Dim::Fixed(d)).collect() }
+        TensorType {
+            elem,
+            shape: dims.iter().map(|&d| Dim::Fixed(d)).collect(),
+        }
     }
 
     /// The dimensions, if all are known.

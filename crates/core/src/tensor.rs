@@ -63,9 +63,18 @@ impl TensorData {
             .ok_or_else(|| TensorError::Limit { shape: shape.to_vec() })?;
         let expected = count * elem.size() as u64;
         if expected != bytes.len() as u64 {
-            return Err(TensorError::Size { elem, shape: shape.to_vec(), expected, found: bytes.len() as u64 });
+            return Err(TensorError::Size {
+                elem,
+                shape: shape.to_vec(),
+                expected,
+                found: bytes.len() as u64,
+            });
         }
-        Ok(TensorData { elem, shape: shape.into(), bytes })
+        Ok(TensorData {
+            elem,
+            shape: shape.into(),
+            bytes,
+        })
     }
 
     /// A tensor that owns `values`.
@@ -75,7 +84,11 @@ impl TensorData {
 
     /// A tensor of rank 0.
     pub fn scalar<T: Element>(value: T) -> TensorData {
-        TensorData { elem: T::ELEM, shape: SmallVec::new(), bytes: Bytes::copy_from_slice(bytemuck::bytes_of(&value)) }
+        TensorData {
+            elem: T::ELEM,
+            shape: SmallVec::new(),
+            bytes: Bytes::copy_from_slice(bytemuck::bytes_of(&value)),
+        }
     }
 
     /// Element type.
@@ -116,7 +129,10 @@ impl TensorData {
     /// The elements: borrowed where the bytes are aligned, copied where they are not (a protobuf aligns nothing).
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
         if T::ELEM != self.elem {
-            return Err(TensorError::Type { found: self.elem, wanted: T::ELEM });
+            return Err(TensorError::Type {
+                found: self.elem,
+                wanted: T::ELEM,
+            });
         }
         Ok(match bytemuck::try_cast_slice(&self.bytes) {
             Ok(aligned) => Cow::Borrowed(aligned),
@@ -128,7 +144,10 @@ impl TensorData {
     pub fn to_f32(&self) -> Result<Cow<'_, [f32]>, TensorError> {
         match self.elem {
             Elem::F16 => Ok(Cow::Owned(
-                self.bytes.chunks_exact(2).map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32()).collect(),
+                self.bytes
+                    .chunks_exact(2)
+                    .map(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32())
+                    .collect(),
             )),
             Elem::F64 => Ok(Cow::Owned(self.values::<f64>()?.iter().map(|&v| v as f32).collect())),
             _ => self.values::<f32>(),

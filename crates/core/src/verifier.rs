@@ -22,7 +22,14 @@ pub struct Violation {
 }
 
 fn ensure(holds: bool, invariant: u8, text: impl FnOnce() -> String) -> Result<(), Violation> {
-    if holds { Ok(()) } else { Err(Violation { invariant, text: text() }) }
+    if holds {
+        Ok(())
+    } else {
+        Err(Violation {
+            invariant,
+            text: text(),
+        })
+    }
 }
 
 /// Verifies every graph of a module against the invariants of its stage.
@@ -33,15 +40,23 @@ pub fn verify(module: &Module) -> Result<(), Violation> {
 fn verify_graph(module: &Module, graph: &Graph) -> Result<(), Violation> {
     for (id, node) in graph.nodes() {
         verify_edges(module, graph, id)?;
-        let operands: Vec<_> =
-            node.inputs.iter().map(|input| input.and_then(|v| graph.value(v)).map(|v| &v.ty)).collect();
+        let operands: Vec<_> = node
+            .inputs
+            .iter()
+            .map(|input| input.and_then(|v| graph.value(v)).map(|v| &v.ty))
+            .collect();
         if matches!(node.op, crate::Op::Foreign(_)) {
             continue;
         }
         let name = || module.name(node.name).to_string();
         match module.result_types(&node.op, &operands, node.fused.as_deref()) {
             Ok(types) => {
-                let found: Vec<_> = node.outputs.iter().filter_map(|&v| graph.value(v)).map(|v| &v.ty).collect();
+                let found: Vec<_> = node
+                    .outputs
+                    .iter()
+                    .filter_map(|&v| graph.value(v))
+                    .map(|v| &v.ty)
+                    .collect();
                 ensure(types.iter().collect::<Vec<_>>() == found, 3, || {
                     format!("{}: inferred {types:?}, found {found:?}", name())
                 })?;
@@ -58,12 +73,19 @@ fn verify_graph(module: &Module, graph: &Graph) -> Result<(), Violation> {
         }
         let listed: BTreeSet<Use> = graph.uses(id).collect();
         let real = listed.iter().all(|u| {
-            graph.node(u.node).and_then(|n| n.inputs.get(usize::from(u.operand)).copied().flatten()) == Some(id)
+            graph
+                .node(u.node)
+                .and_then(|n| n.inputs.get(usize::from(u.operand)).copied().flatten())
+                == Some(id)
         });
-        ensure(real, 1, || format!("the use list of {id:?} names an operand that is another value"))?;
+        ensure(real, 1, || {
+            format!("the use list of {id:?} names an operand that is another value")
+        })?;
     }
     for &id in graph.inputs().iter().chain(graph.outputs()) {
-        ensure(graph.value(id).is_some(), 4, || format!("{id:?} is an input or output but was removed"))?;
+        ensure(graph.value(id).is_some(), 4, || {
+            format!("{id:?} is an input or output but was removed")
+        })?;
     }
     let order = graph.topological_order();
     ensure(order.is_ok(), 2, || format!("{:?} lies on a cycle", order.err()))
@@ -74,8 +96,13 @@ fn verify_edges(module: &Module, graph: &Graph, id: NodeId) -> Result<(), Violat
     let name = || module.name(node.name).to_string();
     for (operand, input) in node.inputs.iter().enumerate() {
         let Some(value) = *input else { continue };
-        ensure(graph.value(value).is_some(), 1, || format!("{}: operand {operand} was removed", name()))?;
-        let at = Use { node: id, operand: operand as u16 };
+        ensure(graph.value(value).is_some(), 1, || {
+            format!("{}: operand {operand} was removed", name())
+        })?;
+        let at = Use {
+            node: id,
+            operand: operand as u16,
+        };
         ensure(graph.uses(value).any(|u| u == at), 1, || {
             format!("{}: operand {operand} is missing in the use list of {value:?}", name())
         })?;

@@ -39,7 +39,7 @@ impl Infer for Conv {
             || format!("x has rank {} and weight rank {}; both need 3 to 5, alike", x.shape.len(), weight.shape.len()),
         )?;
         let lists = [self.stride.len(), self.dilation.len(), self.pad.len() / 2];
-        support::ensure(lists == [spatial; 3] && self.pad.len() % 2 == 0, "conv-attributes", || {
+        support::ensure(lists == [spatial; 3] && self.pad.len().is_multiple_of(2), "conv-attributes", || {
             format!("stride, dilation and pad must describe {spatial} axes")
         })?;
         let kernel = weight.dims().ok_or_else(|| Reason::new("conv-weight", "the weight has a symbolic dimension"))?;

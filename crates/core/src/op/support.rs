@@ -48,13 +48,24 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
         if window.size == 1 && window.stride == 1 && window.pad == (0, 0) {
             return Ok(x);
         }
-        return Err(Reason::new("symbolic-window", "a window slides over a symbolic dimension; bind it to a number"));
+        return Err(Reason::new(
+            "symbolic-window",
+            "a window slides over a symbolic dimension; bind it to a number",
+        ));
     };
     let error = || {
-        let Window { size, stride, dilation, pad, .. } = window;
+        let Window {
+            size,
+            stride,
+            dilation,
+            pad,
+            ..
+        } = window;
         Reason::new(
             "window",
-            format!("a window of size {size}, stride {stride}, dilation {dilation} and pad {pad:?} does not fit an extent of {x}"),
+            format!(
+                "a window of size {size}, stride {stride}, dilation {dilation} and pad {pad:?} does not fit an extent of {x}"
+            ),
         )
     };
     let reach = window
@@ -64,13 +75,20 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
         .and_then(|s| s.checked_add(1))
         .ok_or_else(error)?;
     let begin = u64::from(window.pad.0);
-    let padded = x.checked_add(begin).and_then(|s| s.checked_add(u64::from(window.pad.1))).ok_or_else(error)?;
+    let padded = x
+        .checked_add(begin)
+        .and_then(|s| s.checked_add(u64::from(window.pad.1)))
+        .ok_or_else(error)?;
     let room = padded.checked_sub(reach).ok_or_else(error)?;
     let stride = u64::from(window.stride);
     if stride == 0 || window.dilation == 0 {
         return Err(error());
     }
-    let mut extent = if window.ceil { room.div_ceil(stride) } else { room / stride } + 1;
+    let mut extent = if window.ceil {
+        room.div_ceil(stride)
+    } else {
+        room / stride
+    } + 1;
     if window.ceil && (extent - 1) * stride >= x + begin {
         extent -= 1;
     }
@@ -81,7 +99,9 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     let rank_signed = rank as i64;
     let normal = if axis < 0 { axis + rank_signed } else { axis };
-    ensure((0..rank_signed).contains(&normal), "axis", || format!("axis {axis} is outside rank {rank}"))?;
+    ensure((0..rank_signed).contains(&normal), "axis", || {
+        format!("axis {axis} is outside rank {rank}")
+    })?;
     Ok(normal as usize)
 }
 
@@ -89,14 +109,19 @@ pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
 pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
     let rank = a.len().max(b.len());
     let at = |shape: &[Dim], index: usize| {
-        (index + shape.len()).checked_sub(rank).map_or(Dim::Fixed(1), |position| shape[position])
+        (index + shape.len())
+            .checked_sub(rank)
+            .map_or(Dim::Fixed(1), |position| shape[position])
     };
     (0..rank)
         .map(|index| match (at(a, index), at(b, index)) {
             (x, y) if x == y => Ok(x),
             (Dim::Fixed(1), y) => Ok(y),
             (x, Dim::Fixed(1)) => Ok(x),
-            (x, y) => Err(Reason::new("broadcast", format!("{x:?} and {y:?} cannot be broadcast, at axis {index} of {rank}"))),
+            (x, y) => Err(Reason::new(
+                "broadcast",
+                format!("{x:?} and {y:?} cannot be broadcast, at axis {index} of {rank}"),
+            )),
         })
         .collect()
 }
@@ -104,8 +129,14 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
 /// An elementwise binary op: equal element types, broadcast shapes; integers give `integer`.
 pub(super) fn binary(operands: &Operands<'_>, integer: Option<Elem>) -> Result<Results, Reason> {
     let (a, b) = (operand(operands, 0)?, operand(operands, 1)?);
-    ensure(a.elem == b.elem, "element-types", || format!("the operands are {} and {}", a.elem, b.elem))?;
-    let elem = if a.elem.is_float() { a.elem } else { integer.unwrap_or(a.elem) };
+    ensure(a.elem == b.elem, "element-types", || {
+        format!("the operands are {} and {}", a.elem, b.elem)
+    })?;
+    let elem = if a.elem.is_float() {
+        a.elem
+    } else {
+        integer.unwrap_or(a.elem)
+    };
     one(elem, broadcast(&a.shape, &b.shape)?)
 }
 
@@ -125,7 +156,12 @@ pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
             .into_iter()
             .try_fold(1u64, |n, d| n.checked_mul(d.fixed()?))
             .map(Dim::Fixed)
-            .ok_or_else(|| Reason::new("symbolic-product", "a product with a symbolic dimension; bind it to a number")),
+            .ok_or_else(|| {
+                Reason::new(
+                    "symbolic-product",
+                    "a product with a symbolic dimension; bind it to a number",
+                )
+            }),
     }
 }
 
@@ -142,9 +178,16 @@ pub(super) fn pool(
     let x = operand(operands, 0)?;
     let spatial = size.len();
     let lists = [stride.len(), dilation.len(), pad.len() / 2];
-    ensure(lists == [spatial; 3] && pad.len() % 2 == 0 && x.shape.len() == spatial + 2 && spatial > 0, "pool", || {
-        format!("a window of rank {spatial} (stride {stride:?}, pad {pad:?}, dilation {dilation:?}) on rank {}", x.shape.len())
-    })?;
+    ensure(
+        lists == [spatial; 3] && pad.len().is_multiple_of(2) && x.shape.len() == spatial + 2 && spatial > 0,
+        "pool",
+        || {
+            format!(
+                "a window of rank {spatial} (stride {stride:?}, pad {pad:?}, dilation {dilation:?}) on rank {}",
+                x.shape.len()
+            )
+        },
+    )?;
     let mut shape: Shape = x.shape[..2].into();
     for axis in 0..spatial {
         let window = Window {
