@@ -1,0 +1,34 @@
+/// Why a kernel did not run. None of these depends on the values in a tensor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum KernelError {
+    /// The caller's fault: slices, shapes and parameters do not fit together. Nothing was written.
+    #[error("kernel shapes do not fit: {0}")]
+    Shape(String),
+    /// The model's fault: an extent, a stride or a buffer beyond what the kernels address.
+    #[error("kernel size out of range: {0}")]
+    Size(String),
+    /// The target's fault: a requantization that these loops cannot compute, or one with parameters outside its domain.
+    #[error("requantization cannot be computed: {0}")]
+    Requantization(String),
+    /// A target's own batch kernel failed.
+    #[error("target's kernel: {0}")]
+    Tile(String),
+}
+
+/// `Ok` if a slice has the length that the shape asks for.
+pub(crate) fn expect_len(what: &str, found: usize, wanted: Option<usize>) -> Result<(), KernelError> {
+    match wanted {
+        Some(wanted) if wanted == found => Ok(()),
+        Some(wanted) => Err(KernelError::Shape(format!(
+            "{what} has {found} elements, its shape has {wanted}"
+        ))),
+        None => Err(KernelError::Size(format!(
+            "the number of elements of {what} does not fit in a machine word"
+        ))),
+    }
+}
+
+/// The product of some extents, `None` where it overflows.
+pub(crate) fn product(extents: &[usize]) -> Option<usize> {
+    extents.iter().try_fold(1_usize, |p, &e| p.checked_mul(e))
+}

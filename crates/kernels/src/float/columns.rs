@@ -1,0 +1,79 @@
+//! The right-hand operand of a float product, packed panel by panel.
+
+use super::gemm::Matrix;
+use crate::window::Layout;
+
+/// A matrix of K rows whose columns are packed into panels: `width` columns of `depth` rows, row after row.
+pub(crate) trait Columns: Sync {
+    /// Packs rows `from..from + depth` of the columns `first..first + count`; `panel` has `depth·width` elements and
+    /// at least [`SLACK`] more. Columns beyond `count` get any finite value.
+    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]);
+}
+
+/// Elements behind a panel that packing may overwrite: stretches are copied in steps of this size.
+pub(crate) const SLACK: usize = 16;
+
+impl Columns for Matrix<'_> {
+    #[inline(always)]
+    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
+        let [row_stride, column_stride] = self.strides;
+        for (k, row) in panel.chunks_exact_mut(width).take(depth).enumerate() {
+            let start = (from + k) * row_stride + first * column_stride;
+            if column_stride == 1 {
+                row[..count].copy_from_slice(&self.data[start..start + count]);
+            } else {
+                let elements = self.data[start..].iter().step_by(column_stride);
+                row[..count]
+                    .iter_mut()
+                    .zip(elements)
+                    .for_each(|(to, &value)| *to = value);
+            }
+            row[count..].fill(0.0);
+        }
+    }
+}
+
+/// The im2col matrix of one group of one image: rows are taps, columns output positions.
+pub(crate) struct ImageColumns<'a> {
+    pub(crate) image: &'a [f32],
+    pub(crate) taps: &'a [usize],
+    pub(crate) layout: &'a Layout,
+}
+
+impl Columns for ImageColumns<'_> {
+    #[inline(always)]
+    fn pack(&self, from: usize, depth: usize, first: usize, count: usize, width: usize, panel: &mut [f32]) {
+        let mut runs = [(0, 0); 32];
+        let mut used = 0;
+        for (slot, run) in runs.iter_mut().zip(self.layout.runs(first, count)) {
+            *slot = run;
+            used += 1;
+        }
+        if count < width {
+            panel[..depth * width].fill(0.0);
+        }
+        for (k, &tap) in self.taps[from..from + depth].iter().enumerate() {
+            let mut to = k * width;
+            for &(offset, length) in &runs[..used] {
+                copy_stretch(&self.image[tap + offset..], length, &mut panel[to..]);
+                to += length;
+            }
+        }
+    }
+}
+
+/// Copies `length` elements, and perhaps up to `SLACK − 1` more of the source: what comes next overwrites them.
+#[inline(always)]
+fn copy_stretch(source: &[f32], length: usize, to: &mut [f32]) {
+    let mut done = 0;
+    while done < length {
+        match (
+            source[done..].first_chunk::<SLACK>(),
+            to[done..].first_chunk_mut::<SLACK>(),
+        ) {
+            (Some(from), Some(to)) => *to = *from,
+            _ => to[done..length].copy_from_slice(&source[done..length]),
+        }
+        done += SLACK;
+    }
+}

@@ -1,0 +1,139 @@
+//! Convolution: the matrix product of the weights and the im2col matrix, which is packed strip by strip.
+//!
+//! K is the order channel, row, column of the taps. Padding takes part as zeros.
+
+use super::{
+    columns::ImageColumns,
+    gemm::{Bias, Product},
+};
+use crate::{
+    error::{KernelError, expect_len, product},
+    isa::Context,
+    parallel::{Shared, for_each, for_each_chunk},
+    window::{Images, Layout, Window},
+};
+
+/// What a convolution is, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conv {
+    /// Taps, strides, dilation, padding.
+    pub window: Window,
+    /// Extents of the input.
+    pub input: Images,
+    /// Output channels of all groups.
+    pub out_channels: usize,
+    /// Groups; divides the input and the output channels.
+    pub groups: usize,
+}
+
+impl Conv {
+    /// Extents of the output.
+    pub fn output(&self) -> Result<Images, KernelError> {
+        Ok(Images {
+            batch: self.input.batch,
+            channels: self.out_channels,
+            size: self.window.output(self.input.size)?,
+        })
+    }
+
+    /// Weights of one output channel: channels of a group times taps.
+    pub fn depth(&self) -> usize {
+        let [height, width] = self.window.kernel;
+        self.input.channels / self.groups.max(1) * height * width
+    }
+
+    /// The groups divide the channels.
+    pub(crate) fn check(&self) -> Result<(), KernelError> {
+        self.window.check()?;
+        let (channels, outputs, groups) = (self.input.channels, self.out_channels, self.groups);
+        if groups == 0 || channels % groups != 0 || outputs % groups != 0 {
+            return Err(KernelError::Shape(format!(
+                "{groups} groups of {channels} input and {outputs} output channels"
+            )));
+        }
+        match product(&[channels / groups, self.window.kernel[0], self.window.kernel[1], outputs]) {
+            Some(_) => Ok(()),
+            None => Err(KernelError::Size("weights of a convolution".into())),
+        }
+    }
+}
+
+/// `out[b, o, y, x] = bias[o] + Σ weights[o, c, i, j] · input[b, group(o) + c, y·stride + i·dilation − pad, …]`
+///
+/// `weights` is `[out_channels, channels/groups, height, width]`; `out` is `conv.output()`.
+///
+/// # Errors
+/// [`KernelError::Shape`] where a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the limits.
+pub fn conv(
+    cx: &Context,
+    conv: &Conv,
+    input: &[f32],
+    weights: &[f32],
+    bias: Option<&[f32]>,
+    out: &mut [f32],
+) -> Result<(), KernelError> {
+    conv.check()?;
+    let layout = Layout::new(conv.window, conv.input)?;
+    let (groups, depth) = (conv.groups, conv.depth());
+    expect_len("the input", input.len(), conv.input.elements())?;
+    expect_len("the weights", weights.len(), product(&[conv.out_channels, depth]))?;
+    expect_len("the output", out.len(), conv.output()?.elements())?;
+    if let Some(bias) = bias {
+        expect_len("the bias", bias.len(), Some(conv.out_channels))?;
+    }
+    if input.is_empty() || out.is_empty() {
+        // Nothing to sum: each output is its bias.
+        let plane = layout.positions().max(1);
+        out.chunks_mut(plane)
+            .enumerate()
+            .for_each(|(i, p)| p.fill(bias.map_or(0.0, |b| b[i % conv.out_channels])));
+        return Ok(());
+    }
+
+    let (group_channels, group_outputs) = (conv.input.channels / groups, conv.out_channels / groups);
+    let taps = layout.tap_offsets(group_channels);
+    let mut padded = if layout.in_place {
+        Vec::new()
+    } else {
+        vec![0.0; conv.input.channels * layout.plane]
+    };
+    let out_image = conv.out_channels * layout.positions();
+    let steps = out_image.saturating_mul(depth);
+    let out = Shared::new(out);
+    for (b, image) in input.chunks_exact(conv.input.image()).enumerate() {
+        let image = if layout.in_place {
+            image
+        } else {
+            for_each_chunk(&mut padded, layout.plane, conv.input.image(), |c, plane| {
+                let source = &image[c * conv.input.plane()..(c + 1) * conv.input.plane()];
+                layout.pad_plane(source, 0.0, plane);
+            });
+            &padded
+        };
+        let split = (group_outputs, layout.positions());
+        let group = |g: usize| ImageColumns {
+            image: &image[g * group_channels * layout.plane..(g + 1) * group_channels * layout.plane],
+            taps: &taps,
+            layout: &layout,
+        };
+        let columns: Vec<ImageColumns<'_>> = (0..groups).map(group).collect();
+        let product = |g: usize| Product {
+            m: split.0,
+            n: split.1,
+            k: depth,
+            rows: &weights[g * group_outputs * depth..(g + 1) * group_outputs * depth],
+            row_stride: depth,
+            columns: &columns[g],
+            bias: bias.map_or(Bias::Zero, |b| {
+                Bias::Rows(&b[g * group_outputs..(g + 1) * group_outputs])
+            }),
+        };
+        let parts = product(0).split();
+        for_each(groups * parts.tasks(), steps, |task| {
+            let (g, task) = (task / parts.tasks(), task % parts.tasks());
+            let base = b * out_image + g * group_outputs * layout.positions();
+            product(g).part(cx, parts.part(task), &out, base);
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,332 @@
+//! Matrix products.
+//!
+//! Each element is one chain of fused multiply-adds: it starts as its bias, and K ascends. A long K is cut into
+//! blocks, between which the running value rests in the output, so neither the blocks nor the shape of the register
+//! tile are visible in the bits.
+
+use super::columns::{Columns, SLACK};
+use crate::{
+    error::{KernelError, expect_len, product},
+    isa::{Context, Job},
+    parallel::{Shared, for_each},
+    simd::{F32s, Simd},
+};
+
+/// A view of a matrix: element `(i, j)` is `data[i·strides[0] + j·strides[1]]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a> {
+    /// The elements.
+    pub data: &'a [f32],
+    /// Elements from one row to the next, and from one column to the next.
+    pub strides: [usize; 2],
+}
+
+impl<'a> Matrix<'a> {
+    /// Row-major, `columns` elements a row.
+    pub fn row_major(data: &'a [f32], columns: usize) -> Matrix<'a> {
+        Matrix {
+            data,
+            strides: [columns, 1],
+        }
+    }
+
+    /// The transpose of a row-major matrix with `columns` elements a row.
+    pub fn transposed(data: &'a [f32], columns: usize) -> Matrix<'a> {
+        Matrix {
+            data,
+            strides: [1, columns],
+        }
+    }
+
+    /// The view has `rows × columns` elements.
+    fn check(&self, what: &str, rows: usize, columns: usize) -> Result<(), KernelError> {
+        let last = |extent: usize, stride: usize| extent.checked_sub(1)?.checked_mul(stride);
+        let end = match (last(rows, self.strides[0]), last(columns, self.strides[1])) {
+            (Some(down), Some(right)) => down.checked_add(right),
+            _ if rows == 0 || columns == 0 => return Ok(()),
+            _ => None,
+        };
+        match end {
+            Some(end) if end < self.data.len() => Ok(()),
+            _ => Err(KernelError::Shape(format!(
+                "{what} is a view of {rows} × {columns} beyond its {} elements",
+                self.data.len()
+            ))),
+        }
+    }
+}
+
+/// Where the sums of a product start.
+#[derive(Clone, Copy, Debug)]
+pub enum Bias<'a> {
+    /// At +0.
+    Zero,
+    /// One value per row.
+    Rows(&'a [f32]),
+    /// One value per column.
+    Columns(&'a [f32]),
+    /// One value per element, row-major.
+    Elements(&'a [f32]),
+}
+
+/// `out[m, n] = bias + a[m, k] · b[k, n]`, row-major.
+///
+/// # Errors
+/// [`KernelError::Shape`] where a slice does not have the extents `[m, n, k]` asks for.
+pub fn gemm(
+    cx: &Context,
+    [m, n, k]: [usize; 3],
+    a: Matrix<'_>,
+    b: Matrix<'_>,
+    bias: Bias<'_>,
+    out: &mut [f32],
+) -> Result<(), KernelError> {
+    expect_len("the product", out.len(), product(&[m, n]))?;
+    a.check("the left operand", m, k)?;
+    b.check("the right operand", k, n)?;
+    match bias {
+        Bias::Zero => {}
+        Bias::Rows(rows) => expect_len("the bias", rows.len(), Some(m))?,
+        Bias::Columns(columns) => expect_len("the bias", columns.len(), Some(n))?,
+        Bias::Elements(elements) => expect_len("the bias", elements.len(), product(&[m, n]))?,
+    }
+    let copy: Vec<f32>;
+    let (rows, row_stride) = if a.strides[1] == 1 || k <= 1 {
+        (a.data, a.strides[0])
+    } else {
+        let element = |i: usize, kk: usize| a.data[i * a.strides[0] + kk * a.strides[1]];
+        copy = (0..m).flat_map(|i| (0..k).map(move |kk| element(i, kk))).collect();
+        (&copy[..], k)
+    };
+    let product = Product {
+        m,
+        n,
+        k,
+        rows,
+        row_stride,
+        columns: &b,
+        bias,
+    };
+    let out = Shared::new(out);
+    let split = product.split();
+    for_each(split.tasks(), m.saturating_mul(n).saturating_mul(k), |task| {
+        product.part(cx, split.part(task), &out, 0)
+    });
+    Ok(())
+}
+
+/// A product of row-major rows and packed columns.
+pub(crate) struct Product<'a, C> {
+    pub(crate) m: usize,
+    pub(crate) n: usize,
+    pub(crate) k: usize,
+    pub(crate) rows: &'a [f32],
+    pub(crate) row_stride: usize,
+    pub(crate) columns: &'a C,
+    pub(crate) bias: Bias<'a>,
+}
+
+/// Rows and columns of one task.
+pub(crate) struct Part {
+    rows: std::ops::Range<usize>,
+    columns: std::ops::Range<usize>,
+}
+
+/// How the output is cut into tasks.
+pub(crate) struct Split {
+    extents: [usize; 2],
+    step: [usize; 2],
+}
+
+impl Split {
+    pub(crate) fn tasks(&self) -> usize {
+        (0..2).map(|a| self.extents[a].div_ceil(self.step[a])).product()
+    }
+
+    pub(crate) fn part(&self, task: usize) -> Part {
+        let down = self.extents[0].div_ceil(self.step[0]).max(1);
+        let range = |axis: usize, index: usize| {
+            let start = index * self.step[axis];
+            start..(start + self.step[axis]).min(self.extents[axis])
+        };
+        Part {
+            rows: range(0, task % down),
+            columns: range(1, task / down),
+        }
+    }
+}
+
+/// Rows of K that are packed at a time: a panel of 32 columns stays near the first-level cache.
+const DEPTH: usize = 256;
+/// Columns of a task: its packed block stays in the second-level cache.
+const STRIP: usize = 192;
+
+impl<C: Columns> Product<'_, C> {
+    /// Strips of columns; where these are too few for the threads, rows are split too (each part then packs its strip).
+    pub(crate) fn split(&self) -> Split {
+        let strips = self.n.div_ceil(STRIP).max(1);
+        let row_parts = (2 * rayon::current_num_threads())
+            .div_ceil(strips)
+            .min(self.m.div_ceil(96))
+            .max(1);
+        let rows = if rayon::current_num_threads() == 1 {
+            self.m
+        } else {
+            self.m.div_ceil(row_parts).next_multiple_of(12)
+        };
+        Split {
+            extents: [self.m, self.n],
+            step: [rows.max(1), STRIP],
+        }
+    }
+
+    /// Computes one part of the product that starts at `base` in `out`.
+    pub(crate) fn part(&self, cx: &Context, part: Part, out: &Shared<'_, f32>, base: usize) {
+        cx.run(PartJob {
+            product: self,
+            part,
+            out,
+            base,
+        });
+    }
+}
+
+struct PartJob<'a, 'b, C> {
+    product: &'a Product<'a, C>,
+    part: Part,
+    out: &'a Shared<'b, f32>,
+    base: usize,
+}
+
+impl<C: Columns> Job for PartJob<'_, '_, C> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Product {
+            n,
+            k,
+            rows,
+            row_stride,
+            columns,
+            bias,
+            ..
+        } = *self.product;
+        let Part {
+            rows: row_range,
+            columns: column_range,
+        } = self.part;
+        let (first, count) = (column_range.start, column_range.len());
+        let width = 2 * S::F32s::LANES;
+        for i in row_range.clone() {
+            // SAFETY: the parts of a product are disjoint, each is one task, and this borrow ends at once.
+            let out = unsafe { self.out.slice(self.base + i * n + first, count) };
+            match bias {
+                Bias::Zero => out.fill(0.0),
+                Bias::Rows(values) => out.fill(values[i]),
+                Bias::Columns(values) => out.copy_from_slice(&values[column_range.clone()]),
+                Bias::Elements(values) => out.copy_from_slice(&values[i * n + first..i * n + first + count]),
+            }
+        }
+        let mut panels = vec![0.0; DEPTH.min(k) * count.next_multiple_of(width) + SLACK];
+        for from in (0..k).step_by(DEPTH) {
+            let depth = DEPTH.min(k - from);
+            for column in (0..count).step_by(width) {
+                columns.pack(
+                    from,
+                    depth,
+                    first + column,
+                    width.min(count - column),
+                    width,
+                    &mut panels[depth * column..],
+                );
+            }
+            let mut i = row_range.start;
+            while i < row_range.end {
+                let left = row_range.end - i;
+                let height = [12, 6, 4, 2, 1]
+                    .into_iter()
+                    .find(|&h| h <= left && h <= S::F32s::ROWS)
+                    .unwrap_or(1);
+                for column in (0..count).step_by(width) {
+                    let tile = Tile {
+                        rows: &rows[i * row_stride + from..],
+                        row_stride,
+                        panel: &panels[depth * column..depth * (column + width)],
+                        out: self.out,
+                        at: self.base + i * n + first + column,
+                        out_stride: n,
+                        columns: width.min(count - column),
+                    };
+                    match height {
+                        12 => tile.run::<S::F32s, 12>(),
+                        6 => tile.run::<S::F32s, 6>(),
+                        4 => tile.run::<S::F32s, 4>(),
+                        2 => tile.run::<S::F32s, 2>(),
+                        _ => tile.run::<S::F32s, 1>(),
+                    }
+                }
+                i += height;
+            }
+        }
+    }
+}
+
+/// A register tile: some rows times one panel, continued from what is in the output.
+struct Tile<'a, 'b> {
+    rows: &'a [f32],
+    row_stride: usize,
+    panel: &'a [f32],
+    out: &'a Shared<'b, f32>,
+    at: usize,
+    out_stride: usize,
+    columns: usize,
+}
+
+impl Tile<'_, '_> {
+    #[inline(always)]
+    fn run<V: F32s, const ROWS: usize>(&self) {
+        let width = 2 * V::LANES;
+        let depth = self.panel.len() / width;
+        let rows: [&[f32]; ROWS] =
+            std::array::from_fn(|r| &self.rows[r * self.row_stride..r * self.row_stride + depth]);
+        let mut edge = [[0.0_f32; 32]; ROWS];
+        let whole = self.columns == width;
+        // SAFETY: the tiles of a product are disjoint and this task's own; each borrow ends at its use.
+        let out = |r: usize| unsafe { self.out.slice(self.at + r * self.out_stride, self.columns) };
+        // SAFETY: loads and stores are of the two vectors of a whole row of the output or of `edge`, `2·LANES ≤ 32`
+        // elements, and of `panel`, which has `depth` rows of as many; this code runs only on machines that have `V`.
+        unsafe {
+            let mut sums: [[V; 2]; ROWS] = std::array::from_fn(|r| {
+                let from = if whole {
+                    out(r).as_ptr()
+                } else {
+                    edge[r][..self.columns].copy_from_slice(out(r));
+                    edge[r].as_ptr()
+                };
+                [V::load(from), V::load(from.add(V::LANES))]
+            });
+            for k in 0..depth {
+                let row = self.panel.as_ptr().add(k * width);
+                let right = [V::load(row), V::load(row.add(V::LANES))];
+                for r in 0..ROWS {
+                    let left = *rows[r].get_unchecked(k);
+                    sums[r][0] = sums[r][0].add_product(left, right[0]);
+                    sums[r][1] = sums[r][1].add_product(left, right[1]);
+                }
+            }
+            for (r, [left, right]) in sums.into_iter().enumerate() {
+                let to = if whole {
+                    out(r).as_mut_ptr()
+                } else {
+                    edge[r].as_mut_ptr()
+                };
+                left.store(to);
+                right.store(to.add(V::LANES));
+                if !whole {
+                    out(r).copy_from_slice(&edge[r][..self.columns]);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Float kernels: the same bits on every instruction set and for any number of threads.
+
+mod columns;
+mod conv;
+mod gemm;
+mod maths;
+mod pool;
+mod reduce;
+
+pub use conv::{Conv, conv};
+pub use gemm::{Bias, Matrix, gemm};
+pub use maths::{Unary, pow, unary};
+pub use pool::{average_pool, max_pool};
+pub use reduce::{Reduction, reduce, softmax};

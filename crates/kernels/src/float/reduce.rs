@@ -1,0 +1,238 @@
+//! Reductions over one axis of `[outer, axis, inner]`, and softmax.
+//!
+//! A sum has one order, whatever the layout and the machine: sixteen partial sums, partial `p` taking the elements
+//! `p, p + 16, p + 32, …` in turn and starting at +0; then partials `8..16` are added to `0..8`, `4..8` to `0..4`,
+//! `2..4` to `0..2`, and 1 to 0.
+
+use super::maths::exp;
+use crate::{
+    error::{KernelError, expect_len, product},
+    isa::{Context, Job},
+    parallel::for_each_chunk,
+    simd::Simd,
+};
+
+/// What a reduction gives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reduction {
+    /// The sum.
+    Sum,
+    /// The sum divided by the number of elements.
+    Mean,
+    /// The largest element; −∞ where there is none.
+    Max,
+    /// The smallest element; +∞ where there is none.
+    Min,
+}
+
+const PARTIALS: usize = 16;
+/// Neighbouring results that are computed together.
+const LANES: usize = 16;
+
+/// Folds `values` into partials and these into one.
+#[inline(always)]
+fn fold(start: f32, values: &[f32], step: impl Fn(f32, f32) -> f32) -> f32 {
+    let mut partials = [start; PARTIALS];
+    let whole = values.chunks_exact(PARTIALS);
+    let rest = whole.remainder();
+    for chunk in whole {
+        for p in 0..PARTIALS {
+            partials[p] = step(partials[p], chunk[p]);
+        }
+    }
+    for (partial, &value) in partials.iter_mut().zip(rest) {
+        *partial = step(*partial, value);
+    }
+    let mut half = PARTIALS / 2;
+    while half > 0 {
+        for p in 0..half {
+            partials[p] = step(partials[p], partials[p + half]);
+        }
+        half /= 2;
+    }
+    partials[0]
+}
+
+/// The same for `LANES` neighbouring columns of a matrix with rows of `stride` elements, `count` of them in use.
+#[inline(always)]
+fn fold_columns(
+    start: f32,
+    values: &[f32],
+    rows: usize,
+    stride: usize,
+    out: &mut [f32],
+    step: impl Fn(f32, f32) -> f32,
+) {
+    let mut partials = [[start; LANES]; PARTIALS];
+    for row in 0..rows {
+        let source = &values[row * stride..row * stride + out.len()];
+        for (partial, &value) in partials[row % PARTIALS].iter_mut().zip(source) {
+            *partial = step(*partial, value);
+        }
+    }
+    let mut half = PARTIALS / 2;
+    while half > 0 {
+        for p in 0..half {
+            for l in 0..LANES {
+                partials[p][l] = step(partials[p][l], partials[p + half][l]);
+            }
+        }
+        half /= 2;
+    }
+    out.copy_from_slice(&partials[0][..out.len()]);
+}
+
+#[inline(always)]
+fn larger(a: f32, b: f32) -> f32 {
+    if b > a { b } else { a }
+}
+
+#[inline(always)]
+fn smaller(a: f32, b: f32) -> f32 {
+    if b < a { b } else { a }
+}
+
+#[inline(always)]
+fn add(a: f32, b: f32) -> f32 {
+    a + b
+}
+
+/// Reduces the middle axis of `[outer, axis, inner]`; `out` is `[outer, inner]`.
+///
+/// # Errors
+/// [`KernelError::Shape`] where a slice does not have these extents.
+pub fn reduce(
+    cx: &Context,
+    what: Reduction,
+    [outer, axis, inner]: [usize; 3],
+    input: &[f32],
+    out: &mut [f32],
+) -> Result<(), KernelError> {
+    expect_len("the input", input.len(), product(&[outer, axis, inner]))?;
+    expect_len("the output", out.len(), product(&[outer, inner]))?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    for_each_chunk(out, inner, input.len(), |o, out| {
+        cx.run(ReduceJob {
+            what,
+            axis,
+            input: &input[o * axis * inner..(o + 1) * axis * inner],
+            out,
+        });
+    });
+    Ok(())
+}
+
+struct ReduceJob<'a> {
+    what: Reduction,
+    axis: usize,
+    input: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl ReduceJob<'_> {
+    #[inline(always)]
+    fn fold(&mut self, start: f32, step: impl Fn(f32, f32) -> f32) {
+        let inner = self.out.len();
+        if inner == 1 {
+            self.out[0] = fold(start, self.input, step);
+            return;
+        }
+        for (i, out) in self.out.chunks_mut(LANES).enumerate() {
+            let columns = self.input.get(i * LANES..).unwrap_or(&[]);
+            fold_columns(start, columns, self.axis, inner, out, &step);
+        }
+    }
+}
+
+impl Job for ReduceJob<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(mut self) {
+        match self.what {
+            Reduction::Sum => self.fold(0.0, add),
+            Reduction::Mean => {
+                self.fold(0.0, add);
+                let count = self.axis as f32;
+                self.out.iter_mut().for_each(|sum| *sum /= count);
+            }
+            Reduction::Max => self.fold(f32::NEG_INFINITY, larger),
+            Reduction::Min => self.fold(f32::INFINITY, smaller),
+        }
+    }
+}
+
+/// Softmax over the middle axis of `[outer, axis, inner]`: `e / Σe` with `e = exp(x − max x)`, summed in the order
+/// of this module.
+///
+/// # Errors
+/// [`KernelError::Shape`] where a slice does not have these extents.
+pub fn softmax(
+    cx: &Context,
+    [outer, axis, inner]: [usize; 3],
+    input: &[f32],
+    out: &mut [f32],
+) -> Result<(), KernelError> {
+    let elements = product(&[outer, axis, inner]);
+    expect_len("the input", input.len(), elements)?;
+    expect_len("the output", out.len(), elements)?;
+    if out.is_empty() {
+        return Ok(());
+    }
+    // An exponential is about sixteen multiply-adds.
+    for_each_chunk(out, axis * inner, input.len().saturating_mul(16), |o, out| {
+        cx.run(SoftmaxJob {
+            inner,
+            input: &input[o * axis * inner..(o + 1) * axis * inner],
+            out,
+        });
+    });
+    Ok(())
+}
+
+struct SoftmaxJob<'a> {
+    inner: usize,
+    input: &'a [f32],
+    out: &'a mut [f32],
+}
+
+impl Job for SoftmaxJob<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let SoftmaxJob { inner, input, out } = self;
+        if inner == 1 {
+            let top = fold(f32::NEG_INFINITY, input, larger);
+            out.iter_mut().zip(input).for_each(|(e, &x)| *e = exp(x - top));
+            let sum = fold(0.0, out, add);
+            out.iter_mut().for_each(|e| *e /= sum);
+            return;
+        }
+        let rows = input.len() / inner;
+        for first in (0..inner).step_by(LANES) {
+            let count = LANES.min(inner - first);
+            let (mut top, mut sum) = ([0.0; LANES], [0.0; LANES]);
+            fold_columns(
+                f32::NEG_INFINITY,
+                &input[first..],
+                rows,
+                inner,
+                &mut top[..count],
+                larger,
+            );
+            let line = |row: usize| row * inner + first..row * inner + first + count;
+            for row in 0..rows {
+                for ((e, &x), &top) in out[line(row)].iter_mut().zip(&input[line(row)]).zip(&top) {
+                    *e = exp(x - top);
+                }
+            }
+            fold_columns(0.0, &out[first..], rows, inner, &mut sum[..count], add);
+            for row in 0..rows {
+                out[line(row)].iter_mut().zip(&sum).for_each(|(e, &sum)| *e /= sum);
+            }
+        }
+    }
+}

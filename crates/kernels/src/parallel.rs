@@ -1,0 +1,70 @@
+//! Splitting work over the threads of the current rayon pool, by output only.
+
+use rayon::prelude::*;
+use std::marker::PhantomData;
+
+/// Below this many multiply-adds (or comparable steps) a kernel stays on its thread: waking another costs more.
+const WORTH_SPLITTING: usize = 1 << 17;
+
+/// Runs `task(0..tasks)`, on several threads if the whole is at least `WORTH_SPLITTING` steps.
+///
+/// A task must write no output element of another one; then neither the order nor the number of threads matters.
+pub(crate) fn for_each(tasks: usize, steps: usize, task: impl Fn(usize) + Sync + Send) {
+    if tasks > 1 && steps >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
+        (0..tasks).into_par_iter().for_each(task);
+    } else {
+        (0..tasks).for_each(task);
+    }
+}
+
+/// The same over consecutive pieces of `out`, each `size` elements (the last may be shorter).
+pub(crate) fn for_each_chunk<T: Send>(
+    out: &mut [T],
+    size: usize,
+    steps: usize,
+    task: impl Fn(usize, &mut [T]) + Sync + Send,
+) {
+    if out.len() > size && steps >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
+        out.par_chunks_mut(size)
+            .enumerate()
+            .for_each(|(i, piece)| task(i, piece));
+    } else {
+        out.chunks_mut(size).enumerate().for_each(|(i, piece)| task(i, piece));
+    }
+}
+
+/// An output slice that several tasks write, each its own elements: tiles of a matrix are not contiguous, so
+/// `chunks_mut` cannot express them.
+pub(crate) struct Shared<'a, T> {
+    start: *mut T,
+    len: usize,
+    borrow: PhantomData<&'a mut [T]>,
+}
+
+// SAFETY: `Shared` is an exclusive borrow of the slice that is handed out piece by piece; `slice` asks its callers
+// to keep the pieces of different threads apart.
+unsafe impl<T: Send> Sync for Shared<'_, T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Send for Shared<'_, T> {}
+
+impl<'a, T> Shared<'a, T> {
+    pub(crate) fn new(slice: &'a mut [T]) -> Shared<'a, T> {
+        Shared {
+            start: slice.as_mut_ptr(),
+            len: slice.len(),
+            borrow: PhantomData,
+        }
+    }
+
+    /// `len` elements from `at`.
+    ///
+    /// # Safety
+    /// While the returned borrow lives, no other borrow (of any thread) may overlap it.
+    #[inline(always)]
+    #[allow(clippy::mut_from_ref)]
+    pub(crate) unsafe fn slice(&self, at: usize, len: usize) -> &mut [T] {
+        assert!(at <= self.len && len <= self.len - at, "a tile outside its output");
+        // SAFETY: in bounds by the assertion; unique by the caller's promise; the borrow cannot outlive `'a`.
+        unsafe { std::slice::from_raw_parts_mut(self.start.add(at), len) }
+    }
+}

@@ -1,0 +1,208 @@
+//! The few vector operations that the compiler does not find by itself, for each instruction set.
+
+/// What a [`crate::isa::Job`] is compiled for.
+pub(crate) trait Simd {
+    /// Vectors of f32.
+    type F32s: F32s;
+    /// Sixteen dot products of four bytes.
+    type Dots: Dots;
+}
+
+/// A vector of f32 with a fused multiply-add: each lane is `f32::mul_add`, on every instruction set.
+pub(crate) trait F32s: Copy {
+    /// Lanes.
+    const LANES: usize;
+    /// Rows of the widest GEMM tile whose accumulators, two vectors a row, fit in registers.
+    const ROWS: usize;
+    /// # Safety
+    /// `LANES` elements are readable at `from`, and the machine has the instruction set.
+    unsafe fn load(from: *const f32) -> Self;
+    /// # Safety
+    /// `LANES` elements are writable at `to`, and the machine has the instruction set.
+    unsafe fn store(self, to: *mut f32);
+    /// `self + x·y` in every lane, rounded once.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    unsafe fn add_product(self, x: f32, y: Self) -> Self;
+}
+
+/// Sixteen i32 accumulators of dot products of four bytes, one operand unsigned, the other signed; wraps as i32 does.
+pub(crate) trait Dots: Copy {
+    /// Rows of the widest tile whose accumulators, two vectors a row, fit in registers.
+    const ROWS: usize;
+    /// Sixteen accumulators.
+    fn from_array(values: [i32; 16]) -> Self;
+    /// The accumulators.
+    fn to_array(self) -> [i32; 16];
+    /// Lane `l` gains `Σⱼ panel[4·l + j] · four[j]`; the panel is the unsigned operand if `PANEL_UNSIGNED`, else `four`.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self;
+}
+
+/// No instruction set beyond the compiler's baseline.
+pub(crate) struct Scalar;
+impl Simd for Scalar {
+    type F32s = [f32; 8];
+    type Dots = [i32; 16];
+}
+
+impl F32s for [f32; 8] {
+    const LANES: usize = 8;
+    const ROWS: usize = 4;
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self {
+        // SAFETY: the caller's promise; an array of f32 has the alignment of f32.
+        unsafe { *from.cast::<[f32; 8]>() }
+    }
+
+    #[inline(always)]
+    unsafe fn store(self, to: *mut f32) {
+        // SAFETY: as for `load`.
+        unsafe { *to.cast::<[f32; 8]>() = self }
+    }
+
+    #[inline(always)]
+    unsafe fn add_product(self, x: f32, y: Self) -> Self {
+        std::array::from_fn(|l| x.mul_add(y[l], self[l]))
+    }
+}
+
+impl Dots for [i32; 16] {
+    const ROWS: usize = 4;
+
+    #[inline(always)]
+    fn from_array(values: [i32; 16]) -> Self {
+        values
+    }
+
+    #[inline(always)]
+    fn to_array(self) -> [i32; 16] {
+        self
+    }
+
+    #[inline(always)]
+    unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self {
+        let widen = |byte: u8, unsigned: bool| {
+            if unsigned {
+                i32::from(byte)
+            } else {
+                i32::from(byte.cast_signed())
+            }
+        };
+        let mut sums = self;
+        for (sum, column) in sums.iter_mut().zip(panel.chunks_exact(4)) {
+            for (&p, &f) in column.iter().zip(&four) {
+                *sum = sum.wrapping_add(widen(p, PANEL_UNSIGNED) * widen(f, !PANEL_UNSIGNED));
+            }
+        }
+        sums
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(crate) use x86::{Avx2, Avx512};
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{Dots, F32s, Simd};
+    use std::arch::x86_64::*;
+
+    /// AVX2 and FMA. Its byte products have no exact instruction (`vpmaddubsw` saturates): they are left to the compiler.
+    pub(crate) struct Avx2;
+    impl Simd for Avx2 {
+        type F32s = __m256;
+        type Dots = [i32; 16];
+    }
+
+    /// AVX-512 with VNNI.
+    pub(crate) struct Avx512;
+    impl Simd for Avx512 {
+        type F32s = __m512;
+        type Dots = Vnni;
+    }
+
+    impl F32s for __m256 {
+        const LANES: usize = 8;
+        const ROWS: usize = 6;
+
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: the caller's promise.
+            unsafe { _mm256_loadu_ps(from) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            // SAFETY: the caller's promise.
+            unsafe { _mm256_storeu_ps(to, self) }
+        }
+
+        #[inline(always)]
+        unsafe fn add_product(self, x: f32, y: Self) -> Self {
+            // SAFETY: the caller's promise.
+            unsafe { _mm256_fmadd_ps(_mm256_set1_ps(x), y, self) }
+        }
+    }
+
+    impl F32s for __m512 {
+        const LANES: usize = 16;
+        const ROWS: usize = 12;
+
+        #[inline(always)]
+        unsafe fn load(from: *const f32) -> Self {
+            // SAFETY: the caller's promise.
+            unsafe { _mm512_loadu_ps(from) }
+        }
+
+        #[inline(always)]
+        unsafe fn store(self, to: *mut f32) {
+            // SAFETY: the caller's promise.
+            unsafe { _mm512_storeu_ps(to, self) }
+        }
+
+        #[inline(always)]
+        unsafe fn add_product(self, x: f32, y: Self) -> Self {
+            // SAFETY: the caller's promise.
+            unsafe { _mm512_fmadd_ps(_mm512_set1_ps(x), y, self) }
+        }
+    }
+
+    /// Sixteen accumulators in one register.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Vnni(__m512i);
+
+    impl Dots for Vnni {
+        const ROWS: usize = 12;
+
+        #[inline(always)]
+        fn from_array(values: [i32; 16]) -> Self {
+            // SAFETY: both types are 64 bytes, of which every pattern is valid.
+            Vnni(unsafe { std::mem::transmute::<[i32; 16], __m512i>(values) })
+        }
+
+        #[inline(always)]
+        fn to_array(self) -> [i32; 16] {
+            // SAFETY: both types are 64 bytes, of which every pattern is valid.
+            unsafe { std::mem::transmute::<__m512i, [i32; 16]>(self.0) }
+        }
+
+        #[inline(always)]
+        unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self {
+            // SAFETY: the machine has VNNI by the caller's promise; the load is of the 64 bytes of `panel`.
+            // `vpdpbusd` takes its first factor as unsigned and adds without saturation.
+            unsafe {
+                let panel = _mm512_loadu_si512(panel.as_ptr().cast());
+                let four = _mm512_set1_epi32(i32::from_ne_bytes(four));
+                Vnni(if PANEL_UNSIGNED {
+                    _mm512_dpbusd_epi32(self.0, panel, four)
+                } else {
+                    _mm512_dpbusd_epi32(self.0, four, panel)
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! Sliding windows over NCHW images: what convolutions and pools share.
+
+use crate::error::{KernelError, product};
+
+/// A window that slides over the rows and columns of an image. One-dimensional ones have height 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Rows and columns of taps.
+    pub kernel: [usize; 2],
+    /// Steps between neighbouring outputs.
+    pub stride: [usize; 2],
+    /// Steps between neighbouring taps.
+    pub dilation: [usize; 2],
+    /// Padding: top, left, bottom, right.
+    pub pads: [usize; 4],
+}
+
+/// Extents of a batch of images, row-major `[batch, channels, height, width]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Images {
+    /// Number of images.
+    pub batch: usize,
+    /// Channels of each.
+    pub channels: usize,
+    /// Height and width.
+    pub size: [usize; 2],
+}
+
+/// Extents above this are refused, so that no sum of products below can overflow.
+const LARGEST_EXTENT: usize = 1 << 24;
+/// The most elements in one padded image.
+const LARGEST_IMAGE: usize = 1 << 31;
+
+impl Window {
+    /// A window of `kernel` taps with stride 1, no dilation and no padding.
+    pub fn new(kernel: [usize; 2]) -> Window {
+        Window {
+            kernel,
+            stride: [1, 1],
+            dilation: [1, 1],
+            pads: [0; 4],
+        }
+    }
+
+    /// Extent of the taps, dilation included: `(kernel − 1)·dilation + 1`. Valid after `check`.
+    pub(crate) fn reach(&self, axis: usize) -> usize {
+        (self.kernel[axis] - 1) * self.dilation[axis] + 1
+    }
+
+    /// Every extent is in range and none is zero where zero means nothing.
+    pub(crate) fn check(&self) -> Result<(), KernelError> {
+        let positive = [self.kernel, self.stride, self.dilation].concat();
+        if positive.contains(&0) {
+            return Err(KernelError::Shape(
+                "a window with a kernel, stride or dilation of zero".into(),
+            ));
+        }
+        let in_range = |extents: &[usize]| extents.iter().all(|&e| e <= LARGEST_EXTENT);
+        let reach_fits = (0..2).all(|a| self.kernel[a].saturating_mul(self.dilation[a]) <= LARGEST_EXTENT);
+        if in_range(&positive) && in_range(&self.pads) && reach_fits {
+            Ok(())
+        } else {
+            Err(KernelError::Size(format!("window {self:?}")))
+        }
+    }
+
+    /// Height and width of the output over images of `size`: `⌊(size + pads − reach) / stride⌋ + 1`.
+    pub fn output(&self, size: [usize; 2]) -> Result<[usize; 2], KernelError> {
+        self.check()?;
+        let mut out = [0; 2];
+        for axis in 0..2 {
+            if size[axis] > LARGEST_EXTENT {
+                return Err(KernelError::Size(format!("image extent {}", size[axis])));
+            }
+            let padded = size[axis] + self.pads[axis] + self.pads[axis + 2];
+            let room = padded.checked_sub(self.reach(axis)).ok_or_else(|| {
+                KernelError::Shape(format!(
+                    "a window of {} does not fit into {padded} padded elements",
+                    self.reach(axis)
+                ))
+            })?;
+            out[axis] = room / self.stride[axis] + 1;
+        }
+        Ok(out)
+    }
+}
+
+impl Images {
+    /// Number of elements, `None` where it does not fit in a machine word.
+    pub fn elements(&self) -> Option<usize> {
+        product(&[self.batch, self.channels, self.size[0], self.size[1]])
+    }
+
+    /// Elements of one channel of one image.
+    pub(crate) fn plane(&self) -> usize {
+        self.size[0] * self.size[1]
+    }
+
+    /// Elements of one image.
+    pub(crate) fn image(&self) -> usize {
+        self.channels * self.plane()
+    }
+}
+
+/// How one image is laid out so that 16 neighbouring output positions of a row read 16 neighbouring elements.
+///
+/// Rows are padded, and for a horizontal stride `s` each row is split into its `s` phases (elements `0, s, 2s, …`,
+/// then `1, 1 + s, …`): output column `x` and tap column `t` meet at `phase = t·d mod s`, element `x + t·d div s`.
+/// The im2col matrix `[taps][positions]` is then `image[tap_offset + position_offset]`, and is never made as a whole.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    window: Window,
+    input: [usize; 2],
+    /// Elements of one phase of a row, and of a row with all its phases.
+    phase: usize,
+    row: usize,
+    /// Elements of one channel.
+    pub(crate) plane: usize,
+    /// Output height and width.
+    pub(crate) output: [usize; 2],
+    /// The image as it stands has this layout already.
+    pub(crate) in_place: bool,
+}
+
+impl Layout {
+    pub(crate) fn new(window: Window, input: Images) -> Result<Layout, KernelError> {
+        let output = window.output(input.size)?;
+        let [height, width] = [0, 1].map(|axis| input.size[axis] + window.pads[axis] + window.pads[axis + 2]);
+        let in_place = window.pads == [0; 4] && window.stride[1] == 1;
+        let phase = width.div_ceil(window.stride[1]);
+        let row = phase * window.stride[1];
+        let plane = height * row;
+        match product(&[plane, input.channels]) {
+            Some(elements) if elements <= LARGEST_IMAGE => Ok(Layout {
+                window,
+                input: input.size,
+                phase,
+                row,
+                plane,
+                output,
+                in_place,
+            }),
+            _ => Err(KernelError::Size(format!(
+                "a padded image of {} × {height} × {row}",
+                input.channels
+            ))),
+        }
+    }
+
+    /// Number of output positions.
+    pub(crate) fn positions(&self) -> usize {
+        self.output[0] * self.output[1]
+    }
+
+    /// Writes one channel in this layout. `padded` has `plane` elements; `pad` fills what the image does not cover.
+    pub(crate) fn pad_plane<T: Copy>(&self, plane: &[T], pad: T, padded: &mut [T]) {
+        let [top, left, ..] = self.window.pads;
+        let stride = self.window.stride[1];
+        padded.fill(pad);
+        let rows = padded.chunks_exact_mut(self.row).skip(top);
+        for (row, source) in rows.zip(plane.chunks_exact(self.input[1].max(1))) {
+            if stride == 1 {
+                row[left..left + source.len()].copy_from_slice(source);
+                continue;
+            }
+            for first in 0..stride.min(source.len()) {
+                let column = left + first;
+                let start = (column % stride) * self.phase + column / stride;
+                let elements = source.iter().skip(first).step_by(stride);
+                row[start..].iter_mut().zip(elements).for_each(|(to, &from)| *to = from);
+            }
+        }
+    }
+
+    /// Offsets of the taps, in the order channel, row, column: the K axis of the im2col matrix.
+    pub(crate) fn tap_offsets(&self, channels: usize) -> Vec<usize> {
+        let Window {
+            kernel,
+            stride,
+            dilation,
+            ..
+        } = self.window;
+        let mut offsets = Vec::with_capacity(channels * kernel[0] * kernel[1]);
+        for channel in 0..channels {
+            for y in 0..kernel[0] {
+                for x in (0..kernel[1]).map(|x| x * dilation[1]) {
+                    let in_row = (x % stride[1]) * self.phase + x / stride[1];
+                    offsets.push(channel * self.plane + y * dilation[0] * self.row + in_row);
+                }
+            }
+        }
+        offsets
+    }
+
+    /// The positions `first..first + count` as stretches of neighbouring elements: `(offset, length)`.
+    pub(crate) fn runs(&self, first: usize, count: usize) -> Runs {
+        let step = self.window.stride[0] * self.row;
+        // Rows that follow one another without a gap are one long row.
+        let width = if step == self.output[1] {
+            self.positions()
+        } else {
+            self.output[1]
+        };
+        Runs {
+            width,
+            step,
+            next: first,
+            end: first + count,
+        }
+    }
+}
+
+/// See [`Layout::runs`].
+pub(crate) struct Runs {
+    width: usize,
+    step: usize,
+    next: usize,
+    end: usize,
+}
+
+impl Iterator for Runs {
+    type Item = (usize, usize);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<(usize, usize)> {
+        if self.next >= self.end {
+            return None;
+        }
+        let (row, column) = (self.next / self.width, self.next % self.width);
+        let length = (self.width - column).min(self.end - self.next);
+        self.next += length;
+        Some((row * self.step + column, length))
+    }
+}
+
+/// What a pool is, in numbers. The output extents are the caller's: rounding up or down is its rule, and a window that
+/// hangs over the padded image is cut there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pool {
+    /// Taps, strides, dilation, padding.
+    pub window: Window,
+    /// Extents of the input.
+    pub input: Images,
+    /// Height and width of the output.
+    pub output: [usize; 2],
+}
+
+/// The taps of one output row or column that fall into the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Taps {
+    /// Image coordinate of the first such tap.
+    pub(crate) first: usize,
+    /// How many fall into the image.
+    pub(crate) inside: usize,
+    /// How many fall into the padded image.
+    pub(crate) padded: usize,
+}
+
+impl Pool {
+    /// Elements of one output channel.
+    pub(crate) fn out_plane(&self) -> usize {
+        self.output[0] * self.output[1]
+    }
+
+    /// Extents of the output.
+    pub fn out_images(&self) -> Images {
+        Images {
+            size: self.output,
+            ..self.input
+        }
+    }
+
+    /// The extents are in range, and every window starts inside the padded image.
+    pub(crate) fn check(&self) -> Result<(), KernelError> {
+        self.window.check()?;
+        for axis in 0..2 {
+            let size = self.input.size[axis];
+            let padded = size
+                .saturating_add(self.window.pads[axis])
+                .saturating_add(self.window.pads[axis + 2]);
+            if size > LARGEST_EXTENT || self.output[axis] > LARGEST_EXTENT {
+                return Err(KernelError::Size(format!(
+                    "pool extents {size} to {}",
+                    self.output[axis]
+                )));
+            }
+            if self.output[axis]
+                .saturating_sub(1)
+                .saturating_mul(self.window.stride[axis])
+                >= padded.max(1)
+            {
+                return Err(KernelError::Shape(format!(
+                    "{} pool outputs from {padded} padded elements",
+                    self.output[axis]
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    /// The taps of every output row (axis 0) or column (axis 1).
+    pub(crate) fn taps(&self, axis: usize) -> Vec<Taps> {
+        let (size, before, dilation) = (
+            self.input.size[axis],
+            self.window.pads[axis],
+            self.window.dilation[axis],
+        );
+        let padded_end = before + size + self.window.pads[axis + 2];
+        let taps = |o: usize| {
+            // In coordinates of the padded image.
+            let start = o * self.window.stride[axis];
+            let below = |end: usize| {
+                end.saturating_sub(start)
+                    .div_ceil(dilation)
+                    .min(self.window.kernel[axis])
+            };
+            let skipped = below(before);
+            Taps {
+                first: (start + skipped * dilation).saturating_sub(before),
+                inside: below(before + size) - skipped,
+                padded: below(padded_end),
+            }
+        };
+        (0..self.output[axis]).map(taps).collect()
+    }
+}

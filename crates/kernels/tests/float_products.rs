@@ -1,0 +1,293 @@
+//! GEMM and convolution equal one plain chain of fused multiply-adds, bit for bit, on every instruction set.
+
+use strait_kernels::{
+    Context, Images, Isa, Window,
+    float::{Bias, Conv, Matrix, conv, gemm},
+};
+
+/// Numbers of both signs and several magnitudes; the same on every run.
+fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (state >> 8) as f32 / 8_388_608.0 - 1.0
+    };
+    (0..count).map(|_| next() * (1.0 + 3.0 * next())).collect()
+}
+
+fn assert_same_bits(what: &str, found: &[f32], wanted: &[f32]) {
+    let differing = found.iter().zip(wanted).position(|(a, b)| a.to_bits() != b.to_bits());
+    assert!(
+        found.len() == wanted.len() && differing.is_none(),
+        "{what}: element {differing:?} differs"
+    );
+}
+
+#[test]
+fn gemm_is_one_ascending_chain_per_element() {
+    for (i, [m, n, k]) in [
+        [1, 1, 1],
+        [1, 33, 7],
+        [13, 1, 5],
+        [12, 32, 64],
+        [25, 49, 300],
+        [7, 200, 17],
+        [100, 65, 3],
+        [3, 40, 0],
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (a, b) = (numbers(m * k, i as u32), numbers(k * n, 100 + i as u32));
+        let (rows, columns, elements) = (numbers(m, 1), numbers(n, 2), numbers(m * n, 3));
+        for (bias, start) in [
+            (Bias::Zero, &(|_, _| 0.0_f32) as &dyn Fn(usize, usize) -> f32),
+            (Bias::Rows(&rows), &|i, _| rows[i]),
+            (Bias::Columns(&columns), &|_, j| columns[j]),
+            (Bias::Elements(&elements), &|i, j| elements[i * n + j]),
+        ] {
+            for transposed in [[false, false], [true, false], [false, true]] {
+                let view = |data, [rows, columns]: [usize; 2], transposed| {
+                    if transposed {
+                        Matrix::transposed(data, rows)
+                    } else {
+                        Matrix::row_major(data, columns)
+                    }
+                };
+                let a = view(&a, [m, k], transposed[0]);
+                let b = view(&b, [k, n], transposed[1]);
+                let at = |x: Matrix<'_>, i: usize, j: usize| x.data[i * x.strides[0] + j * x.strides[1]];
+                let chain = |i, j| (0..k).fold(start(i, j), |sum, kk| at(a, i, kk).mul_add(at(b, kk, j), sum));
+                let wanted: Vec<f32> = (0..m * n).map(|e| chain(e / n, e % n)).collect();
+                for isa in Isa::available() {
+                    let mut found = vec![f32::NAN; m * n];
+                    gemm(&Context::with_isa(isa), [m, n, k], a, b, bias, &mut found).unwrap();
+                    assert_same_bits(
+                        &format!("{m}×{n}×{k} {transposed:?} on {}", isa.name()),
+                        &found,
+                        &wanted,
+                    );
+                }
+            }
+        }
+    }
+}
+
+/// `out_channels`, and what else a convolution is made of.
+fn case(channels: usize, size: [usize; 2], out_channels: usize, groups: usize, window: Window) -> Conv {
+    Conv {
+        window,
+        input: Images {
+            batch: 2,
+            channels,
+            size,
+        },
+        out_channels,
+        groups,
+    }
+}
+
+fn cases() -> Vec<Conv> {
+    let window = Window::new;
+    vec![
+        case(
+            3,
+            [5, 7],
+            5,
+            1,
+            Window {
+                pads: [1; 4],
+                ..window([3, 3])
+            },
+        ),
+        case(8, [7, 7], 14, 1, window([1, 1])),
+        case(
+            8,
+            [7, 9],
+            3,
+            1,
+            Window {
+                stride: [2, 2],
+                ..window([1, 1])
+            },
+        ),
+        case(
+            6,
+            [13, 17],
+            6,
+            6,
+            Window {
+                pads: [1; 4],
+                stride: [2, 2],
+                ..window([3, 3])
+            },
+        ),
+        case(
+            4,
+            [20, 41],
+            4,
+            4,
+            Window {
+                pads: [2; 4],
+                dilation: [2, 2],
+                ..window([3, 3])
+            },
+        ),
+        case(
+            4,
+            [9, 11],
+            8,
+            2,
+            Window {
+                pads: [0, 3, 2, 1],
+                stride: [1, 3],
+                dilation: [1, 2],
+                ..window([2, 4])
+            },
+        ),
+        case(
+            2,
+            [1, 50],
+            3,
+            1,
+            Window {
+                pads: [0, 4, 0, 4],
+                stride: [1, 2],
+                ..window([1, 9])
+            },
+        ),
+        case(
+            40,
+            [6, 6],
+            7,
+            1,
+            Window {
+                pads: [1, 1, 1, 1],
+                ..window([3, 3])
+            },
+        ),
+        case(
+            2,
+            [4, 4],
+            2,
+            1,
+            Window {
+                pads: [3; 4],
+                stride: [3, 5],
+                ..window([5, 5])
+            },
+        ),
+    ]
+}
+
+/// The definition: taps in the order channel, row, column; padding takes part as zeros.
+fn reference(c: &Conv, input: &[f32], weights: &[f32], bias: &[f32]) -> Vec<f32> {
+    let [height, width] = c.input.size;
+    let [rows, columns] = c.window.output(c.input.size).unwrap();
+    let (per_group, outputs) = (c.input.channels / c.groups, c.out_channels / c.groups);
+    let mut out = Vec::new();
+    for b in 0..c.input.batch {
+        for o in 0..c.out_channels {
+            for (y, x) in (0..rows * columns).map(|p| (p / columns, p % columns)) {
+                let mut sum = bias[o];
+                for tap in 0..c.depth() {
+                    let [kh, kw] = c.window.kernel;
+                    let (channel, i, j) = (tap / (kh * kw), tap / kw % kh, tap % kw);
+                    let at = |o: usize, tap: usize, axis: usize| {
+                        (o * c.window.stride[axis] + tap * c.window.dilation[axis]).checked_sub(c.window.pads[axis])
+                    };
+                    let value = match (at(y, i, 0), at(x, j, 1)) {
+                        (Some(y), Some(x)) if y < height && x < width => {
+                            input[((b * c.input.channels + o / outputs * per_group + channel) * height + y) * width + x]
+                        }
+                        _ => 0.0,
+                    };
+                    sum = weights[o * c.depth() + tap].mul_add(value, sum);
+                }
+                out.push(sum);
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn convolution_is_its_definition_on_every_instruction_set_and_number_of_threads() {
+    for (i, c) in cases().into_iter().enumerate() {
+        let input = numbers(c.input.elements().unwrap(), i as u32);
+        let weights = numbers(c.out_channels * c.depth(), 50 + i as u32);
+        let bias = numbers(c.out_channels, 99);
+        let wanted = reference(&c, &input, &weights, &bias);
+        for (isa, threads) in Isa::available().flat_map(|isa| [(isa, 1), (isa, 3)]) {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let mut found = vec![f32::NAN; wanted.len()];
+            pool.install(|| conv(&Context::with_isa(isa), &c, &input, &weights, Some(&bias), &mut found))
+                .unwrap();
+            assert_same_bits(&format!("{c:?} on {}", isa.name()), &found, &wanted);
+        }
+    }
+}
+
+#[test]
+fn large_products_do_not_depend_on_the_number_of_threads() {
+    let [m, n, k] = [230, 500, 260];
+    let (a, b) = (numbers(m * k, 5), numbers(k * n, 6));
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut out = vec![0.0; m * n];
+        let (a, b) = (Matrix::row_major(&a, k), Matrix::row_major(&b, n));
+        pool.install(|| gemm(&Context::detect(), [m, n, k], a, b, Bias::Zero, &mut out))
+            .unwrap();
+        out
+    };
+    let one = run(1);
+    for threads in [2, 5] {
+        assert_same_bits("threads", &run(threads), &one);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let cx = Context::detect();
+    let data = [0.0; 6];
+    let view = Matrix::row_major(&data, 3);
+    assert!(gemm(&cx, [2, 2, 3], view, view, Bias::Zero, &mut [0.0; 4]).is_err());
+    assert!(
+        gemm(
+            &cx,
+            [2, 2, 3],
+            view,
+            Matrix::transposed(&data, 3),
+            Bias::Rows(&data),
+            &mut [0.0; 4]
+        )
+        .is_err()
+    );
+    assert!(gemm(&cx, [2, usize::MAX, 3], view, view, Bias::Zero, &mut [0.0; 4]).is_err());
+    let no = |c: Conv| assert!(conv(&cx, &c, &data, &data, None, &mut [0.0; 6]).is_err(), "{c:?}");
+    no(case(
+        1,
+        [2, 3],
+        1,
+        1,
+        Window {
+            stride: [0, 1],
+            ..Window::new([1, 1])
+        },
+    ));
+    no(case(
+        1,
+        [2, 3],
+        1,
+        1,
+        Window {
+            pads: [usize::MAX; 4],
+            ..Window::new([1, 1])
+        },
+    ));
+    no(case(1, [2, 3], 1, 1, Window::new([usize::MAX, usize::MAX])));
+    no(case(1, [2, 3], 1, 1, Window::new([3, 3])));
+    no(case(1, [2, 3], 1, 0, Window::new([1, 1])));
+    no(case(usize::MAX, [2, 3], 1, 1, Window::new([1, 1])));
+    no(case(3, [1, 2], 4, 2, Window::new([1, 1])));
+}
