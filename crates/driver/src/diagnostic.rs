@@ -1,0 +1,315 @@
+//! What is told to a person or a program when something is wrong: one type for every layer that reports through the
+//! driver, rendered as text with the offending line, or as JSON.
+
+use std::{fmt, ops::Range, sync::Arc};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle};
+use serde_json::{Value, json};
+
+/// How bad it is. Only [`Severity::Error`] stops the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// The work cannot be done as asked.
+    Error,
+    /// It is done, but probably not as meant.
+    Warning,
+    /// Something worth knowing.
+    Note,
+}
+
+impl Severity {
+    /// `error`, `warning` or `note`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+            Severity::Note => "note",
+        }
+    }
+}
+
+/// A text that can be at fault: a file, or an argument of the command line.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SourceText {
+    /// A path, or the name of the option (`--set`).
+    pub name: String,
+    /// All of it. Empty where it could not be read.
+    pub text: String,
+}
+
+/// A place in a [`SourceText`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The text that `span` counts in.
+    pub source: Arc<SourceText>,
+    /// Bytes of the text; `None` speaks of all of it (a missing table, a file that cannot be read).
+    pub span: Option<Range<usize>>,
+    /// Said beside the caret; may be empty.
+    pub label: String,
+}
+
+impl Excerpt {
+    /// Line and column, both counted from 1, the column in characters.
+    pub fn position(&self) -> Option<(usize, usize)> {
+        let start = self.start()?;
+        let before = self.source.text.get(..start)?;
+        let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+        Some((line, before[line_start..].chars().count() + 1))
+    }
+
+    /// The line that `span` begins in, without its end, and the byte at which it starts.
+    pub fn line(&self) -> Option<(usize, &str)> {
+        let text = self.source.text.as_str();
+        let start = self.start()?;
+        let from = text.get(..start)?.rfind('\n').map_or(0, |newline| newline + 1);
+        let to = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        Some((from, text[from..to].trim_end_matches('\r')))
+    }
+
+    /// The start of the span, moved back to the text's end and to the border of a character if need be.
+    fn start(&self) -> Option<usize> {
+        let mut start = self.span.as_ref()?.start.min(self.source.text.len());
+        while !self.source.text.is_char_boundary(start) {
+            start -= 1;
+        }
+        Some(start)
+    }
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// Stable over versions, so that a program can act on it: a letter for the layer and three digits.
+    pub code: String,
+    /// What is wrong, in one sentence that names the thing.
+    pub message: String,
+    /// Where.
+    pub excerpt: Option<Excerpt>,
+    /// What else bears on it: the values that are allowed, the state that was met.
+    pub notes: Vec<String>,
+    /// What to do about it.
+    pub help: Vec<String>,
+}
+
+impl Diagnostic {
+    /// An error without a place yet.
+    pub fn error(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Error, code, message)
+    }
+
+    /// A warning without a place yet.
+    pub fn warning(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Warning, code, message)
+    }
+
+    fn new(severity: Severity, code: impl Into<String>, message: impl Into<String>) -> Self {
+        Diagnostic {
+            severity,
+            code: code.into(),
+            message: message.into(),
+            excerpt: None,
+            notes: Vec::new(),
+            help: Vec::new(),
+        }
+    }
+
+    /// Says where.
+    #[must_use]
+    pub fn at(mut self, excerpt: Excerpt) -> Self {
+        self.excerpt = Some(excerpt);
+        self
+    }
+
+    /// Adds a note.
+    #[must_use]
+    pub fn note(mut self, note: impl Into<String>) -> Self {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// Adds advice.
+    #[must_use]
+    pub fn help(mut self, help: impl Into<String>) -> Self {
+        self.help.push(help.into());
+        self
+    }
+
+    /// For a person: message, place, the line with a caret, notes and advice. Colour by ANSI escapes where asked for.
+    pub fn render(&self, colour: bool) -> String {
+        let level = match self.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+            Severity::Note => Level::NOTE,
+        };
+        let mut group = Group::with_title(level.primary_title(self.message.as_str()).id(self.code.as_str()));
+        if let Some(excerpt) = &self.excerpt {
+            group = match (excerpt.line(), excerpt.position()) {
+                (Some((line_start, line)), Some((number, _))) => group.element(
+                    Snippet::source(line)
+                        .path(excerpt.source.name.as_str())
+                        .line_start(number)
+                        .annotation(
+                            AnnotationKind::Primary
+                                .span(caret(excerpt, line_start, line))
+                                .label((!excerpt.label.is_empty()).then_some(excerpt.label.as_str())),
+                        ),
+                ),
+                _ => group.element(Origin::path(excerpt.source.name.as_str())),
+            };
+        }
+        for note in &self.notes {
+            group = group.element(Level::NOTE.message(note.as_str()));
+        }
+        for help in &self.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        let renderer = if colour { Renderer::styled() } else { Renderer::plain() };
+        renderer.decor_style(DecorStyle::Ascii).render(&[group])
+    }
+
+    /// For a program. `file`, `line`, `column`, `text` (the line) and `label` are present where they are known.
+    pub fn to_json(&self) -> Value {
+        let mut object = json!({
+            "severity": self.severity.name(),
+            "code": self.code,
+            "message": self.message,
+            "notes": self.notes,
+            "help": self.help,
+        });
+        if let Some(excerpt) = &self.excerpt {
+            object["file"] = json!(excerpt.source.name);
+            if let (Some((_, line)), Some((number, column))) = (excerpt.line(), excerpt.position()) {
+                object["line"] = json!(number);
+                object["column"] = json!(column);
+                object["text"] = json!(line);
+                object["label"] = json!(excerpt.label);
+            }
+        }
+        object
+    }
+}
+
+/// The part of the span that lies in the line, in bytes of the line, on borders of characters.
+fn caret(excerpt: &Excerpt, line_start: usize, line: &str) -> Range<usize> {
+    let border = |position: usize| {
+        let mut position = position.saturating_sub(line_start).min(line.len());
+        while !line.is_char_boundary(position) {
+            position -= 1;
+        }
+        position
+    };
+    let span = excerpt.span.clone().unwrap_or_default();
+    border(span.start)..border(span.end.max(span.start))
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+/// All that was found in one go: an error type, so never empty where it is returned.
+#[derive(Clone, Debug, Default, PartialEq, Eq, thiserror::Error)]
+pub struct Diagnostics(pub Vec<Diagnostic>);
+
+impl Diagnostics {
+    /// For a person: each finding, an empty line between two.
+    pub fn render(&self, colour: bool) -> String {
+        let rendered: Vec<String> = self.0.iter().map(|diagnostic| diagnostic.render(colour)).collect();
+        rendered.join("\n\n")
+    }
+
+    /// For a program: an array of [`Diagnostic::to_json`].
+    pub fn to_json(&self) -> Value {
+        self.0.iter().map(Diagnostic::to_json).collect()
+    }
+}
+
+impl From<Diagnostic> for Diagnostics {
+    fn from(diagnostic: Diagnostic) -> Self {
+        Diagnostics(vec![diagnostic])
+    }
+}
+
+impl fmt::Display for Diagnostics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.render(false))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_text(text: &str, span: Range<usize>) -> Diagnostic {
+        let source = Arc::new(SourceText {
+            name: "deploy.toml".into(),
+            text: text.into(),
+        });
+        Diagnostic::error("C003", "unknown key `sample`")
+            .at(Excerpt {
+                source,
+                span: Some(span),
+                label: "unknown".into(),
+            })
+            .note("a note")
+            .help("some help")
+    }
+
+    #[test]
+    fn text_shows_file_line_column_and_caret() {
+        let text = in_text("schema = 1\n[calibration]\r\nsample = 3\r\n", 26..32).render(false);
+        let expected = "\
+error[C003]: unknown key `sample`
+ --> deploy.toml:3:1
+  |
+3 | sample = 3
+  | ^^^^^^ unknown
+  |
+  = note: a note
+  = help: some help";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn json_has_the_same_facts() {
+        let found = in_text("ü = 1\näöü = 2", 9..11).to_json();
+        assert_eq!(found["line"], 2);
+        assert_eq!(found["column"], 2);
+        assert_eq!(found["text"], "äöü = 2");
+    }
+
+    #[test]
+    fn colour_only_when_asked() {
+        assert!(in_text("a = 1", 0..1).render(true).contains('\u{1b}'));
+        assert!(!in_text("a = 1", 0..1).render(false).contains('\u{1b}'));
+    }
+
+    #[test]
+    fn spans_outside_the_text_or_inside_a_character_do_no_harm() {
+        for span in [0..99, 99..120, 1..2, 3..3] {
+            let found = in_text("ü\n", span);
+            assert!(found.render(false).starts_with("error[C003]"));
+            found.to_json();
+        }
+        assert!(in_text("", 0..0).render(false).contains("deploy.toml"));
+    }
+
+    #[test]
+    fn without_a_place_only_the_file_is_named() {
+        let source = Arc::new(SourceText {
+            name: "deploy.toml".into(),
+            text: String::new(),
+        });
+        let found = Diagnostic::error("C001", "cannot be read").at(Excerpt {
+            source,
+            span: None,
+            label: String::new(),
+        });
+        assert_eq!(found.render(false), "error[C001]: cannot be read\n--> deploy.toml");
+        assert_eq!(found.to_json().get("line"), None);
+    }
+}
