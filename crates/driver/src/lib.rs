@@ -1,3 +1,4 @@
 //! What turns the configuration of a deployment into an artifact.
 
+pub mod config;
 pub mod diagnostic;

@@ -1,0 +1,252 @@
+//! Compares a configuration with the types, and says all that is wrong at once: a deserializer would stop at the
+//! first. What passes is in the form that serde reads.
+
+use std::collections::BTreeMap;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+use super::{
+    codes, leaf,
+    nearest::did_you_mean,
+    schema::{Key, Shape, list},
+    tree::{Entry, KeyPath, Node, Place, Value},
+};
+
+/// More findings than this help nobody.
+const MOST: usize = 50;
+
+/// Checks the tree against the shape, and resolves its paths.
+///
+/// # Errors
+/// Everything that does not fit, in the order of the text.
+pub(super) fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
+    let mut checker = Checker { findings: Vec::new() };
+    checker.value(shape, root, &KeyPath::default());
+    checker.findings.sort_by_key(|(order, _)| *order);
+    checker.findings.truncate(MOST);
+    let findings: Vec<Diagnostic> = checker.findings.into_iter().map(|(_, finding)| finding).collect();
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(findings))
+    }
+}
+
+struct Checker {
+    findings: Vec<((usize, usize), Diagnostic)>,
+}
+
+impl Checker {
+    fn report(&mut self, place: &Place, label: &str, finding: Diagnostic) {
+        self.findings.push((place.order(), finding.at(place.excerpt(label))));
+    }
+
+    fn value(&mut self, shape: &Shape, node: &mut Node, path: &KeyPath) {
+        let place = node.place.clone();
+        match (shape, &mut node.value) {
+            (Shape::Table(keys), Value::Table(entries)) => self.table(keys, entries, &place, path),
+            (Shape::OneKey(keys), Value::Table(entries)) => self.one_key(keys, entries, &place, path),
+            (Shape::Map(shape), Value::Table(entries)) => {
+                for (name, entry) in entries {
+                    self.value(shape, &mut entry.node, &path.clone().key(name));
+                }
+            }
+            (
+                Shape::List {
+                    items,
+                    min,
+                    max,
+                    format,
+                },
+                Value::List(elements),
+            ) => {
+                for (index, element) in elements.iter_mut().enumerate() {
+                    self.value(items, element, &path.clone().index(index));
+                }
+                self.length(shape, elements.len(), (*min, *max), &place, path);
+                if format == "range" && !ascending(elements) {
+                    let finding = Diagnostic::error(codes::VALUE, format!("the limits of `{path}` are not in order"));
+                    self.report(&place, &format!("expected {}", shape.expectation()), finding);
+                }
+            }
+            (Shape::Word(words), Value::Text(text)) => self.word(words, text, &place, path),
+            (Shape::Text { format }, Value::Text(text)) => match leaf::check_text(format, text) {
+                Err(expected) => {
+                    let finding = Diagnostic::error(codes::VALUE, format!("`{path}` is not {expected}"));
+                    self.report(&place, &format!("expected {expected}"), finding);
+                }
+                Ok(()) if format == "path" => match place.source.folder.join(&*text).to_str() {
+                    Some(resolved) => *text = resolved.to_owned(),
+                    None => {
+                        let folder = place.source.folder.display();
+                        let finding =
+                            Diagnostic::error(codes::FILE, format!("the name of the folder {folder} is not UTF-8"));
+                        self.report(&place, "relative to it", finding);
+                    }
+                },
+                Ok(()) => {}
+            },
+            (Shape::Integer { min, max }, Value::Integer(number)) => {
+                if *number < *min || *number > *max {
+                    self.out_of_range(shape, &number.to_string(), &place, path);
+                }
+            }
+            (Shape::Float { min, max }, value @ (Value::Integer(_) | Value::Float(_))) => {
+                let number = match value {
+                    Value::Float(number) => *number,
+                    Value::Integer(number) => *number as f64,
+                    _ => f64::NAN,
+                };
+                if !number.is_finite() || number < *min || number > *max {
+                    self.out_of_range(shape, &number.to_string(), &place, path);
+                }
+            }
+            (Shape::Boolean, Value::Boolean(_))
+            | (Shape::Scalar, Value::Boolean(_) | Value::Integer(_) | Value::Text(_))
+            | (Shape::Unknown, _) => {}
+            (_, found) => {
+                let mut finding = Diagnostic::error(codes::TYPE, format!("`{path}` is {}", found.kind()));
+                if let (Shape::List { max: 2.., .. }, Value::Text(text)) = (shape, &*found) {
+                    finding = finding.help(format!("a list of one element is [{text:?}]"));
+                }
+                self.report(&place, &format!("expected {}", shape.expectation()), finding);
+            }
+        }
+    }
+
+    fn table(
+        &mut self,
+        keys: &BTreeMap<String, Key>,
+        entries: &mut BTreeMap<String, Entry>,
+        place: &Place,
+        path: &KeyPath,
+    ) {
+        for (name, entry) in entries.iter_mut() {
+            let path = path.clone().key(name);
+            match keys.get(name) {
+                Some(key) => self.value(&key.shape, &mut entry.node, &path),
+                None => self.unknown_key(keys, name, &entry.key, &path),
+            }
+        }
+        for (name, key) in keys {
+            let path = path.clone().key(name);
+            if key.required && !entries.contains_key(name) {
+                let finding = Diagnostic::error(codes::MISSING, format!("`{path}` is missing")).note(format!(
+                    "{}; it is {}",
+                    first_sentence(&key.doc),
+                    key.shape.expectation()
+                ));
+                self.report(place, "in this table", finding);
+            }
+            // Only what stands in the tree is resolved, so a path's default is put there.
+            if let (Shape::Text { format }, Some(default), false) =
+                (&key.shape, &key.default, entries.contains_key(name))
+                && format == "path"
+            {
+                let value = Value::Text(default.as_str().unwrap_or_default().to_owned());
+                let mut node = Node {
+                    value,
+                    place: place.clone(),
+                };
+                self.value(&key.shape, &mut node, &path);
+                entries.insert(
+                    name.clone(),
+                    Entry {
+                        key: place.clone(),
+                        node,
+                    },
+                );
+            }
+        }
+    }
+
+    fn one_key(
+        &mut self,
+        keys: &BTreeMap<String, Key>,
+        entries: &mut BTreeMap<String, Entry>,
+        place: &Place,
+        path: &KeyPath,
+    ) {
+        for (name, entry) in entries.iter_mut() {
+            let path = path.clone().key(name);
+            match keys.get(name) {
+                Some(key) => self.value(&key.shape, &mut entry.node, &path),
+                None => self.unknown_key(keys, name, &entry.key, &path),
+            }
+        }
+        if entries.len() != 1 {
+            let finding = Diagnostic::error(codes::CONFLICT, format!("`{path}` has {} keys", entries.len()))
+                .note(format!("it takes exactly one of {}", list(keys.keys())))
+                .help("write a table of its own for each: [{ scale = 2.0 }, { offset = 1.0 }]");
+            self.report(place, "expected one key", finding);
+        }
+    }
+
+    fn unknown_key(&mut self, keys: &BTreeMap<String, Key>, name: &str, place: &Place, path: &KeyPath) {
+        let mut finding = Diagnostic::error(codes::UNKNOWN_KEY, format!("there is no key `{path}`"));
+        let names = keys.keys().map(String::as_str);
+        if let [nearest, ..] = did_you_mean(name, names.clone()).as_slice() {
+            finding = finding.help(format!("did you mean `{nearest}`?"));
+        }
+        self.report(
+            place,
+            "unknown key",
+            finding.note(format!("keys here: {}", list(names))),
+        );
+    }
+
+    fn word(&mut self, words: &[(String, String)], text: &str, place: &Place, path: &KeyPath) {
+        if words.iter().any(|(word, _)| word == text) {
+            return;
+        }
+        let mut finding = Diagnostic::error(codes::VALUE, format!("`{path}` cannot be {text:?}"));
+        if let [nearest, ..] = did_you_mean(text, words.iter().map(|(word, _)| word.as_str())).as_slice() {
+            finding = finding.help(format!("did you mean {nearest:?}?"));
+        }
+        self.report(
+            place,
+            &format!("expected {}", Shape::Word(words.to_vec()).expectation()),
+            finding,
+        );
+    }
+
+    fn length(&mut self, shape: &Shape, length: usize, (min, max): (usize, usize), place: &Place, path: &KeyPath) {
+        if length < min || length > max {
+            let elements = if length == 1 { "element" } else { "elements" };
+            let finding = Diagnostic::error(codes::RANGE, format!("`{path}` has {length} {elements}"));
+            let expected = if min == max {
+                format!("{min}")
+            } else {
+                format!("at least {min}")
+            };
+            let finding = finding.note(format!("it is {}", shape.expectation()));
+            self.report(place, &format!("expected {expected}"), finding);
+        }
+    }
+
+    fn out_of_range(&mut self, shape: &Shape, number: &str, place: &Place, path: &KeyPath) {
+        let finding = Diagnostic::error(codes::RANGE, format!("`{path}` cannot be {number}"));
+        self.report(place, &format!("expected {}", shape.expectation()), finding);
+    }
+}
+
+/// Whether these are numbers, each above the one before. What is no number is reported where it stands.
+fn ascending(elements: &[Node]) -> bool {
+    let number = |node: &Node| match node.value {
+        Value::Integer(number) => Some(number as f64),
+        Value::Float(number) => Some(number),
+        _ => None,
+    };
+    elements
+        .windows(2)
+        .all(|pair| match (number(&pair[0]), number(&pair[1])) {
+            (Some(low), Some(high)) => low < high,
+            _ => true,
+        })
+}
+
+fn first_sentence(doc: &str) -> &str {
+    doc.split_once(". ")
+        .map_or(doc, |(first, _)| first)
+        .trim_end_matches('.')
+}

@@ -1,0 +1,215 @@
+//! Keys that are right one by one, but do not go together.
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+use super::{
+    KeyPath, Loaded, TARGET_PLACEHOLDER, codes,
+    preprocess::Plan,
+    types::{Accept, Evaluation, Metric, Observer, ObserverOptions, Preprocess, Rule},
+};
+
+/// Checks the keys with each other.
+///
+/// # Errors
+/// All that does not go together, in the order of the tables.
+pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
+    let mut checker = Checker {
+        loaded,
+        findings: Vec::new(),
+    };
+    checker.preprocessing();
+    checker.observers();
+    checker.rules();
+    checker.fusion();
+    checker.evaluation();
+    checker.output();
+    checker.lists();
+    if checker.findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(checker.findings))
+    }
+}
+
+struct Checker<'a> {
+    loaded: &'a Loaded,
+    findings: Vec<Diagnostic>,
+}
+
+impl Checker<'_> {
+    fn conflict(&mut self, path: &KeyPath, message: impl Into<String>, help: &str) {
+        self.findings
+            .push(self.loaded.error(codes::CONFLICT, path, message, "").help(help));
+    }
+
+    fn preprocessing(&mut self) {
+        let config = &self.loaded.config;
+        self.plan(&config.preprocess, &KeyPath::of(&["preprocess"]));
+        for (name, input) in &config.input {
+            if let Some(preprocess) = &input.preprocess {
+                self.plan(preprocess, &KeyPath::of(&["input", name, "preprocess"]));
+            }
+        }
+    }
+
+    fn plan(&mut self, preprocess: &Preprocess, path: &KeyPath) {
+        if let Err(error) = Plan::new(preprocess) {
+            let path = path.clone().key("steps").index(error.step);
+            let message = format!("`{path}` is not possible: {error}");
+            self.findings.push(
+                self.loaded
+                    .error(codes::PREPROCESS, &path, message, error.message)
+                    .help(error.help),
+            );
+        }
+    }
+
+    fn observers(&mut self) {
+        let calibration = &self.loaded.config.calibration;
+        self.observer(
+            calibration.observer,
+            &calibration.observer_options,
+            &KeyPath::of(&["calibration"]),
+        );
+        for (index, rule) in self.loaded.config.quantize.rule.iter().enumerate() {
+            self.observer(rule.observer, &rule.observer_options, &rule_path(index));
+        }
+    }
+
+    /// An absent observer may be the one that takes the option: the target's, or that of an earlier rule.
+    fn observer(&mut self, observer: Option<Observer>, options: &ObserverOptions, table: &KeyPath) {
+        if options.percentile.is_some() && !matches!(observer, None | Some(Observer::Percentile)) {
+            let path = table.clone().key("observer_options").key("percentile");
+            self.conflict(
+                &path,
+                format!("`{path}` needs the observer \"percentile\""),
+                "set the observer, or leave it out",
+            );
+        }
+    }
+
+    fn rules(&mut self) {
+        for (index, rule) in self.loaded.config.quantize.rule.iter().enumerate() {
+            let path = rule_path(index);
+            if !rule.selects_layers() && rule.tensors.is_empty() {
+                let help = "give at least one of layers, op, between, tensors; layers = [\"**\"] is all";
+                self.conflict(&path, format!("`{path}` does not say what it is for"), help);
+            }
+            if !rule.sets_anything() {
+                let help = "give at least one of run, range, observer, observer_options, weights, activations";
+                self.conflict(&path, format!("`{path}` sets nothing"), help);
+            }
+            if !rule.tensors.is_empty() && !rule.selects_layers() {
+                let only_layers = [
+                    ("run", rule.run.is_some()),
+                    ("weights", rule.weights != Default::default()),
+                ];
+                for (key, _) in only_layers.into_iter().filter(|(_, given)| *given) {
+                    let path = path.clone().key(key);
+                    self.conflict(
+                        &path,
+                        format!("`{path}` is for layers, not for tensors"),
+                        "choose layers",
+                    );
+                }
+            }
+        }
+    }
+
+    fn fusion(&mut self) {
+        let path = KeyPath::of(&["fusion", "max_lsb"]);
+        if self.loaded.has(&path) && self.loaded.config.fusion.accept != Accept::Bounded {
+            self.conflict(
+                &path,
+                format!("`{path}` needs accept = \"bounded\""),
+                "set accept, or leave max_lsb out",
+            );
+        }
+    }
+
+    fn evaluation(&mut self) {
+        let config = &self.loaded.config;
+        let metrics = config.evaluation.as_ref().map(Evaluation::metrics).unwrap_or_default();
+        if let Some(evaluation) = &config.evaluation
+            && evaluation.labels.is_none()
+            && metrics.contains(&Metric::Top1)
+        {
+            let path = KeyPath::of(&["evaluation", "metrics"]);
+            self.conflict(
+                &path,
+                "the metric \"top1\" needs labels",
+                "give evaluation.labels, or leave top1 out",
+            );
+        }
+        let Some(drop) = &config.gate.accuracy_drop else { return };
+        let gates = [
+            ("top1", &drop.top1, Metric::Top1),
+            ("agreement", &drop.agreement, Metric::Agreement),
+        ];
+        for (name, _, _) in gates
+            .iter()
+            .filter(|(_, gate, metric)| gate.is_some() && !metrics.contains(metric))
+        {
+            let path = KeyPath::of(&["gate", "accuracy_drop", name]);
+            let help = "add it to evaluation.metrics; top1 needs labels";
+            self.conflict(
+                &path,
+                format!("`{path}` needs the metric {name:?}, which is not evaluated"),
+                help,
+            );
+        }
+    }
+
+    fn output(&mut self) {
+        let config = &self.loaded.config;
+        let path = KeyPath::of(&["output", "dir"]);
+        if config.target.ids.len() > 1 && !config.output.dir.as_str().contains(TARGET_PLACEHOLDER) {
+            let message = format!("`{path}` is the same for {} targets", config.target.ids.len());
+            self.conflict(&path, message, "put {target} into it: \"build/{target}\"");
+        }
+    }
+
+    /// What is listed twice was meant to be something else.
+    fn lists(&mut self) {
+        let config = &self.loaded.config;
+        self.twice(&config.target.ids, &KeyPath::of(&["target", "use"]));
+        let metrics = config
+            .evaluation
+            .as_ref()
+            .and_then(|evaluation| evaluation.metrics.as_deref());
+        self.twice(metrics.unwrap_or_default(), &KeyPath::of(&["evaluation", "metrics"]));
+        self.twice(
+            config.output.emit.as_deref().unwrap_or_default(),
+            &KeyPath::of(&["output", "emit"]),
+        );
+    }
+
+    fn twice<T: PartialEq>(&mut self, elements: &[T], path: &KeyPath) {
+        for (index, element) in elements.iter().enumerate() {
+            if elements[..index].contains(element) {
+                let path = path.clone().index(index);
+                self.conflict(&path, format!("`{path}` is in the list already"), "leave it out");
+            }
+        }
+    }
+}
+
+fn rule_path(index: usize) -> KeyPath {
+    KeyPath::of(&["quantize", "rule"]).index(index)
+}
+
+impl Rule {
+    /// Whether it chooses layers, not only tensors.
+    pub fn selects_layers(&self) -> bool {
+        !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
+    }
+
+    fn sets_anything(&self) -> bool {
+        self.run.is_some()
+            || self.range.is_some()
+            || self.observer.is_some()
+            || self.observer_options != Default::default()
+            || self.weights != Default::default()
+            || self.activations != Default::default()
+    }
+}

@@ -1,0 +1,129 @@
+//! Which of the names that exist was probably meant.
+
+/// Names that `word` is probably a misspelling of, the nearest first, three at most. A third of its letters may be
+/// wrong, letter case aside.
+pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let limit = (word.chars().count() / 3).max(1);
+    rank(word, names, limit, 3)
+}
+
+/// The `count` names nearest to `pattern`, however far. `*` in it stands for anything.
+pub fn closest<'a>(pattern: &str, names: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<&'a str> {
+    rank(pattern, names, usize::MAX, count)
+}
+
+fn rank<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, limit: usize, count: usize) -> Vec<&'a str> {
+    let word: Vec<char> = word.to_lowercase().chars().collect();
+    // Only `count` are kept at any time, so that a graph of a million names costs no second list of them.
+    let mut best: Vec<(usize, &str)> = Vec::new();
+    for name in names {
+        let limit = if best.len() < count {
+            limit
+        } else {
+            best.last().map_or(limit, |&(distance, _)| distance)
+        };
+        if let Some(distance) = distance(&word, name, limit) {
+            let position = best.partition_point(|known| *known < (distance, name));
+            if best.get(position) != Some(&(distance, name)) {
+                best.insert(position, (distance, name));
+                best.truncate(count);
+            }
+        }
+    }
+    best.into_iter().map(|(_, name)| name).collect()
+}
+
+/// How many letters have to be inserted, deleted, replaced or swapped with their neighbour; `None` above `limit`.
+///
+/// d(i, j) is the distance between the first i letters of `word` and the first j of `name`:
+/// the least of d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours.
+/// Where wᵢ is `*`, the first two cost nothing. Row by row a distance never falls, so a row above the limit ends it;
+/// swaps look back two rows, so it takes two such rows.
+fn distance(word: &[char], name: &str, limit: usize) -> Option<usize> {
+    let name: Vec<char> = name.to_lowercase().chars().collect();
+    let wildcards = word.contains(&'*');
+    if !wildcards && word.len().abs_diff(name.len()) > limit {
+        return None;
+    }
+    let mut before: Vec<usize> = Vec::new();
+    let mut above: Vec<usize> = (0..=name.len()).collect();
+    for (i, &letter) in word.iter().enumerate() {
+        let cost = usize::from(letter != '*');
+        let mut row = Vec::with_capacity(above.len());
+        row.push(above[0] + cost);
+        for (j, &other) in name.iter().enumerate() {
+            let mut least = (above[j + 1] + cost)
+                .min(row[j] + cost)
+                .min(above[j] + usize::from(letter != other));
+            if i > 0 && j > 0 && letter == name[j - 1] && word[i - 1] == other {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        let above_limit = |row: &[usize]| row.iter().all(|&distance| distance > limit);
+        if above_limit(&row) && above_limit(&above) {
+            return None;
+        }
+        before = std::mem::replace(&mut above, row);
+    }
+    above.last().copied().filter(|&distance| distance <= limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn misspellings_find_their_names() {
+        let names = ["samples", "data", "observer", "observer_options", "cache"];
+        for (word, expected) in [
+            ("sample", vec!["samples"]),
+            ("Samples", vec!["samples"]),
+            ("smaples", vec!["samples"]),
+            ("dtaa", vec!["data"]),
+            ("observer_option", vec!["observer_options"]),
+            ("obsrever", vec!["observer"]),
+            ("threads", vec![]),
+            ("", vec![]),
+        ] {
+            assert_eq!(did_you_mean(word, names), expected, "{word}");
+        }
+    }
+
+    #[test]
+    fn distances_are_those_of_optimal_string_alignment() {
+        for (word, name, expected) in [
+            ("abc", "abc", 0),
+            ("abc", "acb", 1),
+            ("", "abc", 3),
+            ("abcd", "", 4),
+            ("kitten", "sitting", 3),
+            ("ca", "abc", 3),
+        ] {
+            let word: Vec<char> = word.chars().collect();
+            assert_eq!(distance(&word, name, usize::MAX), Some(expected));
+            assert_eq!(distance(&word, name, expected), Some(expected));
+            if expected > 0 {
+                assert_eq!(distance(&word, name, expected - 1), None);
+            }
+        }
+    }
+
+    #[test]
+    fn a_pattern_finds_the_layers_it_nearly_matches() {
+        let names = ["/model.22/cv2.0/conv/Conv", "/model.1/act/Mul", "/model.22/dfl/Softmax"];
+        assert_eq!(
+            closest("/model.22/cv2.*/convv/**", names, 1),
+            ["/model.22/cv2.0/conv/Conv"]
+        );
+        assert_eq!(closest("/modle.22/dfl/*", names, 1), ["/model.22/dfl/Softmax"]);
+    }
+
+    #[test]
+    fn equal_distances_are_in_order_of_name_and_named_once() {
+        assert_eq!(
+            closest("conv_1", ["conv_3", "conv_2", "conv_3"], 2),
+            ["conv_2", "conv_3"]
+        );
+    }
+}

@@ -1,0 +1,214 @@
+//! What the command line says about keys. It replaces values in the tree before any type is looked at, so a wrong one
+//! is reported like a wrong file, with the argument as the text.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use toml::de::{DeTable, DeValue};
+
+use crate::diagnostic::{Diagnostic, Diagnostics, SourceText};
+
+use super::{
+    codes,
+    tree::{Entry, Node, Place, Source, Value},
+};
+
+/// One key set from the command line. Paths in it are relative to the current folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Override {
+    option: &'static str,
+    content: Content,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Content {
+    /// `a.b.c=VALUE`, both sides as in TOML.
+    Assignment(String),
+    Text(&'static [&'static str], String),
+    List(&'static [&'static str], Vec<String>),
+}
+
+impl Override {
+    /// `--set a.b.c=VALUE`: a dotted key and a TOML value, which replaces the one at the key, tables as a whole.
+    pub fn set(assignment: impl Into<String>) -> Self {
+        Override {
+            option: "--set",
+            content: Content::Assignment(assignment.into()),
+        }
+    }
+
+    /// `--model FILE`.
+    pub fn model(file: impl Into<String>) -> Self {
+        Override {
+            option: "--model",
+            content: Content::Text(&["model", "file"], file.into()),
+        }
+    }
+
+    /// `--target ID`, once or more often.
+    pub fn targets(ids: Vec<String>) -> Self {
+        Override {
+            option: "--target",
+            content: Content::List(&["target", "use"], ids),
+        }
+    }
+
+    /// `--calibration PATH`.
+    pub fn calibration(data: impl Into<String>) -> Self {
+        Override {
+            option: "--calibration",
+            content: Content::Text(&["calibration", "data"], data.into()),
+        }
+    }
+
+    /// `--out DIR`.
+    pub fn output(folder: impl Into<String>) -> Self {
+        Override {
+            option: "--out",
+            content: Content::Text(&["output", "dir"], folder.into()),
+        }
+    }
+
+    /// Puts the value into the tree. `rank` says where among the sources this argument stands.
+    pub(super) fn apply(&self, root: &mut Node, rank: usize) -> Result<(), Diagnostics> {
+        let text = match &self.content {
+            Content::Assignment(text) | Content::Text(_, text) => text.clone(),
+            Content::List(_, texts) => texts.join(" "),
+        };
+        let text = Arc::new(SourceText {
+            name: self.option.to_owned(),
+            text,
+        });
+        let source = Arc::new(Source {
+            text,
+            folder: PathBuf::new(),
+            rank,
+        });
+        let whole = Place {
+            span: Some(0..source.text.text.len()),
+            source,
+        };
+        let (keys, value) = match &self.content {
+            Content::Assignment(text) => assignment(text, &whole)?,
+            Content::Text(keys, text) => (
+                at(keys, &whole),
+                Node {
+                    value: Value::Text(text.clone()),
+                    place: whole,
+                },
+            ),
+            Content::List(keys, texts) => {
+                let node = |text: &String| Node {
+                    value: Value::Text(text.clone()),
+                    place: whole.clone(),
+                };
+                (
+                    at(keys, &whole),
+                    Node {
+                        value: Value::List(texts.iter().map(node).collect()),
+                        place: whole.clone(),
+                    },
+                )
+            }
+        };
+        put(root, keys, value)
+    }
+}
+
+/// A key and where it was written.
+type PlacedKey = (String, Place);
+
+fn at(keys: &[&str], place: &Place) -> Vec<PlacedKey> {
+    keys.iter().map(|&key| (key.to_owned(), place.clone())).collect()
+}
+
+/// `KEY=VALUE`. Neither side is a document, so each is parsed by itself, at the first `=` outside quotes.
+fn assignment(text: &str, whole: &Place) -> Result<(Vec<PlacedKey>, Node), Diagnostics> {
+    let wrong = |message: String, place: &Place| {
+        Diagnostic::error(codes::ARGUMENT, message)
+            .at(place.excerpt(""))
+            .help("write KEY=VALUE as in the file: --set calibration.samples=64, --set 'output.dir=\"build\"'")
+    };
+    let Some(equals) = equals_outside_quotes(text) else {
+        return Err(wrong("`--set` takes KEY=VALUE".to_owned(), whole).into());
+    };
+    let part = |span: std::ops::Range<usize>| Place {
+        source: Arc::clone(&whole.source),
+        span: Some(span),
+    };
+    let (key_place, value_place) = (part(0..equals), part(equals + 1..text.len()));
+
+    let line = format!("{}=0", &text[..equals]);
+    let table = DeTable::parse(&line).map_err(|error| wrong(format!("not a key: {}", error.message()), &key_place))?;
+    let keys = chain(table.get_ref(), &key_place).ok_or_else(|| wrong("not a key".to_owned(), &key_place))?;
+
+    let value = DeValue::parse(&text[equals + 1..]).map_err(|error| {
+        let finding = wrong(format!("not a TOML value: {}", error.message()), &value_place);
+        Diagnostics::from(finding.help("a string needs its quotes, and these need quotes for the shell"))
+    })?;
+    Ok((keys, Node::new(&whole.source, &value, equals + 1)?))
+}
+
+fn equals_outside_quotes(text: &str) -> Option<usize> {
+    let mut quote = None;
+    text.char_indices().find_map(|(position, letter)| {
+        match (quote, letter) {
+            (None, '=') => return Some(position),
+            (None, '"' | '\'') => quote = Some(letter),
+            (Some(open), _) if open == letter => quote = None,
+            _ => {}
+        }
+        None
+    })
+}
+
+/// The keys of a document that is nothing but `a.b.c = 0`.
+fn chain(table: &DeTable<'_>, place: &Place) -> Option<Vec<PlacedKey>> {
+    let mut keys = Vec::new();
+    let mut table = table;
+    loop {
+        let (key, value) = table.iter().next().filter(|_| table.len() == 1)?;
+        let span = Some(key.span());
+        keys.push((
+            key.get_ref().as_ref().to_owned(),
+            Place {
+                source: Arc::clone(&place.source),
+                span,
+            },
+        ));
+        match value.get_ref() {
+            DeValue::Table(inner) => table = inner,
+            DeValue::Integer(_) => return Some(keys),
+            _ => return None,
+        }
+    }
+}
+
+/// Walks to the key, making tables on the way, and replaces what is there.
+fn put(root: &mut Node, keys: Vec<PlacedKey>, value: Node) -> Result<(), Diagnostics> {
+    let mut node = root;
+    let mut path = super::KeyPath::default();
+    for (key, place) in keys {
+        let kind = node.value.kind();
+        let Value::Table(entries) = &mut node.value else {
+            let finding = Diagnostic::error(codes::ARGUMENT, format!("`{path}` is {kind}, and has no key {key:?}"));
+            return Err(finding
+                .at(place.excerpt(""))
+                .help(format!("set all of it: --set '{path}=...'"))
+                .into());
+        };
+        path = path.key(&key);
+        let empty = Node {
+            value: Value::Table(BTreeMap::new()),
+            place: place.clone(),
+        };
+        node = &mut entries
+            .entry(key)
+            .or_insert_with(|| Entry {
+                key: place,
+                node: empty,
+            })
+            .node;
+    }
+    *node = value;
+    Ok(())
+}

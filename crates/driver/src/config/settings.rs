@@ -1,0 +1,51 @@
+//! The part of a configuration that is the same on every machine.
+
+use serde_json::{Map, Value as Json};
+
+use super::{
+    schema::{self, Shape},
+    tree::{Node, Value},
+};
+
+/// See [`super::Loaded::settings_for`].
+pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
+    let mut settings = without_paths(schema::shape(), tree).unwrap_or_default();
+    if let Some(Json::Object(table)) = settings.get_mut("target") {
+        table.remove("use");
+        if let Some(Json::Object(options)) = table.get_mut("options") {
+            options.retain(|id, _| id == target);
+        }
+    }
+    settings
+}
+
+/// The value at `node`; `None` for a path.
+fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
+    match (shape, &node.value) {
+        (Shape::Text { format }, _) if format == "path" => None,
+        (Shape::Table(keys) | Shape::OneKey(keys), Value::Table(entries)) => {
+            let settings = entries.iter().filter_map(|(name, entry)| {
+                let value = without_paths(&keys.get(name)?.shape, &entry.node)?;
+                Some((name.clone(), value))
+            });
+            Some(Json::Object(settings.collect::<Map<_, _>>()))
+        }
+        (Shape::Map(inner), Value::Table(entries)) => {
+            let settings = entries
+                .iter()
+                .filter_map(|(name, entry)| Some((name.clone(), without_paths(inner, &entry.node)?)));
+            Some(Json::Object(settings.collect::<Map<_, _>>()))
+        }
+        (Shape::List { items, .. }, Value::List(elements)) => Some(
+            elements
+                .iter()
+                .filter_map(|element| without_paths(items, element))
+                .collect(),
+        ),
+        (_, Value::Boolean(value)) => Some(Json::from(*value)),
+        (_, Value::Integer(value)) => Some(Json::from(*value)),
+        (_, Value::Float(value)) => Some(Json::from(*value)),
+        (_, Value::Text(value)) => Some(Json::from(value.as_str())),
+        (_, Value::Datetime | Value::List(_) | Value::Table(_)) => None,
+    }
+}

@@ -1,0 +1,265 @@
+//! A parsed configuration in which every key and value knows where it was written. Files and the command line are
+//! merged here, before any type is looked at; afterwards the tree is the index from a key to its place.
+
+use std::{collections::BTreeMap, fmt, ops::Range, path::PathBuf, sync::Arc};
+
+use toml::{
+    Spanned,
+    de::{DeInteger, DeTable, DeValue},
+};
+
+use crate::diagnostic::{Diagnostic, Diagnostics, Excerpt, SourceText};
+
+use super::codes;
+
+/// A text that was parsed, and what its paths are relative to.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) text: Arc<SourceText>,
+    /// Empty: the current folder.
+    pub(super) folder: PathBuf,
+    /// Findings are sorted by this, then by position: the file is 0, arguments follow.
+    pub(super) rank: usize,
+}
+
+/// Where something was written.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) source: Arc<Source>,
+    /// `None` for the text as a whole.
+    pub(super) span: Option<Range<usize>>,
+}
+
+impl Place {
+    pub(super) fn excerpt(&self, label: impl Into<String>) -> Excerpt {
+        Excerpt {
+            source: Arc::clone(&self.source.text),
+            span: self.span.clone(),
+            label: label.into(),
+        }
+    }
+
+    /// What findings are sorted by.
+    pub(super) fn order(&self) -> (usize, usize) {
+        (self.source.rank, self.span.as_ref().map_or(0, |span| span.start))
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Node {
+    pub(super) value: Value,
+    pub(super) place: Place,
+}
+
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Boolean(bool),
+    Integer(i64),
+    Float(f64),
+    Text(String),
+    Datetime,
+    List(Vec<Node>),
+    Table(BTreeMap<String, Entry>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// Of the key; the node has the value's.
+    pub(super) key: Place,
+    pub(super) node: Node,
+}
+
+impl Value {
+    /// What it is, with its article.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Value::Boolean(_) => "a boolean",
+            Value::Integer(_) => "an integer",
+            Value::Float(_) => "a float",
+            Value::Text(_) => "a string",
+            Value::Datetime => "a date or time",
+            Value::List(_) => "a list",
+            Value::Table(_) => "a table",
+        }
+    }
+}
+
+impl Node {
+    /// Out of what the parser made. `offset` is where the parsed text begins in the source's.
+    ///
+    /// # Errors
+    /// An integer outside 64 bits.
+    pub(super) fn new(source: &Arc<Source>, parsed: &Spanned<DeValue<'_>>, offset: usize) -> Result<Node, Diagnostics> {
+        let place = place(source, parsed.span(), offset);
+        let value = match parsed.get_ref() {
+            DeValue::Boolean(value) => Value::Boolean(*value),
+            DeValue::Integer(value) => Value::Integer(integer(value, &place)?),
+            // Digits beyond the range of a double give an infinity, which no key takes.
+            DeValue::Float(value) => Value::Float(value.as_str().parse().unwrap_or(f64::NAN)),
+            DeValue::String(value) => Value::Text(value.as_ref().to_owned()),
+            DeValue::Datetime(_) => Value::Datetime,
+            DeValue::Array(items) => Value::List(
+                items
+                    .iter()
+                    .map(|item| Node::new(source, item, offset))
+                    .collect::<Result<_, _>>()?,
+            ),
+            DeValue::Table(table) => Value::Table(entries(source, table, offset)?),
+        };
+        Ok(Node { value, place })
+    }
+
+    /// What is at the end of `path`.
+    pub(super) fn find(&self, path: &KeyPath) -> Option<&Node> {
+        path.0.iter().try_fold(self, Node::step)
+    }
+
+    /// What is at the end of `path`, or as far along it as there is anything.
+    pub(super) fn nearest(&self, path: &KeyPath) -> &Node {
+        let mut node = self;
+        for segment in &path.0 {
+            match node.step(segment) {
+                Some(next) => node = next,
+                None => break,
+            }
+        }
+        node
+    }
+
+    fn step(&self, segment: &Segment) -> Option<&Node> {
+        match (segment, &self.value) {
+            (Segment::Key(key), Value::Table(entries)) => entries.get(key).map(|entry| &entry.node),
+            (Segment::Index(index), Value::List(items)) => items.get(*index),
+            _ => None,
+        }
+    }
+
+    /// For serde.
+    pub(super) fn to_toml(&self) -> toml::Value {
+        match &self.value {
+            Value::Boolean(value) => toml::Value::Boolean(*value),
+            Value::Integer(value) => toml::Value::Integer(*value),
+            Value::Float(value) => toml::Value::Float(*value),
+            Value::Text(value) => toml::Value::String(value.clone()),
+            // No key takes one, so the check has refused it.
+            Value::Datetime => toml::Value::String(String::new()),
+            Value::List(items) => toml::Value::Array(items.iter().map(Node::to_toml).collect()),
+            Value::Table(entries) => toml::Value::Table(
+                entries
+                    .iter()
+                    .map(|(key, entry)| (key.clone(), entry.node.to_toml()))
+                    .collect(),
+            ),
+        }
+    }
+}
+
+/// The entries of a parsed table.
+///
+/// # Errors
+/// As [`Node::new`].
+pub(super) fn entries(
+    source: &Arc<Source>,
+    table: &DeTable<'_>,
+    offset: usize,
+) -> Result<BTreeMap<String, Entry>, Diagnostics> {
+    let entry = |(key, value): (&Spanned<_>, &Spanned<_>)| {
+        let entry = Entry {
+            key: place(source, key.span(), offset),
+            node: Node::new(source, value, offset)?,
+        };
+        Ok((AsRef::<str>::as_ref(key.get_ref()).to_owned(), entry))
+    };
+    table.iter().map(entry).collect()
+}
+
+fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> Place {
+    Place {
+        source: Arc::clone(source),
+        span: Some(span.start + offset..span.end + offset),
+    }
+}
+
+fn integer(value: &DeInteger<'_>, place: &Place) -> Result<i64, Diagnostics> {
+    i64::from_str_radix(value.as_str(), value.radix()).map_err(|_| {
+        Diagnostic::error(codes::RANGE, "this integer does not fit into 64 bits")
+            .at(place.excerpt("too large"))
+            .into()
+    })
+}
+
+/// The way from the top of a configuration to a value: `quantize.rule[2].layers[0]`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyPath(Vec<Segment>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Segment {
+    Key(String),
+    Index(usize),
+}
+
+impl KeyPath {
+    /// Through tables: `KeyPath::of(&["model", "file"])`.
+    pub fn of(keys: &[&str]) -> Self {
+        KeyPath(keys.iter().map(|&key| Segment::Key(key.to_owned())).collect())
+    }
+
+    /// On to a key of the table here.
+    #[must_use]
+    pub fn key(mut self, key: &str) -> Self {
+        self.0.push(Segment::Key(key.to_owned()));
+        self
+    }
+
+    /// On to an element of the list here, from 0.
+    #[must_use]
+    pub fn index(mut self, index: usize) -> Self {
+        self.0.push(Segment::Index(index));
+        self
+    }
+
+    /// True at the top.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl fmt::Display for KeyPath {
+    /// As in TOML, odd keys quoted.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (position, segment) in self.0.iter().enumerate() {
+            match segment {
+                Segment::Key(key) => {
+                    let dot = if position == 0 { "" } else { "." };
+                    write!(f, "{dot}{}", quoted_if_odd(key))?;
+                }
+                Segment::Index(index) => write!(f, "[{index}]")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+fn quoted_if_odd(key: &str) -> String {
+    let bare = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
+    if !key.is_empty() && key.chars().all(bare) {
+        key.to_owned()
+    } else {
+        format!("{key:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn key_paths_read_as_in_the_file() {
+        let path = KeyPath::of(&["quantize", "rule"]).index(2).key("layers").index(0);
+        assert_eq!(path.to_string(), "quantize.rule[2].layers[0]");
+        assert_eq!(
+            KeyPath::of(&["input", "a.b:0", "range"]).to_string(),
+            r#"input."a.b:0".range"#
+        );
+    }
+}

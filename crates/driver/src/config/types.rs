@@ -1,0 +1,476 @@
+//! The tables of a deployment's configuration. Their documentation is the reference: `docs/configuration.md` and the
+//! JSON schema are made from these types, and so is the check of every file (`check.rs`).
+//!
+//! An `Option` without a stated default means that somebody else knows better: the target, or the data.
+
+use std::{collections::BTreeMap, num::NonZeroU32};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::leaf::{FilePath, Layout, OptionValue, Pattern, Range, Sha256};
+
+/// A deployment: which model becomes an integer model, for which targets, with which samples.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "Configuration of Strait")]
+pub struct Config {
+    /// The version of this file's form. An older one stays readable, a newer one is refused by name.
+    #[schemars(range(min = 1, max = 1))]
+    pub schema: u32,
+    /// The float model.
+    pub model: Model,
+    /// What is known of one input of the model. Odd names are quoted: `[input."serving_default_x:0"]`.
+    #[serde(default)]
+    pub input: BTreeMap<String, Input>,
+    /// From samples as stored to what the model takes, for every input without preprocessing of its own.
+    ///
+    /// Samples of any numeric type are read as float32. The steps follow in their order, each in float32. At the end a
+    /// sample whose shape is not the model's, but which has as many elements, is given the model's.
+    #[serde(default)]
+    pub preprocess: Preprocess,
+    /// The chips to compile for. The model is observed once for all of them.
+    pub target: Target,
+    /// The samples that the ranges of the activations are measured on.
+    pub calibration: Calibration,
+    /// How numbers become integers, where the target leaves a choice.
+    #[serde(default)]
+    pub quantize: Quantize,
+    /// Which differences a fused requantization may make.
+    #[serde(default)]
+    pub fusion: Fusion,
+    /// Labelled samples on which float and integer model are compared.
+    pub evaluation: Option<Evaluation>,
+    /// Demands on the result. Artifact and report are written even if one is missed; the exit code is then 3.
+    #[serde(default)]
+    pub gate: Gate,
+    /// Where the result goes.
+    pub output: Output,
+}
+
+/// The float model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Model {
+    /// The model, `.onnx`.
+    pub file: FilePath,
+    /// The digest that the file must have; another is an error.
+    pub sha256: Option<Sha256>,
+    /// A size for each symbolic dimension, by its name in the model. One left free is an error.
+    #[serde(default)]
+    pub bind: BTreeMap<String, NonZeroU32>,
+    /// Tensors or layers at which the graph begins instead of at its inputs. Empty: at its inputs.
+    #[serde(default)]
+    pub inputs: Vec<Pattern>,
+    /// Tensors or layers at which the graph ends instead of at its outputs. Empty: at its outputs.
+    #[serde(default)]
+    pub outputs: Vec<Pattern>,
+}
+
+/// What is known of one input of the model.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Input {
+    /// The values that the input takes, after preprocessing. It is then not measured.
+    pub range: Option<Range>,
+    /// The same as `[preprocess]`, which it replaces for this input.
+    pub preprocess: Option<Preprocess>,
+}
+
+/// From samples as stored to what the model takes.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Preprocess {
+    /// What the samples are before the first step.
+    #[serde(default)]
+    pub stored: Stored,
+    /// One thing each, in this order.
+    #[serde(default)]
+    pub steps: Vec<Step>,
+}
+
+/// What stored samples are.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Stored {
+    /// The meaning of the axes, `N` (the samples) first: `"NHWC"`. Needed by `layout`, `color` and numbers per channel.
+    pub layout: Option<Layout>,
+    /// The order of three colour channels. Needed by `color`.
+    pub color: Option<ColorOrder>,
+}
+
+/// One step of the preprocessing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// Multiplies every number by this.
+    Scale(f64),
+    /// Adds this to every number.
+    Offset(f64),
+    /// Subtracts `mean`, then divides by `std`.
+    Normalize(Normalize),
+    /// Brings the colour channels into this order.
+    Color(ColorOrder),
+    /// Brings the axes into this order: a permutation of the letters so far.
+    Layout(Layout),
+}
+
+/// `(x - mean) / std`: one number for all channels, or one for each.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Normalize {
+    /// Subtracted.
+    #[schemars(length(min = 1))]
+    pub mean: Vec<f64>,
+    /// Divided by; none is 0.
+    #[schemars(length(min = 1))]
+    pub std: Vec<f64>,
+}
+
+impl Default for Normalize {
+    fn default() -> Self {
+        Normalize {
+            mean: vec![0.0],
+            std: vec![1.0],
+        }
+    }
+}
+
+/// The order of the colour channels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum ColorOrder {
+    /// Red first.
+    #[serde(rename = "RGB")]
+    Rgb,
+    /// Blue first.
+    #[serde(rename = "BGR")]
+    Bgr,
+}
+
+/// The chips to compile for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Target {
+    /// Ids of registered targets, or of targets of `file`. `strait targets` lists them.
+    #[serde(rename = "use")]
+    #[schemars(length(min = 1))]
+    pub ids: Vec<String>,
+    /// Tables of further targets.
+    #[serde(default)]
+    pub file: Vec<FilePath>,
+    /// Options of each target, by its id. `strait targets ID` lists what it has.
+    #[serde(default)]
+    pub options: BTreeMap<String, BTreeMap<String, OptionValue>>,
+}
+
+/// The samples that the ranges of the activations are measured on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Calibration {
+    /// `.npy` for the one input; `.npz` by input name; or a folder of `NAME.npy`. Samples lie along the first axis.
+    pub data: FilePath,
+    /// Only the first so many. Fewer in the set is an error. Absent: all.
+    pub samples: Option<NonZeroU32>,
+    /// How a range is made from what was measured. Absent: as the target's reference does.
+    pub observer: Option<Observer>,
+    /// Settings of the observer.
+    #[serde(default)]
+    pub observer_options: ObserverOptions,
+    /// Where measurements are kept, to be reused when model, data and preprocessing are the same.
+    #[serde(default = "default_cache")]
+    pub cache: FilePath,
+}
+
+fn default_cache() -> FilePath {
+    FilePath::new(".strait/cache")
+}
+
+/// How a range is made from what was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Observer {
+    /// The smallest and the largest value.
+    MinMax,
+    /// Leaves out the outermost values.
+    Percentile,
+    /// The range whose quantization has the least mean squared error.
+    Mse,
+}
+
+/// Settings of the observer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObserverOptions {
+    /// For `percentile`: how many of a hundred values stay inside the range. Absent: the observer's own.
+    #[schemars(range(min = 50, max = 100))]
+    pub percentile: Option<f64>,
+}
+
+/// How numbers become integers, where the target leaves a choice.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quantize {
+    /// Weights. Absent keys: the target's default.
+    #[serde(default)]
+    pub weights: Weights,
+    /// Activations. Absent keys: the target's default.
+    #[serde(default)]
+    pub activations: Activations,
+    /// Exceptions for some layers. Rules are read from top to bottom; key by key the later one wins.
+    #[serde(default)]
+    pub rule: Vec<Rule>,
+}
+
+/// How weights become integers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Weights {
+    /// Their type, one that the target has.
+    #[serde(rename = "type")]
+    pub integer: Option<IntegerType>,
+    /// One scale for what.
+    pub per: Option<Per>,
+}
+
+/// How activations become integers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Activations {
+    /// Their type, one that the target has.
+    #[serde(rename = "type")]
+    pub integer: Option<IntegerType>,
+}
+
+/// A type of integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say all")]
+pub enum IntegerType {
+    Int4,
+    Uint4,
+    Int8,
+    Uint8,
+    Int16,
+    Uint16,
+}
+
+/// What has one scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Per {
+    /// The whole tensor.
+    Tensor,
+    /// Each output channel.
+    Channel,
+}
+
+/// It holds for the layers that all of `layers`, `op` and `between` choose, and for the tensors that `tensors` names;
+/// at least one of the four is given. A layer has the name that it has in the model, or if it has none there, that of
+/// its first output; any source name counts, also after layers have been folded into one. A rule that matches nothing
+/// is an error, which lists the nearest names.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Why; printed in the report.
+    pub reason: Option<String>,
+    /// Source names of layers.
+    #[serde(default)]
+    pub layers: Vec<Pattern>,
+    /// Operators, by their names in the model: `"Conv"`.
+    #[serde(default)]
+    pub op: Vec<Pattern>,
+    /// All layers on a way from one to another, both included.
+    pub between: Option<Between>,
+    /// Source names of tensors. Only `range`, `observer` and `activations` can be set for them.
+    #[serde(default)]
+    pub tensors: Vec<Pattern>,
+    /// True: it may match nothing.
+    #[serde(default)]
+    pub optional: bool,
+    /// Where the layers compute.
+    pub run: Option<Run>,
+    /// The values of their outputs, instead of what was measured.
+    pub range: Option<Range>,
+    /// How the ranges of their outputs are made from what was measured.
+    pub observer: Option<Observer>,
+    /// Settings of the observer.
+    #[serde(default)]
+    pub observer_options: ObserverOptions,
+    /// Their weights.
+    #[serde(default)]
+    pub weights: Weights,
+    /// Their outputs.
+    #[serde(default)]
+    pub activations: Activations,
+}
+
+/// All layers on a way from one to another.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Between {
+    /// Source names of the first layers.
+    #[schemars(length(min = 1))]
+    pub from: Vec<Pattern>,
+    /// Source names of the last layers.
+    #[schemars(length(min = 1))]
+    pub to: Vec<Pattern>,
+}
+
+/// Where a layer computes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Run {
+    /// In float, on the host.
+    Float,
+    /// In integers; an error where the target cannot.
+    Integer,
+    /// In integers where the target can, otherwise on the host.
+    Auto,
+}
+
+/// Which differences a fused requantization may make.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Fusion {
+    /// What counts as equal.
+    pub accept: Accept,
+    /// With `accept = "bounded"`: the largest difference, in units of the last place of the output.
+    #[schemars(range(min = 1, max = 255))]
+    pub max_lsb: u32,
+    /// What happens where a fusion is not accepted.
+    pub refused: Refused,
+}
+
+impl Default for Fusion {
+    fn default() -> Self {
+        Fusion {
+            accept: Accept::Bounded,
+            max_lsb: 1,
+            refused: Refused::Keep,
+        }
+    }
+}
+
+/// Which fusions are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Accept {
+    /// Those proved to give the same integers.
+    Exact,
+    /// Those whose difference is proved to be at most `max_lsb`.
+    Bounded,
+    /// All that the target's table allows; the difference is in the report.
+    Any,
+}
+
+/// What happens where a fusion is not accepted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Refused {
+    /// The requantization stays an operation of its own.
+    Keep,
+    /// The compilation fails.
+    Error,
+}
+
+/// Labelled samples on which float and integer model are compared.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Evaluation {
+    /// As `data` of `[calibration]`; the same preprocessing applies.
+    pub data: FilePath,
+    /// An `.npy` with the right class of each sample. Needed by `top1`.
+    pub labels: Option<FilePath>,
+    /// Only the first so many. Fewer in the set is an error. Absent: all.
+    pub samples: Option<NonZeroU32>,
+    /// What is computed. Absent: `agreement`, and `top1` where there are `labels`.
+    #[schemars(length(min = 1))]
+    pub metrics: Option<Vec<Metric>>,
+}
+
+impl Evaluation {
+    /// The metrics asked for, or those that the data allows.
+    pub fn metrics(&self) -> Vec<Metric> {
+        match (&self.metrics, &self.labels) {
+            (Some(metrics), _) => metrics.clone(),
+            (None, Some(_)) => vec![Metric::Top1, Metric::Agreement],
+            (None, None) => vec![Metric::Agreement],
+        }
+    }
+}
+
+/// A measure of quality, in percent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Metric {
+    /// How often the largest output is that of the right class.
+    Top1,
+    /// How often the largest output is that of the float model.
+    Agreement,
+}
+
+/// Demands on the result.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    /// How much worse than the float model the integer model may be. Needs `[evaluation]`.
+    pub accuracy_drop: Option<AccuracyDrop>,
+    /// The only layers that may run on the host, by their source names. `[]`: none. Absent: any.
+    pub host_layers: Option<Vec<Pattern>>,
+    /// `"exact"`: every fusion made is proved exact.
+    pub fusions: Option<FusionGate>,
+}
+
+/// The largest loss for each metric. The float model's agreement is 100.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccuracyDrop {
+    /// Of `top1`.
+    pub top1: Option<Drop>,
+    /// Of `agreement`.
+    pub agreement: Option<Drop>,
+}
+
+/// The largest loss of one metric.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Drop {
+    /// In percentage points.
+    #[schemars(range(min = 0, max = 100))]
+    pub points: f64,
+}
+
+/// What is demanded of the fusions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FusionGate {
+    /// Each is proved to give the same integers.
+    Exact,
+}
+
+/// Where the result goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Output {
+    /// The folder of the artifact. `{target}` stands for the target's id; with several targets it is needed.
+    pub dir: FilePath,
+    /// Formats written beside the container. Absent: all that the target asks for.
+    pub emit: Option<Vec<Format>>,
+}
+
+/// A format that a model is written in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators.
+    QdqOnnx,
+}
+
+impl Format {
+    /// The name in the file, by which the writer is registered.
+    pub fn name(self) -> &'static str {
+        match self {
+            Format::QdqOnnx => "qdq-onnx",
+        }
+    }
+}
