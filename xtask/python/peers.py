@@ -1,7 +1,7 @@
 """ONNX Runtime as the reference and the rival: float outputs, static quantization as its users run it, latency.
 
     peers.py run MODEL.onnx NAME DATA OUT      outputs of every evaluation set of the model NAME, as OUT/SET.npy
-    peers.py quantize MODEL.onnx NAME DATA OUT.onnx [--samples N]
+    peers.py quantize MODEL.onnx NAME DATA OUT.onnx [--calibration SET] [--samples N]
 """
 
 import argparse
@@ -72,11 +72,12 @@ def main():
     parser.add_argument("name", choices=MODELS)
     parser.add_argument("data", type=Path)
     parser.add_argument("out", type=Path)
+    parser.add_argument("--calibration", help="another prepared set than the model's own")
     parser.add_argument("--samples", type=int)
     arguments = parser.parse_args()
     model = MODELS[arguments.name]
     if arguments.what == "quantize":
-        calibration = np.load(arguments.data / f"{model.calibration}.npy", mmap_mode="r")[: arguments.samples]
+        calibration = np.load(arguments.data / f"{arguments.calibration or model.calibration}.npy", mmap_mode="r")[: arguments.samples]
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         quantize(arguments.network, model, calibration, arguments.out)
         return

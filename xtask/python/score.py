@@ -14,15 +14,20 @@ import numpy as np
 from models import MODELS
 
 
-def score(model, data, outputs, reference=None):
-    """{set: {metric: value}} of a model's outputs {set: array}; `reference` are the float model's."""
+def score(model, data, outputs, reference=None, rival=None):
+    """{set: {metric: value}} of a model's outputs {set: array}; `reference` are the float model's outputs, `rival` those
+    of another quantized model."""
+
+    def of(name, others):
+        return None if others is None else others[name]
+
     return {
-        name: SCORES[model.kind](data, sources, outputs[name], None if reference is None else reference[name])
+        name: SCORES[model.kind](data, sources, outputs[name], of(name, reference), of(name, rival))
         for name, sources in model.evaluations.items()
     }
 
 
-def classifier(data, sources, outputs, reference):
+def classifier(data, sources, outputs, reference, rival):
     labels = np.load(data / f"{sources[1]}.npy")
     predicted = metrics.classes(outputs)
     result = {"samples": len(labels), "top1": 100 * float((predicted == labels).mean())}
@@ -32,10 +37,14 @@ def classifier(data, sources, outputs, reference):
         result["agreement"] = 100 * float((predicted == expected).mean())
         result["top1_change"] = 100 * float(difference.mean())
         result["top1_change_error"] = metrics.standard_error(difference)
+    if rival is not None:
+        difference = (predicted == expected).astype(float) - (metrics.classes(rival) == expected)
+        result["agreement_over_rival"] = 100 * float(difference.mean())
+        result["agreement_over_rival_error"] = metrics.standard_error(difference)
     return result
 
 
-def anomaly(data, sources, outputs, reference):
+def anomaly(data, sources, outputs, reference, _rival):
     windows, labels = np.load(data / f"{sources[0]}.npy"), np.load(data / f"{sources[1]}.npy")
     scores = metrics.anomaly_scores(windows, outputs, len(labels))
     result = {"samples": len(labels), "auc": metrics.area_under_roc(scores, labels)}
@@ -45,7 +54,7 @@ def anomaly(data, sources, outputs, reference):
     return result
 
 
-def detector(data, sources, outputs, reference):
+def detector(data, sources, outputs, _reference, _rival):
     truth = np.load(data / f"{sources[1]}.npy")
     ratios = np.load(data / f"{sources[1].replace('truth', 'ratio')}.npy")
     mean, half = metrics.mean_average_precision(outputs, truth, ratios)

@@ -1,16 +1,22 @@
 //! `cargo xtask bless`: write expectations anew where the code has changed on purpose.
 
-use crate::{Outcome, process, workspace};
+use crate::{Command, Outcome, process, workspace};
 
-pub(crate) const SUMMARY: &str = "rewrite the expectations of tests and the generated documents";
-pub(crate) const HELP: &str = "
+pub(crate) const COMMAND: Command = Command {
+    name: "bless",
+    summary: "rewrite the expectations of tests and the generated documents",
+    help: HELP,
+    run,
+};
+
+const HELP: &str = "
 Runs the tests with STRAIT_BLESS=1: filetests, expected diagnostics and the generated documents (the JSON schema, the
 reference pages) are rewritten to what the code now says. Look at `git diff` before you commit.
 
 Usage: cargo xtask bless [TEST NAME]
 ";
 
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+fn run(arguments: &[String]) -> Outcome {
     let mut cargo = process::cargo();
     // trybuild has a switch of its own.
     cargo

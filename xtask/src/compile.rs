@@ -1,11 +1,16 @@
 //! `cargo xtask compile`: the shortest way from a clone to an integer model.
 
-use crate::{Outcome, Stop, process, workspace};
-use std::path::Path;
-use std::process::Command;
+use crate::{Command, Outcome, Stop, process, workspace};
+use std::path::{Path, PathBuf};
 
-pub(crate) const SUMMARY: &str = "build strait and compile configs/TARGET.toml";
-pub(crate) const HELP: &str = "
+pub(crate) const COMMAND: Command = Command {
+    name: "compile",
+    summary: "build strait and compile configs/TARGET.toml",
+    help: HELP,
+    run,
+};
+
+const HELP: &str = "
 Builds the release binary `strait` and runs `strait compile configs/TARGET.toml`.
 
 Usage: cargo xtask compile --target TARGET [ARGUMENTS OF strait compile]
@@ -18,11 +23,11 @@ Examples:
   cargo xtask compile --target ascend --out build/try --threads 1
 ";
 
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+fn run(arguments: &[String]) -> Outcome {
     let (target, rest) = split_target(arguments)?;
     let config = configuration(&workspace::root(), &target)?;
     let strait = workspace::build_strait()?;
-    process::run(Command::new(strait).arg("compile").arg(config).args(rest))
+    process::run(std::process::Command::new(strait).arg("compile").arg(config).args(rest))
 }
 
 /// Takes `--target X` or `--target=X` out of the arguments.
@@ -49,7 +54,7 @@ fn split_target(arguments: &[String]) -> Result<(String, Vec<String>), Stop> {
 }
 
 /// The file of a target's configuration; an error names those that there are.
-fn configuration(root: &Path, target: &str) -> Result<std::path::PathBuf, Stop> {
+fn configuration(root: &Path, target: &str) -> Result<PathBuf, Stop> {
     let folder = root.join("configs");
     let entries = std::fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut names: Vec<String> = entries

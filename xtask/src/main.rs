@@ -3,9 +3,13 @@
 //! This crate depends on no crate of the workspace and on nothing else either: it starts cargo, the built `strait`
 //! binary and Python, and it reads files. One command, one module.
 
+mod accuracy;
+mod bench;
 mod bless;
 mod compile;
+mod oracles;
 mod process;
+mod python;
 mod test;
 mod tidy;
 mod workspace;
@@ -39,30 +43,13 @@ struct Command {
 }
 
 const COMMANDS: &[Command] = &[
-    Command {
-        name: "compile",
-        summary: compile::SUMMARY,
-        help: compile::HELP,
-        run: compile::run,
-    },
-    Command {
-        name: "test",
-        summary: test::SUMMARY,
-        help: test::HELP,
-        run: test::run,
-    },
-    Command {
-        name: "tidy",
-        summary: tidy::SUMMARY,
-        help: tidy::HELP,
-        run: tidy::run,
-    },
-    Command {
-        name: "bless",
-        summary: bless::SUMMARY,
-        help: bless::HELP,
-        run: bless::run,
-    },
+    compile::COMMAND,
+    test::COMMAND,
+    tidy::COMMAND,
+    bless::COMMAND,
+    oracles::COMMAND,
+    accuracy::COMMAND,
+    bench::COMMAND,
 ];
 
 fn overview() -> String {

@@ -1,11 +1,16 @@
 //! `cargo xtask test`: everything that CI runs, in the order in which a failure is cheapest.
 
-use crate::{Outcome, Stop, process, tidy, workspace};
-use std::process::Command;
+use crate::{Command, Outcome, Stop, process, tidy, workspace};
 use std::time::{Duration, Instant};
 
-pub(crate) const SUMMARY: &str = "everything CI runs: format, tidy, lints, documentation, tests";
-pub(crate) const HELP: &str = "
+pub(crate) const COMMAND: Command = Command {
+    name: "test",
+    summary: "everything CI runs: format, tidy, lints, documentation, tests",
+    help: HELP,
+    run,
+};
+
+const HELP: &str = "
 Runs, in this order, going on after a failure:
   format    cargo fmt --check
   tidy      the architecture's invariants (cargo xtask tidy)
@@ -13,6 +18,7 @@ Runs, in this order, going on after a failure:
   docs      cargo doc without warnings
   tests     cargo nextest where it is installed, else cargo test; among them: the generated documents are current
   doctests  the examples in the documentation
+  platforms cargo check for the other platforms whose standard library is installed (rustup target add …)
 
 Usage: cargo xtask test [STEP...]      only these steps
 ";
@@ -63,12 +69,39 @@ const STEPS: &[Step] = &[
         name: "doctests",
         run: || process::run(cargo().args(["test", "--workspace", "--doc", "--quiet"])),
     },
+    Step {
+        name: "platforms",
+        run: platforms,
+    },
 ];
 
-fn cargo() -> Command {
+/// Platforms that are kept compiling besides the one we run on.
+const PLATFORMS: &[&str] = &[
+    "x86_64-unknown-linux-gnu",
+    "aarch64-unknown-linux-gnu",
+    "aarch64-apple-darwin",
+    "x86_64-pc-windows-msvc",
+];
+
+fn cargo() -> std::process::Command {
     let mut cargo = process::cargo();
     cargo.current_dir(workspace::root());
     cargo
+}
+
+/// Checks the libraries and binaries for every other platform that this toolchain can compile for; says which it cannot.
+fn platforms() -> Outcome {
+    for platform in PLATFORMS {
+        let mut rustc = std::process::Command::new("rustc");
+        let folder = process::output(rustc.args(["--print", "target-libdir", "--target", platform]))?;
+        if !std::path::Path::new(folder.trim()).is_dir() {
+            eprintln!("{platform}: skipped, its standard library is not installed");
+            continue;
+        }
+        process::run(cargo().args(["check", "--workspace", "--quiet", "--target", platform]))?;
+        eprintln!("{platform}: compiles");
+    }
+    Ok(())
 }
 
 fn tests() -> Outcome {
@@ -78,7 +111,7 @@ fn tests() -> Outcome {
     }
 }
 
-pub(crate) fn run(arguments: &[String]) -> Outcome {
+fn run(arguments: &[String]) -> Outcome {
     if let Some(unknown) = arguments
         .iter()
         .find(|name| STEPS.iter().all(|step| step.name != *name))

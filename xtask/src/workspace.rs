@@ -18,6 +18,13 @@ pub(crate) fn target() -> PathBuf {
     }
 }
 
+/// The real models and data, which are not part of the repository: a folder `shared/data` beside it.
+/// Commands that need them say what they skip without.
+pub(crate) fn shared_data() -> Option<PathBuf> {
+    let folder = root().parent()?.join("shared").join("data");
+    folder.is_dir().then_some(folder)
+}
+
 /// Builds the release binary `strait` and answers with its path.
 pub(crate) fn build_strait() -> Result<PathBuf, Stop> {
     let mut cargo = process::cargo();

@@ -14,11 +14,17 @@ mod repository;
 mod source;
 mod unsafe_code;
 
-use crate::{Outcome, Stop, workspace};
+use crate::{Command, Outcome, Stop, workspace};
 use repository::Repository;
 
-pub(crate) const SUMMARY: &str = "check the architecture's invariants";
-pub(crate) const HELP: &str = "
+pub(crate) const COMMAND: Command = Command {
+    name: "tidy",
+    summary: "check the architecture's invariants",
+    help: HELP,
+    run,
+};
+
+const HELP: &str = "
 Checks the invariants of ARCHITECTURE.md that a program can check, on the files that git knows or would add:
   arrows      which crate may depend on which; only `builtin` depends on a target
   names       core names no target, format or dynamic library; nothing compares a target's id

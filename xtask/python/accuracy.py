@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Write the accuracy table: every model for every target, beside float and ONNX Runtime. Started by `cargo xtask accuracy`."""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import peers
+import processes
+import score
+from accuracy_table import Row, document
+from models import MODELS
+
+TARGETS = ["generic-int8", "sima", "ascend"]
+
+
+def reference_outputs(model, source, data, folder):
+    """Outputs of a network under ONNX Runtime for every evaluation set; kept, as neither model nor data change."""
+    folder.mkdir(parents=True, exist_ok=True)
+    result = {}
+    for name, (inputs, _) in model.evaluations.items():
+        file = folder / f"{name}.npy"
+        if not file.exists():
+            prepared = np.load(data / f"{inputs}.npy", mmap_mode="r")
+            np.save(file, peers.outputs(source, model, prepared))
+        result[name] = np.load(file)
+    return result
+
+
+def rival(model, source, data, folder):
+    """ONNX Runtime's own quantization of the model."""
+    quantized = folder / "quantized.onnx"
+    if not quantized.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        peers.quantize(source, model, np.load(data / f"{model.calibration}.npy", mmap_mode="r"), quantized)
+    return reference_outputs(model, quantized, data, folder)
+
+
+def our_outputs(arguments, model, target, folder):
+    """Compiles and runs; what it writes is made anew each time."""
+    artifact = folder / "artifact"
+    config = arguments.repository / "configs" / "models" / f"{model.name}.toml"
+    compile = [arguments.strait, "compile", config, "--target", target, "--out", artifact]
+    processes.check(compile, folder / "compile.log")
+    result = {}
+    for name, (inputs, _) in model.evaluations.items():
+        file = folder / f"{name}.npy"
+        run = [arguments.strait, "run", artifact, "--input", arguments.data / f"{inputs}.npy", "--output", file]
+        processes.check(run, folder / f"run-{name}.log")
+        result[name] = np.load(file)
+    return result
+
+
+def measure(arguments, model):
+    """The rows of one model: one per evaluation set."""
+    source = arguments.shared / "models" / f"{model.name}.onnx"
+    folder = arguments.work / model.name
+    reference = reference_outputs(model, source, arguments.data, folder / "float")
+    peer = rival(model, source, arguments.data, folder / "onnxruntime")
+    scores = {
+        "float": score.score(model, arguments.data, reference),
+        "onnxruntime": score.score(model, arguments.data, peer, reference),
+    }
+    failures = {}
+    for target in arguments.targets:
+        try:
+            outputs = our_outputs(arguments, model, target, folder / target)
+            scores[target] = score.score(model, arguments.data, outputs, reference, peer)
+        except processes.Failed as failed:
+            failures[target] = str(failed)
+        print(f"{model.name} {target}: {scores.get(target) or failures[target]}", file=sys.stderr, flush=True)
+    for name in model.evaluations:
+        yield Row(model.name, model.kind, name, {key: value[name] for key, value in scores.items()}, failures)
+
+
+def main():
+    def names(text):
+        return text.split(",")
+
+    parser = argparse.ArgumentParser(description=__doc__)
+    for option in ("strait", "shared", "data", "repository", "work"):
+        parser.add_argument(f"--{option}", type=Path, required=True)
+    parser.add_argument("--models", type=names, default=list(MODELS))
+    parser.add_argument("--targets", type=names, default=TARGETS)
+    parser.add_argument("--out", type=Path)
+    arguments = parser.parse_args()
+    for chosen, known in ((arguments.models, MODELS), (arguments.targets, TARGETS)):
+        for name in chosen:
+            if name not in known:
+                parser.error(f"{name}: not one of {', '.join(known)}")
+    whole = set(arguments.models) == set(MODELS) and set(arguments.targets) == set(TARGETS)
+    out = arguments.out or (arguments.repository / "docs" / "accuracy.md" if whole else None)
+
+    rows = [row for name in arguments.models for row in measure(arguments, MODELS[name])]
+    text, problems = document(rows, arguments.targets)
+    if out is None:
+        print(text)
+    else:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(text)
+        print(f"wrote {out}")
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+"""Compare with ONNX Runtime on the model in the repository. Started by `cargo xtask oracles`.
+
+For each target of configs/: compile, run the evaluation images by the integer executor, and run the Q/DQ ONNX model of the
+same artifact in ONNX Runtime. The two follow the same scales but not the same roundings (Q/DQ computes between its
+quantization points in float), so outputs may differ by a step and a few close calls by the class.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import metrics
+import numpy as np
+import peers
+import processes
+
+FLOAT_TOP1 = 98.75  # as models/digits/README.md says
+MOST_TOP1_LOSS = 1.0  # points, integer against float
+LEAST_SAME_CLASS = 99.0  # percent of the images, integer executor against Q/DQ model
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option in ("strait", "repository", "work"):
+        parser.add_argument(f"--{option}", type=Path, required=True)
+    arguments = parser.parse_args()
+    folder = arguments.repository / "models" / "digits"
+    images, labels = np.load(folder / "eval_x.npy"), np.load(folder / "eval_y.npy")
+    inputs = (images.astype(np.float32) / 16).transpose(0, 3, 1, 2)
+    problems = []
+
+    def expect(good, text):
+        print(("ok      " if good else "FAILED  ") + text, flush=True)
+        if not good:
+            problems.append(text)
+
+    def top1(outputs):
+        return 100 * float((metrics.classes(outputs) == labels).mean())
+
+    float_top1 = top1(run(folder / "digits.onnx", inputs))
+    expect(float_top1 == FLOAT_TOP1, f"digits in ONNX Runtime: top-1 {float_top1:.2f}, stated {FLOAT_TOP1}")
+    for config in sorted((arguments.repository / "configs").glob("*.toml")):
+        target = config.stem
+        work = arguments.work / target
+        artifact, file = work / "artifact", work / "outputs.npy"
+        try:
+            processes.check([arguments.strait, "compile", config, "--out", artifact], work / "compile.log")
+            command = [arguments.strait, "run", artifact, "--input", folder / "eval_x.npy", "--output", file]
+            processes.check(command, work / "run.log")
+        except processes.Failed as failed:
+            expect(False, f"{target}: {failed}")
+            continue
+        ours = np.load(file)
+        loss = float_top1 - top1(ours)
+        expect(loss <= MOST_TOP1_LOSS, f"{target}: top-1 {top1(ours):.2f}, at most {MOST_TOP1_LOSS} below float")
+        models = sorted(artifact.glob("*.onnx"))
+        if not models:
+            expect(False, f"{target}: the artifact holds no ONNX model")
+        for model in models:
+            theirs = run(model, inputs)
+            same = 100 * float((metrics.classes(ours) == metrics.classes(theirs)).mean())
+            largest = np.abs(ours.reshape(theirs.shape) - theirs).max()
+            text = f"{target}: {model.name} in ONNX Runtime has the same class for {same:.2f} %, outputs differ by at most {largest:.4f}"
+            expect(same >= LEAST_SAME_CLASS, text)
+    sys.exit(1 if problems else 0)
+
+
+def run(path, inputs):
+    """The first output for each sample; one sample at a time, as the batch may be bound to one."""
+    network = peers.session(path)
+    name = network.get_inputs()[0].name
+    return np.concatenate([network.run(None, {name: x[None]})[0] for x in inputs])
+
+
+if __name__ == "__main__":
+    main()

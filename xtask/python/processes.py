@@ -1,0 +1,44 @@
+"""Other programs, with what they cost. Light on purpose: Linux counts a parent's memory into its child's peak."""
+
+import json
+import os
+import subprocess
+import time
+from dataclasses import dataclass
+
+
+@dataclass
+class Finished:
+    code: int
+    seconds: float
+    peak_bytes: int
+    output: str
+
+
+def run(arguments, log):
+    """Runs to the end; standard output comes back, standard error goes to the file `log`."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with open(log, "w") as errors:
+        start = time.monotonic()
+        process = subprocess.Popen([str(a) for a in arguments], stdout=subprocess.PIPE, stderr=errors, text=True)
+        output = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return Finished(process.returncode, time.monotonic() - start, usage.ru_maxrss * 1024, output)
+
+
+class Failed(Exception):
+    """A program ended badly; the text is the last line that it wrote."""
+
+
+def check(arguments, log, accepted=(0,)):
+    finished = run(arguments, log)
+    if finished.code not in accepted:
+        lines = [line for line in log.read_text().splitlines() if line.strip()]
+        raise Failed(f"exit code {finished.code}: {lines[-1] if lines else 'without a word'} (see {log})")
+    return finished
+
+
+def report(finished):
+    """What a program printed with --json."""
+    return json.loads(finished.output)

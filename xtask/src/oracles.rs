@@ -1,0 +1,44 @@
+//! `cargo xtask oracles`: what we claim to equal, run.
+
+use crate::{Command, Outcome, Stop, process, python, workspace};
+
+pub(crate) const COMMAND: Command = Command {
+    name: "oracles",
+    summary: "compare with other people's programs (Python)",
+    help: HELP,
+    run,
+};
+
+const HELP: &str = "
+Compiles the model in the repository for every target of configs/ and compares with ONNX Runtime: the float model's
+accuracy, and the Q/DQ model that we write against our own integer results. Needs Python: a virtual environment with
+pinned packages is made in the target folder on first use; STRAIT_PYTHON names another interpreter that has them.
+
+Usage: cargo xtask oracles [--optional]
+
+  --optional   without a way to get the packages, say so and end well
+";
+
+fn run(arguments: &[String]) -> Outcome {
+    let optional = match arguments {
+        [] => false,
+        [option] if option == "--optional" => true,
+        [other, ..] => return Err(Stop::Usage(format!("`{other}`: see --help"))),
+    };
+    let python = match python::interpreter() {
+        Ok(python) => python,
+        Err(_) if optional => {
+            println!("skipped: no Python with the packages of xtask/python/requirements.txt can be had");
+            return Ok(());
+        }
+        Err(stop) => return Err(stop),
+    };
+    let strait = workspace::build_strait()?;
+    let mut script = python::script(&python, "oracles.py");
+    script
+        .arg("--strait")
+        .arg(strait)
+        .arg("--repository")
+        .arg(workspace::root());
+    process::run(script.arg("--work").arg(workspace::target().join("oracles")))
+}

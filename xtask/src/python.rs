@@ -1,0 +1,89 @@
+//! The Python that comparisons run in: a virtual environment in the target folder, made on first need.
+
+use crate::{Outcome, Stop, process, workspace};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The folder of our scripts.
+pub(crate) fn scripts() -> PathBuf {
+    workspace::root().join("xtask").join("python")
+}
+
+/// A command that runs one of our scripts in the environment.
+pub(crate) fn script(interpreter: &Path, name: &str) -> Command {
+    let mut command = Command::new(interpreter);
+    command.arg(scripts().join(name));
+    command
+}
+
+/// The interpreter of `target/venv`, with the versions pinned in `requirements.txt`; made anew when those change.
+/// `STRAIT_PYTHON` names another interpreter that has the packages, for machines without a network.
+pub(crate) fn interpreter() -> Result<PathBuf, Stop> {
+    if let Some(python) = std::env::var_os("STRAIT_PYTHON") {
+        return Ok(python.into());
+    }
+    let folder = workspace::target().join("venv");
+    let python = match cfg!(windows) {
+        true => folder.join("Scripts").join("python.exe"),
+        false => folder.join("bin").join("python"),
+    };
+    let requirements = scripts().join("requirements.txt");
+    let wanted = read(&requirements)?;
+    let stamp = folder.join("requirements.txt");
+    if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+        return Ok(python);
+    }
+    let system = ["python3", "python"]
+        .into_iter()
+        .find(|name| process::exists(name, &["--version"]));
+    let system = system.ok_or_else(|| Stop::Failed("this command needs Python 3, and there is none".into()))?;
+    eprintln!(
+        "making a Python environment in {} (once; pip installs what requirements.txt pins)",
+        folder.display()
+    );
+    process::run(Command::new(system).args(["-m", "venv", "--clear"]).arg(&folder))?;
+    let mut pip = Command::new(&python);
+    pip.args([
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--requirement",
+    ])
+    .arg(&requirements);
+    process::run(&mut pip)?;
+    // Last, so that an interrupted installation counts as none.
+    std::fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
+    Ok(python)
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// Runs `NAME.py`, a measurement of the built binary on the real models; its files go to `target/NAME`.
+pub(crate) fn measure(name: &str, arguments: &[String]) -> Outcome {
+    let Some(shared) = workspace::shared_data() else {
+        println!("skipped: there are no models and data (a folder `shared/data` beside the repository)");
+        return Ok(());
+    };
+    let python = interpreter()?;
+    // Here and not in cargo's target folder, which may be elsewhere: the configurations in configs/models look here.
+    let data = workspace::root().join("target").join("data");
+    process::run(script(&python, "prepare.py").arg(&shared).arg(&data))?;
+    let mut script = script(&python, &format!("{name}.py"));
+    script
+        .arg("--strait")
+        .arg(workspace::build_strait()?)
+        .arg("--shared")
+        .arg(shared)
+        .arg("--data")
+        .arg(data);
+    script
+        .arg("--repository")
+        .arg(workspace::root())
+        .arg("--work")
+        .arg(workspace::target().join(name));
+    process::run(script.args(arguments))
+}
