@@ -16,6 +16,10 @@ impl Step {
     /// Whether the form is legal and the clamp's ends are in order.
     pub fn check(&self) -> Result<(), FormError> {
         self.form.check()?;
+        self.check_clamp()
+    }
+
+    pub(crate) fn check_clamp(&self) -> Result<(), FormError> {
         match self.clamp {
             Some([low, high]) if low > high => Err(FormError::Clamp { low, high }),
             _ => Ok(()),

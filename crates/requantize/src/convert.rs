@@ -1,0 +1,196 @@
+//! One form as another: each with its mathematics, none with a tolerance.
+
+use crate::{
+    Narrowing, OutsideDomain, Per, Requantization, Rounding, Step,
+    form::{Affine, Arithmetic, MAX_ADDEND, MAX_SHIFT},
+    thresholds::{DecideError, Thresholds, common_channels},
+};
+
+impl Requantization {
+    /// The integer multiply-shift forms as a plain shift where they are one, else `None`. Equal on the form's domain.
+    ///
+    /// round((x * 2^k + 0) / 2^s) + 0 = round(x / 2^(s - k)) for k <= s; a factor of one is k = 0.
+    pub fn to_arith_folded(&self) -> Option<Requantization> {
+        let affine = self.affine()?;
+        let shift = |a: &Affine| {
+            let exponent = u8::try_from(a.factor.trailing_zeros()).ok()?;
+            let plain = a.factor.count_ones() == 1 && a.addend == 0 && a.zero_point == 0;
+            if plain { a.shift.checked_sub(exponent) } else { None }
+        };
+        let shift = affine.try_map(|a| shift(a).ok_or(())).ok()?;
+        let rounding = self.narrowing()?.rounding;
+        Some(Requantization::ArithFolded {
+            narrowing: Narrowing {
+                shift,
+                rounding,
+                out: self.out(),
+            },
+        })
+    }
+
+    /// The general fixed-point form of the forms that have one, else `None`. Equal on the form's domain.
+    ///
+    /// The integer multiply-shift forms are special cases. So is `Gemmlowp` with no shift to the right, where only its
+    /// first rounding happens: half_up(x * 2^e * m / 2^31) = half_up(x * m / 2^(31 - e)).
+    pub fn to_fixed(&self) -> Option<Requantization> {
+        if let Requantization::Gemmlowp {
+            multiplier,
+            exponent,
+            zp,
+            out,
+        } = self
+        {
+            let shift = exponent.try_map(|e| {
+                if (0..=30).contains(e) {
+                    Ok(31 - e.unsigned_abs())
+                } else {
+                    Err(())
+                }
+            });
+            let narrowing = Narrowing {
+                shift: shift.ok()?,
+                rounding: Rounding::HalfUp,
+                out: *out,
+            };
+            return Some(Requantization::Fixed {
+                sc: multiplier.clone(),
+                add: Per::Tensor(0),
+                zp: *zp,
+                narrowing,
+            });
+        }
+        let affine = self.affine()?;
+        Some(fixed(&affine, self.narrowing()?.rounding, self))
+    }
+
+    /// The scalars of every channel of an integer multiply-shift form that is legal.
+    fn affine(&self) -> Option<Per<Affine>> {
+        let at = |channel| match self.channel(channel).ok()?.arithmetic() {
+            Arithmetic::Affine(a) => Some(a),
+            _ => None,
+        };
+        match self.channels() {
+            None => Some(Per::Tensor(at(0)?)),
+            Some(count) => (0..count).map(at).collect::<Option<_>>().map(Per::Channel),
+        }
+    }
+
+    /// The clamp behind this form that does what `clamp` does in front of it; `None` where it would differ by channel.
+    ///
+    /// A form f does not decrease, so f(clamp(x, a, b)) = clamp(f(x), f(a), f(b)), wherever f is defined.
+    pub fn clamp_behind(&self, clamp: [i32; 2]) -> Result<Option<[i32; 2]>, OutsideDomain> {
+        let mut common = None;
+        for channel in 0..self.channels().unwrap_or(1) {
+            let [low, high] = clamp.map(|end| self.eval(channel, i64::from(end)));
+            let moved = [low?, high?];
+            if *common.get_or_insert(moved) != moved {
+                return Ok(None);
+            }
+        }
+        Ok(common)
+    }
+}
+
+/// Two multiply-shift forms as one, where that is one rounding of the same kind; else `None`.
+///
+/// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain;
+/// [`compare`](crate::decide::compare) tells whether that is so on an interval. With p = x * m1 + a1:
+///
+/// - s1 = 0, so that nothing is rounded first:
+///   (p + z1) * m2 + a2 = x * (m1 * m2) + (a1 + z1) * m2 + a2.
+/// - m2 = 1 and both round down (or both up): floor((floor(p / 2^s1) + z1 + a2) / 2^s2) =
+///   floor((p + (z1 + a2) * 2^s1) / 2^(s1 + s2)). Both towards zero: the same for z1 + a2 = 0.
+pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
+    let (a, b) = (first.affine()?, second.affine()?);
+    let join = |a: &Affine, b: &Affine| -> Option<Affine> {
+        let between = i64::from(a.zero_point);
+        let (factor, addend, shift) = if a.shift == 0 {
+            let factor = a.factor.checked_mul(b.factor)?;
+            let addend = (a.addend + between)
+                .checked_mul(i64::from(b.factor))?
+                .checked_add(b.addend)?;
+            (factor, addend, b.shift)
+        } else {
+            let between = b.addend + between;
+            let directed = match a.rounding {
+                Rounding::Floor | Rounding::Ceil => true,
+                Rounding::TowardZero => between == 0,
+                _ => false,
+            };
+            if !directed || a.rounding != b.rounding || b.factor != 1 {
+                return None;
+            }
+            (
+                a.factor,
+                between.checked_mul(1 << a.shift)?.checked_add(a.addend)?,
+                a.shift + b.shift,
+            )
+        };
+        let legal = shift <= MAX_SHIFT && (-MAX_ADDEND..=MAX_ADDEND).contains(&addend);
+        legal.then_some(Affine {
+            factor,
+            addend,
+            shift,
+            ..*b
+        })
+    };
+    let joined = match (&a, &b) {
+        (Per::Tensor(a), b) => b.try_map(|b| join(a, b).ok_or(())).ok()?,
+        (a, Per::Tensor(b)) => a.try_map(|a| join(a, b).ok_or(())).ok()?,
+        (Per::Channel(a), Per::Channel(b)) if a.len() == b.len() => {
+            Per::Channel(a.iter().zip(b.iter()).map(|(a, b)| join(a, b)).collect::<Option<_>>()?)
+        }
+        _ => return None,
+    };
+    Some(fixed(&joined, second.narrowing()?.rounding, second))
+}
+
+/// `Fixed` from its scalars, with the output type and the zero point of `like`.
+fn fixed(affine: &Per<Affine>, rounding: Rounding, like: &Requantization) -> Requantization {
+    let zp = affine.values().first().map_or(0, |a| a.zero_point);
+    let narrowing = Narrowing {
+        shift: affine.map(|a| a.shift),
+        rounding,
+        out: like.out(),
+    };
+    Requantization::Fixed {
+        sc: affine.map(|a| a.factor),
+        add: affine.map(|a| a.addend),
+        zp,
+        narrowing,
+    }
+}
+
+/// A chain of steps as thresholds: equal to it on each channel's interval, constant outside.
+///
+/// `intervals` has both ends included; the chain's result must fit the eight bits of its last step.
+pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantization, DecideError> {
+    let out = steps.last().ok_or(DecideError::Empty)?.out();
+    let count = common_channels(steps.iter(), intervals)?;
+    let channels = (0..count.unwrap_or(1)).map(|c| {
+        let no_interval = DecideError::Channels {
+            expected: count.unwrap_or(1),
+            found: c,
+        };
+        Thresholds::of(steps, c, *intervals.get(c).ok_or(no_interval)?)
+    });
+    let channels = channels.collect::<Result<Vec<_>, _>>()?;
+    let lowest = channels.iter().map(Thresholds::lowest).min().unwrap_or(out.min());
+    // A channel that starts above the common lowest value has reached the codes up to its own at its lower end.
+    let list = |t: &Thresholds| {
+        (i64::from(lowest) + 1..=i64::from(t.highest()))
+            .map(|code| {
+                let at = t.reaching(code as i32);
+                i32::try_from(at).map_err(|_| DecideError::Wide(at))
+            })
+            .collect::<Result<_, _>>()
+    };
+    let thresholds = channels.iter().map(list).collect::<Result<_, _>>()?;
+    let form = Requantization::Steps {
+        thresholds,
+        lowest,
+        out,
+    };
+    form.check()?;
+    Ok(form)
+}

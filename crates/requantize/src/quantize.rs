@@ -1,0 +1,99 @@
+//! From float to integer and back: `real = scale * (q - zero_point)`.
+//!
+//! The quotient is rounded to `f32` and then to an integer; the zero point is added behind the rounding, in integers.
+//! Infinities take the ends of the range, and not-a-number the value nearest to real zero: a caller that wants to refuse
+//! them looks first.
+
+use crate::Rounding;
+use std::ops::RangeInclusive;
+
+/// `clamp(round(x / scale) + zero_point)` with a true division: QuantizeLinear of ONNX (`half_even`), QUANTIZE of LiteRT
+/// (`half_away`).
+pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
+    narrow(x / scale, zero_point, rounding, range)
+}
+
+/// `clamp(round(x * factor) + zero_point)`: the targets that store the reciprocal of the scale. It differs from the
+/// division near ties.
+pub fn quantize_by_factor(
+    x: f32,
+    factor: f32,
+    zero_point: i32,
+    rounding: Rounding,
+    range: &RangeInclusive<i32>,
+) -> i32 {
+    narrow(x * factor, zero_point, rounding, range)
+}
+
+/// `scale * (q - zero_point)`; the difference is exact, its conversion and the product round to `f32`.
+pub fn dequantize(q: i32, scale: f32, zero_point: i32) -> f32 {
+    scale * (i64::from(q) - i64::from(zero_point)) as f32
+}
+
+fn narrow(quotient: f32, zero_point: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
+    // Saturates beyond i64, and is zero for not-a-number.
+    let whole = rounding.round_f32(quotient) as i64;
+    let shifted = whole.saturating_add(i64::from(zero_point));
+    // Not `clamp`, which panics for an empty range. The result is one of the range's i32 ends or between them.
+    shifted.min(i64::from(*range.end())).max(i64::from(*range.start())) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::IntType;
+
+    #[test]
+    fn values_that_are_not_finite_take_the_ends_and_zero() {
+        let range = IntType::I8.range();
+        for (x, expect) in [
+            (f32::INFINITY, 127),
+            (f32::NEG_INFINITY, -128),
+            (f32::NAN, 3),
+            (1e38, 127),
+            (-0.0, 3),
+        ] {
+            assert_eq!(quantize(x, 0.1, 3, Rounding::HalfEven, &range), expect, "{x}");
+            assert_eq!(
+                quantize_by_factor(x, 10.0, 3, Rounding::HalfEven, &range),
+                expect,
+                "{x}"
+            );
+        }
+        assert_eq!(quantize(f32::NAN, 0.1, 300, Rounding::HalfEven, &range), 127);
+    }
+
+    #[test]
+    fn the_zero_point_is_added_behind_the_rounding() {
+        // 0.5 goes to the even zero, then the odd zero point is added; rint(0.5 + 1) would be 2.
+        assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfEven, &IntType::U8.range()), 1);
+        assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfAway, &IntType::U8.range()), 2);
+    }
+
+    #[test]
+    fn division_and_reciprocal_differ_near_ties() {
+        let mut differing = 0;
+        for i in 0..100_000 {
+            let x = i as f32 * 0.005;
+            let divided = quantize(x, 0.01, 0, Rounding::HalfEven, &(-100_000..=100_000));
+            let multiplied = quantize_by_factor(x, 1.0 / 0.01, 0, Rounding::HalfEven, &(-100_000..=100_000));
+            assert!(divided.abs_diff(multiplied) <= 1);
+            differing += i32::from(divided != multiplied);
+        }
+        assert!(differing > 0);
+    }
+
+    #[test]
+    fn every_code_survives_the_way_to_float_and_back() {
+        for t in [IntType::I8, IntType::U8, IntType::I16] {
+            for zero_point in [t.min(), -1, 0, 5, t.max()] {
+                for scale in [1.0, 0.007_843_138, 1e-7, 3.5e4] {
+                    for q in t.range() {
+                        let x = dequantize(q, scale, zero_point);
+                        assert_eq!(quantize(x, scale, zero_point, Rounding::HalfEven, &t.range()), q);
+                    }
+                }
+            }
+        }
+    }
+}

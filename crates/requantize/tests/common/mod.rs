@@ -1,0 +1,100 @@
+//! Forms at random, for the tests of this crate.
+
+use proptest::prelude::*;
+use std::sync::Arc;
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step};
+
+pub(crate) fn rounding() -> impl Strategy<Value = Rounding> {
+    proptest::sample::select(Rounding::ALL.to_vec())
+}
+
+pub(crate) fn int_type() -> impl Strategy<Value = IntType> {
+    proptest::sample::select(IntType::ALL.to_vec())
+}
+
+fn narrowing(shift: std::ops::Range<u8>) -> impl Strategy<Value = Narrowing> {
+    (shift, rounding(), int_type()).prop_map(|(shift, rounding, out)| Narrowing {
+        shift: shift.into(),
+        rounding,
+        out,
+    })
+}
+
+/// Legal forms of one channel, of every kind; factors from 2^-20 to 2^4 or so, where accumulators of 24 bits do not all
+/// saturate.
+pub(crate) fn form() -> impl Strategy<Value = Requantization> {
+    let zp = || prop_oneof![-130i32..260, any::<i32>()];
+    prop_oneof![
+        narrowing(0..24).prop_map(|narrowing| Requantization::ArithFolded { narrowing }),
+        (0..1i32 << 9, -(1i64 << 30)..1 << 30, narrowing(5..28)).prop_map(|(sc, zp, narrowing)| {
+            Requantization::FractionalZero {
+                sc: sc.into(),
+                zp: zp.into(),
+                narrowing,
+            }
+        }),
+        (0..=i32::MAX, zp(), narrowing(28..50)).prop_map(|(sc, zp, narrowing)| Requantization::TfLite {
+            sc: sc.into(),
+            zp,
+            narrowing
+        }),
+        (0..=i32::MAX, -20i8..6, zp(), int_type()).prop_map(|(multiplier, exponent, zp, out)| {
+            Requantization::Gemmlowp {
+                multiplier: multiplier.into(),
+                exponent: exponent.into(),
+                zp,
+                out,
+            }
+        }),
+        (1e-7f32..4.0, zp(), int_type()).prop_map(|(scale, zp, out)| Requantization::Float {
+            scale: scale.into(),
+            zp,
+            out
+        }),
+        (0..=i32::MAX, -(1i64 << 52)..1 << 52, zp(), narrowing(28..50)).prop_map(|(sc, add, zp, narrowing)| {
+            Requantization::Fixed {
+                sc: sc.into(),
+                add: add.into(),
+                zp,
+                narrowing,
+            }
+        }),
+        (
+            proptest::collection::vec(-(1i32 << 20)..1 << 20, 0..=120),
+            0i32..128,
+            proptest::bool::ANY
+        )
+            .prop_map(|(mut thresholds, lowest, signed)| {
+                thresholds.sort_unstable();
+                let (lowest, out) = if signed {
+                    (lowest - 128, IntType::I8)
+                } else {
+                    (lowest, IntType::U8)
+                };
+                Requantization::Steps {
+                    thresholds: [Arc::from(thresholds)].into(),
+                    lowest,
+                    out,
+                }
+            }),
+    ]
+}
+
+/// A form with a clamp, mostly inside eight bits.
+#[allow(dead_code, reason = "not every test file clamps")]
+pub(crate) fn step() -> impl Strategy<Value = Step> {
+    (form(), proptest::option::of((-150i32..150, 0i32..200))).prop_map(|(form, clamp)| Step {
+        form,
+        clamp: clamp.map(|(low, width)| [low, low + width]),
+    })
+}
+
+/// The same value for every channel.
+#[allow(dead_code, reason = "not every test file needs it")]
+pub(crate) fn narrow(shift: u8, rounding: Rounding, out: IntType) -> Narrowing {
+    Narrowing {
+        shift: Per::Tensor(shift),
+        rounding,
+        out,
+    }
+}

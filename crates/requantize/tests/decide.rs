@@ -1,0 +1,375 @@
+//! Thresholds, comparison and certificates against brute force.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::{form, narrow, step};
+use proptest::prelude::*;
+use strait_requantize::{
+    Certificate, CertificateError, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds, Verdict,
+    compare, compose, decide::difference, thresholds::Chain, to_steps,
+};
+
+fn folded(shift: u8, rounding: Rounding, out: IntType) -> Requantization {
+    Requantization::ArithFolded {
+        narrowing: narrow(shift, rounding, out),
+    }
+}
+
+/// The verdict from every integer of the interval.
+fn brute_force(before: &[Step], after: &Step, (low, high): (i64, i64)) -> Verdict {
+    let chain = Chain::new(before, 0).unwrap();
+    let lsb = |x| chain.eval(x).unwrap().abs_diff(after.eval(0, x).unwrap());
+    let all: Vec<u32> = (low..=high).map(lsb).collect();
+    let Some(max_lsb) = all.iter().copied().max().filter(|m| *m > 0) else {
+        return Verdict::Exact;
+    };
+    let witness = low + all.iter().position(|l| *l == max_lsb).unwrap() as i64;
+    let share = all.iter().filter(|l| **l > 0).count() as f64 / all.len() as f64;
+    Verdict::Bounded {
+        max_lsb,
+        witness,
+        share,
+    }
+}
+
+#[test]
+fn a_shift_with_other_ties_differs_at_the_ties_only() {
+    let before = [Step::from(folded(4, Rounding::HalfUp, IntType::I8))];
+    let after = Step::from(folded(4, Rounding::HalfEven, IntType::I8));
+    // In -64 ..= 63 the ties are 8 + 16 n for n = -4 ..= 3; every other one goes elsewhere.
+    let expect = Verdict::Bounded {
+        max_lsb: 1,
+        witness: -56,
+        share: 4.0 / 128.0,
+    };
+    assert_eq!(
+        compare(&before, &after, 0, (-64, 63)),
+        Ok(brute_force(&before, &after, (-64, 63)))
+    );
+    assert_eq!(compare(&before, &after, 0, (-64, 63)), Ok(expect));
+    assert_eq!(compare(&before, &after, 0, (9, 15)), Ok(Verdict::Exact));
+}
+
+#[test]
+fn the_interval_must_lie_inside_every_domain() {
+    let gemmlowp = Step::from(Requantization::Gemmlowp {
+        multiplier: (1 << 30).into(),
+        exponent: 1.into(),
+        zp: 0,
+        out: IntType::I32,
+    });
+    let plain = Step::from(folded(0, Rounding::Floor, IntType::I32));
+    let inside = (1 << 30) - 10;
+    assert_eq!(
+        compare(std::slice::from_ref(&plain), &gemmlowp, 0, (inside, inside + 9)),
+        Ok(Verdict::Exact)
+    );
+    for (low, high) in [(inside, inside + 10), (-inside - 11, -inside)] {
+        let outside = |r: Result<Verdict, DecideError>| matches!(r, Err(DecideError::Domain(_)));
+        assert!(outside(compare(
+            std::slice::from_ref(&plain),
+            &gemmlowp,
+            0,
+            (low, high)
+        )));
+        assert!(outside(compare(
+            std::slice::from_ref(&gemmlowp),
+            &gemmlowp,
+            0,
+            (low, high)
+        )));
+        // In the second place of the chain it is the first step's result that leaves the domain.
+        assert!(outside(compare(
+            &[plain.clone(), gemmlowp.clone()],
+            &plain,
+            0,
+            (low, high)
+        )));
+    }
+    assert_eq!(compare(&[], &plain, 0, (0, 1)), Err(DecideError::Empty));
+    assert_eq!(
+        compare(std::slice::from_ref(&plain), &plain, 0, (1, 0)),
+        Err(DecideError::Interval(1, 0))
+    );
+    assert_eq!(
+        compare(std::slice::from_ref(&plain), &gemmlowp, 0, (1, 0)),
+        Err(DecideError::Interval(1, 0))
+    );
+}
+
+#[test]
+fn wide_results_are_decided_only_where_they_are_few() {
+    let plain = Step::from(folded(0, Rounding::Floor, IntType::I32));
+    let fixed = Step::from(folded(0, Rounding::Floor, IntType::I32).to_fixed().unwrap());
+    assert_eq!(
+        compare(std::slice::from_ref(&plain), &fixed, 0, (-0x7FFF, 0x8000)),
+        Ok(Verdict::Exact)
+    );
+    let error = DecideError::TooManySteps { steps: 0x1_0000 };
+    assert_eq!(
+        compare(std::slice::from_ref(&plain), &fixed, 0, (-0x8000, 0x8000)),
+        Err(error)
+    );
+    // A step is equal to itself however wide it is.
+    assert_eq!(
+        compare(
+            std::slice::from_ref(&plain),
+            &plain,
+            0,
+            (i64::from(i32::MIN), i64::from(i32::MAX))
+        ),
+        Ok(Verdict::Exact)
+    );
+}
+
+#[test]
+fn a_threshold_is_an_end_of_the_interval_where_the_function_does_not_step() {
+    let step = Step::from(folded(4, Rounding::Floor, IntType::I8));
+    let t = Thresholds::of(&[step], 0, (-20, 40)).unwrap();
+    assert_eq!((t.lowest(), t.highest(), t.steps()), (-2, 2, &[-16, 0, 16, 32][..]));
+    assert_eq!(
+        (
+            t.reaching(-3),
+            t.reaching(-2),
+            t.reaching(-1),
+            t.reaching(2),
+            t.reaching(3)
+        ),
+        (-20, -20, -16, 32, 41)
+    );
+    assert_eq!((t.reaching(i32::MIN), t.reaching(i32::MAX)), (-20, 41));
+    assert_eq!((t.eval(-17), t.eval(-16), t.eval(32), t.eval(1000)), (-2, -1, 2, 2));
+}
+
+#[test]
+fn an_activation_before_the_requantization_moves_behind_it() {
+    // max(acc, 0), then a shift: a fused clamp at what the shift makes of zero.
+    let relu = Step {
+        form: folded(0, Rounding::Floor, IntType::I32),
+        clamp: Some([0, i32::MAX]),
+    };
+    let shift = Requantization::TfLite {
+        sc: 3.into(),
+        zp: -100,
+        narrowing: narrow(9, Rounding::HalfEven, IntType::I8),
+    };
+    let clamp = shift.clamp_behind([0, i32::MAX]).unwrap();
+    assert_eq!(clamp, Some([-100, 127]));
+    let fused = Step {
+        form: shift.clone(),
+        clamp,
+    };
+    assert_eq!(
+        compare(&[relu, shift.into()], &fused, 0, (-1 << 24, 1 << 24)),
+        Ok(Verdict::Exact)
+    );
+}
+
+#[test]
+fn a_certificate_survives_its_text_and_a_false_one_does_not_pass() {
+    let shift: Per<u8> = [4, 5, 6].into_iter().collect();
+    let before = |rounding| {
+        let narrowing = strait_requantize::Narrowing {
+            shift: shift.clone(),
+            rounding,
+            out: IntType::I8,
+        };
+        Step {
+            form: Requantization::ArithFolded { narrowing },
+            clamp: Some([0, 127]),
+        }
+    };
+    let (up, even) = (before(Rounding::HalfUp), before(Rounding::HalfEven));
+    let interval: Per<(i64, i64)> = [(-500, 500), (9, 15), (0, 1 << 20)].into_iter().collect();
+    let good = Certificate::derive(vec![up], even, interval).unwrap();
+    assert_eq!(good.check(), Ok(()));
+    let text = serde_json::to_string(&good).unwrap();
+    assert_eq!(serde_json::from_str::<Certificate>(&text).unwrap(), good);
+    assert!(serde_json::from_str::<Certificate>(&text.replace("clamp", "clump")).is_err());
+    assert_eq!(good.verdict.get(1), Some(&Verdict::Exact));
+    assert!(matches!(good.worst(), Verdict::Bounded { max_lsb: 1, .. }));
+
+    let mut claims_too_much = good.clone();
+    claims_too_much.verdict = [Verdict::Exact, Verdict::Exact, Verdict::Exact].into_iter().collect();
+    assert!(matches!(
+        claims_too_much.check(),
+        Err(CertificateError::Differs { channel: 0, .. })
+    ));
+    let mut other_interval = good.clone();
+    other_interval.interval = Per::Tensor((9, 15));
+    assert!(matches!(
+        other_interval.check(),
+        Err(CertificateError::Differs { channel: 0, .. })
+    ));
+    let mut short = good.clone();
+    short.verdict = Per::Tensor(Verdict::Exact);
+    assert!(matches!(
+        short.check(),
+        Err(CertificateError::Decide(DecideError::Channels {
+            expected: 3,
+            found: 1
+        }))
+    ));
+    let mut few_intervals = good;
+    few_intervals.interval = [(0, 1)].into_iter().collect();
+    assert!(matches!(
+        few_intervals.check(),
+        Err(CertificateError::Decide(DecideError::Channels { .. }))
+    ));
+}
+
+#[test]
+fn shifts_compose_and_what_rounds_twice_does_not() {
+    let chain = |a: &Requantization, b: &Requantization| [a.clone().into(), b.clone().into()];
+    let whole = (i64::from(i32::MIN), i64::from(i32::MAX));
+    for rounding in Rounding::ALL {
+        let directed = matches!(rounding, Rounding::Floor | Rounding::Ceil | Rounding::TowardZero);
+        let (first, second) = (folded(7, rounding, IntType::I32), folded(5, rounding, IntType::I8));
+        match compose(&first, &second) {
+            Some(one) => {
+                assert!(directed);
+                assert_eq!(one.to_arith_folded(), Some(folded(12, rounding, IntType::I8)));
+                assert_eq!(
+                    compare(&chain(&first, &second), &one.into(), 0, whole),
+                    Ok(Verdict::Exact)
+                );
+            }
+            None => {
+                assert!(!directed);
+                // Indeed: no single shift of this rounding is the same function.
+                let one = folded(12, rounding, IntType::I8).into();
+                assert!(!compare(&chain(&first, &second), &one, 0, whole).unwrap().is_exact());
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn closed_form_bisection_and_brute_force_agree(
+        steps in proptest::collection::vec(step(), 1..=3), low in -5000i64..5000, width in 0i64..3000, scale in 0u8..12,
+    ) {
+        let interval = (low << scale, (low + width) << scale);
+        let chain = Chain::new(&steps, 0).unwrap();
+        let closed = Thresholds::of(&steps, 0, interval);
+        let bisected = Thresholds::by_bisection(interval, |x| chain.eval(x).map_err(DecideError::from));
+        prop_assert_eq!(&closed, &bisected);
+        if let Ok(t) = closed {
+            let stride = usize::max(1, (interval.1 - interval.0) as usize / 2000);
+            for x in (interval.0..=interval.1).step_by(stride) {
+                prop_assert_eq!(t.eval(x), chain.eval(x).unwrap());
+            }
+        }
+    }
+
+    #[test]
+    fn verdicts_equal_brute_force(
+        before in proptest::collection::vec(step(), 1..=2), after in step(), low in -3000i64..3000, width in 0i64..2000,
+    ) {
+        let interval = (low, low + width);
+        if let Ok(verdict) = compare(&before, &after, 0, interval) {
+            prop_assert_eq!(verdict, brute_force(&before, &after, interval));
+        }
+    }
+
+    #[test]
+    fn near_misses_are_found(shift in 1u8..20, sc in 1i32.., zp in -128i32..128, a in common::rounding(), b in common::rounding()) {
+        // The same form up to its rounding, around the accumulators where it does not saturate.
+        let form = |rounding| Step::from(Requantization::TfLite {
+            sc: sc.into(), zp, narrowing: narrow(20 + shift, rounding, IntType::I8),
+        });
+        let interval = (-1500, 1500);
+        let verdict = compare(&[form(a)], &form(b), 0, interval);
+        prop_assert_eq!(verdict, Ok(brute_force(&[form(a)], &form(b), interval)));
+    }
+
+    #[test]
+    fn conversions_are_exact_on_the_domain(form in form()) {
+        let (low, high) = form.domain(0).into_inner();
+        for other in [form.to_arith_folded(), form.to_fixed()].into_iter().flatten() {
+            prop_assert_eq!(other.check(), Ok(()));
+            // The other form may be defined on more or, for a plain shift, on other products.
+            let (a, b) = other.domain(0).into_inner();
+            let interval = (low.max(a), high.min(b));
+            if form.out() == IntType::I32 {
+                for x in [interval.0, interval.0 / 3, -1, 0, 1, interval.1 / 7, interval.1] {
+                    prop_assert_eq!(form.eval(0, x), other.eval(0, x));
+                }
+            } else {
+                prop_assert_eq!(compare(&[form.clone().into()], &other.into(), 0, interval), Ok(Verdict::Exact));
+            }
+        }
+    }
+
+    #[test]
+    fn compositions_are_exact_where_the_first_does_not_saturate(first in form(), second in form()) {
+        if let Some(one) = compose(&first, &second) {
+            for x in -3000..3000 {
+                let x = x * 1013;
+                let Ok(between) = first.eval(0, x) else { continue };
+                if between > first.out().min() && between < first.out().max() {
+                    prop_assert_eq!(second.eval(0, i64::from(between)), one.eval(0, x));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn powers_of_two_are_plain_shifts(exponent in 0u8..31, shift in 0u8..40, rounding in common::rounding()) {
+        let narrowing = narrow(shift, rounding, IntType::I8);
+        let form = Requantization::TfLite { sc: (1 << exponent).into(), zp: 0, narrowing };
+        let expect = (exponent <= shift).then(|| folded(shift - exponent, rounding, IntType::I8));
+        prop_assert_eq!(form.to_arith_folded(), expect);
+    }
+
+    #[test]
+    fn thresholds_stand_for_any_narrow_form(a in step(), b in step(), low in -100_000i64..0, high in 0i64..100_000) {
+        for steps in [vec![a.clone()], vec![a, b]] {
+            let intervals: Per<(i64, i64)> = [(low, high), (low / 2, high / 2), (high, high)].into_iter().collect();
+            match to_steps(&steps, &intervals) {
+                Ok(form) => for (c, interval) in intervals.values().iter().enumerate() {
+                    let verdict = compare(&steps, &form.clone().into(), c, *interval);
+                    prop_assert_eq!(verdict, Ok(Verdict::Exact));
+                },
+                Err(DecideError::Form(_) | DecideError::TooManySteps { .. }) => {
+                    prop_assert!(steps.last().unwrap().out().bits() > 8 || steps.last().unwrap().clamp.is_some());
+                }
+                Err(DecideError::Domain(_)) => {}
+                Err(other) => prop_assert!(false, "{}", other),
+            }
+        }
+    }
+
+    #[test]
+    fn a_clamp_moves_through_every_form(form in form(), low in -5000i32..5000, width in 0i32..9000) {
+        let inside = [low, low + width];
+        let front = Step { form: folded(0, Rounding::Floor, IntType::I32), clamp: Some(inside) };
+        if let Ok(clamp) = form.clamp_behind(inside) {
+            let fused = Step { form: form.clone(), clamp };
+            for x in (-6000i64..15_000).step_by(7) {
+                let between = front.eval(0, x).unwrap();
+                if fused.form.domain(0).contains(&x) {
+                    prop_assert_eq!(form.eval(0, i64::from(between)), fused.eval(0, x));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn functions_on_different_intervals_are_compared_where_both_are() {
+    let of =
+        |shift, interval| Thresholds::of(&[folded(shift, Rounding::Floor, IntType::I8).into()], 0, interval).unwrap();
+    assert_eq!(difference(&of(2, (0, 100)), &of(2, (-50, 50))), Verdict::Exact);
+    // 2: 0, 3: 0 up to 3; then 1 and 0 for 4 ..= 7; and so on.
+    let expect = Verdict::Bounded {
+        max_lsb: 1,
+        witness: 4,
+        share: 0.5,
+    };
+    assert_eq!(difference(&of(2, (0, 7)), &of(3, (-9, 9))), expect);
+}
