@@ -12,6 +12,7 @@ mod int_type;
 mod per;
 pub mod quantize;
 mod rounding;
+pub mod scales;
 mod step;
 pub mod thresholds;
 

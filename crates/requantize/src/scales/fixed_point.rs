@@ -1,0 +1,172 @@
+//! Real factors as `mantissa * 2^exponent` with an integer mantissa, for the multiply-shift forms.
+
+use super::{ScaleError, positive, unzip};
+use crate::{IntType, Narrowing, Per, Requantization, Rounding, form::MAX_SHIFT};
+
+/// The fraction in [0.5, 1) and the exponent of two that make `x`; zero and what is not finite with an exponent of zero.
+///
+/// As `frexp` of C, exact for every `x`, subnormal ones included.
+pub fn frexp(x: f64) -> (f64, i32) {
+    const EXPONENT: u64 = 0x7FF;
+    const HALF: u64 = 0x3FE; // the exponent field of 0.5
+    if x == 0.0 || !x.is_finite() {
+        return (x, 0);
+    }
+    let field = |x: f64| (x.to_bits() >> 52) & EXPONENT;
+    // A subnormal number becomes a normal one, exactly.
+    let (x, scaled) = if field(x) == 0 { (x * 2f64.powi(64), 64) } else { (x, 0) };
+    let fraction = f64::from_bits(x.to_bits() & !(EXPONENT << 52) | (HALF << 52));
+    // The field is at most 2046.
+    (fraction, field(x) as i32 - HALF as i32 - scaled)
+}
+
+/// `x * 2^exponent`, exact unless the result is subnormal, overflows or `exponent` is beyond ±2000.
+pub fn ldexp(x: f64, exponent: i32) -> f64 {
+    // In two steps, for powers that are no f64 by themselves.
+    let half = exponent.clamp(-2000, 2000) / 2;
+    x * 2f64.powi(half) * 2f64.powi(exponent.clamp(-2000, 2000) - half)
+}
+
+/// A factor as `mantissa * 2^(exponent - bits)` with a mantissa of exactly `bits` bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FixedPoint {
+    /// `2^(bits - 1) ..= 2^bits - 1`
+    pub mantissa: i32,
+    /// The factor lies in [2^(exponent - 1), 2^exponent].
+    pub exponent: i32,
+    /// 1 ..= 31
+    pub bits: u8,
+}
+
+impl FixedPoint {
+    /// The nearest one to a finite positive factor, ties away from zero.
+    pub fn nearest(factor: f64, bits: u8) -> Result<Self, ScaleError> {
+        if !(1..=31).contains(&bits) {
+            return Err(ScaleError::Bits(bits));
+        }
+        let (fraction, exponent) = frexp(positive("factor", factor)?);
+        let top = 1i64 << bits;
+        // A fraction below one times a power of two: exact. Its rounding is at most `top`, which is the next power.
+        match Rounding::HalfAway.round_f64(fraction * top as f64) as i64 {
+            mantissa if mantissa == top => Ok(FixedPoint {
+                mantissa: (top / 2) as i32,
+                exponent: exponent + 1,
+                bits,
+            }),
+            mantissa => Ok(FixedPoint {
+                mantissa: mantissa as i32,
+                exponent,
+                bits,
+            }),
+        }
+    }
+
+    /// The shift to the right behind a multiplication by the mantissa, for the forms that round once. A factor too small
+    /// for the largest shift loses bits of its mantissa instead, down to zero.
+    fn shift(self, factor: f64) -> Result<(i32, u8), ScaleError> {
+        let shift = i32::from(self.bits) - self.exponent;
+        match u8::try_from(shift) {
+            Ok(shift) if shift <= MAX_SHIFT => Ok((self.mantissa, shift)),
+            _ if shift < 0 => Err(ScaleError::TooLarge {
+                factor,
+                rule: "a mantissa without a left shift",
+            }),
+            _ => Err(ScaleError::TooSmall {
+                factor,
+                rule: "a right shift of at most 62",
+            }),
+        }
+    }
+}
+
+/// `sat(round(x * factor) + zp)` with a multiplier of `bits` bits: the form `TfLite`.
+pub fn tf_lite(
+    factor: &Per<f64>,
+    bits: u8,
+    zp: i32,
+    rounding: Rounding,
+    out: IntType,
+) -> Result<Requantization, ScaleError> {
+    let (sc, shift) = unzip(&factor.try_map(|f| FixedPoint::nearest(*f, bits)?.shift(*f))?);
+    let form = Requantization::TfLite {
+        sc,
+        zp,
+        narrowing: Narrowing { shift, rounding, out },
+    };
+    form.check()?;
+    Ok(form)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn fractions_lie_in_the_upper_half_below_one() {
+        for (x, expect) in [
+            (1.0, (0.5, 1)),
+            (0.75, (0.75, 0)),
+            (-3.0, (-0.75, 2)),
+            (0.0, (0.0, 0)),
+            (f64::MIN_POSITIVE, (0.5, -1021)),
+            (f64::from_bits(1), (0.5, -1073)),
+            (f64::MAX, (1f64.next_down(), 1024)),
+            (f64::INFINITY, (f64::INFINITY, 0)),
+        ] {
+            assert_eq!(frexp(x), expect);
+            assert_eq!(ldexp(expect.0, expect.1), x);
+        }
+    }
+
+    #[test]
+    fn a_mantissa_that_rounds_up_to_the_next_power_takes_it() {
+        let expect = FixedPoint {
+            mantissa: 1 << 30,
+            exponent: 1,
+            bits: 31,
+        };
+        assert_eq!(FixedPoint::nearest(1f64.next_down(), 31), Ok(expect));
+        assert_eq!(FixedPoint::nearest(1.0, 31), Ok(expect));
+        assert_eq!(
+            FixedPoint::nearest(1.0, 1),
+            Ok(FixedPoint {
+                mantissa: 1,
+                exponent: 1,
+                bits: 1
+            })
+        );
+        assert_eq!(FixedPoint::nearest(0.3, 0), Err(ScaleError::Bits(0)));
+        assert_eq!(FixedPoint::nearest(0.3, 32), Err(ScaleError::Bits(32)));
+        assert!(FixedPoint::nearest(f64::NAN, 31).is_err() && FixedPoint::nearest(0.0, 31).is_err());
+    }
+
+    #[test]
+    fn factors_beyond_the_shifts_are_refused() {
+        let form = |factor: f64| tf_lite(&factor.into(), 7, 0, Rounding::HalfUp, IntType::I8);
+        assert!(form(127.0).is_ok());
+        assert!(matches!(form(200.0), Err(ScaleError::TooLarge { .. })));
+        assert!(form(2f64.powi(-55)).is_ok());
+        assert!(matches!(form(2f64.powi(-57)), Err(ScaleError::TooSmall { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn fraction_and_exponent_make_the_number(bits: u64) {
+            let x = f64::from_bits(bits);
+            let (fraction, exponent) = frexp(x);
+            if x.is_finite() && x != 0.0 {
+                prop_assert!((0.5..1.0).contains(&fraction.abs()));
+                prop_assert_eq!(ldexp(fraction, exponent), x);
+            }
+        }
+
+        #[test]
+        fn the_nearest_mantissa_is_within_half_a_unit(factor in 1e-9f64..1e9, bits in 1u8..=31) {
+            let f = FixedPoint::nearest(factor, bits).unwrap();
+            prop_assert!(f.mantissa >= 1 << (bits - 1) && i64::from(f.mantissa) < 1 << bits);
+            let unit = ldexp(1.0, f.exponent - i32::from(bits));
+            prop_assert!((f64::from(f.mantissa) * unit - factor).abs() <= unit / 2.0);
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! LiteRT's rules on int8. It derives every multiplier from the `f32` scales in the file, so these are not free to choose.
+//!
+//! Source: `QuantizeMultiplier`, `PopulateConvolutionQuantizationParams`, `GetQuantizedConvolutionMultipler` and the
+//! `Prepare` functions of ADD and MUL in LiteRT's kernels; which op rounds how often is measured with LiteRT 2.3.0.
+
+use super::{ScaleError, fixed_point::FixedPoint, positive, unzip};
+use crate::{IntType, Narrowing, Per, Requantization, Rounding};
+
+/// The 31-bit mantissa and the exponent of a factor, `mantissa * 2^(exponent - 31)`.
+///
+/// A factor below 2^-32 or so becomes zero. One of 2^30 or more is refused: its left shift would leave `i32`.
+pub fn quantize_multiplier(factor: f64) -> Result<(i32, i8), ScaleError> {
+    if factor == 0.0 {
+        return Ok((0, 0));
+    }
+    let fixed = FixedPoint::nearest(factor, 31)?;
+    match i8::try_from(fixed.exponent) {
+        Ok(exponent @ -31..=30) => Ok((fixed.mantissa, exponent)),
+        _ if fixed.exponent < 0 => Ok((0, 0)),
+        _ => Err(ScaleError::TooLarge {
+            factor,
+            rule: "a left shift of at most 30",
+        }),
+    }
+}
+
+/// CONV_2D and DEPTHWISE_CONV_2D: two roundings, the factor computed in `f64`.
+pub fn convolution(
+    input: f32,
+    weights: &Per<f32>,
+    output: f32,
+    zp: i32,
+    out: IntType,
+) -> Result<Requantization, ScaleError> {
+    let (input, output) = (
+        positive("input scale", input.into())?,
+        positive("output scale", output.into())?,
+    );
+    let factor = |w: &f32| Ok::<_, ScaleError>(input * positive("weight scale", f64::from(*w))? / output);
+    gemmlowp(&weights.try_map(factor)?, zp, out)
+}
+
+/// FULLY_CONNECTED: one rounding, ties up. The factor of weights with one scale comes from a product in `f32`, those of
+/// weights with one per channel are a convolution's.
+pub fn fully_connected(
+    input: f32,
+    weights: &Per<f32>,
+    output: f32,
+    zp: i32,
+    out: IntType,
+) -> Result<Requantization, ScaleError> {
+    let (wide_input, output) = (
+        positive("input scale", input.into())?,
+        positive("output scale", output.into())?,
+    );
+    let factor = |w: &f32| {
+        let w_wide = positive("weight scale", f64::from(*w))?;
+        let product = match weights {
+            Per::Tensor(_) => f64::from(input * *w),
+            Per::Channel(_) => wide_input * w_wide,
+        };
+        Ok::<_, ScaleError>(product / output)
+    };
+    // The exponent is -31 ..= 30, the shift 1 ..= 62.
+    let parts = |factor: &f64| quantize_multiplier(*factor).map(|(sc, exponent)| (sc, (31 - exponent).unsigned_abs()));
+    let (sc, shift) = unzip(&weights.try_map(factor)?.try_map(parts)?);
+    let form = Requantization::TfLite {
+        sc,
+        zp,
+        narrowing: Narrowing {
+            shift,
+            rounding: Rounding::HalfUp,
+            out,
+        },
+    };
+    form.check()?;
+    Ok(form)
+}
+
+/// MUL: the product of the operands' integers, less their zero points, becomes the output by two roundings. The factor is
+/// computed in `f32`.
+pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    positive("first scale", a.into())?;
+    positive("second scale", b.into())?;
+    positive("output scale", output.into())?;
+    gemmlowp(&Per::Tensor(f64::from(a * b / output)), zp, out)
+}
+
+/// The three requantizations of an ADD or a SUB.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Addition {
+    /// An operand's integer, less its zero point, is shifted left by this many bits before its requantization.
+    pub left_shift: u8,
+    /// Each operand to the common grid, in `i32` with a zero point of zero.
+    pub operands: [Requantization; 2],
+    /// Their sum (or difference) to the output.
+    pub output: Requantization,
+}
+
+/// ADD and SUB: both operands go to the grid of twice the larger scale with 20 more bits (15 for an output of 16 bits),
+/// where they are added; every step has two roundings.
+pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Addition, ScaleError> {
+    let left_shift = if out.bits() > 8 { 15 } else { 20 };
+    let (a, b) = (positive("first scale", a.into())?, positive("second scale", b.into())?);
+    // Twice an f32 and 2^20 times an f32 are exact: the types of these products do not matter.
+    let twice_larger = 2.0 * a.max(b);
+    let grid = f64::from(1u32 << left_shift) * positive("output scale", output.into())?;
+    let operand = |scale: f64| gemmlowp(&Per::Tensor(scale / twice_larger), 0, IntType::I32);
+    Ok(Addition {
+        left_shift,
+        operands: [operand(a)?, operand(b)?],
+        output: gemmlowp(&Per::Tensor(twice_larger / grid), zp, out)?,
+    })
+}
+
+fn gemmlowp(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
+    let form = Requantization::Gemmlowp {
+        multiplier,
+        exponent,
+        zp,
+        out,
+    };
+    form.check()?;
+    Ok(form)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn multipliers_are_normalised_flushed_or_refused() {
+        for (factor, expect) in [
+            (0.0, (0, 0)),
+            (0.5, (1 << 30, 0)),
+            (1.0, (1 << 30, 1)),
+            (1.5, (0x6000_0000, 1)),
+            (0.1, (1_717_986_918, -3)), // 0.8 * 2^31 = 1717986918.4
+            (2f64.powi(-32), (1 << 30, -31)),
+            (2f64.powi(-33), (0, 0)),
+            (1e-300, (0, 0)),
+            (2f64.powi(29), (1 << 30, 30)),
+        ] {
+            assert_eq!(quantize_multiplier(factor), Ok(expect), "{factor}");
+        }
+        for factor in [2f64.powi(30), 1e300, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(quantize_multiplier(factor).is_err(), "{factor}");
+        }
+    }
+
+    #[test]
+    fn the_types_of_the_product_show_in_the_multiplier() {
+        // Scales whose product is no f32: the convolution keeps it, the other ops round it first.
+        let (x, w, y) = (0.023_529_412_f32, 0.003_017_394, 0.047_058_823);
+        let wide = f64::from(x) * f64::from(w) / f64::from(y);
+        let product_rounded = f64::from(x * w) / f64::from(y);
+        let all_rounded = f64::from(x * w / y);
+        let [a, b, c] = [wide, product_rounded, all_rounded].map(|f| quantize_multiplier(f).unwrap());
+        assert!(a != b && b != c && a != c, "{a:?} {b:?} {c:?}");
+
+        let per_channel: Per<f32> = [w].into_iter().collect();
+        let gemmlowp = |form| match form {
+            Ok(Requantization::Gemmlowp {
+                multiplier, exponent, ..
+            }) => (*multiplier.get(0).unwrap(), *exponent.get(0).unwrap()),
+            other => panic!("{other:?}"),
+        };
+        let tf_lite = |form| match form {
+            Ok(Requantization::TfLite { sc, narrowing, .. }) => {
+                (*sc.get(0).unwrap(), 31 - *narrowing.shift.get(0).unwrap() as i8)
+            }
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(gemmlowp(convolution(x, &w.into(), y, 0, IntType::I8)), a);
+        assert_eq!(gemmlowp(convolution(x, &per_channel, y, 0, IntType::I8)), a);
+        assert_eq!(tf_lite(fully_connected(x, &per_channel, y, 0, IntType::I8)), a);
+        assert_eq!(tf_lite(fully_connected(x, &w.into(), y, 0, IntType::I8)), b);
+        assert_eq!(gemmlowp(multiplication(x, w, y, 0, IntType::I8)), c);
+    }
+
+    #[test]
+    fn an_addition_is_the_rounded_sum() {
+        let (a, b, y) = (0.1f32, 0.25, 0.3);
+        // With 20 more bits the operands' roundings show near ties only.
+        let add = addition(a, b, y, -7, IntType::I8).unwrap();
+        assert_eq!(add.left_shift, 20);
+        for p in -255i64..=255 {
+            for q in (-255i64..=255).step_by(3) {
+                let [p_wide, q_wide] = [(&add.operands[0], p), (&add.operands[1], q)]
+                    .map(|(form, x)| i64::from(form.eval(0, x << add.left_shift).unwrap()));
+                let sum = add.output.eval(0, p_wide + q_wide).unwrap();
+                let real = (f64::from(a) * p as f64 + f64::from(b) * q as f64) / f64::from(y) - 7.0;
+                assert!((f64::from(sum) - real.clamp(-128.0, 127.0)).abs() < 0.5001);
+            }
+        }
+    }
+
+    #[test]
+    fn scales_that_are_no_scales_are_named() {
+        let error = |what| Err(ScaleError::NotPositive { what, value: 0.0 });
+        assert_eq!(convolution(0.0, &1.0.into(), 1.0, 0, IntType::I8), error("input scale"));
+        assert_eq!(
+            convolution(1.0, &0.0.into(), 1.0, 0, IntType::I8),
+            error("weight scale")
+        );
+        assert_eq!(
+            fully_connected(1.0, &1.0.into(), 0.0, 0, IntType::I8),
+            error("output scale")
+        );
+        assert!(addition(f32::NAN, 1.0, 1.0, 0, IntType::I8).is_err());
+        assert!(matches!(
+            multiplication(1e20, 1e20, 1e-20, 0, IntType::I8),
+            Err(ScaleError::NotPositive { .. })
+        ));
+    }
+}

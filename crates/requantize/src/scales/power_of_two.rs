@@ -1,0 +1,188 @@
+//! Factors split into a power of two, which the chip shifts by, and a correction in (0.5, 1], which is folded into the
+//! weights or multiplied in with few bits: SiMa's way.
+
+use super::{
+    ScaleError,
+    fixed_point::{frexp, ldexp},
+    positive, unzip,
+};
+use crate::{IntType, Narrowing, Per, Requantization, Rounding};
+
+/// The shifts to the right that a folded factor may use.
+pub const FOLDED_SHIFTS: std::ops::RangeInclusive<u8> = 0..=31;
+
+/// `output = (input * factor + offset) * 2^-shift`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Correction {
+    /// In (0.5, 1]; one for a ratio that is a power of two.
+    pub factor: f64,
+    /// The zero points' part, at the resolution before the shift.
+    pub offset: f64,
+    /// To the right where it is positive.
+    pub shift: i32,
+}
+
+impl Correction {
+    /// From one grid to another: with R = input scale / output scale,
+    /// n = -ceil(log2 R), factor = R * 2^n, offset = (output zero - input zero * R) * 2^n.
+    ///
+    /// The logarithm is read off R's exponent, hence exact; R itself is rounded to `f64`.
+    pub fn between((input, input_zero): (f64, i32), (output, output_zero): (f64, i32)) -> Result<Self, ScaleError> {
+        let ratio = positive(
+            "ratio of scales",
+            positive("input scale", input)? / positive("output scale", output)?,
+        )?;
+        // ratio = fraction * 2^exponent with fraction in [0.5, 1): 0.5 itself belongs to the power below.
+        let (factor, shift) = match frexp(ratio) {
+            (0.5, exponent) => (1.0, 1 - exponent),
+            (fraction, exponent) => (fraction, -exponent),
+        };
+        let offset = ldexp(f64::from(output_zero) - f64::from(input_zero) * ratio, shift);
+        Ok(Correction { factor, offset, shift })
+    }
+
+    /// The factor with `bits` fractional bits, the offset likewise, and the shift to match; ties to even.
+    fn integers(&self, bits: u8) -> Result<(i32, i64, u8), ScaleError> {
+        if !(1..=30).contains(&bits) {
+            return Err(ScaleError::Bits(bits));
+        }
+        let whole = |x: f64| Rounding::HalfEven.round_f64(ldexp(x, i32::from(bits)));
+        let ratio = ldexp(self.factor, -self.shift);
+        let shift = u8::try_from(self.shift.saturating_add(bits.into())).map_err(|_| {
+            let (factor, rule) = (ratio, "a correction without a left shift");
+            if self.shift < 0 {
+                ScaleError::TooLarge { factor, rule }
+            } else {
+                ScaleError::TooSmall { factor, rule }
+            }
+        })?;
+        // At most 2^30; the offset saturates, and a form with such an addend is refused.
+        Ok((whole(self.factor) as i32, whole(self.offset) as i64, shift))
+    }
+}
+
+/// `sat(round((x * sc + zp) / 2^s))` with `bits` fractional bits for the correction: the form `FractionalZero`.
+pub fn fractional_zero(
+    corrections: &Per<Correction>,
+    bits: u8,
+    rounding: Rounding,
+    out: IntType,
+) -> Result<Requantization, ScaleError> {
+    let integers = corrections.try_map(|c| c.integers(bits))?;
+    let (sc, rest) = unzip(&integers.map(|(sc, zp, shift)| (*sc, (*zp, *shift))));
+    let (zp, shift) = unzip(&rest);
+    let form = Requantization::FractionalZero {
+        sc,
+        zp,
+        narrowing: Narrowing { shift, rounding, out },
+    };
+    form.check()?;
+    Ok(form)
+}
+
+/// The largest shift whose grid holds weights quantized directly on it: the largest n of [`FOLDED_SHIFTS`] with
+/// `output / input * 2^-n >= least`, together with that weight scale. `least` is what the weights need, `max|w| / 127`
+/// for instance.
+///
+/// The comparison is `output >= least * input * 2^n`, and exact: a product of two `f32` is an `f64`. The scale is rounded
+/// to `f64` once. Where no shift will do, the output's grid is too fine, and coarser by `2^k` it would do: a factor that
+/// is too large.
+pub fn folded_shift(input: f32, least: f32, output: f32) -> Result<(u8, f64), ScaleError> {
+    let (x, w, y) = (
+        positive("input scale", input.into())?,
+        positive("weight scale", least.into())?,
+        positive("output scale", output.into())?,
+    );
+    let largest = FOLDED_SHIFTS.rev().find(|n| y >= ldexp(x * w, i32::from(*n)));
+    let shift = largest.ok_or(ScaleError::TooLarge {
+        factor: x * w / y,
+        rule: "a right shift",
+    })?;
+    Ok((shift, ldexp(y / x, -i32::from(shift))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_power_of_two_has_the_correction_one() {
+        for (input, output, shift) in [
+            (1.0, 1.0, 0),
+            (1.0, 8.0, 3),
+            (0.5, 0.125, -2),
+            (2f64.powi(-40), 1.0, 40),
+        ] {
+            let c = Correction::between((input, 0), (output, 0)).unwrap();
+            assert_eq!((c.factor, c.offset, c.shift), (1.0, 0.0, shift));
+        }
+        // A ratio just above a power of two takes the next shift and a factor of one half.
+        let c = Correction::between((0.25f64.next_up(), 0), (1.0, 0)).unwrap();
+        assert_eq!((c.factor, c.shift), (0.5f64.next_up(), 1));
+        assert!(Correction::between((0.0, 0), (1.0, 0)).is_err());
+        assert!(Correction::between((1e-300, 0), (1e300, 0)).is_err());
+    }
+
+    #[test]
+    fn a_zero_correction_of_one_folds_into_a_plain_shift() {
+        let c = Correction::between((0.125, 0), (1.0, 0)).unwrap();
+        let form = fractional_zero(&Per::Tensor(c), 15, Rounding::HalfEven, IntType::I8).unwrap();
+        let narrowing = Narrowing {
+            shift: Per::Tensor(3),
+            rounding: Rounding::HalfEven,
+            out: IntType::I8,
+        };
+        assert_eq!(form.to_arith_folded(), Some(Requantization::ArithFolded { narrowing }));
+    }
+
+    #[test]
+    fn corrections_beyond_the_shifts_are_refused() {
+        let form = |input, output, bits| {
+            let c = Correction::between((input, 0), (output, 0)).unwrap();
+            fractional_zero(&Per::Tensor(c), bits, Rounding::HalfUp, IntType::I8)
+        };
+        assert!(form(127.0, 1.0, 7).is_ok());
+        assert!(matches!(form(129.0, 1.0, 7), Err(ScaleError::TooLarge { .. })));
+        assert!(matches!(form(1e-300, 1.0, 7), Err(ScaleError::TooSmall { .. })));
+        assert!(matches!(form(1e-18, 1.0, 15), Err(ScaleError::Form(_))));
+        assert_eq!(form(1.0, 1.0, 31), Err(ScaleError::Bits(31)));
+    }
+
+    #[test]
+    fn the_folded_grid_is_no_finer_than_the_weights_need() {
+        // 0.5 / 0.25 * 2^-n >= 0.1 for n <= 4.
+        assert_eq!(folded_shift(0.25, 0.1, 0.5), Ok((4, 0.125)));
+        assert_eq!(folded_shift(0.25, 0.125, 0.5), Ok((4, 0.125)));
+        assert_eq!(folded_shift(0.25, 0.125f32.next_up(), 0.5), Ok((3, 0.25)));
+        assert_eq!(folded_shift(1.0, 1e-30, 1.0), Ok((31, 2f64.powi(-31))));
+        assert_eq!(folded_shift(1.0, 1.0, 1.0), Ok((0, 1.0)));
+        assert!(matches!(
+            folded_shift(1.0, 1.0f32.next_up(), 1.0),
+            Err(ScaleError::TooLarge { .. })
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn the_correction_is_the_affine_map_between_the_grids(
+            input in 1e-6f64..1e3, output in 1e-6f64..1e3, zi in -128i32..256, zo in -128i32..256, q in -5000i32..5000,
+        ) {
+            let c = Correction::between((input, zi), (output, zo)).unwrap();
+            prop_assert!(c.factor > 0.5 && c.factor <= 1.0);
+            let mapped = ldexp(f64::from(q) * c.factor + c.offset, -c.shift);
+            let real = input * f64::from(q - zi);
+            let expect = real / output + f64::from(zo);
+            prop_assert!((mapped - expect).abs() <= 1e-9 * (1.0 + expect.abs() + f64::from(q.abs()) * input / output));
+        }
+
+        #[test]
+        fn more_bits_of_correction_come_closer(input in 0.01f64..1.0, zi in -128i32..128, zo in -128i32..128, q in -128i32..128) {
+            let c = Correction::between((input, zi), (1.0, zo)).unwrap();
+            let form = fractional_zero(&Per::Tensor(c), 24, Rounding::HalfEven, IntType::I32).unwrap();
+            let expect = input * f64::from(q - zi) + f64::from(zo);
+            let got = form.eval(0, i64::from(q)).unwrap();
+            prop_assert!((f64::from(got) - expect).abs() <= 0.501);
+        }
+    }
+}
