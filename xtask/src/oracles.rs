@@ -11,8 +11,10 @@ pub(crate) const COMMAND: Command = Command {
 
 const HELP: &str = "
 Compiles the model in the repository for every target of configs/ and compares with ONNX Runtime: the float model's
-accuracy, and the Q/DQ model that we write against our own integer results. Needs Python: a virtual environment with
-pinned packages is made in the target folder on first use; STRAIT_PYTHON names another interpreter that has them.
+accuracy, and the Q/DQ model that we write against our own integer results. Where the real models and data are (a folder
+`shared/data` beside the repository), also our metrics against the figures stored there. Needs Python: a virtual
+environment with pinned packages is made in the target folder on first use; STRAIT_PYTHON names another interpreter that
+has them.
 
 Usage: cargo xtask oracles [--optional]
 
@@ -33,12 +35,13 @@ fn run(arguments: &[String]) -> Outcome {
         }
         Err(stop) => return Err(stop),
     };
-    let strait = workspace::build_strait()?;
-    let mut script = python::script(&python, "oracles.py");
-    script
-        .arg("--strait")
-        .arg(strait)
-        .arg("--repository")
-        .arg(workspace::root());
-    process::run(script.arg("--work").arg(workspace::target().join("oracles")))
+    let mut script = python::start(&python, "oracles")?;
+    match workspace::shared_data() {
+        Some(shared) => {
+            script.arg("--data").arg(python::prepared_data(&python, &shared)?);
+            script.arg("--shared").arg(shared);
+        }
+        None => println!("skipped: the metrics on the real models, {}", python::NO_DATA),
+    }
+    process::run(&mut script)
 }

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folder of our scripts.
-pub(crate) fn scripts() -> PathBuf {
+fn scripts() -> PathBuf {
     workspace::root().join("xtask").join("python")
 }
 
 /// A command that runs one of our scripts in the environment.
-pub(crate) fn script(interpreter: &Path, name: &str) -> Command {
+fn script(interpreter: &Path, name: &str) -> Command {
     let mut command = Command::new(interpreter);
     command.arg(scripts().join(name));
     command
@@ -65,25 +65,37 @@ fn read(path: &Path) -> Result<String, String> {
 /// Runs `NAME.py`, a measurement of the built binary on the real models; its files go to `target/NAME`.
 pub(crate) fn measure(name: &str, arguments: &[String]) -> Outcome {
     let Some(shared) = workspace::shared_data() else {
-        println!("skipped: there are no models and data (a folder `shared/data` beside the repository)");
+        println!("skipped: {NO_DATA}");
         return Ok(());
     };
     let python = interpreter()?;
-    // Here and not in cargo's target folder, which may be elsewhere: the configurations in configs/models look here.
-    let data = workspace::root().join("target").join("data");
-    process::run(script(&python, "prepare.py").arg(&shared).arg(&data))?;
-    let mut script = script(&python, &format!("{name}.py"));
+    let mut script = start(&python, name)?;
+    script
+        .arg("--shared")
+        .arg(&shared)
+        .arg("--data")
+        .arg(prepared_data(&python, &shared)?);
+    process::run(script.args(arguments))
+}
+
+pub(crate) const NO_DATA: &str = "there are no models and data (a folder `shared/data` beside the repository)";
+
+/// A command that runs `NAME.py` with what each of them needs to know.
+pub(crate) fn start(interpreter: &Path, name: &str) -> Result<Command, Stop> {
+    let mut script = script(interpreter, &format!("{name}.py"));
     script
         .arg("--strait")
         .arg(workspace::build_strait()?)
-        .arg("--shared")
-        .arg(shared)
-        .arg("--data")
-        .arg(data);
-    script
         .arg("--repository")
-        .arg(workspace::root())
-        .arg("--work")
-        .arg(workspace::target().join(name));
-    process::run(script.args(arguments))
+        .arg(workspace::root());
+    script.arg("--work").arg(workspace::target().join(name));
+    Ok(script)
+}
+
+/// The models' data as arrays, made on first need. Not in cargo's target folder, which may be elsewhere: the
+/// configurations in configs/models look here.
+pub(crate) fn prepared_data(interpreter: &Path, shared: &Path) -> Result<PathBuf, Stop> {
+    let data = workspace::root().join("target").join("data");
+    process::run(script(interpreter, "prepare.py").arg(shared).arg(&data))?;
+    Ok(data)
 }
