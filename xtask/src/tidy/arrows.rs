@@ -9,12 +9,13 @@ use crate::tidy::repository::File;
 /// A package, and the packages of ours that it may depend on (all of them, not only the nearest).
 const ALLOWED: &[(&str, &[&str])] = &[
     ("requantize", &[]),
+    ("mapped", &[]),
     ("kernels", &["requantize"]),
     ("core", &["requantize"]),
-    ("onnx", &["requantize", "core"]),
-    ("tflite", &["requantize", "core"]),
-    ("tensorflow", &["requantize", "core"]),
-    ("container", &["requantize", "core"]),
+    ("onnx", &["requantize", "core", "mapped"]),
+    ("tflite", &["requantize", "core", "mapped"]),
+    ("tensorflow", &["requantize", "core", "mapped"]),
+    ("container", &["requantize", "core", "mapped"]),
     ("target", &["requantize", "core", "kernels"]),
     ("plugin-abi", &["requantize"]),
     ("plugin-sdk", &["requantize", "core", "kernels", "target", "plugin-abi"]),
@@ -37,8 +38,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-const ALL_LIBRARIES: [&str; 16] = [
+const ALL_LIBRARIES: [&str; 17] = [
     "requantize",
+    "mapped",
     "kernels",
     "core",
     "onnx",
