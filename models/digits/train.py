@@ -76,7 +76,8 @@ class Conv:
     def backward(self, dy):
         n, channels, height, width = self.shape
         k, pad = self.kernel, self.pad
-        dy = dy.reshape(n, self.groups, -1, height, width).transpose(1, 0, 3, 4, 2).reshape(self.groups, n * height * width, -1)
+        dy = dy.reshape(n, self.groups, -1, height, width).transpose(1, 0, 3, 4, 2)
+        dy = dy.reshape(self.groups, n * height * width, -1)
         self.weight.gradient = (dy.transpose(0, 2, 1) @ self.columns).reshape(self.weight.value.shape)
         dcolumns = (dy @ self.matrix()).reshape(self.groups, n, height, width, channels // self.groups, k, k)
         dcolumns = dcolumns.transpose(1, 0, 4, 2, 3, 5, 6).reshape(n, channels, height, width, k, k)
@@ -250,13 +251,16 @@ def to_onnx(network):
     def conv(layer, path, x):
         k, p = layer.kernel, layer.pad
         inputs = [x, constant(path.replace("/", ".") + ".weight", layer.weight.value)]
-        return node("Conv", f"{path}/Conv", inputs, dilations=[1, 1], group=layer.groups, kernel_shape=[k, k], pads=[p] * 4, strides=[1, 1])
+        window = {"kernel_shape": [k, k], "pads": [p] * 4, "strides": [1, 1], "dilations": [1, 1]}
+        return node("Conv", f"{path}/Conv", inputs, group=layer.groups, **window)
 
     def norm(layer, path, x):
         prefix = path.replace("/", ".")
-        values = {"weight": layer.gamma.value, "bias": layer.beta.value, "running_mean": layer.mean, "running_var": layer.variance}
-        inputs = [x] + [constant(f"{prefix}.{key}", value) for key, value in values.items()]
-        return node("BatchNormalization", f"{path}/BatchNormalization", inputs, epsilon=layer.EPSILON, momentum=1 - layer.MOMENTUM)
+        affine = {"weight": layer.gamma.value, "bias": layer.beta.value}
+        moments = {"running_mean": layer.mean, "running_var": layer.variance}
+        inputs = [x] + [constant(f"{prefix}.{key}", value) for key, value in {**affine, **moments}.items()]
+        attributes = {"epsilon": layer.EPSILON, "momentum": 1 - layer.MOMENTUM}
+        return node("BatchNormalization", f"{path}/BatchNormalization", inputs, **attributes)
 
     def relu(path, x):
         return node("Relu", f"{path}/Relu", [x])

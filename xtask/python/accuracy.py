@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Write the accuracy table: every model for every target, beside float and ONNX Runtime. Started by `cargo xtask accuracy`."""
+"""Write the accuracy table: every model for every target, beside float and ONNX Runtime.
+
+Started by `cargo xtask accuracy`.
+"""
 
 import argparse
 import sys

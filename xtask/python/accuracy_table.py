@@ -57,55 +57,71 @@ def is_judged(row):
 
 def document(rows, targets):
     """(the text, the problems: what failed, misses a mark or needs an explanation)."""
-    problems = []
-    lines = [
-        "# Accuracy",
-        "",
-        "Written by `cargo xtask accuracy`; do not edit. Each model is compiled for each target from `configs/models`,",
-        "run by the integer executor on its evaluation set, and scored from the outputs. *onnxruntime* is ONNX Runtime",
-        "1.31.1's static quantization with the same calibration samples: uint8 activations, int8 weights per channel,",
-        "ranges by minimum and maximum. The float model runs in ONNX Runtime too.",
-        "",
-        "Top-1 and mAP (mean over overlaps 0.5 to 0.95) in percent; AUC of the anomaly score.",
-        "",
-        header(["model", "set", "samples", "metric", "float", "onnxruntime", *targets]),
-    ]
-    for row in rows:
-        metric = {"top1": "top-1", "auc": "AUC"}.get(MAIN_METRIC[row.kind], MAIN_METRIC[row.kind])
-        cells = [row.model, row.data, row.scores["float"]["samples"], metric, row.show("float"), row.show("onnxruntime")]
-        lines.append(line([*cells, *(row.show(target) for target in targets)]))
-        problems += [f"{row.model} for {target}: {why}" for target, why in row.failures.items()]
+    problems = [f"{row.model} for {target}: {why}" for row in rows for target, why in row.failures.items()]
+    lines = [INTRODUCTION, *results(rows, targets), "", AGREEMENT, *agreements(rows, targets)]
+    if HELD_TO_MARKS in targets:
+        lines += ["", MARKS, *marks(rows, problems)]
+    lines += ["", f"## Losses above {LOSS_TO_EXPLAIN} points", "", *losses(rows, targets, problems)]
+    return "\n".join(lines) + "\n", problems
 
-    lines += ["", "Same top-1 as the float model, in percent of the samples:", "", header(["model", "set", "onnxruntime", *targets])]
+
+INTRODUCTION = """# Accuracy
+
+Written by `cargo xtask accuracy`; do not edit. Each model is compiled for each target from `configs/models`, run by the
+integer executor on its evaluation set, and scored from the outputs. *onnxruntime* is ONNX Runtime 1.31.1's static
+quantization with the same calibration samples: uint8 activations, int8 weights per channel, ranges by minimum and
+maximum. The float model runs in ONNX Runtime too.
+
+Top-1 and mAP (mean over overlaps 0.5 to 0.95) in percent; AUC of the anomaly score.
+"""
+
+AGREEMENT = """Same top-1 as the float model, in percent of the samples:
+"""
+
+MARKS = f"""`{HELD_TO_MARKS}` against its marks: agreement with float at most {AGREEMENT_BELOW_RIVAL} points, or two standard
+errors of the paired difference if that is more, below onnxruntime's (sets of at least {JUDGED_FROM} samples); AUC within
+{AUC_FROM_FLOAT} of float's; mAP at most {MAP_BELOW_RIVAL} below onnxruntime's.
+"""
+
+METRIC_NAMES = {"top1": "top-1", "auc": "AUC", "mAP": "mAP"}
+
+
+def results(rows, targets):
+    yield header(["model", "set", "samples", "metric", "float", "onnxruntime", *targets])
+    for row in rows:
+        metric = METRIC_NAMES[MAIN_METRIC[row.kind]]
+        shown = [row.show(who) for who in ("float", "onnxruntime", *targets)]
+        yield line([row.model, row.data, row.scores["float"]["samples"], metric, *shown])
+
+
+def agreements(rows, targets):
+    yield header(["model", "set", "onnxruntime", *targets])
     for row in rows:
         if row.kind == "classifier":
             who = ["onnxruntime", *targets]
             shown = ["failed" if w in row.failures else f"{row.scores[w]['agreement']:.2f}" for w in who]
-            lines.append(line([row.model, row.data, *shown]))
+            yield line([row.model, row.data, *shown])
 
-    if HELD_TO_MARKS in targets:
-        lines += [
-            "",
-            f"`{HELD_TO_MARKS}` against its marks: agreement with float at most {AGREEMENT_BELOW_RIVAL} points, or two standard errors of",
-            f"the paired difference if that is more, below onnxruntime's (sets of at least {JUDGED_FROM} samples); AUC within {AUC_FROM_FLOAT} of",
-            f"float's; mAP at most {MAP_BELOW_RIVAL} below onnxruntime's.",
-            "",
-            header(["model", "set", "difference", "verdict"]),
-        ]
-        for row in rows:
-            if HELD_TO_MARKS in row.scores and is_judged(row):
-                text, good = verdict(row, HELD_TO_MARKS)
-                lines.append(line([row.model, row.data, text, "met" if good else "**missed**"]))
-                problems += [] if good else [f"{row.model} on {row.data} for {HELD_TO_MARKS} misses its mark: {text}"]
 
-    lines += ["", f"## Losses above {LOSS_TO_EXPLAIN} points", ""]
-    losses = [(row, target) for row in rows for target in targets if target in row.scores and row.loss(target) > LOSS_TO_EXPLAIN]
-    for row, target in losses:
-        note = NOTES.get((row.model, target))
-        lines.append(f"- {row.model} on {row.data} for `{target}`, {row.loss(target):.1f} points: {note or 'not explained'}")
-        problems += [] if note else [f"{row.model} for {target} loses {row.loss(target):.1f} points: explain it in accuracy_notes.py"]
-    lines += [] if losses else ["None."]
-    return "\n".join(lines) + "\n", problems
+def marks(rows, problems):
+    yield header(["model", "set", "difference", "verdict"])
+    for row in rows:
+        if HELD_TO_MARKS in row.scores and is_judged(row):
+            text, good = verdict(row, HELD_TO_MARKS)
+            yield line([row.model, row.data, text, "met" if good else "**missed**"])
+            if not good:
+                problems.append(f"{row.model} on {row.data} for {HELD_TO_MARKS} misses its mark: {text}")
+
+
+def losses(rows, targets, problems):
+    found = [(r, t) for r in rows for t in targets if t in r.scores and r.loss(t) > LOSS_TO_EXPLAIN]
+    if not found:
+        yield "None."
+    for row, target in found:
+        loss, note = f"{row.loss(target):.1f} points", NOTES.get((row.model, target))
+        yield f"- {row.model} on {row.data} for `{target}`, {loss}: {note or 'not explained'}"
+        if not note:
+            problems.append(f"{row.model} for {target} loses {loss}: explain it in xtask/python/accuracy_notes.py")
 
 
 def header(cells):

@@ -74,7 +74,8 @@ def bench(arguments, case):
     show("strait compile", ours)
     show("onnxruntime quantize_static", theirs)
     few, many = (compile(arguments, case, samples).peak_bytes for samples in (FEW, MANY))
-    print(f"  memory of {MANY} samples: {megabytes(many)}, of {FEW}: {megabytes(few)}; ratio {many / few:.3f}, mark {MEMORY_BOUND}\n")
+    print(f"  peak with {MANY} samples: {megabytes(many)}, with {FEW}: {megabytes(few)}")
+    print(f"  ratio {many / few:.3f}, mark {MEMORY_BOUND}\n")
     return many <= MEMORY_BOUND * few
 
 

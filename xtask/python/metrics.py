@@ -1,4 +1,4 @@
-"""The metrics of the accuracy table, from arrays of outputs (samples along the first axis, all of them in percent but AUC)."""
+"""The metrics of the accuracy table, from arrays of outputs with the samples along the first axis; in percent but for AUC."""
 
 import numpy as np
 

@@ -77,7 +77,8 @@ def main():
     arguments = parser.parse_args()
     model = MODELS[arguments.name]
     if arguments.what == "quantize":
-        calibration = np.load(arguments.data / f"{arguments.calibration or model.calibration}.npy", mmap_mode="r")[: arguments.samples]
+        samples = arguments.data / f"{arguments.calibration or model.calibration}.npy"
+        calibration = np.load(samples, mmap_mode="r")[: arguments.samples]
         arguments.out.parent.mkdir(parents=True, exist_ok=True)
         quantize(arguments.network, model, calibration, arguments.out)
         return
