@@ -57,6 +57,7 @@ impl Checker {
                     min,
                     max,
                     format,
+                    ..
                 },
                 Value::List(elements),
             ) => {
@@ -70,26 +71,14 @@ impl Checker {
                 }
             }
             (Shape::Word(words), Value::Text(text)) => self.word(words, text, &place, path),
-            (Shape::Text { format }, Value::Text(text)) => match leaf::check_text(format, text) {
-                Err(expected) => {
-                    let finding = Diagnostic::error(codes::VALUE, format!("`{path}` is not {expected}"));
-                    self.report(&place, &format!("expected {expected}"), finding);
-                }
-                Ok(()) if format == "path" => match place.source.folder.join(&*text).to_str() {
-                    Some(resolved) => *text = resolved.to_owned(),
-                    None => {
-                        let folder = place.source.folder.display();
-                        let finding =
-                            Diagnostic::error(codes::FILE, format!("the name of the folder {folder} is not UTF-8"));
-                        self.report(&place, "relative to it", finding);
-                    }
-                },
-                Ok(()) => {}
-            },
+            (Shape::Text { format }, Value::Text(text)) => self.text(format, text, &place, path),
             (Shape::Integer { min, max }, Value::Integer(number)) => {
                 if *number < *min || *number > *max {
                     self.out_of_range(shape, &number.to_string(), &place, path);
                 }
+            }
+            (Shape::Integer { .. } | Shape::Float { .. } | Shape::Scalar, Value::HugeInteger(number)) => {
+                self.out_of_range(shape, number, &place, path);
             }
             (Shape::Float { min, max }, value @ (Value::Integer(_) | Value::Float(_))) => {
                 let number = match value {
@@ -141,7 +130,7 @@ impl Checker {
             // Only what stands in the tree is resolved, so a path's default is put there.
             if let (Shape::Text { format }, Some(default), false) =
                 (&key.shape, &key.default, entries.contains_key(name))
-                && format == "path"
+                && leaf::is_path(format)
             {
                 let value = Value::Text(default.as_str().unwrap_or_default().to_owned());
                 let mut node = Node {
@@ -193,6 +182,32 @@ impl Checker {
             "unknown key",
             finding.note(format!("keys here: {}", list(names))),
         );
+    }
+
+    fn text(&mut self, format: &str, text: &mut String, place: &Place, path: &KeyPath) {
+        let expected = format!("expected {}", leaf::expectation(format));
+        if !format.is_empty() && text.is_empty() {
+            self.report(
+                place,
+                &expected,
+                Diagnostic::error(codes::VALUE, format!("`{path}` is empty")),
+            );
+        } else if !leaf::is_right(format, text) {
+            self.report(
+                place,
+                &expected,
+                Diagnostic::error(codes::VALUE, format!("`{path}` cannot be {text:?}")),
+            );
+        } else if leaf::is_path(format) {
+            match place.source.folder.join(&*text).to_str() {
+                Some(resolved) => *text = resolved.to_owned(),
+                None => {
+                    let folder = place.source.folder.display();
+                    let message = format!("the name of the folder {folder} is not UTF-8");
+                    self.report(place, "relative to it", Diagnostic::error(codes::FILE, message));
+                }
+            }
+        }
     }
 
     fn word(&mut self, words: &[(String, String)], text: &str, place: &Place, path: &KeyPath) {

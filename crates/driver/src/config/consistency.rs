@@ -3,15 +3,16 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 use super::{
-    KeyPath, Loaded, TARGET_PLACEHOLDER, codes,
+    KeyPath, Loaded, codes,
     preprocess::Plan,
-    types::{Accept, Evaluation, Metric, Observer, ObserverOptions, Preprocess, Rule},
+    rule::Settings,
+    types::{Accept, Evaluation, Metric, Observer, ObserverOptions, Preprocess},
 };
 
 /// Checks the keys with each other.
 ///
 /// # Errors
-/// All that does not go together, in the order of the tables.
+/// All that does not go together.
 pub(super) fn check(loaded: &Loaded) -> Result<(), Diagnostics> {
     let mut checker = Checker {
         loaded,
@@ -55,7 +56,7 @@ impl Checker<'_> {
     fn plan(&mut self, preprocess: &Preprocess, path: &KeyPath) {
         if let Err(error) = Plan::new(preprocess) {
             let path = path.clone().key("steps").index(error.step);
-            let message = format!("`{path}` is not possible: {error}");
+            let message = format!("`{path}` is not possible");
             self.findings.push(
                 self.loaded
                     .error(codes::PREPROCESS, &path, message, error.message)
@@ -95,7 +96,7 @@ impl Checker<'_> {
                 let help = "give at least one of layers, op, between, tensors; layers = [\"**\"] is all";
                 self.conflict(&path, format!("`{path}` does not say what it is for"), help);
             }
-            if !rule.sets_anything() {
+            if rule.settings() == Settings::default() {
                 let help = "give at least one of run, range, observer, observer_options, weights, activations";
                 self.conflict(&path, format!("`{path}` sets nothing"), help);
             }
@@ -163,7 +164,7 @@ impl Checker<'_> {
     fn output(&mut self) {
         let config = &self.loaded.config;
         let path = KeyPath::of(&["output", "dir"]);
-        if config.target.ids.len() > 1 && !config.output.dir.as_str().contains(TARGET_PLACEHOLDER) {
+        if config.target.ids.len() > 1 && !config.output.dir.differs() {
             let message = format!("`{path}` is the same for {} targets", config.target.ids.len());
             self.conflict(&path, message, "put {target} into it: \"build/{target}\"");
         }
@@ -196,20 +197,4 @@ impl Checker<'_> {
 
 fn rule_path(index: usize) -> KeyPath {
     KeyPath::of(&["quantize", "rule"]).index(index)
-}
-
-impl Rule {
-    /// Whether it chooses layers, not only tensors.
-    pub fn selects_layers(&self) -> bool {
-        !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
-    }
-
-    fn sets_anything(&self) -> bool {
-        self.run.is_some()
-            || self.range.is_some()
-            || self.observer.is_some()
-            || self.observer_options != Default::default()
-            || self.weights != Default::default()
-            || self.activations != Default::default()
-    }
 }

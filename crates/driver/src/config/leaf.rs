@@ -1,12 +1,16 @@
 //! The values of keys that are more than a number or a word. Each states its `format`, by which [`super::check`] tests
 //! it where it stands in the file.
 
-use std::{borrow::Cow, fmt, path::Path};
+use std::{
+    borrow::Cow,
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use super::glob::Glob;
+use super::{TARGET_PLACEHOLDER, glob::Glob};
 
 /// A path, resolved when the configuration was loaded: against the folder of the file that it stood in, or, from the
 /// command line, against the current folder. Forward slashes on every system.
@@ -24,11 +28,6 @@ impl FilePath {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    /// With `{target}` replaced by the target's id.
-    pub fn for_target(&self, id: &str) -> String {
-        self.0.replace(super::TARGET_PLACEHOLDER, id)
-    }
 }
 
 impl AsRef<Path> for FilePath {
@@ -40,6 +39,23 @@ impl AsRef<Path> for FilePath {
 impl fmt::Display for FilePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+/// A [`FilePath`] that may differ for each target.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PathByTarget(String);
+
+impl PathByTarget {
+    /// Whether the target's id is a part of it.
+    pub fn differs(&self) -> bool {
+        self.0.contains(TARGET_PLACEHOLDER)
+    }
+
+    /// The path for the target with this id.
+    pub fn of_target(&self, id: &str) -> PathBuf {
+        PathBuf::from(self.0.replace(TARGET_PLACEHOLDER, id))
     }
 }
 
@@ -113,10 +129,9 @@ impl fmt::Display for OptionValue {
     }
 }
 
-/// Whether `text` is right for `format`; if not, what would be.
-pub(super) fn check_text(format: &str, text: &str) -> Result<(), &'static str> {
-    let right = match format {
-        "path" | "glob" => !text.is_empty(),
+/// Whether `text`, which is not empty, is right for `format`.
+pub(super) fn is_right(format: &str, text: &str) -> bool {
+    match format {
         "sha256" => text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
         "layout" => {
             let letters = text.as_bytes();
@@ -124,20 +139,26 @@ pub(super) fn check_text(format: &str, text: &str) -> Result<(), &'static str> {
                 .iter()
                 .enumerate()
                 .all(|(index, letter)| !letters[..index].contains(letter));
-            letters.first() == Some(&b'N') && distinct && letters.iter().all(u8::is_ascii_uppercase)
+            letters[0] == b'N' && distinct && letters.iter().all(u8::is_ascii_uppercase)
         }
+        "path-by-target" => !text.replace(TARGET_PLACEHOLDER, "").contains(['{', '}']),
         _ => true,
-    };
-    if right { Ok(()) } else { Err(expectation(format)) }
+    }
+}
+
+/// Whether a string of this format is a path, to be resolved.
+pub(super) fn is_path(format: &str) -> bool {
+    matches!(format, "path" | "path-by-target")
 }
 
 /// What a value of this format looks like, for messages and the reference page.
 pub(super) fn expectation(format: &str) -> &'static str {
     match format {
-        "path" => "a path that is not empty",
-        "glob" => "a name or a pattern that is not empty",
+        "path" => "a path",
+        "path-by-target" => "a path, in which `{target}` may stand",
+        "glob" => "a name or a pattern",
         "sha256" => "64 hexadecimal digits",
-        "layout" => "distinct capital letters with N first, such as NHWC",
+        "layout" => "distinct capital letters, N first, such as NHWC",
         "range" => "two numbers, the first below the second",
         _ => "",
     }
@@ -164,6 +185,7 @@ macro_rules! leaf_schema {
 
 leaf_schema! {
     FilePath: { "type": "string", "format": "path", "minLength": 1 };
+    PathByTarget: { "type": "string", "format": "path-by-target", "minLength": 1 };
     Pattern: { "type": "string", "format": "glob", "minLength": 1 };
     Sha256: { "type": "string", "format": "sha256", "pattern": "^[0-9a-fA-F]{64}$" };
     Layout: { "type": "string", "format": "layout", "pattern": "^N[A-Z]*$" };

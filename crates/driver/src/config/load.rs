@@ -138,17 +138,18 @@ fn read(file: &Path) -> Result<String, String> {
 
 /// The tree, or all syntax errors.
 fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
-    let (table, errors) = DeTable::parse_recoverable(&source.text.text);
+    let (table, mut errors) = DeTable::parse_recoverable(&source.text.text);
     if errors.is_empty() {
         let place = Place {
             source: Arc::clone(source),
             span: None,
         };
         return Ok(Node {
-            value: Value::Table(entries(source, table.get_ref(), 0)?),
+            value: Value::Table(entries(source, table.get_ref(), 0)),
             place,
         });
     }
+    errors.sort_by_key(|error| error.span().map(|span| span.start));
     let findings = errors.iter().take(MOST_SYNTAX_ERRORS).map(|error| {
         let place = Place {
             source: Arc::clone(source),

@@ -19,6 +19,8 @@ mod load;
 pub mod nearest;
 mod overrides;
 pub mod preprocess;
+mod reference;
+pub mod rule;
 mod schema;
 mod settings;
 mod tree;
@@ -26,6 +28,7 @@ pub mod types;
 
 pub use load::{Loaded, load, parse};
 pub use overrides::Override;
+pub use reference::reference_page;
 pub use schema::json_schema;
 pub use tree::KeyPath;
 

@@ -135,17 +135,19 @@ fn assignment(text: &str, whole: &Place) -> Result<(Vec<PlacedKey>, Node), Diagn
         source: Arc::clone(&whole.source),
         span: Some(span),
     };
-    let (key_place, value_place) = (part(0..equals), part(equals + 1..text.len()));
+    // A document may have blanks around `=`; a value by itself has none.
+    let start = text.len() - text[equals + 1..].trim_start().len();
+    let (key_place, value_place) = (part(0..equals), part(start..text.len()));
 
     let line = format!("{}=0", &text[..equals]);
     let table = DeTable::parse(&line).map_err(|error| wrong(format!("not a key: {}", error.message()), &key_place))?;
     let keys = chain(table.get_ref(), &key_place).ok_or_else(|| wrong("not a key".to_owned(), &key_place))?;
 
-    let value = DeValue::parse(&text[equals + 1..]).map_err(|error| {
+    let value = DeValue::parse(text[start..].trim_end()).map_err(|error| {
         let finding = wrong(format!("not a TOML value: {}", error.message()), &value_place);
         Diagnostics::from(finding.help("a string needs its quotes, and these need quotes for the shell"))
     })?;
-    Ok((keys, Node::new(&whole.source, &value, equals + 1)?))
+    Ok((keys, Node::new(&whole.source, &value, start)))
 }
 
 fn equals_outside_quotes(text: &str) -> Option<usize> {

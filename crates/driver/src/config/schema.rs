@@ -70,6 +70,8 @@ pub(super) enum Shape {
         max: usize,
         /// As in [`leaf`]; empty for none.
         format: String,
+        /// Of an element.
+        doc: String,
     },
     /// One of these strings, each with what it means.
     Word(Vec<(String, String)>),
@@ -128,13 +130,14 @@ impl Shape {
                 min: count(&schema["minItems"]).unwrap_or(0),
                 max: count(&schema["maxItems"]).unwrap_or(usize::MAX),
                 format: text(&schema["format"]),
+                doc: text(&schema["items"]["description"]),
             },
             Some("string") => Shape::Text {
                 format: text(&schema["format"]),
             },
             Some("integer") => Shape::Integer {
-                min: schema["minimum"].as_i64().unwrap_or(i64::MIN),
                 // Every integer of the configuration is unsigned and 32 bits wide.
+                min: schema["minimum"].as_i64().unwrap_or(0),
                 max: schema["maximum"].as_i64().unwrap_or(i64::from(u32::MAX)),
             },
             Some("number") => Shape::Float {
@@ -160,14 +163,12 @@ impl Shape {
             },
             Shape::Text { format } if !format.is_empty() => leaf::expectation(format).to_owned(),
             Shape::Text { .. } => "a string".to_owned(),
-            Shape::Integer { min: i64::MIN, .. } => "an integer".to_owned(),
             Shape::Integer { min, max } if min == max => format!("{min}"),
-            Shape::Integer { min, max } if *max == i64::from(u32::MAX) => format!("an integer, at least {min}"),
             Shape::Integer { min, max } => format!("an integer from {min} to {max}"),
             Shape::Float { min, max } if min.is_infinite() || max.is_infinite() => "a finite number".to_owned(),
             Shape::Float { min, max } => format!("a number from {min} to {max}"),
             Shape::Boolean => "true or false".to_owned(),
-            Shape::Scalar => "a boolean, an integer or a string".to_owned(),
+            Shape::Scalar => "a boolean, an integer of 64 bits or a string".to_owned(),
             Shape::Unknown => String::new(),
         }
     }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::{
+    leaf,
     schema::{self, Shape},
     tree::{Node, Value},
 };
@@ -19,10 +20,10 @@ pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
     settings
 }
 
-/// The value at `node`; `None` for a path.
+/// The value at `node`; `None` for a path or a list of paths.
 fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
     match (shape, &node.value) {
-        (Shape::Text { format }, _) if format == "path" => None,
+        (shape, _) if is_path(shape) => None,
         (Shape::Table(keys) | Shape::OneKey(keys), Value::Table(entries)) => {
             let settings = entries.iter().filter_map(|(name, entry)| {
                 let value = without_paths(&keys.get(name)?.shape, &entry.node)?;
@@ -46,6 +47,14 @@ fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
         (_, Value::Integer(value)) => Some(Json::from(*value)),
         (_, Value::Float(value)) => Some(Json::from(*value)),
         (_, Value::Text(value)) => Some(Json::from(value.as_str())),
-        (_, Value::Datetime | Value::List(_) | Value::Table(_)) => None,
+        (_, Value::Datetime | Value::HugeInteger(_) | Value::List(_) | Value::Table(_)) => None,
+    }
+}
+
+fn is_path(shape: &Shape) -> bool {
+    match shape {
+        Shape::Text { format } => leaf::is_path(format),
+        Shape::List { items, .. } => is_path(items),
+        _ => false,
     }
 }

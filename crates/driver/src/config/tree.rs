@@ -5,12 +5,10 @@ use std::{collections::BTreeMap, fmt, ops::Range, path::PathBuf, sync::Arc};
 
 use toml::{
     Spanned,
-    de::{DeInteger, DeTable, DeValue},
+    de::{DeString, DeTable, DeValue},
 };
 
-use crate::diagnostic::{Diagnostic, Diagnostics, Excerpt, SourceText};
-
-use super::codes;
+use crate::diagnostic::{Excerpt, SourceText};
 
 /// A text that was parsed, and what its paths are relative to.
 #[derive(Debug)]
@@ -55,6 +53,8 @@ pub(super) struct Node {
 pub(super) enum Value {
     Boolean(bool),
     Integer(i64),
+    /// One that does not fit into 64 bits, as written.
+    HugeInteger(String),
     Float(f64),
     Text(String),
     Datetime,
@@ -74,7 +74,7 @@ impl Value {
     pub(super) fn kind(&self) -> &'static str {
         match self {
             Value::Boolean(_) => "a boolean",
-            Value::Integer(_) => "an integer",
+            Value::Integer(_) | Value::HugeInteger(_) => "an integer",
             Value::Float(_) => "a float",
             Value::Text(_) => "a string",
             Value::Datetime => "a date or time",
@@ -86,27 +86,22 @@ impl Value {
 
 impl Node {
     /// Out of what the parser made. `offset` is where the parsed text begins in the source's.
-    ///
-    /// # Errors
-    /// An integer outside 64 bits.
-    pub(super) fn new(source: &Arc<Source>, parsed: &Spanned<DeValue<'_>>, offset: usize) -> Result<Node, Diagnostics> {
-        let place = place(source, parsed.span(), offset);
+    pub(super) fn new(source: &Arc<Source>, parsed: &Spanned<DeValue<'_>>, offset: usize) -> Node {
         let value = match parsed.get_ref() {
             DeValue::Boolean(value) => Value::Boolean(*value),
-            DeValue::Integer(value) => Value::Integer(integer(value, &place)?),
+            DeValue::Integer(value) => i64::from_str_radix(value.as_str(), value.radix())
+                .map_or_else(|_| Value::HugeInteger(value.to_string()), Value::Integer),
             // Digits beyond the range of a double give an infinity, which no key takes.
             DeValue::Float(value) => Value::Float(value.as_str().parse().unwrap_or(f64::NAN)),
             DeValue::String(value) => Value::Text(value.as_ref().to_owned()),
             DeValue::Datetime(_) => Value::Datetime,
-            DeValue::Array(items) => Value::List(
-                items
-                    .iter()
-                    .map(|item| Node::new(source, item, offset))
-                    .collect::<Result<_, _>>()?,
-            ),
-            DeValue::Table(table) => Value::Table(entries(source, table, offset)?),
+            DeValue::Array(items) => Value::List(items.iter().map(|item| Node::new(source, item, offset)).collect()),
+            DeValue::Table(table) => Value::Table(entries(source, table, offset)),
         };
-        Ok(Node { value, place })
+        Node {
+            value,
+            place: place(source, parsed.span(), offset),
+        }
     }
 
     /// What is at the end of `path`.
@@ -142,7 +137,7 @@ impl Node {
             Value::Float(value) => toml::Value::Float(*value),
             Value::Text(value) => toml::Value::String(value.clone()),
             // No key takes one, so the check has refused it.
-            Value::Datetime => toml::Value::String(String::new()),
+            Value::Datetime | Value::HugeInteger(_) => toml::Value::String(String::new()),
             Value::List(items) => toml::Value::Array(items.iter().map(Node::to_toml).collect()),
             Value::Table(entries) => toml::Value::Table(
                 entries
@@ -155,20 +150,13 @@ impl Node {
 }
 
 /// The entries of a parsed table.
-///
-/// # Errors
-/// As [`Node::new`].
-pub(super) fn entries(
-    source: &Arc<Source>,
-    table: &DeTable<'_>,
-    offset: usize,
-) -> Result<BTreeMap<String, Entry>, Diagnostics> {
-    let entry = |(key, value): (&Spanned<_>, &Spanned<_>)| {
+pub(super) fn entries(source: &Arc<Source>, table: &DeTable<'_>, offset: usize) -> BTreeMap<String, Entry> {
+    let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
         let entry = Entry {
             key: place(source, key.span(), offset),
-            node: Node::new(source, value, offset)?,
+            node: Node::new(source, value, offset),
         };
-        Ok((AsRef::<str>::as_ref(key.get_ref()).to_owned(), entry))
+        (key.get_ref().to_string(), entry)
     };
     table.iter().map(entry).collect()
 }
@@ -178,14 +166,6 @@ fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> Place {
         source: Arc::clone(source),
         span: Some(span.start + offset..span.end + offset),
     }
-}
-
-fn integer(value: &DeInteger<'_>, place: &Place) -> Result<i64, Diagnostics> {
-    i64::from_str_radix(value.as_str(), value.radix()).map_err(|_| {
-        Diagnostic::error(codes::RANGE, "this integer does not fit into 64 bits")
-            .at(place.excerpt("too large"))
-            .into()
-    })
 }
 
 /// The way from the top of a configuration to a value: `quantize.rule[2].layers[0]`.

@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, num::NonZeroU32};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::leaf::{FilePath, Layout, OptionValue, Pattern, Range, Sha256};
+use super::leaf::{FilePath, Layout, OptionValue, PathByTarget, Pattern, Range, Sha256};
 
 /// A deployment: which model becomes an integer model, for which targets, with which samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -417,7 +417,7 @@ pub struct Gate {
     pub accuracy_drop: Option<AccuracyDrop>,
     /// The only layers that may run on the host, by their source names. `[]`: none. Absent: any.
     pub host_layers: Option<Vec<Pattern>>,
-    /// `"exact"`: every fusion made is proved exact.
+    /// What is demanded of the fusions that are made.
     pub fusions: Option<FusionGate>,
 }
 
@@ -453,7 +453,7 @@ pub enum FusionGate {
 #[serde(deny_unknown_fields)]
 pub struct Output {
     /// The folder of the artifact. `{target}` stands for the target's id; with several targets it is needed.
-    pub dir: FilePath,
+    pub dir: PathByTarget,
     /// Formats written beside the container. Absent: all that the target asks for.
     pub emit: Option<Vec<Format>>,
 }

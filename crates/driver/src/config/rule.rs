@@ -1,0 +1,121 @@
+//! What rules set, and how later ones win.
+
+use super::{
+    leaf::Range,
+    types::{Activations, IntegerType, Observer, Per, Quantize, Rule, Run, Weights},
+};
+
+/// What the configuration asks of one layer or tensor. `None`: what the target does by default.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Settings {
+    /// Where the layer computes.
+    pub run: Option<Run>,
+    /// The values of its output.
+    pub range: Option<Range>,
+    /// How the range of its output is made.
+    pub observer: Option<Observer>,
+    /// Of the observer.
+    pub percentile: Option<f64>,
+    /// The type of its weights.
+    pub weight_type: Option<IntegerType>,
+    /// What of its weights has one scale.
+    pub weight_per: Option<Per>,
+    /// The type of its output.
+    pub activation_type: Option<IntegerType>,
+}
+
+impl Settings {
+    /// Key by key, what `later` says wins.
+    #[must_use]
+    pub fn overlaid(self, later: Settings) -> Settings {
+        Settings {
+            run: later.run.or(self.run),
+            range: later.range.or(self.range),
+            observer: later.observer.or(self.observer),
+            percentile: later.percentile.or(self.percentile),
+            weight_type: later.weight_type.or(self.weight_type),
+            weight_per: later.weight_per.or(self.weight_per),
+            activation_type: later.activation_type.or(self.activation_type),
+        }
+    }
+}
+
+impl Rule {
+    /// Whether it chooses layers, not only tensors.
+    pub fn selects_layers(&self) -> bool {
+        !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
+    }
+
+    /// What it sets.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            run: self.run,
+            range: self.range,
+            observer: self.observer,
+            percentile: self.observer_options.percentile,
+            ..of_types(&self.weights, &self.activations)
+        }
+    }
+}
+
+impl Quantize {
+    /// What holds for every layer, and for one that the rules at these positions match, in rising order.
+    pub fn settings(&self, matched: impl IntoIterator<Item = usize>) -> Settings {
+        let rules = matched.into_iter().filter_map(|index| self.rule.get(index));
+        rules.fold(of_types(&self.weights, &self.activations), |settings, rule| {
+            settings.overlaid(rule.settings())
+        })
+    }
+}
+
+fn of_types(weights: &Weights, activations: &Activations) -> Settings {
+    Settings {
+        weight_type: weights.integer,
+        weight_per: weights.per,
+        activation_type: activations.integer,
+        ..Settings::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_later_rule_wins_key_by_key() {
+        let rule = |run, observer, range: Option<[f64; 2]>| Rule {
+            run,
+            observer,
+            range: range.map(Range),
+            ..Rule::default()
+        };
+        let quantize = Quantize {
+            weights: Weights {
+                per: Some(Per::Tensor),
+                integer: None,
+            },
+            rule: vec![
+                rule(Some(Run::Float), Some(Observer::Mse), None),
+                rule(None, Some(Observer::MinMax), Some([0.0, 1.0])),
+                rule(Some(Run::Auto), None, None),
+            ],
+            ..Quantize::default()
+        };
+        let expected = Settings {
+            run: Some(Run::Float),
+            observer: Some(Observer::MinMax),
+            range: Some(Range([0.0, 1.0])),
+            weight_per: Some(Per::Tensor),
+            ..Settings::default()
+        };
+        assert_eq!(quantize.settings([0, 1]), expected);
+        assert_eq!(
+            quantize.settings([0, 1, 2]),
+            Settings {
+                run: Some(Run::Auto),
+                ..expected
+            }
+        );
+        assert_eq!(quantize.settings([]).run, None);
+    }
+}
