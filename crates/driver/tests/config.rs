@@ -1,0 +1,285 @@
+//! Configurations and what is said about them. Each `config/bad/NAME.toml` has the expected text in `NAME.txt`, which
+//! `STRAIT_BLESS=1` rewrites; lines `#: --set KEY=VALUE` at its top are arguments of the command line.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use strait_driver::{
+    config::{self, KeyPath, Override, preprocess::Plan, types::*},
+    diagnostic::Diagnostics,
+};
+
+const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/config");
+
+/// The configurations of one folder, by name.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let entries = fs::read_dir(Path::new(FOLDER).join(folder)).unwrap();
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "toml"));
+    files.sort();
+    assert!(!files.is_empty());
+    files
+}
+
+/// Parses one as if it stood in the folder `there`.
+fn parse(file: &Path) -> Result<config::Loaded, Diagnostics> {
+    let text = fs::read_to_string(file).unwrap().replace("\r\n", "\n");
+    let overrides: Vec<Override> = text
+        .lines()
+        .map_while(|line| line.strip_prefix("#: --set "))
+        .map(Override::set)
+        .collect();
+    config::parse("deploy.toml", text, Path::new("there"), &overrides)
+}
+
+#[test]
+fn bad_configurations_are_told_what_is_wrong() {
+    let bless = std::env::var_os("STRAIT_BLESS").is_some();
+    for file in files("bad") {
+        let name = file.file_name().unwrap().to_string_lossy();
+        let Err(findings) = parse(&file) else {
+            panic!("{name} is accepted")
+        };
+        let found = format!("{findings}\n");
+        assert!(!found.contains("C999"), "{name}: {found}");
+        let expected = file.with_extension("txt");
+        if bless {
+            fs::write(&expected, &found).unwrap();
+        }
+        let expected = fs::read_to_string(&expected).unwrap_or_default().replace("\r\n", "\n");
+        assert_eq!(found, expected, "{name}; if meant, run `cargo xtask bless`");
+    }
+}
+
+#[test]
+fn good_configurations_are_accepted() {
+    for file in files("good") {
+        if let Err(findings) = parse(&file) {
+            panic!("{}: {findings}", file.display());
+        }
+    }
+}
+
+fn good(name: &str) -> config::Loaded {
+    parse(&Path::new(FOLDER).join("good").join(name)).unwrap()
+}
+
+#[test]
+fn nine_lines_are_complete_and_the_rest_has_defaults() {
+    let config = good("smallest.toml").config;
+    assert_eq!(config.target.ids, ["generic-int8"]);
+    assert_eq!(config.model.file.as_ref(), Path::new("there/model.onnx"));
+    assert_eq!(config.calibration.cache.as_ref(), Path::new("there/.strait/cache"));
+    assert_eq!(config.output.dir.of_target("sima"), Path::new("there/build/sima"));
+    assert_eq!(
+        config.fusion,
+        Fusion {
+            accept: Accept::Bounded,
+            max_lsb: 1,
+            refused: Refused::Keep
+        }
+    );
+    assert_eq!((config.calibration.observer, config.calibration.samples), (None, None));
+    assert_eq!(config.evaluation, None);
+}
+
+#[test]
+fn the_command_line_wins_and_its_paths_are_its_own() {
+    let text = fs::read_to_string(Path::new(FOLDER).join("good/smallest.toml")).unwrap();
+    let overrides = [
+        Override::model("other/model.onnx"),
+        Override::targets(vec!["sima".into(), "ascend".into()]),
+        Override::calibration("calib.npz"),
+        Override::output("out/{target}"),
+        Override::set("calibration.samples = 32"),
+        Override::set(r#"input."odd.name:0".range=[-1,1]"#),
+        Override::set("calibration.samples=64"),
+    ];
+    let config = config::parse("deploy.toml", text, Path::new("there"), &overrides)
+        .unwrap()
+        .config;
+    assert_eq!(config.model.file.as_ref(), Path::new("other/model.onnx"));
+    assert_eq!(config.target.ids, ["sima", "ascend"]);
+    assert_eq!(config.calibration.data.as_ref(), Path::new("calib.npz"));
+    assert_eq!(config.output.dir.of_target("sima"), Path::new("out/sima"));
+    assert_eq!(config.calibration.samples.map(u32::from), Some(64));
+    assert_eq!(config.input["odd.name:0"].range.unwrap().0, [-1.0, 1.0]);
+}
+
+#[test]
+fn every_key_can_be_used_at_once() {
+    let loaded = good("everything.toml");
+    let config = &loaded.config;
+    assert_eq!(config.quantize.rule.len(), 3);
+    assert_eq!(config.target.options["sima"]["mode"].to_string(), "tflite");
+    assert_eq!(
+        config
+            .gate
+            .accuracy_drop
+            .as_ref()
+            .unwrap()
+            .top1
+            .as_ref()
+            .unwrap()
+            .points,
+        1.0
+    );
+    assert!(loaded.has(&KeyPath::of(&["quantize", "rule"]).index(2).key("range")));
+    assert!(!loaded.has(&KeyPath::of(&["quantize", "rule"]).index(1).key("range")));
+}
+
+#[test]
+fn later_checks_point_at_the_line() {
+    let loaded = good("everything.toml");
+    let path = KeyPath::of(&["target", "options", "sima", "mode"]);
+    let found = loaded
+        .error("T007", &path, "no such mode", "expected one of ...")
+        .to_json();
+    assert_eq!(
+        (&found["text"], &found["code"]),
+        (&"mode = \"tflite\"".into(), &"T007".into())
+    );
+    assert_eq!(found["file"], "deploy.toml");
+    // What was not given is reported at the table that it would stand in.
+    let path = KeyPath::of(&["target", "options", "sima", "absent"]);
+    assert_eq!(
+        loaded.error("T008", &path, "needed", "").to_json()["text"],
+        "[target.options.sima]"
+    );
+}
+
+#[test]
+fn settings_do_not_depend_on_the_machine_or_on_other_targets() {
+    let everything = good("everything.toml");
+    let settings = everything.settings_for("sima");
+    assert_eq!(
+        settings["target"],
+        serde_json::json!({ "options": { "sima": { "mode": "tflite" } } })
+    );
+    let text = settings.to_string();
+    assert!(!text.contains("there") && !text.contains("model.onnx"), "{text}");
+    assert_ne!(settings, everything.settings_for("generic-int8"));
+}
+
+#[test]
+fn preprocessing_is_resolved_to_axes() {
+    for (name, expected) in [
+        (
+            "torch.toml",
+            r#"{"rank":4,"operations":[{"scale":0.003921569},{"normalize_channels":{"axis":3,"mean":[0.485,0.456,0.406],"std":[0.229,0.224,0.225]}},{"permute":{"axes":[0,3,1,2]}}]}"#,
+        ),
+        (
+            "tensorflow.toml",
+            r#"{"rank":4,"operations":[{"normalize_all":{"mean":127.5,"std":127.5}},{"permute":{"axes":[0,3,1,2]}}]}"#,
+        ),
+        (
+            "caffe.toml",
+            r#"{"rank":4,"operations":[{"permute":{"axes":[0,3,1,2]}},{"swap_colors":{"axis":1}},{"normalize_channels":{"axis":1,"mean":[104.0,117.0,123.0],"std":[1.0,1.0,1.0]}}]}"#,
+        ),
+        (
+            "keywords.toml",
+            r#"{"rank":null,"operations":[{"offset":-83.0},{"scale":0.5847029}]}"#,
+        ),
+    ] {
+        let plan = Plan::new(&good(name).config.preprocess).unwrap();
+        let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
+        let found: serde_json::Value = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+        assert_eq!(found, expected, "{name}");
+    }
+}
+
+/// Writes the bytes into a file, loads it, and says what is told.
+fn load(bytes: &[u8]) -> Result<config::Loaded, String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("deploy.toml");
+    fs::write(&file, bytes).unwrap();
+    config::load(&file, &[]).map_err(|findings| findings.0[0].message.clone())
+}
+
+#[test]
+fn files_that_are_no_text_are_refused() {
+    let smallest = fs::read(Path::new(FOLDER).join("good/smallest.toml")).unwrap();
+    let with_mark: Vec<u8> = [&[0xef, 0xbb, 0xbf], smallest.as_slice()].concat();
+    assert!(load(&with_mark).is_ok());
+    let utf16: Vec<u8> = [0xff, 0xfe, b's', 0].into();
+    assert_eq!(
+        load(&utf16).unwrap_err(),
+        "the configuration is UTF-16; save it as UTF-8"
+    );
+    let broken = [smallest.as_slice(), b"# \xff"].concat();
+    assert_eq!(
+        load(&broken).unwrap_err(),
+        "the configuration is not UTF-8 from line 10 on (byte 138)"
+    );
+    let mut large = smallest;
+    large.resize(10 << 20, b'\n');
+    assert!(load(&large).is_ok());
+    large.push(b'\n');
+    assert_eq!(load(&large).unwrap_err(), "the configuration is larger than 10 MiB");
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for path in [folder.path().to_owned(), folder.path().join("absent.toml")] {
+        let findings = config::load(&path, &[]).unwrap_err();
+        assert_eq!(findings.0[0].code, "C001");
+        assert!(findings.to_string().contains(&path.display().to_string()));
+    }
+}
+
+#[test]
+fn garbage_does_no_harm() {
+    let deep = format!("{} = 1", ["a"; 100_000].join("."));
+    let nested = format!("a = {}", "[".repeat(100_000));
+    let wide = format!("schema = 1\n{}", "x = {}\n".repeat(1_000));
+    let long = format!("schema = 1\nkey = \"{}\"", "ä".repeat(1_000_000));
+    let zeros = "\0".repeat(1_000);
+    for text in [
+        "",
+        "\n",
+        "=",
+        "[",
+        "[[",
+        "\"",
+        "schema",
+        "schema = ",
+        &deep,
+        &nested,
+        &wide,
+        &long,
+        &zeros,
+    ] {
+        let findings = config::parse("deploy.toml", text.to_owned(), Path::new(""), &[]).unwrap_err();
+        assert!(!findings.0.is_empty() && findings.0.len() <= 50);
+        let rendered = findings.to_string();
+        assert!(!rendered.contains("C999"), "{rendered}");
+        findings.to_json();
+    }
+    for argument in [
+        "",
+        "=",
+        "a",
+        "a=",
+        "=1",
+        "a.=1",
+        "a=1\nb=2",
+        "[a]\nb=1",
+        "a=[",
+        "a.b=ä",
+        "schema.x=1",
+        &deep,
+    ] {
+        let text = fs::read_to_string(Path::new(FOLDER).join("good/smallest.toml")).unwrap();
+        let findings = config::parse("deploy.toml", text, Path::new(""), &[Override::set(argument)]).unwrap_err();
+        assert_eq!(
+            findings.0[0].excerpt.as_ref().unwrap().source.name,
+            "--set",
+            "{argument}"
+        );
+    }
+}
