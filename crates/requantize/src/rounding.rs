@@ -59,6 +59,7 @@ impl Rounding {
     ///
     /// `half` compares the distance from `below` with one half; `negative` tells the value's sign, `odd` the parity of
     /// `below`. Everything that rounds in this crate decides here.
+    #[inline]
     fn goes_up(self, half: Ordering, negative: bool, odd: bool) -> bool {
         let tie = match self {
             Rounding::Floor => return false,
@@ -79,8 +80,17 @@ impl Rounding {
 
     /// `round(x / 2^shift)`, exact for every `x` and every shift.
     pub fn shift_right(self, x: i64, shift: u8) -> i64 {
-        // The quotient is no larger than x.
-        self.shift_right_wide(i128::from(x), shift) as i64
+        if shift > 62 {
+            // The quotient is no larger than x.
+            return self.shift_right_wide(i128::from(x), shift) as i64;
+        }
+        let below = x >> shift;
+        let rest = x - (below << shift);
+        if rest == 0 {
+            return below;
+        }
+        let half = rest.cmp(&(1 << (shift - 1)));
+        below + i64::from(self.goes_up(half, x < 0, below & 1 == 1))
     }
 
     /// `round(x / 2^shift)` for `|x| < 2^120`, exact for every shift.

@@ -99,7 +99,7 @@ pub struct Thresholds {
 }
 
 impl Thresholds {
-    /// The thresholds of one channel of a chain, in closed form: well under a microsecond for eight bits.
+    /// The thresholds of one channel of a chain, in closed form: microseconds for eight bits.
     pub fn of(steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Self, DecideError> {
         let chain = Chain::new(steps, channel)?;
         let (lowest, highest) = ends(interval, |x| chain.eval(x).map_err(DecideError::from))?;

@@ -426,6 +426,10 @@ proptest! {
         for (form, wide) in cases {
             // Every i32 accumulator is inside the domain of every legal form of this family.
             prop_assert_eq!(form.eval(0, i64::from(x)), Ok(saturate(wide, out)), "{:?}", form);
+            // Nor does anything overflow at the ends of the domain: this is built with overflow checks.
+            let (low, high) = form.domain(0).into_inner();
+            let (least, most) = (form.eval(0, low).unwrap(), form.eval(0, high).unwrap());
+            prop_assert!(least <= saturate(wide, out) && saturate(wide, out) <= most);
         }
     }
 

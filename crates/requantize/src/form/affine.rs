@@ -44,15 +44,22 @@ impl Affine {
     pub(super) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = i128::from(value) - i128::from(self.zero_point);
         let rest = self.rounding.least_reaching(quotient, self.shift) - i128::from(self.addend);
-        match self.factor {
-            0 if rest <= 0 => i128::MIN,
-            0 => i128::MAX,
-            factor => -(-rest).div_euclid(i128::from(factor)),
-        }
+        least_multiplicand(rest, i64::from(self.factor))
     }
 
     pub(super) fn is_identity(&self) -> bool {
         // round(x * 2^s / 2^s) = x
         i64::from(self.factor) == 1 << self.shift && self.addend == 0 && self.zero_point == 0
+    }
+}
+
+/// The smallest `x` with `x * factor >= product`, or an end of `i128` where all or none are; `factor >= 0`.
+pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
+    match (factor, i64::try_from(product)) {
+        (0, _) if product <= 0 => i128::MIN,
+        (0, _) => i128::MAX,
+        // The common case, without a division of 128 bits. The remainder of a truncated quotient has the product's sign.
+        (_, Ok(product)) => i128::from(product / factor + i64::from(product % factor > 0)),
+        (_, Err(_)) => -(-product).div_euclid(i128::from(factor)),
     }
 }

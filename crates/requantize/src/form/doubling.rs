@@ -1,3 +1,4 @@
+use super::affine::least_multiplicand;
 use crate::Rounding;
 use std::ops::RangeInclusive;
 
@@ -42,11 +43,7 @@ impl Doubling {
         let quotient = i128::from(value) - i128::from(self.zero_point);
         let high = Rounding::HalfAway.least_reaching(quotient, self.right_shift);
         let product = Rounding::HalfUp.least_reaching(high, 31);
-        match i128::from(self.multiplier) << self.left_shift {
-            0 if product <= 0 => i128::MIN,
-            0 => i128::MAX,
-            factor => -(-product).div_euclid(factor),
-        }
+        least_multiplicand(product, i64::from(self.multiplier) << self.left_shift)
     }
 
     pub(super) fn is_identity(&self) -> bool {
