@@ -80,7 +80,7 @@ impl Rounding {
 
     /// `round(x / 2^shift)`, exact for every `x` and every shift.
     pub fn shift_right(self, x: i64, shift: u8) -> i64 {
-        if shift > 62 {
+        if shift > 63 {
             // The quotient is no larger than x.
             return self.shift_right_wide(i128::from(x), shift) as i64;
         }

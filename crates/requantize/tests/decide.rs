@@ -246,6 +246,75 @@ fn shifts_compose_and_what_rounds_twice_does_not() {
     }
 }
 
+#[test]
+fn compositions_that_are_not_one_rounding_are_refused() {
+    let fixed = |sc: i32, add: i64, zp, shift, rounding| Requantization::Fixed {
+        sc: sc.into(),
+        add: add.into(),
+        zp,
+        narrowing: narrow(shift, rounding, IntType::I32),
+    };
+    use Rounding::*;
+    let whole = |sc, add, zp| fixed(sc, add, zp, 0, HalfEven);
+    let cases = [
+        // Nothing is rounded first: products multiply, whatever the second one's rounding.
+        (
+            whole(3, 5, 7),
+            fixed(11, 13, 17, 4, HalfUp),
+            Some(fixed(33, 145, 17, 4, HalfUp)),
+        ),
+        (whole(1 << 20, 0, 0), fixed(1 << 11, 0, 0, 4, HalfUp), None),
+        (whole(1, 1 << 61, 0), fixed(2, 0, 0, 4, HalfUp), None),
+        // Two shifts in the same direction.
+        (
+            fixed(3, 5, 7, 4, Floor),
+            fixed(1, 2, 9, 3, Floor),
+            Some(fixed(3, 149, 9, 7, Floor)),
+        ),
+        (
+            fixed(3, 5, 7, 4, Ceil),
+            fixed(1, 2, 9, 3, Ceil),
+            Some(fixed(3, 149, 9, 7, Ceil)),
+        ),
+        (
+            fixed(3, 5, 7, 4, TowardZero),
+            fixed(1, -7, 9, 3, TowardZero),
+            Some(fixed(3, 5, 9, 7, TowardZero)),
+        ),
+        (fixed(3, 5, 7, 4, TowardZero), fixed(1, 2, 9, 3, TowardZero), None),
+        (fixed(3, 5, 7, 4, Floor), fixed(2, 2, 9, 3, Floor), None),
+        (fixed(3, 5, 7, 4, Floor), fixed(1, 2, 9, 3, Ceil), None),
+        (fixed(3, 5, 7, 4, HalfUp), fixed(1, 2, 9, 3, HalfUp), None),
+        (fixed(3, 5, 7, 40, Floor), fixed(1, 0, 9, 30, Floor), None),
+    ];
+    for (first, second, expect) in cases {
+        assert_eq!(compose(&first, &second), expect, "{first:?} {second:?}");
+        let Some(one) = expect else { continue };
+        for x in -5000..5000 {
+            let between = first.eval(0, x).unwrap();
+            assert_eq!(second.eval(0, between.into()), one.eval(0, x), "{x}");
+        }
+    }
+}
+
+#[test]
+fn factors_that_are_no_power_of_two_are_no_plain_shift() {
+    for sc in [0, 3, 6, i32::MAX] {
+        let form = |zp| Requantization::TfLite {
+            sc: sc.into(),
+            zp,
+            narrowing: narrow(31, Rounding::Floor, IntType::I8),
+        };
+        assert_eq!(form(0).to_arith_folded(), None, "{sc}");
+    }
+    let shifted = Requantization::TfLite {
+        sc: 2.into(),
+        zp: 1,
+        narrowing: narrow(31, Rounding::Floor, IntType::I8),
+    };
+    assert_eq!(shifted.to_arith_folded(), None);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 

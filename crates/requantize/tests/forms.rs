@@ -456,13 +456,17 @@ proptest! {
     fn the_inverse_is_the_first_accumulator_that_reaches_a_value(form in form(), code in -300i64..300) {
         let channel = form.channel(0).unwrap();
         let (low, high) = channel.domain().into_inner();
-        let least = channel.least_reaching(code);
-        prop_assert!((low..=high + 1).contains(&least));
-        if least <= high {
-            prop_assert!(i64::from(channel.eval(least).unwrap()) >= code);
-        }
-        if least > low {
-            prop_assert!(i64::from(channel.eval(least - 1).unwrap()) < code);
+        // Any code, and the first ones that the form reaches at all.
+        let first = i64::from(channel.eval(low).unwrap());
+        for code in [code, first, first + 1, i64::MIN, i64::MAX] {
+            let least = channel.least_reaching(code);
+            prop_assert!((low..=high + 1).contains(&least));
+            if least <= high {
+                prop_assert!(i64::from(channel.eval(least).unwrap()) >= code);
+            }
+            if least > low {
+                prop_assert!(i64::from(channel.eval(least - 1).unwrap()) < code);
+            }
         }
     }
 }

@@ -63,3 +63,41 @@ pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
         (_, Err(_)) => -(-product).div_euclid(i128::from(factor)),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn the_domain_is_where_the_product_fits(
+            factor in prop_oneof![0i32..4, any::<i32>()], addend: i64, shift in 0..=MAX_SHIFT,
+        ) {
+            let (factor, addend) = (factor & i32::MAX, addend >> 2);
+            let form = Affine { factor, addend, shift, rounding: Rounding::Floor, zero_point: 0 };
+            let fits = |x: i128| (x * i128::from(factor.max(1)) + i128::from(addend)).abs() <= i128::from(WIDEST);
+            let (low, high) = form.domain().into_inner();
+            for end in [low, high] {
+                prop_assert!(fits(end.into()));
+            }
+            prop_assert!(!fits(i128::from(low) - 1) && !fits(i128::from(high) + 1));
+            prop_assert!(low <= i64::from(i32::MIN) && high >= i64::from(i32::MAX));
+        }
+
+        #[test]
+        fn the_least_multiplicand_reaches_the_product(
+            product in -(1i128 << 90)..1 << 90, scale in 0u8..90, factor in prop_oneof![0i64..4, any::<i64>()],
+        ) {
+            let (product, factor) = (product >> scale, factor & i64::MAX);
+            for product in [0, product, product - product % i128::from(factor.max(1))] {
+                let least = least_multiplicand(product, factor);
+                if factor == 0 {
+                    prop_assert_eq!(least, if product <= 0 { i128::MIN } else { i128::MAX });
+                } else {
+                    prop_assert!(least * i128::from(factor) >= product && (least - 1) * i128::from(factor) < product);
+                }
+            }
+        }
+    }
+}

@@ -168,6 +168,7 @@ mod tests {
         };
         let tf_lite = |form| match form {
             Ok(Requantization::TfLite { sc, narrowing, .. }) => {
+                assert_eq!(narrowing.rounding, Rounding::HalfUp);
                 (*sc.get(0).unwrap(), 31 - *narrowing.shift.get(0).unwrap() as i8)
             }
             other => panic!("{other:?}"),
