@@ -8,6 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde_json::Value;
 use strait_driver::{
     config::{self, KeyPath, Override, preprocess::Plan, types::*},
     diagnostic::Diagnostics,
@@ -132,6 +133,94 @@ fn every_key_can_be_used_at_once() {
     assert!(!loaded.has(&KeyPath::of(&["quantize", "rule"]).index(1).key("range")));
 }
 
+/// The keys of the schema that are in none of the values. What the user names, and steps, are looked into as lists.
+fn unused(schema: &Value, values: &[&toml::Value], path: &str, found: &mut Vec<String>) {
+    for (key, inner) in schema["properties"].as_object().into_iter().flatten() {
+        let path = format!("{path}.{key}");
+        let values: Vec<&toml::Value> = values.iter().filter_map(|value| value.get(key)).collect();
+        if values.is_empty() {
+            found.push(path);
+        } else {
+            unused(inner, &values, &path, found);
+        }
+    }
+    let tables = values
+        .iter()
+        .filter_map(|value| value.as_table())
+        .flat_map(toml::Table::values);
+    if schema["additionalProperties"].is_object() {
+        unused(
+            &schema["additionalProperties"],
+            &tables.collect::<Vec<_>>(),
+            path,
+            found,
+        );
+    }
+    let elements: Vec<&toml::Value> = values.iter().filter_map(|value| value.as_array()).flatten().collect();
+    if schema["items"].is_object() {
+        unused(&schema["items"], &elements, path, found);
+    }
+    for alternative in schema["oneOf"].as_array().into_iter().flatten() {
+        unused(alternative, values, path, found);
+    }
+}
+
+#[test]
+fn the_file_of_every_key_has_every_key() {
+    let text = fs::read_to_string(Path::new(FOLDER).join("good/everything.toml")).unwrap();
+    let mut found = Vec::new();
+    unused(
+        &config::json_schema(),
+        &[&toml::from_str(&text).unwrap()],
+        "",
+        &mut found,
+    );
+    assert!(found.is_empty(), "{found:?}");
+}
+
+/// The check is made from the schema and the types are read by serde: what the first accepts the second must read.
+#[test]
+fn whatever_the_check_accepts_can_be_read() {
+    let text = fs::read_to_string(Path::new(FOLDER).join("good/everything.toml")).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let values = [
+        "true",
+        "0",
+        "-1",
+        "300",
+        "1.5",
+        "9223372036854775807",
+        "\"\"",
+        "\"N\"",
+        "[]",
+        "[1]",
+        "[[]]",
+        "{}",
+        "1979-05-27",
+    ];
+    let mut accepted = 0;
+    for (position, line) in lines.iter().enumerate() {
+        let key = line.split('=').next().filter(|key| key.len() < line.len());
+        let changed = key
+            .into_iter()
+            .flat_map(|key| values.iter().map(move |value| format!("{key}= {value}")));
+        for changed in changed.chain(["".to_owned(), "x = 1".to_owned()]) {
+            let mut lines = lines.clone();
+            lines[position] = &changed;
+            match config::parse("deploy.toml", lines.join("\n"), Path::new(""), &[]) {
+                Ok(_) => accepted += 1,
+                Err(findings) => assert!(findings.0.iter().all(|finding| finding.code != "C999"), "{findings}"),
+            }
+        }
+    }
+    assert!(accepted > 50, "{accepted}");
+    for end in (0..text.len()).filter(|&end| text.is_char_boundary(end)) {
+        if let Err(findings) = config::parse("deploy.toml", text[..end].to_owned(), Path::new(""), &[]) {
+            assert!(findings.0.iter().all(|finding| finding.code != "C999"), "{findings}");
+        }
+    }
+}
+
 #[test]
 fn later_checks_point_at_the_line() {
     let loaded = good("everything.toml");
@@ -186,8 +275,8 @@ fn preprocessing_is_resolved_to_axes() {
         ),
     ] {
         let plan = Plan::new(&good(name).config.preprocess).unwrap();
-        let expected: serde_json::Value = serde_json::from_str(expected).unwrap();
-        let found: serde_json::Value = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
+        let expected: Value = serde_json::from_str(expected).unwrap();
+        let found: Value = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
         assert_eq!(found, expected, "{name}");
     }
 }
@@ -237,7 +326,7 @@ fn garbage_does_no_harm() {
     let deep = format!("{} = 1", ["a"; 100_000].join("."));
     let nested = format!("a = {}", "[".repeat(100_000));
     let wide = format!("schema = 1\n{}", "x = {}\n".repeat(1_000));
-    let long = format!("schema = 1\nkey = \"{}\"", "ä".repeat(1_000_000));
+    let long = format!("schema = 1\nkey = \"{}\"", "ä".repeat(5_000_000));
     let zeros = "\0".repeat(1_000);
     for text in [
         "",

@@ -1,4 +1,4 @@
-//! The values of keys that are more than a number or a word. Each states its `format`, by which [`super::check`] tests
+//! The values of keys that are more than a number or a word. Each states its `format`, by which `check.rs` tests
 //! it where it stands in the file.
 
 use std::{
