@@ -3,6 +3,21 @@
 //!
 //! Safe, scalar and exact: this is the definition that kernels are tested against. Scale sense everywhere:
 //! `real = scale * (q - zero_point)`.
+//!
+//! Is LiteRT's convolution, which rounds twice, the same as its FULLY_CONNECTED, which rounds once? Not on this interval,
+//! but they differ by one at most:
+//!
+//! ```
+//! use strait_requantize::{IntType, Verdict, compare, scales::litert};
+//!
+//! let twice = litert::convolution(0.02, &0.003.into(), 0.1, -5, IntType::I8)?;
+//! let once = litert::fully_connected(0.02, &[0.003].into_iter().collect(), 0.1, -5, IntType::I8)?;
+//! assert_eq!(twice.eval(0, 40_000)?, 19); // 40000 * 0.0006 - 5
+//!
+//! let verdict = compare(&[twice.into()], &once.into(), 0, (-1 << 20, 1 << 20))?;
+//! assert!(matches!(verdict, Verdict::Bounded { max_lsb: 1, .. }));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod certificate;
 mod convert;

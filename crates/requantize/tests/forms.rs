@@ -35,6 +35,28 @@ fn saturate(x: i128, out: IntType) -> i32 {
 }
 
 #[test]
+fn names_are_those_of_the_files() {
+    fn check<T: serde::Serialize>(value: T, name: &str) {
+        assert_eq!(serde_json::to_value(value).unwrap(), name);
+    }
+    Rounding::ALL.into_iter().for_each(|r| check(r, r.name()));
+    IntType::ALL.into_iter().for_each(|t| check(t, t.name()));
+    for kind in FormKind::ALL {
+        check(kind, kind.name());
+        assert_eq!(FormKind::parse(kind.name()), Some(kind));
+    }
+    let form = Requantization::TfLite {
+        sc: 3.into(),
+        zp: -1,
+        narrowing: narrow(7, Rounding::HalfEven, IntType::I8),
+    };
+    let text = r#"{"tf_lite":{"sc":{"tensor":3},"zp":-1,"narrowing":{"shift":{"tensor":7},"rounding":"half_even","out":"i8"}}}"#;
+    assert_eq!(serde_json::to_string(&form).unwrap(), text);
+    assert_eq!(serde_json::from_str::<Requantization>(text).unwrap(), form);
+    assert!(serde_json::from_str::<Requantization>(&text.replace("\"zp\"", "\"zq\"")).is_err());
+}
+
+#[test]
 fn plain_shifts_of_all_16_bit_accumulators() {
     for rounding in Rounding::ALL {
         for shift in 0..=17 {

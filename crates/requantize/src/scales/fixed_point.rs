@@ -60,22 +60,23 @@ impl FixedPoint {
             }),
         }
     }
+}
 
-    /// The shift to the right behind a multiplication by the mantissa, for the forms that round once. A factor too small
-    /// for the largest shift loses bits of its mantissa instead, down to zero.
-    fn shift(self, factor: f64) -> Result<(i32, u8), ScaleError> {
-        let shift = i32::from(self.bits) - self.exponent;
-        match u8::try_from(shift) {
-            Ok(shift) if shift <= MAX_SHIFT => Ok((self.mantissa, shift)),
-            _ if shift < 0 => Err(ScaleError::TooLarge {
-                factor,
-                rule: "a mantissa without a left shift",
-            }),
-            _ => Err(ScaleError::TooSmall {
-                factor,
-                rule: "a right shift of at most 62",
-            }),
-        }
+/// The multiplier of `bits` bits and the shift to the right of a factor, for the forms that round once. A factor so small
+/// that the shift would be above [`MAX_SHIFT`] keeps that shift and fewer bits, down to none.
+fn multiplier_and_shift(factor: f64, bits: u8) -> Result<(i32, u8), ScaleError> {
+    let FixedPoint { mantissa, exponent, .. } = FixedPoint::nearest(factor, bits)?;
+    match u8::try_from((i32::from(bits) - exponent).min(MAX_SHIFT.into())) {
+        // The mantissa would need a larger shift: what is left of it, fewer than 31 bits.
+        Ok(MAX_SHIFT) => Ok((
+            Rounding::HalfAway.round_f64(ldexp(factor, MAX_SHIFT.into())) as i32,
+            MAX_SHIFT,
+        )),
+        Ok(shift) => Ok((mantissa, shift)),
+        Err(_) => Err(ScaleError::TooLarge {
+            factor,
+            rule: "a multiplier without a left shift",
+        }),
     }
 }
 
@@ -87,7 +88,7 @@ pub fn tf_lite(
     rounding: Rounding,
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
-    let (sc, shift) = unzip(&factor.try_map(|f| FixedPoint::nearest(*f, bits)?.shift(*f))?);
+    let (sc, shift) = unzip(&factor.try_map(|f| multiplier_and_shift(*f, bits))?);
     let form = Requantization::TfLite {
         sc,
         zp,
@@ -142,12 +143,22 @@ mod tests {
     }
 
     #[test]
-    fn factors_beyond_the_shifts_are_refused() {
+    fn large_factors_are_refused_and_small_ones_lose_bits() {
         let form = |factor: f64| tf_lite(&factor.into(), 7, 0, Rounding::HalfUp, IntType::I8);
-        assert!(form(127.0).is_ok());
-        assert!(matches!(form(200.0), Err(ScaleError::TooLarge { .. })));
-        assert!(form(2f64.powi(-55)).is_ok());
-        assert!(matches!(form(2f64.powi(-57)), Err(ScaleError::TooSmall { .. })));
+        let integers = |factor| match form(factor) {
+            Ok(Requantization::TfLite {
+                sc: Per::Tensor(sc),
+                narrowing,
+                ..
+            }) => (sc, *narrowing.shift.get(0).unwrap()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(integers(127.0), (127, 0));
+        assert!(matches!(form(128.0), Err(ScaleError::TooLarge { .. })));
+        assert_eq!(integers(100.0 * 2f64.powi(-61)), (100, 61));
+        assert_eq!(integers(100.0 * 2f64.powi(-62)), (100, 62));
+        assert_eq!(integers(100.0 * 2f64.powi(-65)), (13, 62)); // 12.5
+        assert_eq!(integers(1e-300), (0, 62));
     }
 
     proptest! {

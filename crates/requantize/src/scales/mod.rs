@@ -31,14 +31,6 @@ pub enum ScaleError {
         /// The rule in question.
         rule: &'static str,
     },
-    /// The factor is below what the form's shifts can express.
-    #[error("the factor {factor} is below what {rule} can express")]
-    TooSmall {
-        /// The factor.
-        factor: f64,
-        /// The rule in question.
-        rule: &'static str,
-    },
     /// The rule keeps a number of bits that it cannot keep.
     #[error("a multiplier of {0} bits is not one of 1 ..= 31")]
     Bits(u8),

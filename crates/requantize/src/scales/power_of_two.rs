@@ -6,7 +6,7 @@ use super::{
     fixed_point::{frexp, ldexp},
     positive, unzip,
 };
-use crate::{IntType, Narrowing, Per, Requantization, Rounding};
+use crate::{IntType, Narrowing, Per, Requantization, Rounding, form::MAX_SHIFT};
 
 /// The shifts to the right that a folded factor may use.
 pub const FOLDED_SHIFTS: std::ops::RangeInclusive<u8> = 0..=31;
@@ -41,23 +41,24 @@ impl Correction {
         Ok(Correction { factor, offset, shift })
     }
 
-    /// The factor with `bits` fractional bits, the offset likewise, and the shift to match; ties to even.
+    /// The factor with `bits` fractional bits, the offset likewise, and the shift to match; ties to even. A ratio so small
+    /// that the shift would be above [`MAX_SHIFT`] keeps that shift and fewer bits, down to none.
     fn integers(&self, bits: u8) -> Result<(i32, i64, u8), ScaleError> {
         if !(1..=30).contains(&bits) {
             return Err(ScaleError::Bits(bits));
         }
-        let whole = |x: f64| Rounding::HalfEven.round_f64(ldexp(x, i32::from(bits)));
-        let ratio = ldexp(self.factor, -self.shift);
-        let shift = u8::try_from(self.shift.saturating_add(bits.into())).map_err(|_| {
-            let (factor, rule) = (ratio, "a correction without a left shift");
-            if self.shift < 0 {
-                ScaleError::TooLarge { factor, rule }
-            } else {
-                ScaleError::TooSmall { factor, rule }
-            }
-        })?;
+        let shift = (self.shift + i32::from(bits)).min(MAX_SHIFT.into());
+        let whole = |x: f64| Rounding::HalfEven.round_f64(ldexp(x, shift - self.shift));
+        let too_large = ScaleError::TooLarge {
+            factor: ldexp(self.factor, -self.shift),
+            rule: "a correction without a left shift",
+        };
         // At most 2^30; the offset saturates, and a form with such an addend is refused.
-        Ok((whole(self.factor) as i32, whole(self.offset) as i64, shift))
+        Ok((
+            whole(self.factor) as i32,
+            whole(self.offset) as i64,
+            u8::try_from(shift).map_err(|_| too_large)?,
+        ))
     }
 }
 
@@ -137,16 +138,31 @@ mod tests {
     }
 
     #[test]
-    fn corrections_beyond_the_shifts_are_refused() {
+    fn large_ratios_are_refused_and_small_ones_lose_bits() {
         let form = |input, output, bits| {
             let c = Correction::between((input, 0), (output, 0)).unwrap();
             fractional_zero(&Per::Tensor(c), bits, Rounding::HalfUp, IntType::I8)
         };
         assert!(form(127.0, 1.0, 7).is_ok());
         assert!(matches!(form(129.0, 1.0, 7), Err(ScaleError::TooLarge { .. })));
-        assert!(matches!(form(1e-300, 1.0, 7), Err(ScaleError::TooSmall { .. })));
-        assert!(matches!(form(1e-18, 1.0, 15), Err(ScaleError::Form(_))));
+        assert_eq!(form(1.0, 1.0, 0), Err(ScaleError::Bits(0)));
         assert_eq!(form(1.0, 1.0, 31), Err(ScaleError::Bits(31)));
+        let integers = |input| match form(input, 1.0, 15) {
+            Ok(Requantization::FractionalZero {
+                sc: Per::Tensor(sc),
+                narrowing,
+                ..
+            }) => (sc, narrowing.shift),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(integers(0.75 * 2f64.powi(-47)), (3 << 13, 62.into()));
+        assert_eq!(integers(0.75 * 2f64.powi(-48)), (3 << 12, 62.into()));
+        assert_eq!(integers(0.75 * 2f64.powi(-62)), (1, 62.into()));
+        assert_eq!(integers(1e-300), (0, 62.into()));
+        // The zero point stays what it is: an offset of zp * 2^n with the shift n, up to the largest addend.
+        let c = Correction::between((2f64.powi(-40), 0), (1.0, -3)).unwrap();
+        let form = fractional_zero(&c.into(), 15, Rounding::HalfUp, IntType::I8).unwrap();
+        assert_eq!(form.eval(0, 1000), Ok(-3));
     }
 
     #[test]
