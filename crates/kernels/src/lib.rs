@@ -19,6 +19,7 @@
 
 mod error;
 pub mod float;
+pub mod integer;
 mod isa;
 mod parallel;
 mod simd;
@@ -26,4 +27,4 @@ mod window;
 
 pub use error::KernelError;
 pub use isa::{Context, Isa};
-pub use window::{Images, Pool, Window};
+pub use window::{Conv, Images, Pool, Window};

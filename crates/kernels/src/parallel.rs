@@ -17,6 +17,20 @@ pub(crate) fn for_each(tasks: usize, steps: usize, task: impl Fn(usize) + Sync +
     }
 }
 
+/// The same for tasks that may fail; of several failures the first task's is given.
+pub(crate) fn try_for_each<E: Send>(
+    tasks: usize,
+    steps: usize,
+    task: impl Fn(usize) -> Result<(), E> + Sync + Send,
+) -> Result<(), E> {
+    if tasks > 1 && steps >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
+        // `reduce` combines neighbours in order.
+        (0..tasks).into_par_iter().map(task).reduce(|| Ok(()), Result::and)
+    } else {
+        (0..tasks).try_for_each(task)
+    }
+}
+
 /// The same over consecutive pieces of `out`, each `size` elements (the last may be shorter).
 pub(crate) fn for_each_chunk<T: Send>(
     out: &mut [T],

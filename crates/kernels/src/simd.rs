@@ -29,8 +29,10 @@ pub(crate) trait F32s: Copy {
 
 /// Sixteen i32 accumulators of dot products of four bytes, one operand unsigned, the other signed; wraps as i32 does.
 pub(crate) trait Dots: Copy {
-    /// Rows of the widest tile whose accumulators, two vectors a row, fit in registers.
+    /// Rows of the widest tile.
     const ROWS: usize;
+    /// Tiles of three panels pay.
+    const WIDE: bool;
     /// Sixteen accumulators.
     fn from_array(values: [i32; 16]) -> Self;
     /// The accumulators.
@@ -73,6 +75,7 @@ impl F32s for [f32; 8] {
 
 impl Dots for [i32; 16] {
     const ROWS: usize = 4;
+    const WIDE: bool = false;
 
     #[inline(always)]
     fn from_array(values: [i32; 16]) -> Self {
@@ -176,7 +179,8 @@ mod x86 {
     pub(crate) struct Vnni(__m512i);
 
     impl Dots for Vnni {
-        const ROWS: usize = 12;
+        const ROWS: usize = 8;
+        const WIDE: bool = true;
 
         #[inline(always)]
         fn from_array(values: [i32; 16]) -> Self {

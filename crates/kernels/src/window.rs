@@ -102,6 +102,51 @@ impl Images {
     }
 }
 
+/// What a convolution is, in numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Conv {
+    /// Taps, strides, dilation, padding.
+    pub window: Window,
+    /// Extents of the input.
+    pub input: Images,
+    /// Output channels of all groups.
+    pub out_channels: usize,
+    /// Groups; divides the input and the output channels.
+    pub groups: usize,
+}
+
+impl Conv {
+    /// Extents of the output.
+    pub fn output(&self) -> Result<Images, KernelError> {
+        Ok(Images {
+            batch: self.input.batch,
+            channels: self.out_channels,
+            size: self.window.output(self.input.size)?,
+        })
+    }
+
+    /// Weights of one output channel: channels of a group times taps.
+    pub fn depth(&self) -> usize {
+        let [height, width] = self.window.kernel;
+        self.input.channels / self.groups.max(1) * height * width
+    }
+
+    /// The groups divide the channels.
+    pub(crate) fn check(&self) -> Result<(), KernelError> {
+        self.window.check()?;
+        let (channels, outputs, groups) = (self.input.channels, self.out_channels, self.groups);
+        if groups == 0 || channels % groups != 0 || outputs % groups != 0 {
+            return Err(KernelError::Shape(format!(
+                "{groups} groups of {channels} input and {outputs} output channels"
+            )));
+        }
+        match product(&[channels / groups, self.window.kernel[0], self.window.kernel[1], outputs]) {
+            Some(_) => Ok(()),
+            None => Err(KernelError::Size("weights of a convolution".into())),
+        }
+    }
+}
+
 /// How one image is laid out so that 16 neighbouring output positions of a row read 16 neighbouring elements.
 ///
 /// Rows are padded, and for a horizontal stride `s` each row is split into its `s` phases (elements `0, s, 2s, …`,

@@ -1,8 +1,10 @@
 //! GEMM and convolution equal one plain chain of fused multiply-adds, bit for bit, on every instruction set.
 
+#![allow(clippy::unwrap_used, reason = "tests")]
+
 use strait_kernels::{
-    Context, Images, Isa, Window,
-    float::{Bias, Conv, Matrix, conv, gemm},
+    Context, Conv, Images, Isa, Window,
+    float::{Bias, Matrix, conv, gemm},
 };
 
 /// Numbers of both signs and several magnitudes; the same on every run.

@@ -7,7 +7,7 @@ mod maths;
 mod pool;
 mod reduce;
 
-pub use conv::{Conv, conv};
+pub use conv::conv;
 pub use gemm::{Bias, Matrix, gemm};
 pub use maths::{Unary, pow, unary};
 pub use pool::{average_pool, max_pool};

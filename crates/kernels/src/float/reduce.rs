@@ -73,9 +73,11 @@ fn fold_columns(
     let mut half = PARTIALS / 2;
     while half > 0 {
         for p in 0..half {
-            for l in 0..LANES {
-                partials[p][l] = step(partials[p][l], partials[p + half][l]);
-            }
+            let (low, high) = partials.split_at_mut(half);
+            low[p]
+                .iter_mut()
+                .zip(&high[p])
+                .for_each(|(partial, &other)| *partial = step(*partial, other));
         }
         half /= 2;
     }

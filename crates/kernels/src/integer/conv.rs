@@ -1,0 +1,253 @@
+//! Convolution: weights are the rows, output positions the columns of the panels, which are packed strip by strip.
+
+use super::{
+    bytes::{byte_of, check_8_bits, flip, width},
+    finish::{Axis, Finish, Place, check_channels},
+    product::{COLUMNS, Strip, interleave, padded_depth},
+};
+use crate::{
+    error::{KernelError, expect_len, product},
+    isa::{Context, Job},
+    parallel::{Shared, for_each_chunk, try_for_each},
+    simd::Simd,
+    window::{Conv, Layout},
+};
+use strait_requantize::IntType;
+
+/// Weights of a convolution, packed when the plan is made.
+#[derive(Clone, Debug)]
+pub struct ConvWeights {
+    conv: Conv,
+    layout: Layout,
+    element: IntType,
+    pad: u8,
+    /// `[out_channels][depth]`, depth padded with zeros.
+    rows: Vec<u8>,
+    starts: Vec<i32>,
+    /// For each byte of the padded depth.
+    taps: Vec<usize>,
+}
+
+impl ConvWeights {
+    /// Packs weights `[out_channels, channels/groups, height, width]` for activations of type `element` (I8 or U8).
+    /// `conv.input.batch` does not matter. `pad_value` is the code that a padded element reads as; `bias` has one value
+    /// for each output channel, in the accumulator's unit and with all zero points folded in.
+    ///
+    /// # Errors
+    /// [`KernelError::Shape`] where a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the limits.
+    pub fn new(
+        conv: Conv,
+        element: IntType,
+        pad_value: i32,
+        weights: &[i8],
+        bias: Option<&[i32]>,
+    ) -> Result<ConvWeights, KernelError> {
+        conv.check()?;
+        check_8_bits("the activation", element)?;
+        let pad = byte_of("the pad value", element, pad_value)?;
+        let layout = Layout::new(conv.window, conv.input)?;
+        let k = conv.depth();
+        expect_len("the weights", weights.len(), product(&[conv.out_channels, k]))?;
+        if let Some(bias) = bias {
+            expect_len("the bias", bias.len(), Some(conv.out_channels))?;
+        }
+        let depth = padded_depth(k);
+        let mut rows = vec![0; conv.out_channels * depth];
+        let mut starts = Vec::with_capacity(conv.out_channels);
+        // An activation of i8 is read as x + 128: 128·Σw too much.
+        let excess = i32::from(flip(element));
+        for o in 0..conv.out_channels {
+            let source = &weights[o * k..(o + 1) * k];
+            rows[o * depth..]
+                .iter_mut()
+                .zip(source)
+                .for_each(|(to, &w)| *to = w.cast_unsigned());
+            let sum = source.iter().fold(0_i32, |sum, &w| sum.wrapping_add(i32::from(w)));
+            starts.push(bias.map_or(0, |b| b[o]).wrapping_sub(excess.wrapping_mul(sum)));
+        }
+        // Beyond k the weights are 0: any tap will do.
+        let mut taps = layout.tap_offsets(conv.input.channels / conv.groups);
+        taps.resize(depth, 0);
+        Ok(ConvWeights {
+            conv,
+            layout,
+            element,
+            pad,
+            rows,
+            starts,
+            taps,
+        })
+    }
+
+    /// What the convolution is, in numbers.
+    pub fn conv(&self) -> &Conv {
+        &self.conv
+    }
+}
+
+/// Panel bytes of a task: they stay in the second-level cache.
+const STRIP_BYTES: usize = 192 << 10;
+/// Panels of a task: a multiple of the tile's three, and with eight rows no more than 8 KB of accumulators.
+const STRIP_PANELS: usize = 15;
+
+pub(crate) fn conv<F: Finish>(
+    finish: &F,
+    cx: &Context,
+    weights: &ConvWeights,
+    batch: usize,
+    input: &[u8],
+    out: &mut [u8],
+) -> Result<(), KernelError> {
+    let ConvWeights { conv, ref layout, .. } = *weights;
+    let images = crate::window::Images { batch, ..conv.input };
+    check_channels(finish, conv.out_channels)?;
+    expect_len("the input", input.len(), images.elements())?;
+    let out_image = product(&[conv.out_channels, layout.positions()]);
+    let out_image = out_image.ok_or_else(|| KernelError::Size("the output of a convolution".into()))?;
+    expect_len(
+        "the output",
+        out.len(),
+        product(&[batch, out_image, width(finish.out())]),
+    )?;
+    if out.is_empty() {
+        return Ok(());
+    }
+
+    let mut padded = if layout.in_place {
+        Vec::new()
+    } else {
+        vec![0; conv.input.channels * layout.plane + COLUMNS]
+    };
+    let panel_bytes = COLUMNS * padded_depth(conv.depth());
+    let strip_panels = (STRIP_BYTES / panel_bytes.max(1)).clamp(3, STRIP_PANELS) / 3 * 3;
+    let strips = layout.positions().div_ceil(strip_panels * COLUMNS);
+    let steps = out_image.saturating_mul(conv.depth()) / 16;
+    let out = Shared::new(out);
+    for b in 0..batch {
+        let image = &input[b * conv.input.image()..(b + 1) * conv.input.image()];
+        let image = if layout.in_place {
+            image
+        } else {
+            let planes = conv.input.channels * layout.plane;
+            for_each_chunk(
+                &mut padded[..planes],
+                layout.plane,
+                conv.input.image() / 4,
+                |c, plane| {
+                    let source = &image[c * conv.input.plane()..(c + 1) * conv.input.plane()];
+                    layout.pad_plane(source, weights.pad, plane);
+                },
+            );
+            &padded
+        };
+        try_for_each(conv.groups * strips, steps, |task| {
+            let (group, strip) = (task / strips, task % strips);
+            cx.run(StripTask {
+                finish,
+                weights,
+                image,
+                group,
+                strip,
+                strip_panels,
+                out: &out,
+                base: b * out_image,
+            })
+        })?;
+    }
+    Ok(())
+}
+
+struct StripTask<'a, 'b, F> {
+    finish: &'a F,
+    weights: &'a ConvWeights,
+    image: &'a [u8],
+    group: usize,
+    strip: usize,
+    strip_panels: usize,
+    out: &'a Shared<'b, u8>,
+    base: usize,
+}
+
+impl<F: Finish> Job for StripTask<'_, '_, F> {
+    type Output = Result<(), KernelError>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Result<(), KernelError> {
+        let ConvWeights {
+            conv,
+            ref layout,
+            element,
+            ref rows,
+            ref starts,
+            ref taps,
+            ..
+        } = *self.weights;
+        let (channels, outputs) = (conv.input.channels / conv.groups, conv.out_channels / conv.groups);
+        let depth = taps.len();
+        let positions = layout.positions();
+        let first = self.strip * self.strip_panels * COLUMNS;
+        let columns = (self.strip_panels * COLUMNS).min(positions - first);
+        let mut panels = vec![0; columns.next_multiple_of(COLUMNS) * depth];
+        let image = &self.image[self.group * channels * layout.plane..];
+        for (p, panel) in panels.chunks_exact_mut((COLUMNS * depth).max(1)).enumerate() {
+            let start = first + p * COLUMNS;
+            pack_panel(
+                layout,
+                image,
+                taps,
+                start,
+                COLUMNS.min(positions - start),
+                flip(element),
+                panel,
+            );
+        }
+        let first_channel = self.group * outputs;
+        let strip = Strip {
+            rows: &rows[first_channel * depth..(first_channel + outputs) * depth],
+            panels: &panels,
+            depth,
+            row_starts: &starts[first_channel..first_channel + outputs],
+            column_starts: &[0; STRIP_PANELS * COLUMNS],
+            place: Place {
+                out: self.out,
+                at: self.base + first_channel * positions + first,
+                row_stride: positions,
+                rows: outputs,
+                columns,
+                axis: Axis::Rows,
+                first_channel,
+            },
+        };
+        strip.run::<S, F, true>(self.finish)
+    }
+}
+
+/// Packs the positions `first..first + count` for all taps.
+#[inline(always)]
+fn pack_panel(layout: &Layout, image: &[u8], taps: &[usize], first: usize, count: usize, flip: u8, panel: &mut [u8]) {
+    let mut runs = [(0, 0); COLUMNS];
+    let mut used = 0;
+    for (slot, run) in runs.iter_mut().zip(layout.runs(first, count)) {
+        *slot = run;
+        used += 1;
+    }
+    let (rows, _) = panel.as_chunks_mut::<64>();
+    for (row, four) in rows.iter_mut().zip(taps.as_chunks::<4>().0) {
+        let mut lines = [[0; 2 * COLUMNS]; 4];
+        for (line, &tap) in lines.iter_mut().zip(four) {
+            let mut to = 0;
+            for &(offset, length) in &runs[..used] {
+                let source = &image[tap + offset..];
+                // Sixteen bytes where there are as many: the next stretch overwrites what is too much.
+                match (source.first_chunk::<COLUMNS>(), line[to..].first_chunk_mut::<COLUMNS>()) {
+                    (Some(from), Some(to)) => *to = *from,
+                    _ => line[to..to + length].copy_from_slice(&source[..length]),
+                }
+                to += length;
+            }
+        }
+        let [a, b, c, d] = &lines;
+        let sixteen = |line: &'_ [u8; 2 * COLUMNS]| -> [u8; COLUMNS] { std::array::from_fn(|l| line[l]) };
+        *row = interleave([&sixteen(a), &sixteen(b), &sixteen(c), &sixteen(d)], flip);
+    }
+}

@@ -1,0 +1,141 @@
+use super::{Epilogue, PerChannel, per_channel, saturate};
+use crate::error::KernelError;
+use strait_requantize::{Requantization, Rounding, form::Arithmetic};
+
+/// `round((x·factor + addend) / 2^shift) + zero_point` in i64: `ArithFolded`, `FractionalZero`, `TfLite` and `Fixed`, for
+/// every rounding.
+#[derive(Clone, Debug)]
+pub struct Affine {
+    constants: PerChannel<AffineConstants>,
+}
+
+/// A rounded division by 2^s is a shift of `v` plus a correction that depends on little:
+///
+/// round(v / 2^s) = ((v + base + (negative if v < 0) + (even if ⌊v / 2^s⌋ is odd)) >> s) + after
+///
+/// | rounding | base | negative | even | after |
+/// |---|---|---|---|---|
+/// | floor | 0 | | | |
+/// | ceil | −1 | | | 1 |
+/// | toward zero | 0 | 2^s − 1 | | |
+/// | half up | 2^(s−1) | | | |
+/// | half down | 2^(s−1) − 1 | | | |
+/// | half away | 2^(s−1) | −1 | | |
+/// | half toward zero | 2^(s−1) − 1 | 1 | | |
+/// | half even | 2^(s−1) − 1 | | 1 | |
+///
+/// and all of them 0 for s = 0. No sum leaves i64 where the form's parameters are legal.
+#[derive(Clone, Copy, Debug)]
+pub struct AffineConstants {
+    factor: i64,
+    addend: i64,
+    base: i64,
+    negative: i64,
+    even: i64,
+    shift: u32,
+    /// The zero point and `after`.
+    zero_point: i64,
+}
+
+/// The row of the table above.
+pub(super) struct Correction {
+    pub(super) base: i64,
+    pub(super) negative: i64,
+    pub(super) even: i64,
+    pub(super) after: i64,
+}
+
+impl Correction {
+    pub(super) fn new(rounding: Rounding, shift: u32) -> Correction {
+        let none = Correction {
+            base: 0,
+            negative: 0,
+            even: 0,
+            after: 0,
+        };
+        if shift == 0 {
+            return none;
+        }
+        let half = 1 << (shift - 1);
+        match rounding {
+            Rounding::Floor => none,
+            Rounding::Ceil => Correction {
+                base: -1,
+                after: 1,
+                ..none
+            },
+            Rounding::TowardZero => Correction {
+                negative: (1 << shift) - 1,
+                ..none
+            },
+            Rounding::HalfUp => Correction { base: half, ..none },
+            Rounding::HalfDown => Correction { base: half - 1, ..none },
+            Rounding::HalfAway => Correction {
+                base: half,
+                negative: -1,
+                ..none
+            },
+            Rounding::HalfTowardZero => Correction {
+                base: half - 1,
+                negative: 1,
+                ..none
+            },
+            Rounding::HalfEven => Correction {
+                base: half - 1,
+                even: 1,
+                ..none
+            },
+        }
+    }
+}
+
+impl Affine {
+    /// The epilogue of a form of this family.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    pub fn new(form: &Requantization) -> Result<Affine, KernelError> {
+        let constants = per_channel(form, |arithmetic| match arithmetic {
+            Arithmetic::Affine(a) => {
+                let shift = u32::from(a.shift);
+                let Correction {
+                    base,
+                    negative,
+                    even,
+                    after,
+                } = Correction::new(a.rounding, shift);
+                Some(AffineConstants {
+                    factor: i64::from(a.factor),
+                    addend: a.addend,
+                    base,
+                    negative,
+                    even,
+                    shift,
+                    zero_point: i64::from(a.zero_point) + after,
+                })
+            }
+            _ => None,
+        })?;
+        Ok(Affine { constants })
+    }
+}
+
+impl Epilogue for Affine {
+    type Constants = AffineConstants;
+
+    fn channels(&self) -> Option<usize> {
+        self.constants.channels()
+    }
+
+    #[inline(always)]
+    fn constants(&self, channel: usize) -> AffineConstants {
+        self.constants.get(channel)
+    }
+
+    #[inline(always)]
+    fn lane(&self, c: AffineConstants, accumulator: i32) -> i32 {
+        let v = i64::from(accumulator) * c.factor + c.addend;
+        let correction = c.base + (c.negative & (v >> 63)) + (c.even & (v >> c.shift));
+        saturate(((v + correction) >> c.shift) + c.zero_point)
+    }
+}

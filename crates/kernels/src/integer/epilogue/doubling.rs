@@ -1,0 +1,66 @@
+use super::{Epilogue, PerChannel, per_channel, saturate};
+use crate::error::KernelError;
+use strait_requantize::{Requantization, form::Arithmetic};
+
+/// Multiply and shift with two roundings, the first half up by 31 bits, the second half away from zero: `Gemmlowp`.
+#[derive(Clone, Debug)]
+pub struct Doubling {
+    constants: PerChannel<DoublingConstants>,
+}
+
+/// See [`Doubling`].
+#[derive(Clone, Copy, Debug)]
+pub struct DoublingConstants {
+    multiplier: i64,
+    left_shift: u32,
+    right_shift: u32,
+    /// Half of 2^right_shift, and −1 where that is not 0: subtracted for negative values, as in half away.
+    half: i64,
+    negative: i64,
+    zero_point: i64,
+}
+
+impl Doubling {
+    /// The epilogue of a form of this family.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    pub fn new(form: &Requantization) -> Result<Doubling, KernelError> {
+        let constants = per_channel(form, |arithmetic| match arithmetic {
+            Arithmetic::Doubling(d) => {
+                let right_shift = u32::from(d.right_shift);
+                Some(DoublingConstants {
+                    multiplier: i64::from(d.multiplier),
+                    left_shift: u32::from(d.left_shift),
+                    right_shift,
+                    half: (1 << right_shift) >> 1,
+                    negative: if right_shift == 0 { 0 } else { -1 },
+                    zero_point: i64::from(d.zero_point),
+                })
+            }
+            _ => None,
+        })?;
+        Ok(Doubling { constants })
+    }
+}
+
+impl Epilogue for Doubling {
+    type Constants = DoublingConstants;
+
+    fn channels(&self) -> Option<usize> {
+        self.constants.channels()
+    }
+
+    #[inline(always)]
+    fn constants(&self, channel: usize) -> DoublingConstants {
+        self.constants.get(channel)
+    }
+
+    #[inline(always)]
+    fn lane(&self, c: DoublingConstants, accumulator: i32) -> i32 {
+        // Inside the form's domain the shifted accumulator is an i32, so the product fits. Outside it wraps.
+        let product = (i64::from(accumulator) << c.left_shift).wrapping_mul(c.multiplier);
+        let high = product.wrapping_add(1 << 30) >> 31;
+        saturate(((high + c.half + (c.negative & (high >> 63))) >> c.right_shift) + c.zero_point)
+    }
+}

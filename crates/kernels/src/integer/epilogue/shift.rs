@@ -1,0 +1,74 @@
+use super::{Epilogue, PerChannel, affine::Correction, per_channel};
+use crate::error::KernelError;
+use strait_requantize::{Requantization, form::Arithmetic};
+
+/// `round(x / 2^shift)` in i32: `ArithFolded`, for every rounding and shifts up to 30.
+#[derive(Clone, Debug)]
+pub struct Shift {
+    constants: PerChannel<ShiftConstants>,
+}
+
+/// x = q·2^s + r with 0 ≤ r < 2^s, and round(x / 2^s) = q + ((r + base + (negative if x < 0) + (even if q is odd)) >> s) +
+/// after, with the table of [`AffineConstants`](super::affine::AffineConstants): nothing here leaves i32.
+#[derive(Clone, Copy, Debug)]
+pub struct ShiftConstants {
+    shift: u32,
+    mask: i32,
+    base: i32,
+    negative: i32,
+    even: i32,
+    after: i32,
+}
+
+impl Shift {
+    /// The epilogue of a form of this family.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] for another form, a factor, an addend or a zero point, a shift above 30, or parameters
+    /// that are not legal.
+    pub fn new(form: &Requantization) -> Result<Shift, KernelError> {
+        let constants = per_channel(form, |arithmetic| match arithmetic {
+            Arithmetic::Affine(a) if (a.factor, a.addend, a.zero_point) == (1, 0, 0) && a.shift <= 30 => {
+                let shift = u32::from(a.shift);
+                let Correction {
+                    base,
+                    negative,
+                    even,
+                    after,
+                } = Correction::new(a.rounding, shift);
+                // At most 2^30 − 1 for shifts up to 30.
+                let [base, negative, even, after] = [base, negative, even, after].map(|c| c as i32);
+                Some(ShiftConstants {
+                    shift,
+                    mask: (1 << shift) - 1,
+                    base,
+                    negative,
+                    even,
+                    after,
+                })
+            }
+            _ => None,
+        })?;
+        Ok(Shift { constants })
+    }
+}
+
+impl Epilogue for Shift {
+    type Constants = ShiftConstants;
+
+    fn channels(&self) -> Option<usize> {
+        self.constants.channels()
+    }
+
+    #[inline(always)]
+    fn constants(&self, channel: usize) -> ShiftConstants {
+        self.constants.get(channel)
+    }
+
+    #[inline(always)]
+    fn lane(&self, c: ShiftConstants, x: i32) -> i32 {
+        let quotient = x >> c.shift;
+        let correction = c.base + (c.negative & (x >> 31)) + (c.even & quotient);
+        quotient + (((x & c.mask) + correction) >> c.shift) + c.after
+    }
+}

@@ -1,0 +1,188 @@
+//! The first seam for code.
+
+use super::{
+    conv::{self, ConvWeights},
+    elementwise::{self, Broadcast},
+    finish::Finish,
+    gemm::{self, Activation, GemmWeights},
+    pool,
+};
+use crate::{error::KernelError, isa::Context, window::Pool};
+use strait_requantize::IntType;
+
+/// All loops of one layer for one requantization, prepared when the plan is made.
+///
+/// Each computes `clamp(requantize(accumulator))` and writes elements of [`Loops::out`] as bytes. Where the
+/// requantization has parameters per channel, their number must be the number of channels of the loop's output;
+/// the elementwise loops of two operands have one channel.
+///
+/// # Errors
+/// [`KernelError::Shape`] where slices, extents and channels do not fit together; [`KernelError::Tile`] from a
+/// target's batch kernel.
+pub trait Loops: Send + Sync {
+    /// The element type of the results.
+    fn out(&self) -> IntType;
+
+    /// Convolution: the accumulator is `bias[o] + Σ w·x`. `input` is `[batch, channels, height, width]`, `out`
+    /// `[batch, out_channels, rows, columns]`.
+    fn conv(
+        &self,
+        cx: &Context,
+        weights: &ConvWeights,
+        batch: usize,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError>;
+
+    /// Product with constant weights: the accumulator is `bias[n] + Σ a[m, k]·w[k, n]`. `a` is `[rows, k]`, `out`
+    /// `[rows, n]`; channels run along `n`.
+    fn gemm(
+        &self,
+        cx: &Context,
+        weights: &GemmWeights,
+        rows: usize,
+        a: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError>;
+
+    /// Product of two activations: the accumulator is `Σ (a[m, k] − zero)·(b[k, n] − zero)`, for extents `[m, n, k]`.
+    /// `out` is `[m, n]`, row-major; channels run along `n`.
+    fn matmul(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        a: Activation<'_>,
+        b: Activation<'_>,
+        out: &mut [u8],
+    ) -> Result<(), KernelError>;
+
+    /// Sums of windows, of `element` I8 or U8; padding, and what lies beyond it, reads as `pad_value`.
+    fn sum_pool(
+        &self,
+        cx: &Context,
+        pool: &Pool,
+        element: IntType,
+        pad_value: i32,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError>;
+
+    /// Elementwise sum: the accumulator is `tables[0][a] + tables[1][b]`. Entry 0 of a table belongs to the smallest code
+    /// of that operand's type, I8 or U8.
+    fn add(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        tables: [&[i32; 256]; 2],
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError>;
+
+    /// Elementwise product: the accumulator is `(a − zeros[0])·(b − zeros[1])`, on I8 or U8.
+    fn multiply(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        zeros: [i32; 2],
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError>;
+
+    /// Each element of an array `[outer, channels, inner]` of type `element`, as it is, is an accumulator.
+    fn requantize(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        element: IntType,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError>;
+}
+
+impl<F: Finish> Loops for F {
+    fn out(&self) -> IntType {
+        Finish::out(self)
+    }
+
+    fn conv(
+        &self,
+        cx: &Context,
+        weights: &ConvWeights,
+        batch: usize,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        conv::conv(self, cx, weights, batch, input, out)
+    }
+
+    fn gemm(
+        &self,
+        cx: &Context,
+        weights: &GemmWeights,
+        rows: usize,
+        a: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        gemm::gemm(self, cx, weights, rows, a, out)
+    }
+
+    fn matmul(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        a: Activation<'_>,
+        b: Activation<'_>,
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        gemm::matmul(self, cx, extents, a, b, out)
+    }
+
+    fn sum_pool(
+        &self,
+        cx: &Context,
+        pool: &Pool,
+        element: IntType,
+        pad_value: i32,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        pool::sum_pool(self, cx, pool, element, pad_value, input, out)
+    }
+
+    fn add(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        tables: [&[i32; 256]; 2],
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        elementwise::add(self, cx, shape, elements, tables, operands, out)
+    }
+
+    fn multiply(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        zeros: [i32; 2],
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        elementwise::multiply(self, cx, shape, elements, zeros, operands, out)
+    }
+
+    fn requantize(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        element: IntType,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        elementwise::requantize(self, cx, extents, element, input, out)
+    }
+}

@@ -1,0 +1,69 @@
+//! Integer kernels: exact, and the same on every instruction set.
+//!
+//! Tensors are bytes: elements of an [`IntType`](strait_requantize::IntType) in the machine's order, of any alignment.
+//! Activations have 8 bits, weights are `i8`, accumulators `i32`. Sums wrap: the caller knows that they do not.
+//!
+//! # The seam
+//! [`Loops`] are all loops of one layer for one requantization. A loop hands its accumulators, 16 at a time, to a
+//! [`Finish`]:
+//! - [`InRegisters<E>`](InRegisters) computes an [`Epilogue`] on them where they are, and writes the result. The
+//!   epilogues of the host are in [`epilogue`]; [`standard`] picks one for a form. A target's crate instantiates one of
+//!   these, or writes its own: constants of a channel and a function of one accumulator are enough.
+//! - [`ThroughTile<K>`](ThroughTile) collects a tile of them for a [`TileKernel`], which sees thousands at a time: what
+//!   crosses a C interface.
+//!
+//! ```
+//! use strait_kernels::{Context, integer::{Epilogue, InRegisters, Loops, PerChannel}};
+//! use strait_requantize::IntType;
+//!
+//! /// ⌊x / 2^s⌋: a target's own arithmetic.
+//! struct Floor {
+//!     shift: PerChannel<u32>,
+//! }
+//!
+//! impl Epilogue for Floor {
+//!     type Constants = u32;
+//!     fn channels(&self) -> Option<usize> {
+//!         self.shift.channels()
+//!     }
+//!     #[inline(always)]
+//!     fn constants(&self, channel: usize) -> u32 {
+//!         self.shift.get(channel)
+//!     }
+//!     #[inline(always)]
+//!     fn lane(&self, shift: u32, accumulator: i32) -> i32 {
+//!         accumulator >> shift
+//!     }
+//! }
+//!
+//! let loops = InRegisters::new(Floor { shift: PerChannel::tensor(2) }, IntType::I8, Some([0, 127]));
+//! let accumulators: Vec<u8> = [-9_i32, 9, 1000].iter().flat_map(|x| x.to_ne_bytes()).collect();
+//! let mut out = [0; 3];
+//! loops.requantize(&Context::detect(), [1, 1, 3], IntType::I32, &accumulators, &mut out)?;
+//! assert_eq!(out, [0, 2, 127]);
+//! # Ok::<(), strait_kernels::KernelError>(())
+//! ```
+
+mod bytes;
+mod conv;
+mod elementwise;
+pub mod epilogue;
+mod finish;
+mod gemm;
+mod lookup;
+mod loops;
+mod pool;
+mod product;
+mod standard;
+mod through_tile;
+
+pub use conv::ConvWeights;
+pub use elementwise::Broadcast;
+pub use epilogue::{Epilogue, PerChannel};
+pub use finish::{Axis, Finish, InRegisters, Place};
+pub use gemm::{Activation, GemmWeights};
+pub use lookup::{clamp, lookup};
+pub use loops::Loops;
+pub use pool::{average_pool, max_pool};
+pub use standard::{accumulators, standard};
+pub use through_tile::{ThroughTile, Tile, TileKernel};

@@ -1,0 +1,169 @@
+//! What the tests of the integer kernels share: numbers, forms, and what a form makes of accumulators.
+
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use strait_kernels::{
+    KernelError,
+    integer::{Axis, Loops, ThroughTile, Tile, TileKernel, standard},
+};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+
+/// A small generator of repeatable numbers.
+pub(crate) struct Numbers(u64);
+
+impl Numbers {
+    pub(crate) fn new(seed: u64) -> Numbers {
+        Numbers(
+            seed.wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                .wrapping_add(0x1234_5678_9ABC_DEF1),
+        )
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        (self.next() >> 20) as usize % end
+    }
+
+    pub(crate) fn between(&mut self, low: i32, high: i32) -> i32 {
+        low + self.below((i64::from(high) - i64::from(low) + 1) as usize) as i32
+    }
+
+    pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count).map(|_| (self.next() >> 30) as u8).collect()
+    }
+
+    pub(crate) fn weights(&mut self, count: usize) -> Vec<i8> {
+        (0..count).map(|_| (self.next() >> 30) as i8).collect()
+    }
+}
+
+/// The code of an 8-bit element.
+pub(crate) fn code(element: IntType, byte: u8) -> i64 {
+    if element == IntType::I8 {
+        i64::from(byte as i8)
+    } else {
+        i64::from(byte)
+    }
+}
+
+/// Every kind of form, with parameters for one tensor (`channels` 0) or for some channels, that spread accumulators of
+/// about `size` over the output type.
+pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Requantization> {
+    fn per<T>(channels: usize, mut value: impl FnMut() -> T) -> Per<T> {
+        if channels == 0 {
+            Per::Tensor(value())
+        } else {
+            (0..channels).map(|_| value()).collect()
+        }
+    }
+    let shift_to_8_bits = (size / 256).max(2).ilog2() as i32;
+    let mut forms = vec![];
+    for (i, rounding) in Rounding::ALL.into_iter().enumerate() {
+        let out = [IntType::I8, IntType::U8, IntType::I16, IntType::I32][i % 4];
+        let mut narrowing = |more: i32| Narrowing {
+            shift: per(channels, || {
+                (shift_to_8_bits + more + numbers.between(-1, 2)).max(0) as u8
+            }),
+            rounding,
+            out,
+        };
+        let (plain, wide, multiplied) = (narrowing(0), narrowing(31), narrowing(8));
+        forms.push(Requantization::ArithFolded { narrowing: plain });
+        forms.push(Requantization::TfLite {
+            sc: per(channels, || numbers.between(1 << 30, i32::MAX)),
+            zp: numbers.between(-100, 100),
+            narrowing: wide,
+        });
+        forms.push(Requantization::FractionalZero {
+            sc: per(channels, || numbers.between(1, 500)),
+            zp: per(channels, || i64::from(numbers.between(-100_000, 100_000))),
+            narrowing: multiplied.clone(),
+        });
+        forms.push(Requantization::Fixed {
+            sc: per(channels, || numbers.between(1, 500)),
+            add: per(channels, || i64::from(numbers.between(-1000, 1000))),
+            zp: numbers.between(-20, 20),
+            narrowing: multiplied,
+        });
+        forms.push(Requantization::Gemmlowp {
+            multiplier: per(channels, || numbers.between(1 << 30, i32::MAX)),
+            exponent: per(channels, || {
+                (numbers.between(-3, 1) - shift_to_8_bits).clamp(-31, 0) as i8
+            }),
+            zp: numbers.between(-100, 100),
+            out,
+        });
+        forms.push(Requantization::Float {
+            scale: per(channels, || {
+                200.0 / size as f32 * (1.0 + numbers.between(0, 1000) as f32 / 999.0)
+            }),
+            zp: numbers.between(-100, 100),
+            out,
+        });
+        let mut list = || {
+            let mut list: Vec<i32> = (0..200).map(|_| numbers.between(-size as i32, size as i32)).collect();
+            list.sort_unstable();
+            list.into()
+        };
+        forms.push(Requantization::Steps {
+            thresholds: (0..channels.max(1)).map(|_| list()).collect(),
+            lowest: -100,
+            out: IntType::I8,
+        });
+    }
+    forms
+}
+
+/// `clamp(requantize(accumulators))` by the definition, as bytes; `channel` gives the channel of an element.
+pub(crate) fn finish(
+    form: &Requantization,
+    clamp: Option<[i32; 2]>,
+    accumulators: &[i64],
+    channel: impl Fn(usize) -> usize,
+) -> Vec<u8> {
+    let mut bytes = vec![];
+    for (i, &x) in accumulators.iter().enumerate() {
+        let value = form.eval(channel(i), x).unwrap();
+        let value = clamp.map_or(value, |[low, high]| value.clamp(low, high));
+        bytes.extend_from_slice(&value.to_le_bytes()[..usize::from(form.out().bits()) / 8]);
+    }
+    bytes
+}
+
+/// A batch kernel by the definition.
+pub(crate) struct ByDefinition;
+
+impl TileKernel for ByDefinition {
+    fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
+        assert_eq!(accumulators.len(), tile.rows * tile.columns);
+        assert!(
+            accumulators.len() * 4 <= 32 << 10,
+            "a tile of {accumulators} elements is no longer in the first-level cache",
+            accumulators = accumulators.len()
+        );
+        let wide: Vec<i64> = accumulators.iter().map(|&a| i64::from(a)).collect();
+        out.copy_from_slice(&finish(form, None, &wide, |i| {
+            tile.first_channel
+                + if tile.channels == Axis::Rows {
+                    i / tile.columns
+                } else {
+                    i % tile.columns
+                }
+        }));
+        Ok(())
+    }
+}
+
+/// The host's loops and those through a tile.
+pub(crate) fn loops(form: &Requantization, clamp: Option<[i32; 2]>) -> [Box<dyn Loops>; 2] {
+    [
+        standard(form, clamp).unwrap(),
+        Box::new(ThroughTile::new(ByDefinition, form.clone(), clamp).unwrap()),
+    ]
+}
