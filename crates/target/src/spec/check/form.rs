@@ -1,0 +1,125 @@
+//! `[form.NAME]`: a kind with the keys that belong to it.
+
+use super::Findings;
+use crate::error::SpecError;
+use crate::spec::{Arithmetic, FormRow, ScaleRule, ShiftLimits, ZeroPoint};
+use strait_requantize::{FormKind, Rounding};
+
+pub(super) fn check(findings: &mut Findings<'_>) {
+    for (name, row) in &findings.spec.form {
+        let place = findings.place(&["form", name]);
+        findings.list("output", &row.output);
+        findings.list("per", &row.per);
+        let Some(kind) = row.form_kind() else {
+            let message = format!("`{name}`: no {} has its zero point `{}`", *row.kind, *row.zero_point);
+            let allowed = match *row.kind {
+                Arithmetic::Shift | Arithmetic::Steps => "`folded_in_bias`",
+                Arithmetic::FloatScale => "`after`",
+                Arithmetic::MultiplyShift => "`after`, or with one stage also `before_shift` and `before_and_after`",
+            };
+            findings.add(SpecError::at(row.zero_point.span(), message).help(format!("allowed: {allowed}")));
+            continue;
+        };
+        keys(findings, name, row, &place);
+        if let Some(stages) = &row.stages {
+            findings.ensure((1..=2).contains(&**stages), &stages.span(), || {
+                format!("`{name}` rounds once or twice")
+            });
+        }
+        if let Some(multiplier) = &row.multiplier {
+            // The multiplier of the forms is an i32; the significand of an f32 has 24 bits.
+            let most = if *row.kind == Arithmetic::FloatScale { 24 } else { 31 };
+            findings.ensure((1..=most).contains(&multiplier.bits), &multiplier.span(), || {
+                format!("`{name}`: a multiplier has 1 to {most} bits, not {}", multiplier.bits)
+            });
+            findings.ensure(
+                kind != FormKind::Gemmlowp || multiplier.bits == 31,
+                &multiplier.span(),
+                || format!("`{name}`: the doubling high multiply has 31 bits"),
+            );
+        }
+        if let Some(shift) = &row.shift {
+            let (least, most) = if kind == FormKind::Gemmlowp { (-30, 31) } else { (0, 62) };
+            let ShiftLimits { min, max } = **shift;
+            findings.ensure(least <= min && min <= max && max <= most, &shift.span(), || {
+                format!("`{name}`: shifts of this kind lie in {least} ..= {most}, `min` first")
+            });
+        }
+        let fixed = match kind {
+            FormKind::Gemmlowp => Some(Rounding::HalfAway),
+            FormKind::Float => Some(Rounding::HalfEven),
+            _ => None,
+        };
+        if let (Some(rounding), Some(fixed)) = (&row.rounding, fixed) {
+            findings.ensure(**rounding == fixed, &rounding.span(), || {
+                format!("`{name}`: this kind rounds `{fixed}`")
+            });
+        }
+        let rules = rules(kind);
+        findings.ensure(rules.contains(&row.from), &row.from.span(), || {
+            let known: Vec<&str> = rules.iter().map(|r| r.name()).collect();
+            format!(
+                "`{name}`: `{}` does not make the integers of this kind; {} does",
+                *row.from,
+                known.join(" or ")
+            )
+        });
+    }
+}
+
+/// Keys that the kind needs, and keys that it does not have.
+fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow, place: &std::ops::Range<usize>) {
+    let (multiplier, shift, rounding, stages) = match *row.kind {
+        Arithmetic::Shift => (false, true, true, false),
+        Arithmetic::MultiplyShift => (true, true, true, true),
+        Arithmetic::FloatScale => (true, false, true, false),
+        Arithmetic::Steps => (false, false, false, false),
+    };
+    // A float scale is an f32 unless the row says less, and rounds half to even; the roundings of two stages are fixed.
+    let needed = *row.kind != Arithmetic::FloatScale;
+    let keys = [
+        (
+            "multiplier",
+            row.multiplier.as_ref().map(crate::Located::span),
+            multiplier,
+            multiplier && needed,
+        ),
+        ("shift", row.shift.as_ref().map(crate::Located::span), shift, shift),
+        (
+            "rounding",
+            row.rounding.as_ref().map(crate::Located::span),
+            rounding,
+            rounding && needed && row.stages.as_deref() != Some(&2),
+        ),
+        ("stages", row.stages.as_ref().map(crate::Located::span), stages, stages),
+    ];
+    for (key, given, allowed, needed) in keys {
+        match given {
+            Some(span) if !allowed => {
+                findings.add(SpecError::at(span, format!("`{name}`: a {} has no `{key}`", *row.kind)));
+            }
+            None if needed => findings.add(SpecError::at(
+                place.clone(),
+                format!("`{name}`: a {} needs `{key}`", *row.kind),
+            )),
+            _ => {}
+        }
+    }
+    if *row.kind == Arithmetic::FloatScale && *row.zero_point != ZeroPoint::After {
+        findings.add(SpecError::at(
+            row.zero_point.span(),
+            format!("`{name}`: its zero point comes after the rounding"),
+        ));
+    }
+}
+
+/// The rules that make the integers of a kind.
+pub(super) fn rules(kind: FormKind) -> &'static [ScaleRule] {
+    match kind {
+        FormKind::ArithFolded | FormKind::FractionalZero => &[ScaleRule::Sima, ScaleRule::Free],
+        FormKind::TfLite => &[ScaleRule::Litert, ScaleRule::Sima, ScaleRule::Free],
+        FormKind::Gemmlowp => &[ScaleRule::Litert, ScaleRule::Free],
+        FormKind::Float => &[ScaleRule::OnnxRuntime, ScaleRule::Ascend, ScaleRule::Free],
+        FormKind::Fixed | FormKind::Steps => &[ScaleRule::Free],
+    }
+}

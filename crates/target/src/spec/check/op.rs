@@ -1,0 +1,178 @@
+//! `[op.NAME]`: terms that exist, recipes that lower them, forms and limits that make sense.
+
+use super::{DERIVED, Findings, attribute_keys, terms};
+use crate::Located;
+use crate::error::SpecError;
+use crate::nearest;
+use crate::spec::{OpRow, RecipeName};
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+pub(super) fn check(findings: &mut Findings<'_>) {
+    let terms = terms();
+    let mut rows_by_term: BTreeMap<&str, &str> = BTreeMap::new();
+    for (name, row) in &findings.spec.op {
+        let place = findings.place(&["op", name]);
+        let ops: Vec<(&str, Range<usize>)> = match &row.ops {
+            Some(ops) => {
+                findings.list("ops", ops);
+                ops.iter().map(|op| (op.as_str(), op.span())).collect()
+            }
+            None => vec![(name, place.clone())],
+        };
+        for (op, span) in &ops {
+            if !terms.contains(op) {
+                let help = nearest::suggestion(op, terms.iter().copied())
+                    .unwrap_or_else(|| "a row is named after its op, or lists its `ops`".into());
+                findings.add(SpecError::at(span.clone(), format!("there is no op `{op}`")).help(help));
+            } else if let Some(other) = rows_by_term.insert(op, name) {
+                findings.add(SpecError::at(
+                    span.clone(),
+                    format!("`{op}` has a row already: `op.{other}`"),
+                ));
+            }
+        }
+        if row.is_host() {
+            host(findings, name, row, &place);
+        } else {
+            accelerator(findings, name, row, &ops, &place);
+        }
+        limits(findings, name, row, &ops);
+    }
+}
+
+fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, place: &Range<usize>) {
+    let reason = row.why.as_ref().is_some_and(|why| !why.is_empty());
+    findings.ensure(reason, place, || {
+        format!("`op.{name}` runs on the host and does not say `why`")
+    });
+    let keys = [
+        ("recipe", row.recipe.as_ref().map(Located::span)),
+        ("requantize", row.requantize.first().map(Located::span)),
+        ("inputs", row.inputs.first().map(Located::span)),
+        ("weight_per", row.weight_per.as_ref().map(Located::span)),
+    ];
+    for (key, span) in keys {
+        if let Some(span) = span {
+            findings.add(SpecError::at(
+                span,
+                format!("`op.{name}` runs on the host, where it has no `{key}`"),
+            ));
+        }
+    }
+}
+
+fn accelerator(
+    findings: &mut Findings<'_>,
+    name: &str,
+    row: &OpRow,
+    ops: &[(&str, Range<usize>)],
+    place: &Range<usize>,
+) {
+    if let Some(why) = &row.why {
+        findings.add(SpecError::at(
+            why.span(),
+            format!("`op.{name}` says `why`, which is for ops with `run = \"host\"`"),
+        ));
+    }
+    let Some(recipe) = &row.recipe else {
+        let fitting: Vec<&str> = RecipeName::ALL
+            .iter()
+            .filter(|recipe| ops.iter().all(|(op, _)| recipe.signature().ops.contains(op)))
+            .map(|recipe| recipe.name())
+            .collect();
+        let message = format!("`op.{name}` needs a `recipe`, or `run = \"host\"` with `why`");
+        let help = if fitting.is_empty() {
+            "no recipe lowers it".to_owned()
+        } else {
+            format!("allowed: {}", nearest::list(fitting))
+        };
+        findings.add(SpecError::at(place.clone(), message).help(help));
+        return;
+    };
+    let signature = recipe.signature();
+    for (op, _) in ops {
+        findings.ensure(signature.ops.contains(op), &recipe.span(), || {
+            format!(
+                "`{}` does not lower `{op}`; it lowers {}",
+                **recipe,
+                nearest::list(signature.ops.iter().copied())
+            )
+        });
+    }
+    for (key, forms, wanted) in [
+        ("requantize", &row.requantize, signature.requantize),
+        ("inputs", &row.inputs, signature.inputs),
+    ] {
+        match forms.first() {
+            None if wanted => findings.add(SpecError::at(
+                place.clone(),
+                format!("`op.{name}` needs forms in `{key}`"),
+            )),
+            Some(first) if !wanted => {
+                findings.add(SpecError::at(
+                    first.span(),
+                    format!("`{}` takes no forms in `{key}`", **recipe),
+                ));
+            }
+            _ => findings.forms(forms),
+        }
+    }
+    let parameters = [
+        ("left_shift", row.left_shift.as_ref().map(Located::span)),
+        ("weight_grid", row.weight_grid.as_ref().map(Located::span)),
+        ("entries", row.entries.as_ref().map(Located::span)),
+    ];
+    for (key, given) in parameters {
+        let known = signature.parameters.iter().find(|(parameter, _)| *parameter == key);
+        match (given, known) {
+            (Some(span), None) => findings.add(SpecError::at(span, format!("`{}` has no parameter `{key}`", **recipe))),
+            (None, Some((_, true))) => {
+                findings.add(SpecError::at(place.clone(), format!("`{}` needs `{key}`", **recipe)));
+            }
+            _ => {}
+        }
+    }
+    if let Some(left_shift) = &row.left_shift {
+        findings.ensure(**left_shift <= 24, &left_shift.span(), || {
+            "an int8 operand shifted by more than 24 bits leaves int32".into()
+        });
+    }
+    if let Some(per) = &row.weight_per {
+        let spec = findings.spec;
+        findings.ensure(**recipe == RecipeName::MultiplyAccumulate, &per.span(), || {
+            format!("`{}` has no weights", **recipe)
+        });
+        findings.ensure(spec.types.weight.per.contains(per), &per.span(), || {
+            format!("`types.weight.per` does not have `{}`", **per)
+        });
+    }
+}
+
+fn limits(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[(&str, Range<usize>)]) {
+    for (quantity, limit) in &row.limit {
+        let place = findings.place(&["op", name, "limit", quantity]);
+        let derived = DERIVED.iter().any(|(known, _)| known == quantity);
+        if let Some((op, _)) = ops
+            .iter()
+            .find(|(op, _)| !derived && !attribute_keys(op).contains(&quantity.as_str()))
+        {
+            let known = attribute_keys(op)
+                .iter()
+                .copied()
+                .chain(DERIVED.iter().map(|(known, _)| *known));
+            let message = format!("`{op}` has nothing called `{quantity}` to limit");
+            findings.add(SpecError::at(place.clone(), message).help(nearest::help(quantity, known)));
+        }
+        let sane = limit.min.zip(limit.max).is_none_or(|(min, max)| min <= max);
+        findings.ensure(sane, &place, || {
+            format!("`{quantity}` has no value between its `min` and its `max`")
+        });
+        let says = limit.min.is_some()
+            || limit.max.is_some()
+            || limit.one_of.as_ref().is_some_and(|values| !values.is_empty());
+        findings.ensure(says, &place, || {
+            format!("`{quantity}` is limited by neither `min`, `max` nor `one_of`")
+        });
+    }
+}

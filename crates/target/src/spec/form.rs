@@ -1,0 +1,158 @@
+//! `[form.NAME]`: the requantizations that a target computes, each with its limits.
+
+use super::words::{Evidence, Integer, Per, rounding_schema, words};
+use crate::Located;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use strait_requantize::{FormKind, Rounding};
+
+/// One requantization that the target computes: its kind, the limits of its integers, and how these come about.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FormRow {
+    /// The arithmetic.
+    pub kind: Located<Arithmetic>,
+    /// The multiplier's width; for `multiply_shift` and `float_scale`.
+    pub multiplier: Option<Located<Multiplier>>,
+    /// The right shift behind the multiplication, for `shift` and `multiply_shift`; a negative one is a left shift in
+    /// front of it, which only `stages = 2` has. With `stages = 2`, the shift behind the doubling multiplication.
+    pub shift: Option<Located<ShiftLimits>>,
+    /// How the quotient becomes a whole number. Of `stages = 2` it is the second rounding (the first is half up).
+    #[schemars(schema_with = "rounding_schema")]
+    pub rounding: Option<Located<Rounding>>,
+    /// How often `multiply_shift` rounds: 2 is the doubling high multiply followed by a rounding right shift.
+    #[schemars(range(min = 1, max = 2))]
+    pub stages: Option<Located<u8>>,
+    /// Where the output's zero point comes in.
+    pub zero_point: Located<ZeroPoint>,
+    /// The types that it narrows to.
+    pub output: Located<Vec<Integer>>,
+    /// Whether its integers are the same for the whole tensor or differ by output channel.
+    pub per: Located<Vec<Per>>,
+    /// Which clamps behind it cost nothing.
+    #[serde(default)]
+    pub clamp: ClampSet,
+    /// Which rule makes its integers out of scales.
+    pub from: Located<ScaleRule>,
+    /// The reference that this form equals, where it is another one than the table's.
+    pub oracle: Option<String>,
+    /// How sure that is, where it differs from the table's.
+    pub evidence: Option<Evidence>,
+    /// A remark for people.
+    pub note: Option<String>,
+}
+
+words! {
+    /// The arithmetic of a form; acc is the accumulator, m the multiplier, s the shift, z the zero point.
+    Arithmetic {
+        /// round(acc / 2^s); the rest of the factor is folded into the weights.
+        Shift = "shift",
+        /// round(acc · m / 2^s), with the zero point before or after the shift.
+        MultiplyShift = "multiply_shift",
+        /// half_even(f32(acc) · m) + z, in `f32`.
+        FloatScale = "float_scale",
+        /// The number of thresholds that acc reaches.
+        Steps = "steps",
+    }
+}
+
+words! {
+    /// Where the output's zero point comes in.
+    ZeroPoint {
+        /// Nowhere: it is part of the bias (`shift`), or of the thresholds (`steps`).
+        Folded = "folded_in_bias",
+        /// Added before the shift, with fractional bits.
+        BeforeShift = "before_shift",
+        /// Added after the rounding.
+        After = "after",
+        /// A constant before the shift and the zero point after it: the general fixed-point form.
+        Both = "before_and_after",
+    }
+}
+
+/// A multiplier's width.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Multiplier {
+    /// Bits of its magnitude; of a `float_scale`, of its significand (24 for `f32`).
+    #[schemars(range(min = 1, max = 31))]
+    pub bits: u8,
+    /// Its highest bit is set.
+    #[serde(default)]
+    pub normalized: bool,
+}
+
+/// Smallest and largest shift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShiftLimits {
+    /// The smallest one.
+    #[schemars(range(min = -30, max = 62))]
+    pub min: i8,
+    /// The largest one.
+    #[schemars(range(min = -30, max = 62))]
+    pub max: i8,
+}
+
+words! {
+    /// Which clamps to [lo, hi] behind a form cost nothing.
+    #[derive(Default)]
+    ClampSet {
+        /// None; a clamp is an op of its own.
+        #[default]
+        None = "none",
+        /// Those whose upper end is the type's or the form's: ReLU.
+        Relu = "relu",
+        /// All: ReLU, ReLU6 and Clip.
+        Any = "any",
+    }
+}
+
+words! {
+    /// Which rule makes a form's integers out of scales, bit for bit.
+    ScaleRule {
+        /// LiteRT derives them from the `f32` scales in the file: 31-bit multipliers by frexp.
+        Litert = "litert",
+        /// ONNX Runtime: the product of the scales in `f32`.
+        OnnxRuntime = "onnxruntime",
+        /// SiMa: a power of two and a correction in (0.5, 1].
+        Sima = "sima",
+        /// Ascend: scale of the dequantization times scale of the quantization, in `f32`.
+        Ascend = "ascend",
+        /// The file stores the integers: the nearest ones of the factor in `f64`.
+        Free = "free",
+    }
+}
+
+impl FormRow {
+    /// The requantization that this row describes; `None` for a combination that the check refuses.
+    pub fn form_kind(&self) -> Option<FormKind> {
+        let two_stages = self.stages.as_deref() == Some(&2);
+        Some(match (*self.kind, *self.zero_point) {
+            (Arithmetic::Shift, ZeroPoint::Folded) => FormKind::ArithFolded,
+            (Arithmetic::MultiplyShift, ZeroPoint::After) if two_stages => FormKind::Gemmlowp,
+            (Arithmetic::MultiplyShift, ZeroPoint::After) => FormKind::TfLite,
+            (Arithmetic::MultiplyShift, ZeroPoint::BeforeShift) if !two_stages => FormKind::FractionalZero,
+            (Arithmetic::MultiplyShift, ZeroPoint::Both) if !two_stages => FormKind::Fixed,
+            (Arithmetic::FloatScale, ZeroPoint::After) => FormKind::Float,
+            (Arithmetic::Steps, ZeroPoint::Folded) => FormKind::Steps,
+            _ => return None,
+        })
+    }
+
+    /// The rounding, half even where the kind leaves no choice and the row says nothing.
+    pub fn rounding(&self) -> Rounding {
+        let default = if self.form_kind() == Some(FormKind::Gemmlowp) {
+            Rounding::HalfAway
+        } else {
+            Rounding::HalfEven
+        };
+        self.rounding.as_deref().copied().unwrap_or(default)
+    }
+
+    /// The multiplier's width; 31 bits, or the 24 of an `f32`, where the row says nothing.
+    pub fn multiplier_bits(&self) -> u8 {
+        let default = if *self.kind == Arithmetic::FloatScale { 24 } else { 31 };
+        self.multiplier.as_ref().map_or(default, |m| m.bits)
+    }
+}

@@ -1,0 +1,198 @@
+//! The target table: what a target computes, as data.
+//!
+//! One wire form, UTF-8 TOML with `schema = 1`, whether from a file, from `include_str!` or as bytes from elsewhere; one
+//! parser ([`Table::parse`]), one style of error, one digest. Every row's types are its documentation: the JSON
+//! schema and `docs/target-table.md` are generated from them.
+
+mod accept;
+mod check;
+mod form;
+mod fusion;
+mod op;
+mod option;
+mod parse;
+mod recipe;
+mod types;
+pub(crate) mod words;
+
+pub use form::{Arithmetic, ClampSet, FormRow, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
+pub use fusion::{FusionRow, Own, Verb, When, With};
+pub use op::{Limit, LimitValue, OpRow, Run};
+pub use option::{OptionRow, OptionType, OptionValue, Options};
+pub use parse::{MAX_TABLE_BYTES, Table, TableError};
+pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
+pub use types::{
+    Accumulator, ActivationScheme, Divide, Observer, Overflow, Points, Quantize, ScaleSet, Types, WeightScheme,
+};
+pub use words::{Evidence, Integer, Interval, Per};
+
+use crate::Located;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer};
+use std::{borrow::Cow, collections::BTreeMap};
+use words::words;
+
+/// The version of the tables that this version of Strait reads.
+pub const SCHEMA: u32 = 1;
+
+/// A table, its overlays applied and checked: made by [`Table::parse`].
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TargetSpec {
+    /// The version of this form of table: 1.
+    #[schemars(range(min = 1, max = 1))]
+    pub schema: Located<u32>,
+    /// The name that configurations use; kebab-case.
+    pub id: Located<String>,
+    /// Of the table: a patch changes text, a minor version accepts more, a major one computes other bits.
+    pub version: Located<String>,
+    /// Who makes the chip or the runtime.
+    pub vendor: Option<String>,
+    /// The licence of the table.
+    pub licence: Option<String>,
+    /// Where its documentation is.
+    pub docs: Option<String>,
+    /// Whose bits these are.
+    pub reference: Reference,
+    /// Which chip they run on.
+    pub silicon: Option<Silicon>,
+    /// Which integers stand for which values.
+    pub types: Types,
+    /// How wide sums are, by the type of the activation.
+    pub accumulator: BTreeMap<Integer, Accumulator>,
+    /// From real numbers to codes.
+    pub quantize: Quantize,
+    /// The requantizations that the target computes, by name.
+    pub form: BTreeMap<String, FormRow>,
+    /// How ops become integers, by the op's term or, with `ops`, by any name.
+    #[serde(default)]
+    pub op: BTreeMap<String, OpRow>,
+    /// How a requantization is fused into its producer. Rows are tried in order.
+    #[serde(default)]
+    pub fusion: Vec<FusionRow>,
+    /// What happens to ops that are left behind.
+    #[serde(default)]
+    pub host: Host,
+    /// What a configuration may set.
+    #[serde(default)]
+    pub options: BTreeMap<String, OptionRow>,
+    /// `[overlay.OPTION.VALUE]`: a partial table that is merged over this one while the option has the value. Tables
+    /// merge, lists replace.
+    #[serde(default)]
+    pub overlay: BTreeMap<String, BTreeMap<String, PartialTable>>,
+    /// The rewrites of the float graph that are switched on for this target.
+    #[serde(default)]
+    pub rules: Vec<Located<String>>,
+    /// The formats that are written for it besides the artifact.
+    #[serde(default)]
+    pub emit: Vec<Located<String>>,
+    /// SHA-256 of the table's text.
+    #[serde(skip)]
+    pub digest: [u8; 32],
+}
+
+/// Whose bits a table's are.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    /// What the integer model equals, with its version.
+    pub oracle: String,
+    /// How sure that is. Rows may say otherwise of themselves.
+    pub evidence: Evidence,
+}
+
+/// The chip.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Silicon {
+    /// Its name and stepping.
+    pub name: Option<String>,
+    /// The versions of its firmware.
+    pub firmware: Option<String>,
+    /// What the bits were held against.
+    pub fidelity: Fidelity,
+}
+
+words! {
+    /// What the bits were held against.
+    Fidelity {
+        /// Nothing: derived from what is public.
+        Derived = "derived",
+        /// A specification.
+        Specification = "specification",
+        /// The vendor's runtime.
+        Runtime = "runtime",
+        /// The chip itself.
+        Silicon = "silicon",
+    }
+}
+
+/// What happens to ops that are left behind.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// How they compute.
+    #[serde(default)]
+    pub default: HostType,
+    /// Where codes become real numbers for them.
+    #[serde(default)]
+    pub boundary: Boundary,
+}
+
+words! {
+    /// How an op on the host computes.
+    #[derive(Default)]
+    HostType {
+        /// In `f32`.
+        #[default]
+        Float32 = "float32",
+    }
+}
+
+words! {
+    /// Where codes become real numbers for an op on the host.
+    #[derive(Default)]
+    Boundary {
+        /// On the host.
+        #[default]
+        DequantizeOnHost = "dequantize_on_host",
+    }
+}
+
+/// Some keys of a table. They are checked as part of the tables that they are merged into.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartialTable;
+
+impl JsonSchema for PartialTable {
+    fn schema_name() -> Cow<'static, str> {
+        "PartialTable".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "object" })
+    }
+}
+
+impl<'de> Deserialize<'de> for PartialTable {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PartialTable, D::Error> {
+        BTreeMap::<String, serde::de::IgnoredAny>::deserialize(deserializer).map(|_| PartialTable)
+    }
+}
+
+impl TargetSpec {
+    /// The row for an op's term; `None` where it runs on the host for want of one.
+    pub fn op_row(&self, term: &str) -> Option<(&str, &OpRow)> {
+        let named = self.op.get_key_value(term).filter(|(_, row)| row.ops.is_none());
+        let grouped = || {
+            self.op
+                .iter()
+                .find(|(_, row)| row.ops.iter().any(|ops| ops.iter().any(|op| **op == term)))
+        };
+        named.or_else(grouped).map(|(name, row)| (name.as_str(), row))
+    }
+
+    /// The digest in hexadecimal.
+    pub fn digest_text(&self) -> String {
+        self.digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}

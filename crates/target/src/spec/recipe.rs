@@ -1,0 +1,184 @@
+//! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
+
+use super::words::{Integer, words};
+
+words! {
+    /// The recipes that a row may name.
+    RecipeName {
+        /// Convolution or matrix product with constant weights: i32 accumulators, then a requantization.
+        MultiplyAccumulate = "multiply_accumulate",
+        /// Product of two activations: i32 accumulators, then a requantization.
+        MatmulAccumulate = "matmul_accumulate",
+        /// Sum or difference: each operand, less its zero point, is shifted left by `left_shift` bits and requantized (by
+        /// one of `inputs`) to the grid of twice the larger scale with that many more bits; the sum is requantized.
+        AddLeftShift = "add_left_shift",
+        /// Sum or difference: each operand is requantized (by one of `inputs`) to a grid that is the output's with
+        /// `left_shift` more bits and a zero point of 0; the sum is requantized.
+        AddCommonGrid = "add_common_grid",
+        /// Elementwise product of the operands less their zero points, then a requantization.
+        Multiply = "multiply",
+        /// Operands on other grids than the result are requantized (by one of `inputs`); then codes are moved.
+        ConcatRequantizeInputs = "concat_requantize_inputs",
+        /// The largest code of a window; operand and result share one grid.
+        MaxPool = "max_pool",
+        /// The sum of a window divided by its count, ties away from zero; operand and result share one grid.
+        AveragePoolDivide = "average_pool_divide",
+        /// The sum of a window, requantized by a factor with the reciprocal of the count in it.
+        AveragePoolRequantize = "average_pool_requantize",
+        /// A table with one entry per code: any function of one variable.
+        Lookup = "lookup",
+        /// The codes clipped; operand and result share one grid.
+        Clamp = "clamp",
+        /// Codes are moved or copied; operand and result share one grid.
+        PassThrough = "pass_through",
+    }
+}
+
+words! {
+    /// Which grid weights are quantized on.
+    WeightGrid {
+        /// The finest one that holds them.
+        MaxAbs = "max_abs",
+        /// The finest one that holds them and leaves a power of two as the factor to the output: s_w = 2^-n · s_y / s_x.
+        Shift = "shift",
+    }
+}
+
+/// A recipe with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Recipe {
+    /// See [`RecipeName::MultiplyAccumulate`].
+    MultiplyAccumulate {
+        /// Which grid weights are quantized on.
+        weight_grid: WeightGrid,
+    },
+    /// See [`RecipeName::MatmulAccumulate`].
+    MatmulAccumulate,
+    /// See [`RecipeName::AddLeftShift`].
+    AddLeftShift {
+        /// Bits that an operand is shifted left by.
+        left_shift: u8,
+    },
+    /// See [`RecipeName::AddCommonGrid`].
+    AddCommonGrid {
+        /// Bits that the common grid has more than the output's.
+        left_shift: u8,
+    },
+    /// See [`RecipeName::Multiply`].
+    Multiply,
+    /// See [`RecipeName::ConcatRequantizeInputs`].
+    ConcatRequantizeInputs,
+    /// See [`RecipeName::MaxPool`].
+    MaxPool,
+    /// See [`RecipeName::AveragePoolDivide`].
+    AveragePoolDivide,
+    /// See [`RecipeName::AveragePoolRequantize`].
+    AveragePoolRequantize,
+    /// See [`RecipeName::Lookup`].
+    Lookup {
+        /// The type of the entries.
+        entries: Integer,
+    },
+    /// See [`RecipeName::Clamp`].
+    Clamp,
+    /// See [`RecipeName::PassThrough`].
+    PassThrough,
+}
+
+/// What a recipe takes from its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signature {
+    /// The terms of the ops that it lowers.
+    pub ops: &'static [&'static str],
+    /// Whether the row names forms for the result (`requantize`).
+    pub requantize: bool,
+    /// Whether the row names forms for the operands (`inputs`).
+    pub inputs: bool,
+    /// The parameters that it knows, each with whether the row must give it.
+    pub parameters: &'static [(&'static str, bool)],
+}
+
+/// Functions of one variable, of which a table of 256 entries is the whole.
+const FUNCTIONS: &[&str] = &[
+    "sigmoid",
+    "tanh",
+    "silu",
+    "gelu",
+    "gelu_tanh",
+    "hard_swish",
+    "mish",
+    "softplus",
+    "exp",
+    "log",
+    "sqrt",
+    "reciprocal",
+    "erf",
+    "neg",
+    "abs",
+    "floor",
+    "ceil",
+    "round",
+    "relu",
+    "clip",
+    "leaky_relu",
+    "hard_sigmoid",
+    "elu",
+];
+
+/// Ops whose result has the codes of their operands.
+const MOVES: &[&str] = &[
+    "reshape",
+    "flatten",
+    "squeeze",
+    "unsqueeze",
+    "transpose",
+    "split",
+    "slice",
+    "pad",
+    "resize",
+    "gather",
+    "identity",
+    "concat",
+];
+
+impl RecipeName {
+    /// What the recipe takes from its row.
+    pub fn signature(self) -> Signature {
+        let narrows = |ops| Signature {
+            ops,
+            requantize: true,
+            inputs: false,
+            parameters: &[],
+        };
+        let keeps = |ops| Signature {
+            requantize: false,
+            ..narrows(ops)
+        };
+        match self {
+            RecipeName::MultiplyAccumulate => Signature {
+                parameters: &[("weight_grid", false)],
+                ..narrows(&["conv", "gemm"])
+            },
+            RecipeName::MatmulAccumulate => narrows(&["matmul"]),
+            RecipeName::AddLeftShift | RecipeName::AddCommonGrid => Signature {
+                inputs: true,
+                parameters: &[("left_shift", true)],
+                ..narrows(&["add", "sub"])
+            },
+            RecipeName::Multiply => narrows(&["mul"]),
+            RecipeName::ConcatRequantizeInputs => Signature {
+                inputs: true,
+                ..keeps(&["concat"])
+            },
+            RecipeName::MaxPool => keeps(&["max_pool"]),
+            RecipeName::AveragePoolDivide => keeps(&["average_pool", "global_average_pool", "reduce_mean"]),
+            RecipeName::AveragePoolRequantize => narrows(&["average_pool", "global_average_pool", "reduce_mean"]),
+            RecipeName::Lookup => Signature {
+                parameters: &[("entries", false)],
+                ..keeps(FUNCTIONS)
+            },
+            RecipeName::Clamp => keeps(&["relu", "clip"]),
+            RecipeName::PassThrough => keeps(MOVES),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! `[types]`, `[accumulator]` and `[quantize]`: what codes there are, and how a real number becomes one.
+
+use super::words::{Integer, Interval, Per, rounding_schema, words};
+use crate::Located;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::{collections::BTreeMap, ops::RangeInclusive};
+use strait_requantize::{IntType, Rounding};
+
+/// Which integers stand for which values. Scale sense: real = scale × (q − zero point).
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Types {
+    /// Pairs of activation type and weight type that the target multiplies.
+    pub pairs: Located<Vec<[Integer; 2]>>,
+    /// Which values are narrowed.
+    #[serde(default)]
+    pub points: Points,
+    /// Grids of activations.
+    pub activation: ActivationScheme,
+    /// Grids of weights.
+    pub weight: WeightScheme,
+    /// The type of a bias, by the type of the activation. Its scale is that of the accumulator, its zero point 0.
+    pub bias: BTreeMap<Integer, Integer>,
+}
+
+words! {
+    /// Which values are narrowed to activation codes.
+    #[derive(Default)]
+    Points {
+        /// Every result of an op that the target computes in integers.
+        #[default]
+        Results = "results",
+        /// Only what an integer op reads; in between, accumulators become real numbers again.
+        Operands = "operands",
+    }
+}
+
+words! {
+    /// Which scales there are.
+    #[derive(Default)]
+    ScaleSet {
+        /// Every positive `f32`.
+        #[default]
+        Any = "any",
+        /// 2^k for whole k.
+        PowerOfTwo = "power_of_two",
+    }
+}
+
+/// Grids of activations; one per tensor.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ActivationScheme {
+    /// The zero point is 0.
+    pub symmetric: bool,
+    /// Which scales there are.
+    #[serde(default)]
+    pub scale: ScaleSet,
+    /// The codes in use. Absent: all of the type.
+    pub range: Option<Located<Interval>>,
+}
+
+/// Grids of weights.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WeightScheme {
+    /// The zero point is 0.
+    pub symmetric: Located<bool>,
+    /// What may share one scale, the preferred one first.
+    pub per: Located<Vec<Per>>,
+    /// Which scales there are.
+    #[serde(default)]
+    pub scale: ScaleSet,
+    /// The codes in use. Absent: all of the type.
+    pub range: Option<Located<Interval>>,
+}
+
+/// How wide sums are.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Accumulator {
+    /// Width in bits.
+    #[schemars(range(min = 16, max = 64))]
+    pub bits: Located<u8>,
+    /// What happens to a sum that does not fit.
+    pub overflow: Overflow,
+}
+
+words! {
+    /// What happens to a sum that does not fit.
+    Overflow {
+        /// It keeps its lowest bits.
+        Wrap = "wrap",
+        /// It stays at the nearest value that fits.
+        Saturate = "saturate",
+    }
+}
+
+/// From real numbers to codes.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Quantize {
+    /// How an activation's quotient becomes a whole number, before its zero point is added.
+    #[schemars(schema_with = "rounding_schema")]
+    pub rounding: Rounding,
+    /// How an activation is divided by its scale; both ways round to `f32`.
+    #[serde(default)]
+    pub divide: Divide,
+    /// The same for weights, which are always divided truly. Absent: `rounding`.
+    #[schemars(schema_with = "rounding_schema")]
+    pub weight_rounding: Option<Rounding>,
+    /// The same for biases. Absent: `rounding`.
+    #[schemars(schema_with = "rounding_schema")]
+    pub bias_rounding: Option<Rounding>,
+    /// How a range is made from what was observed, unless the configuration says otherwise.
+    #[serde(default)]
+    pub observer: Observer,
+}
+
+words! {
+    /// How a real number is divided by a scale.
+    #[derive(Default)]
+    Divide {
+        /// x / s.
+        #[default]
+        TrueDivision = "true_division",
+        /// x · (1 / s); it differs near ties.
+        MultiplyByReciprocal = "multiply_by_reciprocal",
+    }
+}
+
+words! {
+    /// How a range is made from what was observed.
+    #[derive(Default)]
+    Observer {
+        /// The smallest and the largest value.
+        #[default]
+        MinMax = "minmax",
+        /// Leaves out the outermost values.
+        Percentile = "percentile",
+        /// The range whose quantization has the least mean squared error.
+        Mse = "mse",
+    }
+}
+
+impl Types {
+    /// The type of activations.
+    pub fn activation_type(&self) -> IntType {
+        self.pairs.first().map_or(IntType::I8, |pair| pair[0].into())
+    }
+
+    /// The type of weights.
+    pub fn weight_type(&self) -> IntType {
+        self.pairs.first().map_or(IntType::I8, |pair| pair[1].into())
+    }
+
+    /// The codes of activations.
+    pub fn activation_range(&self) -> RangeInclusive<i32> {
+        codes(self.activation_type(), self.activation.range.as_deref())
+    }
+
+    /// The codes of weights.
+    pub fn weight_range(&self) -> RangeInclusive<i32> {
+        codes(self.weight_type(), self.weight.range.as_deref())
+    }
+
+    /// What weights share a scale unless an op's row says otherwise.
+    pub fn weight_per(&self) -> Per {
+        self.weight.per.first().copied().unwrap_or(Per::Tensor)
+    }
+}
+
+/// The interval, saturated to the type that the check has held it against.
+fn codes(t: IntType, range: Option<&Interval>) -> RangeInclusive<i32> {
+    range.map_or(t.range(), |r| t.saturate(r.min)..=t.saturate(r.max))
+}
+
+impl Quantize {
+    /// How a weight's quotient becomes a whole number.
+    pub fn weight_rounding(&self) -> Rounding {
+        self.weight_rounding.unwrap_or(self.rounding)
+    }
+
+    /// How a bias's quotient becomes a whole number.
+    pub fn bias_rounding(&self) -> Rounding {
+        self.bias_rounding.unwrap_or(self.rounding)
+    }
+}
