@@ -22,6 +22,12 @@ pub enum Def {
     Node(NodeId, u8),
 }
 
+/// The largest number of results of one node; their positions are 8 bits wide.
+pub const MAX_RESULTS: usize = 1 << 8;
+
+/// The largest number of operands of one node; their positions are 16 bits wide.
+pub const MAX_OPERANDS: usize = 1 << 16;
+
 /// One operand of one node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Use {
@@ -345,6 +351,13 @@ impl Graph {
                     node.sources.push(source);
                 }
             }
+        }
+    }
+
+    /// Gives a node that a builder has just added the source names that it answers for.
+    pub fn set_sources(&mut self, id: NodeId, sources: &[Symbol]) {
+        if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {
+            node.sources = sources.into();
         }
     }
 

@@ -1,13 +1,15 @@
 //! The intermediate representation of Strait and what passes over it are made of.
 //!
 //! A [`Module`] holds graphs and one pool of tensors. A [`Graph`] is an arena of nodes and values that only
-//! [`Graph::apply`] changes, by a [`Patch`] whose cost is its own size. There is one graph type for every
+//! [`Module::apply`] changes, by a [`Patch`] whose cost is its own size. There is one graph type for every
 //! [`Stage`]; a stage is a property that the verifier checks, not a second data structure.
 //!
 //! This crate names no target, no model format and no dynamic library.
 
 pub mod attribute;
+pub mod attribute_list;
 pub mod elem;
+pub mod form_list;
 pub mod graph;
 pub mod ids;
 pub mod module;
@@ -22,9 +24,11 @@ pub mod rule;
 pub mod shape;
 pub mod stage;
 pub mod tensor;
+pub mod text;
 pub mod verifier;
 
 pub use attribute::{Attribute, AttributeError, Attributes};
+pub use attribute_list::OpError;
 pub use elem::Elem;
 pub use graph::{Def, Fused, Graph, Node, Placement, Use, Value};
 pub use ids::{ConfigId, DataId, GraphId, NodeId, Symbol, ValueId};

@@ -7,7 +7,7 @@ use crate::reason::Reason;
 op! {
     /// (x − mean) / √(variance + epsilon) · scale + bias, per channel (axis 1).
     ///
-    /// Operands: `x` [N, C, …], `scale`, `bias`, `mean`, `variance`, each [C]. Result as `x`.
+    /// Operands: `x` `[N, C, …]`, `scale`, `bias`, `mean`, `variance`, each `[C]`. Result as `x`.
     BatchNormalization = "batch_normalization" v 1 {
         /// Added to the variance.
         epsilon: f32,

@@ -9,8 +9,8 @@ use smallvec::{SmallVec, smallvec};
 op! {
     /// Convolution over one to three spatial axes.
     ///
-    /// Operands: `x` [N, C, spatial…], `weight` [O, C/groups, kernel…] and, optionally, `bias` [O]. Result
-    /// [N, O, spatial…]. On integers, result = Σ weight·x + bias in i32, where a padded x reads as `pad_value`; the zero
+    /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and, optionally, `bias` `[O]`. Result
+    /// `[N, O, spatial…]`. On integers, result = Σ weight·x + bias in i32, where a padded x reads as `pad_value`; the zero
     /// point of x is folded into the bias when parameters become integers.
     Conv = "conv" v 1 {
         /// One step per spatial axis.

@@ -7,13 +7,13 @@ use crate::reason::Reason;
 op! {
     /// `a`·`b` + `bias`, the fully connected layer.
     ///
-    /// Operands: `a` [..., K] (any rank from 1; leading axes are rows), `b` [K, N], or [N, K] where `transpose_b`, and,
-    /// optionally, `bias`, broadcastable to [N]. Result [..., N]. `alpha` scales the product, `beta` the bias. On integers the
+    /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]`, or `[N, K]` where `transpose_b`, and,
+    /// optionally, `bias`, broadcastable to `[N]`. Result `[…, N]`. `alpha` scales the product, `beta` the bias. On integers the
     /// result is i32 accumulators, and alpha and beta are 1.
     Gemm = "gemm" v 1 {
-        /// `a` is [K, M]; only for rank 2.
+        /// `a` is `[K, M]`; only for rank 2.
         transpose_a: bool,
-        /// `b` is [N, K].
+        /// `b` is `[N, K]`.
         transpose_b: bool,
         /// Factor of the product.
         alpha: f32,

@@ -7,7 +7,7 @@ use crate::elem::Elem;
 use crate::shape::Dim;
 
 op! {
-    /// `table`[x]: any function of one 8-bit variable. Operands: `x` (i8 or u8) and `table` with 256 entries, in the order of
+    /// `table[x]`: any function of one 8-bit variable. Operands: `x` (i8 or u8) and `table` with 256 entries, in the order of
     /// the codes from the type's minimum up. Result: the table's element type.
     Lookup = "lookup" v 1 {}
 }

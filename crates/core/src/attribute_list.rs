@@ -1,0 +1,78 @@
+//! An op as a name and a list of (key, attribute): what text form, IR bytes, JSON and DOT are made from.
+
+use crate::attribute::{Attribute, AttributeError};
+use crate::op::Op;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Stands in front of the keys that a `foreign` op brings along, so that they never meet our own.
+pub const FOREIGN_PREFIX: &str = "x.";
+
+/// A list of attributes that is not an op. The fault is whoever wrote the text or the bytes.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum OpError {
+    /// There is no such op in this version.
+    #[error("there is no op `{0}`")]
+    UnknownOp(String),
+    /// The op has no such attribute in this version.
+    #[error("{op} has no attribute `{key}`; it has {}", if .known.is_empty() { "none".into() } else { .known.join(", ") })]
+    UnknownAttribute {
+        /// Op name.
+        op: &'static str,
+        /// The key that was there.
+        key: String,
+        /// The keys that it may have.
+        known: &'static [&'static str],
+    },
+    /// A key stands twice.
+    #[error("attribute `{0}` is given twice")]
+    Twice(String),
+    /// An attribute is missing or has a wrong value.
+    #[error(transparent)]
+    Attribute(#[from] AttributeError),
+}
+
+impl Op {
+    /// Name, version and attribute keys of the op called `name`.
+    pub fn find(name: &str) -> Option<(&'static str, u16, &'static [&'static str])> {
+        Op::ALL.iter().copied().find(|(known, ..)| *known == name)
+    }
+
+    /// Every attribute in order; those of a `foreign` op behind its own two, with [`FOREIGN_PREFIX`].
+    pub fn attribute_list(&self) -> Vec<(Cow<'static, str>, Attribute)> {
+        let mut list = Vec::new();
+        self.attributes(&mut |key, value| list.push((Cow::Borrowed(key), value)));
+        if let Op::Foreign(foreign) = self {
+            let theirs = foreign.attributes.iter();
+            list.extend(theirs.map(|(key, value)| (format!("{FOREIGN_PREFIX}{key}").into(), value.clone())));
+        }
+        list
+    }
+
+    /// The op with this name and these attributes; the inverse of [`Op::attribute_list`].
+    pub fn from_attribute_list(name: &str, list: Vec<(String, Attribute)>) -> Result<Op, OpError> {
+        let (op, _, known) = Op::find(name).ok_or_else(|| OpError::UnknownOp(name.into()))?;
+        let is_foreign = op == <crate::op::Foreign as crate::Attributes>::NAME;
+        let mut own: BTreeMap<String, Attribute> = BTreeMap::new();
+        let mut theirs: Vec<(String, Attribute)> = Vec::new();
+        let mut their_keys: BTreeSet<String> = BTreeSet::new();
+        for (key, value) in list {
+            let foreign_key = key.strip_prefix(FOREIGN_PREFIX).filter(|_| is_foreign);
+            if let Some(foreign_key) = foreign_key {
+                if !their_keys.insert(foreign_key.into()) {
+                    return Err(OpError::Twice(key));
+                }
+                theirs.push((foreign_key.into(), value));
+            } else if !known.contains(&key.as_str()) {
+                return Err(OpError::UnknownAttribute { op, key, known });
+            } else if own.insert(key.clone(), value).is_some() {
+                return Err(OpError::Twice(key));
+            }
+        }
+        let read = Op::read(op, &mut |key| own.remove(key)).ok_or_else(|| OpError::UnknownOp(name.into()))??;
+        Ok(match read {
+            Op::Foreign(foreign) => foreign.with_attributes(theirs).into(),
+            other => other,
+        })
+    }
+}

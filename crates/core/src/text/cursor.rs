@@ -1,0 +1,133 @@
+//! A parser's place in the tokens, and the pieces that every production is made of.
+
+use super::error::{Position, TextError};
+use super::lexer::{Lexer, Token};
+use super::number::Number;
+
+/// What a production reads, or what is wrong with it.
+pub(super) type Parsed<T> = Result<T, TextError>;
+
+/// One token ahead.
+pub(super) struct Parser<'a> {
+    lexer: Lexer<'a>,
+    pub(super) at: Position,
+    pub(super) token: Token,
+}
+
+impl<'a> Parser<'a> {
+    /// At the first token of a text.
+    pub(super) fn new(text: &'a str) -> Parsed<Parser<'a>> {
+        let mut lexer = Lexer::new(text);
+        let (at, token) = lexer.next()?;
+        Ok(Parser { lexer, at, token })
+    }
+
+    pub(super) fn advance(&mut self) -> Parsed<Token> {
+        let (at, token) = self.lexer.next()?;
+        self.at = at;
+        Ok(std::mem::replace(&mut self.token, token))
+    }
+
+    pub(super) fn unexpected<T>(&self, expected: impl Into<String>) -> Parsed<T> {
+        Err(self.at.expected(expected, self.token.describe()))
+    }
+
+    pub(super) fn is(&self, mark: char) -> bool {
+        self.token == Token::Mark(mark)
+    }
+
+    pub(super) fn eat(&mut self, mark: char) -> Parsed<bool> {
+        let found = self.is(mark);
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn mark(&mut self, mark: char) -> Parsed<()> {
+        if self.eat(mark)? {
+            Ok(())
+        } else {
+            self.unexpected(format!("`{mark}`"))
+        }
+    }
+
+    pub(super) fn is_word(&self, word: &str) -> bool {
+        matches!(&self.token, Token::Word(found) if found == word)
+    }
+
+    pub(super) fn eat_word(&mut self, word: &str) -> Parsed<bool> {
+        let found = self.is_word(word);
+        if found {
+            self.advance()?;
+        }
+        Ok(found)
+    }
+
+    pub(super) fn word(&mut self, expected: &str) -> Parsed<String> {
+        match &self.token {
+            Token::Word(word) => {
+                let word = word.clone();
+                self.advance()?;
+                Ok(word)
+            }
+            _ => self.unexpected(expected),
+        }
+    }
+
+    /// A word or a string.
+    pub(super) fn text(&mut self, expected: &str) -> Parsed<String> {
+        match &self.token {
+            Token::Word(text) | Token::Text(text) => {
+                let text = text.clone();
+                self.advance()?;
+                Ok(text)
+            }
+            _ => self.unexpected(expected),
+        }
+    }
+
+    pub(super) fn number(&mut self, expected: &str) -> Parsed<Number> {
+        match &self.token {
+            Token::Number(number) => {
+                let number = number.clone();
+                self.advance()?;
+                Ok(number)
+            }
+            _ => self.unexpected(expected),
+        }
+    }
+
+    pub(super) fn integer<T: std::str::FromStr>(&mut self, expected: &str) -> Parsed<T> {
+        let value = match &self.token {
+            Token::Number(number) => number.integer(),
+            _ => None,
+        };
+        let Some(value) = value else {
+            return self.unexpected(expected);
+        };
+        self.advance()?;
+        Ok(value)
+    }
+
+    /// `key =`, if that key is next.
+    pub(super) fn key(&mut self, key: &str) -> Parsed<bool> {
+        let found = self.eat_word(key)?;
+        if found {
+            self.mark('=')?;
+        }
+        Ok(found)
+    }
+
+    /// Items up to `close`, with commas between them; the opening mark is behind us.
+    pub(super) fn items<T>(&mut self, close: char, mut item: impl FnMut(&mut Self) -> Parsed<T>) -> Parsed<Vec<T>> {
+        let mut items = Vec::new();
+        while !self.eat(close)? {
+            if !items.is_empty() {
+                self.mark(',')?;
+            }
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+}

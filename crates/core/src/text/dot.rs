@@ -1,0 +1,135 @@
+//! A module as a drawing for Graphviz.
+
+use super::labels::{GraphLabels, Labels};
+use super::print::{attribute_text, dim_text};
+use crate::graph::{Def, Graph, Node, Placement};
+use crate::ids::ValueId;
+use crate::module::Module;
+
+/// One cluster per graph; a box per node with its attributes, dashed on the host, an edge per operand with its type.
+/// Constants are left out but for their names inside the box.
+pub fn to_dot(module: &Module) -> String {
+    let labels = Labels::new(module);
+    let mut out = String::from("digraph strait {\n  node [shape=box, fontname=monospace];\n");
+    for (position, (graph, names)) in module.graphs.iter().zip(&labels.graphs).enumerate() {
+        out.push_str(&format!(
+            "  subgraph cluster_{position} {{\n    label={};\n",
+            dot_string(&names.label)
+        ));
+        Drawing {
+            module,
+            labels: &labels,
+            graph,
+            names,
+            position,
+        }
+        .draw(&mut out);
+        out.push_str("  }\n");
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// A string in DOT: quotes and backslashes escaped, each line of the text left-aligned.
+fn dot_string(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\l");
+    format!("\"{escaped}\"")
+}
+
+struct Drawing<'a> {
+    module: &'a Module,
+    labels: &'a Labels,
+    graph: &'a Graph,
+    names: &'a GraphLabels,
+    position: usize,
+}
+
+impl Drawing<'_> {
+    fn draw(&self, out: &mut String) {
+        for &id in self.graph.inputs() {
+            self.line(
+                out,
+                &format!(
+                    "{} [shape=oval, label={}]",
+                    self.port(id),
+                    dot_string(self.names.value(id))
+                ),
+            );
+        }
+        for &id in &self.names.order {
+            let Some(node) = self.graph.node(id) else { continue };
+            let style = match &node.place {
+                Placement::Accelerator => "",
+                Placement::Host(_) => ", style=dashed",
+            };
+            let target = format!("g{}n{}", self.position, id.index());
+            self.line(
+                out,
+                &format!("{target} [label={}{style}]", dot_string(&self.box_text(node))),
+            );
+            for &operand in node.inputs.iter().flatten() {
+                self.edge(out, operand, &target);
+            }
+        }
+        for (index, &id) in self.graph.outputs().iter().enumerate() {
+            let target = format!("g{}o{index}", self.position);
+            self.line(
+                out,
+                &format!("{target} [shape=oval, label={}]", dot_string(self.names.value(id))),
+            );
+            self.edge(out, id, &target);
+        }
+    }
+
+    fn line(&self, out: &mut String, text: &str) {
+        out.push_str(&format!("    {text};\n"));
+    }
+
+    /// The box or oval that a value comes out of.
+    fn port(&self, id: ValueId) -> String {
+        match self.graph.value(id).map(|v| v.def) {
+            Some(Def::Node(node, _)) => format!("g{}n{}", self.position, node.index()),
+            _ => format!("g{}v{}", self.position, id.index()),
+        }
+    }
+
+    fn edge(&self, out: &mut String, from: ValueId, to: &str) {
+        let Some(value) = self.graph.value(from) else { return };
+        if matches!(value.def, Def::Data(_)) {
+            return;
+        }
+        let dims: Vec<String> = value.ty.shape.iter().map(|&dim| dim_text(self.module, dim)).collect();
+        let text = format!("{}[{}]", value.ty.elem, dims.join(","));
+        self.line(
+            out,
+            &format!("{} -> {to} [label={}]", self.port(from), dot_string(&text)),
+        );
+    }
+
+    /// Name, op with constants, one attribute per line.
+    fn box_text(&self, node: &Node) -> String {
+        let constants: Vec<&str> = node
+            .inputs
+            .iter()
+            .flatten()
+            .filter(|&&id| self.graph.data_of(id).is_some())
+            .map(|&id| self.names.value(id))
+            .collect();
+        let mut text = format!(
+            "{}\n{}({})\n",
+            self.module.name(node.name),
+            node.op.name(),
+            constants.join(", ")
+        );
+        for (key, value) in node.op.attribute_list() {
+            text.push_str(&format!("{key}={}\n", attribute_text(self.labels, &value)));
+        }
+        if let Some(fused) = &node.fused {
+            text.push_str(&format!("fused {}\n", fused.requant.kind()));
+        }
+        if let Placement::Host(reason) = &node.place {
+            text.push_str(&format!("host: {reason}\n"));
+        }
+        text
+    }
+}

@@ -1,0 +1,117 @@
+//! Numbers in a text: integers, and floats that read back as the same bits.
+
+use crate::elem::Elem;
+
+/// Shortest round trip, always with a point or an exponent; infinities by name, not-a-number by its bits.
+pub(super) fn f32_text(v: f32) -> String {
+    if v.is_nan() {
+        format!("nan({:#010x})", v.to_bits())
+    } else {
+        format!("{v:?}")
+    }
+}
+
+fn f64_text(v: f64) -> String {
+    if v.is_nan() {
+        format!("nan({:#018x})", v.to_bits())
+    } else {
+        format!("{v:?}")
+    }
+}
+
+fn f16_text(v: half::f16) -> String {
+    // Every f16 is an f32, and the shortest decimal of that reads back as the same number.
+    if v.is_nan() {
+        format!("nan({:#06x})", v.to_bits())
+    } else {
+        format!("{:?}", v.to_f32())
+    }
+}
+
+/// One element of a tensor from its little-endian bytes, of which there are `elem.size()`.
+pub(super) fn element_text(elem: Elem, bytes: &[u8]) -> String {
+    let mut word = [0u8; 8];
+    for (to, from) in word.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    // The bytes behind the element are zero, so each cast takes exactly the element.
+    let bits = u64::from_le_bytes(word);
+    match elem {
+        Elem::F32 => f32_text(f32::from_bits(bits as u32)),
+        Elem::F16 => f16_text(half::f16::from_bits(bits as u16)),
+        Elem::F64 => f64_text(f64::from_bits(bits)),
+        Elem::I8 => (bits as i8).to_string(),
+        Elem::U8 | Elem::Bool => bits.to_string(),
+        Elem::I16 => (bits as i16).to_string(),
+        Elem::I32 => (bits as i32).to_string(),
+        Elem::I64 => (bits as i64).to_string(),
+    }
+}
+
+/// A number as it was written.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Number {
+    /// Digits, perhaps with a sign, a point or an exponent; or `inf`, `-inf`.
+    Decimal(String),
+    /// The bits of a not-a-number.
+    Nan(u64),
+}
+
+impl Number {
+    pub(super) fn is_integer(&self) -> bool {
+        matches!(self, Number::Decimal(text) if text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok())
+    }
+
+    pub(super) fn integer<T: std::str::FromStr>(&self) -> Option<T> {
+        match self {
+            Number::Decimal(text) => text.parse().ok(),
+            Number::Nan(_) => None,
+        }
+    }
+
+    /// The nearest f32; `None` where the text is not a number or the bits are not those of a not-a-number.
+    pub(super) fn f32(&self) -> Option<f32> {
+        match self {
+            Number::Decimal(text) => decimal(text)?.parse().ok(),
+            Number::Nan(bits) => u32::try_from(*bits).ok().map(f32::from_bits).filter(|v| v.is_nan()),
+        }
+    }
+
+    fn f64(&self) -> Option<f64> {
+        match self {
+            Number::Decimal(text) => decimal(text)?.parse().ok(),
+            Number::Nan(bits) => Some(f64::from_bits(*bits)).filter(|v| v.is_nan()),
+        }
+    }
+
+    fn f16(&self) -> Option<half::f16> {
+        match self {
+            Number::Decimal(_) => self.f64().map(half::f16::from_f64),
+            Number::Nan(bits) => u16::try_from(*bits)
+                .ok()
+                .map(half::f16::from_bits)
+                .filter(|v| v.is_nan()),
+        }
+    }
+
+    /// The little-endian bytes of this number as an element; `None` where the type cannot hold it.
+    pub(super) fn push_element(&self, elem: Elem, bytes: &mut Vec<u8>) -> Option<()> {
+        match elem {
+            Elem::F32 => bytes.extend(self.f32()?.to_le_bytes()),
+            Elem::F16 => bytes.extend(self.f16()?.to_le_bytes()),
+            Elem::F64 => bytes.extend(self.f64()?.to_le_bytes()),
+            Elem::I8 => bytes.extend(self.integer::<i8>()?.to_le_bytes()),
+            Elem::U8 | Elem::Bool => bytes.extend(self.integer::<u8>()?.to_le_bytes()),
+            Elem::I16 => bytes.extend(self.integer::<i16>()?.to_le_bytes()),
+            Elem::I32 => bytes.extend(self.integer::<i32>()?.to_le_bytes()),
+            Elem::I64 => bytes.extend(self.integer::<i64>()?.to_le_bytes()),
+        }
+        Some(())
+    }
+}
+
+/// The text, unless it is one of the other spellings that Rust's parser takes (`infinity`, `NaN`, `+1`).
+fn decimal(text: &str) -> Option<&str> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    (digits == "inf" || digits.starts_with(|c: char| c.is_ascii_digit())).then_some(text)
+}

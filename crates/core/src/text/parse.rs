@@ -1,0 +1,314 @@
+//! From tokens to syntax: recursive descent without recursion, since the grammar nests a fixed number of levels.
+
+use super::cursor::{Parsed, Parser};
+use super::error::{Position, TextFault};
+use super::lexer::Token;
+use super::number::Number;
+use super::syntax::{Content, Data, Dim, File, Graph, Name, Node, Operand, Value};
+use crate::elem::Elem;
+use crate::quant_params::QuantParams;
+use crate::shape::MAX_RANK;
+use crate::stage::Stage;
+use strait_requantize::Per;
+
+/// What a `data` line may end with.
+const CONTENTS: &str = "`inline`, `splat`, `random`, `blob` or `same`";
+
+/// Reads a whole text.
+pub(super) fn file(text: &str) -> Parsed<File> {
+    let start = Position { line: 1, column: 1 };
+    if text.len() > super::MAX_TEXT {
+        let limit = super::MAX_TEXT as u64;
+        return Err(start.fault(TextFault::Limit {
+            what: "the text",
+            limit,
+        }));
+    }
+    Parser::new(text)?.file()
+}
+
+impl Parser<'_> {
+    // ---- the module ----
+
+    fn file(mut self) -> Parsed<File> {
+        if !self.eat_word("strait")? {
+            return self.unexpected("`strait 1` and a stage");
+        }
+        let is_version = matches!(&self.token, Token::Number(Number::Decimal(text)) if text == super::VERSION);
+        if !is_version {
+            return self.unexpected(format!("version `{}`, the only one there is", super::VERSION));
+        }
+        self.advance()?;
+        let stage = self.stage()?;
+        let main = if self.key("main")? { Some(self.global()?) } else { None };
+        let (mut graphs, mut data) = (Vec::new(), Vec::new());
+        loop {
+            if self.eat_word("graph")? {
+                graphs.push(self.graph()?);
+            } else if self.eat_word("data")? {
+                data.push(self.data()?);
+            } else if self.token == Token::End {
+                let end = self.at;
+                return Ok(File {
+                    stage,
+                    main,
+                    graphs,
+                    data,
+                    end,
+                });
+            } else {
+                return self.unexpected("`graph`, `data` or the end of the text");
+            }
+        }
+    }
+
+    fn stage(&mut self) -> Parsed<Stage> {
+        let found = match &self.token {
+            Token::Word(word) => Stage::parse(word),
+            _ => None,
+        };
+        let Some(stage) = found else {
+            return self.unexpected(format!("a stage: {}", Stage::ALL.map(Stage::name).join(", ")));
+        };
+        self.advance()?;
+        Ok(stage)
+    }
+
+    fn ordinal(&mut self, at: Position, text: String) -> Parsed<Name> {
+        let ordinal = if self.eat('~')? {
+            self.integer("a number behind `~`")?
+        } else {
+            0
+        };
+        Ok(Name { at, text, ordinal })
+    }
+
+    pub(super) fn global(&mut self) -> Parsed<Name> {
+        let (at, Token::Global(text)) = (self.at, &self.token) else {
+            return self.unexpected("a name with `@`");
+        };
+        let text = text.clone();
+        self.advance()?;
+        self.ordinal(at, text)
+    }
+
+    fn graph(&mut self) -> Parsed<Graph> {
+        let name = self.global()?;
+        self.mark('(')?;
+        let inputs = self.items(')', Self::value)?;
+        let stage = if self.key("stage")? { Some(self.stage()?) } else { None };
+        self.mark('{')?;
+        let mut nodes = Vec::new();
+        while !self.eat_word("return")? {
+            nodes.push(self.node()?);
+        }
+        let mut outputs = Vec::new();
+        while !self.eat('}')? {
+            if !outputs.is_empty() {
+                self.mark(',')?;
+            }
+            match self.operand()? {
+                Some(operand) => outputs.push(operand),
+                None => return self.unexpected("a value or a constant in front of this"),
+            }
+        }
+        Ok(Graph {
+            name,
+            stage,
+            inputs,
+            nodes,
+            outputs,
+        })
+    }
+
+    fn operand(&mut self) -> Parsed<Option<Operand>> {
+        let at = self.at;
+        match &self.token {
+            Token::Word(word) if word == "_" => {
+                self.advance()?;
+                Ok(None)
+            }
+            Token::Value(text) => {
+                let text = text.clone();
+                self.advance()?;
+                Ok(Some(Operand::Value(self.ordinal(at, text)?)))
+            }
+            Token::Global(_) => Ok(Some(Operand::Constant(self.global()?))),
+            _ => self.unexpected("an operand: `%value`, `@constant` or `_`"),
+        }
+    }
+
+    fn value(&mut self) -> Parsed<Value> {
+        let (at, Token::Value(text)) = (self.at, &self.token) else {
+            return self.unexpected("a value, `%name: type`");
+        };
+        let text = text.clone();
+        self.advance()?;
+        let name = self.ordinal(at, text)?;
+        self.typed(name)
+    }
+
+    /// `: type grid` behind a name.
+    fn typed(&mut self, name: Name) -> Parsed<Value> {
+        self.mark(':')?;
+        let elem = match &self.token {
+            Token::Word(word) => Elem::parse(word),
+            _ => None,
+        };
+        let Some(elem) = elem else {
+            return self.unexpected(format!("an element type: {}", Elem::ALL.map(Elem::name).join(", ")));
+        };
+        self.advance()?;
+        let at = self.at;
+        self.mark('[')?;
+        let dims = self.items(']', |parser| match parser.token {
+            Token::Number(_) => parser.integer("an extent").map(Dim::Fixed),
+            _ => parser.text("an extent or the name of one").map(Dim::Named),
+        })?;
+        if dims.len() > MAX_RANK {
+            let limit = MAX_RANK as u64;
+            return Err(at.fault(TextFault::Limit {
+                what: "the rank",
+                limit,
+            }));
+        }
+        let quant = self.grid()?;
+        Ok(Value {
+            name,
+            elem,
+            dims,
+            quant,
+        })
+    }
+
+    fn grid(&mut self) -> Parsed<Option<QuantParams>> {
+        if !self.key("scale")? {
+            return Ok(None);
+        }
+        let scale = self.per("a scale, or a list of them", Number::f32)?;
+        if !self.key("zero")? {
+            return self.unexpected("`zero=` behind a scale");
+        }
+        let zero_point = self.per("a zero point, or a list of them", Number::integer::<i32>)?;
+        let axis = if self.key("axis")? {
+            Some(self.integer("an axis")?)
+        } else {
+            None
+        };
+        Ok(Some(QuantParams {
+            scale,
+            zero_point,
+            axis,
+        }))
+    }
+
+    fn per<T>(&mut self, expected: &str, read: impl Fn(&Number) -> Option<T>) -> Parsed<Per<T>> {
+        let one = |parser: &mut Self| {
+            let at = parser.at;
+            let number = parser.number(expected)?;
+            read(&number).ok_or_else(|| at.expected(expected, Token::Number(number).describe()))
+        };
+        if self.eat('[')? {
+            Ok(Per::Channel(self.items(']', one)?.into()))
+        } else {
+            one(self).map(Per::Tensor)
+        }
+    }
+
+    // ---- nodes ----
+
+    fn node(&mut self) -> Parsed<Node> {
+        let at = self.at;
+        let mut results = Vec::new();
+        if self.eat('(')? {
+            self.mark(')')?;
+        } else {
+            if !matches!(self.token, Token::Value(_)) {
+                return self.unexpected("a node, `%result: type = op(…)`, or `return`");
+            }
+            results.push(self.value()?);
+            while self.eat(',')? {
+                results.push(self.value()?);
+            }
+        }
+        self.mark('=')?;
+        let op_at = self.at;
+        let op = self.word("an op")?;
+        let callee = match self.token {
+            Token::Global(_) if op == "call" => Some(self.global()?),
+            _ if op == "call" => return self.unexpected("the called graph, `@name`"),
+            _ => None,
+        };
+        self.mark('(')?;
+        let operands = self.items(')', Self::operand)?;
+        let attributes = if self.eat('{')? {
+            self.items('}', Self::attribute)?
+        } else {
+            Vec::new()
+        };
+        Ok(Node {
+            at: if results.is_empty() { at } else { op_at },
+            results,
+            op,
+            callee,
+            operands,
+            attributes,
+            clauses: self.clauses()?,
+        })
+    }
+
+    // ---- constants ----
+
+    fn data(&mut self) -> Parsed<Data> {
+        let name = self.global()?;
+        let value = self.typed(name)?;
+        self.mark('=')?;
+        let elem = value.elem;
+        let at = self.at;
+        let content = match self.word(CONTENTS)?.as_str() {
+            "inline" => {
+                self.mark('[')?;
+                let mut bytes = Vec::new();
+                self.items(']', |parser| parser.element(elem, &mut bytes))?;
+                Content::Inline(bytes)
+            }
+            "splat" => {
+                let mut bytes = Vec::new();
+                self.element(elem, &mut bytes)?;
+                Content::Splat(bytes)
+            }
+            "random" => Content::Random(self.integer("a seed of 64 bits")?),
+            "blob" => {
+                let index = self.integer("the position of a blob")?;
+                let digest = if self.key("blake3")? {
+                    Some(self.digest()?)
+                } else {
+                    None
+                };
+                Content::Blob(index, digest)
+            }
+            "same" => Content::Same(self.global()?),
+            other => return Err(at.expected(CONTENTS, format!("`{other}`"))),
+        };
+        Ok(Data { value, content })
+    }
+
+    fn element(&mut self, elem: Elem, bytes: &mut Vec<u8>) -> Parsed<()> {
+        let at = self.at;
+        let number = self.number("an element")?;
+        number
+            .push_element(elem, bytes)
+            .ok_or_else(|| at.expected(format!("an element of {elem}"), Token::Number(number).describe()))
+    }
+
+    fn digest(&mut self) -> Parsed<String> {
+        match &self.token {
+            Token::Text(digest) => {
+                let digest = digest.clone();
+                self.advance()?;
+                Ok(digest)
+            }
+            _ => self.unexpected("a digest, in quotes"),
+        }
+    }
+}

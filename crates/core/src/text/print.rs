@@ -1,0 +1,266 @@
+//! From a module to its text.
+
+use super::labels::{Constant, GraphLabels, Labels};
+use super::lexer::{is_plain_word, quoted};
+use super::number::{element_text, f32_text};
+use crate::attribute::Attribute;
+use crate::form_list::form_list;
+use crate::graph::{Graph, Node, Placement, Value};
+use crate::ids::Symbol;
+use crate::module::Module;
+use crate::op::Op;
+use crate::quant_params::QuantParams;
+use crate::shape::{Dim, TensorType};
+use crate::tensor::TensorData;
+use strait_requantize::{Per, Requantization};
+
+/// How much of the tensors a text shows.
+#[derive(Clone, Copy)]
+pub struct PrintOptions<'a> {
+    /// Tensors of more elements than this are `blob`, unless all their elements are the same.
+    pub inline_limit: usize,
+    /// The BLAKE3 digest of a blob's bytes in hexadecimal, to be written beside it.
+    pub digest: Option<&'a dyn Fn(&[u8]) -> String>,
+}
+
+impl Default for PrintOptions<'_> {
+    fn default() -> Self {
+        PrintOptions {
+            inline_limit: 64,
+            digest: None,
+        }
+    }
+}
+
+impl PrintOptions<'_> {
+    /// Every tensor with all its elements: the text stands alone.
+    pub fn whole() -> Self {
+        PrintOptions {
+            inline_limit: usize::MAX,
+            digest: None,
+        }
+    }
+}
+
+/// The text of a module. The same module gives the same text; reading and printing it again gives it once more.
+pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
+    let labels = Labels::new(module);
+    let mut out = format!("strait {} {}", super::VERSION, module.main().stage());
+    if module.main.index() != 0 {
+        out.push_str(&format!(" main={}", labels.graphs[module.main.index()].label));
+    }
+    out.push('\n');
+    for (graph, names) in module.graphs.iter().zip(&labels.graphs) {
+        Printer {
+            module,
+            labels: &labels,
+            graph,
+            names,
+        }
+        .graph(&mut out);
+    }
+    for constant in &labels.constants {
+        out.push_str(&data_line(module, &labels, constant, options));
+    }
+    out
+}
+
+fn data_line(module: &Module, labels: &Labels, constant: &Constant, options: &PrintOptions<'_>) -> String {
+    let content = match (constant.shares, module.data(constant.data)) {
+        (Some(position), _) => format!("same {}", labels.constants[position].label),
+        (None, Some(tensor)) => content(tensor, constant.data.index(), options),
+        // A broken module can still be looked at.
+        (None, None) => format!("blob {}", constant.data.index()),
+    };
+    let ty = typed(module, &constant.ty, constant.quant.as_deref());
+    format!("data {}: {ty} = {content}\n", constant.label)
+}
+
+fn content(tensor: &TensorData, index: usize, options: &PrintOptions<'_>) -> String {
+    let elements = || tensor.bytes().chunks_exact(tensor.elem().size());
+    let text = |bytes: &[u8]| element_text(tensor.elem(), bytes);
+    if let Some(first) = elements().next()
+        && tensor.len() > 1
+        && elements().all(|e| e == first)
+    {
+        return format!("splat {}", text(first));
+    }
+    if tensor.len() <= options.inline_limit {
+        return format!("inline {}", list(elements().map(text)));
+    }
+    match options.digest {
+        Some(digest) => format!("blob {index} blake3={}", quoted(&digest(tensor.bytes()))),
+        None => format!("blob {index}"),
+    }
+}
+
+/// Type and grid: `i8[1,3] scale=0.5 zero=0`.
+fn typed(module: &Module, ty: &TensorType, quant: Option<&QuantParams>) -> String {
+    let dims = list(ty.shape.iter().map(|dim| dim_text(module, *dim)));
+    format!("{}{dims}{}", ty.elem, quant.map(grid).unwrap_or_default())
+}
+
+pub(super) fn dim_text(module: &Module, dim: Dim) -> String {
+    match dim {
+        Dim::Fixed(extent) => extent.to_string(),
+        Dim::Named(name) => word_or_string(module.name(name)),
+    }
+}
+
+fn grid(quant: &QuantParams) -> String {
+    let axis = quant.axis.map(|axis| format!(" axis={axis}")).unwrap_or_default();
+    let (scale, zero) = (
+        per(&quant.scale, |s| f32_text(*s)),
+        per(&quant.zero_point, i32::to_string),
+    );
+    format!(" scale={scale} zero={zero}{axis}")
+}
+
+fn per<T>(values: &Per<T>, text: impl Fn(&T) -> String) -> String {
+    match values {
+        Per::Tensor(value) => text(value),
+        Per::Channel(values) => list(values.iter().map(text)),
+    }
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    format!("[{}]", items.collect::<Vec<_>>().join(","))
+}
+
+fn word_or_string(text: &str) -> String {
+    if is_plain_word(text) { text.into() } else { quoted(text) }
+}
+
+/// `{gemmlowp multiplier=[…] exponent=[…] zp=3 out=i8}`
+fn form_text(form: &Requantization) -> String {
+    let fields = form_list(form).into_iter().map(|(key, value)| {
+        // A form's fields are neither forms nor tensors.
+        format!(" {key}={}", plain_attribute(&value).unwrap_or_default())
+    });
+    format!("{{{}{}}}", form.kind(), fields.collect::<String>())
+}
+
+fn plain_attribute(attribute: &Attribute) -> Option<String> {
+    Some(match attribute {
+        Attribute::Int(v) => v.to_string(),
+        Attribute::Ints(v) => list(v.iter().map(i64::to_string)),
+        Attribute::Float(v) => f32_text(*v),
+        Attribute::Floats(v) if v.is_empty() => "f32[]".into(),
+        Attribute::Floats(v) => list(v.iter().map(|v| f32_text(*v))),
+        Attribute::Text(text) => word_or_string(text),
+        Attribute::Data(_) | Attribute::Form(_) => return None,
+    })
+}
+
+/// An attribute's value as the text has it.
+pub(super) fn attribute_text(labels: &Labels, attribute: &Attribute) -> String {
+    match attribute {
+        Attribute::Data(data) => labels.data(*data).unwrap_or("@\"missing tensor\"").into(),
+        Attribute::Form(form) => form_text(form),
+        other => plain_attribute(other).unwrap_or_default(),
+    }
+}
+
+struct Printer<'a> {
+    module: &'a Module,
+    labels: &'a Labels,
+    graph: &'a Graph,
+    names: &'a GraphLabels,
+}
+
+impl Printer<'_> {
+    fn graph(&self, out: &mut String) {
+        let inputs: Vec<String> = self.graph.inputs().iter().map(|&id| self.value(id)).collect();
+        let stage = self.graph.stage();
+        let stage = if stage == self.module.main().stage() {
+            String::new()
+        } else {
+            format!(" stage={stage}")
+        };
+        out.push_str(&format!(
+            "graph {}({}){stage} {{\n",
+            self.names.label,
+            inputs.join(", ")
+        ));
+        for node in self.names.order.iter().filter_map(|&id| self.graph.node(id)) {
+            out.push_str(&format!("  {}\n", self.node(node)));
+        }
+        let outputs: Vec<&str> = self.graph.outputs().iter().map(|&id| self.names.value(id)).collect();
+        out.push_str(format!("  return {}", outputs.join(", ")).trim_end());
+        out.push_str("\n}\n");
+    }
+
+    /// `%name: type grid`
+    fn value(&self, id: crate::ValueId) -> String {
+        let label = self.names.value(id);
+        let ty = self
+            .graph
+            .value(id)
+            .map(|v: &Value| typed(self.module, &v.ty, v.quant.as_deref()));
+        format!("{label}: {}", ty.unwrap_or_default())
+    }
+
+    fn node(&self, node: &Node) -> String {
+        let results: Vec<String> = node.outputs.iter().map(|&id| self.value(id)).collect();
+        let results = if results.is_empty() {
+            "()".into()
+        } else {
+            results.join(", ")
+        };
+        let operands: Vec<&str> = node
+            .inputs
+            .iter()
+            .map(|i| i.map_or("_", |id| self.names.value(id)))
+            .collect();
+        let op = match &node.op {
+            Op::Call(call) => {
+                let callee = self
+                    .labels
+                    .graphs
+                    .get(call.graph as usize)
+                    .map_or("@\"missing graph\"", |g| &g.label);
+                format!("call {callee}")
+            }
+            op => op.name().into(),
+        };
+        let mut text = format!("{results} = {op}({})", operands.join(", "));
+        if !matches!(node.op, Op::Call(_)) {
+            let attributes = node
+                .op
+                .attribute_list()
+                .into_iter()
+                .map(|(key, value)| format!("{}={}", word_or_string(&key), attribute_text(self.labels, &value)));
+            let attributes: Vec<String> = attributes.collect();
+            if !attributes.is_empty() {
+                text.push_str(&format!(" {{{}}}", attributes.join(", ")));
+            }
+        }
+        text + &self.clauses(node)
+    }
+
+    fn clauses(&self, node: &Node) -> String {
+        let mut text = String::new();
+        let first = node
+            .outputs
+            .first()
+            .and_then(|&id| self.graph.value(id))
+            .map(|v| v.name);
+        let name = |symbol: &Symbol| quoted(self.module.name(*symbol));
+        if first != Some(node.name) {
+            text.push_str(&format!(" name={}", name(&node.name)));
+        }
+        if node.sources.as_slice() != [node.name] {
+            text.push_str(&format!(" sources={}", list(node.sources.iter().map(name))));
+        }
+        if let Some(fused) = &node.fused {
+            text.push_str(&format!(" fused={}", form_text(&fused.requant)));
+            if let Some([low, high]) = fused.clamp {
+                text.push_str(&format!(" clamp=[{low},{high}]"));
+            }
+        }
+        if let Placement::Host(reason) = &node.place {
+            text.push_str(&format!(" host=[{},{}]", quoted(&reason.code), quoted(&reason.text)));
+        }
+        text
+    }
+}

@@ -1,0 +1,99 @@
+//! The tensors that a text calls `random SEED`: part of the format, so the same for ever and everywhere.
+//!
+//! Element i is made of z_i, the i-th output (from 0) of splitmix64 with the seed as its first state:
+//!
+//! ```text
+//! state ← state + 0x9e3779b97f4a7c15
+//! z ← (state ⊕ state >> 30) · 0xbf58476d1ce4e5b9;   z ← (z ⊕ z >> 27) · 0x94d049bb133111eb;   z ← z ⊕ z >> 31
+//! ```
+//!
+//! * f32, f64: (z >> 40) · 2^-23 − 1, f16: (z >> 53) · 2^-10 − 1: uniform in [−1, 1), exact in the type.
+//! * i8, u8, i16: the lowest bits of z: every code.
+//! * i32, i64: the lowest 16 bits of z as an i16: biases and indices whose sums do not overflow.
+//! * bool: the lowest bit.
+
+use crate::elem::Elem;
+
+/// The generator.
+pub struct SplitMix64(u64);
+
+impl SplitMix64 {
+    /// The generator with this first state.
+    pub fn new(seed: u64) -> SplitMix64 {
+        SplitMix64(seed)
+    }
+
+    /// The next output.
+    pub fn next_u64(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+}
+
+/// The little-endian bytes of `count` random elements.
+pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
+    let mut generator = SplitMix64::new(seed);
+    let mut bytes = Vec::with_capacity(count.saturating_mul(elem.size()));
+    for _ in 0..count {
+        let z = generator.next_u64();
+        let (low, unit) = (z as i16, (z >> 40) as f64 / 8_388_608.0 - 1.0);
+        match elem {
+            // 24 bits fit the significand, so nothing is rounded.
+            Elem::F32 => bytes.extend((unit as f32).to_le_bytes()),
+            Elem::F64 => bytes.extend(unit.to_le_bytes()),
+            Elem::F16 => bytes.extend(half::f16::from_f64((z >> 53) as f64 / 1024.0 - 1.0).to_le_bytes()),
+            Elem::I8 | Elem::U8 => bytes.push(z as u8),
+            Elem::I16 => bytes.extend(low.to_le_bytes()),
+            Elem::I32 => bytes.extend(i32::from(low).to_le_bytes()),
+            Elem::I64 => bytes.extend(i64::from(low).to_le_bytes()),
+            Elem::Bool => bytes.push((z & 1) as u8),
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_splitmix64() {
+        // The first outputs for seed 1234567, from the generator's published test vector.
+        let mut generator = SplitMix64::new(1_234_567);
+        let first: Vec<u64> = (0..3).map(|_| generator.next_u64()).collect();
+        assert_eq!(
+            first,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
+    }
+
+    #[test]
+    fn floats_lie_in_the_unit_interval_and_are_exact_in_their_type() {
+        let narrow = random(Elem::F32, 1000, 7);
+        let wide = random(Elem::F64, 1000, 7);
+        for (f, d) in narrow.chunks_exact(4).zip(wide.chunks_exact(8)) {
+            let f = f32::from_le_bytes([f[0], f[1], f[2], f[3]]);
+            assert!((-1.0..1.0).contains(&f));
+            assert_eq!(f64::from(f).to_le_bytes(), d);
+        }
+        let half = random(Elem::F16, 100_000, 7);
+        assert!(
+            half.chunks_exact(2)
+                .all(|b| half::f16::from_le_bytes([b[0], b[1]]).to_f32() < 1.0)
+        );
+    }
+
+    #[test]
+    fn codes_cover_their_type() {
+        let mut codes = random(Elem::I8, 10_000, 3);
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.len(), 256);
+    }
+}

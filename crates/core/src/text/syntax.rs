@@ -1,0 +1,104 @@
+//! What a text says, before names are looked up.
+
+use super::error::Position;
+use crate::attribute::Attribute;
+use crate::elem::Elem;
+use crate::quant_params::QuantParams;
+use crate::reason::Reason;
+use crate::stage::Stage;
+use strait_requantize::Requantization;
+
+/// `name` or `name~ordinal`, and where it stands.
+#[derive(Clone, Debug)]
+pub(super) struct Name {
+    pub(super) at: Position,
+    pub(super) text: String,
+    pub(super) ordinal: u32,
+}
+
+impl Name {
+    /// As the text has it, for errors.
+    pub(super) fn spelled(&self) -> String {
+        match self.ordinal {
+            0 => self.text.clone(),
+            ordinal => format!("{}~{ordinal}", self.text),
+        }
+    }
+
+    pub(super) fn key(&self) -> (String, u32) {
+        (self.text.clone(), self.ordinal)
+    }
+}
+
+pub(super) struct File {
+    pub(super) stage: Stage,
+    pub(super) main: Option<Name>,
+    pub(super) graphs: Vec<Graph>,
+    pub(super) data: Vec<Data>,
+    pub(super) end: Position,
+}
+
+pub(super) struct Graph {
+    pub(super) name: Name,
+    pub(super) stage: Option<Stage>,
+    pub(super) inputs: Vec<Value>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) outputs: Vec<Operand>,
+}
+
+pub(super) enum Dim {
+    Fixed(u64),
+    Named(String),
+}
+
+pub(super) struct Value {
+    pub(super) name: Name,
+    pub(super) elem: Elem,
+    pub(super) dims: Vec<Dim>,
+    pub(super) quant: Option<QuantParams>,
+}
+
+pub(super) enum Operand {
+    Value(Name),
+    Constant(Name),
+}
+
+pub(super) enum AttributeValue {
+    Plain(Attribute),
+    Constant(Name),
+}
+
+pub(super) struct Node {
+    pub(super) at: Position,
+    pub(super) results: Vec<Value>,
+    pub(super) op: String,
+    pub(super) callee: Option<Name>,
+    pub(super) operands: Vec<Option<Operand>>,
+    pub(super) attributes: Vec<(String, AttributeValue)>,
+    pub(super) clauses: Clauses,
+}
+
+/// What stands behind the attributes of a node.
+#[derive(Default)]
+pub(super) struct Clauses {
+    pub(super) name: Option<String>,
+    pub(super) sources: Option<Vec<String>>,
+    pub(super) fused: Option<Requantization>,
+    pub(super) clamp: Option<[i32; 2]>,
+    pub(super) host: Option<Reason>,
+}
+
+pub(super) struct Data {
+    pub(super) value: Value,
+    pub(super) content: Content,
+}
+
+pub(super) enum Content {
+    /// Elements as bytes.
+    Inline(Vec<u8>),
+    /// The bytes of one element.
+    Splat(Vec<u8>),
+    Random(u64),
+    Blob(u64, Option<String>),
+    Same(Name),
+}
