@@ -1,0 +1,214 @@
+//! Loops over elements, split over threads by output only.
+
+use crate::error::StepError;
+use crate::step::Operand;
+use rayon::prelude::*;
+
+/// Elements that one task takes at least: waking a thread for fewer costs more than they do.
+const PIECE: usize = 4096;
+/// Elements from which a loop is split at all.
+const WORTH_SPLITTING: usize = 1 << 16;
+
+/// Runs `work(first element, piece)` over consecutive pieces of `out` of `size` elements each.
+pub(crate) fn for_each_piece<T: Send>(
+    out: &mut [T],
+    size: usize,
+    work: impl Fn(usize, &mut [T]) -> Result<(), StepError> + Sync,
+) -> Result<(), StepError> {
+    let size = size.max(1);
+    if out.len() >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
+        let pieces = out.par_chunks_mut(size).enumerate();
+        pieces.try_for_each(|(index, piece)| work(index * size, piece))
+    } else {
+        let mut pieces = out.chunks_mut(size).enumerate();
+        pieces.try_for_each(|(index, piece)| work(index * size, piece))
+    }
+}
+
+/// `out = function(input)`, piece by piece; in place over a copy of the piece.
+pub(crate) fn map(
+    input: Operand<'_, f32>,
+    out: &mut [f32],
+    function: impl Fn(&[f32], &mut [f32]) -> Result<(), StepError> + Sync,
+) -> Result<(), StepError> {
+    match input {
+        Operand::Slice(input) => for_each_piece(out, PIECE, |first, out| {
+            let piece = input.get(first..first + out.len()).ok_or_else(lengths)?;
+            function(piece, out)
+        }),
+        Operand::InPlace => for_each_piece(out, PIECE, |_, out| {
+            let mut copy = [0.0; PIECE];
+            let copy = &mut copy[..out.len()];
+            copy.copy_from_slice(out);
+            function(copy, out)
+        }),
+    }
+}
+
+fn lengths() -> StepError {
+    StepError::Ours("an operand and its result differ in length".into())
+}
+
+/// How two arrays meet, by numpy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Broadcast {
+    /// The axes of the result, outermost first, neighbours joined where both operands allow it; never empty.
+    axes: Vec<Axis>,
+}
+
+/// An axis: its extent, and the elements to the next position in each operand (0 where it is repeated).
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Axis {
+    extent: usize,
+    strides: [usize; 2],
+}
+
+/// A row of one operand.
+#[derive(Clone, Copy)]
+enum Row<'a, T> {
+    Here,
+    One(T),
+    Each(&'a [T]),
+}
+
+impl Broadcast {
+    /// Two row-major arrays.
+    pub(crate) fn new(a: &[usize], b: &[usize]) -> Result<Broadcast, StepError> {
+        let rank = a.len().max(b.len());
+        let aligned = |dims: &[usize], axis: usize| (axis + dims.len()).checked_sub(rank).map_or(1, |i| dims[i]);
+        let mut axes: Vec<Axis> = Vec::new();
+        let mut next = [1; 2];
+        for axis in (0..rank).rev() {
+            let extents = [aligned(a, axis), aligned(b, axis)];
+            let extent = match extents {
+                [a, b] if a == b || b == 1 => a,
+                [1, b] => b,
+                _ => return Err(StepError::Model(format!("{a:?} and {b:?} do not broadcast"))),
+            };
+            let strides = [0, 1].map(|o| if extents[o] == 1 { 0 } else { next[o] });
+            for o in 0..2 {
+                next[o] *= extents[o];
+            }
+            match axes.last_mut() {
+                _ if extent == 1 => {}
+                Some(inner) if (0..2).all(|o| strides[o] == inner.strides[o] * inner.extent) => inner.extent *= extent,
+                _ => axes.push(Axis { extent, strides }),
+            }
+        }
+        if axes.is_empty() {
+            axes.push(Axis {
+                extent: 1,
+                strides: [0; 2],
+            });
+        }
+        axes.reverse();
+        Ok(Broadcast { axes })
+    }
+
+    /// Where a row (all axes but the last) starts in both operands.
+    fn row(&self, mut index: usize) -> [usize; 2] {
+        let mut starts = [0; 2];
+        for axis in self.axes.iter().rev().skip(1) {
+            let at = index % axis.extent;
+            index /= axis.extent;
+            (0..2).for_each(|o| starts[o] += at * axis.strides[o]);
+        }
+        starts
+    }
+
+    /// `out = function(a, b)`. An operand in place has the extents of the result.
+    pub(crate) fn apply<T: Copy + Send + Sync>(
+        &self,
+        a: Operand<'_, T>,
+        b: Operand<'_, T>,
+        out: &mut [T],
+        function: impl Fn(T, T) -> T + Sync,
+    ) -> Result<(), StepError> {
+        let Some(&inner) = self.axes.last() else {
+            return Ok(());
+        };
+        if out.is_empty() {
+            return Ok(());
+        }
+        let rows = (PIECE / inner.extent).max(1);
+        for_each_piece(out, rows * inner.extent, |first, out| {
+            for (index, out) in out.chunks_mut(inner.extent).enumerate() {
+                let starts = self.row(first / inner.extent + index);
+                let length = out.len();
+                let a = operand_row(a, starts[0], inner.strides[0], length)?;
+                let b = operand_row(b, starts[1], inner.strides[1], length)?;
+                combine(a, b, out, &function);
+            }
+            Ok(())
+        })
+    }
+}
+
+fn operand_row<T: Copy>(
+    operand: Operand<'_, T>,
+    start: usize,
+    stride: usize,
+    length: usize,
+) -> Result<Row<'_, T>, StepError> {
+    Ok(match operand {
+        Operand::InPlace => Row::Here,
+        Operand::Slice(all) if stride == 0 => Row::One(*all.get(start).ok_or_else(lengths)?),
+        // The innermost axis has stride 0 or 1.
+        Operand::Slice(all) => Row::Each(all.get(start..start + length).ok_or_else(lengths)?),
+    })
+}
+
+fn combine<T: Copy>(a: Row<'_, T>, b: Row<'_, T>, out: &mut [T], f: impl Fn(T, T) -> T) {
+    match (a, b) {
+        (Row::Each(a), Row::Each(b)) => out.iter_mut().zip(a).zip(b).for_each(|((o, &a), &b)| *o = f(a, b)),
+        (Row::Each(a), Row::One(b)) => out.iter_mut().zip(a).for_each(|(o, &a)| *o = f(a, b)),
+        (Row::One(a), Row::Each(b)) => out.iter_mut().zip(b).for_each(|(o, &b)| *o = f(a, b)),
+        (Row::One(a), Row::One(b)) => out.fill(f(a, b)),
+        (Row::Here, Row::Each(b)) => out.iter_mut().zip(b).for_each(|(o, &b)| *o = f(*o, b)),
+        (Row::Here, Row::One(b)) => out.iter_mut().for_each(|o| *o = f(*o, b)),
+        (Row::Each(a), Row::Here) => out.iter_mut().zip(a).for_each(|(o, &a)| *o = f(a, *o)),
+        (Row::One(a), Row::Here) => out.iter_mut().for_each(|o| *o = f(a, *o)),
+        (Row::Here, Row::Here) => out.iter_mut().for_each(|o| *o = f(*o, *o)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn add(a_dims: &[usize], b_dims: &[usize], len: usize) -> Vec<i32> {
+        let count = |dims: &[usize]| dims.iter().product::<usize>() as i32;
+        let a: Vec<i32> = (0..count(a_dims)).collect();
+        let b: Vec<i32> = (0..count(b_dims)).map(|v| 100 * v).collect();
+        let mut out = vec![-1; len];
+        let broadcast = Broadcast::new(a_dims, b_dims).unwrap();
+        broadcast
+            .apply(Operand::Slice(&a), Operand::Slice(&b), &mut out, |a, b| a + b)
+            .unwrap();
+        out
+    }
+
+    #[test]
+    fn operands_meet_as_in_numpy() {
+        assert_eq!(add(&[2, 2], &[2, 2], 4), [0, 101, 202, 303]);
+        assert_eq!(add(&[2, 2], &[2], 4), [0, 101, 2, 103]);
+        assert_eq!(add(&[2, 1], &[2], 4), [0, 100, 1, 101]);
+        assert_eq!(add(&[1, 2, 2], &[2, 1, 1], 8), [0, 1, 2, 3, 100, 101, 102, 103]);
+        assert_eq!(add(&[], &[3], 3), [0, 100, 200]);
+        assert!(Broadcast::new(&[2], &[3]).is_err());
+    }
+
+    #[test]
+    fn in_place_and_apart_agree() {
+        let broadcast = Broadcast::new(&[2, 3], &[3]).unwrap();
+        let (a, b) = ([1, 2, 3, 4, 5, 6], [10, 20, 30]);
+        let (mut apart, mut here) = ([0; 6], a);
+        broadcast
+            .apply(Operand::Slice(&a), Operand::Slice(&b), &mut apart, |a, b| a - b)
+            .unwrap();
+        broadcast
+            .apply(Operand::InPlace, Operand::Slice(&b), &mut here, |a, b| a - b)
+            .unwrap();
+        assert_eq!(apart, here);
+    }
+}

@@ -1,0 +1,84 @@
+//! Piecewise simple functions of one variable: relu, clip, leaky relu, hard sigmoid, elu.
+
+use crate::elementwise::map;
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use strait_core::Op;
+use strait_kernels::Context;
+use strait_kernels::float::{Unary, unary};
+
+struct Activation<F>(F);
+
+pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    // The comparisons let a NaN through.
+    Ok(match &site.node.op {
+        Op::Relu(_) => step(|x| if x < 0.0 { 0.0 } else { x }),
+        Op::Clip(op) => {
+            let (min, max) = (op.min, op.max);
+            step(move |x| {
+                let above = if x < min { min } else { x };
+                if above > max { max } else { above }
+            })
+        }
+        Op::LeakyRelu(op) => {
+            let alpha = op.alpha;
+            step(move |x| if x < 0.0 { alpha * x } else { x })
+        }
+        Op::HardSigmoid(op) => {
+            let (alpha, beta) = (op.alpha, op.beta);
+            step(move |x| {
+                let line = alpha * x + beta;
+                let above = if line < 0.0 { 0.0 } else { line };
+                if above > 1.0 { 1.0 } else { above }
+            })
+        }
+        Op::Elu(op) => Box::new(Elu { alpha: op.alpha }),
+        other => return Err(StepError::Ours(format!("{} is not an activation", other.name()))),
+    })
+}
+
+fn step(function: impl Fn(f32) -> f32 + Send + Sync + 'static) -> Box<dyn Step> {
+    Box::new(Activation(function))
+}
+
+impl<F: Fn(f32) -> f32 + Send + Sync> Step for Activation<F> {
+    fn in_place(&self) -> &[usize] {
+        &[0]
+    }
+
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        map(io.operand(0)?, io.output()?, |input, out| {
+            out.iter_mut().zip(input).for_each(|(y, &x)| *y = (self.0)(x));
+            Ok(())
+        })
+    }
+}
+
+/// x where x ≥ 0, alpha·(exp(x) − 1) elsewhere.
+struct Elu {
+    alpha: f32,
+}
+
+impl Elu {
+    fn piece(&self, context: &Context, input: &[f32], out: &mut [f32]) -> Result<(), StepError> {
+        unary(context, Unary::Exp, input, out)?;
+        for (y, &x) in out.iter_mut().zip(input) {
+            *y = if x < 0.0 { self.alpha * (*y - 1.0) } else { x };
+        }
+        Ok(())
+    }
+}
+
+impl Step for Elu {
+    fn in_place(&self) -> &[usize] {
+        &[0]
+    }
+
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let context = io.context;
+        map(io.operand(0)?, io.output()?, |input, out| {
+            self.piece(context, input, out)
+        })
+    }
+}

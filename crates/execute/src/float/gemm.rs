@@ -1,0 +1,79 @@
+//! Matrix product with a bias.
+
+use crate::elementwise::Broadcast;
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Operand, Step};
+use strait_core::op;
+use strait_kernels::float::{Bias, Matrix, gemm};
+
+/// alpha·(a·b) + beta·bias.
+struct Gemm {
+    op: op::Gemm,
+    /// Rows, columns, depth.
+    extents: [usize; 3],
+    bias: BiasKind,
+}
+
+/// How the bias takes part.
+enum BiasKind {
+    /// The chain of sums starts with it: one value per column, and no factors.
+    Start,
+    /// It is added behind the product, as alpha or beta scale one of them or it broadcasts otherwise.
+    After(Broadcast),
+    Absent,
+}
+
+pub(crate) fn prepare(op: &op::Gemm, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (a, result) = (site.input(0)?, site.output()?);
+    let columns = result.dims.last().copied().unwrap_or(1);
+    let rows = result.dims.iter().rev().skip(1).product();
+    let depth = if op.transpose_a { a.dims.first() } else { a.dims.last() };
+    let bias = match site.optional(2) {
+        None => BiasKind::Absent,
+        Some(bias)
+            if (op.alpha, op.beta) == (1.0, 1.0) && bias.count() == columns && bias.dims.last() == Some(&columns) =>
+        {
+            BiasKind::Start
+        }
+        Some(bias) => BiasKind::After(Broadcast::new(&result.dims, &bias.dims)?),
+    };
+    Ok(Box::new(Gemm {
+        op: op.clone(),
+        extents: [rows, columns, depth.copied().unwrap_or(1)],
+        bias,
+    }))
+}
+
+impl Step for Gemm {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let [rows, columns, depth] = self.extents;
+        let matrix = |data, transposed: bool, height: usize, width: usize| {
+            if transposed {
+                Matrix::transposed(data, height)
+            } else {
+                Matrix::row_major(data, width)
+            }
+        };
+        let a = matrix(io.input(0)?, self.op.transpose_a, rows, depth);
+        let b = matrix(io.input(1)?, self.op.transpose_b, depth, columns);
+        let bias = io.optional::<f32>(2)?;
+        let start = match (&self.bias, bias) {
+            (BiasKind::Start, Some(bias)) => Bias::Columns(bias),
+            _ => Bias::Zero,
+        };
+        let context = io.context;
+        let out = io.output::<f32>()?;
+        gemm(context, self.extents, a, b, start, out)?;
+        if self.op.alpha != 1.0 {
+            out.iter_mut().for_each(|v| *v *= self.op.alpha);
+        }
+        match (&self.bias, bias) {
+            (BiasKind::After(broadcast), Some(bias)) => {
+                let beta = self.op.beta;
+                broadcast.apply(Operand::InPlace, Operand::Slice(bias), out, |v, bias| v + beta * bias)
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Layer normalization.
+
+use crate::elementwise::{Broadcast, for_each_piece};
+use crate::error::StepError;
+use crate::layout::axis;
+use crate::site::Site;
+use crate::step::{Io, Operand, Step};
+use strait_core::op;
+use strait_kernels::float::{Reduction, reduce};
+
+struct LayerNormalization {
+    epsilon: f32,
+    /// Elements that are normalised together.
+    row: usize,
+    scale: Broadcast,
+    bias: Option<Broadcast>,
+}
+
+pub(crate) fn prepare(op: &op::LayerNormalization, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    let dims = &site.input(0)?.dims;
+    let bias = site.optional(2).map(|bias| Broadcast::new(dims, &bias.dims));
+    Ok(Box::new(LayerNormalization {
+        epsilon: op.epsilon,
+        row: dims[axis(op.axis, dims.len())?..].iter().product(),
+        scale: Broadcast::new(dims, &site.input(1)?.dims)?,
+        bias: bias.transpose()?,
+    }))
+}
+
+impl Step for LayerNormalization {
+    /// With m the mean of a row: d = x − m, v the mean of d², then d / √(v + epsilon) · scale + bias.
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let row = self.row;
+        let input = io.input::<f32>(0)?;
+        let (scale, bias) = (io.input::<f32>(1)?, io.optional::<f32>(2)?);
+        let context = io.context;
+        let out = io.output::<f32>()?;
+        if out.is_empty() {
+            return Ok(());
+        }
+        let mean = |values: &[f32]| -> Result<f32, StepError> {
+            let mut mean = [0.0];
+            reduce(context, Reduction::Mean, [1, row, 1], values, &mut mean)?;
+            Ok(mean[0])
+        };
+        for_each_piece(out, row, |first, out| {
+            let input = &input[first..first + row];
+            let m = mean(input)?;
+            out.iter_mut().zip(input).for_each(|(d, &x)| *d = (x - m) * (x - m));
+            let deviation = (mean(out)? + self.epsilon).sqrt();
+            out.iter_mut().zip(input).for_each(|(y, &x)| *y = (x - m) / deviation);
+            Ok(())
+        })?;
+        self.scale
+            .apply(Operand::InPlace, Operand::Slice(scale), out, |x, scale| x * scale)?;
+        match (&self.bias, bias) {
+            (Some(broadcast), Some(bias)) => {
+                broadcast.apply(Operand::InPlace, Operand::Slice(bias), out, |x, bias| x + bias)
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Float operators, one file each, on f32. Sums of products and over axes are the deterministic loops of
+//! `strait-kernels`; what is written here does not reorder any sum.
+
+pub(crate) mod activation;
+pub(crate) mod arithmetic;
+pub(crate) mod average_pool;
+pub(crate) mod batch_normalization;
+pub(crate) mod conv;
+pub(crate) mod gemm;
+pub(crate) mod global_average_pool;
+pub(crate) mod layer_normalization;
+pub(crate) mod matmul;
+pub(crate) mod max_pool;
+pub(crate) mod reduce;
+pub(crate) mod resize;
+pub(crate) mod softmax;
+pub(crate) mod unary;

@@ -1,0 +1,98 @@
+//! Reductions over axes.
+
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use strait_core::op::{self, Reduction};
+use strait_kernels::float;
+
+/// One kernel call for each run of neighbouring axes, the last run first; a mean is a sum until the end.
+struct Reduce {
+    reduction: Reduction,
+    /// `[outer, reduced, inner]` of each call.
+    calls: Vec<[usize; 3]>,
+    /// Elements that make one result.
+    count: usize,
+}
+
+pub(crate) fn prepare(op: &op::Reduce, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    let dims = &site.input(0)?.dims;
+    Ok(Box::new(Reduce {
+        reduction: op.reduction,
+        calls: runs(dims, &op.reduced(dims.len())?),
+        count: op.reduced(dims.len())?.iter().map(|&axis| dims[axis]).product(),
+    }))
+}
+
+/// Groups the reduced axes (ascending) into runs of neighbours and gives the extents of each call, the last run first,
+/// so that the axes behind it have been reduced already.
+pub(crate) fn runs(dims: &[usize], reduced: &[usize]) -> Vec<[usize; 3]> {
+    let mut calls = Vec::new();
+    let mut inner = 1;
+    let mut end = dims.len();
+    while end > 0 {
+        let is_reduced = reduced.contains(&(end - 1));
+        let start = (0..end)
+            .rev()
+            .take_while(|a| reduced.contains(a) == is_reduced)
+            .last()
+            .unwrap_or(0);
+        let extent: usize = dims[start..end].iter().product();
+        if is_reduced {
+            calls.push([dims[..start].iter().product(), extent, inner]);
+        } else {
+            inner *= extent;
+        }
+        end = start;
+    }
+    calls
+}
+
+impl Step for Reduce {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let what = match self.reduction {
+            Reduction::Sum | Reduction::Mean => float::Reduction::Sum,
+            Reduction::Max => float::Reduction::Max,
+            Reduction::Min => float::Reduction::Min,
+        };
+        let context = io.context;
+        let input = io.input::<f32>(0)?;
+        let out = io.output::<f32>()?;
+        let Some((&last, before)) = self.calls.split_last() else {
+            out.copy_from_slice(input);
+            return Ok(());
+        };
+        let mut partial: Option<Vec<f32>> = None;
+        for &[outer, extent, inner] in before {
+            let mut next = vec![0.0; outer * inner];
+            float::reduce(
+                context,
+                what,
+                [outer, extent, inner],
+                partial.as_deref().unwrap_or(input),
+                &mut next,
+            )?;
+            partial = Some(next);
+        }
+        float::reduce(context, what, last, partial.as_deref().unwrap_or(input), out)?;
+        if self.reduction == Reduction::Mean {
+            let count = self.count as f32;
+            out.iter_mut().for_each(|sum| *sum /= count);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbouring_axes_are_one_call() {
+        assert_eq!(runs(&[2, 3, 4, 5], &[2, 3]), [[6, 20, 1]]);
+        assert_eq!(runs(&[2, 3, 4, 5], &[1]), [[2, 3, 20]]);
+        assert_eq!(runs(&[2, 3, 4, 5], &[0, 2]), [[6, 4, 5], [1, 2, 15]]);
+        assert_eq!(runs(&[2, 3], &[0, 1]), [[1, 6, 1]]);
+        assert!(runs(&[2, 3], &[]).is_empty());
+    }
+}

@@ -1,0 +1,44 @@
+//! Join along one axis.
+
+use super::{by_width, strided};
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use strait_core::{Elem, op};
+
+struct Concat {
+    elem: Elem,
+    /// Per operand: the elements that it adds for each position of the axes before the joined one.
+    blocks: Vec<usize>,
+}
+
+pub(crate) fn prepare(op: &op::Concat, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    let result = site.output()?;
+    let axis = strided::axis(op.axis, result.dims.len())?;
+    let block =
+        |slot: &Option<crate::site::Slot<'_>>| slot.as_ref().map_or(0, |slot| slot.dims[axis..].iter().product());
+    Ok(Box::new(Concat {
+        elem: result.elem,
+        blocks: site.inputs.iter().map(block).collect(),
+    }))
+}
+
+impl Step for Concat {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        by_width!(self.elem, T => {
+            let row: usize = self.blocks.iter().sum();
+            let mut before = 0;
+            for (operand, &block) in self.blocks.iter().enumerate() {
+                let input = io.input::<T>(operand)?;
+                let out = io.output::<T>()?;
+                if block > 0 {
+                    for (out, input) in out.chunks_exact_mut(row).zip(input.chunks_exact(block)) {
+                        out[before..before + block].copy_from_slice(input);
+                    }
+                }
+                before += block;
+            }
+        });
+        Ok(())
+    }
+}

@@ -1,0 +1,60 @@
+//! Pick along one axis.
+
+use super::{by_width, strided};
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use strait_core::{Elem, op};
+
+struct Gather {
+    elem: Elem,
+    /// Extents before the axis, of it, and behind it.
+    extents: [usize; 3],
+    /// Extent of the axis, for the error.
+    positions: usize,
+}
+
+pub(crate) fn prepare(op: &op::Gather, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    let x = site.input(0)?;
+    let axis = strided::axis(op.axis, x.dims.len())?;
+    Ok(Box::new(Gather {
+        elem: x.elem,
+        extents: strided::around(&x.dims, axis),
+        positions: x.dims[axis],
+    }))
+}
+
+impl Step for Gather {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let indices = io.input::<i64>(1)?;
+        let [_, extent, inner] = self.extents;
+        let position = |&index: &i64| {
+            let counted = if index < 0 {
+                index.saturating_add(extent as i64)
+            } else {
+                index
+            };
+            usize::try_from(counted).ok().filter(|&p| p < extent).ok_or_else(|| {
+                StepError::Model(format!(
+                    "index {index} is outside an axis of {} positions",
+                    self.positions
+                ))
+            })
+        };
+        let positions = indices.iter().map(position).collect::<Result<Vec<_>, _>>()?;
+        if inner == 0 || positions.is_empty() {
+            return Ok(());
+        }
+        by_width!(self.elem, T => {
+            let input = io.input::<T>(0)?;
+            let out = io.output::<T>()?;
+            let rows = out.chunks_exact_mut(positions.len() * inner);
+            for (out, input) in rows.zip(input.chunks_exact(extent * inner)) {
+                for (out, &position) in out.chunks_exact_mut(inner).zip(&positions) {
+                    out.copy_from_slice(&input[position * inner..(position + 1) * inner]);
+                }
+            }
+        });
+        Ok(())
+    }
+}

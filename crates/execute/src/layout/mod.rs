@@ -1,0 +1,64 @@
+//! Ops that move elements and compute nothing: the same for every element type.
+
+pub(crate) mod cast;
+pub(crate) mod concat;
+pub(crate) mod gather;
+pub(crate) mod pad;
+pub(crate) mod resize;
+pub(crate) mod slice;
+pub(crate) mod split;
+pub(crate) mod transpose;
+
+mod strided;
+
+pub(crate) use strided::{around, axis};
+
+use crate::site::Site;
+use strait_core::Op;
+
+/// Runs `$body` with `$t` an unsigned integer as wide as an element of `$elem`: moving needs no more.
+macro_rules! by_width {
+    ($elem:expr, $t:ident => $body:expr) => {
+        match $elem.size() {
+            1 => {
+                type $t = u8;
+                $body
+            }
+            2 => {
+                type $t = u16;
+                $body
+            }
+            4 => {
+                type $t = u32;
+                $body
+            }
+            _ => {
+                type $t = u64;
+                $body
+            }
+        }
+    };
+}
+pub(crate) use by_width;
+
+/// Whether the first result has the bytes of the first operand.
+pub(crate) fn is_alias(site: &Site<'_>) -> bool {
+    let (Some(Some(operand)), Some(result)) = (site.inputs.first(), site.outputs.first()) else {
+        return false;
+    };
+    match &site.node.op {
+        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_) => {
+            operand.elem == result.elem && operand.count() == result.count()
+        }
+        Op::Cast(cast) => cast.to == operand.elem,
+        // Only axes of extent 1 change their place.
+        Op::Transpose(op) => {
+            let kept = op
+                .permutation
+                .iter()
+                .filter(|&&axis| operand.dims.get(axis as usize) != Some(&1));
+            kept.is_sorted()
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,118 @@
+//! Padding and cropping.
+
+use super::by_width;
+use super::strided::{self, view, view_mut};
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use crate::tensor::Dims;
+use ndarray::Slice;
+use smallvec::SmallVec;
+use strait_core::Elem;
+use strait_core::op::{self, PadMode};
+
+/// Padding with a constant: fill, then copy what overlaps.
+struct Constant {
+    elem: Elem,
+    dims: Dims,
+    result: Dims,
+    /// Begins, one per axis; negative ones crop.
+    begins: Vec<isize>,
+    /// One element of the result.
+    value: SmallVec<[u8; 8]>,
+}
+
+/// Padding with elements of the operand: a list of positions per axis.
+struct Mirror {
+    elem: Elem,
+    dims: Dims,
+    picks: Vec<Option<strided::Picks>>,
+}
+
+pub(crate) fn prepare(op: &op::Pad, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    let (x, result) = (site.input(0)?, site.output()?);
+    if op.mode == PadMode::Constant {
+        let begin = |&amount: &i64| isize::try_from(amount).map_err(|_| StepError::Model(format!("a pad of {amount}")));
+        return Ok(Box::new(Constant {
+            elem: x.elem,
+            dims: x.dims.clone(),
+            result: result.dims.clone(),
+            begins: op.amounts[..x.dims.len()].iter().map(begin).collect::<Result<_, _>>()?,
+            value: element(x.elem, op.value)?,
+        }));
+    }
+    let picks = (0..x.dims.len()).map(|axis| {
+        let (extent, begin) = (x.dims[axis] as i64, op.amounts[axis]);
+        let position = |i: usize| {
+            let at = i as i64 - begin;
+            match op.mode {
+                // Mirrored at both borders, which are not repeated.
+                PadMode::Reflect if at < 0 => -at,
+                PadMode::Reflect if at >= extent => 2 * (extent - 1) - at,
+                _ => at,
+            }
+            .clamp(0, extent - 1) as usize
+        };
+        let changed = (begin, op.amounts[axis + x.dims.len()]) != (0, 0);
+        if changed && extent == 0 {
+            return Err(StepError::Model(format!("axis {axis} has no element to repeat")));
+        }
+        Ok(changed.then(|| (0..result.dims[axis]).map(position).collect()))
+    });
+    Ok(Box::new(Mirror {
+        elem: x.elem,
+        dims: x.dims.clone(),
+        picks: picks.collect::<Result<_, _>>()?,
+    }))
+}
+
+/// The bytes of one element; an integer is given as a float, which holds each code of up to 16 bits.
+fn element(elem: Elem, value: f32) -> Result<SmallVec<[u8; 8]>, StepError> {
+    let bytes: &[u8] = match elem {
+        Elem::F32 => &value.to_ne_bytes(),
+        Elem::I8 => &(value as i8).to_ne_bytes(),
+        Elem::U8 => &(value as u8).to_ne_bytes(),
+        Elem::I16 => &(value as i16).to_ne_bytes(),
+        Elem::I32 => &(value as i32).to_ne_bytes(),
+        Elem::I64 => &(value as i64).to_ne_bytes(),
+        _ => return Err(StepError::Unsupported(format!("padding of {elem}"))),
+    };
+    Ok(bytes.into())
+}
+
+impl Step for Constant {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        by_width!(self.elem, T => {
+            let value: T = bytemuck::pod_read_unaligned(&self.value);
+            let mut input = view(&self.dims, io.input::<T>(0)?)?;
+            let mut out = view_mut(&self.result, io.output::<T>()?)?;
+            out.fill(value);
+            out.slice_each_axis_inplace(|axis| {
+                let a = axis.axis.index();
+                overlap(self.begins[a], self.result[a], self.dims[a])
+            });
+            input.slice_each_axis_inplace(|axis| {
+                let a = axis.axis.index();
+                overlap(-self.begins[a], self.dims[a], self.result[a])
+            });
+            out.assign(&input);
+        });
+        Ok(())
+    }
+}
+
+/// The positions of an axis of extent `own` at which another one of extent `other`, moved by `shift`, lies too.
+fn overlap(shift: isize, own: usize, other: usize) -> Slice {
+    let start = shift.clamp(0, own as isize);
+    let end = (other as isize + shift).clamp(start, own as isize);
+    Slice::from(start..end)
+}
+
+impl Step for Mirror {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        by_width!(self.elem, T => {
+            let input = io.input::<T>(0)?;
+            strided::pick(&self.dims, &self.picks, input, io.output::<T>()?)
+        })
+    }
+}

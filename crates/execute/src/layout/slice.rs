@@ -1,0 +1,38 @@
+//! Strided slice.
+
+use super::{by_width, strided};
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use crate::tensor::Dims;
+use strait_core::{Dim, Elem, op};
+
+struct Slice {
+    elem: Elem,
+    dims: Dims,
+    picks: Vec<Option<strided::Picks>>,
+}
+
+pub(crate) fn prepare(op: &op::Slice, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    let x = site.input(0)?;
+    let shape: Vec<Dim> = x.dims.iter().map(|&extent| Dim::Fixed(extent as u64)).collect();
+    let mut picks = vec![None; x.dims.len()];
+    for (axis, start, step, count) in op.spans(&shape)? {
+        let position = |i: u64| start as i64 + i as i64 * step;
+        picks[axis] = Some((0..count).map(|i| position(i) as usize).collect());
+    }
+    Ok(Box::new(Slice {
+        elem: x.elem,
+        dims: x.dims.clone(),
+        picks,
+    }))
+}
+
+impl Step for Slice {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        by_width!(self.elem, T => {
+            let input = io.input::<T>(0)?;
+            strided::pick(&self.dims, &self.picks, input, io.output::<T>()?)
+        })
+    }
+}

@@ -1,0 +1,36 @@
+//! Runs a graph: float operators on floats, integer primitives on integers, both in one graph where a target leaves
+//! operators on the host.
+//!
+//! A [`Plan`] is made once from a graph with fixed shapes: it orders the nodes, packs the weights, joins primitives into
+//! fast loops and gives every value its place in one arena. It is immutable and shared between threads; each of them runs
+//! it in a [`Workspace`] of its own. [`map_in_order`] runs many samples with memory that does not depend on their number.
+//!
+//! # The same bits everywhere
+//! Neither the instruction set ([`PlanOptions::context`]) nor the number of [`Threads`] changes a bit of any result. Sums
+//! of floats have the order that `strait-kernels` states; integer primitives are exact.
+
+mod aligned;
+mod batches;
+mod elementwise;
+mod error;
+mod float;
+mod layout;
+mod loops_for;
+mod memory;
+mod plan;
+mod prepare;
+mod samples;
+mod site;
+mod step;
+mod tensor;
+mod threads;
+mod window;
+mod workspace;
+
+pub use error::{ExecuteError, StepError};
+pub use loops_for::{LoopsFor, Standard};
+pub use plan::{Plan, PlanOptions, Port};
+pub use samples::{SampleError, map_in_order};
+pub use tensor::{Tensor, TensorView};
+pub use threads::Threads;
+pub use workspace::Workspace;

@@ -1,0 +1,342 @@
+//! From a graph to a plan: prepare each node, then give each value its place.
+
+use super::{Constant, Piece, Place, Plan, PlanOptions, PlannedStep, Port, Shown, Source};
+use crate::aligned::AlignedBytes;
+use crate::error::{ExecuteError, StepError};
+use crate::memory::{self, Request};
+use crate::site::{Site, Slot, slot};
+use crate::step::Step;
+use crate::tensor::byte_count;
+use crate::{layout, prepare};
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use strait_core::{DataId, Graph, GraphId, Module, NodeId, TensorData, ValueId};
+
+/// The largest arena: 64 GiB, so that a hostile model is refused before anything is allocated.
+const LARGEST_ARENA: usize = 1 << 36;
+
+/// A step before its operands have places.
+struct Draft {
+    node: NodeId,
+    inputs: SmallVec<[Option<ValueId>; 3]>,
+    outputs: SmallVec<[ValueId; 1]>,
+    /// `None` where the result shares its operand's bytes.
+    step: Option<Box<dyn Step>>,
+}
+
+pub(super) fn build(module: &Module, graph: GraphId, options: &PlanOptions<'_>) -> Result<Plan, ExecuteError> {
+    let graph = module
+        .graph(graph)
+        .ok_or_else(|| ExecuteError::Ours(format!("there is no {graph:?}")))?;
+    let mut builder = Builder::new(module, graph, options)?;
+    let order = graph.topological_order().map_err(|node| ExecuteError::Cycle {
+        node: graph
+            .node(node)
+            .map_or_else(String::new, |n| module.name(n.name).into()),
+    })?;
+    for node in order {
+        builder.draft(node)?;
+    }
+    builder.find_last_uses();
+    builder.share_buffers();
+    builder.finish()
+}
+
+struct Builder<'a> {
+    module: &'a Module,
+    graph: &'a Graph,
+    options: &'a PlanOptions<'a>,
+    drafts: Vec<Draft>,
+    /// By value: its type; `None` where the value was removed.
+    slots: Vec<Option<Slot<'a>>>,
+    /// By value: the value whose bytes it shares, itself for most.
+    roots: Vec<usize>,
+    /// By root: the last step that touches it; past the last step for graph outputs.
+    last_uses: Vec<usize>,
+    /// By root: its buffer in the arena.
+    buffers: Vec<Option<usize>>,
+    requests: Vec<Request>,
+    /// By step: the operand whose buffer its first result takes over.
+    in_place: Vec<Option<usize>>,
+}
+
+impl<'a> Builder<'a> {
+    fn new(module: &'a Module, graph: &'a Graph, options: &'a PlanOptions<'a>) -> Result<Builder<'a>, ExecuteError> {
+        let mut slots = Vec::new();
+        slots.resize_with(graph.value_bound(), || None);
+        for (id, _) in graph.values() {
+            slots[id.index()] = Some(slot(module, graph, id)?);
+        }
+        Ok(Builder {
+            module,
+            graph,
+            options,
+            drafts: Vec::new(),
+            slots,
+            roots: (0..graph.value_bound()).collect(),
+            last_uses: vec![0; graph.value_bound()],
+            buffers: vec![None; graph.value_bound()],
+            requests: Vec::new(),
+            in_place: Vec::new(),
+        })
+    }
+
+    fn draft(&mut self, id: NodeId) -> Result<(), ExecuteError> {
+        let site = Site::new(self.module, self.graph, id, self.options)?;
+        let node = site.node;
+        if let (true, [Some(operand), ..], [result]) = (layout::is_alias(&site), &node.inputs[..], &node.outputs[..]) {
+            self.roots[result.index()] = self.roots[operand.index()];
+            self.drafts.push(Draft {
+                node: id,
+                inputs: SmallVec::new(),
+                outputs: node.outputs.clone(),
+                step: None,
+            });
+            return Ok(());
+        }
+        let step = prepare::prepare(&site).map_err(|source| self.node_error(id, source))?;
+        let read = |(index, value): (usize, &Option<ValueId>)| value.filter(|_| step.reads(index));
+        self.drafts.push(Draft {
+            node: id,
+            inputs: node.inputs.iter().enumerate().map(read).collect(),
+            outputs: node.outputs.clone(),
+            step: Some(step),
+        });
+        Ok(())
+    }
+
+    fn node_error(&self, id: NodeId, source: StepError) -> ExecuteError {
+        let node = self.graph.node(id);
+        ExecuteError::Node {
+            node: node.map_or_else(String::new, |n| self.module.name(n.name).into()),
+            op: node.map_or("", |n| n.op.term()),
+            source,
+        }
+    }
+
+    fn root(&self, value: ValueId) -> usize {
+        self.roots[value.index()]
+    }
+
+    fn constant(&self, root: usize) -> Option<&'a TensorData> {
+        self.slots[root].as_ref().and_then(|slot| slot.constant)
+    }
+
+    fn bytes(&self, root: usize) -> usize {
+        self.slots[root]
+            .as_ref()
+            .and_then(|slot| byte_count(slot.elem, &slot.dims))
+            .unwrap_or(0)
+    }
+
+    fn find_last_uses(&mut self) {
+        for (index, draft) in self.drafts.iter().enumerate() {
+            for value in draft.inputs.iter().flatten().chain(&draft.outputs) {
+                let root = self.roots[value.index()];
+                self.last_uses[root] = self.last_uses[root].max(index);
+            }
+        }
+        for &output in self.graph.outputs() {
+            let root = self.root(output);
+            self.last_uses[root] = self.drafts.len();
+        }
+    }
+
+    /// Gives each root a buffer: a new one, or that of an operand which dies at this step and may be overwritten.
+    fn share_buffers(&mut self) {
+        for &input in self.graph.inputs() {
+            let root = self.root(input);
+            self.new_buffer(root, 0);
+        }
+        for index in 0..self.drafts.len() {
+            let taken = self.operand_to_overwrite(index);
+            self.in_place.push(taken.map(|(operand, _)| operand));
+            for position in 0..self.drafts[index].outputs.len() {
+                let root = self.root(self.drafts[index].outputs[position]);
+                match taken {
+                    Some((_, buffer)) if position == 0 => {
+                        self.buffers[root] = Some(buffer);
+                        let request = &mut self.requests[buffer];
+                        request.last = request.last.max(self.last_uses[root]);
+                    }
+                    // An alias has its root's, and a constant none.
+                    _ if self.buffers[root].is_some() || self.constant(root).is_some() => {}
+                    _ => self.new_buffer(root, index),
+                }
+            }
+        }
+    }
+
+    fn new_buffer(&mut self, root: usize, first: usize) {
+        self.buffers[root] = Some(self.requests.len());
+        self.requests.push(Request {
+            bytes: self.bytes(root),
+            first,
+            last: self.last_uses[root],
+        });
+    }
+
+    fn operand_to_overwrite(&self, index: usize) -> Option<(usize, usize)> {
+        let draft = &self.drafts[index];
+        let result = self.root(*draft.outputs.first()?);
+        draft.step.as_ref()?.in_place().iter().find_map(|&operand| {
+            let root = self.root((*draft.inputs.get(operand)?)?);
+            let uses = draft.inputs.iter().flatten().filter(|&&v| self.root(v) == root);
+            let dies = self.last_uses[root] == index && uses.count() == 1;
+            let fits = self.bytes(root) == self.bytes(result);
+            let buffer = self.buffers[root]?;
+            (dies && fits).then_some((operand, buffer))
+        })
+    }
+
+    fn finish(mut self) -> Result<Plan, ExecuteError> {
+        let arena = memory::place(&self.requests).filter(|arena| arena.total <= LARGEST_ARENA);
+        let arena = arena.ok_or_else(|| self.too_large())?;
+        let mut constants = Constants::default();
+        let mut steps = Vec::with_capacity(self.drafts.len());
+        for (index, draft) in std::mem::take(&mut self.drafts).into_iter().enumerate() {
+            steps.push(self.planned(draft, self.in_place[index], &arena.offsets, &mut constants)?);
+        }
+        let mut port = |&value: &ValueId| {
+            let place = self.place(value, &arena.offsets, &mut constants)?;
+            let slot = self.slot(value)?;
+            let name = self.graph.value(value).map_or("", |v| self.module.name(v.name));
+            let port = Port {
+                value,
+                name: name.into(),
+                elem: slot.elem,
+                shape: slot.dims.to_vec(),
+            };
+            Ok((port, place))
+        };
+        Ok(Plan {
+            context: self.options.context,
+            inputs: self
+                .graph
+                .inputs()
+                .iter()
+                .map(&mut port)
+                .collect::<Result<_, ExecuteError>>()?,
+            outputs: self
+                .graph
+                .outputs()
+                .iter()
+                .map(&mut port)
+                .collect::<Result<_, ExecuteError>>()?,
+            steps,
+            constants: constants.tensors,
+            arena_bytes: arena.total,
+        })
+    }
+
+    fn too_large(&self) -> ExecuteError {
+        let largest = self.graph.values().max_by_key(|(id, _)| self.bytes(id.index()));
+        ExecuteError::TooLarge {
+            value: largest.map_or_else(String::new, |(_, v)| self.module.name(v.name).into()),
+            bytes: largest.map_or(0, |(id, _)| self.bytes(id.index()) as u64),
+        }
+    }
+
+    fn slot(&self, value: ValueId) -> Result<&Slot<'a>, ExecuteError> {
+        self.slots[value.index()]
+            .as_ref()
+            .ok_or_else(|| ExecuteError::Ours(format!("{value:?} was removed")))
+    }
+
+    fn place(&self, value: ValueId, offsets: &[usize], constants: &mut Constants) -> Result<Place, ExecuteError> {
+        let root = self.root(value);
+        if let (Some(tensor), Some(data)) = (self.constant(root), self.graph.data_of(ValueId::new(root))) {
+            return Ok(Place::Constant(constants.add(data, tensor)));
+        }
+        let buffer = self.buffers[root].ok_or_else(|| ExecuteError::Ours(format!("{value:?} has no buffer")))?;
+        Ok(Place::Arena {
+            offset: offsets[buffer],
+            bytes: self.bytes(root),
+        })
+    }
+
+    fn planned(
+        &self,
+        draft: Draft,
+        in_place: Option<usize>,
+        offsets: &[usize],
+        constants: &mut Constants,
+    ) -> Result<PlannedStep, ExecuteError> {
+        let mut pieces: SmallVec<[Piece; 4]> = SmallVec::new();
+        let mut shown = SmallVec::new();
+        for (position, &value) in draft.outputs.iter().enumerate() {
+            let place = self.place(value, offsets, constants)?;
+            let slot = self.slot(value)?;
+            if let (true, Place::Arena { offset, bytes }) = (draft.step.is_some(), place) {
+                pieces.push(Piece {
+                    offset,
+                    bytes,
+                    result: Some(position),
+                });
+            }
+            shown.push(Shown {
+                value,
+                elem: slot.elem,
+                shape: slot.dims.clone(),
+                place,
+            });
+        }
+        let mut places: SmallVec<[Option<Place>; 3]> = SmallVec::new();
+        for (operand, value) in draft.inputs.iter().enumerate() {
+            let place = value
+                .filter(|_| in_place != Some(operand))
+                .map(|v| self.place(v, offsets, constants));
+            places.push(place.transpose()?);
+        }
+        for place in places.iter().flatten() {
+            if let Place::Arena { offset, bytes } = *place
+                && pieces.iter().all(|piece| piece.offset != offset)
+            {
+                pieces.push(Piece {
+                    offset,
+                    bytes,
+                    result: None,
+                });
+            }
+        }
+        pieces.sort_by_key(|piece| piece.offset);
+        let source = |(operand, place): (usize, &Option<Place>)| match *place {
+            _ if in_place == Some(operand) => Source::InPlace,
+            None => Source::Absent,
+            Some(Place::Constant(index)) => Source::Constant(index),
+            // Found: it was put there above.
+            Some(Place::Arena { offset, .. }) => Source::Piece(pieces.partition_point(|p| p.offset < offset)),
+        };
+        let node = self.graph.node(draft.node);
+        Ok(PlannedStep {
+            node: node.map_or("", |n| self.module.name(n.name)).into(),
+            op: node.map_or("", |n| n.op.term()),
+            operands: places.iter().enumerate().map(source).collect(),
+            step: draft.step,
+            pieces,
+            results: shown,
+        })
+    }
+}
+
+/// The tensors of the pool that some step reads at run time.
+#[derive(Default)]
+struct Constants {
+    tensors: Vec<Constant>,
+    positions: BTreeMap<DataId, usize>,
+}
+
+impl Constants {
+    fn add(&mut self, id: DataId, tensor: &TensorData) -> usize {
+        *self.positions.entry(id).or_insert_with(|| {
+            let bytes = tensor.bytes();
+            let aligned = (bytes.as_ptr() as usize).is_multiple_of(tensor.elem().size());
+            self.tensors.push(if aligned {
+                Constant::Shared(bytes.clone())
+            } else {
+                Constant::Copied(AlignedBytes::copy_of(bytes))
+            });
+            self.tensors.len() - 1
+        })
+    }
+}

@@ -1,0 +1,258 @@
+//! The plan: steps in order, constants, and a place in the arena for every value.
+
+mod build;
+
+use crate::aligned::AlignedBytes;
+use crate::error::{ExecuteError, StepError};
+use crate::loops_for::{LoopsFor, Standard};
+use crate::step::{Input, Io, Step};
+use crate::tensor::{Dims, Tensor, TensorView};
+use crate::workspace::Workspace;
+use bytes::Bytes;
+use smallvec::SmallVec;
+use strait_core::{Elem, GraphId, Module, ValueId};
+use strait_kernels::Context;
+
+/// What a plan is made for.
+#[derive(Clone, Copy)]
+pub struct PlanOptions<'a> {
+    /// The instruction set; it changes no result.
+    pub context: Context,
+    /// Who computes requantizations.
+    pub loops: &'a dyn LoopsFor,
+    /// Whether integer primitives are joined into fast loops. It changes no result, but a value inside a join is not
+    /// shown to an observer.
+    pub join: bool,
+}
+
+impl Default for PlanOptions<'_> {
+    /// The best instruction set of this machine, the host's own loops, joined.
+    fn default() -> Self {
+        PlanOptions {
+            context: Context::detect(),
+            loops: &Standard,
+            join: true,
+        }
+    }
+}
+
+/// An input or output of a plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Port {
+    /// The value in the graph.
+    pub value: ValueId,
+    /// Its source name.
+    pub name: String,
+    /// Element type.
+    pub elem: Elem,
+    /// Extents, outermost first.
+    pub shape: Vec<usize>,
+}
+
+/// A graph made ready to run: immutable, and shared between threads. See the crate's documentation.
+pub struct Plan {
+    context: Context,
+    steps: Vec<PlannedStep>,
+    constants: Vec<Constant>,
+    inputs: Vec<(Port, Place)>,
+    outputs: Vec<(Port, Place)>,
+    arena_bytes: usize,
+}
+
+/// Where a value is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Arena { offset: usize, bytes: usize },
+    Constant(usize),
+}
+
+/// A tensor of the pool: its own bytes where these are aligned for its type, a copy where they are not.
+enum Constant {
+    Shared(Bytes),
+    Copied(AlignedBytes),
+}
+
+impl Constant {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Constant::Shared(bytes) => bytes,
+            Constant::Copied(bytes) => bytes.as_slice(),
+        }
+    }
+}
+
+/// A step with the places of its operands and results.
+struct PlannedStep {
+    node: Box<str>,
+    op: &'static str,
+    /// `None` where the result shares its operand's bytes.
+    step: Option<Box<dyn Step>>,
+    operands: SmallVec<[Source; 3]>,
+    /// The stretches of the arena that the step touches, ascending and disjoint.
+    pieces: SmallVec<[Piece; 4]>,
+    results: SmallVec<[Shown; 1]>,
+}
+
+/// Where the bytes of an operand come from.
+#[derive(Clone, Copy)]
+enum Source {
+    Absent,
+    InPlace,
+    Constant(usize),
+    /// A position in `pieces`.
+    Piece(usize),
+}
+
+/// A stretch of the arena and what it is to a step.
+#[derive(Clone, Copy)]
+struct Piece {
+    offset: usize,
+    bytes: usize,
+    /// The position of the result that is written here; `None` where it is read.
+    result: Option<usize>,
+}
+
+/// A value as the observer sees it.
+struct Shown {
+    value: ValueId,
+    elem: Elem,
+    shape: Dims,
+    place: Place,
+}
+
+impl Plan {
+    /// Plans a graph of a module.
+    ///
+    /// # Errors
+    /// [`ExecuteError::Symbolic`] where a dimension has no number; [`ExecuteError::Node`] where a node cannot be
+    /// prepared.
+    pub fn new(module: &Module, graph: GraphId, options: &PlanOptions<'_>) -> Result<Plan, ExecuteError> {
+        build::build(module, graph, options)
+    }
+
+    /// The inputs, in the order of the graph.
+    pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Port> {
+        self.inputs.iter().map(|(port, _)| port)
+    }
+
+    /// The outputs, in the order of the graph.
+    pub fn outputs(&self) -> impl ExactSizeIterator<Item = &Port> {
+        self.outputs.iter().map(|(port, _)| port)
+    }
+
+    /// The bytes that all values of one run take together.
+    pub fn arena_bytes(&self) -> usize {
+        self.arena_bytes
+    }
+
+    /// The number of steps, which is below the number of nodes where some were joined.
+    pub fn step_count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Runs the graph once on the threads of the workspace.
+    ///
+    /// # Errors
+    /// [`ExecuteError::Input`] where an input does not fit; [`ExecuteError::Node`] where a node fails.
+    pub fn run(&self, workspace: &mut Workspace, inputs: &[TensorView<'_>]) -> Result<Vec<Tensor>, ExecuteError> {
+        self.run_observed(workspace, inputs, &mut |_, _| {})
+    }
+
+    /// The same, showing `observe` the graph's inputs and then each value as it is made, before its bytes are used
+    /// again. Constants are not shown, nor values inside a join.
+    ///
+    /// # Errors
+    /// As for [`Plan::run`].
+    pub fn run_observed(
+        &self,
+        workspace: &mut Workspace,
+        inputs: &[TensorView<'_>],
+        observe: &mut (dyn FnMut(ValueId, TensorView<'_>) + Send),
+    ) -> Result<Vec<Tensor>, ExecuteError> {
+        self.check_inputs(inputs)?;
+        let (arena, threads) = workspace.for_plan(self)?;
+        threads.run(|| {
+            for ((port, place), input) in self.inputs.iter().zip(inputs) {
+                if let Place::Arena { offset, bytes } = *place {
+                    arena[offset..offset + bytes].copy_from_slice(input.bytes());
+                }
+                observe(port.value, *input);
+            }
+            for step in &self.steps {
+                self.run_step(step, arena).map_err(|source| ExecuteError::Node {
+                    node: step.node.to_string(),
+                    op: step.op,
+                    source,
+                })?;
+                for result in &step.results {
+                    let bytes = self.bytes(result.place, arena);
+                    observe(result.value, TensorView::planned(result.elem, &result.shape, bytes));
+                }
+            }
+            let output = |(port, place): &(Port, Place)| {
+                TensorView::planned(port.elem, &port.shape, self.bytes(*place, arena)).to_tensor()
+            };
+            Ok(self.outputs.iter().map(output).collect())
+        })
+    }
+
+    fn bytes<'a>(&'a self, place: Place, arena: &'a [u8]) -> &'a [u8] {
+        match place {
+            Place::Arena { offset, bytes } => &arena[offset..offset + bytes],
+            Place::Constant(index) => self.constants[index].bytes(),
+        }
+    }
+
+    fn run_step(&self, planned: &PlannedStep, arena: &mut [u8]) -> Result<(), StepError> {
+        let Some(step) = &planned.step else { return Ok(()) };
+        // The pieces ascend and are disjoint, so cutting the arena from its front borrows each of them apart.
+        let mut rest = arena;
+        let mut position = 0;
+        let mut reads: SmallVec<[&[u8]; 4]> = SmallVec::new();
+        let mut writes: SmallVec<[Option<&mut [u8]>; 1]> = SmallVec::new();
+        writes.resize_with(planned.results.len(), || None);
+        for piece in &planned.pieces {
+            let (_, behind) = rest.split_at_mut(piece.offset - position);
+            let (bytes, behind) = behind.split_at_mut(piece.bytes);
+            position = piece.offset + piece.bytes;
+            rest = behind;
+            match piece.result {
+                Some(result) => {
+                    writes[result] = Some(bytes);
+                    reads.push(&[]);
+                }
+                None => reads.push(bytes),
+            }
+        }
+        let input = |source: &Source| match *source {
+            Source::Absent => Input::Absent,
+            Source::InPlace => Input::InPlace,
+            Source::Constant(index) => Input::Bytes(self.constants[index].bytes()),
+            Source::Piece(index) => Input::Bytes(reads[index]),
+        };
+        step.run(&mut Io {
+            context: &self.context,
+            inputs: planned.operands.iter().map(input).collect(),
+            outputs: writes.into_iter().flatten().collect(),
+        })
+    }
+
+    fn check_inputs(&self, inputs: &[TensorView<'_>]) -> Result<(), ExecuteError> {
+        if inputs.len() != self.inputs.len() {
+            return Err(ExecuteError::InputCount {
+                expected: self.inputs.len(),
+                found: inputs.len(),
+            });
+        }
+        for ((port, _), input) in self.inputs.iter().zip(inputs) {
+            if input.elem() != port.elem || input.shape() != port.shape {
+                return Err(ExecuteError::Input {
+                    input: port.name.clone(),
+                    expected: format!("{} {:?}", port.elem, port.shape),
+                    found: format!("{} {:?}", input.elem(), input.shape()),
+                });
+            }
+        }
+        Ok(())
+    }
+}

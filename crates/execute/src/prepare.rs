@@ -1,0 +1,50 @@
+//! The dispatch table: which file prepares which op.
+
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::Step;
+use crate::{float, layout};
+use strait_core::{Elem, Op};
+
+/// Prepares a node on its own.
+pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+    // Data movement is the same for every element type.
+    match &site.node.op {
+        Op::Transpose(op) => return layout::transpose::prepare(op, site),
+        Op::Concat(op) => return layout::concat::prepare(op, site),
+        Op::Split(op) => return layout::split::prepare(op, site),
+        Op::Slice(op) => return layout::slice::prepare(op, site),
+        Op::Pad(op) => return layout::pad::prepare(op, site),
+        Op::Gather(op) => return layout::gather::prepare(op, site),
+        Op::Cast(op) => return layout::cast::prepare(op, site),
+        Op::Resize(op) if layout::resize::applies(op) => return layout::resize::prepare(op, site),
+        _ => {}
+    }
+    if site.inputs.iter().flatten().any(|slot| slot.elem != Elem::F32) {
+        return Err(unsupported(site));
+    }
+    match &site.node.op {
+        Op::Conv(op) => float::conv::prepare(op, site),
+        Op::Gemm(op) => float::gemm::prepare(op, site),
+        Op::MatMul(_) => float::matmul::prepare(site),
+        Op::BatchNormalization(op) => float::batch_normalization::prepare(op, site),
+        Op::LayerNormalization(op) => float::layer_normalization::prepare(op, site),
+        Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_) | Op::Pow(_) => float::arithmetic::prepare(site),
+        Op::Unary(op) => float::unary::prepare(op, site),
+        Op::Relu(_) | Op::Clip(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) => {
+            float::activation::prepare(site)
+        }
+        Op::MaxPool(op) => float::max_pool::prepare(op, site),
+        Op::AveragePool(op) => float::average_pool::prepare(op, site),
+        Op::GlobalAveragePool(_) => float::global_average_pool::prepare(site),
+        Op::Reduce(op) => float::reduce::prepare(op, site),
+        Op::Softmax(op) => float::softmax::prepare(op, site),
+        Op::Resize(op) => float::resize::prepare(op, site),
+        _ => Err(unsupported(site)),
+    }
+}
+
+fn unsupported(site: &Site<'_>) -> StepError {
+    let types: Vec<_> = site.inputs.iter().flatten().map(|slot| slot.elem.name()).collect();
+    StepError::Unsupported(format!("{} on {}", site.node.op.term(), types.join(", ")))
+}

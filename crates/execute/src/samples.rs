@@ -1,0 +1,246 @@
+//! Many samples over several threads, their results in the order of the samples.
+
+use crate::error::ExecuteError;
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// Why a run over many samples stopped before its end.
+#[derive(Debug, PartialEq, thiserror::Error)]
+pub enum SampleError<E> {
+    /// The first sample, in the order of samples, for which the work or the sink failed.
+    #[error("sample {index}: {source}")]
+    Sample {
+        /// The sample.
+        index: usize,
+        /// What happened.
+        source: E,
+    },
+    /// A worker could not be made.
+    #[error(transparent)]
+    Worker(ExecuteError),
+    /// The sink asked to stop.
+    #[error("stopped after {done} samples")]
+    Stopped {
+        /// Samples that the sink has seen.
+        done: usize,
+    },
+}
+
+/// How far the workers are, and whether they are to stop.
+struct Progress {
+    /// The next sample to start.
+    next: usize,
+    /// Samples that the sink has taken.
+    delivered: usize,
+    stop: bool,
+}
+
+struct Shared {
+    progress: Mutex<Progress>,
+    moved: Condvar,
+    count: usize,
+    /// Samples that may be under way at a time.
+    window: usize,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        // The state is whole after each statement, so a panic elsewhere has not damaged it.
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next sample to work on, once the sink is near enough; `None` at the end.
+    fn take(&self) -> Option<usize> {
+        let mut progress = self.lock();
+        loop {
+            if progress.stop || progress.next == self.count {
+                return None;
+            }
+            if progress.next < progress.delivered + self.window {
+                progress.next += 1;
+                return Some(progress.next - 1);
+            }
+            progress = self.moved.wait(progress).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn delivered(&self) {
+        self.lock().delivered += 1;
+        self.moved.notify_all();
+    }
+
+    fn stop(&self) {
+        self.lock().stop = true;
+        self.moved.notify_all();
+    }
+}
+
+/// Stops the others when a worker unwinds, so that nobody waits for it.
+struct StopOnPanic<'a>(&'a Shared);
+
+impl Drop for StopOnPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.stop();
+        }
+    }
+}
+
+/// Runs `work(worker, index)` for each `index` of `0..count` on `threads` threads, each with a worker of its own, and
+/// hands the results to `sink` on the calling thread in the order of indices.
+///
+/// At most `2·threads` results exist at a time, so memory does not depend on `count`. A worker usually holds a
+/// [`Workspace`](crate::Workspace) made with [`Threads::one`](crate::Threads::one). `sink` may stop the run; the first
+/// error in the order of indices ends it.
+///
+/// # Errors
+/// See [`SampleError`].
+pub fn map_in_order<W, R: Send, E: Send>(
+    count: usize,
+    threads: NonZeroUsize,
+    worker: impl Fn() -> Result<W, ExecuteError> + Sync,
+    work: impl Fn(&mut W, usize) -> Result<R, E> + Sync,
+    sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
+) -> Result<(), SampleError<E>> {
+    let shared = Shared {
+        progress: Mutex::new(Progress {
+            next: 0,
+            delivered: 0,
+            stop: false,
+        }),
+        moved: Condvar::new(),
+        count,
+        window: threads.get().saturating_mul(2),
+    };
+    let (send, receive) = mpsc::channel();
+    std::thread::scope(|scope| {
+        for _ in 0..threads.get().min(count) {
+            let send = send.clone();
+            let (shared, worker, work) = (&shared, &worker, &work);
+            scope.spawn(move || {
+                let _guard = StopOnPanic(shared);
+                let mut own = match worker() {
+                    Ok(own) => own,
+                    Err(error) => {
+                        // The receiver is gone only if the run has ended already.
+                        let _ = send.send(Message::NoWorker(error));
+                        return;
+                    }
+                };
+                while let Some(index) = shared.take() {
+                    if send.send(Message::Result(index, work(&mut own, index))).is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+        drop(send);
+        let result = deliver(&shared, receive, sink);
+        shared.stop();
+        result
+    })
+}
+
+enum Message<R, E> {
+    Result(usize, Result<R, E>),
+    NoWorker(ExecuteError),
+}
+
+fn deliver<R, E>(
+    shared: &Shared,
+    receive: Receiver<Message<R, E>>,
+    mut sink: impl FnMut(usize, R) -> Result<ControlFlow<()>, E>,
+) -> Result<(), SampleError<E>> {
+    let mut waiting = BTreeMap::new();
+    let mut next = 0;
+    for message in receive {
+        match message {
+            Message::Result(index, result) => waiting.insert(index, result),
+            Message::NoWorker(error) => return Err(SampleError::Worker(error)),
+        };
+        while let Some(result) = waiting.remove(&next) {
+            let failed = |source| SampleError::Sample { index: next, source };
+            let flow = sink(next, result.map_err(failed)?).map_err(failed)?;
+            next += 1;
+            shared.delivered();
+            if flow.is_break() && next < shared.count {
+                return Err(SampleError::Stopped { done: next });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    fn threads(count: usize) -> NonZeroUsize {
+        NonZeroUsize::new(count).unwrap()
+    }
+
+    #[test]
+    fn results_arrive_in_order_and_few_wait() {
+        for count in [0, 1, 7, 100] {
+            for n in [1, 3] {
+                let made = AtomicUsize::new(0);
+                let mut seen = Vec::new();
+                map_in_order(
+                    count,
+                    threads(n),
+                    || Ok(()),
+                    |(), index| {
+                        made.fetch_add(1, Ordering::SeqCst);
+                        if index % 5 == 0 {
+                            std::thread::yield_now();
+                        }
+                        Ok::<_, String>(index * index)
+                    },
+                    |index, result| {
+                        // Those before `index` were taken, so the rest of what was made is waiting.
+                        assert!(made.load(Ordering::SeqCst) <= index + 2 * n);
+                        seen.push((index, result));
+                        Ok(ControlFlow::Continue(()))
+                    },
+                )
+                .unwrap();
+                assert_eq!(seen, (0..count).map(|i| (i, i * i)).collect::<Vec<_>>());
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_error_in_order_is_reported() {
+        let work = |(): &mut (), index: usize| if index >= 11 { Err(index) } else { Ok(index) };
+        let result = map_in_order(50, threads(4), || Ok(()), work, |_, _| Ok(ControlFlow::Continue(())));
+        assert_eq!(result, Err(SampleError::Sample { index: 11, source: 11 }));
+    }
+
+    #[test]
+    fn the_sink_can_stop_the_run() {
+        let work = |(): &mut (), index: usize| Ok::<_, String>(index);
+        let sink = |index, _| {
+            Ok(if index == 4 {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            })
+        };
+        assert_eq!(
+            map_in_order(9, threads(2), || Ok(()), work, sink),
+            Err(SampleError::Stopped { done: 5 })
+        );
+    }
+
+    #[test]
+    fn a_worker_that_cannot_be_made_is_an_error() {
+        let broken = || Err::<(), _>(ExecuteError::Threads("none left".into()));
+        let work = |(): &mut (), _: usize| Ok::<(), String>(());
+        let result = map_in_order(9, threads(2), broken, work, |_, ()| Ok(ControlFlow::Continue(())));
+        assert!(matches!(result, Err(SampleError::Worker(_))));
+    }
+}

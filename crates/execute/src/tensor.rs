@@ -1,0 +1,186 @@
+//! Tensors at run time: bytes with a type, owned or borrowed.
+
+use crate::aligned::AlignedBytes;
+use smallvec::SmallVec;
+use std::fmt;
+use strait_core::tensor::Element;
+use strait_core::{Elem, TensorData, TensorError};
+
+/// Extents, outermost first.
+pub(crate) type Dims = SmallVec<[usize; 4]>;
+
+/// A borrowed tensor: row-major, little-endian.
+#[derive(Clone, Copy)]
+pub struct TensorView<'a> {
+    elem: Elem,
+    shape: &'a [usize],
+    bytes: &'a [u8],
+}
+
+impl<'a> TensorView<'a> {
+    /// A view over `bytes`, which must be as many as type and shape ask for.
+    pub fn new(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> Result<TensorView<'a>, TensorError> {
+        check_size(elem, shape, bytes.len())?;
+        Ok(TensorView { elem, shape, bytes })
+    }
+
+    /// A view over `values`.
+    pub fn of<T: Element>(shape: &'a [usize], values: &'a [T]) -> Result<TensorView<'a>, TensorError> {
+        TensorView::new(T::ELEM, shape, bytemuck::cast_slice(values))
+    }
+
+    /// For a step's result, whose size the plan has checked.
+    pub(crate) fn planned(elem: Elem, shape: &'a [usize], bytes: &'a [u8]) -> TensorView<'a> {
+        TensorView { elem, shape, bytes }
+    }
+
+    /// Element type.
+    pub fn elem(&self) -> Elem {
+        self.elem
+    }
+
+    /// Extents, outermost first.
+    pub fn shape(&self) -> &'a [usize] {
+        self.shape
+    }
+
+    /// The bytes.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The elements, if they have this type and are aligned for it.
+    pub fn values<T: Element>(&self) -> Result<&'a [T], TensorError> {
+        if T::ELEM != self.elem {
+            return Err(TensorError::Type {
+                found: self.elem,
+                wanted: T::ELEM,
+            });
+        }
+        bytemuck::try_cast_slice(self.bytes).map_err(|_| TensorError::Size {
+            elem: self.elem,
+            shape: to_u64(self.shape),
+            expected: (self.shape.iter().product::<usize>() * self.elem.size()) as u64,
+            found: self.bytes.len() as u64,
+        })
+    }
+
+    /// An owned copy.
+    pub fn to_tensor(&self) -> Tensor {
+        Tensor {
+            elem: self.elem,
+            shape: self.shape.into(),
+            bytes: AlignedBytes::copy_of(self.bytes),
+        }
+    }
+}
+
+impl fmt::Debug for TensorView<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.elem, self.shape)
+    }
+}
+
+/// An owned tensor: row-major, little-endian, its first byte on a cache line.
+#[derive(Clone)]
+pub struct Tensor {
+    elem: Elem,
+    shape: Dims,
+    bytes: AlignedBytes,
+}
+
+impl Tensor {
+    /// A tensor of zeros.
+    pub fn zeros(elem: Elem, shape: &[usize]) -> Result<Tensor, TensorError> {
+        let bytes = byte_count(elem, shape).ok_or_else(|| TensorError::Limit { shape: to_u64(shape) })?;
+        Ok(Tensor {
+            elem,
+            shape: shape.into(),
+            bytes: AlignedBytes::zeroed(bytes),
+        })
+    }
+
+    /// A copy of `values`.
+    pub fn from_values<T: Element>(shape: &[usize], values: &[T]) -> Result<Tensor, TensorError> {
+        Ok(TensorView::of(shape, values)?.to_tensor())
+    }
+
+    /// A copy of `bytes`, which must be as many as type and shape ask for.
+    pub fn from_bytes(elem: Elem, shape: &[usize], bytes: &[u8]) -> Result<Tensor, TensorError> {
+        Ok(TensorView::new(elem, shape, bytes)?.to_tensor())
+    }
+
+    /// The tensor as a view.
+    pub fn view(&self) -> TensorView<'_> {
+        TensorView {
+            elem: self.elem,
+            shape: &self.shape,
+            bytes: self.bytes.as_slice(),
+        }
+    }
+
+    /// Element type.
+    pub fn elem(&self) -> Elem {
+        self.elem
+    }
+
+    /// Extents, outermost first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The elements, if they have this type.
+    pub fn values<T: Element>(&self) -> Result<&[T], TensorError> {
+        self.view().values()
+    }
+
+    /// The elements for writing, if they have this type.
+    pub fn values_mut<T: Element>(&mut self) -> Result<&mut [T], TensorError> {
+        self.view().values::<T>()?;
+        Ok(bytemuck::cast_slice_mut(self.bytes.as_mut_slice()))
+    }
+
+    /// A copy as a tensor of a module's pool.
+    pub fn to_data(&self) -> Result<TensorData, TensorError> {
+        let bytes = bytes::Bytes::copy_from_slice(self.bytes.as_slice());
+        TensorData::new(self.elem, &to_u64(&self.shape), bytes)
+    }
+}
+
+impl PartialEq for Tensor {
+    /// Equal types, shapes and bytes; a NaN equals itself.
+    fn eq(&self, other: &Tensor) -> bool {
+        self.elem == other.elem && self.shape == other.shape && self.bytes.as_slice() == other.bytes.as_slice()
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.view().fmt(f)
+    }
+}
+
+/// Element size times extents, `None` where it leaves a machine word.
+pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
+    shape
+        .iter()
+        .try_fold(elem.size(), |bytes, &extent| bytes.checked_mul(extent))
+        .filter(|&bytes| bytes <= isize::MAX as usize)
+}
+
+fn check_size(elem: Elem, shape: &[usize], found: usize) -> Result<(), TensorError> {
+    let expected = byte_count(elem, shape).ok_or_else(|| TensorError::Limit { shape: to_u64(shape) })?;
+    if expected == found {
+        return Ok(());
+    }
+    Err(TensorError::Size {
+        elem,
+        shape: to_u64(shape),
+        expected: expected as u64,
+        found: found as u64,
+    })
+}
+
+fn to_u64(shape: &[usize]) -> Vec<u64> {
+    shape.iter().map(|&extent| extent as u64).collect()
+}

@@ -1,0 +1,105 @@
+//! Sliding windows as the kernels describe them, for float and integer alike.
+
+use crate::error::StepError;
+use crate::site::Site;
+use strait_core::op;
+use strait_kernels::{Images, Pool, Window};
+
+/// Batch, channels and one or two spatial extents; one of them becomes a height of 1.
+pub(crate) fn images(dims: &[usize]) -> Result<Images, StepError> {
+    match *dims {
+        [batch, channels, width] => Ok(Images {
+            batch,
+            channels,
+            size: [1, width],
+        }),
+        [batch, channels, height, width] => Ok(Images {
+            batch,
+            channels,
+            size: [height, width],
+        }),
+        _ => Err(StepError::Unsupported(format!(
+            "windows over {} spatial axes",
+            dims.len().saturating_sub(2)
+        ))),
+    }
+}
+
+/// A window from lists with one entry per spatial axis; `pad` has all begins, then all ends.
+pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[u32]) -> Result<Window, StepError> {
+    let two = |list: &[u32], missing: usize| match *list {
+        [x] => Ok([missing, x as usize]),
+        [y, x] => Ok([y as usize, x as usize]),
+        _ => Err(StepError::Unsupported(format!(
+            "windows over {} spatial axes",
+            list.len()
+        ))),
+    };
+    let (begins, ends) = pad.split_at(pad.len() / 2);
+    let ([top, left], [bottom, right]) = (two(begins, 0)?, two(ends, 0)?);
+    let kernel = match *kernel {
+        [width] => [1, width],
+        [height, width] => [height, width],
+        _ => {
+            return Err(StepError::Unsupported(format!(
+                "windows over {} spatial axes",
+                kernel.len()
+            )));
+        }
+    };
+    Ok(Window {
+        kernel,
+        stride: two(stride, 1)?,
+        dilation: two(dilation, 1)?,
+        pads: [top, left, bottom, right],
+    })
+}
+
+/// A pool from its attributes; the output extents are those of the node's result, so rounding up or down is settled.
+pub(crate) fn pool(
+    site: &Site<'_>,
+    size: &[u32],
+    stride: &[u32],
+    dilation: &[u32],
+    pad: &[u32],
+) -> Result<Pool, StepError> {
+    let kernel: Vec<usize> = size.iter().map(|&extent| extent as usize).collect();
+    Ok(Pool {
+        window: window(&kernel, stride, dilation, pad)?,
+        input: images(&site.input(0)?.dims)?,
+        output: images(&site.output()?.dims)?.size,
+    })
+}
+
+/// A window of the extent of the image: what a global pool slides.
+pub(crate) fn global(site: &Site<'_>) -> Result<Pool, StepError> {
+    let x = &site.input(0)?.dims;
+    // Every axis behind the channels is summed; as one row, in row-major order.
+    let [batch, channels, spatial @ ..] = &x[..] else {
+        return Err(StepError::Model(format!("a global pool of rank {}", x.len())));
+    };
+    let size = match *spatial {
+        [height, width] => [height, width],
+        _ => [1, spatial.iter().product()],
+    };
+    Ok(Pool {
+        window: Window::new(size),
+        input: Images {
+            batch: *batch,
+            channels: *channels,
+            size,
+        },
+        output: [1, 1],
+    })
+}
+
+/// The window of a convolution and the extents of its input.
+pub(crate) fn conv(op: &op::Conv, site: &Site<'_>) -> Result<strait_kernels::Conv, StepError> {
+    let weight = &site.input(1)?.dims;
+    Ok(strait_kernels::Conv {
+        window: window(weight.get(2..).unwrap_or(&[]), &op.stride, &op.dilation, &op.pad)?,
+        input: images(&site.input(0)?.dims)?,
+        out_channels: weight.first().copied().unwrap_or(0),
+        groups: op.groups as usize,
+    })
+}

@@ -1,0 +1,31 @@
+//! What one run writes to.
+
+use crate::aligned::AlignedBytes;
+use crate::error::ExecuteError;
+use crate::plan::Plan;
+use crate::threads::Threads;
+
+/// The arena of one plan and the threads that its runs use. One per thread that runs the plan.
+#[derive(Debug)]
+pub struct Workspace {
+    arena: AlignedBytes,
+    threads: Threads,
+}
+
+impl Workspace {
+    /// Memory for one run of `plan` at a time.
+    pub fn new(plan: &Plan, threads: &Threads) -> Workspace {
+        Workspace {
+            arena: AlignedBytes::zeroed(plan.arena_bytes()),
+            threads: threads.clone(),
+        }
+    }
+
+    pub(crate) fn for_plan(&mut self, plan: &Plan) -> Result<(&mut [u8], &Threads), ExecuteError> {
+        let arena = self.arena.as_mut_slice();
+        if arena.len() != plan.arena_bytes() {
+            return Err(ExecuteError::Ours("the workspace belongs to another plan".into()));
+        }
+        Ok((arena, &self.threads))
+    }
+}
