@@ -116,9 +116,9 @@ words! {
         /// ONNX Runtime: the product of the scales in `f32`.
         OnnxRuntime = "onnxruntime",
         /// SiMa: a power of two and a correction in (0.5, 1].
-        Sima = "sima",
+        Sima = "sima", // tidy: allow(names): the rule's name, which other targets may take
         /// Ascend: scale of the dequantization times scale of the quantization, in `f32`.
-        Ascend = "ascend",
+        Ascend = "ascend", // tidy: allow(names): as above
         /// The file stores the integers: the nearest ones of the factor in `f64`.
         Free = "free",
     }
