@@ -1,11 +1,12 @@
 //! From text to a checked [`TargetSpec`].
 
 use super::check::check;
-use super::{OptionValue, Options, TargetSpec};
+use super::{OptionValue, Options, PartialTable, TargetSpec};
 use crate::error::{SpecError, SpecErrors};
 use crate::nearest;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, BTreeSet};
 use toml::de::{DeTable, DeValue};
 
 /// The longest table that is read, in bytes.
@@ -50,10 +51,8 @@ impl Table {
             text,
         };
         let spec = table.read(&Options::new())?;
-        for (option, values) in &spec.overlay {
-            for value in values.keys() {
-                table.read(&Options::from([(option.clone(), value_of(&spec, option, value))]))?;
-            }
+        for options in overlays(&spec) {
+            table.read(&options)?;
         }
         table.id = spec.id.into_inner();
         Ok(table)
@@ -104,6 +103,16 @@ impl Table {
         Ok(self.read(options)?)
     }
 
+    /// The names of the forms, those of every overlay included.
+    pub(crate) fn forms(&self) -> Result<BTreeSet<String>, TableError> {
+        let spec = self.read(&Options::new())?;
+        let mut forms: BTreeSet<String> = spec.form.keys().cloned().collect();
+        for options in overlays(&spec) {
+            forms.extend(self.read(&options)?.form.into_keys());
+        }
+        Ok(forms)
+    }
+
     /// Parses, merges the overlays of the options' values, deserializes and checks.
     fn read(&self, options: &Options) -> Result<TargetSpec, SpecErrors> {
         let failed = |errors: Vec<SpecError>| SpecErrors {
@@ -144,6 +153,15 @@ impl Table {
         spec.digest = self.digest;
         Ok(spec)
     }
+}
+
+/// The options that switch on each of the overlays, one at a time.
+fn overlays(spec: &TargetSpec) -> Vec<Options> {
+    let of = |(option, values): (&String, &BTreeMap<String, PartialTable>)| {
+        let with = |value: &String| Options::from([(option.clone(), value_of(spec, option, value))]);
+        values.keys().map(with).collect::<Vec<_>>()
+    };
+    spec.overlay.iter().flat_map(of).collect()
 }
 
 /// The value that an overlay's key stands for.

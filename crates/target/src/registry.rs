@@ -1,0 +1,285 @@
+//! Which targets there are.
+
+use crate::error::SpecErrors;
+use crate::nearest;
+use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
+use crate::table_target::{FormKernel, Prepare, TableTarget};
+use crate::target::Target;
+use std::{collections::BTreeMap, fmt, fs::File, io::Read, path::Path, sync::Arc};
+use strait_kernels::integer::standard;
+
+/// What a target's crate submits:
+///
+/// ```
+/// use strait_target::{FormKernel, TargetFactory, inventory};
+/// use strait_kernels::integer::standard;
+///
+/// inventory::submit! {
+///     TargetFactory {
+///         origin: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+///         table: "schema = 1 # include_str!(\"../target.toml\")",
+///         kernels: &[FormKernel { form: "scale31", prepare: standard }],
+///         make: None,
+///     }
+/// }
+/// ```
+pub struct TargetFactory {
+    /// The package and its version: where errors about the table say that it comes from.
+    pub origin: &'static str,
+    /// The text of the table.
+    pub table: &'static str,
+    /// For each form of the table, the kernel that computes it.
+    pub kernels: &'static [FormKernel],
+    /// Code for what the table cannot say: makes the target out of the one that is table and kernels alone.
+    pub make: Option<Make>,
+}
+
+/// See [`TargetFactory::make`].
+pub type Make = fn(TableTarget) -> Arc<dyn Target>;
+
+inventory::collect!(TargetFactory);
+
+/// Where a target comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A package that is part of the binary.
+    BuiltIn(String),
+    /// A table in a file.
+    File(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Origin::BuiltIn(package) => write!(f, "{package} (built in)"),
+            Origin::File(path) => f.write_str(path),
+        }
+    }
+}
+
+/// A target that is registered.
+#[derive(Debug)]
+pub struct Entry {
+    origin: Origin,
+    table: Table,
+    kernels: BTreeMap<String, Prepare>,
+    make: Option<Make>,
+}
+
+impl Entry {
+    /// Where it comes from.
+    pub fn origin(&self) -> &Origin {
+        &self.origin
+    }
+
+    /// Its table.
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// The target with these options; one that is absent has its default.
+    ///
+    /// # Errors
+    /// [`TableError::Option`] for an option that the target does not have, or a value that it cannot have.
+    pub fn target(&self, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
+        let spec = self.table.spec(options)?;
+        let target = TableTarget::new(spec, self.kernels.clone());
+        Ok(match self.make {
+            Some(make) => make(target),
+            None => Arc::new(target),
+        })
+    }
+}
+
+/// The targets by id. A value that the driver makes and passes on, not a global.
+#[derive(Debug, Default)]
+pub struct Registry {
+    entries: BTreeMap<String, Entry>,
+}
+
+/// Why a target is not there.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RegistryError {
+    /// The fault of the table's author, or of the configuration's.
+    #[error(transparent)]
+    Table(#[from] TableError),
+    /// Two targets with one id.
+    #[error("target `{id}` comes from {first} and from {second}")]
+    Duplicate {
+        /// The id.
+        id: String,
+        /// Where the first one comes from.
+        first: Origin,
+        /// Where the second one comes from.
+        second: Origin,
+    },
+    /// The fault of the target's crate: table and kernels do not fit together.
+    #[error("{origin}: {message}")]
+    Kernels {
+        /// Where it comes from.
+        origin: Origin,
+        /// Which form is concerned.
+        message: String,
+    },
+    /// The configuration's fault.
+    #[error("target `{id}` is not registered; {help}")]
+    Unknown {
+        /// What was asked for.
+        id: String,
+        /// The nearest id, or all of them.
+        help: String,
+    },
+    /// A table that cannot be read.
+    #[error("cannot read {path}: {message}")]
+    File {
+        /// The file.
+        path: String,
+        /// Why.
+        message: String,
+    },
+}
+
+impl From<SpecErrors> for RegistryError {
+    fn from(errors: SpecErrors) -> RegistryError {
+        TableError::from(errors).into()
+    }
+}
+
+impl Registry {
+    /// The targets whose crates are linked into this binary. They come in the order of linking, which is nobody's choice,
+    /// and are held by id.
+    ///
+    /// # Errors
+    /// A table that is wrong, a form without its kernel, an id that is there twice.
+    pub fn builtin() -> Result<Registry, RegistryError> {
+        let mut registry = Registry::default();
+        let mut factories: Vec<&TargetFactory> = inventory::iter::<TargetFactory>.into_iter().collect();
+        factories.sort_by_key(|f| (f.origin, f.table));
+        for factory in factories {
+            registry.add(factory)?;
+        }
+        Ok(registry)
+    }
+
+    /// A target with a crate.
+    ///
+    /// # Errors
+    /// As for [`Registry::builtin`].
+    pub fn add(&mut self, factory: &TargetFactory) -> Result<(), RegistryError> {
+        let origin = Origin::BuiltIn(factory.origin.into());
+        let table = Table::parse(factory.origin, factory.table)?;
+        let refused = |message| RegistryError::Kernels {
+            origin: origin.clone(),
+            message,
+        };
+        let forms = table.forms()?;
+        let known = || forms.iter().map(String::as_str);
+        let mut kernels = BTreeMap::new();
+        for kernel in factory.kernels {
+            if !forms.contains(kernel.form) {
+                let help = nearest::help(kernel.form, known());
+                return Err(refused(format!(
+                    "a kernel for the form `{}`, which its table does not have; {help}",
+                    kernel.form
+                )));
+            }
+            if kernels.insert(kernel.form.to_owned(), kernel.prepare).is_some() {
+                return Err(refused(format!("two kernels for the form `{}`", kernel.form)));
+            }
+        }
+        if let Some(form) = known().find(|form| !kernels.contains_key(*form)) {
+            return Err(refused(format!(
+                "no kernel for the form `{form}` of its table; name one in `kernels`, or `standard` for the host's"
+            )));
+        }
+        self.insert(Entry {
+            origin,
+            table,
+            kernels,
+            make: factory.make,
+        })
+    }
+
+    /// A target that is a table in a file; the host's kernels compute its forms.
+    ///
+    /// # Errors
+    /// A file that cannot be read, a table that is wrong, an id that is there already.
+    pub fn add_file(&mut self, path: &Path) -> Result<&Entry, RegistryError> {
+        let name = path.display().to_string();
+        let unreadable = |e: std::io::Error| RegistryError::File {
+            path: name.clone(),
+            message: e.to_string(),
+        };
+        let mut bytes = Vec::new();
+        // One byte more than is allowed, so that the parser says so.
+        let file = File::open(path).map_err(unreadable)?;
+        file.take(MAX_TABLE_BYTES as u64 + 1)
+            .read_to_end(&mut bytes)
+            .map_err(unreadable)?;
+        let text = String::from_utf8(bytes).map_err(|_| RegistryError::File {
+            path: name.clone(),
+            message: "it is not UTF-8 text".into(),
+        })?;
+        self.add_table(Origin::File(name.clone()), Table::parse(name, text)?)
+    }
+
+    /// A target that is a table; the host's kernels compute its forms.
+    ///
+    /// # Errors
+    /// An id that is there already.
+    pub fn add_table(&mut self, origin: Origin, table: Table) -> Result<&Entry, RegistryError> {
+        let kernels = table
+            .forms()?
+            .into_iter()
+            .map(|form| (form, standard as Prepare))
+            .collect();
+        let id = table.id().to_owned();
+        self.insert(Entry {
+            origin,
+            table,
+            kernels,
+            make: None,
+        })?;
+        self.entry(&id)
+    }
+
+    fn insert(&mut self, entry: Entry) -> Result<(), RegistryError> {
+        let id = entry.table.id().to_owned();
+        if let Some(first) = self.entries.get(&id) {
+            return Err(RegistryError::Duplicate {
+                id,
+                first: first.origin.clone(),
+                second: entry.origin,
+            });
+        }
+        self.entries.insert(id, entry);
+        Ok(())
+    }
+
+    /// The entries in the order of their ids.
+    pub fn entries(&self) -> impl Iterator<Item = (&str, &Entry)> {
+        self.entries.iter().map(|(id, entry)| (id.as_str(), entry))
+    }
+
+    /// The entry with this id.
+    ///
+    /// # Errors
+    /// [`RegistryError::Unknown`], with the nearest id.
+    pub fn entry(&self, id: &str) -> Result<&Entry, RegistryError> {
+        self.entries.get(id).ok_or_else(|| {
+            let help = match self.entries.len() {
+                0 => "no target is".to_owned(),
+                _ => nearest::help(id, self.entries.keys().map(String::as_str)),
+            };
+            RegistryError::Unknown { id: id.into(), help }
+        })
+    }
+
+    /// The target with this id and these options.
+    ///
+    /// # Errors
+    /// As for [`Registry::entry`] and [`Entry::target`].
+    pub fn get(&self, id: &str, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
+        self.entry(id)?.target(options)
+    }
+}

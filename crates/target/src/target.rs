@@ -1,0 +1,119 @@
+//! What a target is to the rest of the compiler.
+
+use crate::spec::TargetSpec;
+use strait_core::{Elem, Fused, Module, Op, QuantParams, Reason};
+use strait_kernels::{KernelError, integer::Loops};
+use strait_requantize::Requantization;
+
+/// A target. One that is only a table is a [`TableTarget`](crate::TableTarget); code replaces a method where a table cannot
+/// say it.
+pub trait Target: Send + Sync {
+    /// Its table, with the overlays of the options that it was made with.
+    fn spec(&self) -> &TargetSpec;
+
+    /// The loops of a layer with this requantization and a clamp behind it (both ends are codes and belong to it).
+    ///
+    /// # Errors
+    /// [`TargetError::NoForm`] where no form of the table accepts it, [`TargetError::Kernel`] where the kernel refuses.
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
+
+    /// Decides a fusion whose row has the verb `custom:verb`.
+    ///
+    /// # Errors
+    /// [`TargetError::Unsupported`] for a verb that this target does not have.
+    fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+        let _ = site;
+        Err(TargetError::Unsupported(format!("the fusion verb `{verb}`")))
+    }
+
+    /// Writes the target's own files, besides those of the formats in [`TargetSpec::emit`].
+    ///
+    /// # Errors
+    /// Whatever stops it; the artifact is then not written.
+    fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        let _ = (module, sink);
+        Ok(())
+    }
+}
+
+/// A place where a fusion row may fire, as plain data.
+#[derive(Clone, Copy, Debug)]
+pub struct Site<'a> {
+    /// The row's name.
+    pub row: &'a str,
+    /// The producer.
+    pub op: &'a Op,
+    /// Element type and grid of each of its operands; `None` for a grid that an operand does not have.
+    pub operands: &'a [(Elem, Option<&'a QuantParams>)],
+    /// What its result goes through.
+    pub requant: &'a Requantization,
+}
+
+/// The answer to [`Target::custom`].
+#[derive(Clone, Debug, PartialEq)]
+pub enum Decision {
+    /// It stays as it is.
+    Refuse(Reason),
+    /// The producer becomes this.
+    Fuse {
+        /// The op.
+        op: Op,
+        /// What is fused into it.
+        fused: Fused,
+    },
+}
+
+/// Where a target's files go. It links no crate of a format: it hands over a graph, and the writer that is registered for
+/// the format writes it.
+pub trait Sink {
+    /// A file with this content. `path` is relative, with forward slashes.
+    ///
+    /// # Errors
+    /// [`TargetError::Sink`] where it cannot be written.
+    fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError>;
+
+    /// A file in `format`, of the main graph of a module in the export stage.
+    ///
+    /// # Errors
+    /// [`TargetError::Unsupported`] for a format without a writer, [`TargetError::Sink`] where it cannot be written.
+    fn graph(&mut self, path: &str, format: &str, module: &Module) -> Result<(), TargetError>;
+}
+
+/// Why a target did not do something.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum TargetError {
+    /// Somebody asked for what the target does not have.
+    #[error("{0} is not supported")]
+    Unsupported(String),
+    /// No form of the table accepts a requantization: the fault of whoever made it.
+    #[error("no form of target `{target}` computes this {kind}: {reasons}")]
+    NoForm {
+        /// The target's id.
+        target: String,
+        /// The requantization's kind.
+        kind: &'static str,
+        /// Why each form refuses.
+        reasons: String,
+    },
+    /// The target's kernel refuses a requantization that its table accepts: the fault of the target.
+    #[error("form `{form}` of target `{target}`: {error}")]
+    Kernel {
+        /// The target's id.
+        target: String,
+        /// The form's name.
+        form: String,
+        /// What the kernel said.
+        error: KernelError,
+    },
+    /// A file cannot be written.
+    #[error("cannot write {path}: {message}")]
+    Sink {
+        /// The file.
+        path: String,
+        /// Why.
+        message: String,
+    },
+    /// The model asks for what the target cannot do.
+    #[error(transparent)]
+    Refused(#[from] Reason),
+}
