@@ -1,4 +1,5 @@
 //! What turns the configuration of a deployment into an artifact.
 
 pub mod config;
+pub mod data;
 pub mod diagnostic;

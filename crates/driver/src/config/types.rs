@@ -26,7 +26,8 @@ pub struct Config {
     /// From samples as stored to what the model takes, for every input without preprocessing of its own.
     ///
     /// Samples of any numeric type are read as float32. The steps follow in their order, each in float32. At the end a
-    /// sample whose shape is not the model's, but which has as many elements, is given the model's.
+    /// sample whose shape is not the model's, but which has as many elements, is given the model's; one whose axes are the
+    /// model's in another order is refused.
     #[serde(default)]
     pub preprocess: Preprocess,
     /// The chips to compile for. The model is observed once for all of them.

@@ -1,0 +1,337 @@
+//! From a path to arrays, by the names of the model's inputs.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    io::Write as _,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use tempfile::TempPath;
+
+use crate::{
+    config::nearest,
+    diagnostic::{Diagnostic, Diagnostics},
+};
+
+use super::{codes, names, npy::Array, zip};
+
+/// Arrays that follow each other along the axis of the samples.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pieces {
+    pub arrays: Vec<Array>,
+    /// Inflated members of archives lie in files that are deleted when nobody uses them any more.
+    pub inflated: Vec<Arc<TempPath>>,
+}
+
+impl Pieces {
+    fn one(array: Array) -> Pieces {
+        Pieces {
+            arrays: vec![array],
+            inflated: Vec::new(),
+        }
+    }
+
+    fn append(&mut self, other: Pieces) {
+        self.arrays.extend(other.arrays);
+        self.inflated.extend(other.inflated);
+    }
+}
+
+/// The arrays for each of `inputs`, in their order.
+///
+/// | `path` is | read as |
+/// |---|---|
+/// | `.npy` | the samples of the only input |
+/// | `.npz` | one array for each input, by its name |
+/// | a folder of `NAME.npy` | one file for each input, by its [escaped](names::escape) name |
+/// | a folder of `.npy` | for a model of one input: batches, in the order of their names |
+/// | a folder of `.npz` | batches, in the order of their names |
+pub(super) fn open(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostics> {
+    let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
+    if metadata.is_dir() {
+        return open_folder(path, inputs);
+    }
+    match (extension(path).as_str(), inputs) {
+        ("npy", [_]) => Ok(vec![Pieces::one(Array::open(path)?)]),
+        ("npy", _) => {
+            let message = format!(
+                "{} is one array, and the model has {} inputs",
+                path.display(),
+                inputs.len()
+            );
+            let help = format!("give an .npz, or a folder of .npy, with {}", list(inputs));
+            Err(Diagnostic::error(codes::NAME, message).help(help).into())
+        }
+        ("npz", _) => open_archive(path, inputs),
+        _ => {
+            let message = format!("{} is neither .npy nor .npz nor a folder", path.display());
+            let help = "write samples with numpy.save or numpy.savez";
+            Err(Diagnostic::error(codes::FORMAT, message).help(help).into())
+        }
+    }
+}
+
+/// One file for each input.
+///
+/// # Errors
+/// An input without a file, and a file without an input.
+pub(super) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostics> {
+    if let Some(stranger) = files.keys().find(|name| !inputs.contains(&name.as_str())) {
+        let message = format!("the model has no input {stranger:?}");
+        let finding = Diagnostic::error(codes::NAME, message).note(format!("its inputs are {}", list(inputs)));
+        return Err(meant(finding, stranger, inputs.iter().copied()).into());
+    }
+    let file = |&input: &&str| {
+        let file = files.get(input).ok_or_else(|| {
+            let message = format!("there are no samples for the input {input:?}");
+            Diagnostic::error(codes::NAME, message).help(format!("give {}", list(inputs)))
+        })?;
+        Array::open(file).map(Pieces::one)
+    };
+    inputs.iter().map(file).collect()
+}
+
+fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostics> {
+    let unreadable = |error| unreadable(folder, &error);
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let path = entry.map_err(unreadable)?.path();
+        if path.is_file() {
+            files.push(path);
+        }
+    }
+    files.sort();
+    let of_kind = |kind| files.iter().filter(move |file| extension(file) == kind);
+    let named: Vec<PathBuf> = inputs
+        .iter()
+        .map(|name| folder.join(format!("{}.npy", names::escape(name))))
+        .collect();
+    if named.iter().all(|file| files.contains(file)) {
+        return named.iter().map(|file| Array::open(file).map(Pieces::one)).collect();
+    }
+    let (arrays, archives) = (of_kind("npy").count(), of_kind("npz").count());
+    match (arrays, archives, inputs) {
+        (1.., 0, [_]) => {
+            let mut pieces = Pieces::default();
+            for file in of_kind("npy") {
+                pieces.arrays.push(Array::open(file)?);
+            }
+            Ok(vec![pieces])
+        }
+        (0, 1.., _) => {
+            let mut pieces = vec![Pieces::default(); inputs.len()];
+            for file in of_kind("npz") {
+                for (pieces, more) in pieces.iter_mut().zip(open_archive(file, inputs)?) {
+                    pieces.append(more);
+                }
+            }
+            Ok(pieces)
+        }
+        (1.., 1.., _) => {
+            let message = format!(
+                "{} holds .npy and .npz files: it is not clear which are meant",
+                folder.display()
+            );
+            Err(Diagnostic::error(codes::NAME, message)
+                .help("leave one kind in the folder")
+                .into())
+        }
+        (0, 0, _) => {
+            let message = format!("{} holds neither .npy nor .npz files", folder.display());
+            Err(Diagnostic::error(codes::COUNT, message).into())
+        }
+        (1.., 0, _) => {
+            let message = format!("{} does not hold a file for each input", folder.display());
+            let missing: Vec<String> = named
+                .iter()
+                .filter(|file| !files.contains(file))
+                .filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()))
+                .collect();
+            Err(Diagnostic::error(codes::NAME, message)
+                .note(format!("missing: {}", missing.join(", ")))
+                .into())
+        }
+    }
+}
+
+fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostics> {
+    let shown = path.display();
+    let broken = |what: String| {
+        Diagnostics::from(Diagnostic::error(
+            codes::FORMAT,
+            format!("{shown} is not an archive of NumPy: {what}"),
+        ))
+    };
+    let archive = strait_mapped::map(path, u64::MAX).map_err(|error| unreadable(path, &error))?;
+    let members = zip::members(&archive).map_err(broken)?;
+    let array_name = |member: &zip::Member| member.name.strip_suffix(".npy").map(str::to_owned);
+    let mut found = Vec::new();
+    for &input in inputs {
+        let Some(member) = members
+            .iter()
+            .find(|&member| array_name(member).as_deref() == Some(input))
+        else {
+            let names: Vec<String> = members.iter().filter_map(array_name).take(20).collect();
+            let message = format!("{shown} has no array for the input {input:?}");
+            let finding = Diagnostic::error(codes::NAME, message).note(format!("its arrays are {}", list(&names)));
+            return Err(meant(finding, input, names.iter().map(String::as_str)).into());
+        };
+        let name = format!("{shown}, {input}");
+        found.push(match member.stored(&archive).map_err(broken)? {
+            Some(content) => Pieces::one(Array::parse(&name, &content)?),
+            None => {
+                let (content, file) = inflate(member, &archive)
+                    .map_err(|error| Diagnostic::error(codes::FILE, format!("{name} cannot be inflated: {error}")))?;
+                Pieces {
+                    arrays: vec![Array::parse(&name, &content)?],
+                    inflated: vec![Arc::new(file)],
+                }
+            }
+        });
+    }
+    Ok(found)
+}
+
+/// The content through a file, so that memory does not grow with the number of samples.
+fn inflate(member: &zip::Member, archive: &bytes::Bytes) -> std::io::Result<(bytes::Bytes, TempPath)> {
+    let mut file = tempfile::Builder::new().prefix("strait-").suffix(".npy").tempfile()?;
+    member.inflate(archive, file.as_file_mut())?;
+    file.as_file_mut().flush()?;
+    let path = file.into_temp_path();
+    Ok((strait_mapped::map(&path, u64::MAX)?, path))
+}
+
+/// Adds what was probably meant.
+fn meant<'a>(finding: Diagnostic, name: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    match nearest::did_you_mean(name, names).first() {
+        Some(near) => finding.help(format!("did you mean {near:?}?")),
+        None => finding,
+    }
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error(codes::FILE, format!("{} cannot be read: {error}", path.display()))
+}
+
+fn extension(path: &Path) -> String {
+    path.extension()
+        .map(|extension| extension.to_string_lossy().to_lowercase())
+        .unwrap_or_default()
+}
+
+fn list(names: &[impl AsRef<str>]) -> String {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    if names.is_empty() {
+        "none".to_owned()
+    } else {
+        names.join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::npy;
+    use crate::data::numbers::NumberType;
+
+    fn save(path: &Path, values: &[u8]) {
+        let mut writer = npy::Writer::create(path, NumberType::U8, &[values.len()]).unwrap();
+        writer.append(values).unwrap();
+        writer.finish().unwrap();
+    }
+
+    fn npy_bytes(values: &[u8]) -> Vec<u8> {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        save(file.path(), values);
+        fs::read(file.path()).unwrap()
+    }
+
+    fn bytes_of(pieces: &[Pieces]) -> Vec<Vec<u8>> {
+        let joined = |pieces: &Pieces| pieces.arrays.iter().flat_map(|array| array.bytes.to_vec()).collect();
+        pieces.iter().map(joined).collect()
+    }
+
+    #[test]
+    fn each_way_to_store_samples_is_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            path
+        };
+        save(&at("one.npy"), &[1, 2]);
+        save(&at("named/x.npy"), &[1, 2]);
+        save(&at("named/%2Fy%3A0.npy"), &[3]);
+        save(&at("named/labels.npy"), &[9]);
+        save(&at("batches/b.npy"), &[3]);
+        save(&at("batches/a.npy"), &[1, 2]);
+        let (x, y) = (npy_bytes(&[1, 2]), npy_bytes(&[3]));
+        for (file, deflated) in [
+            ("stored.npz", false),
+            ("deflated.npz", true),
+            ("archives/1.npz", true),
+            ("archives/2.npz", false),
+        ] {
+            fs::write(
+                at(file),
+                zip::tests::archive(&[("/y:0.npy", &y), ("x.npy", &x)], deflated),
+            )
+            .unwrap();
+        }
+        let two: &[&str] = &["x", "/y:0"];
+        for (path, inputs, expected) in [
+            ("one.npy", &["x"][..], vec![vec![1, 2]]),
+            ("named", two, vec![vec![1, 2], vec![3]]),
+            ("named", &["x"], vec![vec![1, 2]]),
+            ("batches", &["x"], vec![vec![1, 2, 3]]),
+            ("stored.npz", two, vec![vec![1, 2], vec![3]]),
+            ("deflated.npz", two, vec![vec![1, 2], vec![3]]),
+            ("archives", two, vec![vec![1, 2, 1, 2], vec![3, 3]]),
+        ] {
+            let found = open(&at(path), inputs).unwrap_or_else(|error| panic!("{path}: {error}"));
+            assert_eq!(bytes_of(&found), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_correspond_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        save(&path("one.npy"), &[1]);
+        fs::write(
+            path("some.npz"),
+            zip::tests::archive(&[("input.npy", &npy_bytes(&[1]))], false),
+        )
+        .unwrap();
+        fs::write(path("cut.npz"), b"PK").unwrap();
+        fs::write(path("x.txt"), b"1").unwrap();
+        fs::create_dir(path("empty")).unwrap();
+        for (name, inputs, expected) in [
+            ("one.npy", &["x", "y"][..], codes::NAME),
+            ("some.npz", &["inputs"], codes::NAME),
+            ("cut.npz", &["x"], codes::FORMAT),
+            ("x.txt", &["x"], codes::FORMAT),
+            ("absent.npy", &["x"], codes::FILE),
+            ("empty", &["x"], codes::COUNT),
+            ("", &["x"], codes::NAME),
+        ] {
+            let found = open(&path(name), inputs).expect_err(name);
+            assert_eq!(found.0[0].code, expected, "{name}: {found}");
+        }
+        let message = open(&path("some.npz"), &["inputs"]).unwrap_err().to_string();
+        assert!(message.contains("did you mean \"input\"?"), "{message}");
+    }
+
+    #[test]
+    fn files_and_inputs_are_one_to_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("x.npy");
+        save(&file, &[1]);
+        let files = |names: &[&str]| names.iter().map(|&name| (name.to_owned(), file.clone())).collect();
+        assert!(open_by_name(&files(&["x", "y"]), &["y", "x"]).is_ok());
+        assert!(open_by_name(&files(&["x"]), &["y", "x"]).is_err());
+        assert!(open_by_name(&files(&["x", "z"]), &["x"]).is_err());
+    }
+}

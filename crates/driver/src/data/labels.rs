@@ -1,0 +1,81 @@
+//! The right class of each sample.
+
+use std::path::Path;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+use super::{codes, npy::Array};
+
+/// The classes in an `.npy` of one whole number for each sample, of any type; at least `count` of them, of which the first
+/// `count` are read.
+///
+/// # Errors
+/// A file that cannot be read, another shape, too few labels, and labels that are no class.
+pub fn read_labels(path: &Path, count: usize) -> Result<Vec<u32>, Diagnostics> {
+    let array = Array::open(path)?;
+    let shown = path.display();
+    let labels = array.samples().unwrap_or(0);
+    if array.shape.is_empty() || array.shape.iter().skip(1).any(|&extent| extent != 1) {
+        let message = format!(
+            "{shown} has the shape {:?}, and labels are one number for each sample",
+            array.shape
+        );
+        return Err(Diagnostic::error(codes::SHAPE, message).into());
+    }
+    if labels < count {
+        let message = format!("{shown} has {labels} labels for {count} samples");
+        return Err(Diagnostic::error(codes::COUNT, message).into());
+    }
+    let class = |sample: usize| {
+        let bytes = array.sample_bytes(sample);
+        let class = array
+            .number_type
+            .to_whole(bytes)
+            .and_then(|label| u32::try_from(label).ok());
+        class.ok_or_else(|| {
+            let message = format!("label {sample} of {shown} is not a class: a whole number from 0 on");
+            Diagnostics::from(Diagnostic::error(codes::LABEL, message))
+        })
+    };
+    (0..count).map(class).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{npy::Writer, numbers::NumberType};
+
+    fn read(number_type: NumberType, shape: &[usize], bytes: &[u8], count: usize) -> Result<Vec<u32>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("y.npy");
+        let mut writer = Writer::create(&path, number_type, shape).unwrap();
+        writer.append(bytes).unwrap();
+        writer.finish().unwrap();
+        read_labels(&path, count).map_err(|error| error.0[0].code.clone())
+    }
+
+    #[test]
+    fn whole_numbers_of_any_type_are_classes() {
+        assert_eq!(read(NumberType::U8, &[3], &[7, 0, 255], 3), Ok(vec![7, 0, 255]));
+        assert_eq!(read(NumberType::I16, &[2, 1], &[1, 1, 2, 0], 2), Ok(vec![257, 2]));
+        assert_eq!(read(NumberType::U8, &[3], &[1, 2, 3], 2), Ok(vec![1, 2]));
+    }
+
+    #[test]
+    fn what_is_no_class_is_refused() {
+        let half = 0.5f32.to_le_bytes();
+        for (number_type, shape, bytes, count, expected) in [
+            (NumberType::I8, &[1][..], &[255][..], 1, codes::LABEL),
+            (NumberType::F32, &[1], &half, 1, codes::LABEL),
+            (NumberType::U8, &[1], &[1], 2, codes::COUNT),
+            (NumberType::U8, &[1, 2], &[1, 2], 1, codes::SHAPE),
+            (NumberType::U8, &[], &[1], 1, codes::SHAPE),
+        ] {
+            assert_eq!(
+                read(number_type, shape, bytes, count),
+                Err(expected.to_owned()),
+                "{shape:?}"
+            );
+        }
+    }
+}

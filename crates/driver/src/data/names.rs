@@ -1,0 +1,35 @@
+//! Names of tensors as names of files.
+
+use std::fmt::Write as _;
+
+/// The name with every byte but letters, digits, `.`, `_` and `-` as `%` and two hexadecimal digits, so that different
+/// names stay different and no name is a path: `/model.22/a:0` becomes `%2Fmodel.22%2Fa%3A0`.
+pub fn escape(name: &str) -> String {
+    let mut escaped = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'.' | b'_' | b'-' => escaped.push(char::from(byte)),
+            // Writing to a string does not fail.
+            _ => _ = write!(escaped, "%{byte:02X}"),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn different_names_stay_different_and_none_is_a_path() {
+        for (name, expected) in [
+            ("input", "input"),
+            ("/model.22/a:0", "%2Fmodel.22%2Fa%3A0"),
+            ("%2F", "%252F"),
+            ("a b\\c", "a%20b%5Cc"),
+            ("ü", "%C3%BC"),
+        ] {
+            assert_eq!(escape(name), expected);
+        }
+    }
+}

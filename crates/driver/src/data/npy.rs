@@ -1,0 +1,381 @@
+//! The `.npy` format of NumPy (versions 1 to 3), over mapped bytes: numbers are read where they lie.
+//!
+//! ```text
+//! \x93NUMPY  major  minor  header length (u16, from version 2 on u32)
+//! {'descr': '<f4', 'fortran_order': False, 'shape': (500, 3, 32, 32), }   padded with blanks, ends with a newline
+//! the numbers
+//! ```
+//! Source: `numpy.lib.format` in NumPy's documentation.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::Path,
+};
+
+use bytes::Bytes;
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+use super::{codes, numbers::NumberType};
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// A longer header is not that of an array of numbers.
+const LONGEST_HEADER: usize = 64 << 10;
+
+/// More axes than NumPy itself allows.
+const MOST_AXES: usize = 64;
+
+/// An array in a file, row-major and little-endian.
+#[derive(Clone, Debug)]
+pub struct Array {
+    /// Where it comes from, for messages.
+    pub name: String,
+    /// The type of its numbers.
+    pub number_type: NumberType,
+    /// Its extents, outermost first.
+    pub shape: Vec<usize>,
+    /// Its numbers: as many bytes as type and shape ask for.
+    pub bytes: Bytes,
+}
+
+impl Array {
+    /// Maps the file.
+    ///
+    /// # Errors
+    /// A file that cannot be read, and as for [`Array::parse`].
+    pub fn open(path: &Path) -> Result<Array, Diagnostics> {
+        let name = path.display().to_string();
+        let bytes = strait_mapped::map(path, u64::MAX)
+            .map_err(|error| Diagnostic::error(codes::FILE, format!("{name} cannot be read: {error}")))?;
+        Array::parse(&name, &bytes)
+    }
+
+    /// The array in `bytes`, which are not copied. `name` is for messages.
+    ///
+    /// # Errors
+    /// Bytes that are no array, an array that is cut short, and types and orders of numbers that are not read.
+    pub fn parse(name: &str, bytes: &Bytes) -> Result<Array, Diagnostics> {
+        let broken = |what: &str| Diagnostic::error(codes::FORMAT, format!("{name} is not an array of NumPy: {what}"));
+        let (header, start) = header(bytes).ok_or_else(|| {
+            broken("it does not begin as one").help("write it with numpy.save, or numpy.savez for several arrays")
+        })?;
+        let parsed = Header::parse(header).ok_or_else(|| broken(&format!("its header is {:?}", shortened(header))))?;
+        if parsed.fortran_order && parsed.shape.iter().filter(|&&extent| extent != 1).count() > 1 {
+            let message = format!("{name} is stored column by column (Fortran order), which is not read");
+            let help = "save it as numpy.save(file, numpy.ascontiguousarray(array))";
+            return Err(Diagnostic::error(codes::ORDER, message).help(help).into());
+        }
+        let number_type = number_type(name, parsed.descr)?;
+        let expected = parsed
+            .shape
+            .iter()
+            .try_fold(number_type.size(), |size, &extent| size.checked_mul(extent));
+        let found = bytes.len() - start;
+        match expected {
+            Some(expected) if expected <= found => Ok(Array {
+                name: name.to_owned(),
+                number_type,
+                shape: parsed.shape,
+                bytes: bytes.slice(start..start + expected),
+            }),
+            _ => {
+                let expected = expected.map_or("more than a computer has".to_owned(), |bytes| bytes.to_string());
+                let text = format!("shape {:?} takes {expected} bytes, {found} are there", parsed.shape);
+                Err(broken(&text).help("the file is cut short; write it again").into())
+            }
+        }
+    }
+
+    /// The size of the first axis; `None` for a single number.
+    pub fn samples(&self) -> Option<usize> {
+        self.shape.first().copied()
+    }
+
+    /// The bytes of one sample.
+    pub(super) fn sample_bytes(&self, sample: usize) -> &[u8] {
+        let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
+        &self.bytes[sample * size..(sample + 1) * size]
+    }
+}
+
+/// The text of the header, and where the numbers begin.
+fn header(bytes: &[u8]) -> Option<(&str, usize)> {
+    let rest = bytes.strip_prefix(MAGIC)?;
+    let (&[major, _minor], rest) = rest.split_first_chunk::<2>()?;
+    let (length, rest) = match major {
+        1 => rest
+            .split_first_chunk::<2>()
+            .map(|(length, rest)| (usize::from(u16::from_le_bytes(*length)), rest))?,
+        2 | 3 => rest
+            .split_first_chunk::<4>()
+            .map(|(length, rest)| (u32::from_le_bytes(*length) as usize, rest))?,
+        _ => return None,
+    };
+    let text = rest.get(..length).filter(|_| length <= LONGEST_HEADER)?;
+    Some((std::str::from_utf8(text).ok()?, bytes.len() - rest.len() + length))
+}
+
+fn shortened(text: &str) -> String {
+    text.trim_end().chars().take(80).collect()
+}
+
+/// The type behind a code such as `<f4`.
+fn number_type(name: &str, code: &str) -> Result<NumberType, Diagnostics> {
+    let (order, rest) = code.split_at_checked(1).unwrap_or(("", code));
+    match (order, NumberType::of_code(rest)) {
+        ("<", Some(found)) => Ok(found),
+        ("|", Some(found)) if found.size() == 1 => Ok(found),
+        (">", Some(found)) => {
+            let message = format!("the numbers of {name} are big-endian, which is not read");
+            let help = format!("convert them: array.astype(\"{}\")", found.name());
+            Err(Diagnostic::error(codes::ORDER, message).help(help).into())
+        }
+        _ => {
+            let message = format!(
+                "the numbers of {name} have the type {:?}, which is not read",
+                shortened(code)
+            );
+            let finding = Diagnostic::error(codes::TYPE, message).note(format!("read are {}", NumberType::names()));
+            Err(finding.help("convert them: array.astype(\"float32\")").into())
+        }
+    }
+}
+
+/// What the header's dictionary says.
+struct Header<'a> {
+    descr: &'a str,
+    fortran_order: bool,
+    shape: Vec<usize>,
+}
+
+impl<'a> Header<'a> {
+    /// Reads the literal of a Python dictionary with exactly these three keys, whose values are a string, a truth value
+    /// and a tuple of whole numbers. (Records have a list as `descr`; they are not arrays of numbers.)
+    fn parse(text: &'a str) -> Option<Header<'a>> {
+        let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+        let (mut descr, mut fortran_order, mut shape) = (None, None, None);
+        while !rest.is_empty() {
+            let (key, value) = quoted(rest)?;
+            let value = value.trim_start().strip_prefix(':')?.trim_start();
+            rest = match key {
+                "descr" => {
+                    let (text, rest) = quoted(value)?;
+                    descr = Some(text);
+                    rest
+                }
+                "fortran_order" => {
+                    let end = value
+                        .find(|letter: char| !letter.is_ascii_alphabetic())
+                        .unwrap_or(value.len());
+                    fortran_order = Some(match &value[..end] {
+                        "True" => true,
+                        "False" => false,
+                        _ => return None,
+                    });
+                    &value[end..]
+                }
+                "shape" => {
+                    let (inner, rest) = value.strip_prefix('(')?.split_once(')')?;
+                    shape = Some(extents(inner)?);
+                    rest
+                }
+                _ => return None,
+            };
+            rest = rest.trim_start();
+            rest = match rest.strip_prefix(',') {
+                Some(rest) => rest.trim_start(),
+                None if rest.is_empty() => rest,
+                None => return None,
+            };
+        }
+        Some(Header {
+            descr: descr?,
+            fortran_order: fortran_order?,
+            shape: shape?,
+        })
+    }
+}
+
+/// A string in single or double quotes, and what follows it.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|letter| matches!(letter, '\'' | '"'))?;
+    text[1..].split_once(quote)
+}
+
+/// `2, 3`, `2,` or nothing.
+fn extents(text: &str) -> Option<Vec<usize>> {
+    let text = text.trim();
+    let text = text.strip_suffix(',').unwrap_or(text);
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    let parts = text.split(',').take(MOST_AXES + 1);
+    let extents: Option<Vec<usize>> = parts
+        .map(|part| part.trim().trim_end_matches('L').parse().ok())
+        .collect();
+    extents.filter(|extents| extents.len() <= MOST_AXES)
+}
+
+/// Writes an array number by number, so that it need not be in memory.
+#[derive(Debug)]
+pub struct Writer {
+    out: BufWriter<File>,
+    left: usize,
+}
+
+impl Writer {
+    /// Begins a file for an array of this type and shape.
+    ///
+    /// # Errors
+    /// Those of the file system.
+    pub fn create(path: &Path, number_type: NumberType, shape: &[usize]) -> io::Result<Writer> {
+        let size = shape
+            .iter()
+            .try_fold(number_type.size(), |size, &extent| size.checked_mul(extent));
+        let left = size.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "the array is too large"))?;
+        let mut out = BufWriter::new(File::create(path)?);
+        out.write_all(&encode_header(number_type, shape))?;
+        Ok(Writer { out, left })
+    }
+
+    /// Appends the bytes of some of its numbers.
+    ///
+    /// # Errors
+    /// Those of the file system, and more bytes than the shape asks for.
+    pub fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let left = self.left.checked_sub(bytes.len());
+        self.left =
+            left.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "more numbers than the shape says"))?;
+        self.out.write_all(bytes)
+    }
+
+    /// Ends the file.
+    ///
+    /// # Errors
+    /// Those of the file system, and fewer bytes than the shape asks for.
+    pub fn finish(mut self) -> io::Result<()> {
+        if self.left != 0 {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "fewer numbers than the shape says",
+            ));
+        }
+        self.out.flush()
+    }
+}
+
+/// Version 1, so padded that the numbers begin at a multiple of 64.
+fn encode_header(number_type: NumberType, shape: &[usize]) -> Vec<u8> {
+    let order = if number_type.size() == 1 { '|' } else { '<' };
+    let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
+    let comma = if shape.len() == 1 { "," } else { "" };
+    let (code, shape) = (number_type.code(), extents.join(", "));
+    let mut text = format!("{{'descr': '{order}{code}', 'fortran_order': False, 'shape': ({shape}{comma}), }}");
+    while !(MAGIC.len() + 4 + text.len() + 1).is_multiple_of(64) {
+        text.push(' ');
+    }
+    text.push('\n');
+    // At most MOST_AXES numbers of 20 digits each: far below 65536.
+    [MAGIC, &[1, 0], &(text.len() as u16).to_le_bytes(), text.as_bytes()].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(header: &str, numbers: &[u8]) -> Bytes {
+        let length = (header.len() as u16).to_le_bytes();
+        Bytes::from([MAGIC, &[1, 0], &length, header.as_bytes(), numbers].concat())
+    }
+
+    fn code_of(bytes: &Bytes) -> String {
+        Array::parse("x.npy", bytes).unwrap_err().0[0].code.clone()
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        for shape in [&[2, 3][..], &[6], &[1, 6, 1]] {
+            let mut writer = Writer::create(&path, NumberType::I16, shape).unwrap();
+            writer.append(&[1, 0, 2, 0, 3, 0]).unwrap();
+            writer.append(&[4, 0, 5, 0, 6, 0]).unwrap();
+            writer.finish().unwrap();
+            let array = Array::open(&path).unwrap();
+            assert_eq!((array.number_type, array.shape.as_slice()), (NumberType::I16, shape));
+            assert_eq!(array.bytes.as_ref(), [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]);
+        }
+        let start = std::fs::read(&path).unwrap().len() - 12;
+        assert_eq!(start % 64, 0);
+    }
+
+    #[test]
+    fn a_writer_holds_to_its_shape() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut writer = Writer::create(&folder.path().join("x"), NumberType::U8, &[3]).unwrap();
+        writer.append(&[1, 2]).unwrap();
+        assert!(writer.append(&[3, 4]).is_err());
+        let writer = Writer::create(&folder.path().join("x"), NumberType::U8, &[3]).unwrap();
+        assert!(writer.finish().is_err());
+    }
+
+    #[test]
+    fn headers_of_other_writers_are_read() {
+        for header in [
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }          \n",
+            "{\"shape\":(2),\"descr\":\"<f4\",\"fortran_order\":False}",
+            "{'descr': '<f4', 'fortran_order': True, 'shape': (2L, 1L)}",
+        ] {
+            let array = Array::parse("x", &file(header, &[0; 8])).unwrap_or_else(|e| panic!("{header}: {e}"));
+            assert_eq!(array.shape[0], 2);
+        }
+    }
+
+    #[test]
+    fn what_is_not_read_is_told_apart() {
+        let header = |descr: &str, order: &str, shape: &str| {
+            file(
+                &format!("{{'descr': '{descr}', 'fortran_order': {order}, 'shape': {shape}}}"),
+                &[0; 64],
+            )
+        };
+        for (bytes, expected) in [
+            (header("<f4", "False", "(4, 4)"), None),
+            (header("<f4", "True", "(4, 4)"), Some(codes::ORDER)),
+            (header(">f4", "False", "(4, 4)"), Some(codes::ORDER)),
+            (header("<c8", "False", "(4,)"), Some(codes::TYPE)),
+            (header("|O", "False", "(4,)"), Some(codes::TYPE)),
+            (header("", "False", "(4,)"), Some(codes::TYPE)),
+            (header("ü", "False", "(4,)"), Some(codes::TYPE)),
+            (header("<f4", "False", "(4, 5)"), Some(codes::FORMAT)),
+            (
+                header("<f4", "False", "(99999999999, 99999999999)"),
+                Some(codes::FORMAT),
+            ),
+            (header("<f4", "False", "(-4,)"), Some(codes::FORMAT)),
+            (header("<f4", "Maybe", "(4,)"), Some(codes::FORMAT)),
+            (
+                header("<f4", "False", &format!("({})", "1,".repeat(65))),
+                Some(codes::FORMAT),
+            ),
+            (
+                file(
+                    "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}",
+                    &[0; 4],
+                ),
+                Some(codes::FORMAT),
+            ),
+            (Bytes::from_static(b"\x93NUMPY\x01\x00\xff\xff{"), Some(codes::FORMAT)),
+            (Bytes::from_static(b"\x93NUMPY\x09\x00\x00\x00"), Some(codes::FORMAT)),
+            (Bytes::from_static(b"PK\x03\x04"), Some(codes::FORMAT)),
+            (Bytes::new(), Some(codes::FORMAT)),
+        ] {
+            match expected {
+                None => assert!(Array::parse("x.npy", &bytes).is_ok()),
+                Some(code) => assert_eq!(code_of(&bytes), code, "{bytes:?}"),
+            }
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! Applies a [`Plan`] to one sample at a time. The mathematics is stated in [`crate::config::preprocess`]: every step in
+//! float32, one rounding per operation, so that the result is the same on every machine.
+
+use crate::config::preprocess::{Operation, Plan};
+
+/// A plan for samples of one shape.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Steps {
+    steps: Vec<Step>,
+    /// The shape behind the last step.
+    pub shape: Vec<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Step {
+    Scale(f32),
+    Offset(f32),
+    NormalizeAll {
+        mean: f32,
+        std: f32,
+    },
+    /// Numbers lie as [outer, channels, inner].
+    NormalizeChannels {
+        inner: usize,
+        mean: Vec<f32>,
+        std: Vec<f32>,
+    },
+    /// Numbers lie as [outer, 3, inner].
+    SwapColors {
+        inner: usize,
+    },
+    /// Axis `i` of the result has `extents[i]` positions, `strides[i]` numbers apart in what was there.
+    Permute {
+        extents: Vec<usize>,
+        strides: Vec<usize>,
+    },
+}
+
+impl Steps {
+    /// The plan for samples of `shape` (without the axis of the samples). The error is a sentence.
+    pub(super) fn new(plan: &Plan, shape: &[usize]) -> Result<Steps, String> {
+        if let Some(rank) = plan.rank.filter(|&rank| rank != shape.len() + 1) {
+            let found = shape.len() + 1;
+            return Err(format!(
+                "the stored layout has {rank} axes, and the array has {found}, the one of the samples included"
+            ));
+        }
+        let mut shape = shape.to_vec();
+        let mut steps = Vec::new();
+        for operation in &plan.operations {
+            steps.push(match operation {
+                Operation::Scale(factor) => Step::Scale(*factor),
+                Operation::Offset(offset) => Step::Offset(*offset),
+                &Operation::NormalizeAll { mean, std } => Step::NormalizeAll { mean, std },
+                Operation::NormalizeChannels { axis, mean, std } => {
+                    let (channels, inner) = around(&shape, *axis)?;
+                    if channels != mean.len() || channels != std.len() {
+                        return Err(format!(
+                            "`normalize` is for {} channels, and the samples have {channels}",
+                            mean.len()
+                        ));
+                    }
+                    Step::NormalizeChannels {
+                        inner,
+                        mean: mean.clone(),
+                        std: std.clone(),
+                    }
+                }
+                Operation::SwapColors { axis } => match around(&shape, *axis)? {
+                    (3, inner) => Step::SwapColors { inner },
+                    (channels, _) => return Err(format!("`color` is for 3 channels, and the samples have {channels}")),
+                },
+                Operation::Permute { axes } => {
+                    let source: Option<Vec<usize>> = axes.iter().skip(1).map(|axis| axis.checked_sub(1)).collect();
+                    let source =
+                        source.filter(|axes| axes.len() == shape.len() && axes.iter().all(|&a| a < shape.len()));
+                    let source = source.ok_or("`layout` has more or fewer axes than the samples")?;
+                    let stride = |axis: usize| shape[axis + 1..].iter().product::<usize>();
+                    let strides = source.iter().map(|&axis| stride(axis)).collect();
+                    shape = source.iter().map(|&axis| shape[axis]).collect();
+                    Step::Permute {
+                        extents: shape.clone(),
+                        strides,
+                    }
+                }
+            });
+        }
+        Ok(Steps { steps, shape })
+    }
+
+    /// From a sample as stored to what the model takes, in place; `scratch` keeps its memory from call to call.
+    pub(super) fn apply(&self, sample: &mut [f32], scratch: &mut Vec<f32>) {
+        for step in &self.steps {
+            match step {
+                Step::Scale(factor) => sample.iter_mut().for_each(|x| *x *= factor),
+                Step::Offset(offset) => sample.iter_mut().for_each(|x| *x += offset),
+                Step::NormalizeAll { mean, std } => sample.iter_mut().for_each(|x| *x = (*x - mean) / std),
+                Step::NormalizeChannels { inner, mean, std } => {
+                    let channels = mean.iter().zip(std).cycle();
+                    for (block, (mean, std)) in sample.chunks_exact_mut((*inner).max(1)).zip(channels) {
+                        block.iter_mut().for_each(|x| *x = (*x - mean) / std);
+                    }
+                }
+                Step::SwapColors { inner } => {
+                    for colors in sample.chunks_exact_mut((3 * inner).max(1)) {
+                        let (first, rest) = colors.split_at_mut(*inner);
+                        first.swap_with_slice(&mut rest[*inner..]);
+                    }
+                }
+                Step::Permute { extents, strides } => {
+                    scratch.clear();
+                    scratch.extend_from_slice(sample);
+                    permute(scratch, extents, strides, sample);
+                }
+            }
+        }
+    }
+}
+
+/// How many positions an axis has, and how many numbers lie between two of them. Axes count the one of the samples.
+fn around(shape: &[usize], axis: usize) -> Result<(usize, usize), String> {
+    let inside = axis.checked_sub(1).filter(|&axis| axis < shape.len());
+    let axis = inside.ok_or("the samples have no axis for the channels")?;
+    Ok((shape[axis], shape[axis + 1..].iter().product()))
+}
+
+/// Walks over the result in its order; `position` counts like a clock, `from` is where that position is in the source.
+fn permute(source: &[f32], extents: &[usize], strides: &[usize], out: &mut [f32]) {
+    let mut position = vec![0; extents.len()];
+    let mut from = 0;
+    for out in out {
+        *out = source[from];
+        for axis in (0..extents.len()).rev() {
+            position[axis] += 1;
+            from += strides[axis];
+            if position[axis] < extents[axis] {
+                break;
+            }
+            from -= strides[axis] * extents[axis];
+            position[axis] = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn applied(operations: Vec<Operation>, shape: &[usize], sample: &[f32]) -> (Vec<f32>, Vec<usize>) {
+        let steps = Steps::new(&Plan { rank: None, operations }, shape).unwrap();
+        let mut sample = sample.to_vec();
+        steps.apply(&mut sample, &mut Vec::new());
+        (sample, steps.shape)
+    }
+
+    #[test]
+    fn each_step_does_what_it_says() {
+        // Two pixels of three colours.
+        let sample = [1., 2., 3., 4., 5., 6.];
+        let (mean, std) = (vec![1., 2., 3.], vec![1., 2., 3.]);
+        for (operation, shape, expected, after) in [
+            (
+                Operation::Scale(0.5),
+                &[1, 2, 3][..],
+                [0.5, 1., 1.5, 2., 2.5, 3.],
+                &[1, 2, 3][..],
+            ),
+            (Operation::Offset(-1.), &[6], [0., 1., 2., 3., 4., 5.], &[6]),
+            (
+                Operation::NormalizeAll { mean: 1., std: 2. },
+                &[6],
+                [0., 0.5, 1., 1.5, 2., 2.5],
+                &[6],
+            ),
+            (
+                Operation::NormalizeChannels {
+                    axis: 3,
+                    mean: mean.clone(),
+                    std: std.clone(),
+                },
+                &[1, 2, 3],
+                [0., 0., 0., 3., 1.5, 1.],
+                &[1, 2, 3],
+            ),
+            (
+                Operation::NormalizeChannels { axis: 1, mean, std },
+                &[3, 1, 2],
+                [0., 1., 0.5, 1., 2. / 3., 1.],
+                &[3, 1, 2],
+            ),
+            (
+                Operation::SwapColors { axis: 3 },
+                &[1, 2, 3],
+                [3., 2., 1., 6., 5., 4.],
+                &[1, 2, 3],
+            ),
+            (
+                Operation::SwapColors { axis: 1 },
+                &[3, 1, 2],
+                [5., 6., 3., 4., 1., 2.],
+                &[3, 1, 2],
+            ),
+            (
+                Operation::Permute { axes: vec![0, 3, 1, 2] },
+                &[1, 2, 3],
+                [1., 4., 2., 5., 3., 6.],
+                &[3, 1, 2],
+            ),
+        ] {
+            let name = format!("{operation:?}");
+            assert_eq!(
+                applied(vec![operation], shape, &sample),
+                (expected.to_vec(), after.to_vec()),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn permutations_follow_each_other() {
+        let sample: Vec<f32> = (0..24u8).map(f32::from).collect();
+        let there = Operation::Permute { axes: vec![0, 2, 3, 1] };
+        let back = Operation::Permute { axes: vec![0, 3, 1, 2] };
+        let (moved, shape) = applied(vec![there.clone()], &[2, 3, 4], &sample);
+        assert_eq!(shape, [3, 4, 2]);
+        assert_eq!(moved[1], 12.0);
+        assert_eq!(applied(vec![there, back], &[2, 3, 4], &sample), (sample, vec![2, 3, 4]));
+    }
+
+    #[test]
+    fn a_plan_that_does_not_fit_is_refused() {
+        let two = Operation::NormalizeChannels {
+            axis: 1,
+            mean: vec![0.; 2],
+            std: vec![1.; 2],
+        };
+        for (rank, operation, shape) in [
+            (Some(4), Operation::Scale(1.), &[2, 3][..]),
+            (None, two.clone(), &[3, 2]),
+            (None, two, &[]),
+            (None, Operation::SwapColors { axis: 2 }, &[3, 2]),
+            (None, Operation::Permute { axes: vec![0, 2, 1] }, &[1, 2, 3]),
+        ] {
+            let plan = Plan {
+                rank,
+                operations: vec![operation],
+            };
+            assert!(Steps::new(&plan, shape).is_err(), "{plan:?}");
+        }
+    }
+}
