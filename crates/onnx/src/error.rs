@@ -1,0 +1,139 @@
+//! What can go wrong, and whose fault it is.
+
+use std::path::PathBuf;
+use strait_core::Reason;
+
+/// A node that could not be read, and why.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{node}` ({domain}.{op}, {}): {}", operator_set(*opset), reason.text)]
+pub struct NodeFault {
+    /// The node's name, or that of its first result where it has none.
+    pub node: String,
+    /// The operator.
+    pub op: String,
+    /// Its domain; `ai.onnx` for the standard one.
+    pub domain: String,
+    /// The version of the domain's operator set that the model asks for; `None` where the model does not say.
+    pub opset: Option<i64>,
+    /// What does not fit, or, with the code `unsupported`, what is not known.
+    pub reason: Reason,
+}
+
+/// A dimension of a graph input that has no value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreeDimension {
+    /// The input.
+    pub input: String,
+    /// Which of its axes, from 0.
+    pub axis: usize,
+    /// The key by which it is bound: its name in the model, or `<input>.<axis>` where it has none.
+    pub name: String,
+}
+
+/// Why a model could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum OnnxError {
+    /// The file cannot be opened, or its data files cannot.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The bytes are not an ONNX model. The model's fault.
+    #[error("this is not a whole ONNX model: {0}")]
+    Decode(String),
+    /// The file is older or newer than what is read.
+    #[error("the model has {what} {found}; {} to {} are read", range.0, range.1)]
+    Version {
+        /// `IR version` or `operator set`.
+        what: &'static str,
+        /// The model's.
+        found: i64,
+        /// The first and the last that are read.
+        range: (i64, i64),
+    },
+    /// The graph contradicts itself. The model's fault.
+    #[error("the model is not valid: {0}")]
+    Model(Reason),
+    /// A node's operands do not fit it. The model's fault, or that of the values bound to its dimensions.
+    #[error("node {0}")]
+    Node(Box<NodeFault>),
+    /// Every operator, and every use of one, that the reader does not know, at once. Ours to add, or the model's to avoid.
+    #[error("{} node(s) of the model cannot be read:{}", .0.len(), list(.0))]
+    Unsupported(Vec<NodeFault>),
+    /// A node needs a number where an input has a dimension without one. The configuration's to bind.
+    #[error("{reason}\n{}", list_free(free))]
+    FreeDimensions {
+        /// Where the number is needed.
+        reason: String,
+        /// The inputs' dimensions that have none.
+        free: Vec<FreeDimension>,
+    },
+    /// A name in the options that is not in the model. The configuration's fault.
+    #[error("{what} `{name}` is not in the model{}", suggest(nearest))]
+    UnknownName {
+        /// What the name was given for.
+        what: &'static str,
+        /// The name.
+        name: String,
+        /// The model's names that are most like it.
+        nearest: Vec<String>,
+    },
+    /// The options contradict each other or the model. The configuration's fault.
+    #[error("{0}")]
+    Options(String),
+    /// An input of a kind that we do not know.
+    #[error("input `{input}`: {reason}")]
+    Input {
+        /// The input.
+        input: String,
+        /// Why it cannot be read.
+        reason: String,
+    },
+    /// The module cannot be written as ONNX. Ours, or the fault of the target that made it.
+    #[error("`{node}`: {text}")]
+    Unwritable {
+        /// The node or value.
+        node: String,
+        /// Why.
+        text: String,
+    },
+    /// The output could not be written.
+    #[error("the ONNX file could not be written: {0}")]
+    Output(#[from] std::io::Error),
+}
+
+impl OnnxError {
+    /// A graph that contradicts itself.
+    pub(crate) fn model(code: &'static str, text: impl Into<String>) -> OnnxError {
+        OnnxError::Model(Reason::new(code, text))
+    }
+}
+
+/// `(did you mean …?)` behind an unknown name.
+fn suggest(nearest: &[String]) -> String {
+    match nearest {
+        [] => String::new(),
+        names => format!("; near it are `{}`", names.join("`, `")),
+    }
+}
+
+fn operator_set(version: Option<i64>) -> String {
+    version.map_or_else(|| "no operator set".into(), |v| format!("operator set {v}"))
+}
+
+fn list(nodes: &[NodeFault]) -> String {
+    nodes.iter().map(|node| format!("\n  {node}")).collect()
+}
+
+fn list_free(free: &[FreeDimension]) -> String {
+    let lines = free.iter().map(|f| {
+        format!(
+            "  dimension {} of input `{}` has no value: bind `{}`",
+            f.axis, f.input, f.name
+        )
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,19 @@
+//! ONNX models.
+//!
+//! [`Model::open`] maps a file and decodes its structure; the weights stay in the file and become slices of the map.
+//! [`Model::read`] builds a module of the float stage out of it: opsets 7 to 28, standard domain. What it does not know is
+//! reported all at once. Types and shapes come from the inference functions of `strait-core`, and from nowhere else.
+
+mod error;
+mod nearest;
+mod proto;
+mod read;
+
+pub use error::{FreeDimension, NodeFault, OnnxError};
+pub use read::{Model, ReadOptions, free_dimensions, read};
+
+/// The oldest and the newest version of the standard operator set that is read.
+pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;
+
+/// The oldest and the newest version of the file format that is read.
+pub const IR_VERSIONS: std::ops::RangeInclusive<i64> = 3..=14;

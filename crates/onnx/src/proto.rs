@@ -1,0 +1,229 @@
+//! The protobuf messages of an ONNX file, by their published field numbers.
+//!
+//! Only the fields that are read or written are declared; a decoder skips the rest. `bytes` fields are slices of the
+//! decoded buffer. Subgraphs (fields 6 and 11 of an attribute) are left out on purpose: an operator that has one is
+//! refused by its name, and without them no message contains itself, so nesting is bounded.
+//!
+//! Fields are `optional` where presence matters to a reader, or where other programs ask whether the field is there.
+
+use bytes::Bytes;
+use prost::Message;
+
+/// The whole file.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ModelProto {
+    #[prost(int64, tag = "1")]
+    pub(crate) ir_version: i64,
+    #[prost(string, tag = "2")]
+    pub(crate) producer_name: String,
+    #[prost(string, tag = "3")]
+    pub(crate) producer_version: String,
+    #[prost(message, optional, tag = "7")]
+    pub(crate) graph: Option<GraphProto>,
+    #[prost(message, repeated, tag = "8")]
+    pub(crate) opset_import: Vec<OperatorSetIdProto>,
+    #[prost(message, repeated, tag = "25")]
+    pub(crate) functions: Vec<FunctionProto>,
+}
+
+/// A version of the operator set of one domain.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct OperatorSetIdProto {
+    #[prost(string, tag = "1")]
+    pub(crate) domain: String,
+    #[prost(int64, tag = "2")]
+    pub(crate) version: i64,
+}
+
+/// An operator that the model defines itself; known by name only.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct FunctionProto {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(string, tag = "10")]
+    pub(crate) domain: String,
+}
+
+/// Nodes, constants, inputs and outputs.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct GraphProto {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) node: Vec<NodeProto>,
+    #[prost(string, tag = "2")]
+    pub(crate) name: String,
+    #[prost(message, repeated, tag = "5")]
+    pub(crate) initializer: Vec<TensorProto>,
+    #[prost(message, repeated, tag = "11")]
+    pub(crate) input: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "12")]
+    pub(crate) output: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "13")]
+    pub(crate) value_info: Vec<ValueInfoProto>,
+    #[prost(message, repeated, tag = "15")]
+    pub(crate) sparse_initializer: Vec<SparseTensorProto>,
+}
+
+/// One operation. An empty name in `input` is an operand that is left out.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct NodeProto {
+    #[prost(string, repeated, tag = "1")]
+    pub(crate) input: Vec<String>,
+    #[prost(string, repeated, tag = "2")]
+    pub(crate) output: Vec<String>,
+    #[prost(string, tag = "3")]
+    pub(crate) name: String,
+    #[prost(string, tag = "4")]
+    pub(crate) op_type: String,
+    #[prost(message, repeated, tag = "5")]
+    pub(crate) attribute: Vec<AttributeProto>,
+    #[prost(string, tag = "7")]
+    pub(crate) domain: String,
+}
+
+/// A named attribute, whose value is in the field that `kind` says.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct AttributeProto {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(float, optional, tag = "2")]
+    pub(crate) f: Option<f32>,
+    #[prost(int64, optional, tag = "3")]
+    pub(crate) i: Option<i64>,
+    #[prost(bytes = "bytes", optional, tag = "4")]
+    pub(crate) s: Option<Bytes>,
+    #[prost(message, optional, boxed, tag = "5")]
+    pub(crate) t: Option<Box<TensorProto>>,
+    #[prost(float, repeated, packed = "false", tag = "7")]
+    pub(crate) floats: Vec<f32>,
+    #[prost(int64, repeated, packed = "false", tag = "8")]
+    pub(crate) ints: Vec<i64>,
+    #[prost(bytes = "bytes", repeated, tag = "9")]
+    pub(crate) strings: Vec<Bytes>,
+    /// One of [`kind`].
+    #[prost(int32, tag = "20")]
+    pub(crate) kind: i32,
+}
+
+/// The values of `AttributeProto::kind`.
+pub(crate) mod kind {
+    pub(crate) const FLOAT: i32 = 1;
+    pub(crate) const INT: i32 = 2;
+    pub(crate) const STRING: i32 = 3;
+    pub(crate) const TENSOR: i32 = 4;
+    pub(crate) const FLOATS: i32 = 6;
+    pub(crate) const INTS: i32 = 7;
+
+    /// The kinds by number, as the specification spells them.
+    const NAMES: [&str; 15] = [
+        "undefined",
+        "float",
+        "int",
+        "string",
+        "tensor",
+        "graph",
+        "floats",
+        "ints",
+        "strings",
+        "tensors",
+        "graphs",
+        "sparse tensor",
+        "sparse tensors",
+        "type",
+        "types",
+    ];
+
+    /// The name of a kind, for messages.
+    pub(crate) fn name(kind: i32) -> &'static str {
+        usize::try_from(kind)
+            .ok()
+            .and_then(|k| NAMES.get(k))
+            .map_or("unknown", |n| n)
+    }
+}
+
+/// A constant. Its elements are in `raw_data`, in the list of their type, or in another file.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TensorProto {
+    #[prost(int64, repeated, packed = "false", tag = "1")]
+    pub(crate) dims: Vec<i64>,
+    /// One of the numbers in [`crate::read::elements`].
+    #[prost(int32, tag = "2")]
+    pub(crate) data_type: i32,
+    #[prost(float, repeated, tag = "4")]
+    pub(crate) float_data: Vec<f32>,
+    /// Also holds 8- and 16-bit integers, booleans and the bits of 16-bit floats.
+    #[prost(int32, repeated, tag = "5")]
+    pub(crate) int32_data: Vec<i32>,
+    #[prost(int64, repeated, tag = "7")]
+    pub(crate) int64_data: Vec<i64>,
+    #[prost(string, tag = "8")]
+    pub(crate) name: String,
+    /// Little-endian, row-major, not aligned.
+    #[prost(bytes = "bytes", optional, tag = "9")]
+    pub(crate) raw_data: Option<Bytes>,
+    #[prost(double, repeated, tag = "10")]
+    pub(crate) double_data: Vec<f64>,
+    /// `location`, `offset` and `length`, where `data_location` says so.
+    #[prost(message, repeated, tag = "13")]
+    pub(crate) external_data: Vec<StringStringEntryProto>,
+    /// 0: here; 1: in another file.
+    #[prost(int32, tag = "14")]
+    pub(crate) data_location: i32,
+}
+
+/// A constant with few elements that are not zero; known by name only.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct SparseTensorProto {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) values: Option<TensorProto>,
+}
+
+/// A key and its value.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct StringStringEntryProto {
+    #[prost(string, tag = "1")]
+    pub(crate) key: String,
+    #[prost(string, tag = "2")]
+    pub(crate) value: String,
+}
+
+/// A named value and its type.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct ValueInfoProto {
+    #[prost(string, tag = "1")]
+    pub(crate) name: String,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) value_type: Option<TypeProto>,
+}
+
+/// The type of a value; only tensors are known.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TypeProto {
+    #[prost(message, optional, tag = "1")]
+    pub(crate) tensor_type: Option<TensorTypeProto>,
+}
+
+/// Element type and shape; a shape that is absent is of unknown rank.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TensorTypeProto {
+    #[prost(int32, tag = "1")]
+    pub(crate) elem_type: i32,
+    #[prost(message, optional, tag = "2")]
+    pub(crate) shape: Option<TensorShapeProto>,
+}
+
+/// The dimensions of a type.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct TensorShapeProto {
+    #[prost(message, repeated, tag = "1")]
+    pub(crate) dim: Vec<DimensionProto>,
+}
+
+/// A number, a name, or neither where nothing is known.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct DimensionProto {
+    #[prost(int64, optional, tag = "1")]
+    pub(crate) dim_value: Option<i64>,
+    #[prost(string, optional, tag = "2")]
+    pub(crate) dim_param: Option<String>,
+}

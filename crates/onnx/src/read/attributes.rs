@@ -1,0 +1,92 @@
+//! The attributes of a node, typed. What is not asked for is refused in the end, as it could change the meaning.
+
+use super::site::{Refusal, Site};
+use super::tensor::{TensorFault, tensor};
+use crate::proto::{AttributeProto, kind};
+use strait_core::TensorData;
+
+impl<'a> Site<'_, 'a> {
+    fn attribute(&mut self, key: &'static str, expected: i32) -> Result<Option<&'a AttributeProto>, Refusal> {
+        self.asked.insert(key);
+        let Some(attribute) = self.node.attribute.iter().find(|a| a.name == key) else {
+            return Ok(None);
+        };
+        if attribute.kind == expected {
+            return Ok(Some(attribute));
+        }
+        let (found, expected) = (kind::name(attribute.kind), kind::name(expected));
+        Err(Refusal::invalid(
+            "attribute-type",
+            format!("attribute `{key}` is of type {found}, not {expected}"),
+        ))
+    }
+
+    /// An integer attribute, 0 where it is present without a value (as protobuf leaves out zeros).
+    pub(crate) fn int(&mut self, key: &'static str) -> Result<Option<i64>, Refusal> {
+        Ok(self.attribute(key, kind::INT)?.map(|a| a.i.unwrap_or(0)))
+    }
+
+    /// A boolean attribute, `false` by default.
+    pub(crate) fn flag(&mut self, key: &'static str) -> Result<bool, Refusal> {
+        Ok(self.int(key)?.is_some_and(|v| v != 0))
+    }
+
+    pub(crate) fn ints(&mut self, key: &'static str) -> Result<Option<&'a [i64]>, Refusal> {
+        Ok(self.attribute(key, kind::INTS)?.map(|a| a.ints.as_slice()))
+    }
+
+    pub(crate) fn float(&mut self, key: &'static str) -> Result<Option<f32>, Refusal> {
+        Ok(self.attribute(key, kind::FLOAT)?.map(|a| a.f.unwrap_or(0.0)))
+    }
+
+    pub(crate) fn floats(&mut self, key: &'static str) -> Result<Option<&'a [f32]>, Refusal> {
+        Ok(self.attribute(key, kind::FLOATS)?.map(|a| a.floats.as_slice()))
+    }
+
+    /// A text attribute.
+    pub(crate) fn text(&mut self, key: &'static str, default: &'static str) -> Result<&'a str, Refusal> {
+        let bytes = self
+            .attribute(key, kind::STRING)?
+            .map(|a| a.s.as_deref().unwrap_or_default());
+        std::str::from_utf8(bytes.unwrap_or(default.as_bytes()))
+            .map_err(|_| Refusal::invalid("attribute-type", format!("attribute `{key}` is not UTF-8")))
+    }
+
+    pub(crate) fn tensor(&mut self, key: &'static str) -> Result<Option<TensorData>, Refusal> {
+        let Some(attribute) = self.attribute(key, kind::TENSOR)? else {
+            return Ok(None);
+        };
+        let proto = attribute.t.as_deref().cloned().unwrap_or_default();
+        let tensor = tensor(&proto, self.builder.scope.files).map_err(|fault| match fault {
+            TensorFault::Unsupported(text) => Refusal::Unsupported(format!("attribute `{key}`: {text}")),
+            TensorFault::Invalid(text) => Refusal::invalid("constant", format!("attribute `{key}`: {text}")),
+        })?;
+        Ok(Some(tensor))
+    }
+
+    /// Attributes that change nothing at inference.
+    pub(crate) fn ignore(&mut self, keys: &[&'static str]) {
+        self.asked.extend(keys);
+    }
+
+    /// Refuses an attribute with a value other than the one that we know.
+    pub(crate) fn only(&mut self, key: &'static str, value: i64) -> Result<(), Refusal> {
+        match self.int(key)? {
+            Some(other) if other != value => Err(Refusal::Unsupported(format!("`{key}` is {other}"))),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses attributes that nobody has asked for: they could change the meaning.
+    pub(crate) fn check_attributes(&self) -> Result<(), Refusal> {
+        match self
+            .node
+            .attribute
+            .iter()
+            .find(|a| !self.asked.contains(a.name.as_str()))
+        {
+            None => Ok(()),
+            Some(a) => Err(Refusal::Unsupported(format!("its attribute `{}` is not known", a.name))),
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Walks over the nodes of a cut and builds the module.
+
+use super::cut::{Cut, between};
+use super::external::DataFiles;
+use super::free_dimensions;
+use super::index::{Index, STANDARD_DOMAIN, domain, node_name};
+use super::ops;
+use super::site::{Refusal, Site};
+use super::tensor::{TensorFault, is_finite, tensor};
+use super::types::{contradiction, declared_type};
+use crate::error::{NodeFault, OnnxError};
+use crate::proto::{FunctionProto, NodeProto};
+use std::collections::BTreeMap;
+use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
+use strait_core::{Graph, Module, Names, Reason, Stage, Symbol, TensorData, TensorType, ValueId};
+
+/// What all nodes of a model share.
+#[derive(Clone, Copy)]
+pub(crate) struct Scope<'a> {
+    pub(crate) index: &'a Index<'a>,
+    /// The version of each domain's operator set.
+    pub(crate) versions: &'a BTreeMap<&'a str, i64>,
+    pub(crate) functions: &'a [FunctionProto],
+    pub(crate) files: &'a DataFiles,
+    pub(crate) bind: &'a BTreeMap<String, u64>,
+}
+
+/// What is known of a tensor of the model.
+#[derive(Clone)]
+pub(crate) enum Entry {
+    /// A value of the graph.
+    Value(ValueId),
+    /// A tensor whose elements are known. It enters the graph when a node takes it as data.
+    Constant(TensorData),
+    /// A result that its node's operator could have, but that we do not compute: operator and position.
+    NotComputed(String, usize),
+    /// A result of a node that was not understood.
+    Unknown,
+}
+
+/// A module that grows by one node after the other.
+pub(crate) struct Builder<'a> {
+    pub(crate) scope: Scope<'a>,
+    pub(crate) module: Module,
+    entries: BTreeMap<&'a str, Entry>,
+    /// The values of constants that are in the graph already.
+    placed: BTreeMap<&'a str, ValueId>,
+    unsupported: Vec<NodeFault>,
+}
+
+/// Builds the module of a cut.
+pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxError> {
+    let mut names = Names::default();
+    let graph = Graph::new(names.intern("main"), Stage::Float);
+    let mut builder = Builder {
+        scope: *scope,
+        module: Module::new(graph, names),
+        entries: BTreeMap::new(),
+        placed: BTreeMap::new(),
+        unsupported: Vec::new(),
+    };
+    builder.run(&cut)?;
+    Ok(builder.module)
+}
+
+impl<'a> Builder<'a> {
+    fn run(&mut self, cut: &Cut<'a>) -> Result<(), OnnxError> {
+        for input in &cut.inputs {
+            let ty = self.input_type(input)?;
+            let name = self.module.names.intern(input);
+            let value = self.module.main_mut().add_input(name, ty, None);
+            self.entries.insert(input, Entry::Value(value));
+        }
+        for &position in &cut.nodes {
+            self.add(&self.scope.index.graph.node[position])?;
+        }
+        if !self.unsupported.is_empty() {
+            return Err(OnnxError::Unsupported(std::mem::take(&mut self.unsupported)));
+        }
+        for output in &cut.outputs {
+            self.add_output(output)?;
+        }
+        Ok(())
+    }
+
+    /// The type of a tensor that becomes an input: the declared one, or, for a tensor inside the graph that has none, what
+    /// the part above it gives.
+    fn input_type(&mut self, input: &'a str) -> Result<TensorType, OnnxError> {
+        let index = self.scope.index;
+        let declared = match index.declared.get(input) {
+            Some(info) => declared_type(info, self.scope.bind, &mut self.module.names),
+            None => Err("its type is not declared".into()),
+        };
+        if declared.is_err() && index.producers.contains_key(input) {
+            let above = build(&self.scope, between(index, Vec::new(), vec![input], true)?)?;
+            let graph = above.main();
+            let value = graph.outputs().first().and_then(|&id| graph.value(id));
+            if let Some(mut ty) = value.map(|v| v.ty.clone()) {
+                for dim in &mut ty.shape {
+                    if let strait_core::Dim::Named(symbol) = dim {
+                        *symbol = self.module.names.intern(above.name(*symbol));
+                    }
+                }
+                return Ok(ty);
+            }
+        }
+        declared.map_err(|reason| OnnxError::Input {
+            input: input.into(),
+            reason,
+        })
+    }
+
+    fn add_output(&mut self, output: &'a str) -> Result<(), OnnxError> {
+        let value = self.value(output).map_err(|refusal| match refusal {
+            Refusal::Unsupported(text) => OnnxError::Model(Reason::new("output", text)),
+            Refusal::Invalid(reason) => OnnxError::Model(reason),
+            Refusal::Unknown => OnnxError::model("output", format!("`{output}` is not computed")),
+        })?;
+        let graph = self.module.main_mut();
+        graph.add_output(value);
+        let declared = self.scope.index.declared.get(output).zip(graph.value(value));
+        match declared.and_then(|(info, value)| contradiction(info, &value.ty, self.scope.bind)) {
+            None => Ok(()),
+            Some(text) => Err(OnnxError::model("output-type", format!("output `{output}`: {text}"))),
+        }
+    }
+
+    /// Adds what one node becomes, or notes why not.
+    fn add(&mut self, node: &'a NodeProto) -> Result<(), OnnxError> {
+        let domain = domain(&node.domain);
+        let opset = self.scope.versions.get(domain).copied();
+        let refusal = match self.mapper(node, domain, opset) {
+            Err(text) => Refusal::Unsupported(text),
+            Ok((opset, map)) => {
+                let mut site = Site::new(self, node, opset);
+                match map(&mut site).and_then(|()| site.check_attributes()) {
+                    Ok(()) => {
+                        site.finish_results();
+                        return Ok(());
+                    }
+                    Err(refusal) => refusal,
+                }
+            }
+        };
+        let fault = |reason| NodeFault {
+            node: node_name(node).into(),
+            op: node.op_type.clone(),
+            domain: domain.into(),
+            opset,
+            reason,
+        };
+        match refusal {
+            Refusal::Unsupported(text) => self.unsupported.push(fault(Reason::new("unsupported", text))),
+            // Behind a node that was not understood, an operand that does not fit may be its fault.
+            Refusal::Invalid(reason) if self.unsupported.is_empty() => {
+                return Err(self.invalid(node, fault(reason)));
+            }
+            Refusal::Invalid(_) | Refusal::Unknown => {}
+        }
+        // The reading goes on, to find everything that is missing at once. The module is never handed out.
+        for output in node.output.iter().filter(|o| !o.is_empty()) {
+            let info = self.scope.index.declared.get(output.as_str());
+            let ty = info.and_then(|info| declared_type(info, self.scope.bind, &mut self.module.names).ok());
+            let entry = ty.map_or(Entry::Unknown, |ty| {
+                let name = self.module.names.intern(output);
+                Entry::Value(self.module.main_mut().add_input(name, ty, None))
+            });
+            self.entries.insert(output, entry);
+        }
+        Ok(())
+    }
+
+    /// The function that knows the node's operator, and the version of its set.
+    fn mapper(&self, node: &NodeProto, domain: &str, opset: Option<i64>) -> Result<(i64, ops::Map), String> {
+        let is_function = |f: &FunctionProto| f.name == node.op_type && super::index::domain(&f.domain) == domain;
+        if self.scope.functions.iter().any(is_function) {
+            return Err("functions that the model defines are not read".into());
+        }
+        if domain != STANDARD_DOMAIN {
+            return Err("only operators of the standard domain are read".into());
+        }
+        let opset = opset.ok_or("the model does not say which operator set it uses")?;
+        Ok((opset, ops::find(&node.op_type, opset)?))
+    }
+
+    fn invalid(&self, node: &NodeProto, fault: NodeFault) -> OnnxError {
+        let error = OnnxError::Node(Box::new(fault));
+        // Where a symbolic dimension stands in the way, it is what has to be bound that helps.
+        let is_symbolic = |name: &String| self.type_of(name).is_some_and(|ty| fixed_dims(&ty.shape).is_none());
+        let free = free_dimensions(&self.module);
+        if free.is_empty() || !node.input.iter().any(is_symbolic) {
+            return error;
+        }
+        OnnxError::FreeDimensions {
+            reason: error.to_string(),
+            free,
+        }
+    }
+
+    /// The type of a tensor that is a value already.
+    fn type_of(&self, name: &str) -> Option<&TensorType> {
+        match self.entries.get(name)? {
+            Entry::Value(id) => Some(&self.module.main().value(*id)?.ty),
+            _ => None,
+        }
+    }
+
+    /// What is known of a tensor. Constants are converted when they are first asked for.
+    pub(crate) fn entry(&mut self, name: &'a str) -> Result<Entry, Refusal> {
+        if let Some(entry) = self.entries.get(name) {
+            return match entry {
+                Entry::Unknown => Err(Refusal::Unknown),
+                Entry::NotComputed(op, position) => Err(Refusal::Unsupported(format!(
+                    "it takes `{name}`, result {position} of a {op}, which is not computed"
+                ))),
+                known => Ok(known.clone()),
+            };
+        }
+        let Some(proto) = self.scope.index.initializers.get(name) else {
+            return Err(match self.scope.index.sparse.contains(name) {
+                true => Refusal::Unsupported(format!("the constant `{name}` is sparse")),
+                false => Refusal::invalid("missing-tensor", format!("nothing defines `{name}`")),
+            });
+        };
+        let tensor = tensor(proto, self.scope.files).map_err(|fault| match fault {
+            TensorFault::Unsupported(text) => Refusal::Unsupported(format!("the constant `{name}`: {text}")),
+            TensorFault::Invalid(text) => Refusal::invalid("constant", format!("the constant `{name}`: {text}")),
+        })?;
+        self.entries.insert(name, Entry::Constant(tensor.clone()));
+        Ok(Entry::Constant(tensor))
+    }
+
+    /// Notes what a result of a node is.
+    pub(crate) fn define(&mut self, name: &'a str, entry: Entry) {
+        self.entries.insert(name, entry);
+    }
+
+    /// Whether something is known of a tensor already.
+    pub(crate) fn is_known(&self, name: &str) -> bool {
+        self.entries.contains_key(name)
+    }
+
+    /// A tensor as a value of the graph; constants enter the pool, once each.
+    pub(crate) fn value(&mut self, name: &'a str) -> Result<ValueId, Refusal> {
+        match self.entry(name)? {
+            Entry::Value(value) => Ok(value),
+            Entry::Constant(tensor) => {
+                if let Some(&value) = self.placed.get(name) {
+                    return Ok(value);
+                }
+                let symbol = self.module.names.intern(name);
+                let value = self.place(symbol, tensor)?;
+                self.placed.insert(name, value);
+                Ok(value)
+            }
+            // `entry` has refused these.
+            Entry::NotComputed(..) | Entry::Unknown => Err(Refusal::Unknown),
+        }
+    }
+
+    /// Puts a constant into pool and graph. NaN and infinities are refused: no grid could hold them.
+    pub(crate) fn place(&mut self, name: Symbol, tensor: TensorData) -> Result<ValueId, Refusal> {
+        if !is_finite(&tensor) {
+            let text = format!("the constant `{}` holds NaN or an infinity", self.module.name(name));
+            return Err(Refusal::invalid("not-finite", text));
+        }
+        let ty = tensor.tensor_type();
+        let data = self.module.add_data(tensor);
+        Ok(self.module.main_mut().add_data(name, ty, None, data))
+    }
+
+    /// A name for a value that the model does not have.
+    pub(crate) fn fresh(&mut self, base: &str) -> Symbol {
+        let mut number = 0usize;
+        loop {
+            let name = format!("{base}:{number}");
+            if !self.scope.index.defines(&name) && self.module.names.find(&name).is_none() {
+                return self.module.names.intern(&name);
+            }
+            number += 1;
+        }
+    }
+}
+
+/// Refuses types past the limits of the IR.
+pub(crate) fn check_limits(ty: &TensorType) -> Result<(), Refusal> {
+    let too_large = fixed_dims(&ty.shape).is_some() && element_count(&ty.shape).is_none();
+    if ty.shape.len() > MAX_RANK || too_large {
+        return Err(Refusal::invalid(
+            "limit",
+            format!("a result of shape {:?} is past our limits", ty.shape),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,44 @@
+//! Element types by their number in the format.
+
+use strait_core::Elem;
+
+/// Number, name in the specification, and our type where there is one.
+const TYPES: &[(i32, &str, Option<Elem>)] = &[
+    (1, "float", Some(Elem::F32)),
+    (2, "uint8", Some(Elem::U8)),
+    (3, "int8", Some(Elem::I8)),
+    (4, "uint16", None),
+    (5, "int16", Some(Elem::I16)),
+    (6, "int32", Some(Elem::I32)),
+    (7, "int64", Some(Elem::I64)),
+    (8, "string", None),
+    (9, "bool", Some(Elem::Bool)),
+    (10, "float16", Some(Elem::F16)),
+    (11, "double", Some(Elem::F64)),
+    (12, "uint32", None),
+    (13, "uint64", None),
+    (14, "complex64", None),
+    (15, "complex128", None),
+    (16, "bfloat16", None),
+    (17, "float8e4m3fn", None),
+    (18, "float8e4m3fnuz", None),
+    (19, "float8e5m2", None),
+    (20, "float8e5m2fnuz", None),
+    (21, "uint4", None),
+    (22, "int4", None),
+    (23, "float4e2m1", None),
+    (24, "float8e8m0", None),
+    (25, "uint2", None),
+    (26, "int2", None),
+    (27, "float6e2m3", None),
+    (28, "float6e3m2", None),
+];
+
+/// The element type with this number, or its name where we have none.
+pub(crate) fn element(number: i64) -> Result<Elem, String> {
+    match TYPES.iter().find(|(n, _, _)| i64::from(*n) == number) {
+        Some((_, _, Some(elem))) => Ok(*elem),
+        Some((_, name, None)) => Err((*name).to_string()),
+        None => Err(format!("unknown (number {number})")),
+    }
+}

@@ -1,0 +1,72 @@
+//! Functions of one operand, element by element.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site};
+use strait_core::op::{Clip, Elu, Function, HardSigmoid, LeakyRelu, Relu, Unary};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Relu", 6, |site| site.finish(Relu {}, &[Arg::Operand(0)])),
+    Row::new("Clip", 6, clip),
+    Row::new("LeakyRelu", 6, |site| {
+        let alpha = site.float("alpha")?.unwrap_or(0.01);
+        site.finish(LeakyRelu { alpha }, &[Arg::Operand(0)])
+    }),
+    Row::new("Elu", 6, |site| {
+        let alpha = site.float("alpha")?.unwrap_or(1.0);
+        site.finish(Elu { alpha }, &[Arg::Operand(0)])
+    }),
+    Row::new("HardSigmoid", 6, |site| {
+        let (alpha, beta) = (site.float("alpha")?.unwrap_or(0.2), site.float("beta")?.unwrap_or(0.5));
+        site.finish(HardSigmoid { alpha, beta }, &[Arg::Operand(0)])
+    }),
+    Row::new("Gelu", 20, gelu),
+    Row::new("Swish", 24, swish),
+    Row::new("HardSwish", 14, |site| unary(site, Function::HardSwish)),
+    Row::new("Sigmoid", 6, |site| unary(site, Function::Sigmoid)),
+    Row::new("Tanh", 6, |site| unary(site, Function::Tanh)),
+    Row::new("Softplus", 1, |site| unary(site, Function::Softplus)),
+    Row::new("Mish", 18, |site| unary(site, Function::Mish)),
+    Row::new("Exp", 6, |site| unary(site, Function::Exp)),
+    Row::new("Log", 6, |site| unary(site, Function::Log)),
+    Row::new("Sqrt", 6, |site| unary(site, Function::Sqrt)),
+    Row::new("Reciprocal", 6, |site| unary(site, Function::Reciprocal)),
+    Row::new("Erf", 9, |site| unary(site, Function::Erf)),
+    Row::new("Neg", 6, |site| unary(site, Function::Neg)),
+    Row::new("Abs", 6, |site| unary(site, Function::Abs)),
+    Row::new("Floor", 6, |site| unary(site, Function::Floor)),
+    Row::new("Ceil", 6, |site| unary(site, Function::Ceil)),
+    Row::new("Round", 11, |site| unary(site, Function::Round)),
+];
+
+fn unary(site: &mut Site<'_, '_>, function: Function) -> Result<(), Refusal> {
+    site.finish(Unary { function }, &[Arg::Operand(0)])
+}
+
+/// The bounds are attributes up to operator set 10, operands from 11 on.
+fn clip(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let (min, max) = match site.opset() {
+        ..11 => (site.float("min")?, site.float("max")?),
+        _ => (site.known_float(1, "lower bound")?, site.known_float(2, "upper bound")?),
+    };
+    let (min, max) = (min.unwrap_or(f32::NEG_INFINITY), max.unwrap_or(f32::INFINITY));
+    if min.is_nan() || max.is_nan() {
+        return Err(Refusal::invalid("clip", "a bound is NaN"));
+    }
+    site.finish(Clip { min, max }, &[Arg::Operand(0)])
+}
+
+fn gelu(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    match site.text("approximate", "none")? {
+        "none" => unary(site, Function::Gelu),
+        "tanh" => unary(site, Function::GeluTanh),
+        other => Err(Refusal::Unsupported(format!("`approximate` is {other}"))),
+    }
+}
+
+/// x · sigmoid(alpha·x).
+fn swish(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    match site.float("alpha")? {
+        None | Some(1.0) => unary(site, Function::Silu),
+        Some(alpha) => Err(Refusal::Unsupported(format!("`alpha` is {alpha}; only 1 is read"))),
+    }
+}

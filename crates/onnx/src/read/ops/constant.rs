@@ -1,0 +1,117 @@
+//! Constants, what is one because shapes are known, and what is nothing at inference.
+
+use super::Row;
+use crate::read::elements::element;
+use crate::read::site::{Arg, Refusal, Site};
+use strait_core::op::{Cast, Identity};
+use strait_core::{Dim, TensorData};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Constant", 1, constant),
+    Row::new("ConstantOfShape", 9, constant_of_shape),
+    Row::new("Shape", 1, shape),
+    Row::new("Size", 1, |site| {
+        let extents = extents(site, None, None)?;
+        let size = extents.iter().try_fold(1i64, |n, d| n.checked_mul(*d));
+        let size = size.ok_or_else(|| Refusal::invalid("limit", "the number of elements overflows"))?;
+        site.finish_constant(TensorData::scalar(size));
+        Ok(())
+    }),
+    Row::new("Cast", 6, cast),
+    Row::new("Identity", 1, |site| site.finish(Identity {}, &[Arg::Operand(0)])),
+    Row::new("Dropout", 7, dropout),
+];
+
+/// The most elements of a `ConstantOfShape`; they are written out.
+const MOST_REPEATED: u64 = 1 << 20;
+
+fn fault(error: strait_core::TensorError) -> Refusal {
+    Refusal::invalid("constant", error.to_string())
+}
+
+/// One of the attributes holds the constant.
+fn constant(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let tensor = if let Some(tensor) = site.tensor("value")? {
+        tensor
+    } else if let Some(value) = site.float("value_float")? {
+        TensorData::scalar(value)
+    } else if let Some(values) = site.floats("value_floats")? {
+        TensorData::from_values(&[values.len() as u64], values).map_err(fault)?
+    } else if let Some(value) = site.int("value_int")? {
+        TensorData::scalar(value)
+    } else if let Some(values) = site.ints("value_ints")? {
+        TensorData::from_values(&[values.len() as u64], values).map_err(fault)?
+    } else {
+        return Err(Refusal::unsupported("it holds no tensor, numbers or lists of numbers"));
+    };
+    site.finish_constant(tensor);
+    Ok(())
+}
+
+/// One element, many times.
+fn constant_of_shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let shape = site.known_ints(0, "shape")?.unwrap_or_default();
+    let shape: Result<Vec<u64>, _> = shape.iter().map(|&d| u64::try_from(d)).collect();
+    let shape = shape.map_err(|_| Refusal::invalid("constant", "an extent is negative"))?;
+    let value = site.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
+    if value.len() != 1 {
+        return Err(Refusal::invalid("constant", "`value` is not a single number"));
+    }
+    let count = shape
+        .iter()
+        .try_fold(1u64, |n, d| n.checked_mul(*d))
+        .filter(|&n| n <= MOST_REPEATED);
+    let count = count.ok_or_else(|| Refusal::Unsupported(format!("a constant of shape {shape:?} is too large")))?;
+    let bytes = value.bytes().repeat(count as usize);
+    site.finish_constant(TensorData::new(value.elem(), &shape, bytes.into()).map_err(fault)?);
+    Ok(())
+}
+
+/// From operator set 15 on, the shape may be cut like a list in Python.
+fn shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let (start, end) = (site.int("start")?, site.int("end")?);
+    let extents = extents(site, start, end)?;
+    site.finish_constant(TensorData::from_values(&[extents.len() as u64], &extents).map_err(fault)?);
+    Ok(())
+}
+
+/// The extents of operand 0 between two axes, which have to be numbers.
+fn extents(site: &mut Site<'_, '_>, start: Option<i64>, end: Option<i64>) -> Result<Vec<i64>, Refusal> {
+    let shape = site.ty(0)?.shape;
+    let rank = shape.len() as i64;
+    let place = |axis: i64| (if axis < 0 { axis.saturating_add(rank) } else { axis }).clamp(0, rank) as usize;
+    let (start, end) = (place(start.unwrap_or(0)), place(end.unwrap_or(rank)));
+    let extents = shape.iter().take(end).skip(start);
+    extents
+        .map(|dim| match dim {
+            Dim::Fixed(extent) => i64::try_from(*extent).map_err(|_| Refusal::invalid("limit", "an axis is too long")),
+            Dim::Named(_) => {
+                let text = "the shape has a symbolic dimension; bind it to a number";
+                Err(Refusal::invalid("symbolic-shape", text))
+            }
+        })
+        .collect()
+}
+
+fn cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    // How floats of 8 bits are rounded, which are not read.
+    site.ignore(&["saturate", "round_mode"]);
+    let to = site
+        .int("to")?
+        .ok_or_else(|| Refusal::invalid("cast", "`to` is missing"))?;
+    let to = element(to).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?;
+    site.finish(Cast { to }, &[Arg::Operand(0)])
+}
+
+/// Nothing is dropped at inference.
+fn dropout(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    site.ignore(&["ratio", "seed"]);
+    let training = match site.opset() {
+        ..12 => None,
+        _ => site.known(2, "training mode")?,
+    };
+    if training.is_some_and(|mode| mode.to_i64().is_ok_and(|v| v.iter().any(|&v| v != 0))) {
+        return Err(Refusal::unsupported("it is in training mode"));
+    }
+    site.finish(Identity {}, &[Arg::Operand(0)])
+}

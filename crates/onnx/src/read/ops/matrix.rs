@@ -1,0 +1,27 @@
+//! Matrix products.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site};
+use strait_core::op::{Gemm, MatMul};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Gemm", 7, gemm),
+    Row::new("MatMul", 1, |site| {
+        let op = MatMul { a_zero: 0, b_zero: 0 };
+        site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
+    }),
+];
+
+fn gemm(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let rank = site.rank(0)?;
+    if rank != 2 {
+        return Err(Refusal::invalid("gemm-rank", format!("a has rank {rank}, 2 is needed")));
+    }
+    let op = Gemm {
+        transpose_a: site.flag("transA")?,
+        transpose_b: site.flag("transB")?,
+        alpha: site.float("alpha")?.unwrap_or(1.0),
+        beta: site.float("beta")?.unwrap_or(1.0),
+    };
+    site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
+}

@@ -1,0 +1,68 @@
+//! What each ONNX operator becomes: a row for each, a file for each family.
+
+mod activation;
+mod constant;
+mod conv;
+mod elementwise;
+mod matrix;
+mod normalization;
+mod pool;
+mod reduce;
+mod resize;
+mod select;
+mod shape;
+mod window;
+
+use super::site::{Refusal, Site};
+
+/// Reads one node.
+pub(crate) type Map = fn(&mut Site<'_, '_>) -> Result<(), Refusal>;
+
+/// One operator.
+struct Row {
+    name: &'static str,
+    /// The first operator set that has it, and the last.
+    since: i64,
+    until: i64,
+    map: Map,
+}
+
+impl Row {
+    const fn new(name: &'static str, since: i64, map: Map) -> Row {
+        Row {
+            name,
+            since,
+            until: i64::MAX,
+            map,
+        }
+    }
+
+    const fn until(self, until: i64) -> Row {
+        Row { until, ..self }
+    }
+}
+
+const FAMILIES: [&[Row]; 11] = [
+    conv::ROWS,
+    matrix::ROWS,
+    pool::ROWS,
+    elementwise::ROWS,
+    activation::ROWS,
+    reduce::ROWS,
+    normalization::ROWS,
+    shape::ROWS,
+    select::ROWS,
+    resize::ROWS,
+    constant::ROWS,
+];
+
+/// The function that knows an operator, or why there is none.
+pub(crate) fn find(name: &str, opset: i64) -> Result<Map, String> {
+    let mut rows = FAMILIES.iter().flat_map(|family| family.iter());
+    match rows.find(|row| row.name == name) {
+        None => Err("the operator is not known".into()),
+        Some(row) if opset < row.since => Err(format!("the operator exists from operator set {} on", row.since)),
+        Some(row) if opset > row.until => Err(format!("the operator exists up to operator set {}", row.until)),
+        Some(row) => Ok(row.map),
+    }
+}

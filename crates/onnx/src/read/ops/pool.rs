@@ -1,0 +1,65 @@
+//! Pooling.
+
+use super::Row;
+use super::window::{kernel_shape, narrow, window};
+use crate::read::site::{Arg, Refusal, Site};
+use strait_core::op::{AveragePool, GlobalAveragePool, MaxPool, Reduce, Reduction};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("MaxPool", 1, max_pool),
+    Row::new("AveragePool", 1, average_pool),
+    Row::new("GlobalAveragePool", 1, |site| {
+        site.finish(GlobalAveragePool {}, &[Arg::Operand(0)])
+    }),
+    Row::new("GlobalMaxPool", 1, global_max_pool),
+];
+
+/// The size that every pool must have.
+fn size(site: &mut Site<'_, '_>) -> Result<Vec<u64>, Refusal> {
+    kernel_shape(site)?.ok_or_else(|| Refusal::invalid("window", "`kernel_shape` is missing"))
+}
+
+fn max_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let size = size(site)?;
+    let window = window(site, &size)?;
+    // The order in which the second result, the positions, would count.
+    site.ignore(&["storage_order"]);
+    let op = MaxPool {
+        size: narrow(&size)?,
+        stride: window.stride,
+        pad: window.pad,
+        dilation: window.dilation,
+        ceil: site.flag("ceil_mode")? && !window.is_auto,
+    };
+    site.finish(op, &[Arg::Operand(0)])
+}
+
+fn average_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let size = size(site)?;
+    let window = window(site, &size)?;
+    let op = AveragePool {
+        size: narrow(&size)?,
+        stride: window.stride,
+        pad: window.pad,
+        dilation: window.dilation,
+        ceil: site.flag("ceil_mode")? && !window.is_auto,
+        count_include_pad: site.flag("count_include_pad")?,
+    };
+    site.finish(op, &[Arg::Operand(0)])
+}
+
+fn global_max_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let rank = site.rank(0)?;
+    if rank < 3 {
+        return Err(Refusal::invalid(
+            "pool-rank",
+            format!("the operand has rank {rank}, at least 3 is needed"),
+        ));
+    }
+    let op = Reduce {
+        reduction: Reduction::Max,
+        axes: (2..rank as i64).collect(),
+        keep_dims: true,
+    };
+    site.finish(op, &[Arg::Operand(0)])
+}

@@ -1,0 +1,163 @@
+//! Parts of tensors: joined, cut, padded and picked.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site};
+use smallvec::SmallVec;
+use strait_core::op::{Cast, Concat, Gather, Pad, PadMode, Slice, Split};
+use strait_core::{Dim, Elem};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Concat", 4, concat),
+    Row::new("Split", 2, split),
+    Row::new("Slice", 1, slice),
+    Row::new("Pad", 2, pad),
+    Row::new("Gather", 1, gather),
+];
+
+fn concat(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let axis = site
+        .int("axis")?
+        .ok_or_else(|| Refusal::invalid("axis", "`axis` is missing"))?;
+    let operands: Vec<Arg> = (0..site.operand_count()).map(Arg::Operand).collect();
+    site.finish(Concat { axis }, &operands)
+}
+
+/// The extents are an attribute up to operator set 12 and an operand from 13 on. Where they are not given, the pieces are
+/// equal; from 18 on the last one may be smaller, and `num_outputs` says how many there are.
+fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let axis = site.int("axis")?.unwrap_or(0);
+    let count = match site.int("num_outputs")? {
+        Some(count) if usize::try_from(count) != Ok(site.result_count()) => {
+            let text = format!(
+                "`num_outputs` is {count}, but there are {} results",
+                site.result_count()
+            );
+            return Err(Refusal::invalid("split", text));
+        }
+        _ => site.result_count() as i64,
+    };
+    let sizes = match site.list("split", 1, 13)? {
+        Some(sizes) => sizes,
+        None => {
+            let extent = extent(site, axis)?;
+            let piece = extent
+                .checked_add(count - 1)
+                .map(|sum| sum / count.max(1))
+                .unwrap_or(extent);
+            let last = extent - piece.saturating_mul(count - 1);
+            if last < 0 || (site.opset() < 18 && last != piece) {
+                let text = format!("an extent of {extent} cannot be split into {count} equal pieces");
+                return Err(Refusal::invalid("split", text));
+            }
+            let equal = std::iter::repeat_n(piece, site.result_count().saturating_sub(1));
+            equal.chain([last]).collect()
+        }
+    };
+    if sizes.len() != site.result_count() {
+        let text = format!("{} pieces for {} results", sizes.len(), site.result_count());
+        return Err(Refusal::invalid("split", text));
+    }
+    let sizes = sizes.into();
+    site.finish(Split { axis, sizes }, &[Arg::Operand(0)])
+}
+
+/// The extent of an axis of operand 0.
+fn extent(site: &mut Site<'_, '_>, axis: i64) -> Result<i64, Refusal> {
+    let shape = site.ty(0)?.shape;
+    let position = if axis < 0 { axis + shape.len() as i64 } else { axis };
+    match usize::try_from(position).ok().and_then(|p| shape.get(p)) {
+        None => Err(Refusal::invalid(
+            "axis",
+            format!("axis {axis} is outside rank {}", shape.len()),
+        )),
+        Some(Dim::Fixed(extent)) => {
+            i64::try_from(*extent).map_err(|_| Refusal::invalid("limit", format!("axis {axis} is too long")))
+        }
+        Some(Dim::Named(_)) => Err(Refusal::invalid(
+            "symbolic-axis",
+            format!("axis {axis} is symbolic; bind it to a number"),
+        )),
+    }
+}
+
+/// The positions are attributes up to operator set 9, operands from 10 on.
+fn slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let missing = || Refusal::invalid("slice", "the positions are missing");
+    let starts = site.list("starts", 1, 10)?.ok_or_else(missing)?;
+    let ends = site.list("ends", 2, 10)?.ok_or_else(missing)?;
+    let axes = site
+        .list("axes", 3, 10)?
+        .unwrap_or_else(|| (0..starts.len() as i64).collect());
+    let steps = match site.opset() {
+        ..10 => None,
+        _ => site.known_ints(4, "steps")?,
+    };
+    let steps = steps.unwrap_or_else(|| vec![1; starts.len()]);
+    let op = Slice {
+        starts: starts.into(),
+        ends: ends.into(),
+        axes: axes.into(),
+        steps: steps.into(),
+    };
+    site.finish(op, &[Arg::Operand(0)])
+}
+
+/// Amounts and value are attributes up to operator set 10, operands from 11 on; from 18 on the amounts may be those of some
+/// axes only.
+fn pad(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let mode = match site.text("mode", "constant")? {
+        "constant" => PadMode::Constant,
+        "reflect" => PadMode::Reflect,
+        "edge" => PadMode::Edge,
+        other => return Err(Refusal::Unsupported(format!("`mode` is {other}"))),
+    };
+    let given = site
+        .list("pads", 1, 11)?
+        .ok_or_else(|| Refusal::invalid("pad", "the amounts are missing"))?;
+    let value = match site.opset() {
+        ..11 => site.float("value")?,
+        _ => site.known_float(2, "value")?,
+    };
+    let amounts = match site.opset() {
+        ..18 => given.into(),
+        _ => match site.known_ints(3, "axes")? {
+            None => given.into(),
+            Some(axes) => spread(&given, &axes, site.rank(0)?)?,
+        },
+    };
+    let value = value.unwrap_or(0.0);
+    site.finish(Pad { amounts, mode, value }, &[Arg::Operand(0)])
+}
+
+/// Amounts for some axes as amounts for all.
+fn spread(given: &[i64], axes: &[i64], rank: usize) -> Result<SmallVec<[i64; 8]>, Refusal> {
+    let invalid = |text: &str| Refusal::invalid("pad", format!("{text}: {given:?} along {axes:?} of rank {rank}"));
+    if given.len() != 2 * axes.len() {
+        return Err(invalid("two amounts per axis are needed"));
+    }
+    let mut amounts: SmallVec<[i64; 8]> = SmallVec::from_elem(0, 2 * rank);
+    for (position, &axis) in axes.iter().enumerate() {
+        let axis = usize::try_from(if axis < 0 {
+            axis.saturating_add(rank as i64)
+        } else {
+            axis
+        });
+        let axis = axis
+            .ok()
+            .filter(|&a| a < rank)
+            .ok_or_else(|| invalid("an axis is outside"))?;
+        amounts[axis] = given[position];
+        amounts[axis + rank] = given[position + axes.len()];
+    }
+    Ok(amounts)
+}
+
+/// Indices are 64 bits wide in the IR.
+fn gather(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let axis = site.int("axis")?.unwrap_or(0);
+    let indices = match site.ty(1)?.elem {
+        Elem::I64 => Arg::Operand(1),
+        _ => site.push(Cast { to: Elem::I64 }, &[Arg::Operand(1)])?,
+    };
+    site.finish(Gather { axis }, &[Arg::Operand(0), indices])
+}

@@ -1,0 +1,49 @@
+//! The same elements under another shape, or in another order of axes.
+
+use super::Row;
+use crate::read::site::{Arg, Refusal, Site};
+use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
+
+pub(super) const ROWS: &[Row] = &[
+    Row::new("Reshape", 5, reshape),
+    Row::new("Flatten", 1, |site| {
+        let axis = site.int("axis")?.unwrap_or(1);
+        site.finish(Flatten { axis }, &[Arg::Operand(0)])
+    }),
+    Row::new("Squeeze", 1, |site| {
+        let axes = site.list("axes", 1, 13)?.unwrap_or_default().into();
+        site.finish(Squeeze { axes }, &[Arg::Operand(0)])
+    }),
+    Row::new("Unsqueeze", 1, |site| {
+        let axes = site.list("axes", 1, 13)?;
+        let axes = axes
+            .ok_or_else(|| Refusal::invalid("axes", "the axes are missing"))?
+            .into();
+        site.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
+    }),
+    Row::new("Transpose", 1, transpose),
+];
+
+fn reshape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let shape = site.known_ints(1, "shape")?;
+    let shape = shape.ok_or_else(|| Refusal::invalid("reshape", "the shape is missing"))?;
+    if site.flag("allowzero")? && shape.contains(&0) {
+        return Err(Refusal::unsupported(
+            "`allowzero` is set and an extent is 0; empty tensors are not read",
+        ));
+    }
+    site.finish(Reshape { shape: shape.into() }, &[Arg::Operand(0)])
+}
+
+/// The axes in reverse by default.
+fn transpose(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+    let rank = site.rank(0)?;
+    let permutation = match site.ints("perm")? {
+        None => (0..rank as u32).rev().collect(),
+        Some(axes) => {
+            let axes: Result<_, _> = axes.iter().map(|&a| u32::try_from(a)).collect();
+            axes.map_err(|_| Refusal::invalid("permutation", "`perm` has a negative axis"))?
+        }
+    };
+    site.finish(Transpose { permutation }, &[Arg::Operand(0)])
+}

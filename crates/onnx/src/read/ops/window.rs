@@ -1,0 +1,109 @@
+//! Sliding windows: strides, dilations and paddings of convolutions and pools.
+
+use crate::read::site::{Refusal, Site};
+use smallvec::SmallVec;
+use strait_core::Dim;
+
+/// The window's attributes as the ops of `strait-core` have them.
+pub(super) struct Window {
+    pub(super) stride: SmallVec<[u32; 2]>,
+    pub(super) dilation: SmallVec<[u32; 2]>,
+    /// All begins, then all ends.
+    pub(super) pad: SmallVec<[u32; 4]>,
+    /// Whether `auto_pad` has decided on the paddings, and with that on the number of windows.
+    pub(super) is_auto: bool,
+}
+
+/// Reads the attributes of a window of extent `size` over the spatial axes of operand 0.
+pub(super) fn window(site: &mut Site<'_, '_>, size: &[u64]) -> Result<Window, Refusal> {
+    let spatial = size.len();
+    let stride: SmallVec<[u32; 2]> = list(site, "strides", spatial, 1)?;
+    let dilation: SmallVec<[u32; 2]> = list(site, "dilations", spatial, 1)?;
+    let explicit: SmallVec<[u32; 4]> = list(site, "pads", 2 * spatial, 0)?;
+    let mode = site.text("auto_pad", "NOTSET")?;
+    let pad = match mode {
+        "NOTSET" | "" => explicit,
+        "VALID" => SmallVec::from_elem(0, 2 * spatial),
+        "SAME_UPPER" | "SAME_LOWER" => same(site, size, &stride, &dilation, mode == "SAME_LOWER")?,
+        other => return Err(Refusal::Unsupported(format!("`auto_pad` is {other}"))),
+    };
+    Ok(Window {
+        stride,
+        dilation,
+        pad,
+        is_auto: !matches!(mode, "NOTSET" | ""),
+    })
+}
+
+/// The attribute `kernel_shape`, which pools must have.
+pub(super) fn kernel_shape(site: &mut Site<'_, '_>) -> Result<Option<Vec<u64>>, Refusal> {
+    let Some(sizes) = site.ints("kernel_shape")? else {
+        return Ok(None);
+    };
+    let sizes: Result<Vec<u64>, _> = sizes.iter().map(|&s| u64::try_from(s)).collect();
+    let sizes = sizes.map_err(|_| Refusal::invalid("window", "`kernel_shape` has a negative extent"))?;
+    Ok(Some(sizes))
+}
+
+/// Extents as the attributes of pools hold them.
+pub(super) fn narrow(sizes: &[u64]) -> Result<SmallVec<[u32; 2]>, Refusal> {
+    let narrowed: Result<_, _> = sizes.iter().map(|&s| u32::try_from(s)).collect();
+    narrowed.map_err(|_| Refusal::invalid("window", format!("the window {sizes:?} is too large")))
+}
+
+fn list<A: smallvec::Array<Item = u32>>(
+    site: &mut Site<'_, '_>,
+    key: &'static str,
+    count: usize,
+    default: u32,
+) -> Result<SmallVec<A>, Refusal> {
+    let Some(values) = site.ints(key)? else {
+        return Ok((0..count).map(|_| default).collect());
+    };
+    if values.len() != count {
+        let text = format!("`{key}` has {} entries, {count} are needed", values.len());
+        return Err(Refusal::invalid("window", text));
+    }
+    let narrowed: Result<_, _> = values.iter().map(|&v| u32::try_from(v)).collect();
+    narrowed.map_err(|_| {
+        Refusal::Unsupported(format!(
+            "`{key}` is {values:?}; only what fits 32 bits without sign is read"
+        ))
+    })
+}
+
+/// The paddings with which there are ⌈extent / stride⌉ windows. Where the sum is odd, the greater half stands at the end,
+/// or at the begin for `lower`.
+fn same(
+    site: &mut Site<'_, '_>,
+    size: &[u64],
+    stride: &[u32],
+    dilation: &[u32],
+    lower: bool,
+) -> Result<SmallVec<[u32; 4]>, Refusal> {
+    let shape = site.ty(0)?.shape;
+    let mut pads: SmallVec<[u32; 4]> = SmallVec::from_elem(0, 2 * size.len());
+    for axis in 0..size.len() {
+        let Some(&Dim::Fixed(extent)) = shape.get(axis + 2) else {
+            let text = "the padding depends on a symbolic dimension; bind it to a number";
+            return Err(Refusal::invalid("symbolic-window", text));
+        };
+        let total = || {
+            let windows = extent.div_ceil(Some(stride[axis]).filter(|&s| s > 0)?.into());
+            let reach = size[axis]
+                .checked_sub(1)?
+                .checked_mul(dilation[axis].into())?
+                .checked_add(1)?;
+            let needed = windows
+                .saturating_sub(1)
+                .checked_mul(stride[axis].into())?
+                .checked_add(reach)?;
+            u32::try_from(needed.saturating_sub(extent)).ok()
+        };
+        let total =
+            total().ok_or_else(|| Refusal::invalid("window", format!("the window does not fit axis {}", axis + 2)))?;
+        let (less, more) = (total / 2, total - total / 2);
+        (pads[axis], pads[axis + size.len()]) = if lower { (more, less) } else { (less, more) };
+    }
+    Ok(pads)
+}

@@ -1,0 +1,200 @@
+//! From the messages of the format to tensors of the pool.
+
+use super::elements::element;
+use super::external::DataFiles;
+use crate::proto::TensorProto;
+use bytes::Bytes;
+use smallvec::SmallVec;
+use strait_core::{Elem, TensorData};
+
+/// Why a constant cannot be used.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum TensorFault {
+    /// Its element type is not ours.
+    Unsupported(String),
+    /// It contradicts itself.
+    Invalid(String),
+}
+
+/// The tensor that a message describes. Raw bytes and external ones are slices of their file; the typed lists, which
+/// protobuf stores in another form, are converted.
+pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorData, TensorFault> {
+    let invalid = TensorFault::Invalid;
+    let elem = element(proto.data_type.into())
+        .map_err(|name| TensorFault::Unsupported(format!("its element type is {name}")))?;
+    let shape = proto.dims.iter().map(|&d| u64::try_from(d));
+    let shape: SmallVec<[u64; 4]> = shape
+        .collect::<Result<_, _>>()
+        .map_err(|_| invalid(format!("its shape is {:?}", proto.dims)))?;
+    let bytes = match (proto.data_location, &proto.raw_data) {
+        (0, Some(raw)) => raw.clone(),
+        (0, None) => typed(proto, elem).map_err(invalid)?,
+        (1, _) => files.bytes(proto).map_err(invalid)?,
+        (other, _) => return Err(invalid(format!("its data location is {other}"))),
+    };
+    TensorData::new(elem, &shape, bytes).map_err(|e| invalid(e.to_string()))
+}
+
+/// The bytes of the list in which the format keeps elements of this type.
+fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
+    /// One narrow number per 32-bit entry.
+    fn narrow<T: TryFrom<i32>, const N: usize>(list: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Result<Vec<u8>, String> {
+        let mut out = Vec::with_capacity(list.len() * N);
+        for &entry in list {
+            let value = T::try_from(entry).map_err(|_| format!("its element {entry} is out of range"))?;
+            out.extend(bytes(value));
+        }
+        Ok(out)
+    }
+    let words = &proto.int32_data;
+    let bytes = match elem {
+        Elem::F32 => proto.float_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        Elem::F64 => proto.double_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        Elem::I64 => proto.int64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        Elem::I32 => words.iter().flat_map(|v| v.to_le_bytes()).collect(),
+        Elem::I16 => narrow(words, i16::to_le_bytes)?,
+        Elem::I8 => narrow(words, i8::to_le_bytes)?,
+        Elem::U8 => narrow(words, u8::to_le_bytes)?,
+        Elem::Bool => words.iter().map(|&v| u8::from(v != 0)).collect(),
+        // The bits of a half float, not its value.
+        Elem::F16 => narrow(words, u16::to_le_bytes)?,
+    };
+    Ok(bytes.into())
+}
+
+/// Whether every element is a finite number; true for integers.
+pub(crate) fn is_finite(tensor: &TensorData) -> bool {
+    // The exponent is all ones in infinities and NaN. The bytes may be unaligned, so they are taken one element at a time.
+    let bytes = tensor.bytes();
+    match tensor.elem() {
+        Elem::F32 => bytes
+            .chunks_exact(4)
+            .all(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]).is_finite()),
+        Elem::F16 => bytes
+            .chunks_exact(2)
+            .all(|b| half::f16::from_le_bytes([b[0], b[1]]).is_finite()),
+        Elem::F64 => tensor
+            .values::<f64>()
+            .is_ok_and(|values| values.iter().all(|v| v.is_finite())),
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    fn read(proto: &TensorProto) -> Result<TensorData, TensorFault> {
+        tensor(proto, &DataFiles::new(Path::new("")))
+    }
+
+    #[test]
+    fn typed_lists_and_raw_bytes_are_the_same_tensor() {
+        let half = half::f16::from_f32(-1.5);
+        let cases = [
+            (
+                TensorProto {
+                    data_type: 1,
+                    float_data: vec![1.5, -2.0],
+                    ..Default::default()
+                },
+                [1.5f32, -2.0].map(f32::to_le_bytes).concat(),
+            ),
+            (
+                TensorProto {
+                    data_type: 7,
+                    int64_data: vec![-1, 2],
+                    ..Default::default()
+                },
+                [-1i64, 2].map(i64::to_le_bytes).concat(),
+            ),
+            (
+                TensorProto {
+                    data_type: 3,
+                    int32_data: vec![-1, 2],
+                    ..Default::default()
+                },
+                vec![255, 2],
+            ),
+            (
+                TensorProto {
+                    data_type: 9,
+                    int32_data: vec![0, 7],
+                    ..Default::default()
+                },
+                vec![0, 1],
+            ),
+            (
+                TensorProto {
+                    data_type: 11,
+                    double_data: vec![0.5, 4.0],
+                    ..Default::default()
+                },
+                [0.5f64, 4.0].map(f64::to_le_bytes).concat(),
+            ),
+            (
+                TensorProto {
+                    data_type: 10,
+                    int32_data: vec![half.to_bits().into(), 0],
+                    ..Default::default()
+                },
+                [half.to_le_bytes(), [0, 0]].concat(),
+            ),
+        ];
+        for (mut proto, bytes) in cases {
+            proto.dims = vec![2];
+            let typed = read(&proto).unwrap();
+            assert_eq!(typed.bytes(), &bytes);
+            let raw = TensorProto {
+                dims: vec![2],
+                data_type: proto.data_type,
+                raw_data: Some(bytes.into()),
+                ..Default::default()
+            };
+            assert_eq!(read(&raw).unwrap(), typed);
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let of = |data_type, dims: &[i64], bytes: &'static [u8]| TensorProto {
+            data_type,
+            dims: dims.to_vec(),
+            raw_data: Some(Bytes::from_static(bytes)),
+            ..Default::default()
+        };
+        for (proto, text) in [
+            (of(1, &[2], &[0; 7]), "takes 8 bytes, but there are 7"),
+            (of(1, &[-1], &[]), "shape is [-1]"),
+            (of(1, &[i64::MAX, i64::MAX], &[]), "past the limits"),
+            (
+                TensorProto {
+                    data_type: 3,
+                    dims: vec![1],
+                    int32_data: vec![128],
+                    ..Default::default()
+                },
+                "128 is out of range",
+            ),
+        ] {
+            let Err(TensorFault::Invalid(found)) = read(&proto) else {
+                panic!("{proto:?}")
+            };
+            assert!(found.contains(text), "{found}");
+        }
+        assert_eq!(
+            read(&of(16, &[1], &[0; 2])),
+            Err(TensorFault::Unsupported("its element type is bfloat16".into()))
+        );
+    }
+
+    #[test]
+    fn infinities_are_found_at_any_alignment() {
+        for (value, finite) in [(1.0f32, true), (f32::NAN, false), (f32::INFINITY, false)] {
+            let bytes: Vec<u8> = [vec![0], 0f32.to_le_bytes().to_vec(), value.to_le_bytes().to_vec()].concat();
+            let tensor = TensorData::new(Elem::F32, &[2], Bytes::from(bytes).slice(1..)).unwrap();
+            assert_eq!(is_finite(&tensor), finite);
+        }
+    }
+}
