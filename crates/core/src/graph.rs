@@ -343,6 +343,13 @@ impl Graph {
         }
     }
 
+    /// Gives a value another name; names are unique in a graph, which the verifier checks.
+    pub fn rename(&mut self, id: ValueId, name: Symbol) {
+        if let Some(value) = self.values.get_mut(id.index()).and_then(Option::as_mut) {
+            value.name = name;
+        }
+    }
+
     /// Adds source names that a node answers for.
     pub fn add_sources(&mut self, id: NodeId, sources: &[Symbol]) {
         if let Some(node) = self.nodes.get_mut(id.index()).and_then(Option::as_mut) {

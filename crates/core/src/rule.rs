@@ -18,12 +18,15 @@ pub enum Outcome {
     Apply(Patch),
 }
 
+/// The anchor of a rule that looks at every node.
+pub const ANY: &str = "*";
+
 /// A local rewrite.
 pub trait Rule: Send + Sync {
     /// Kebab-case, as configurations and reports speak of it.
     fn name(&self) -> &'static str;
 
-    /// The terms ([`crate::Op::term`]) of the nodes that it looks at; the worklist asks it about no others.
+    /// The terms ([`crate::Op::term`]) of the nodes that it looks at, or [`ANY`]; it is asked about no others.
     fn anchors(&self) -> &'static [&'static str];
 
     /// Looks at one node. Changes nothing.

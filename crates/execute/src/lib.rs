@@ -13,6 +13,7 @@ mod aligned;
 mod batches;
 mod elementwise;
 mod error;
+mod evaluate;
 mod float;
 mod layout;
 mod loops_for;
@@ -28,6 +29,7 @@ mod window;
 mod workspace;
 
 pub use error::{ExecuteError, StepError};
+pub use evaluate::evaluate;
 pub use loops_for::{LoopsFor, Standard};
 pub use plan::{Plan, PlanOptions, Port};
 pub use samples::{SampleError, map_in_order};
