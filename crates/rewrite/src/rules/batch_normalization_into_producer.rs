@@ -1,0 +1,118 @@
+//! **Pattern**: batch normalization of the result of a conv or a gemm of rank 2.
+//! **Why**: with g = scale / √(variance + ε), w'\[o\] = w\[o\]·g\[o\] and b'\[o\] = (b\[o\] − mean\[o\])·g\[o\] + bias\[o\]
+//! it costs nothing at inference.
+//! **Preconditions**: the result is used by the normalization alone, all parameters are constants, and the folded ones
+//! are finite.
+//! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
+
+use crate::matching::{Site, tensor};
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source};
+
+/// See the module's documentation.
+pub struct BatchNormalizationIntoProducer;
+
+/// Factor and summand per channel of a batch normalization: x·factor + summand.
+pub(super) fn affine(site: &Site<'_>) -> Option<Vec<(f64, f64)>> {
+    let Op::BatchNormalization(op) = &site.node.op else {
+        return None;
+    };
+    let [scale, bias, mean, variance] = [1, 2, 3, 4].map(|i| site.input(i).and_then(|v| site.floats(v)));
+    let (scale, bias, mean, variance) = (scale?.1, bias?.1, mean?.1, variance?.1);
+    let channels = scale.len();
+    if [bias.len(), mean.len(), variance.len()] != [channels; 3] {
+        return None;
+    }
+    let channel = |c: usize| {
+        let factor = f64::from(scale[c]) / (f64::from(variance[c]) + f64::from(op.epsilon)).sqrt();
+        (factor, f64::from(bias[c]) - f64::from(mean[c]) * factor)
+    };
+    Some((0..channels).map(channel).collect())
+}
+
+impl Rule for BatchNormalizationIntoProducer {
+    fn name(&self) -> &'static str {
+        "batch-normalization-into-producer"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["batch_normalization"]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = Site::new(module, graph, at)?;
+        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let producer = site.producer(x, "conv").or_else(|| {
+            let two = site.dims(x).is_some_and(|d| d.len() == 2);
+            site.producer(x, "gemm")
+                .filter(|g| two && matches!(&g.node.op, Op::Gemm(g) if g.is_canonical()))
+        });
+        let Some(producer) = producer else {
+            return Ok(Outcome::NoMatch);
+        };
+        if !site.used_once(x) {
+            return Ok(Outcome::Refused(Reason::new(
+                "several-uses",
+                "its operand is used elsewhere too",
+            )));
+        }
+        let Some(affine) = affine(&site) else {
+            return Ok(Outcome::Refused(Reason::new(
+                "not-constant",
+                "its parameters are not constants",
+            )));
+        };
+        let weight = producer.input(1).and_then(|w| site.floats(w));
+        let Some((weight, values)) = weight.filter(|(w, _)| w.shape()[0] as usize == affine.len()) else {
+            return Ok(Outcome::Refused(Reason::new(
+                "not-constant",
+                "the weights of its producer are not constants",
+            )));
+        };
+        let bias = match producer.input(2) {
+            None => vec![0.0; affine.len()],
+            Some(bias) => match site.floats(bias) {
+                Some((_, bias)) if bias.len() == affine.len() => bias.into_owned(),
+                _ => {
+                    return Ok(Outcome::Refused(Reason::new(
+                        "not-constant",
+                        "the bias is no constant per channel",
+                    )));
+                }
+            },
+        };
+        let per_channel = values.len() / affine.len().max(1);
+        let folded: Vec<f32> = values
+            .iter()
+            .enumerate()
+            .map(|(i, &w)| (f64::from(w) * affine[i / per_channel].0) as f32)
+            .collect();
+        let bias: Vec<f32> = bias
+            .iter()
+            .zip(&affine)
+            .map(|(&b, (f, s))| (f64::from(b) * f + s) as f32)
+            .collect();
+        if !folded.iter().chain(&bias).all(|v| v.is_finite()) {
+            return Ok(Outcome::Refused(Reason::new(
+                "not-finite",
+                "a folded weight or bias is not finite",
+            )));
+        }
+        let data = vec![
+            ("weight".to_string(), tensor(weight.shape(), &folded)?),
+            ("bias".to_string(), tensor(&[affine.len() as u64], &bias)?),
+        ];
+        let operands = [
+            producer.input(0).map(Source::Old),
+            Some(Source::Data(0)),
+            Some(Source::Data(1)),
+        ];
+        Ok(Outcome::Apply(Patch {
+            data,
+            add: vec![NewNode::new(producer.node.op.clone(), &operands, &[producer.id, at])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at, producer.id],
+        }))
+    }
+}

@@ -1,0 +1,32 @@
+//! **Pattern**: a node none of whose results is used or is an output of the graph.
+//! **Why**: rewrites leave such nodes behind; nothing observes, quantizes or runs them.
+//! **Exactness**: exact.
+
+use crate::matching::Site;
+use strait_core::rule::ANY;
+use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Patch, Rule};
+
+/// See the module's documentation.
+pub struct DeadNode;
+
+impl Rule for DeadNode {
+    fn name(&self) -> &'static str {
+        "dead-node"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &[ANY]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = Site::new(module, graph, at)?;
+        let alive = |v| site.graph.is_output(v) || site.graph.uses(v).next().is_some();
+        if site.node.outputs.iter().any(|&v| alive(v)) {
+            return Ok(Outcome::NoMatch);
+        }
+        Ok(Outcome::Apply(Patch {
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}

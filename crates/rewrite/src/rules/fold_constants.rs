@@ -1,0 +1,82 @@
+//! **Pattern**: a node all of whose operands are constants.
+//! **Why**: it would be computed anew for every sample, and nothing could treat its result as a weight.
+//! **Preconditions**: the result is not an output of the graph, and has at most [`LARGEST`] bytes.
+//! **Exactness**: exact; the node is run by the executor that would run it later.
+
+use crate::matching::Site;
+use strait_core::rule::ANY;
+use strait_core::{Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, Rule, Source, TensorData};
+use strait_execute::evaluate;
+
+/// See the module's documentation.
+pub struct FoldConstants;
+
+/// A small model may ask for a huge constant (an expand, a resize); past this size it is left to be computed.
+const LARGEST: u64 = 64 << 20;
+
+impl Rule for FoldConstants {
+    fn name(&self) -> &'static str {
+        "fold-constants"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &[ANY]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = Site::new(module, graph, at)?;
+        let operands: Option<Vec<Option<&TensorData>>> = (site.node.inputs.iter())
+            .map(|input| input.map_or(Some(None), |v| site.constant(v).map(|(_, t)| Some(t))))
+            .collect();
+        let Some(operands) = operands.filter(|o| o.iter().any(Option::is_some)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let bytes: Option<u64> = (site.node.outputs.iter())
+            .map(|&v| {
+                let ty = &site.graph.value(v)?.ty;
+                Some(strait_core::shape::element_count(&ty.shape)? * ty.elem.size() as u64)
+            })
+            .sum();
+        if bytes.is_none_or(|b| b > LARGEST) {
+            return Ok(Outcome::Refused(Reason::new(
+                "constant-size",
+                format!("its result has more than {LARGEST} bytes"),
+            )));
+        }
+        if site.node.outputs.iter().any(|&v| site.graph.is_output(v)) {
+            return Ok(Outcome::Refused(Reason::new(
+                "output-name",
+                "its result is an output of the graph",
+            )));
+        }
+        let tensors = match evaluate(&site.node.op, &operands) {
+            Ok(tensors) => tensors,
+            Err(error) => return Ok(Outcome::Refused(Reason::new("cannot-run", error.to_string()))),
+        };
+        // Integers here are shapes and indices; floats must be usable as weights.
+        let finite = |t: &TensorData| t.elem() != Elem::F32 || t.to_f32().is_ok_and(|v| v.iter().all(|x| !x.is_nan()));
+        if !tensors.iter().all(finite) {
+            return Ok(Outcome::Refused(Reason::new("not-finite", "its result holds NaN")));
+        }
+        let replace = site
+            .node
+            .outputs
+            .iter()
+            .enumerate()
+            .map(|(i, &v)| (v, Source::Data(i as u16)))
+            .collect();
+        let names = site
+            .node
+            .outputs
+            .iter()
+            .filter_map(|&v| site.graph.value(v))
+            .map(|v| module.name(v.name).to_string());
+        let data = names.map(|n| format!("{n}:folded")).zip(tensors).collect();
+        Ok(Outcome::Apply(Patch {
+            data,
+            add: Vec::new(),
+            replace,
+            remove: vec![at],
+        }))
+    }
+}

@@ -1,0 +1,165 @@
+//! **Pattern**: layer normalization taken apart. With m = mean(x), v = mean((x − m)²) over the last axes and
+//! r = 1/√(v + ε), as a reciprocal of a root or a quotient:
+//! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow), and
+//! - (x − m)·r·γ + β, or (x − m)/√(v + ε)·γ + β (PyTorch).
+//!
+//! **Why**: the parts have ranges that no 8-bit grid serves (v spans many powers of two); whole, the op is placed as one.
+//! **Preconditions**: the mean keeps its axes and runs over trailing ones; γ and β are constants.
+//! **Exactness**: exact in real numbers; the f32 results differ in the last places.
+
+use crate::matching::Site;
+use strait_core::op;
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, ValueId};
+
+/// See the module's documentation.
+pub struct LayerNormalization;
+
+/// What was found: the operands of the op that stands for it all.
+struct Found {
+    x: ValueId,
+    scale: ValueId,
+    bias: ValueId,
+    axis: i64,
+    epsilon: f32,
+}
+
+/// `value` = mean(x) over trailing axes that are kept: the first of them, from the end.
+fn mean_of(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64)> {
+    let mean = site.producer(value, "reduce_mean")?;
+    let (Op::Reduce(reduce), Some(x)) = (&mean.node.op, mean.input(0)) else {
+        return None;
+    };
+    let rank = site.graph.value(x)?.ty.shape.len();
+    let axes = reduce.reduced(rank).ok()?;
+    let trailing = axes.iter().rev().enumerate().all(|(i, &axis)| axis + i + 1 == rank);
+    (reduce.keep_dims && trailing && !axes.is_empty()).then_some((x, -(axes.len() as i64)))
+}
+
+/// `value` = x − mean(x).
+fn centred(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64)> {
+    let difference = site.producer(value, "sub")?;
+    let (x, axis) = mean_of(site, difference.input(1)?)?;
+    (difference.input(0) == Some(x)).then_some((x, axis))
+}
+
+/// `value` = mean((x − mean(x))²) + ε.
+fn variance(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
+    let sum = site.producer(value, "add")?;
+    sum.both_orders().into_iter().find_map(|(mean, epsilon)| {
+        let epsilon = site.scalar(epsilon)?;
+        let (square, outer) = mean_of(site, mean)?;
+        let base = match site.producer(square, "mul") {
+            Some(product) if product.input(0) == product.input(1) => product.input(0)?,
+            _ => {
+                let power = site.producer(square, "pow")?;
+                site.is_scalar(power.input(1)?, 2.0).then_some(power.input(0)?)?
+            }
+        };
+        let (x, axis) = centred(site, base)?;
+        (outer == axis).then_some((x, axis, epsilon))
+    })
+}
+
+/// `value` = √(variance + ε).
+fn deviation(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
+    variance(site, site.producer(value, "sqrt")?.input(0)?)
+}
+
+/// `value` = 1 / √(variance + ε).
+fn inverse_deviation(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
+    if let Some(reciprocal) = site.producer(value, "reciprocal") {
+        return deviation(site, reciprocal.input(0)?);
+    }
+    let quotient = site.producer(value, "div")?;
+    site.is_scalar(quotient.input(0)?, 1.0).then_some(())?;
+    deviation(site, quotient.input(1)?)
+}
+
+/// x·s + (β − m·s) with s = r·γ.
+fn tensorflow(site: &Site<'_>) -> Option<Found> {
+    site.both_orders().into_iter().find_map(|(scaled, shift)| {
+        let (scaled, shift) = (site.producer(scaled, "mul")?, site.producer(shift, "sub")?);
+        let bias = shift.input(0)?;
+        site.constant(bias)?;
+        let shifted_mean = site.producer(shift.input(1)?, "mul")?;
+        scaled.both_orders().into_iter().find_map(|(x, factor)| {
+            let mean = shifted_mean.both_orders().into_iter().find(|&(_, s)| s == factor)?.0;
+            (mean_of(site, mean)?.0 == x).then_some(())?;
+            let product = site.producer(factor, "mul")?;
+            product.both_orders().into_iter().find_map(|(inverse, scale)| {
+                site.constant(scale)?;
+                let (of, axis, epsilon) = inverse_deviation(site, inverse)?;
+                (of == x).then_some(Found {
+                    x,
+                    scale,
+                    bias,
+                    axis,
+                    epsilon,
+                })
+            })
+        })
+    })
+}
+
+/// normalised·γ + β, where normalised is (x − m)·r or (x − m)/√(v + ε).
+fn pytorch(site: &Site<'_>) -> Option<Found> {
+    site.both_orders().into_iter().find_map(|(product, bias)| {
+        site.constant(bias)?;
+        let product = site.producer(product, "mul")?;
+        product.both_orders().into_iter().find_map(|(normalised, scale)| {
+            site.constant(scale)?;
+            let (x, axis, of) = match site.producer(normalised, "div") {
+                Some(quotient) => {
+                    let (x, axis) = centred(site, quotient.input(0)?)?;
+                    (x, axis, deviation(site, quotient.input(1)?)?)
+                }
+                None => site
+                    .producer(normalised, "mul")?
+                    .both_orders()
+                    .into_iter()
+                    .find_map(|(a, b)| {
+                        let (x, axis) = centred(site, a)?;
+                        Some((x, axis, inverse_deviation(site, b)?))
+                    })?,
+            };
+            (of.0 == x && of.1 == axis).then_some(Found {
+                x,
+                scale,
+                bias,
+                axis,
+                epsilon: of.2,
+            })
+        })
+    })
+}
+
+impl Rule for LayerNormalization {
+    fn name(&self) -> &'static str {
+        "layer-normalization"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["add"]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = Site::new(module, graph, at)?;
+        let Some(y) = site.output() else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some(found) = tensorflow(&site).or_else(|| pytorch(&site)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let whole = op::LayerNormalization {
+            axis: found.axis,
+            epsilon: found.epsilon,
+        };
+        let operands = [found.x, found.scale, found.bias].map(|v| Some(Source::Old(v)));
+        Ok(Outcome::Apply(Patch {
+            add: vec![NewNode::new(whole, &operands, &[at])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}

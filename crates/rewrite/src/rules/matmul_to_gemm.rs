@@ -1,0 +1,46 @@
+//! **Pattern**: matmul with a constant matrix on the right.
+//! **Why**: it is a fully connected layer; its weights can be quantized per output.
+//! **Preconditions**: the constant has rank 2, and the other operand rank 1 or more.
+//! **Exactness**: exact; the same sums in the same order.
+
+use super::canonical_gemm::transposed;
+use crate::matching::{Site, tensor};
+use strait_core::op::Gemm;
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source};
+
+/// See the module's documentation.
+pub struct MatMulToGemm;
+
+impl Rule for MatMulToGemm {
+    fn name(&self) -> &'static str {
+        "matmul-to-gemm"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["matmul"]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = Site::new(module, graph, at)?;
+        let (Some(a), Some(b), Some(y)) = (site.input(0), site.input(1), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some((weight, values)) = site.floats(b) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let &[rows, columns] = weight.shape() else {
+            return Ok(Outcome::NoMatch);
+        };
+        let values = transposed(&values, rows as usize, columns as usize);
+        Ok(Outcome::Apply(Patch {
+            data: vec![("weight".into(), tensor(&[columns, rows], &values)?)],
+            add: vec![NewNode::new(
+                Gemm::canonical(),
+                &[Some(Source::Old(a)), Some(Source::Data(0))],
+                &[at],
+            )],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+        }))
+    }
+}

@@ -1,0 +1,49 @@
+//! **Pattern**: reshape, flatten, squeeze or unsqueeze of the result of another such node.
+//! **Why**: exporters of transformers write chains of them; one is enough.
+//! **Preconditions**: the shape of the last result is fixed.
+//! **Exactness**: exact; all of them keep the elements in row-major order.
+
+use crate::matching::Site;
+use strait_core::op::Reshape;
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source};
+
+/// See the module's documentation.
+pub struct MergeReshapes;
+
+const RESHAPES: [&str; 4] = ["reshape", "flatten", "squeeze", "unsqueeze"];
+
+impl Rule for MergeReshapes {
+    fn name(&self) -> &'static str {
+        "merge-reshapes"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &RESHAPES
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = Site::new(module, graph, at)?;
+        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some(first) = RESHAPES.iter().find_map(|term| site.producer(x, term)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let (Some(source), Some(dims)) = (first.input(0), site.dims(y)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        // An extent of 0 would be read as "copy"; there is nothing to gain on an empty tensor.
+        if dims.contains(&0) {
+            return Ok(Outcome::NoMatch);
+        }
+        let merged = Reshape {
+            shape: dims.iter().map(|&d| d as i64).collect(),
+        };
+        Ok(Outcome::Apply(Patch {
+            add: vec![NewNode::new(merged, &[Some(Source::Old(source))], &[at])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}

@@ -1,0 +1,31 @@
+//! The rules, one file each.
+
+mod batch_normalization_into_producer;
+mod batch_normalization_to_conv;
+mod bias_into_producer;
+mod canonical_gemm;
+mod dead_node;
+mod fold_constants;
+mod gelu;
+mod layer_normalization;
+mod matmul_to_gemm;
+mod merge_reshapes;
+mod merge_transposes;
+mod pad_into_conv;
+mod remove_identity;
+mod silu;
+
+pub use batch_normalization_into_producer::BatchNormalizationIntoProducer;
+pub use batch_normalization_to_conv::BatchNormalizationToConv;
+pub use bias_into_producer::BiasIntoProducer;
+pub use canonical_gemm::CanonicalGemm;
+pub use dead_node::DeadNode;
+pub use fold_constants::FoldConstants;
+pub use gelu::Gelu;
+pub use layer_normalization::LayerNormalization;
+pub use matmul_to_gemm::MatMulToGemm;
+pub use merge_reshapes::MergeReshapes;
+pub use merge_transposes::MergeTransposes;
+pub use pad_into_conv::PadIntoConv;
+pub use remove_identity::RemoveIdentity;
+pub use silu::Silu;

@@ -1,0 +1,68 @@
+//! **Pattern**: conv of a tensor that was padded with zeros along its spatial axes.
+//! **Why**: the convolution pads for free.
+//! **Preconditions**: constant mode, value 0, nothing cropped, batch and channel axes untouched.
+//! **Exactness**: exact; the same products are summed.
+
+use crate::matching::Site;
+use strait_core::op::{Conv, PadMode};
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source};
+
+/// See the module's documentation.
+pub struct PadIntoConv;
+
+/// The convolution that pads by `amounts` (all axes, begins then ends) more; `None` where that is not a padding of its.
+fn padded(conv: &Conv, amounts: &[i64]) -> Option<Conv> {
+    let (begins, ends) = amounts.split_at(amounts.len() / 2);
+    let outer = begins[..2].iter().chain(&ends[..2]).all(|&a| a == 0);
+    let extra = begins[2..].iter().chain(&ends[2..]);
+    let pad = conv
+        .pad
+        .iter()
+        .zip(extra)
+        .map(|(&p, &e)| p.checked_add(u32::try_from(e).ok()?));
+    outer.then_some(())?;
+    Some(Conv {
+        pad: pad.collect::<Option<_>>()?,
+        ..conv.clone()
+    })
+}
+
+impl Rule for PadIntoConv {
+    fn name(&self) -> &'static str {
+        "pad-into-conv"
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        &["conv"]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = Site::new(module, graph, at)?;
+        let (Op::Conv(conv), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let Some(producer) = site.producer(x, "pad") else {
+            return Ok(Outcome::NoMatch);
+        };
+        let (Op::Pad(pad), Some(source)) = (&producer.node.op, producer.input(0)) else {
+            return Ok(Outcome::NoMatch);
+        };
+        if pad.mode != PadMode::Constant || pad.value != 0.0 {
+            return Ok(Outcome::Refused(Reason::new("pad-mode", "the padding is not of zeros")));
+        }
+        let Some(conv) = padded(conv, &pad.amounts) else {
+            return Ok(Outcome::Refused(Reason::new(
+                "pad-axes",
+                "it crops, or pads the batch or channel axis",
+            )));
+        };
+        let mut operands: Vec<Option<Source>> = site.node.inputs.iter().map(|i| i.map(Source::Old)).collect();
+        operands[0] = Some(Source::Old(source));
+        Ok(Outcome::Apply(Patch {
+            add: vec![NewNode::new(conv, &operands, &[at, producer.id])],
+            replace: vec![(y, Source::New(0, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}
