@@ -1,0 +1,169 @@
+//! Annotate: a quantization config per operand of every node that the target computes, with its grid.
+
+mod grid;
+mod groups;
+mod place;
+mod ranges;
+pub(crate) mod roles;
+mod weights;
+
+pub use grid::grid;
+pub use place::{Placing, Wish, place};
+
+use crate::statistics::Observation;
+use groups::{Groups, groups};
+use std::collections::BTreeMap;
+use strait_core::{Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, Stage, ValueId};
+use strait_target::TargetSpec;
+use strait_target::spec::{OpRow, Per};
+use weights::Weights;
+
+/// An observer with its setting.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObserverChoice {
+    /// `minmax`, `percentile` or `mse`.
+    pub name: String,
+    /// In percent, for `percentile`.
+    pub percentile: Option<f64>,
+}
+
+/// What the configuration says of single values and nodes, by source name resolved to ids.
+#[derive(Clone, Debug, Default)]
+pub struct Directives {
+    /// Known ranges, which no statistics override.
+    pub ranges: BTreeMap<ValueId, [f32; 2]>,
+    /// Observers other than the default.
+    pub observers: BTreeMap<ValueId, ObserverChoice>,
+    /// What weights share a scale, for single nodes.
+    pub weight_per: BTreeMap<NodeId, Per>,
+}
+
+/// Everything that annotation depends on besides the graph.
+pub struct Annotation<'a> {
+    /// The target's table.
+    pub spec: &'a TargetSpec,
+    /// Statistics by value name.
+    pub observation: &'a Observation,
+    /// The observer where no directive names another.
+    pub observer: ObserverChoice,
+    /// What weights share a scale where neither a directive nor the op's row says.
+    pub weight_per: Option<Per>,
+    /// Exceptions.
+    pub directives: Directives,
+}
+
+/// Why annotation failed.
+#[derive(Debug, thiserror::Error)]
+pub enum AnnotateError {
+    /// The configuration names an observer that does not exist.
+    #[error("there is no observer called {0:?}; there are minmax, percentile and mse")]
+    Observer(String),
+    /// A defect of ours.
+    #[error("defect in Strait: {0}")]
+    Ours(String),
+}
+
+/// How often scales may be coarsened before it is clear that they never settle.
+const COARSENINGS: usize = 1024;
+
+/// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid move
+/// to the host with the reason, and what depends on them is decided again.
+///
+/// # Errors
+/// A directive that makes no sense, or a defect of ours.
+pub fn annotate(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Result<(), AnnotateError> {
+    let ours = |text: &str| AnnotateError::Ours(text.to_string());
+    loop {
+        let g = module
+            .graph(graph)
+            .ok_or_else(|| ours("the graph is not in the module"))?;
+        let order = g.topological_order().map_err(|_| ours("the graph has a cycle"))?;
+        let per = |id: NodeId, row: &OpRow| {
+            let chosen = how.directives.weight_per.get(&id).copied();
+            chosen
+                .or(row.weight_per.as_deref().copied())
+                .or(how.weight_per)
+                .unwrap_or(how.spec.types.weight_per())
+        };
+        let mut found = groups(g, how.spec, &order, per)?;
+        let mut refused = ranges::activate(module, g, how, &mut found)?;
+        if refused.is_empty() {
+            refused = settle_weights(module, graph, &order, how.spec, &mut found)?;
+        }
+        let g = &mut module.graphs[graph.index()];
+        if refused.is_empty() {
+            write(g, found);
+            return Ok(());
+        }
+        // Each round takes at least one node off the accelerator, so this ends.
+        for (id, reason) in refused {
+            g.place_on_host(id, reason);
+        }
+        place::settle(g, how.spec);
+    }
+}
+
+/// Gives every weight its grid. Where no shift reaches the grid of a result, that grid is coarsened, which moves the
+/// grids that follow: repeated until nothing moves.
+fn settle_weights(
+    module: &Module,
+    graph: GraphId,
+    order: &[NodeId],
+    spec: &TargetSpec,
+    found: &mut Groups,
+) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
+    let ours = |reason: Reason| AnnotateError::Ours(reason.to_string());
+    for _ in 0..COARSENINGS {
+        let mut moved = false;
+        let mut refused = Vec::new();
+        for &id in order {
+            match weights::weights(module, graph, spec, &found.table, id) {
+                Err(reason) => refused.push((id, reason)),
+                Ok(None) => {}
+                Ok(Some(Weights::Grid(params))) => {
+                    if let Some(config) = found.table.id(id, 1) {
+                        found.table.transition(config, Move::Activate(params)).map_err(ours)?;
+                    }
+                }
+                Ok(Some(Weights::Coarsen(factor))) => {
+                    let inputs = module
+                        .graph(graph)
+                        .and_then(|g| g.node(id))
+                        .map_or(0, |n| n.inputs.len());
+                    let Some(config) = found.table.id(id, inputs) else {
+                        continue;
+                    };
+                    let root = found.table.root(config);
+                    let old = found.table.params(root).and_then(|p| p.as_tensor());
+                    let Some((scale, zero)) = old else { continue };
+                    let coarser = QuantParams::tensor((f64::from(scale) * factor) as f32, zero);
+                    found
+                        .table
+                        .transition(root, Move::Activate(coarser.into()))
+                        .map_err(ours)?;
+                    moved = true;
+                }
+            }
+        }
+        if !moved || !refused.is_empty() {
+            return Ok(refused);
+        }
+    }
+    Err(AnnotateError::Ours(
+        "the scales that shifts can reach never settle".into(),
+    ))
+}
+
+/// Puts the table into the graph and each value's grid beside it.
+fn write(g: &mut Graph, found: Groups) {
+    for bound in &found.bound {
+        if weights::is_parameter(bound.role) {
+            continue;
+        }
+        if let Some(params) = found.table.params(bound.config) {
+            g.set_quant(bound.value, Some(params.clone()));
+        }
+    }
+    g.quant = found.table;
+    g.set_stage(Stage::Annotated);
+}

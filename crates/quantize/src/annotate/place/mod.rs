@@ -1,0 +1,145 @@
+//! Place: accelerator or host for each node, from the target's table. Later steps only move nodes to the host.
+
+mod limits;
+mod requirements;
+
+use super::roles::{keeps_grid, narrows, reads_codes, recipe};
+use std::collections::BTreeMap;
+use strait_core::{Graph, GraphId, Module, Node, NodeId, Placement, Reason};
+use strait_target::TargetSpec;
+use strait_target::spec::Points;
+use strait_target::spec::Recipe;
+
+/// What the configuration asks of a node.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Wish {
+    /// On the host, and why.
+    Float(String),
+    /// On the accelerator, or an error.
+    Integer,
+}
+
+/// The wishes, by node.
+pub type Placing = BTreeMap<NodeId, Wish>;
+
+/// Places every node of a float graph.
+///
+/// # Errors
+/// The nodes that the configuration wants in integers and the target cannot have, with the reasons.
+pub fn place(
+    module: &mut Module,
+    graph: GraphId,
+    spec: &TargetSpec,
+    wishes: &Placing,
+) -> Result<(), Vec<(NodeId, Reason)>> {
+    let Some(g) = module.graph(graph) else { return Ok(()) };
+    let moved: Vec<(NodeId, Reason)> = g
+        .nodes()
+        .filter_map(|(id, node)| {
+            let reason = match wishes.get(&id) {
+                Some(Wish::Float(why)) => Reason::new("configuration", why.clone()),
+                _ => refusal(module, g, spec, node)?,
+            };
+            Some((id, reason))
+        })
+        .collect();
+    let g = &mut module.graphs[graph.index()];
+    for (id, reason) in moved {
+        g.place_on_host(id, reason);
+    }
+    settle(g, spec);
+    let denied: Vec<(NodeId, Reason)> = (wishes.iter())
+        .filter(|(_, wish)| **wish == Wish::Integer)
+        .filter_map(|(&id, _)| match &g.node(id)?.place {
+            Placement::Host(reason) => Some((id, (**reason).clone())),
+            Placement::Accelerator => None,
+        })
+        .collect();
+    if denied.is_empty() { Ok(()) } else { Err(denied) }
+}
+
+/// Why a node cannot run on the accelerator.
+fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node) -> Option<Reason> {
+    let term = node.op.term();
+    let Some((_, row)) = spec.op_row(term) else {
+        return Some(Reason::new(
+            "not-in-table",
+            format!("the table of {} has no row for {term}", *spec.id),
+        ));
+    };
+    if row.is_host() {
+        let why = row
+            .why
+            .as_deref()
+            .cloned()
+            .unwrap_or_else(|| format!("the table keeps {term} on the host"));
+        return Some(Reason::new("host-row", why));
+    }
+    let (_, recipe) = recipe(spec, node)?;
+    requirements::check(module, graph, node, recipe)
+        .and_then(|()| limits::check(module, graph, node, row))
+        .err()
+}
+
+/// Moves those nodes to the host that only pass codes on where none are wanted.
+///
+/// Where every result is narrowed, that is a node between host nodes: its codes would be made for it alone, and cost
+/// accuracy. Where only operands are, it is one whose result anything but an integer op reads: the accumulator in front
+/// of it becomes a real number anyway.
+pub(super) fn settle(graph: &mut Graph, spec: &TargetSpec) {
+    let Ok(order) = graph.topological_order() else { return };
+    let moves = |graph: &Graph, id: NodeId| {
+        let found = graph.node(id).and_then(|n| recipe(spec, n));
+        found.is_some_and(|(row, r)| keeps_grid(r) || (matches!(r, Recipe::ConcatRequantizeInputs) && !narrows(row)))
+    };
+    match spec.types.points {
+        Points::Operands => {
+            for &id in order.iter().rev().filter(|&&id| moves(graph, id)).collect::<Vec<_>>() {
+                let read = graph.node(id).is_some_and(|node| {
+                    node.outputs
+                        .iter()
+                        .all(|&y| super::roles::only_codes_are_read(graph, spec, y))
+                });
+                if !read {
+                    graph.place_on_host(
+                        id,
+                        Reason::new(
+                            "float-is-read",
+                            "its result is read in float, so it stays between float ops",
+                        ),
+                    );
+                }
+            }
+        }
+        Points::Results => {
+            let bound = graph.node_bound();
+            let (mut above, mut below) = (vec![false; bound], vec![false; bound]);
+            for &id in &order {
+                let Some(node) = graph.node(id) else { continue };
+                let operands = node.inputs.iter().flatten();
+                above[id.index()] = recipe(spec, node).is_some()
+                    && (!moves(graph, id)
+                        || operands
+                            .filter_map(|&v| graph.producer(v))
+                            .any(|(p, _)| above[p.index()]));
+            }
+            for &id in order.iter().rev() {
+                let Some(node) = graph.node(id) else { continue };
+                let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
+                let wanted = uses.any(|at| reads_codes(graph, spec, at) && below[at.node.index()]);
+                below[id.index()] = recipe(spec, node).is_some() && (!moves(graph, id) || wanted);
+            }
+            for id in order {
+                if moves(graph, id) && !above[id.index()] && !below[id.index()] {
+                    graph.place_on_host(
+                        id,
+                        Reason::new(
+                            "between-host-nodes",
+                            "it only passes on what the host computes for the host",
+                        ),
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! What a recipe needs of a node, whatever the target: the lowering relies on it.
+
+use strait_core::op::{PadMode, Reduction, ResizeMode};
+use strait_core::{Elem, Graph, Module, Node, Op, Reason};
+use strait_target::spec::Recipe;
+
+fn require(holds: bool, code: &'static str, text: impl Into<String>) -> Result<(), Reason> {
+    if holds { Ok(()) } else { Err(Reason::new(code, text)) }
+}
+
+/// Whether `recipe` can lower `node`.
+pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe) -> Result<(), Reason> {
+    let value = |index: usize| node.inputs.get(index).copied().flatten().and_then(|v| graph.value(v));
+    let constant = |index: usize| {
+        node.inputs
+            .get(index)
+            .copied()
+            .flatten()
+            .is_none_or(|v| module.constant(graph, v).is_some())
+    };
+    let float = |elem| {
+        require(
+            elem == Some(Elem::F32),
+            "not-float",
+            "it computes on other types than f32",
+        )
+    };
+    float(value(0).map(|v| v.ty.elem))?;
+    float(node.outputs.first().and_then(|&y| graph.value(y)).map(|y| y.ty.elem))?;
+    require(
+        value(0).is_some_and(|x| x.ty.dims().is_some()),
+        "symbolic-shape",
+        "its shape has a dimension without a number",
+    )?;
+    match recipe {
+        Recipe::MultiplyAccumulate { .. } => {
+            require(constant(1), "weight-not-constant", "its weights are not constants")?;
+            require(constant(2), "bias-not-constant", "its bias is not a constant")?;
+            if let Op::Gemm(gemm) = &node.op {
+                require(
+                    gemm.is_canonical(),
+                    "gemm-form",
+                    "it is not a·bᵀ + bias with a constant b",
+                )?;
+                let outputs = value(1).and_then(|w| w.ty.dims()).map(|d| d[0]);
+                let bias = value(2).map(|b| b.ty.dims());
+                let fits = bias.is_none_or(|b| b.as_deref().is_some_and(|d| Some(d) == outputs.as_slice().into()));
+                require(fits, "bias-shape", "its bias is not one number per output")?;
+            }
+            Ok(())
+        }
+        Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize => match &node.op {
+            Op::AveragePool(pool) => {
+                // The count of a window is a constant of the requantization: windows at the border must have it too.
+                let varies = !pool.count_include_pad && pool.pad.iter().any(|&p| p != 0) || pool.ceil;
+                require(
+                    recipe == Recipe::AveragePoolDivide && !(pool.ceil && pool.count_include_pad) || !varies,
+                    "pool-count",
+                    "windows at the border count fewer elements",
+                )
+            }
+            Op::Reduce(reduce) => {
+                require(reduce.reduction == Reduction::Mean, "reduction", "it is not a mean")?;
+                let rank = value(0).map_or(0, |x| x.ty.shape.len());
+                let axes = reduce.reduced(rank)?;
+                let spatial = axes.iter().copied().eq(2..rank) && reduce.keep_dims;
+                require(
+                    recipe == Recipe::AveragePoolRequantize || spatial,
+                    "mean-axes",
+                    "only a mean over all spatial axes can be divided",
+                )
+            }
+            _ => Ok(()),
+        },
+        Recipe::PassThrough => match &node.op {
+            Op::Resize(resize) => require(
+                resize.mode == ResizeMode::Nearest,
+                "resize-mode",
+                "interpolation makes new numbers",
+            ),
+            Op::Pad(pad) => require(
+                pad.mode != PadMode::Constant || pad.value.is_finite(),
+                "pad-value",
+                "its padding is not a finite number",
+            ),
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}

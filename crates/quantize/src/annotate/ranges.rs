@@ -1,0 +1,103 @@
+//! Grids for activations: one range per group, by its root.
+
+use super::groups::{Groups, is_constant};
+use super::roles::Role;
+use super::{AnnotateError, Annotation, grid};
+use crate::observers::{GridKind, Observer, by_name};
+use crate::statistics::Statistics;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use strait_core::{ConfigId, Graph, Module, Move, NodeId, Policy, QuantConfig, Reason, ValueId};
+
+fn kind(config: &QuantConfig) -> GridKind {
+    let (symmetric, power_of_two) = match config.policy {
+        Policy::Linear {
+            symmetric,
+            power_of_two,
+            ..
+        } => (symmetric, power_of_two),
+        Policy::Floating { .. } => (true, true),
+    };
+    GridKind {
+        codes: config.range,
+        symmetric,
+        power_of_two,
+    }
+}
+
+/// The range of one value: a directive, the elements of a constant, or what its statistics and the observer say.
+fn range(
+    module: &Module,
+    graph: &Graph,
+    how: &Annotation<'_>,
+    value: ValueId,
+    observer: &dyn Observer,
+    kind: GridKind,
+) -> Result<[f32; 2], Reason> {
+    if let Some(&known) = how.directives.ranges.get(&value) {
+        return Ok(known);
+    }
+    if is_constant(graph, value) {
+        let tensor = module.constant(graph, value).and_then(|t| t.to_f32().ok());
+        let mut statistics = Statistics::default();
+        statistics.add(0, &tensor.unwrap_or_default());
+        return crate::observers::MinMax.range(&statistics, kind);
+    }
+    let name = graph.value(value).map(|v| module.name(v.name)).unwrap_or_default();
+    match how.observation.values.get(name) {
+        Some(statistics) => observer.range(statistics, kind),
+        None => Err(Reason::new(
+            "not-observed",
+            format!("there are no statistics of {name}"),
+        )),
+    }
+}
+
+/// Activates the root of every group. Answers with the nodes whose operands have no range, and why.
+pub(super) fn activate(
+    module: &Module,
+    graph: &Graph,
+    how: &Annotation<'_>,
+    found: &mut Groups,
+) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
+    // A directive on any member speaks for the group; on the root it is the last word.
+    let mut spokesman: BTreeMap<ConfigId, ValueId> = BTreeMap::new();
+    let directed = |v: ValueId| how.directives.ranges.contains_key(&v) || how.directives.observers.contains_key(&v);
+    let roots: Vec<(ConfigId, ValueId)> = (found.bound.iter())
+        .filter(|b| b.role == Role::Activation)
+        .map(|b| (found.table.root(b.config), b))
+        .inspect(|&(root, b)| {
+            if directed(b.value) && (root == b.config || !spokesman.contains_key(&root)) {
+                spokesman.insert(root, b.value);
+            }
+        })
+        .filter(|&(root, b)| root == b.config)
+        .map(|(root, b)| (root, b.value))
+        .collect();
+    let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
+    for (root, value) in roots {
+        let Some(kind) = found.table.config(root).map(kind) else {
+            continue;
+        };
+        let value = spokesman.get(&root).copied().unwrap_or(value);
+        let choice = how.directives.observers.get(&value).unwrap_or(&how.observer);
+        let observer =
+            by_name(&choice.name, choice.percentile).ok_or_else(|| AnnotateError::Observer(choice.name.clone()))?;
+        match range(module, graph, how, value, &*observer, kind).and_then(|r| grid(kind, r)) {
+            Ok(params) => found
+                .table
+                .transition(root, Move::Activate(Arc::new(params)))
+                .map_err(|reason| AnnotateError::Ours(reason.to_string()))?,
+            Err(reason) => {
+                failed.insert(root, reason);
+            }
+        }
+    }
+    let refused = |b: &super::groups::Bound| Some((b.node, failed.get(&found.table.root(b.config))?.clone()));
+    Ok(found
+        .bound
+        .iter()
+        .filter(|b| b.role == Role::Activation)
+        .filter_map(refused)
+        .collect())
+}

@@ -1,0 +1,81 @@
+//! What each operand of a node is to its recipe.
+
+use strait_core::{Elem, Graph, Node, NodeId, Placement, Use, ValueId};
+use strait_target::TargetSpec;
+use strait_target::spec::{OpRow, Recipe};
+
+/// What an operand is to the recipe of its node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It has a grid of its own, or its producer's.
+    Activation,
+    /// A constant with a grid per output channel or one for the tensor.
+    Weight,
+    /// A constant on the grid of the accumulator.
+    Bias,
+    /// Not quantized: indices and the like.
+    Other,
+}
+
+/// The role of operand `index` under `recipe`; elements that are not float have none.
+pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> Role {
+    let elem = node
+        .inputs
+        .get(index)
+        .copied()
+        .flatten()
+        .and_then(|v| graph.value(v))
+        .map(|v| v.ty.elem);
+    match (recipe, index) {
+        _ if elem != Some(Elem::F32) => Role::Other,
+        (Recipe::MultiplyAccumulate { .. }, 1) => Role::Weight,
+        (Recipe::MultiplyAccumulate { .. }, 2) => Role::Bias,
+        _ => Role::Activation,
+    }
+}
+
+/// The row and the recipe of a node that runs on the accelerator.
+pub(crate) fn recipe<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
+    if node.place != Placement::Accelerator {
+        return None;
+    }
+    let (_, row) = spec.op_row(node.op.term())?;
+    if row.is_host() {
+        return None;
+    }
+    Some((row, row.recipe(spec.types.activation_type().into())?))
+}
+
+/// Whether the recipe narrows an accumulator (and so may take a clamp along).
+pub(crate) fn narrows(row: &OpRow) -> bool {
+    row.recipe.as_deref().is_some_and(|name| name.signature().requantize)
+}
+
+/// Whether operand and result have one grid.
+pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
+    matches!(
+        recipe,
+        Recipe::MaxPool | Recipe::AveragePoolDivide | Recipe::Clamp | Recipe::PassThrough
+    )
+}
+
+/// Whether `at` reads codes: an activation operand of a node of the accelerator.
+pub(crate) fn reads_codes(graph: &Graph, spec: &TargetSpec, at: Use) -> bool {
+    let Some(node) = graph.node(at.node) else { return false };
+    recipe(spec, node).is_some_and(|(_, r)| role(graph, node, r, usize::from(at.operand)) == Role::Activation)
+}
+
+/// Whether every reader of `value` reads codes, and there is one.
+pub(crate) fn only_codes_are_read(graph: &Graph, spec: &TargetSpec, value: ValueId) -> bool {
+    let mut uses = graph.uses(value).peekable();
+    uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| reads_codes(graph, spec, at))
+}
+
+/// The producer of the only operand of an activation function that may be clipped for free inside it: a node of the
+/// accelerator that narrows, whose result nobody else reads.
+pub(crate) fn clamp_producer(graph: &Graph, spec: &TargetSpec, clamp: &Node) -> Option<NodeId> {
+    let x = clamp.inputs.first().copied().flatten()?;
+    let (id, producer) = graph.producer(x)?;
+    let (row, _) = recipe(spec, producer)?;
+    (narrows(row) && graph.only_use(x).is_some()).then_some(id)
+}

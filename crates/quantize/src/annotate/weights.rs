@@ -1,0 +1,161 @@
+//! The grids of weights.
+
+use super::roles::{Role, recipe};
+use std::sync::Arc;
+use strait_core::{Granularity, GraphId, Module, Node, NodeId, Policy, QuantParams, QuantTable, Reason, ValueId};
+use strait_requantize::Per;
+use strait_requantize::scales::power_of_two::folded_shift;
+use strait_target::TargetSpec;
+use strait_target::spec::{Recipe, WeightGrid};
+
+/// What came of one node's weights.
+pub(super) enum Weights {
+    /// Their grid.
+    Grid(Arc<QuantParams>),
+    /// No shift reaches the result's grid: its scale must grow by this power of two.
+    Coarsen(f64),
+}
+
+/// Biases stay below 2^30, a factor of two inside i32, so that folding a zero point into them cannot overflow alone.
+const BIAS_LIMIT: f64 = (1u64 << 30) as f64;
+
+/// A weight scale below 2^−24 of the step that moves the result by one code resolves nothing: it only makes the
+/// requantization's factor smaller than a form can hold.
+const NEGLIGIBLE: f64 = 1.0 / (1u64 << 24) as f64;
+
+/// Largest magnitudes that the codes of each sign must hold, per index of axis 0.
+fn reach(values: &[f32], channels: usize) -> Vec<(f64, f64)> {
+    let each = values.len() / channels.max(1);
+    (0..channels)
+        .map(|c| {
+            let row = &values[c * each..(c + 1) * each];
+            let fold = |f: fn(f32, f32) -> f32| f64::from(row.iter().copied().fold(0.0, f));
+            (fold(f32::min), fold(f32::max))
+        })
+        .collect()
+}
+
+/// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`].
+///
+/// With the scales s_x and s_y of operand and result, the smallest scale that serves is
+/// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−24·s_y / s_x): it holds every weight, the bias on the
+/// accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y representable. Where the target multiplies by a shift
+/// alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it.
+pub(super) fn weights(
+    module: &Module,
+    graph: GraphId,
+    spec: &TargetSpec,
+    table: &QuantTable,
+    id: NodeId,
+) -> Result<Option<Weights>, Reason> {
+    let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
+        return Ok(None);
+    };
+    let Some((_, Recipe::MultiplyAccumulate { weight_grid })) = recipe(spec, node) else {
+        return Ok(None);
+    };
+    let (Some(config), Some(operand)) = (table.id(id, 1), table.id(id, 0)) else {
+        return Ok(None);
+    };
+    let (Some(config), Some(x)) = (table.config(config), table.params(operand)) else {
+        return Ok(None);
+    };
+    let tensor = |index: usize| {
+        let value: ValueId = node.inputs.get(index).copied().flatten()?;
+        Some(module.constant(graph, value)?.to_f32())
+    };
+    let not_constant = || Reason::new("weight-not-constant", "its weights are not constants");
+    let values = tensor(1).ok_or_else(not_constant)?.map_err(|_| not_constant())?;
+    if !values.iter().all(|w| w.is_finite()) {
+        return Err(Reason::new("weight-not-finite", "a weight is NaN or infinite"));
+    }
+    let Some((x_scale, _)) = x.as_tensor() else {
+        return Ok(None);
+    };
+    let x_scale = f64::from(x_scale);
+    let y_scale = result_scale(table, node, id);
+    let channels = channels(module, node, graph);
+    let bias = tensor(2).and_then(Result::ok).unwrap_or_default();
+    let [first, last] = config.range.map(|q| q as f64);
+    let least: Vec<f64> = reach(&values, channels)
+        .iter()
+        .enumerate()
+        .map(|(c, &(low, high))| {
+            let bias = f64::from(bias.get(c).copied().unwrap_or(0.0)).abs();
+            let range = (high / last).max(low / first);
+            range
+                .max(bias / (BIAS_LIMIT * x_scale))
+                .max(y_scale.map_or(0.0, |y| NEGLIGIBLE * y / x_scale))
+        })
+        .collect();
+    let largest = least.iter().copied().fold(0.0, f64::max);
+    if bias.iter().any(|b| !b.is_finite()) {
+        return Err(Reason::new("weight-not-finite", "a bias is NaN or infinite"));
+    }
+    // A channel of zeros takes the tensor's scale; a tensor of zeros takes 1.
+    let fallback = if largest > 0.0 { largest } else { 1.0 };
+    let least: Vec<f64> = match config.policy {
+        Policy::Linear {
+            per: Granularity::Channel { .. },
+            ..
+        } => least.iter().map(|&s| if s > 0.0 { s } else { fallback }).collect(),
+        _ => vec![fallback],
+    };
+    let mut scales = Vec::with_capacity(least.len());
+    let mut coarsen = 1.0f64;
+    for &least in &least {
+        let scale = match (weight_grid, y_scale) {
+            (WeightGrid::Shift, Some(y)) => match folded_shift(x_scale as f32, least as f32, y as f32) {
+                Ok((_, scale)) => scale,
+                Err(_) => {
+                    let excess = x_scale * least / y;
+                    coarsen = coarsen.max(excess.log2().ceil().exp2());
+                    continue;
+                }
+            },
+            _ => least,
+        };
+        scales.push(scale as f32);
+    }
+    if coarsen > 1.0 {
+        return Ok(Some(Weights::Coarsen(coarsen)));
+    }
+    if !scales.iter().all(|s| s.is_normal()) {
+        return Err(Reason::new(
+            "weight-scale",
+            "its weights are too large or too small for a scale in f32",
+        ));
+    }
+    Ok(Some(Weights::Grid(Arc::new(match config.policy {
+        Policy::Linear {
+            per: Granularity::Channel { .. },
+            ..
+        } => QuantParams::channel(scales.into(), 0),
+        _ => QuantParams {
+            scale: Per::Tensor(scales[0]),
+            zero_point: Per::Tensor(0),
+            axis: None,
+        },
+    }))))
+}
+
+/// The scale of the first result, where it has codes.
+pub(super) fn result_scale(table: &QuantTable, node: &Node, id: NodeId) -> Option<f64> {
+    let config = table.id(id, node.inputs.len())?;
+    Some(f64::from(table.params(config)?.as_tensor()?.0))
+}
+
+fn channels(module: &Module, node: &Node, graph: &strait_core::Graph) -> usize {
+    let weight = node
+        .inputs
+        .get(1)
+        .copied()
+        .flatten()
+        .and_then(|v| module.constant(graph, v));
+    weight.and_then(|w| w.shape().first().copied()).unwrap_or(1) as usize
+}
+
+/// Whether a role is that of a parameter.
+pub(super) fn is_parameter(role: Role) -> bool {
+    matches!(role, Role::Weight | Role::Bias)
+}

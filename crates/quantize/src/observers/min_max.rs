@@ -1,0 +1,19 @@
+//! The extremes themselves.
+
+use super::{GridKind, Observer, extremes};
+use crate::statistics::Statistics;
+use strait_core::Reason;
+
+/// [smallest, largest] element seen. Nothing clips on the calibration data; one outlier widens every step.
+#[derive(Clone, Copy, Debug)]
+pub struct MinMax;
+
+impl Observer for MinMax {
+    fn name(&self) -> &'static str {
+        "minmax"
+    }
+
+    fn range(&self, statistics: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
+        extremes(statistics)
+    }
+}

@@ -1,0 +1,162 @@
+//! The file that statistics are kept in between runs.
+//!
+//! Little-endian: magic, 32 bytes of key, number of samples, number of values, then each value: name, zeros,
+//! not finite, samples (index, min, max), exponent, first bin, counts. The last 32 bytes are the BLAKE3 hash of all
+//! before, so a damaged or half-written file is not taken for data.
+
+use super::{Histogram, MAX_BINS, Observation, SampleRange, Statistics};
+
+const MAGIC: &[u8; 8] = b"STRAITS1";
+
+/// Why a file of statistics is not used. It is a cache: the caller observes anew.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FileError {
+    /// Not such a file, or one of another version.
+    #[error("this is not a file of statistics of this version")]
+    Format,
+    /// It was damaged.
+    #[error("the file of statistics is damaged")]
+    Damaged,
+    /// It belongs to another graph, other data or other preprocessing.
+    #[error("the statistics belong to another graph, other data or other preprocessing")]
+    Key,
+}
+
+/// The bytes of the file.
+pub fn write(observation: &Observation, key: &[u8; 32]) -> Vec<u8> {
+    let mut out = Vec::new();
+    out.extend_from_slice(MAGIC);
+    out.extend_from_slice(key);
+    out.extend_from_slice(&observation.samples.to_le_bytes());
+    out.extend_from_slice(&(observation.values.len() as u64).to_le_bytes());
+    for (name, s) in &observation.values {
+        out.extend_from_slice(&(name.len() as u64).to_le_bytes());
+        out.extend_from_slice(name.as_bytes());
+        for number in [s.zeros, s.not_finite, s.samples.len() as u64] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        for range in &s.samples {
+            out.extend_from_slice(&range.sample.to_le_bytes());
+            out.extend_from_slice(&range.min.to_le_bytes());
+            out.extend_from_slice(&range.max.to_le_bytes());
+        }
+        out.extend_from_slice(&s.histogram.exponent().to_le_bytes());
+        out.extend_from_slice(&s.histogram.first().to_le_bytes());
+        out.extend_from_slice(&(s.histogram.counts().len() as u64).to_le_bytes());
+        for count in s.histogram.counts() {
+            out.extend_from_slice(&count.to_le_bytes());
+        }
+    }
+    let digest = blake3::hash(&out);
+    out.extend_from_slice(digest.as_bytes());
+    out
+}
+
+/// What the bytes say, if they are whole and carry this key.
+pub fn read(bytes: &[u8], key: &[u8; 32]) -> Result<Observation, FileError> {
+    let (body, digest) = bytes.split_last_chunk::<32>().ok_or(FileError::Format)?;
+    let mut reader = Reader(body);
+    if reader.take::<8>()? != *MAGIC {
+        return Err(FileError::Format);
+    }
+    if blake3::hash(body).as_bytes() != digest {
+        return Err(FileError::Damaged);
+    }
+    if reader.take::<32>()? != *key {
+        return Err(FileError::Key);
+    }
+    let mut observation = Observation {
+        samples: reader.number()?,
+        ..Observation::default()
+    };
+    for _ in 0..reader.number()? {
+        let length = reader.number()?;
+        let name = String::from_utf8(reader.bytes(length)?.to_vec()).map_err(|_| FileError::Damaged)?;
+        observation.values.insert(name, reader.statistics()?);
+    }
+    if reader.0.is_empty() {
+        Ok(observation)
+    } else {
+        Err(FileError::Damaged)
+    }
+}
+
+/// What is left to read. Nothing is allocated for a length before as many bytes are there.
+struct Reader<'a>(&'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn bytes(&mut self, length: u64) -> Result<&'a [u8], FileError> {
+        let length = usize::try_from(length).map_err(|_| FileError::Damaged)?;
+        let (head, tail) = self.0.split_at_checked(length).ok_or(FileError::Damaged)?;
+        self.0 = tail;
+        Ok(head)
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], FileError> {
+        let (head, tail) = self.0.split_first_chunk::<N>().ok_or(FileError::Damaged)?;
+        self.0 = tail;
+        Ok(*head)
+    }
+
+    fn number(&mut self) -> Result<u64, FileError> {
+        Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    fn statistics(&mut self) -> Result<Statistics, FileError> {
+        let (zeros, not_finite, samples) = (self.number()?, self.number()?, self.number()?);
+        let mut s = Statistics {
+            zeros,
+            not_finite,
+            ..Statistics::default()
+        };
+        for _ in 0..samples {
+            s.samples.push(SampleRange {
+                sample: self.number()?,
+                min: f32::from_le_bytes(self.take()?),
+                max: f32::from_le_bytes(self.take()?),
+            });
+        }
+        let exponent = i16::from_le_bytes(self.take()?);
+        let first = i64::from_le_bytes(self.take()?);
+        let length = self.number()?;
+        if length > MAX_BINS as u64 {
+            return Err(FileError::Damaged);
+        }
+        let counts = (0..length).map(|_| self.number()).collect::<Result<Vec<_>, _>>()?;
+        s.histogram = Histogram::from_parts(exponent, first, counts).ok_or(FileError::Damaged)?;
+        Ok(s)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn example() -> Observation {
+        let mut s = Statistics::default();
+        s.add(3, &[0.0, 1.5, -2.0, f32::NAN]);
+        s.add(1, &[9.0]);
+        Observation {
+            samples: 2,
+            values: [("/a:0".to_string(), s)].into(),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (observation, key) = (example(), [7; 32]);
+        assert_eq!(read(&write(&observation, &key), &key).unwrap(), observation);
+    }
+
+    #[test]
+    fn another_key_or_a_damaged_byte_is_noticed() {
+        let bytes = write(&example(), &[7; 32]);
+        assert_eq!(read(&bytes, &[8; 32]), Err(FileError::Key));
+        for at in 0..bytes.len() {
+            let mut damaged = bytes.clone();
+            damaged[at] ^= 1;
+            assert!(read(&damaged, &[7; 32]).is_err(), "byte {at}");
+            assert!(read(&bytes[..at], &[7; 32]).is_err(), "cut at {at}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Statistics of one float value, gathered before any target is looked at.
+//!
+//! Everything here merges exactly: the result does not depend on the order of samples or on how they were split over
+//! threads, so the same data gives the same bytes.
+
+mod file;
+mod histogram;
+
+pub use file::{FileError, read, write};
+pub use histogram::{Histogram, MAX_BINS};
+
+use std::collections::BTreeMap;
+
+/// The smallest and the largest element of one sample.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SampleRange {
+    /// The sample's position in the data.
+    pub sample: u64,
+    /// Smallest finite element; +∞ where there is none.
+    pub min: f32,
+    /// Largest finite element; −∞ where there is none.
+    pub max: f32,
+}
+
+/// What was seen of one value over all samples.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Statistics {
+    /// Counts in bins whose width is a power of two.
+    pub histogram: Histogram,
+    /// One entry per sample, ascending by sample.
+    pub samples: Vec<SampleRange>,
+    /// Elements that are exactly zero: every grid represents them without error.
+    pub zeros: u64,
+    /// Elements that are NaN or infinite; they are in nothing else.
+    pub not_finite: u64,
+}
+
+impl Statistics {
+    /// The smallest finite element, if any was seen.
+    pub fn min(&self) -> Option<f32> {
+        self.samples
+            .iter()
+            .map(|s| s.min)
+            .filter(|m| m.is_finite())
+            .reduce(f32::min)
+    }
+
+    /// The largest finite element, if any was seen.
+    pub fn max(&self) -> Option<f32> {
+        self.samples
+            .iter()
+            .map(|s| s.max)
+            .filter(|m| m.is_finite())
+            .reduce(f32::max)
+    }
+
+    /// Adds the elements of one sample. A sample may come in several pieces.
+    pub fn add(&mut self, sample: u64, elements: &[f32]) {
+        let mut range = SampleRange {
+            sample,
+            min: f32::INFINITY,
+            max: f32::NEG_INFINITY,
+        };
+        let mut finite = 0u64;
+        for &x in elements {
+            if x.is_finite() {
+                range.min = range.min.min(x);
+                range.max = range.max.max(x);
+                self.zeros += u64::from(x == 0.0);
+                finite += 1;
+            }
+        }
+        self.not_finite += elements.len() as u64 - finite;
+        if finite > 0 {
+            self.histogram.add(elements, range.min, range.max);
+        }
+        self.add_range(range);
+    }
+
+    fn add_range(&mut self, range: SampleRange) {
+        match self.samples.binary_search_by_key(&range.sample, |s| s.sample) {
+            Ok(at) => {
+                self.samples[at].min = self.samples[at].min.min(range.min);
+                self.samples[at].max = self.samples[at].max.max(range.max);
+            }
+            Err(at) => self.samples.insert(at, range),
+        }
+    }
+
+    /// Adds what was seen elsewhere. Commutative and associative, bit for bit.
+    pub fn merge(&mut self, other: &Statistics) {
+        self.histogram.merge(&other.histogram);
+        self.zeros += other.zeros;
+        self.not_finite += other.not_finite;
+        for &range in &other.samples {
+            self.add_range(range);
+        }
+    }
+}
+
+/// The statistics of a graph's values by source name, and how many samples they were taken from.
+#[derive(Clone, Debug, PartialEq, Default)]
+pub struct Observation {
+    /// How many samples were run.
+    pub samples: u64,
+    /// By the value's name.
+    pub values: BTreeMap<String, Statistics>,
+}
+
+impl Observation {
+    /// Adds what was observed elsewhere: other samples of the same graph, or other values of the same samples.
+    pub fn merge(&mut self, other: Observation) {
+        self.samples = self.samples.max(other.samples);
+        for (name, statistics) in other.values {
+            self.values.entry(name).or_default().merge(&statistics);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn of(samples: &[(u64, Vec<f32>)]) -> Statistics {
+        let mut all = Statistics::default();
+        for (sample, elements) in samples {
+            all.add(*sample, elements);
+        }
+        all
+    }
+
+    proptest! {
+        #[test]
+        fn the_order_and_the_grouping_of_samples_change_no_bit(
+            mut data in prop::collection::vec(prop::collection::vec(prop::num::f32::ANY, 0..40), 1..8),
+            split in 0usize..8,
+        ) {
+            let numbered: Vec<(u64, Vec<f32>)> = data.drain(..).enumerate().map(|(i, v)| (i as u64, v)).collect();
+            let forward = of(&numbered);
+            let mut reversed = numbered.clone();
+            reversed.reverse();
+            prop_assert_eq!(&forward, &of(&reversed));
+            let (left, right) = numbered.split_at(split.min(numbered.len()));
+            let mut merged = of(right);
+            merged.merge(&of(left));
+            prop_assert_eq!(&forward, &merged);
+        }
+    }
+
+    #[test]
+    fn elements_that_are_not_finite_are_counted_and_left_out() {
+        let s = of(&[(0, vec![f32::NAN, f32::INFINITY, 0.0, -1.0])]);
+        assert_eq!((s.not_finite, s.zeros, s.min(), s.max()), (2, 1, Some(-1.0), Some(0.0)));
+        assert_eq!(s.histogram.total(), 2);
+    }
+}
