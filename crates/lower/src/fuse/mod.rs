@@ -1,0 +1,201 @@
+//! Fuse: requantizations and clamps into their producers, row by row of the target's table.
+//!
+//! A site is a requantize node with what stands around it: a producer (or a constant), perhaps a clamp of accumulators in
+//! between, perhaps a clamp of codes behind. The engine knows ops, forms and verbs only as data: the first row whose
+//! conditions hold and which accepts the form fires, its verbs make the patch, and a certificate says whether the fused
+//! node computes the same on every accumulator that can occur.
+
+mod certify;
+mod site;
+mod verbs;
+
+use site::Found;
+use strait_core::{GraphId, Module, NodeId, Op, PatchError, Reason};
+use strait_requantize::Certificate;
+use strait_target::spec::{FusionRow, Options, Verb};
+use strait_target::{Target, TargetSpec};
+
+/// Which differences a fusion may make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FusionPolicy {
+    /// None.
+    Exact,
+    /// At most this many units in the last place of the result.
+    Bounded(u32),
+    /// Any, as long as it is stated.
+    Any,
+}
+
+impl FusionPolicy {
+    fn allows(self, certificate: &Certificate) -> Result<(), Reason> {
+        let difference = certificate.worst().max_lsb();
+        let allowed = match self {
+            FusionPolicy::Exact => difference == 0,
+            FusionPolicy::Bounded(limit) => difference <= limit,
+            FusionPolicy::Any => true,
+        };
+        let text = || format!("the result would differ by up to {difference} units in the last place");
+        if allowed {
+            Ok(())
+        } else {
+            Err(Reason::new("not-exact", text()))
+        }
+    }
+}
+
+/// A fusion that was made.
+#[derive(Clone, Debug)]
+pub struct Fused {
+    /// The name of the node that resulted.
+    pub node: String,
+    /// The name of its result, which identifies it in the lowered graph too.
+    pub value: String,
+    /// The row that fired.
+    pub row: String,
+    /// What it claims.
+    pub certificate: Certificate,
+}
+
+/// A requantization that stays a node of its own.
+#[derive(Clone, Debug)]
+pub struct Refused {
+    /// The name of the producer.
+    pub node: String,
+    /// The name of the requantized value.
+    pub value: String,
+    /// The row that came nearest; none where the table has no row for the producer.
+    pub row: Option<String>,
+    /// Why.
+    pub reason: Reason,
+}
+
+/// All that happened, in topological order.
+#[derive(Clone, Debug, Default)]
+pub struct Fusion {
+    /// The fusions that were made.
+    pub fired: Vec<Fused>,
+    /// The requantizations that stay.
+    pub refused: Vec<Refused>,
+}
+
+/// Why fusing stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum FuseError {
+    /// A patch did not fit: a defect of ours, or of the target's code.
+    #[error("row {row}: {error}")]
+    Patch {
+        /// The row.
+        row: String,
+        /// What is wrong.
+        error: PatchError,
+    },
+    /// The graph is broken.
+    #[error("defect in Strait: {0}")]
+    Ours(String),
+}
+
+/// Fuses what the rows of the target's table say, in one graph of the integer stage.
+///
+/// # Errors
+/// See [`FuseError`]; a site that cannot be fused is no error.
+pub fn fuse(
+    module: &mut Module,
+    graph: GraphId,
+    target: &dyn Target,
+    options: &Options,
+    policy: FusionPolicy,
+) -> Result<Fusion, FuseError> {
+    let missing = || FuseError::Ours("the graph is not in the module".into());
+    let order = module.graph(graph).ok_or_else(missing)?.topological_order();
+    let order = order.map_err(|_| FuseError::Ours("the graph has a cycle".into()))?;
+    let is_site = |id: &NodeId| {
+        module
+            .graph(graph)
+            .and_then(|g| g.node(*id))
+            .is_some_and(|n| matches!(n.op, Op::Requantize(_)))
+    };
+    let sites: Vec<NodeId> = order.into_iter().filter(is_site).collect();
+    let mut done = Fusion::default();
+    for at in sites {
+        let Some(found) = Found::at(module, graph, at) else {
+            continue;
+        };
+        let (node, value) = found.names();
+        let mut nearest: Option<(Option<String>, Reason)> = None;
+        let mut patch = None;
+        for row in target.spec().fusion.iter().filter(|row| found.matches_op(row)) {
+            match attempt(&found, row, target, options, policy) {
+                Ok(made) => {
+                    patch = Some((row.name.to_string(), made));
+                    break;
+                }
+                Err(reason) => nearest = Some((Some(row.name.to_string()), reason)),
+            }
+        }
+        match patch {
+            Some((row, (patch, certificate))) => {
+                let applied = module.apply(graph, patch);
+                applied.map_err(|error| FuseError::Patch {
+                    row: row.clone(),
+                    error,
+                })?;
+                done.fired.push(Fused {
+                    node,
+                    value,
+                    row,
+                    certificate,
+                });
+            }
+            None => {
+                let no_row = || {
+                    (
+                        None,
+                        Reason::new("no-row", format!("no row of the table fuses into {}", found.term())),
+                    )
+                };
+                let (row, reason) = nearest.unwrap_or_else(no_row);
+                done.refused.push(Refused {
+                    node,
+                    value,
+                    row,
+                    reason,
+                });
+            }
+        }
+    }
+    Ok(done)
+}
+
+/// The patch and the certificate of `row` at a site, or why it does not fire.
+fn attempt(
+    found: &Found<'_>,
+    row: &FusionRow,
+    target: &dyn Target,
+    options: &Options,
+    policy: FusionPolicy,
+) -> Result<(strait_core::Patch, Certificate), Reason> {
+    let spec = target.spec();
+    found.conditions(row, options)?;
+    for verb in row.then.iter() {
+        if let Verb::Custom(name) = &**verb {
+            return verbs::custom(found, row, name, target, policy);
+        }
+    }
+    let plan = certify::plan(found, row, spec)?;
+    let certificate = certify::certificate(found, &plan)?;
+    policy.allows(&certificate)?;
+    Ok((verbs::patch(found, row, &plan)?, certificate))
+}
+
+/// Whether a form of the table called `name` accepts a requantization with this clamp.
+fn accepts(
+    spec: &TargetSpec,
+    name: &str,
+    form: &strait_requantize::Requantization,
+    clamp: Option<[i32; 2]>,
+) -> Result<(), Reason> {
+    match spec.form.get(name) {
+        Some(row) => row.accepts(form, clamp),
+        None => Err(Reason::new("no-form", format!("the table has no form {name}"))),
+    }
+}

@@ -1,0 +1,184 @@
+//! Finding a site, and the conditions of a row at it.
+
+use strait_core::{Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, TensorData, ValueId};
+use strait_requantize::{IntType, Requantization};
+use strait_target::spec::{FusionRow, Integer, Options};
+
+/// What produces the value that is requantized.
+#[derive(Clone, Copy)]
+pub(super) enum Producer<'a> {
+    /// A node.
+    Node(NodeId, &'a Node),
+    /// A tensor of the pool.
+    Constant(&'a TensorData),
+}
+
+/// A requantize node and what stands around it.
+pub(super) struct Found<'a> {
+    pub(super) module: &'a Module,
+    pub(super) graph: &'a Graph,
+    pub(super) producer: Producer<'a>,
+    /// The producer's result.
+    pub(super) wide: ValueId,
+    /// A clamp of accumulators between producer and requantization.
+    pub(super) clamp_before: Option<(NodeId, [i32; 2])>,
+    /// The requantize node.
+    pub(super) requantize: NodeId,
+    pub(super) form: &'a Requantization,
+    pub(super) axis: u32,
+    /// The requantized value.
+    pub(super) narrow: ValueId,
+    /// A clamp of codes behind it, which alone reads it, with its result.
+    pub(super) clamp_behind: Option<(NodeId, [i32; 2], ValueId)>,
+}
+
+impl<'a> Found<'a> {
+    /// The site of a requantize node; `None` for a value that nothing produces (an input of the graph).
+    pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId) -> Option<Found<'a>> {
+        let graph = module.graph(graph)?;
+        let node = graph.node(at)?;
+        let Op::Requantize(op) = &node.op else { return None };
+        let (mut wide, narrow) = (node.inputs.first().copied().flatten()?, *node.outputs.first()?);
+        let clamp_of = |value: ValueId| match graph.producer(value)? {
+            (
+                id,
+                Node {
+                    op: Op::Clamp(clamp),
+                    inputs,
+                    ..
+                },
+            ) => Some((id, [clamp.min, clamp.max], (*inputs.first()?)?)),
+            _ => None,
+        };
+        let mut clamp_before = None;
+        if let Some((id, ends, source)) = clamp_of(wide)
+            && graph.only_use(wide).is_some()
+        {
+            (clamp_before, wide) = (Some((id, ends)), source);
+        }
+        let producer = match graph.producer(wide) {
+            Some((id, node)) => Producer::Node(id, node),
+            None => Producer::Constant(module.constant(graph, wide)?),
+        };
+        let clamp_behind = graph.only_use(narrow).and_then(|u| {
+            let next = graph.node(u.node)?;
+            let Op::Clamp(clamp) = &next.op else { return None };
+            Some((u.node, [clamp.min, clamp.max], *next.outputs.first()?))
+        });
+        let (form, axis) = (&op.form, op.axis);
+        Some(Found {
+            module,
+            graph,
+            producer,
+            wide,
+            clamp_before,
+            requantize: at,
+            form,
+            axis,
+            narrow,
+            clamp_behind,
+        })
+    }
+
+    /// The producer's name and the name of what it would produce after fusion.
+    pub(super) fn names(&self) -> (String, String) {
+        let last = self.clamp_behind.map_or(self.narrow, |(_, _, result)| result);
+        let value = |v: ValueId| {
+            self.graph
+                .value(v)
+                .map(|v| self.module.name(v.name).to_string())
+                .unwrap_or_default()
+        };
+        let node = match self.producer {
+            Producer::Node(_, node) => self.module.name(node.name).to_string(),
+            Producer::Constant(_) => value(self.wide),
+        };
+        (node, value(last))
+    }
+
+    /// The producer's term, as rows spell it.
+    pub(super) fn term(&self) -> &'static str {
+        match self.producer {
+            Producer::Node(_, node) => node.op.term(),
+            Producer::Constant(_) => "constant",
+        }
+    }
+
+    /// Whether the row is for producers like this one.
+    pub(super) fn matches_op(&self, row: &FusionRow) -> bool {
+        row.ops.iter().any(|op| op.as_str() == self.term())
+    }
+
+    /// Whether everything that the row asks of the site holds, but for the form.
+    pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
+        if let Some(with) = &row.with {
+            return Err(Reason::new(
+                "two-inputs",
+                format!(
+                    "a {} between producer and requantization has a second operand",
+                    with.op.as_str()
+                ),
+            ));
+        }
+        let when = &row.when;
+        for (key, wanted) in &when.option {
+            if options.get(key) != Some(&**wanted) {
+                return Err(Reason::new("option", format!("the option {key} has another value")));
+            }
+        }
+        let elem = |value: ValueId| self.graph.value(value).and_then(|v| v.ty.elem.int_type());
+        let is = |what: &str, wanted: Option<Integer>, found: Option<IntType>| match wanted {
+            Some(wanted) if found != Some(wanted.into()) => {
+                let found = found.map_or("no integer", IntType::name);
+                Err(Reason::new("type", format!("{what} is {found}, not {}", wanted.name())))
+            }
+            _ => Ok(()),
+        };
+        is("the result of the producer", when.output, elem(self.wide))?;
+        is("the requantized value", when.to, Some(self.form.out()))?;
+        let Producer::Node(_, node) = self.producer else {
+            return Ok(());
+        };
+        is(
+            "the producer's operand",
+            when.input,
+            node.inputs.first().copied().flatten().and_then(elem),
+        )?;
+        if when.requantize.is_some() && node.fused.is_some() {
+            return Err(Reason::new(
+                "already-fused",
+                "the producer has a requantization of its own",
+            ));
+        }
+        let readers = self.graph.uses(self.wide).count() + usize::from(self.graph.is_output(self.wide));
+        // Whatever the row says, a producer with other readers must leave its accumulator to them.
+        let allowed = when.consumers.map_or(1, |n| n as usize).min(1);
+        if readers != allowed {
+            return Err(Reason::new(
+                "consumers",
+                format!("the accumulator has {readers} readers"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// The axis that channels of the producer's fused parameters run along: that of a convolution's or a pool's channels,
+    /// or the last.
+    pub(super) fn channel_axis(&self) -> Option<u32> {
+        let rank = self.graph.value(self.wide)?.ty.shape.len() as u32;
+        match self.producer {
+            Producer::Node(_, node) => match &node.op {
+                Op::Conv(_) | Op::SumPool(_) | Op::MaxPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) => {
+                    Some(1)
+                }
+                _ => rank.checked_sub(1),
+            },
+            Producer::Constant(_) => Some(self.axis),
+        }
+    }
+
+    /// The element type of the requantized value.
+    pub(super) fn out(&self) -> Elem {
+        self.form.out().into()
+    }
+}

@@ -1,0 +1,381 @@
+//! The walk over the annotated graph that builds the integer one.
+
+use crate::{bake, recipes};
+use std::sync::Arc;
+use strait_core::op::{Dequantize, Quantize};
+use strait_core::{
+    Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, Stage, Symbol, TensorData,
+    TensorType, ValueId,
+};
+use strait_target::TargetSpec;
+use strait_target::spec::Divide;
+
+/// Why a graph was not lowered.
+#[derive(Debug, thiserror::Error)]
+pub enum LowerError {
+    /// These nodes cannot be lowered: they have to run on the host, and the graph must be annotated again.
+    #[error("{} nodes cannot be lowered", .0.len())]
+    Nodes(Vec<(NodeId, Reason)>),
+    /// A defect of ours.
+    #[error("defect in Strait: {0}")]
+    Ours(String),
+}
+
+/// The two forms that a value of the annotated graph may have in the integer graph; each is made when first asked for.
+#[derive(Clone, Copy, Debug, Default)]
+struct Forms {
+    codes: Option<ValueId>,
+    float: Option<ValueId>,
+}
+
+/// The state of the walk.
+pub(crate) struct Lowering<'a> {
+    source: &'a Module,
+    graph: &'a Graph,
+    /// The target's table.
+    pub(crate) spec: &'a TargetSpec,
+    out: Module,
+    forms: Vec<Forms>,
+}
+
+/// Lowers the main graph of an annotated module into a new module whose main graph is in the integer stage.
+///
+/// # Errors
+/// [`LowerError::Nodes`] with every node that its recipe refuses, all at once.
+pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
+    let graph = source.main();
+    let order = graph
+        .topological_order()
+        .map_err(|_| LowerError::Ours("the graph has a cycle".into()))?;
+    let mut names = Names::default();
+    let main = Graph::new(names.intern("lowered"), Stage::Integer);
+    let forms = vec![Forms::default(); graph.value_bound()];
+    let mut walk = Lowering {
+        source,
+        graph,
+        spec,
+        out: Module::new(main, names),
+        forms,
+    };
+    // The model's names come first, so that a fresh name never takes one of them.
+    for (_, value) in graph.values() {
+        walk.out.names.intern(source.name(value.name));
+    }
+    for &input in graph.inputs() {
+        if let Some(value) = graph.value(input) {
+            let name = walk.out.names.intern(source.name(value.name));
+            let id = walk.out.main_mut().add_input(name, value.ty.clone(), None);
+            walk.forms[input.index()].float = Some(id);
+        }
+    }
+    let mut refused = Vec::new();
+    for id in order {
+        let Some(node) = graph.node(id) else { continue };
+        if let Err(reason) = walk.node(id, node) {
+            refused.push((id, reason));
+            // What follows needs the results; they are computed in float, and this module is thrown away.
+            let stand_in = walk.host(node, reason_of("refused"));
+            stand_in.map_err(|reason| LowerError::Ours(reason.to_string()))?;
+        }
+    }
+    if !refused.is_empty() {
+        return Err(LowerError::Nodes(refused));
+    }
+    for &output in graph.outputs() {
+        let float = walk
+            .float(output)
+            .map_err(|reason| LowerError::Ours(reason.to_string()))?;
+        walk.out.main_mut().add_output(float);
+    }
+    Ok(walk.out)
+}
+
+fn reason_of(text: &str) -> Reason {
+    Reason::new("refused", text)
+}
+
+impl<'a> Lowering<'a> {
+    fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Reason> {
+        match &node.place {
+            Placement::Host(reason) => self.host(node, (**reason).clone()),
+            Placement::Accelerator => recipes::lower(self, id, node),
+        }
+    }
+
+    /// The node as it is, on float operands.
+    fn host(&mut self, node: &Node, reason: Reason) -> Result<(), Reason> {
+        let mut operands = Vec::with_capacity(node.inputs.len());
+        for input in &node.inputs {
+            operands.push(input.map(|v| self.float(v)).transpose()?);
+        }
+        let results = (node.outputs.iter())
+            .filter_map(|&v| self.graph.value(v))
+            .map(|v| (self.out.names.intern(self.source.name(v.name)), v.ty.clone(), None))
+            .collect();
+        let id = self.add(node, node.op.clone(), &operands, results, "");
+        self.out.main_mut().place_on_host(id, reason);
+        for (position, &output) in node.outputs.iter().enumerate() {
+            let made = self.out.main().node(id).map(|n| n.outputs[position]);
+            self.forms[output.index()] = Forms {
+                codes: None,
+                float: made,
+            };
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        origin: &Node,
+        op: Op,
+        operands: &[Option<ValueId>],
+        results: Vec<(Symbol, TensorType, Option<Arc<QuantParams>>)>,
+        suffix: &str,
+    ) -> NodeId {
+        let text = self.source.name(origin.name);
+        let name = if suffix.is_empty() {
+            self.out.names.intern(text)
+        } else {
+            self.out.names.intern(&format!("{text}:{suffix}"))
+        };
+        let sources: Vec<Symbol> = origin
+            .sources
+            .iter()
+            .map(|&s| self.source.name(s).to_string())
+            .map(|s| self.out.names.intern(&s))
+            .collect();
+        let id = self.out.main_mut().add_node(name, op, operands, results);
+        self.out.main_mut().add_sources(id, &sources);
+        id
+    }
+
+    // ---- what recipes ask for ----
+
+    /// The source graph.
+    pub(crate) fn graph(&self) -> &'a Graph {
+        self.graph
+    }
+
+    /// The float constant that a value of the source graph is.
+    pub(crate) fn constant(&self, value: ValueId) -> Option<&'a TensorData> {
+        self.source.constant(self.graph, value)
+    }
+
+    /// Scale and zero point of a value of the source graph.
+    pub(crate) fn grid(&self, value: ValueId) -> Result<(f32, i32), Reason> {
+        let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
+        quant
+            .and_then(QuantParams::as_tensor)
+            .ok_or_else(|| Reason::new("no-grid", "a value has no grid"))
+    }
+
+    /// Whether the result of a node was given a grid.
+    pub(crate) fn has_grid(&self, id: NodeId, node: &Node) -> bool {
+        self.graph
+            .quant
+            .id(id, node.inputs.len())
+            .is_some_and(|c| self.graph.quant.params(c).is_some())
+    }
+
+    /// The grid of the weights of a node.
+    pub(crate) fn weight_grid(&self, id: NodeId) -> Result<Arc<QuantParams>, Reason> {
+        let config = self.graph.quant.id(id, 1);
+        let params = config.and_then(|c| self.graph.quant.params(c));
+        params
+            .cloned()
+            .ok_or_else(|| Reason::new("no-grid", "the weights have no grid"))
+    }
+
+    /// Appends a primitive with one result and answers with that; its type is inferred.
+    pub(crate) fn emit(
+        &mut self,
+        origin: &Node,
+        op: impl Into<Op>,
+        operands: &[ValueId],
+        quant: Option<Arc<QuantParams>>,
+        suffix: &str,
+    ) -> Result<ValueId, Reason> {
+        let results = self.emit_all(origin, op, operands, quant, suffix)?;
+        results
+            .first()
+            .copied()
+            .ok_or_else(|| Reason::new("no-result", "a primitive without results"))
+    }
+
+    /// The same for any number of results, all on one grid.
+    pub(crate) fn emit_all(
+        &mut self,
+        origin: &Node,
+        op: impl Into<Op>,
+        operands: &[ValueId],
+        quant: Option<Arc<QuantParams>>,
+        suffix: &str,
+    ) -> Result<Vec<ValueId>, Reason> {
+        let op = op.into();
+        let types: Vec<Option<&TensorType>> = operands
+            .iter()
+            .map(|&v| self.out.main().value(v).map(|v| &v.ty))
+            .collect();
+        let types = self.out.result_types(&op, &types, None)?;
+        let base = format!("{}:{suffix}", self.source.name(origin.name));
+        let results = types
+            .into_iter()
+            .map(|ty| (self.out.names.fresh(&base), ty, quant.clone()))
+            .collect();
+        let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
+        let id = self.add(origin, op, &operands, results, suffix);
+        Ok(self.out.main().node(id).map(|n| n.outputs.to_vec()).unwrap_or_default())
+    }
+
+    /// A tensor of integers in the new module.
+    pub(crate) fn data(&mut self, base: &str, tensor: TensorData, quant: Option<Arc<QuantParams>>) -> ValueId {
+        let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
+        let data = self.out.add_data(tensor);
+        self.out.main_mut().add_data(name, ty, quant, data)
+    }
+
+    /// Declares `made` to be the codes of `value`; it takes over the name.
+    pub(crate) fn set_codes(&mut self, value: ValueId, made: ValueId) {
+        self.forms[value.index()].codes = Some(made);
+        if !self.graph.is_output(value) {
+            self.rename(value, made);
+        }
+    }
+
+    /// Declares `made` to be the float form of `value`; it takes over the name.
+    pub(crate) fn set_float(&mut self, value: ValueId, made: ValueId) {
+        self.forms[value.index()].float = Some(made);
+        self.rename(value, made);
+    }
+
+    fn rename(&mut self, value: ValueId, made: ValueId) {
+        if let Some(source) = self.graph.value(value) {
+            let name = self.out.names.intern(self.source.name(source.name));
+            self.out.main_mut().rename(made, name);
+        }
+    }
+
+    /// The codes of a value on its grid: made by its producer, baked from a constant, or quantized from float.
+    pub(crate) fn codes(&mut self, value: ValueId) -> Result<ValueId, Reason> {
+        if let Some(made) = self.forms[value.index()].codes {
+            return Ok(made);
+        }
+        let source = self
+            .graph
+            .value(value)
+            .ok_or_else(|| Reason::new("no-value", "a value is missing"))?;
+        let (Some(quant), to) = (source.quant.clone(), Elem::from(self.spec.types.activation_type())) else {
+            return Err(Reason::new(
+                "no-grid",
+                format!("{} has no grid", self.source.name(source.name)),
+            ));
+        };
+        let made = match self.constant(value) {
+            Some(tensor) => {
+                let range = self.spec.types.activation_range();
+                let codes = bake::codes(tensor, &quant, &range, self.spec.quantize.rounding)?;
+                let baked = integers(tensor.shape(), &codes, to)?;
+                let base = format!("{}:codes", self.source.name(source.name));
+                self.data(&base, baked, Some(quant))
+            }
+            None => {
+                let float = self.float(value)?;
+                let quantize = Quantize {
+                    to,
+                    rounding: self.spec.quantize.rounding,
+                    reciprocal: self.spec.quantize.divide == Divide::MultiplyByReciprocal,
+                };
+                self.boundary(source.name, quantize.into(), float, to, Some(quant), "quantize")
+            }
+        };
+        self.forms[value.index()].codes = Some(made);
+        Ok(made)
+    }
+
+    /// The real numbers of a value: as they are, or dequantized from its codes.
+    pub(crate) fn float(&mut self, value: ValueId) -> Result<ValueId, Reason> {
+        if let Some(made) = self.forms[value.index()].float {
+            return Ok(made);
+        }
+        let source = self
+            .graph
+            .value(value)
+            .ok_or_else(|| Reason::new("no-value", "a value is missing"))?;
+        if let Some(codes) = self.forms[value.index()].codes {
+            let made = self.boundary(source.name, Dequantize {}.into(), codes, Elem::F32, None, "dequantize");
+            self.forms[value.index()].float = Some(made);
+            if self.graph.is_output(value) {
+                self.rename(value, made);
+            }
+            return Ok(made);
+        }
+        let Def::Data(data) = source.def else {
+            return Err(Reason::new(
+                "no-value",
+                format!("{} was never made", self.source.name(source.name)),
+            ));
+        };
+        let tensor = self
+            .source
+            .data(data)
+            .ok_or_else(|| Reason::new("no-value", "a tensor is missing"))?
+            .clone();
+        let name = self.out.names.intern(self.source.name(source.name));
+        let data = self.out.add_data(tensor);
+        let made = self.out.main_mut().add_data(name, source.ty.clone(), None, data);
+        self.forms[value.index()].float = Some(made);
+        Ok(made)
+    }
+
+    /// A quantize or dequantize node, named after the value that it converts.
+    fn boundary(
+        &mut self,
+        name: Symbol,
+        op: Op,
+        operand: ValueId,
+        elem: Elem,
+        quant: Option<Arc<QuantParams>>,
+        what: &str,
+    ) -> ValueId {
+        let text = format!("{}:{what}", self.source.name(name));
+        let (node, result) = (self.out.names.intern(&text), self.out.names.fresh(&format!("{text}d")));
+        let shape = self
+            .out
+            .main()
+            .value(operand)
+            .map(|v| v.ty.shape.clone())
+            .unwrap_or_default();
+        let results = vec![(result, TensorType { elem, shape }, quant)];
+        let main = self.out.main_mut();
+        let id = main.add_node(node, op, &[Some(operand)], results);
+        main.node(id).map_or(operand, |n| n.outputs[0])
+    }
+
+    /// Lowers `value`, the result of a node that is left in accumulators, to real numbers.
+    pub(crate) fn dequantize_accumulator(&mut self, origin: &Node, value: ValueId, acc: ValueId) -> Result<(), Reason> {
+        let made = self.emit(origin, Dequantize {}, &[acc], None, "dequantize")?;
+        self.set_float(value, made);
+        Ok(())
+    }
+
+    /// The shape of a value of the new module; all are fixed by now.
+    pub(crate) fn dims(&self, value: ValueId) -> Vec<u64> {
+        self.out
+            .main()
+            .value(value)
+            .and_then(|v| v.ty.dims())
+            .unwrap_or_default()
+            .to_vec()
+    }
+}
+
+/// Codes as a tensor of `elem`.
+pub(crate) fn integers(shape: &[u64], codes: &[i32], elem: Elem) -> Result<TensorData, Reason> {
+    let tensor = match elem {
+        Elem::I8 => TensorData::from_values(shape, &codes.iter().map(|&c| c as i8).collect::<Vec<_>>()),
+        Elem::U8 => TensorData::from_values(shape, &codes.iter().map(|&c| c as u8).collect::<Vec<_>>()),
+        Elem::I16 => TensorData::from_values(shape, &codes.iter().map(|&c| c as i16).collect::<Vec<_>>()),
+        _ => TensorData::from_values(shape, codes),
+    };
+    tensor.map_err(|error| Reason::new("parameter", error.to_string()))
+}

@@ -1,0 +1,59 @@
+//! `concat_requantize_inputs`: operands on other grids than the result's are requantized, then codes are joined.
+
+use super::Site;
+use super::narrow::{Forms, Wide, requantize};
+use crate::forms::{Ends, Product};
+use crate::lowering::Lowering;
+use std::sync::Arc;
+use strait_core::op::ShiftLeft;
+use strait_core::{QuantParams, Reason};
+
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
+    let y = site.output()?;
+    let (y_scale, y_zero) = walk.grid(y)?;
+    let grid = Some(Arc::new(QuantParams::tensor(y_scale, y_zero)));
+    let out = walk.spec.types.activation_type();
+    let mut operands = Vec::with_capacity(site.node.inputs.len());
+    for index in 0..site.node.inputs.len() {
+        let value = site.input(index)?;
+        let (scale, zero) = walk.grid(value)?;
+        let codes = walk.codes(value)?;
+        if (scale, zero) == (y_scale, y_zero) {
+            operands.push(codes);
+            continue;
+        }
+        // The codes, less their zero point, as an accumulator.
+        let centred = Arc::new(QuantParams::tensor(scale, 0));
+        let acc = walk.emit(
+            site.node,
+            ShiftLeft { zero, bits: 0 },
+            &[codes],
+            Some(centred),
+            "centre",
+        )?;
+        let ends = Ends {
+            input_zero: 0,
+            scale: f64::from(y_scale),
+            zero: y_zero,
+            out,
+        };
+        let wide = Wide {
+            acc,
+            zero: 0,
+            product: Product::Codes { scale, times: 1.0 },
+            axis: 0,
+        };
+        operands.push(requantize(
+            walk,
+            site,
+            wide,
+            ends,
+            &Forms::Operands,
+            grid.clone(),
+            "operand",
+        )?);
+    }
+    let made = walk.emit(site.node, site.node.op.clone(), &operands, grid, "concat")?;
+    walk.set_codes(y, made);
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! Recipes: how one op becomes integer primitives, one file each. The target's table names the recipe of each op.
+
+mod add_common_grid;
+mod add_left_shift;
+mod average_pool_divide;
+mod average_pool_requantize;
+mod clamp;
+mod concat_requantize_inputs;
+mod lookup;
+mod matmul_accumulate;
+mod max_pool;
+mod multiply;
+mod multiply_accumulate;
+mod narrow;
+mod pass_through;
+
+use crate::lowering::Lowering;
+use strait_core::{Node, NodeId, Reason, ValueId};
+use strait_target::spec::{OpRow, Recipe};
+
+/// What every recipe is given.
+pub(crate) struct Site<'n> {
+    /// The node in the annotated graph.
+    pub(crate) id: NodeId,
+    /// The same.
+    pub(crate) node: &'n Node,
+    /// Its row in the target's table.
+    pub(crate) row: &'n OpRow,
+}
+
+impl Site<'_> {
+    /// Operand `index`, which placement has found to be there.
+    pub(crate) fn input(&self, index: usize) -> Result<ValueId, Reason> {
+        let input = self.node.inputs.get(index).copied().flatten();
+        input.ok_or_else(|| Reason::new("arity", format!("operand {index} is absent")))
+    }
+
+    /// The first result.
+    pub(crate) fn output(&self) -> Result<ValueId, Reason> {
+        self.node
+            .outputs
+            .first()
+            .copied()
+            .ok_or_else(|| Reason::new("arity", "it has no result"))
+    }
+
+    /// The names of the forms that narrow the result.
+    pub(crate) fn forms(&self) -> impl Iterator<Item = &str> {
+        self.row.requantize.iter().map(|name| name.as_str())
+    }
+
+    /// The names of the forms that bring operands to a common grid.
+    pub(crate) fn input_forms(&self) -> impl Iterator<Item = &str> {
+        self.row.inputs.iter().map(|name| name.as_str())
+    }
+}
+
+/// Lowers a node of the accelerator.
+pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Reason> {
+    let spec = walk.spec;
+    let missing = || Reason::new("no-recipe", format!("{} has no recipe", node.op.term()));
+    let (_, row) = spec.op_row(node.op.term()).ok_or_else(missing)?;
+    let recipe = row.recipe(spec.types.activation_type().into()).ok_or_else(missing)?;
+    let site = Site { id, node, row };
+    match recipe {
+        Recipe::MultiplyAccumulate { .. } => multiply_accumulate::lower(walk, &site),
+        Recipe::MatmulAccumulate => matmul_accumulate::lower(walk, &site),
+        Recipe::AddLeftShift { left_shift } => add_left_shift::lower(walk, &site, left_shift),
+        Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(walk, &site, left_shift),
+        Recipe::Multiply => multiply::lower(walk, &site),
+        Recipe::ConcatRequantizeInputs => concat_requantize_inputs::lower(walk, &site),
+        Recipe::MaxPool => max_pool::lower(walk, &site),
+        Recipe::AveragePoolDivide => average_pool_divide::lower(walk, &site),
+        Recipe::AveragePoolRequantize => average_pool_requantize::lower(walk, &site),
+        Recipe::Lookup { entries } => lookup::lower(walk, &site, entries),
+        Recipe::Clamp => clamp::lower(walk, &site),
+        Recipe::PassThrough => pass_through::lower(walk, &site),
+    }
+}

@@ -1,0 +1,27 @@
+//! `multiply`: elementwise product. acc = (q_a − z_a)·(q_b − z_b) on the grid s_a·s_b.
+
+use super::Site;
+use super::narrow::{Wide, narrow};
+use crate::forms::Product;
+use crate::lowering::Lowering;
+use std::sync::Arc;
+use strait_core::op::Mul;
+use strait_core::{QuantParams, Reason};
+
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
+    let (a, b) = (site.input(0)?, site.input(1)?);
+    let ((a_scale, a_zero), (b_scale, b_zero)) = (walk.grid(a)?, walk.grid(b)?);
+    let operands = [walk.codes(a)?, walk.codes(b)?];
+    let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
+    let acc = walk.emit(site.node, Mul { a_zero, b_zero }, &operands, Some(grid), "accumulate")?;
+    narrow(
+        walk,
+        site,
+        Wide {
+            acc,
+            zero: 0,
+            product: Product::Activations(a_scale, b_scale),
+            axis: 0,
+        },
+    )
+}
