@@ -7,7 +7,10 @@
 //!
 //! # The same bits everywhere
 //! Neither the instruction set ([`PlanOptions::context`]) nor the number of [`Threads`] changes a bit of any result. Sums
-//! of floats have the order that `strait-kernels` states; integer primitives are exact.
+//! of floats have the order that `strait-kernels` states; integer primitives are exact and equal the plain interpreter
+//! in [`reference`].
+
+pub mod reference;
 
 mod aligned;
 mod batches;
@@ -15,6 +18,7 @@ mod elementwise;
 mod error;
 mod evaluate;
 mod float;
+mod integer;
 mod layout;
 mod loops_for;
 mod memory;

@@ -3,22 +3,35 @@
 use crate::error::StepError;
 use crate::site::Site;
 use crate::step::Step;
-use crate::{float, layout};
+use crate::{float, integer, layout};
 use strait_core::{Elem, Op};
 
 /// Prepares a node on its own.
 pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
     // Data movement is the same for every element type.
-    match &site.node.op {
-        Op::Transpose(op) => return layout::transpose::prepare(op, site),
-        Op::Concat(op) => return layout::concat::prepare(op, site),
-        Op::Split(op) => return layout::split::prepare(op, site),
-        Op::Slice(op) => return layout::slice::prepare(op, site),
-        Op::Pad(op) => return layout::pad::prepare(op, site),
-        Op::Gather(op) => return layout::gather::prepare(op, site),
-        Op::Cast(op) => return layout::cast::prepare(op, site),
-        Op::Resize(op) if layout::resize::applies(op) => return layout::resize::prepare(op, site),
-        _ => {}
+    let moved = match &site.node.op {
+        Op::Transpose(op) => Some(layout::transpose::prepare(op, site)),
+        Op::Concat(op) => Some(layout::concat::prepare(op, site)),
+        Op::Split(op) => Some(layout::split::prepare(op, site)),
+        Op::Slice(op) => Some(layout::slice::prepare(op, site)),
+        Op::Pad(op) => Some(layout::pad::prepare(op, site)),
+        Op::Gather(op) => Some(layout::gather::prepare(op, site)),
+        Op::Cast(op) => Some(layout::cast::prepare(op, site)),
+        Op::Resize(op) if layout::resize::applies(op) => Some(layout::resize::prepare(op, site)),
+        _ => None,
+    };
+    let integers = site.input(0)?.elem.int_type().is_some();
+    if (moved.is_some() || !integers) && site.fused.is_some() {
+        let op = site.node.op.term();
+        return Err(StepError::Model(format!(
+            "a requantization is fused into {op}, which makes no accumulators"
+        )));
+    }
+    if let Some(moved) = moved {
+        return moved;
+    }
+    if integers {
+        return integer::prepare(site);
     }
     if site.inputs.iter().flatten().any(|slot| slot.elem != Elem::F32) {
         return Err(unsupported(site));
@@ -39,6 +52,7 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
         Op::GlobalAveragePool(_) => float::global_average_pool::prepare(site),
         Op::Reduce(op) => float::reduce::prepare(op, site),
         Op::Softmax(op) => float::softmax::prepare(op, site),
+        Op::Quantize(op) => integer::quantize::prepare(op, site),
         Op::Resize(op) => float::resize::prepare(op, site),
         _ => Err(unsupported(site)),
     }

@@ -2,10 +2,11 @@
 
 use crate::error::{ExecuteError, StepError};
 use crate::plan::PlanOptions;
+use crate::reference::Primitive;
 use crate::tensor::{Dims, byte_count};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use strait_core::{Dim, Elem, Graph, Module, Node, NodeId, QuantParams, TensorData, ValueId};
+use strait_core::{Dim, Elem, Fused, Graph, Module, Node, NodeId, QuantParams, TensorData, ValueId};
 
 /// Type, extents and grid of one operand or result.
 #[derive(Clone, Debug)]
@@ -17,7 +18,31 @@ pub(crate) struct Slot<'a> {
     pub(crate) constant: Option<&'a TensorData>,
 }
 
+/// What arithmetic has to know of a slot, without borrowing the module.
+#[derive(Clone, Debug)]
+pub(crate) struct Shape {
+    pub(crate) elem: Elem,
+    pub(crate) dims: Dims,
+    /// The code of real zero; 0 where there is no grid, or one per channel.
+    pub(crate) zero_point: i64,
+}
+
 impl Slot<'_> {
+    pub(crate) fn shape(&self) -> Shape {
+        Shape {
+            elem: self.elem,
+            dims: self.dims.clone(),
+            zero_point: self.zero_point(),
+        }
+    }
+
+    /// The code of real zero; 0 where there is no grid, or one per channel.
+    pub(crate) fn zero_point(&self) -> i64 {
+        self.quant
+            .and_then(|quant| quant.as_tensor())
+            .map_or(0, |(_, zero)| i64::from(zero))
+    }
+
     /// The number of elements.
     pub(crate) fn count(&self) -> usize {
         self.dims.iter().product()
@@ -29,6 +54,8 @@ pub(crate) struct Site<'a> {
     pub(crate) node: &'a Node,
     pub(crate) inputs: SmallVec<[Option<Slot<'a>>; 3]>,
     pub(crate) outputs: SmallVec<[Slot<'a>; 1]>,
+    /// What the node's accumulators go through: what is fused into it, or what a join adds.
+    pub(crate) fused: Option<Fused>,
     pub(crate) options: &'a PlanOptions<'a>,
 }
 
@@ -51,6 +78,7 @@ impl<'a> Site<'a> {
                 .iter()
                 .map(|&v| slot(module, graph, v))
                 .collect::<Result<_, _>>()?,
+            fused: node.fused.as_deref().cloned(),
             options,
         })
     }
@@ -71,6 +99,16 @@ impl<'a> Site<'a> {
         self.outputs
             .first()
             .ok_or_else(|| StepError::Ours("a node without a result".into()))
+    }
+
+    /// The node as an integer primitive.
+    pub(crate) fn primitive(&self) -> Result<Primitive, StepError> {
+        Ok(Primitive {
+            op: self.node.op.clone(),
+            fused: self.fused.clone(),
+            elem: self.input(0)?.elem,
+            dims: self.output()?.dims.clone(),
+        })
     }
 }
 

@@ -140,6 +140,10 @@ impl Tensor {
         Ok(bytemuck::cast_slice_mut(self.bytes.as_mut_slice()))
     }
 
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        self.bytes.as_mut_slice()
+    }
+
     /// A copy as a tensor of a module's pool.
     pub fn to_data(&self) -> Result<TensorData, TensorError> {
         let bytes = bytes::Bytes::copy_from_slice(self.bytes.as_slice());

@@ -46,6 +46,9 @@ pub(crate) fn is_alias(site: &Site<'_>) -> bool {
     let (Some(Some(operand)), Some(result)) = (site.inputs.first(), site.outputs.first()) else {
         return false;
     };
+    if site.fused.is_some() {
+        return false;
+    }
     match &site.node.op {
         Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_) => {
             operand.elem == result.elem && operand.count() == result.count()

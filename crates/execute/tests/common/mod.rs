@@ -1,6 +1,8 @@
 //! Graphs for tests, built op by op.
 #![allow(dead_code, unreachable_pub)]
 
+pub mod random;
+
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use strait_core::tensor::Element;

@@ -1,0 +1,57 @@
+//! Matrix product with packed weights, its accumulators requantized where they are.
+
+use super::{Prepared, bias, eight_bits, weights};
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use strait_core::op;
+use strait_kernels::integer::{GemmWeights, Loops};
+
+struct Gemm {
+    weights: GemmWeights,
+    rows: usize,
+    loops: Box<dyn Loops>,
+}
+
+pub(crate) fn prepare(op: &op::Gemm, site: &Site<'_>) -> Prepared {
+    if (op.alpha, op.beta) != (1.0, 1.0) {
+        return Err(StepError::Model(
+            "an integer product with factors alpha and beta".into(),
+        ));
+    }
+    let (a, b) = (site.input(0)?, site.input(1)?);
+    let (Some(element), Some(values), Ok(bias)) = (eight_bits(a), weights(b), bias(site.optional(2))) else {
+        return Ok(None);
+    };
+    let [depth, columns] = if op.transpose_b {
+        [b.dims[1], b.dims[0]]
+    } else {
+        [b.dims[0], b.dims[1]]
+    };
+    let strides = if op.transpose_b { [1, depth] } else { [columns, 1] };
+    // One value per column: as it stands, or repeated.
+    let bias = match bias {
+        Some(one) if one.len() == 1 => Some(vec![one[0]; columns]),
+        Some(each) if each.len() != columns => return Ok(None),
+        other => other,
+    };
+    if op.transpose_a {
+        return Ok(None);
+    }
+    Ok(Some(Box::new(Gemm {
+        weights: GemmWeights::new(element, [depth, columns], values, strides, bias.as_deref())?,
+        rows: a.dims.iter().rev().skip(1).product(),
+        loops: site.loops()?,
+    })))
+}
+
+impl Step for Gemm {
+    fn reads(&self, operand: usize) -> bool {
+        operand == 0
+    }
+
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let a = io.input(0)?;
+        Ok(self.loops.gemm(io.context, &self.weights, self.rows, a, io.output()?)?)
+    }
+}

@@ -1,0 +1,41 @@
+//! Table lookup.
+
+use super::{Prepared, eight_bits};
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use strait_kernels::integer::lookup;
+use strait_requantize::IntType;
+
+/// A table with 256 entries, that of the smallest code first, for operands of 8 bits.
+pub(crate) struct Lookup {
+    pub(crate) element: IntType,
+    pub(crate) table: Vec<u8>,
+}
+
+pub(crate) fn prepare(site: &Site<'_>) -> Prepared {
+    let (x, table) = (site.input(0)?, site.input(1)?);
+    let (Some(element), Some(table), None) = (eight_bits(x), table.constant, &site.fused) else {
+        return Ok(None);
+    };
+    Ok(Some(Box::new(Lookup {
+        element,
+        table: table.bytes().to_vec(),
+    })))
+}
+
+impl Step for Lookup {
+    fn reads(&self, operand: usize) -> bool {
+        operand == 0
+    }
+
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        Ok(lookup(
+            io.context,
+            self.element,
+            &self.table,
+            io.input(0)?,
+            io.output()?,
+        )?)
+    }
+}

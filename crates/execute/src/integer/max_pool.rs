@@ -1,0 +1,36 @@
+//! Maximum over windows of codes.
+
+use super::{Prepared, eight_bits};
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use crate::window;
+use strait_core::op;
+use strait_kernels::Pool;
+use strait_kernels::integer::max_pool;
+use strait_requantize::IntType;
+
+struct MaxPool {
+    pool: Pool,
+    element: IntType,
+}
+
+pub(crate) fn prepare(op: &op::MaxPool, site: &Site<'_>) -> Prepared {
+    let pool = window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad);
+    let (Some(element), Ok(pool), None) = (eight_bits(site.input(0)?), pool, &site.fused) else {
+        return Ok(None);
+    };
+    Ok(Some(Box::new(MaxPool { pool, element })))
+}
+
+impl Step for MaxPool {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        Ok(max_pool(
+            io.context,
+            &self.pool,
+            self.element,
+            io.input(0)?,
+            io.output()?,
+        )?)
+    }
+}

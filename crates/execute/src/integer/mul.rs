@@ -1,0 +1,44 @@
+//! Elementwise product of two activations, requantized where it is.
+
+use super::{Prepared, eight_bits};
+use crate::error::StepError;
+use crate::site::Site;
+use crate::step::{Io, Step};
+use strait_core::op;
+use strait_kernels::integer::{Broadcast, Loops};
+use strait_requantize::IntType;
+
+struct Mul {
+    broadcast: Broadcast,
+    elements: [IntType; 2],
+    zeros: [i32; 2],
+    loops: Box<dyn Loops>,
+}
+
+pub(crate) fn prepare(op: &op::Mul, site: &Site<'_>) -> Prepared {
+    let (a, b) = (site.input(0)?, site.input(1)?);
+    let (Some(left), Some(right)) = (eight_bits(a), eight_bits(b)) else {
+        return Ok(None);
+    };
+    Ok(Some(Box::new(Mul {
+        broadcast: Broadcast::new(&a.dims, &b.dims)?,
+        elements: [left, right],
+        zeros: [op.a_zero, op.b_zero],
+        loops: site.loops()?,
+    })))
+}
+
+impl Step for Mul {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let operands = [io.input(0)?, io.input(1)?];
+        let context = io.context;
+        Ok(self.loops.multiply(
+            context,
+            &self.broadcast,
+            self.elements,
+            self.zeros,
+            operands,
+            io.output()?,
+        )?)
+    }
+}

@@ -1,0 +1,74 @@
+//! Integers as the interpreter holds them: each one an i64.
+
+use crate::error::StepError;
+use crate::site::Shape;
+use crate::step::{elements, elements_mut};
+use crate::tensor::Dims;
+use strait_core::Elem;
+
+/// A tensor of integers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Array {
+    pub(crate) dims: Dims,
+    /// The code of real zero, 0 where the tensor has no grid of its own.
+    pub(crate) zero_point: i64,
+    pub(crate) values: Vec<i64>,
+}
+
+impl Array {
+    /// The elements of `bytes`, which are of the shape's type.
+    pub(crate) fn read(shape: &Shape, bytes: &[u8]) -> Result<Array, StepError> {
+        fn widen<T: bytemuck::Pod + Into<i64>>(bytes: &[u8]) -> Result<Vec<i64>, StepError> {
+            Ok(elements::<T>(bytes)?.iter().map(|&v| v.into()).collect())
+        }
+        let values = match shape.elem {
+            Elem::I8 => widen::<i8>(bytes)?,
+            Elem::U8 => widen::<u8>(bytes)?,
+            Elem::I16 => widen::<i16>(bytes)?,
+            Elem::I32 => widen::<i32>(bytes)?,
+            Elem::I64 => widen::<i64>(bytes)?,
+            other => return Err(StepError::Unsupported(format!("integer arithmetic on {other}"))),
+        };
+        Ok(Array {
+            dims: shape.dims.clone(),
+            zero_point: shape.zero_point,
+            values,
+        })
+    }
+
+    /// The element at these positions.
+    pub(crate) fn at(&self, position: &[usize]) -> i64 {
+        let index = self
+            .dims
+            .iter()
+            .zip(position)
+            .fold(0, |index, (&extent, &p)| index * extent + p);
+        self.values[index]
+    }
+}
+
+/// Writes values as elements of `elem`; one that the type does not hold is an accumulator that has overflowed.
+pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), StepError> {
+    fn narrow<T: bytemuck::Pod + TryFrom<i64>>(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), StepError> {
+        let out = elements_mut::<T>(out)?;
+        if out.len() != values.len() {
+            return Err(StepError::Ours(format!(
+                "{} values for {} elements",
+                values.len(),
+                out.len()
+            )));
+        }
+        for (to, &value) in out.iter_mut().zip(values) {
+            *to = T::try_from(value).map_err(|_| StepError::Model(format!("{value} does not fit into {elem}")))?;
+        }
+        Ok(())
+    }
+    match elem {
+        Elem::I8 => narrow::<i8>(elem, values, out),
+        Elem::U8 => narrow::<u8>(elem, values, out),
+        Elem::I16 => narrow::<i16>(elem, values, out),
+        Elem::I32 => narrow::<i32>(elem, values, out),
+        Elem::I64 => narrow::<i64>(elem, values, out),
+        other => Err(StepError::Unsupported(format!("integer arithmetic on {other}"))),
+    }
+}

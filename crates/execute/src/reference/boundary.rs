@@ -1,0 +1,101 @@
+//! The border between float and integer, element by element.
+
+use crate::error::StepError;
+use crate::site::Slot;
+use strait_core::{QuantParams, op};
+use strait_requantize::{IntType, Rounding};
+
+/// One grid: real = scale·(q − zero).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Grid {
+    pub(crate) scale: f32,
+    pub(crate) zero: i32,
+}
+
+impl Grid {
+    /// sat(round(x / scale) + zero), the quotient rounded to f32 first; with `reciprocal`, x·(1 / scale). Infinities
+    /// saturate and a NaN is taken as 0.
+    pub(crate) fn quantize(self, x: f32, rounding: Rounding, reciprocal: bool, to: IntType) -> i32 {
+        let quotient = if reciprocal {
+            x * (1.0 / self.scale)
+        } else {
+            x / self.scale
+        };
+        // A float to i64 saturates, and NaN is 0.
+        let rounded = rounding.round_f32(quotient) as i64;
+        to.saturate(rounded.saturating_add(i64::from(self.zero)))
+    }
+
+    /// scale·(q − zero): the difference is exact and rounded to f32 once, then the product is.
+    pub(crate) fn dequantize(self, q: i32) -> f32 {
+        self.scale * (i64::from(q) - i64::from(self.zero)) as f32
+    }
+}
+
+/// The grids of a quantized value along one axis.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Grids {
+    /// One, or one per channel.
+    grids: Vec<Grid>,
+    /// The elements of one channel that lie together.
+    inner: usize,
+}
+
+impl Grids {
+    /// The grids of a slot, which must have some.
+    pub(crate) fn of(slot: &Slot<'_>) -> Result<Grids, StepError> {
+        let quant: &QuantParams = slot
+            .quant
+            .ok_or_else(|| StepError::Model("the value has no grid (scale and zero point)".into()))?;
+        let channels = [quant.scale.channels(), quant.zero_point.channels()]
+            .into_iter()
+            .flatten()
+            .max();
+        let axis = quant.axis.map_or(0, usize::from);
+        let extent = slot.dims.get(axis).copied();
+        if channels.is_some() && channels != extent {
+            return Err(StepError::Model(format!(
+                "a grid of {channels:?} channels on axis {axis} of {:?}",
+                slot.dims
+            )));
+        }
+        let grid = |channel: usize| match (quant.scale.get(channel), quant.zero_point.get(channel)) {
+            (Some(&scale), Some(&zero)) if scale.is_finite() && scale > 0.0 => Ok(Grid { scale, zero }),
+            _ => Err(StepError::Model(format!(
+                "channel {channel} of a grid has no positive, finite scale"
+            ))),
+        };
+        Ok(Grids {
+            grids: (0..channels.unwrap_or(1)).map(grid).collect::<Result<_, _>>()?,
+            inner: match channels {
+                Some(_) => slot.dims[axis + 1..].iter().product(),
+                None => slot.count(),
+            },
+        })
+    }
+
+    /// Elements that a loop may take at a time: all of one grid.
+    pub(crate) fn piece(&self) -> usize {
+        if self.grids.len() == 1 { 4096 } else { self.inner }
+    }
+
+    /// The grid of an element.
+    pub(crate) fn at(&self, index: usize) -> Grid {
+        self.grids[index / self.inner.max(1) % self.grids.len()]
+    }
+}
+
+/// [`Grid::quantize`] for each element.
+pub(super) fn quantize(op: &op::Quantize, grids: &Grids, to: IntType, x: &[f32]) -> Vec<i64> {
+    let code = |(index, &x): (usize, &f32)| i64::from(grids.at(index).quantize(x, op.rounding, op.reciprocal, to));
+    x.iter().enumerate().map(code).collect()
+}
+
+/// [`Grid::dequantize`] for each element.
+pub(super) fn dequantize(grids: &Grids, x: &[i64]) -> Vec<f32> {
+    // The operand has at most 32 bits.
+    x.iter()
+        .enumerate()
+        .map(|(index, &q)| grids.at(index).dequantize(q as i32))
+        .collect()
+}

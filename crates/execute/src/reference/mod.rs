@@ -1,0 +1,156 @@
+//! The plain interpreter of integer graphs: one node at a time, every number an i64, every requantization evaluated by
+//! `strait-requantize`. It says what a graph means; [`Plan`](crate::Plan) computes the same, fast.
+//!
+//! A sum that leaves i32 is an error here and wraps in the loops: lowering sees to it that none does. Operators that a
+//! target leaves on the host are computed by the float executor, and moving elements by the code that a plan uses.
+
+mod array;
+mod boundary;
+mod elementwise;
+mod primitive;
+mod products;
+mod windows;
+
+pub(crate) use array::{Array, write};
+pub(crate) use boundary::Grids;
+pub(crate) use primitive::{Primitive, channel_axis};
+
+use crate::error::{ExecuteError, StepError};
+use crate::layout;
+use crate::plan::PlanOptions;
+use crate::prepare::prepare;
+use crate::site::{Site, slot};
+use crate::step::{Input, Io};
+use crate::tensor::{Tensor, TensorView};
+use strait_core::{Elem, GraphId, Module, Op, ValueId};
+use strait_kernels::{Context, Isa};
+
+/// Runs a graph once. `observe` is shown each value as it is made.
+///
+/// # Errors
+/// As [`Plan::new`](crate::Plan::new) and [`Plan::run`](crate::Plan::run).
+pub fn run(
+    module: &Module,
+    graph: GraphId,
+    inputs: &[TensorView<'_>],
+    observe: &mut dyn FnMut(ValueId, TensorView<'_>),
+) -> Result<Vec<Tensor>, ExecuteError> {
+    let missing = |what: String| ExecuteError::Ours(format!("there is no {what}"));
+    let graph = module.graph(graph).ok_or_else(|| missing(format!("{graph:?}")))?;
+    let options = PlanOptions {
+        context: Context::with_isa(Isa::Scalar),
+        join: false,
+        ..PlanOptions::default()
+    };
+    let mut values: Vec<Option<Tensor>> = Vec::new();
+    values.resize_with(graph.value_bound(), || None);
+    if inputs.len() != graph.inputs().len() {
+        return Err(ExecuteError::InputCount {
+            expected: graph.inputs().len(),
+            found: inputs.len(),
+        });
+    }
+    for (&value, input) in graph.inputs().iter().zip(inputs) {
+        let slot = slot(module, graph, value)?;
+        if slot.elem != input.elem() || slot.dims[..] != *input.shape() {
+            return Err(ExecuteError::Input {
+                input: graph
+                    .value(value)
+                    .map_or_else(String::new, |v| module.name(v.name).into()),
+                expected: format!("{} {:?}", slot.elem, slot.dims),
+                found: format!("{} {:?}", input.elem(), input.shape()),
+            });
+        }
+        observe(value, *input);
+        values[value.index()] = Some(input.to_tensor());
+    }
+    for (id, _) in graph.values() {
+        let slot = slot(module, graph, id)?;
+        if let Some(constant) = slot.constant {
+            let tensor = Tensor::from_bytes(slot.elem, &slot.dims, constant.bytes());
+            values[id.index()] = Some(tensor.map_err(|error| ExecuteError::Ours(error.to_string()))?);
+        }
+    }
+    let order = graph.topological_order().map_err(|node| ExecuteError::Cycle {
+        node: graph
+            .node(node)
+            .map_or_else(String::new, |n| module.name(n.name).into()),
+    })?;
+    for id in order {
+        let site = Site::new(module, graph, id, &options)?;
+        let operands: Vec<_> = site
+            .node
+            .inputs
+            .iter()
+            .map(|v| v.and_then(|v| values[v.index()].as_ref()))
+            .collect();
+        let results = interpret(&site, &operands).map_err(|source| ExecuteError::Node {
+            node: module.name(site.node.name).to_string(),
+            op: site.node.op.term(),
+            source,
+        })?;
+        for (&value, result) in site.node.outputs.iter().zip(results) {
+            observe(value, result.view());
+            values[value.index()] = Some(result);
+        }
+    }
+    let output = |&value: &ValueId| {
+        values[value.index()]
+            .clone()
+            .ok_or_else(|| missing(format!("{value:?}")))
+    };
+    graph.outputs().iter().map(output).collect()
+}
+
+fn interpret(site: &Site<'_>, operands: &[Option<&Tensor>]) -> Result<Vec<Tensor>, StepError> {
+    let mut results = Vec::new();
+    for slot in &site.outputs {
+        results.push(Tensor::zeros(slot.elem, &slot.dims)?);
+    }
+    let first = operands.first().copied().flatten();
+    let array = |index: usize| match (operands.get(index).copied().flatten(), site.optional(index)) {
+        (Some(tensor), Some(slot)) => Array::read(&slot.shape(), tensor.view().bytes()).map(Some),
+        _ => Ok(None),
+    };
+    match (&site.node.op, first, results.first_mut()) {
+        (Op::Quantize(op), Some(x), Some(result)) => {
+            let out = site.output()?;
+            let to = out
+                .elem
+                .int_type()
+                .ok_or_else(|| StepError::Model(format!("{} has no codes", out.elem)))?;
+            let codes = boundary::quantize(op, &Grids::of(out)?, to, x.values()?);
+            write(out.elem, &codes, result.bytes_mut())?;
+        }
+        (Op::Dequantize(_), Some(_), Some(result)) => {
+            let x = array(0)?.ok_or_else(|| StepError::Model("operand 0 is absent".into()))?;
+            let reals = boundary::dequantize(&Grids::of(site.input(0)?)?, &x.values);
+            result.values_mut()?.copy_from_slice(&reals);
+        }
+        (op, Some(x), Some(result)) if is_integer(x.elem()) && Primitive::is_defined(op) => {
+            let primitive = site.primitive()?;
+            let operands = (0..operands.len()).map(array).collect::<Result<Vec<_>, _>>()?;
+            write(site.output()?.elem, &primitive.compute(&operands)?, result.bytes_mut())?;
+        }
+        (_, Some(x), Some(result)) if layout::is_alias(site) => {
+            result.bytes_mut().copy_from_slice(x.view().bytes());
+        }
+        _ => {
+            // Elements are as they were: the step is prepared and used once.
+            prepare(site)?.run(&mut Io {
+                context: &site.options.context,
+                inputs: operands.iter().map(|&tensor| input(tensor)).collect(),
+                outputs: results.iter_mut().map(Tensor::bytes_mut).collect(),
+            })?;
+        }
+    }
+    Ok(results)
+}
+
+fn input(tensor: Option<&Tensor>) -> Input<'_> {
+    tensor.map_or(Input::Absent, |t| Input::Bytes(t.view().bytes()))
+}
+
+fn is_integer(elem: Elem) -> bool {
+    elem.int_type().is_some()
+}

@@ -1,0 +1,137 @@
+//! One integer primitive.
+
+use super::array::Array;
+use super::windows::{self, Window};
+use super::{elementwise, products};
+use crate::error::StepError;
+use strait_core::{Elem, Fused, Op};
+
+/// A primitive with what it needs to know besides its operands.
+#[derive(Clone, Debug)]
+pub(crate) struct Primitive {
+    pub(crate) op: Op,
+    pub(crate) fused: Option<Fused>,
+    /// The type of the first operand.
+    pub(crate) elem: Elem,
+    /// Extents of the result.
+    pub(crate) dims: crate::tensor::Dims,
+}
+
+impl Primitive {
+    /// Whether there is a definition for this op.
+    pub(crate) fn is_defined(op: &Op) -> bool {
+        matches!(
+            op,
+            Op::Conv(_)
+                | Op::Gemm(_)
+                | Op::MatMul(_)
+                | Op::Add(_)
+                | Op::Sub(_)
+                | Op::Mul(_)
+                | Op::SumPool(_)
+                | Op::AveragePool(_)
+                | Op::GlobalAveragePool(_)
+                | Op::MaxPool(_)
+                | Op::Reduce(_)
+                | Op::Lookup(_)
+                | Op::Clamp(_)
+                | Op::Requantize(_)
+                | Op::ShiftLeft(_)
+        )
+    }
+
+    /// The result, clamped and requantized where that is fused.
+    pub(crate) fn compute(&self, operands: &[Option<Array>]) -> Result<Vec<i64>, StepError> {
+        let values = self.accumulate(operands)?;
+        match &self.fused {
+            Some(fused) => {
+                let axis = channel_axis(&self.op, self.dims.len());
+                if axis.is_none() && fused.requant.channels().is_some() {
+                    let op = self.op.name();
+                    return Err(StepError::Model(format!(
+                        "{op} has no channel axis for a requantization per channel"
+                    )));
+                }
+                elementwise::epilogue(fused, axis.unwrap_or(0), &self.dims, &values)
+            }
+            None => Ok(values),
+        }
+    }
+
+    fn accumulate(&self, operands: &[Option<Array>]) -> Result<Vec<i64>, StepError> {
+        let optional = |index: usize| operands.get(index).and_then(Option::as_ref);
+        let operand =
+            |index: usize| optional(index).ok_or_else(|| StepError::Model(format!("operand {index} is absent")));
+        let dims = &self.dims[..];
+        let x = operand(0)?;
+        Ok(match &self.op {
+            Op::Conv(op) => products::conv(op, x, operand(1)?, optional(2), dims)?,
+            Op::Gemm(op) => products::gemm(op, x, operand(1)?, optional(2), dims)?,
+            Op::MatMul(op) => products::matmul(op, x, operand(1)?)?,
+            Op::Add(_) => elementwise::binary(x, operand(1)?, |a, b| a + b)?,
+            Op::Sub(_) => elementwise::binary(x, operand(1)?, |a, b| a - b)?,
+            Op::Mul(op) => {
+                let (a_zero, b_zero) = (i64::from(op.a_zero), i64::from(op.b_zero));
+                elementwise::binary(x, operand(1)?, |a, b| (a - a_zero) * (b - b_zero))?
+            }
+            Op::SumPool(op) => {
+                let window = Window {
+                    size: &op.size,
+                    stride: &op.stride,
+                    pad: &op.pad,
+                    dilation: &op.dilation,
+                };
+                windows::sum_pool(&window, x, dims, i64::from(op.pad_value))
+            }
+            Op::AveragePool(op) => {
+                let window = Window {
+                    size: &op.size,
+                    stride: &op.stride,
+                    pad: &op.pad,
+                    dilation: &op.dilation,
+                };
+                windows::average_pool(&window, x, dims, op.count_include_pad)
+            }
+            Op::MaxPool(op) => {
+                let window = Window {
+                    size: &op.size,
+                    stride: &op.stride,
+                    pad: &op.pad,
+                    dilation: &op.dilation,
+                };
+                windows::max_pool(&window, x, dims, self.lowest())
+            }
+            Op::GlobalAveragePool(_) => windows::global_average_pool(x),
+            Op::Reduce(op) => windows::reduce(op, x)?,
+            Op::Lookup(_) => {
+                let table = operand(1)?;
+                x.values
+                    .iter()
+                    .map(|&code| table.values[(code - self.lowest()) as usize])
+                    .collect()
+            }
+            Op::Clamp(op) => {
+                let (min, max) = (i64::from(op.min), i64::from(op.max));
+                x.values.iter().map(|&v| v.min(max).max(min)).collect()
+            }
+            Op::Requantize(op) => elementwise::requantize(&op.form, op.axis as usize, dims, &x.values)?,
+            Op::ShiftLeft(op) => x.values.iter().map(|&v| (v - i64::from(op.zero)) << op.bits).collect(),
+            other => return Err(StepError::Unsupported(format!("{} on integers", other.term()))),
+        })
+    }
+
+    /// The smallest code of the operand's type.
+    fn lowest(&self) -> i64 {
+        self.elem.int_type().map_or(0, |t| i64::from(t.min()))
+    }
+}
+
+/// The axis that the channels of a fused requantization run along; `None` where it has one channel.
+pub(crate) fn channel_axis(op: &Op, rank: usize) -> Option<usize> {
+    match op {
+        Op::Conv(_) | Op::SumPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::MaxPool(_) => Some(1),
+        Op::Gemm(_) | Op::MatMul(_) => rank.checked_sub(1),
+        Op::Requantize(op) => Some(op.axis as usize),
+        _ => None,
+    }
+}

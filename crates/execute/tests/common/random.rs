@@ -1,0 +1,502 @@
+//! Random integer graphs from a seed.
+
+use super::Builder;
+use smallvec::smallvec;
+use strait_core::op::{self, Coordinate, Nearest, PadMode, Reduction, ResizeMode};
+use strait_core::{Elem, Fused, Module, Op, QuantParams, Stage, ValueId};
+use strait_execute::Tensor;
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+
+/// SplitMix64.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// A number of low..=high.
+    pub fn range(&mut self, low: i64, high: i64) -> i64 {
+        low + (self.next() % (high - low + 1) as u64) as i64
+    }
+
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.range(0, from.len() as i64 - 1) as usize]
+    }
+
+    pub fn flip(&mut self) -> bool {
+        self.next() % 2 == 0
+    }
+
+    fn real(&mut self) -> f32 {
+        self.range(-1000, 1000) as f32 / 250.0
+    }
+
+    fn per<T>(&mut self, channels: Option<usize>, mut value: impl FnMut(&mut Random) -> T) -> Per<T> {
+        match channels {
+            Some(n) if self.flip() => (0..n).map(|_| value(self)).collect(),
+            _ => Per::Tensor(value(self)),
+        }
+    }
+
+    /// A form for accumulators of about `bits` bits.
+    pub fn form(&mut self, bits: i64, channels: Option<usize>, out: IntType) -> Requantization {
+        let shift = (bits - 7).max(1);
+        let zp = if out == IntType::I32 {
+            0
+        } else {
+            self.range(i64::from(out.min()), i64::from(out.max())) as i32 / 4
+        };
+        let rounding = self.pick(&[
+            Rounding::Floor,
+            Rounding::Ceil,
+            Rounding::TowardZero,
+            Rounding::HalfUp,
+            Rounding::HalfDown,
+            Rounding::HalfAway,
+            Rounding::HalfTowardZero,
+            Rounding::HalfEven,
+        ]);
+        let narrowing = |r: &mut Random, shift: i64| Narrowing {
+            shift: r.per(channels, |r| (shift + r.range(-1, 1)) as u8),
+            rounding,
+            out,
+        };
+        match self.range(0, if out == IntType::I8 { 6 } else { 5 }) {
+            0 => Requantization::ArithFolded {
+                narrowing: narrowing(self, shift),
+            },
+            1 => Requantization::FractionalZero {
+                sc: self.per(channels, |r| r.range(0, 255) as i32),
+                zp: self.per(channels, |r| r.range(-5000, 5000)),
+                narrowing: narrowing(self, shift + 7),
+            },
+            2 => Requantization::TfLite {
+                sc: self.per(channels, |r| r.range(1 << 30, i64::from(i32::MAX)) as i32),
+                zp,
+                narrowing: narrowing(self, shift + 31),
+            },
+            3 => Requantization::Gemmlowp {
+                multiplier: self.per(channels, |r| r.range(1 << 30, i64::from(i32::MAX)) as i32),
+                exponent: self.per(channels, |r| -(shift + r.range(-1, 1)) as i8),
+                zp,
+                out,
+            },
+            4 => Requantization::Float {
+                scale: self.per(channels, |r| r.range(1, 1000) as f32 / 500.0 / (1u64 << shift) as f32),
+                zp,
+                out,
+            },
+            5 => Requantization::Fixed {
+                sc: self.per(channels, |r| r.range(0, 32767) as i32),
+                add: self.per(channels, |r| r.range(-100_000, 100_000)),
+                zp,
+                narrowing: narrowing(self, shift + 14),
+            },
+            _ => {
+                let lists = if self.flip() { channels.unwrap_or(1) } else { 1 };
+                let spread = 1 << bits.min(30);
+                let list = |r: &mut Random| {
+                    let mut list: Vec<i32> = (0..200).map(|_| r.range(-spread, spread) as i32).collect();
+                    list.sort_unstable();
+                    list.into()
+                };
+                Requantization::Steps {
+                    thresholds: (0..lists).map(|_| list(self)).collect(),
+                    lowest: -100,
+                    out,
+                }
+            }
+        }
+    }
+}
+
+/// A value with the extents that ops choose by.
+#[derive(Clone)]
+struct Known {
+    id: ValueId,
+    dims: Vec<u64>,
+    elem: Elem,
+}
+
+/// Builds graphs of `steps` random primitives on 8-bit images.
+pub struct Maker {
+    pub random: Random,
+    builder: Builder,
+    values: Vec<Known>,
+    /// Requantize and clamp as nodes of their own, or fused into their producers.
+    fuse: bool,
+}
+
+impl Maker {
+    pub fn new(seed: u64) -> Maker {
+        let mut random = Random(seed);
+        Maker {
+            fuse: random.flip(),
+            random,
+            builder: Builder::new(Stage::Integer),
+            values: Vec::new(),
+        }
+    }
+
+    /// The module, and inputs for it.
+    pub fn graph(mut self, steps: usize) -> (Module, Vec<Tensor>) {
+        let mut inputs = Vec::new();
+        for _ in 0..2 {
+            let r = &mut self.random;
+            let dims = [1, r.range(1, 20) as u64, r.range(1, 9) as u64, r.range(1, 9) as u64];
+            let id = self.builder.input(Elem::F32, &dims);
+            let count: u64 = dims.iter().product();
+            let reals: Vec<f32> = (0..count).map(|_| self.random.real()).collect();
+            inputs.push(Tensor::from_values(&dims.map(|d| d as usize), &reals).unwrap());
+            self.quantize(id, dims.to_vec());
+        }
+        for _ in 0..steps {
+            self.step();
+        }
+        let outputs = self.finish();
+        (self.builder.output(&outputs), inputs)
+    }
+
+    fn quantize(&mut self, id: ValueId, dims: Vec<u64>) {
+        let r = &mut self.random;
+        let to = r.pick(&[Elem::I8, Elem::U8]);
+        let op = op::Quantize {
+            to,
+            rounding: r.pick(&[Rounding::HalfAway, Rounding::HalfEven]),
+            reciprocal: r.flip(),
+        };
+        let zero = if to == Elem::U8 { 128 } else { r.range(-20, 20) as i32 };
+        let id = self.builder.op(op, &[id]);
+        self.builder.quant(id, QuantParams::tensor(0.03, zero));
+        self.values.push(Known { id, dims, elem: to });
+    }
+
+    /// Whatever nobody uses is an output, as floats.
+    fn finish(&mut self) -> Vec<ValueId> {
+        let unused = |b: &Builder, id: ValueId| b.module.main().uses(id).next().is_none();
+        let leaves: Vec<_> = self
+            .values
+            .iter()
+            .filter(|v| unused(&self.builder, v.id))
+            .cloned()
+            .collect();
+        leaves
+            .iter()
+            .map(|leaf| {
+                if self.builder.module.main().value(leaf.id).unwrap().quant.is_none() {
+                    self.builder.quant(leaf.id, QuantParams::tensor(0.25, 3));
+                }
+                self.builder.op(op::Dequantize {}, &[leaf.id])
+            })
+            .collect()
+    }
+
+    fn add(&mut self, op: impl Into<Op>, inputs: &[ValueId], fused: Option<Fused>) -> ValueId {
+        let id = self.builder.results(op, inputs, fused)[0];
+        let value = self.builder.module.main().value(id).unwrap();
+        let dims = value.ty.dims().unwrap().to_vec();
+        let elem = value.ty.elem;
+        // Values that later ops take: the codes of 8 bits.
+        if matches!(elem, Elem::I8 | Elem::U8) {
+            self.values.push(Known { id, dims, elem });
+        }
+        id
+    }
+
+    /// An op with accumulators of about `bits` bits, then its requantization and perhaps a clamp.
+    fn accumulate(&mut self, op: impl Into<Op>, inputs: &[ValueId], bits: i64, channels: Option<(usize, u32)>) {
+        let out = self.random.pick(&[IntType::I8, IntType::U8]);
+        let form = self.random.form(bits, channels.map(|(n, _)| n), out);
+        let clamp = self
+            .random
+            .flip()
+            .then(|| [self.random.range(-20, 10) as i32, self.random.range(20, 100) as i32]);
+        let clamp = clamp.map(|ends| ends.map(|end| end.max(out.min())));
+        if self.fuse {
+            self.add(op, inputs, Some(Fused { requant: form, clamp }));
+            return;
+        }
+        let sum = self.add(op, inputs, None);
+        let axis = channels.map_or(0, |(_, axis)| axis);
+        let q = self.add(op::Requantize { form, axis }, &[sum], None);
+        if let Some([min, max]) = clamp {
+            self.values.pop();
+            self.add(op::Clamp { min, max }, &[q], None);
+        }
+    }
+
+    fn weights(&mut self, dims: &[u64]) -> ValueId {
+        let count: u64 = dims.iter().product();
+        let values: Vec<i8> = (0..count).map(|_| self.random.range(-127, 127) as i8).collect();
+        self.builder.constant(dims, &values)
+    }
+
+    fn bias(&mut self, count: u64) -> ValueId {
+        let values: Vec<i32> = (0..count).map(|_| self.random.range(-20_000, 20_000) as i32).collect();
+        self.builder.constant(&[count], &values)
+    }
+
+    fn step(&mut self) {
+        let index = self.random.range(0, self.values.len() as i64 - 1) as usize;
+        let x = self.values[index].clone();
+        let image = x.dims.len() == 4;
+        match self.random.range(0, 15) {
+            0..=2 if image => self.conv(&x),
+            3 => self.gemm(&x),
+            4 if image => self.pool(&x),
+            5..=6 => self.sum(&x),
+            7 => {
+                let other = if x.elem == Elem::I8 {
+                    self.row_of(&x)
+                } else {
+                    self.same_type(&x)
+                };
+                let op = op::Mul {
+                    a_zero: self.random.range(0, 9) as i32,
+                    b_zero: 3,
+                };
+                self.accumulate(op, &[x.id, other.id], 14, None);
+            }
+            8 => {
+                let table: Vec<i8> = (0..256).map(|_| self.random.range(-128, 127) as i8).collect();
+                let table = self.builder.constant(&[256], &table);
+                self.add(op::Lookup {}, &[x.id, table], None);
+            }
+            9 => {
+                let (min, max) = (self.random.range(0, 20) as i32, self.random.range(30, 100) as i32);
+                self.add(op::Clamp { min, max }, &[x.id], None);
+            }
+            10 => {
+                let out = self.random.pick(&[IntType::I8, IntType::U8]);
+                let form = self.random.form(8, Some(x.dims[1] as usize), out);
+                self.add(op::Requantize { form, axis: 1 }, &[x.id], None);
+            }
+            11 => self.matmul(&x),
+            12 => self.shape(&x),
+            13 if image => {
+                let axes = self.random.pick(&[&[2i64, 3][..], &[1], &[0, 2], &[]]);
+                let op = op::Reduce {
+                    reduction: Reduction::Sum,
+                    axes: axes.into(),
+                    keep_dims: true,
+                };
+                self.accumulate(op, &[x.id], 13, None);
+            }
+            14 => {
+                let other = self.same_type(&x);
+                self.add(op::Concat { axis: -1 }, &[x.id, other.id, x.id], None);
+            }
+            _ => {}
+        }
+    }
+
+    fn conv(&mut self, x: &Known) {
+        let r = &mut self.random;
+        let channels = x.dims[1];
+        let groups = if r.flip() { 1 } else { channels };
+        let outputs = if groups == 1 {
+            r.range(1, 20) as u64
+        } else {
+            channels * r.range(1, 2) as u64
+        };
+        let kernel = [r.range(1, 3), r.range(1, 3)].map(|k| k as u64);
+        let pad: Vec<u32> = (0..4).map(|_| r.range(0, 1) as u32).collect();
+        if (0..2).any(|a| x.dims[a + 2] + u64::from(pad[a] + pad[a + 2]) < kernel[a]) {
+            return;
+        }
+        let op = op::Conv {
+            stride: smallvec![r.range(1, 2) as u32, r.range(1, 2) as u32],
+            pad: pad.into(),
+            dilation: smallvec![1, 1],
+            groups: groups as u32,
+            pad_value: r.range(0, 100) as i32,
+        };
+        let weights = self.weights(&[outputs, channels / groups, kernel[0], kernel[1]]);
+        let bias = self.bias(outputs);
+        let inputs = if self.random.flip() {
+            vec![x.id, weights, bias]
+        } else {
+            vec![x.id, weights]
+        };
+        self.accumulate(op, &inputs, 17, Some((outputs as usize, 1)));
+    }
+
+    fn gemm(&mut self, x: &Known) {
+        let (depth, columns) = (*x.dims.last().unwrap(), self.random.range(1, 40) as u64);
+        let transpose_b = self.random.flip();
+        let op = op::Gemm {
+            transpose_b,
+            ..op::Gemm::canonical()
+        };
+        let weights = self.weights(&if transpose_b {
+            [columns, depth]
+        } else {
+            [depth, columns]
+        });
+        let bias = self.bias(columns);
+        self.accumulate(
+            op,
+            &[x.id, weights, bias],
+            16,
+            Some((columns as usize, x.dims.len() as u32 - 1)),
+        );
+    }
+
+    fn matmul(&mut self, x: &Known) {
+        let mut permutation: Vec<u32> = (0..x.dims.len() as u32).collect();
+        let rank = permutation.len();
+        permutation.swap(rank - 1, rank - 2);
+        let turned = self.add(
+            op::Transpose {
+                permutation: permutation.into(),
+            },
+            &[x.id],
+            None,
+        );
+        let columns = x.dims[rank - 2] as usize;
+        let op = op::MatMul {
+            a_zero: 3,
+            b_zero: self.random.range(0, 20) as i32,
+        };
+        self.accumulate(op, &[x.id, turned], 16, Some((columns, rank as u32 - 1)));
+    }
+
+    fn pool(&mut self, x: &Known) {
+        let r = &mut self.random;
+        let size: Vec<u32> = (0..2).map(|a| r.range(1, 3).min(x.dims[a + 2] as i64) as u32).collect();
+        let stride: Vec<u32> = (0..2).map(|_| r.range(1, 2) as u32).collect();
+        let pad: Vec<u32> = (0..4).map(|a| r.range(0, i64::from(size[a % 2] - 1)) as u32).collect();
+        let ceil = r.flip();
+        let dilation: Vec<u32> = vec![1; 2];
+        macro_rules! window {
+            ($op:ident { $($rest:tt)* }) => {
+                op::$op { size: size.into(), stride: stride.into(), pad: pad.into(), dilation: dilation.into(), ceil, $($rest)* }
+            };
+        }
+        match r.range(0, 3) {
+            0 => drop(self.add(window!(MaxPool {}), &[x.id], None)),
+            1 => {
+                let count_include_pad = r.flip();
+                self.add(window!(AveragePool { count_include_pad }), &[x.id], None);
+            }
+            2 => drop(self.add(op::GlobalAveragePool {}, &[x.id], None)),
+            _ => {
+                let pad_value = r.range(0, 100) as i32;
+                let channels = Some((x.dims[1] as usize, 1));
+                self.accumulate(window!(SumPool { pad_value }), &[x.id], 11, channels);
+            }
+        }
+    }
+
+    /// x + y over a common grid: shift left and requantize each, or requantize alone, or as the codes are.
+    fn sum(&mut self, x: &Known) {
+        let other = self.same_shape(x);
+        let way = self.random.range(0, 2);
+        let operands = [x, &other].map(|value| match way {
+            0 => {
+                let zero = self.random.range(0, 9) as i32;
+                let shifted = self.add(op::ShiftLeft { zero, bits: 20 }, &[value.id], None);
+                let form = Requantization::Gemmlowp {
+                    multiplier: Per::Tensor(self.random.range(1 << 30, i64::from(i32::MAX)) as i32),
+                    exponent: Per::Tensor(self.random.range(-3, 0) as i8),
+                    zp: 0,
+                    out: IntType::I32,
+                };
+                self.add(op::Requantize { form, axis: 0 }, &[shifted], None)
+            }
+            1 => {
+                let form = self.random.form(4, None, IntType::I32);
+                self.add(op::Requantize { form, axis: 0 }, &[value.id], None)
+            }
+            _ => {
+                let zero = self.random.range(0, 9) as i32;
+                self.add(op::ShiftLeft { zero, bits: 10 }, &[value.id], None)
+            }
+        });
+        let bits = [28, 12, 18][way as usize];
+        if self.random.flip() {
+            self.accumulate(op::Add {}, &operands, bits, None);
+        } else {
+            self.accumulate(op::Sub {}, &operands, bits, None);
+        }
+    }
+
+    fn shape(&mut self, x: &Known) {
+        let rank = x.dims.len() as u32;
+        match self.random.range(0, 4) {
+            0 => drop(self.add(op::Flatten { axis: 1 }, &[x.id], None)),
+            1 => drop(self.add(
+                op::Transpose {
+                    permutation: (0..rank).rev().collect(),
+                },
+                &[x.id],
+                None,
+            )),
+            2 => {
+                let op = op::Slice {
+                    starts: smallvec![0],
+                    ends: smallvec![i64::MAX],
+                    axes: smallvec![-1],
+                    steps: smallvec![2],
+                };
+                self.add(op, &[x.id], None);
+            }
+            3 => {
+                let op = op::Pad {
+                    amounts: smallvec![1; 2 * rank as usize],
+                    mode: PadMode::Constant,
+                    value: 5.0,
+                };
+                self.add(op, &[x.id], None);
+            }
+            _ => {
+                let mut scales = vec![1.0; rank as usize];
+                scales[rank as usize - 1] = 2.0;
+                let (mode, nearest) = (ResizeMode::Nearest, Nearest::Floor);
+                let op = op::Resize {
+                    mode,
+                    coordinate: Coordinate::Asymmetric,
+                    nearest,
+                    scales,
+                    sizes: smallvec![],
+                };
+                self.add(op, &[x.id], None);
+            }
+        }
+    }
+
+    /// Another value of the same extents, or a row of constants that broadcasts.
+    fn same_shape(&mut self, x: &Known) -> Known {
+        let others: Vec<_> = self.values.iter().filter(|v| v.dims == x.dims).cloned().collect();
+        if self.random.range(0, 3) > 0 {
+            return others[self.random.range(0, others.len() as i64 - 1) as usize].clone();
+        }
+        self.row_of(x)
+    }
+
+    /// A row of constants that broadcasts.
+    fn row_of(&mut self, x: &Known) -> Known {
+        let dims = vec![*x.dims.last().unwrap()];
+        Known {
+            id: self.weights(&dims),
+            dims,
+            elem: Elem::I8,
+        }
+    }
+
+    /// Another value of the same extents and type, perhaps itself.
+    fn same_type(&mut self, x: &Known) -> Known {
+        let others: Vec<_> = self
+            .values
+            .iter()
+            .filter(|v| v.dims == x.dims && v.elem == x.elem)
+            .cloned()
+            .collect();
+        others[self.random.range(0, others.len() as i64 - 1) as usize].clone()
+    }
+}

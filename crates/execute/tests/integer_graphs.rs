@@ -1,0 +1,37 @@
+//! The planned executor equals the plain interpreter bit for bit: on random graphs, for every instruction set, number of
+//! threads, joined or not.
+
+mod common;
+
+use common::random::Maker;
+use common::{options, run_with};
+use strait_core::Module;
+use strait_execute::{PlanOptions, Tensor, TensorView, reference};
+use strait_kernels::Isa;
+
+fn check(seed: u64, module: &Module, inputs: &[Tensor]) {
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    let expected = reference::run(module, module.main, &views, &mut |_, _| {})
+        .unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    for isa in Isa::available() {
+        for join in [false, true] {
+            for threads in [1, 2] {
+                let options = PlanOptions { join, ..options(isa) };
+                let found = run_with(module, inputs, &options, threads)
+                    .unwrap_or_else(|error| panic!("seed {seed}, {isa:?}: {error}"));
+                assert!(
+                    found == expected,
+                    "seed {seed}, {isa:?}, join {join}, {threads} threads"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn random_graphs_give_the_same_bytes() {
+    for seed in 0..150 {
+        let (module, inputs) = Maker::new(seed).graph(1 + seed as usize % 13);
+        check(seed, &module, &inputs);
+    }
+}
