@@ -1,16 +1,22 @@
-//! ONNX models.
+//! ONNX in and out.
 //!
 //! [`Model::open`] maps a file and decodes its structure; the weights stay in the file and become slices of the map.
 //! [`Model::read`] builds a module of the float stage out of it: opsets 7 to 28, standard domain. What it does not know is
 //! reported all at once. Types and shapes come from the inference functions of `strait-core`, and from nowhere else.
+//!
+//! [`write()`] turns a module into ONNX: float ops, `quantize` and `dequantize` as `QuantizeLinear` and `DequantizeLinear`
+//! with scales and zero points from the values, foreign nodes as they are.
 
+mod elements;
 mod error;
 mod nearest;
 mod proto;
 mod read;
+mod write;
 
 pub use error::{FreeDimension, NodeFault, OnnxError};
 pub use read::{Model, ReadOptions, free_dimensions, read};
+pub use write::write;
 
 /// The oldest and the newest version of the standard operator set that is read.
 pub const OPSETS: std::ops::RangeInclusive<i64> = 7..=28;

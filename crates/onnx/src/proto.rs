@@ -146,7 +146,7 @@ pub(crate) mod kind {
 pub(crate) struct TensorProto {
     #[prost(int64, repeated, packed = "false", tag = "1")]
     pub(crate) dims: Vec<i64>,
-    /// One of the numbers in [`crate::read::elements`].
+    /// One of the numbers in [`crate::elements`].
     #[prost(int32, tag = "2")]
     pub(crate) data_type: i32,
     #[prost(float, repeated, tag = "4")]

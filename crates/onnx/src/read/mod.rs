@@ -8,7 +8,6 @@
 mod attributes;
 mod build;
 mod cut;
-pub(crate) mod elements;
 mod external;
 mod fold;
 mod index;

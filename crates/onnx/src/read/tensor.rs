@@ -1,7 +1,7 @@
 //! From the messages of the format to tensors of the pool.
 
-use super::elements::element;
 use super::external::DataFiles;
+use crate::elements::element;
 use crate::proto::TensorProto;
 use bytes::Bytes;
 use smallvec::SmallVec;

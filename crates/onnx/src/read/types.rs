@@ -1,7 +1,7 @@
 //! Types that a file declares, with the values that are bound to their dimensions.
 
-use super::elements::element;
 use super::index::Index;
+use crate::elements::element;
 use crate::error::OnnxError;
 use crate::nearest::nearest;
 use crate::proto::{DimensionProto, TensorTypeProto, ValueInfoProto};

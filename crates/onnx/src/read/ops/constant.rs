@@ -1,7 +1,7 @@
 //! Constants, what is one because shapes are known, and what is nothing at inference.
 
 use super::Row;
-use crate::read::elements::element;
+use crate::elements::element;
 use crate::read::site::{Arg, Refusal, Site};
 use strait_core::op::{Cast, Identity};
 use strait_core::{Dim, TensorData};

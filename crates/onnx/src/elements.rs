@@ -42,3 +42,11 @@ pub(crate) fn element(number: i64) -> Result<Elem, String> {
         None => Err(format!("unknown (number {number})")),
     }
 }
+
+/// The number of an element type.
+pub(crate) fn number(elem: Elem) -> i32 {
+    TYPES
+        .iter()
+        .find(|(_, _, e)| *e == Some(elem))
+        .map_or(0, |(n, _, _)| *n)
+}

@@ -1,0 +1,19 @@
+//! Reads a model and writes it again, for comparisons with other readers of the format.
+//!
+//! `cargo run -p strait-onnx --example rewrite -- MODEL OUTPUT`
+
+use std::error::Error;
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use strait_onnx::{ReadOptions, read, write};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [model, output] = arguments.as_slice() else {
+        return Err("a model and an output are expected".into());
+    };
+    let module = read(Path::new(model), &ReadOptions::default())?;
+    write(&module, &mut BufWriter::new(File::create(output)?))?;
+    Ok(())
+}

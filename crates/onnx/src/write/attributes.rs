@@ -1,0 +1,47 @@
+//! Attributes of nodes as messages.
+
+use crate::proto::{AttributeProto, TensorProto, kind};
+use bytes::Bytes;
+
+/// The value of an attribute.
+pub(super) enum Value {
+    Int(i64),
+    Ints(Vec<i64>),
+    Float(f32),
+    Floats(Vec<f32>),
+    Text(String),
+    Tensor(Box<TensorProto>),
+}
+
+/// The attribute `name`.
+pub(super) fn attribute(name: &str, value: Value) -> AttributeProto {
+    let mut proto = AttributeProto {
+        name: name.into(),
+        ..AttributeProto::default()
+    };
+    match value {
+        Value::Int(v) => (proto.kind, proto.i) = (kind::INT, Some(v)),
+        Value::Ints(v) => (proto.kind, proto.ints) = (kind::INTS, v),
+        Value::Float(v) => (proto.kind, proto.f) = (kind::FLOAT, Some(v)),
+        Value::Floats(v) => (proto.kind, proto.floats) = (kind::FLOATS, v),
+        Value::Text(v) => (proto.kind, proto.s) = (kind::STRING, Some(Bytes::from(v))),
+        Value::Tensor(v) => (proto.kind, proto.t) = (kind::TENSOR, Some(v)),
+    }
+    proto
+}
+
+pub(super) fn int(name: &str, value: impl Into<i64>) -> AttributeProto {
+    attribute(name, Value::Int(value.into()))
+}
+
+pub(super) fn ints<T: Copy + Into<i64>>(name: &str, values: &[T]) -> AttributeProto {
+    attribute(name, Value::Ints(values.iter().map(|&v| v.into()).collect()))
+}
+
+pub(super) fn float(name: &str, value: f32) -> AttributeProto {
+    attribute(name, Value::Float(value))
+}
+
+pub(super) fn text(name: &str, value: &str) -> AttributeProto {
+    attribute(name, Value::Text(value.into()))
+}

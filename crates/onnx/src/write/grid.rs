@@ -1,0 +1,93 @@
+//! Grids as `QuantizeLinear` and `DequantizeLinear`: real = scale · (q − zero point) in both worlds.
+
+use super::attributes::int;
+use super::emitter::Emitter;
+use super::ops::At;
+use crate::error::OnnxError;
+use crate::proto::AttributeProto;
+use strait_core::{Elem, QuantParams, TensorData, TensorError, ValueId};
+use strait_requantize::Per;
+
+/// Writes `QuantizeLinear` (the grid is the result's) or `DequantizeLinear` (the grid is the operand's).
+pub(super) fn linear(
+    emitter: &mut Emitter<'_>,
+    at: At<'_>,
+    op: &str,
+    integer: Option<ValueId>,
+) -> Result<(), OnnxError> {
+    let value = integer.and_then(|id| emitter.graph.value(id));
+    let Some((value, quant)) = value.and_then(|v| Some((v, v.quant.as_deref()?))) else {
+        return Err(at.unwritable("the integer value has no grid"));
+    };
+    let base = emitter.operand(integer);
+    let channels = quant
+        .axis
+        .and_then(|axis| value.ty.shape.get(usize::from(axis))?.fixed());
+    let parameters = parameters(quant, value.ty.elem, channels).map_err(|text| at.unwritable(text))?;
+    let mut inputs = vec![emitter.operand(at.node.inputs.first().copied().flatten())];
+    inputs.push(emitter.constant(&format!("{base}_scale"), &parameters.scale));
+    if let Some(zero) = &parameters.zero_point {
+        inputs.push(emitter.constant(&format!("{base}_zero_point"), zero));
+    }
+    let outputs = at.outputs(emitter);
+    emitter.node(op, at.name, inputs, outputs, parameters.axis);
+    Ok(())
+}
+
+struct Parameters {
+    scale: TensorData,
+    /// Absent where it is 0 in i32, which has no other.
+    zero_point: Option<TensorData>,
+    axis: Vec<AttributeProto>,
+}
+
+/// Both per tensor as scalars, or both as lists along one axis of `channels` entries.
+fn parameters(quant: &QuantParams, elem: Elem, channels: Option<u64>) -> Result<Parameters, String> {
+    let fault = |e: TensorError| e.to_string();
+    let (shape, scales, zeros) = match (&quant.scale, &quant.zero_point, channels) {
+        (Per::Tensor(scale), Per::Tensor(zero), _) => (vec![], vec![*scale], vec![*zero]),
+        (_, _, None) => return Err("its grid runs along an axis that it does not have".into()),
+        (scale, zero, Some(channels)) => {
+            let count = usize::try_from(channels).map_err(|e| e.to_string())?;
+            let fits = |length: usize| length == count;
+            let scales = match scale {
+                Per::Tensor(scale) => vec![*scale; count],
+                Per::Channel(scales) if fits(scales.len()) => scales.to_vec(),
+                Per::Channel(scales) => return Err(format!("{} scales for {count} channels", scales.len())),
+            };
+            let zeros = match zero {
+                Per::Tensor(zero) => vec![*zero; count],
+                Per::Channel(zeros) if fits(zeros.len()) => zeros.to_vec(),
+                Per::Channel(zeros) => return Err(format!("{} zero points for {count} channels", zeros.len())),
+            };
+            (vec![channels], scales, zeros)
+        }
+    };
+    let bytes: Option<Vec<u8>> = match elem {
+        Elem::I8 => codes(&zeros, i8::to_le_bytes),
+        Elem::U8 => codes(&zeros, u8::to_le_bytes),
+        Elem::I16 => codes(&zeros, i16::to_le_bytes),
+        Elem::I32 if zeros.iter().all(|&zero| zero == 0) => Some(Vec::new()),
+        _ => None,
+    };
+    let bytes = bytes.ok_or_else(|| format!("a zero point is not one of {elem} in ONNX"))?;
+    let zero_point = match elem {
+        Elem::I32 => None,
+        _ => Some(TensorData::new(elem, &shape, bytes.into()).map_err(fault)?),
+    };
+    let axis = match (shape.as_slice(), quant.axis) {
+        ([], _) | (_, None) => Vec::new(),
+        (_, Some(axis)) => vec![int("axis", axis)],
+    };
+    Ok(Parameters {
+        scale: TensorData::from_values(&shape, &scales).map_err(fault)?,
+        zero_point,
+        axis,
+    })
+}
+
+/// The little-endian bytes of codes, if all of them fit the type.
+fn codes<T: TryFrom<i32>, const N: usize>(zeros: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Option<Vec<u8>> {
+    let narrowed: Option<Vec<[u8; N]>> = zeros.iter().map(|&z| T::try_from(z).ok().map(&bytes)).collect();
+    Some(narrowed?.concat())
+}

@@ -1,0 +1,82 @@
+//! From a module to an ONNX file.
+//!
+//! [`emitter`] holds the file while it grows and knows how names, constants and nodes are spelled; what an op becomes is
+//! said in [`ops`], and what a grid becomes in [`grid`].
+
+mod attributes;
+mod emitter;
+mod grid;
+mod ops;
+
+use crate::error::OnnxError;
+use crate::proto::{ModelProto, OperatorSetIdProto};
+use emitter::Emitter;
+use prost::Message;
+use std::io::Write;
+use strait_core::op::Op;
+use strait_core::{Elem, Module};
+
+/// The operator set that is written: old enough for most runtimes. With its version of the file format.
+const OPSET: (i64, i64) = (17, 8);
+
+/// The operator set that is written where the older one lacks something: 16-bit codes, dilated average pools.
+const NEWER_OPSET: (i64, i64) = (21, 10);
+
+/// The version under which the domains of foreign nodes are imported.
+const FOREIGN_VERSION: i64 = 1;
+
+/// Protobuf lengths are 31 bits wide.
+const MOST_BYTES: usize = i32::MAX as usize;
+
+/// Writes the main graph of `module` as an ONNX model.
+///
+/// Float ops become the ONNX operators of the same meaning; those that operator set 17 lacks (silu, gelu, mish) become
+/// several. `quantize` and `dequantize` become `QuantizeLinear` and `DequantizeLinear` with the grid of the integer value;
+/// ONNX rounds ties of the quotient to even, whatever the op's rounding is. Foreign nodes are written as they are.
+/// Anything else that computes with integers cannot be written and is an error.
+///
+/// Inputs, outputs and values keep their names where those are unique. The bytes depend on the module alone.
+pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
+    let (opset, ir_version) = if needs_newer(module) { NEWER_OPSET } else { OPSET };
+    let mut emitter = Emitter::new(module, opset)?;
+    let order = module.main().topological_order().map_err(|id| OnnxError::Unwritable {
+        node: format!("{id:?}"),
+        text: "the graph has a cycle".into(),
+    })?;
+    for id in order {
+        if let Some(node) = module.main().node(id) {
+            ops::node(&mut emitter, node)?;
+        }
+    }
+    let (graph, domains) = emitter.finish()?;
+    let standard = OperatorSetIdProto {
+        domain: String::new(),
+        version: opset,
+    };
+    let foreign = domains.into_iter().map(|domain| OperatorSetIdProto {
+        domain,
+        version: FOREIGN_VERSION,
+    });
+    let model = ModelProto {
+        ir_version,
+        producer_name: "strait".into(),
+        producer_version: env!("CARGO_PKG_VERSION").into(),
+        graph: Some(graph),
+        opset_import: std::iter::once(standard).chain(foreign).collect(),
+        functions: Vec::new(),
+    };
+    let length = model.encoded_len();
+    if length > MOST_BYTES {
+        return Err(OnnxError::Unwritable {
+            node: module.name(module.main().name).into(),
+            text: format!("the file would have {length} bytes; a protobuf has at most {MOST_BYTES}"),
+        });
+    }
+    Ok(out.write_all(&model.encode_to_vec())?)
+}
+
+fn needs_newer(module: &Module) -> bool {
+    let graph = module.main();
+    let is_dilated = |op: &Op| matches!(op, Op::AveragePool(pool) if pool.dilation.iter().any(|&d| d != 1));
+    graph.values().any(|(_, value)| value.ty.elem == Elem::I16) || graph.nodes().any(|(_, node)| is_dilated(&node.op))
+}

@@ -1,0 +1,57 @@
+//! The fully connected layer.
+
+use super::{At, scalar, with_lists};
+use crate::error::OnnxError;
+use crate::write::attributes::{float, int, ints};
+use crate::write::emitter::Emitter;
+use strait_core::Elem;
+use strait_core::op::Gemm;
+
+/// ONNX's Gemm takes matrices. For other ranks of `a` it is a product with `b` (transposed where it has to be) and a sum:
+/// a·b·alpha + bias·beta.
+pub(super) fn gemm(emitter: &mut Emitter<'_>, at: At<'_>, gemm: &Gemm) -> Result<(), OnnxError> {
+    let (elem, rank) = at.operand_type(emitter);
+    if rank == 2 {
+        let attributes = vec![
+            float("alpha", gemm.alpha),
+            float("beta", gemm.beta),
+            int("transA", gemm.transpose_a),
+            int("transB", gemm.transpose_b),
+        ];
+        return with_lists(emitter, at, "Gemm", attributes, &[]);
+    }
+    let mut b = at.input(emitter, 1);
+    if gemm.transpose_b {
+        b = emitter.step("Transpose", at.name, vec![b], vec![ints("perm", &[1i64, 0])]);
+    }
+    let (a, bias, outputs) = (at.input(emitter, 0), at.input(emitter, 2), at.outputs(emitter));
+    if bias.is_empty() && gemm.alpha == 1.0 {
+        emitter.node("MatMul", at.name, vec![a, b], outputs, vec![]);
+        return Ok(());
+    }
+    let product = emitter.step("MatMul", at.name, vec![a, b], vec![]);
+    if bias.is_empty() {
+        let alpha = scalar(emitter, at, "alpha", elem, gemm.alpha)?;
+        emitter.node("Mul", at.name, vec![product, alpha], outputs, vec![]);
+        return Ok(());
+    }
+    let product = scaled(emitter, at, product, ("alpha", gemm.alpha), elem)?;
+    let bias = scaled(emitter, at, bias, ("beta", gemm.beta), elem)?;
+    emitter.node("Add", at.name, vec![product, bias], outputs, vec![]);
+    Ok(())
+}
+
+/// A value times a named factor, unless that is 1.
+fn scaled(
+    emitter: &mut Emitter<'_>,
+    at: At<'_>,
+    value: String,
+    (name, factor): (&str, f32),
+    elem: Elem,
+) -> Result<String, OnnxError> {
+    if factor == 1.0 {
+        return Ok(value);
+    }
+    let factor = scalar(emitter, at, name, elem, factor)?;
+    Ok(emitter.step("Mul", at.name, vec![value, factor], vec![]))
+}

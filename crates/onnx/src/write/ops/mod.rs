@@ -1,0 +1,300 @@
+//! What each op becomes: one operator of the same meaning where there is one. Those that become several have files of
+//! their own.
+
+mod gemm;
+mod unary;
+
+use super::attributes::{Value, attribute, float, int, ints, text};
+use super::emitter::{Emitter, tensor_proto};
+use super::grid::linear;
+use crate::elements::number;
+use crate::error::OnnxError;
+use crate::proto::AttributeProto;
+use strait_core::op::{Clip, Foreign, Op, Pad, Reduce, Reduction, Resize};
+use strait_core::{Attribute, Elem, Node};
+
+/// A node of the module that is being written.
+#[derive(Clone, Copy)]
+pub(super) struct At<'m> {
+    pub(super) node: &'m Node,
+    pub(super) name: &'m str,
+}
+
+impl At<'_> {
+    pub(super) fn unwritable(&self, text: impl Into<String>) -> OnnxError {
+        OnnxError::Unwritable {
+            node: self.name.into(),
+            text: text.into(),
+        }
+    }
+
+    fn inputs(&self, emitter: &Emitter<'_>) -> Vec<String> {
+        self.node.inputs.iter().map(|&id| emitter.operand(id)).collect()
+    }
+
+    fn input(&self, emitter: &Emitter<'_>, position: usize) -> String {
+        emitter.operand(self.node.inputs.get(position).copied().flatten())
+    }
+
+    pub(super) fn outputs(&self, emitter: &Emitter<'_>) -> Vec<String> {
+        self.node.outputs.iter().map(|&id| emitter.value(id)).collect()
+    }
+
+    /// The element type and the rank of the first operand.
+    fn operand_type(&self, emitter: &Emitter<'_>) -> (Elem, usize) {
+        let ty = emitter.ty(self.node.inputs.first().copied().flatten());
+        ty.map_or((Elem::F32, 0), |ty| (ty.elem, ty.shape.len()))
+    }
+}
+
+/// Writes one node.
+pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxError> {
+    let at = At {
+        node,
+        name: emitter.module.name(node.name),
+    };
+    if node.fused.is_some() {
+        return Err(at.unwritable("a fused requantization is not a float op, nor a quantize or dequantize"));
+    }
+    let floats = node
+        .inputs
+        .iter()
+        .filter_map(|&id| emitter.ty(id))
+        .all(|ty| ty.elem.is_float());
+    if !floats && !takes_integers(&node.op) {
+        return Err(at.unwritable(format!(
+            "{} on integers is not an ONNX operator of floats",
+            node.op.name()
+        )));
+    }
+    // Operands as they are, in operator and attributes of the same meaning.
+    let mut plain = |op: &str, attributes: Vec<AttributeProto>| {
+        let (inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
+        emitter.node(op, at.name, inputs, outputs, attributes);
+        Ok(())
+    };
+    match &node.op {
+        Op::Conv(conv) if conv.pad_value == 0 => plain(
+            "Conv",
+            vec![
+                ints("strides", &conv.stride),
+                ints("pads", &conv.pad),
+                ints("dilations", &conv.dilation),
+                int("group", conv.groups),
+            ],
+        ),
+        Op::BatchNormalization(op) => plain("BatchNormalization", vec![float("epsilon", op.epsilon)]),
+        Op::LayerNormalization(op) => plain(
+            "LayerNormalization",
+            vec![int("axis", op.axis), float("epsilon", op.epsilon)],
+        ),
+        Op::MatMul(op) if (op.a_zero, op.b_zero) == (0, 0) => plain("MatMul", vec![]),
+        Op::Add(_) => plain("Add", vec![]),
+        Op::Sub(_) => plain("Sub", vec![]),
+        Op::Mul(op) if (op.a_zero, op.b_zero) == (0, 0) => plain("Mul", vec![]),
+        Op::Div(_) => plain("Div", vec![]),
+        Op::Pow(_) => plain("Pow", vec![]),
+        Op::Relu(_) => plain("Relu", vec![]),
+        Op::LeakyRelu(op) => plain("LeakyRelu", vec![float("alpha", op.alpha)]),
+        Op::Elu(op) => plain("Elu", vec![float("alpha", op.alpha)]),
+        Op::HardSigmoid(op) => plain("HardSigmoid", vec![float("alpha", op.alpha), float("beta", op.beta)]),
+        Op::MaxPool(op) => plain(
+            "MaxPool",
+            vec![
+                ints("kernel_shape", &op.size),
+                ints("strides", &op.stride),
+                ints("pads", &op.pad),
+                ints("dilations", &op.dilation),
+                int("ceil_mode", op.ceil),
+            ],
+        ),
+        Op::AveragePool(op) => {
+            let mut attributes = vec![
+                ints("kernel_shape", &op.size),
+                ints("strides", &op.stride),
+                ints("pads", &op.pad),
+                int("ceil_mode", op.ceil),
+                int("count_include_pad", op.count_include_pad),
+            ];
+            // The attribute is there from operator set 19 on, which is written where it is needed.
+            if op.dilation.iter().any(|&d| d != 1) {
+                attributes.push(ints("dilations", &op.dilation));
+            }
+            plain("AveragePool", attributes)
+        }
+        Op::GlobalAveragePool(_) => plain("GlobalAveragePool", vec![]),
+        Op::Softmax(op) => plain("Softmax", vec![int("axis", op.axis)]),
+        Op::Flatten(op) => plain("Flatten", vec![int("axis", op.axis)]),
+        Op::Transpose(op) => plain("Transpose", vec![ints("perm", &op.permutation)]),
+        Op::Concat(op) => plain("Concat", vec![int("axis", op.axis)]),
+        Op::Gather(op) => plain("Gather", vec![int("axis", op.axis)]),
+        Op::Cast(op) => plain("Cast", vec![int("to", number(op.to))]),
+        Op::Identity(_) => plain("Identity", vec![]),
+        Op::Reshape(op) => with_lists(emitter, at, "Reshape", vec![], &[("shape", &op.shape)]),
+        Op::Squeeze(op) if op.axes.is_empty() => plain("Squeeze", vec![]),
+        Op::Squeeze(op) => with_lists(emitter, at, "Squeeze", vec![], &[("axes", &op.axes)]),
+        Op::Unsqueeze(op) => with_lists(emitter, at, "Unsqueeze", vec![], &[("axes", &op.axes)]),
+        Op::Split(op) => with_lists(
+            emitter,
+            at,
+            "Split",
+            vec![int("axis", op.axis)],
+            &[("split", &op.sizes)],
+        ),
+        Op::Slice(op) => {
+            let lists: [(&str, &[i64]); 4] = [
+                ("starts", &op.starts),
+                ("ends", &op.ends),
+                ("axes", &op.axes),
+                ("steps", &op.steps),
+            ];
+            with_lists(emitter, at, "Slice", vec![], &lists)
+        }
+        Op::Reduce(op) => reduce(emitter, at, op),
+        Op::Clip(op) => clip(emitter, at, op),
+        Op::Pad(op) => pad(emitter, at, op),
+        Op::Resize(op) => resize(emitter, at, op),
+        Op::Gemm(op) => gemm::gemm(emitter, at, op),
+        Op::Unary(op) => unary::unary(emitter, at, op.function),
+        Op::Quantize(_) => linear(emitter, at, "QuantizeLinear", node.outputs.first().copied()),
+        Op::Dequantize(_) => linear(emitter, at, "DequantizeLinear", node.inputs.first().copied().flatten()),
+        Op::Foreign(op) => foreign(emitter, at, op),
+        other => Err(at.unwritable(format!("{} has no operator of the same meaning in ONNX", other.name()))),
+    }
+}
+
+/// Ops that hand codes through, or turn them into floats.
+fn takes_integers(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Dequantize(_)
+            | Op::Foreign(_)
+            | Op::Reshape(_)
+            | Op::Flatten(_)
+            | Op::Squeeze(_)
+            | Op::Unsqueeze(_)
+            | Op::Transpose(_)
+            | Op::Concat(_)
+            | Op::Split(_)
+            | Op::Slice(_)
+            | Op::Gather(_)
+            | Op::Pad(_)
+            | Op::MaxPool(_)
+            | Op::Cast(_)
+            | Op::Identity(_)
+    )
+}
+
+/// An operator that takes lists as operands behind the node's own.
+fn with_lists(
+    emitter: &mut Emitter<'_>,
+    at: At<'_>,
+    op: &str,
+    attributes: Vec<AttributeProto>,
+    lists: &[(&str, &[i64])],
+) -> Result<(), OnnxError> {
+    let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
+    for (name, list) in lists {
+        inputs.push(emitter.ints(&format!("{}_{name}", at.name), list));
+    }
+    emitter.node(op, at.name, inputs, outputs, attributes);
+    Ok(())
+}
+
+/// The axes of a sum are an operand, those of the others from operator set 18 on.
+fn reduce(emitter: &mut Emitter<'_>, at: At<'_>, reduce: &Reduce) -> Result<(), OnnxError> {
+    let (op, since) = match reduce.reduction {
+        Reduction::Mean => ("ReduceMean", 18),
+        Reduction::Sum => ("ReduceSum", 13),
+        Reduction::Max => ("ReduceMax", 18),
+        Reduction::Min => ("ReduceMin", 18),
+    };
+    let mut attributes = vec![int("keepdims", reduce.keep_dims)];
+    if reduce.axes.is_empty() || emitter.opset < since {
+        if !reduce.axes.is_empty() {
+            attributes.push(ints("axes", &reduce.axes));
+        }
+        return with_lists(emitter, at, op, attributes, &[]);
+    }
+    with_lists(emitter, at, op, attributes, &[("axes", &reduce.axes)])
+}
+
+/// An infinite bound is left out.
+fn clip(emitter: &mut Emitter<'_>, at: At<'_>, clip: &Clip) -> Result<(), OnnxError> {
+    let (elem, _) = at.operand_type(emitter);
+    let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
+    for (name, bound, absent) in [("min", clip.min, f32::NEG_INFINITY), ("max", clip.max, f32::INFINITY)] {
+        inputs.push(match bound == absent {
+            true => String::new(),
+            false => scalar(emitter, at, name, elem, bound)?,
+        });
+    }
+    emitter.node("Clip", at.name, inputs, outputs, vec![]);
+    Ok(())
+}
+
+fn scalar(emitter: &mut Emitter<'_>, at: At<'_>, name: &str, elem: Elem, value: f32) -> Result<String, OnnxError> {
+    let constant = emitter.scalar(&format!("{}_{name}", at.name), elem, value);
+    constant.ok_or_else(|| at.unwritable(format!("{value} is not a constant of {elem}")))
+}
+
+fn pad(emitter: &mut Emitter<'_>, at: At<'_>, pad: &Pad) -> Result<(), OnnxError> {
+    let (elem, _) = at.operand_type(emitter);
+    let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
+    inputs.push(emitter.ints(&format!("{}_pads", at.name), &pad.amounts));
+    inputs.push(scalar(emitter, at, "value", elem, pad.value)?);
+    emitter.node("Pad", at.name, inputs, outputs, vec![text("mode", pad.mode.name())]);
+    Ok(())
+}
+
+fn resize(emitter: &mut Emitter<'_>, at: At<'_>, resize: &Resize) -> Result<(), OnnxError> {
+    let attributes = vec![
+        text("mode", resize.mode.name()),
+        text("coordinate_transformation_mode", resize.coordinate.name()),
+        text("nearest_mode", resize.nearest.name()),
+    ];
+    let (mut inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
+    // The second operand is a region for cropping.
+    inputs.push(String::new());
+    if resize.sizes.is_empty() {
+        let shape = [resize.scales.len() as u64];
+        let scales = strait_core::TensorData::from_values(&shape, &resize.scales);
+        let scales = scales.map_err(|e| at.unwritable(e.to_string()))?;
+        inputs.push(emitter.constant(&format!("{}_scales", at.name), &scales));
+    } else {
+        inputs.push(String::new());
+        inputs.push(emitter.ints(&format!("{}_sizes", at.name), &resize.sizes));
+    }
+    emitter.node("Resize", at.name, inputs, outputs, attributes);
+    Ok(())
+}
+
+/// Domain, operator and attributes as the target gave them.
+fn foreign(emitter: &mut Emitter<'_>, at: At<'_>, foreign: &Foreign) -> Result<(), OnnxError> {
+    let mut attributes = Vec::new();
+    for (name, value) in &foreign.attributes {
+        let value = match value {
+            Attribute::Int(v) => Value::Int(*v),
+            Attribute::Ints(v) => Value::Ints(v.clone()),
+            Attribute::Float(v) => Value::Float(*v),
+            Attribute::Floats(v) => Value::Floats(v.clone()),
+            Attribute::Text(v) => Value::Text(v.clone()),
+            Attribute::Data(id) => {
+                let tensor = emitter.module.data(*id);
+                let tensor =
+                    tensor.ok_or_else(|| at.unwritable(format!("the tensor of `{name}` is not in the pool")))?;
+                Value::Tensor(Box::new(tensor_proto(String::new(), tensor)))
+            }
+            Attribute::Form(_) => return Err(at.unwritable(format!("`{name}` is a form, which ONNX does not know"))),
+        };
+        attributes.push(attribute(name, value));
+    }
+    let domain = if foreign.domain == "ai.onnx" {
+        ""
+    } else {
+        &foreign.domain
+    };
+    let (inputs, outputs) = (at.inputs(emitter), at.outputs(emitter));
+    emitter.node_of(domain, &foreign.name, at.name, inputs, outputs, attributes);
+    Ok(())
+}

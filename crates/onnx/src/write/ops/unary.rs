@@ -1,0 +1,73 @@
+//! Functions of one variable.
+
+use super::{At, scalar, with_lists};
+use crate::error::OnnxError;
+use crate::write::emitter::Emitter;
+use strait_core::Elem;
+use strait_core::op::Function;
+
+/// The operator of a function, where there is one in operator set 17.
+fn operator(function: Function) -> Option<&'static str> {
+    Some(match function {
+        Function::Sigmoid => "Sigmoid",
+        Function::Tanh => "Tanh",
+        Function::HardSwish => "HardSwish",
+        Function::Softplus => "Softplus",
+        Function::Exp => "Exp",
+        Function::Log => "Log",
+        Function::Sqrt => "Sqrt",
+        Function::Reciprocal => "Reciprocal",
+        Function::Erf => "Erf",
+        Function::Neg => "Neg",
+        Function::Abs => "Abs",
+        Function::Floor => "Floor",
+        Function::Ceil => "Ceil",
+        Function::Round => "Round",
+        Function::Silu | Function::Mish | Function::Gelu | Function::GeluTanh => return None,
+    })
+}
+
+pub(super) fn unary(emitter: &mut Emitter<'_>, at: At<'_>, function: Function) -> Result<(), OnnxError> {
+    if let Some(op) = operator(function) {
+        return with_lists(emitter, at, op, vec![], &[]);
+    }
+    let (elem, _) = at.operand_type(emitter);
+    let x = at.input(emitter, 0);
+    // All of them are x times a factor.
+    let factor = match function {
+        Function::Mish => {
+            let softplus = emitter.step("Softplus", at.name, vec![x.clone()], vec![]);
+            emitter.step("Tanh", at.name, vec![softplus], vec![])
+        }
+        Function::Gelu => {
+            // (1 + erf(x/√2))/2
+            let root = scalar(emitter, at, "root", elem, std::f32::consts::FRAC_1_SQRT_2)?;
+            let scaled = emitter.step("Mul", at.name, vec![x.clone(), root], vec![]);
+            let erf = emitter.step("Erf", at.name, vec![scaled], vec![]);
+            half_of_one_plus(emitter, at, elem, erf)?
+        }
+        Function::GeluTanh => {
+            // (1 + tanh(x·(√(2/π) + √(2/π)·0.044715·x²)))/2
+            let linear = (2.0 / std::f64::consts::PI).sqrt();
+            let cubic = scalar(emitter, at, "cubic", elem, (linear * 0.044_715) as f32)?;
+            let linear = scalar(emitter, at, "linear", elem, linear as f32)?;
+            let square = emitter.step("Mul", at.name, vec![x.clone(), x.clone()], vec![]);
+            let cubic = emitter.step("Mul", at.name, vec![square, cubic], vec![]);
+            let sum = emitter.step("Add", at.name, vec![cubic, linear], vec![]);
+            let inner = emitter.step("Mul", at.name, vec![sum, x.clone()], vec![]);
+            let tanh = emitter.step("Tanh", at.name, vec![inner], vec![]);
+            half_of_one_plus(emitter, at, elem, tanh)?
+        }
+        _ => emitter.step("Sigmoid", at.name, vec![x.clone()], vec![]),
+    };
+    let outputs = at.outputs(emitter);
+    emitter.node("Mul", at.name, vec![x, factor], outputs, vec![]);
+    Ok(())
+}
+
+/// (1 + y)/2.
+fn half_of_one_plus(emitter: &mut Emitter<'_>, at: At<'_>, elem: Elem, y: String) -> Result<String, OnnxError> {
+    let half = scalar(emitter, at, "half", elem, 0.5)?;
+    let halved = emitter.step("Mul", at.name, vec![y, half.clone()], vec![]);
+    Ok(emitter.step("Add", at.name, vec![halved, half], vec![]))
+}
