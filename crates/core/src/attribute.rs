@@ -27,6 +27,9 @@ pub enum Attribute {
 }
 
 impl Attribute {
+    /// What the documentation of IR bytes calls the kinds, by tag.
+    pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
+
     /// The tag in IR bytes.
     pub fn tag(&self) -> u8 {
         match self {

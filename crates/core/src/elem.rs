@@ -29,7 +29,7 @@ pub enum Elem {
 }
 
 impl Elem {
-    /// Every element type, in the order of their tags in IR bytes.
+    /// Every element type, in the order of their tags.
     pub const ALL: [Elem; 9] = [
         Elem::F32,
         Elem::F16,
@@ -41,6 +41,21 @@ impl Elem {
         Elem::I64,
         Elem::Bool,
     ];
+
+    /// The tag in IR bytes.
+    pub fn tag(self) -> u8 {
+        match self {
+            Elem::F32 => 0,
+            Elem::F16 => 1,
+            Elem::F64 => 2,
+            Elem::I8 => 3,
+            Elem::U8 => 4,
+            Elem::I16 => 5,
+            Elem::I32 => 6,
+            Elem::I64 => 7,
+            Elem::Bool => 8,
+        }
+    }
 
     /// Bytes per element.
     pub fn size(self) -> usize {

@@ -8,6 +8,7 @@
 
 pub mod attribute;
 pub mod attribute_list;
+pub mod bytes;
 pub mod elem;
 pub mod form_list;
 pub mod graph;

@@ -21,6 +21,16 @@ impl Stage {
     /// All stages, in order.
     pub const ALL: [Stage; 4] = [Stage::Float, Stage::Annotated, Stage::Integer, Stage::Export];
 
+    /// The tag in IR bytes.
+    pub fn tag(self) -> u8 {
+        match self {
+            Stage::Float => 0,
+            Stage::Annotated => 1,
+            Stage::Integer => 2,
+            Stage::Export => 3,
+        }
+    }
+
     /// The spelling in the text form.
     pub fn name(self) -> &'static str {
         match self {

@@ -5,21 +5,25 @@
 //! schema and `docs/target-table.md` are generated from them.
 
 mod accept;
+mod build;
 mod check;
 mod form;
 mod fusion;
 mod op;
 mod option;
 mod parse;
+mod place;
 mod recipe;
 mod types;
 pub(crate) mod words;
 
+pub use build::{Rescale, Scales};
 pub use form::{Arithmetic, ClampSet, FormRow, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
 pub use fusion::{FusionRow, Own, Verb, When, With};
 pub use op::{Limit, LimitValue, OpRow, Run};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
+pub use place::{OpSite, Operand};
 pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
 pub use types::{
     Accumulator, ActivationScheme, Divide, Observer, Overflow, Points, Quantize, ScaleSet, Types, WeightScheme,

@@ -1,0 +1,416 @@
+//! From IR bytes to a module.
+
+use super::reader::Reader;
+use super::{ABSENT, BytesError, MAGIC, MAJOR, MINOR};
+use crate::attribute::Attribute;
+use crate::attribute_list::FOREIGN_PREFIX;
+use crate::elem::Elem;
+use crate::form_list::{form_from_list, form_keys};
+use crate::graph::{Fused, Graph, MAX_RESULTS, Placement};
+use crate::ids::{DataId, GraphId, Symbol, ValueId};
+use crate::module::Module;
+use crate::names::Names;
+use crate::op::{Foreign, Op};
+use crate::quant_params::QuantParams;
+use crate::reason::Reason;
+use crate::shape::{Dim, MAX_RANK, Shape, TensorType};
+use crate::stage::Stage;
+use crate::tensor::TensorData;
+use crate::verifier::verify;
+use bytes::Bytes;
+use smallvec::SmallVec;
+use std::sync::Arc;
+use strait_requantize::{FormKind, Per, Requantization};
+
+type Read<T> = Result<T, BytesError>;
+
+/// The smallest number of bytes of a value's record, its size included.
+const VALUE_SIZE: usize = 11;
+/// The smallest number of bytes of a node's record, its size included.
+const NODE_SIZE: usize = 30;
+/// The smallest number of bytes of an attribute.
+const ATTRIBUTE_SIZE: usize = 10;
+
+/// Reads a module. `tensors` answers with the bytes of each tensor by position. The module that comes back verifies.
+pub fn decode(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Module, BytesError> {
+    let mut r = Reader::new(ir);
+    if r.take(MAGIC.len(), "the header").ok() != Some(&MAGIC[..]) {
+        return Err(BytesError::Magic);
+    }
+    let (major, minor) = (r.u16("the header")?, r.u16("the header")?);
+    if major != MAJOR {
+        return Err(BytesError::Version(major, minor));
+    }
+    r.set_newer(minor > MINOR);
+    let mut decoder = Decoder::new(&mut r)?;
+    let pool = decoder.pool(&mut r, tensors)?;
+    let at = r.at();
+    let main = r.u32("the main graph")? as usize;
+    let graphs = r.list(4, "the graphs", |r| r.record("a graph", |r| decoder.graph(r)))?;
+    r.finish("the module")?;
+    let found = main as u64;
+    let what = "the number of a graph";
+    if main >= graphs.len() {
+        return Err(BytesError::Malformed { what, at, found });
+    }
+    let mut graphs = graphs.into_iter();
+    let Some(first) = graphs.next() else {
+        return Err(BytesError::Malformed { what, at, found });
+    };
+    let mut module = Module::new(first, decoder.names);
+    module.graphs.extend(graphs);
+    module.main = GraphId::new(main);
+    for tensor in pool {
+        module.add_data(tensor);
+    }
+    verify(&module)?;
+    Ok(module)
+}
+
+struct Decoder<'a> {
+    strings: Vec<&'a str>,
+    symbols: Vec<Option<Symbol>>,
+    names: Names,
+    /// Name and attribute keys.
+    ops: Vec<(&'static str, &'static [&'static str])>,
+    tensors: Vec<TensorType>,
+}
+
+impl<'a> Decoder<'a> {
+    /// Reads the tables of strings and ops.
+    fn new(r: &mut Reader<'a>) -> Read<Decoder<'a>> {
+        let strings = r.list(4, "the strings", |r| {
+            let at = r.at();
+            let length = r.u32("a string")? as usize;
+            let text = std::str::from_utf8(r.take(length, "a string")?);
+            text.map_err(|e| BytesError::Malformed {
+                what: "UTF-8",
+                at,
+                found: e.valid_up_to() as u64,
+            })
+        })?;
+        let mut decoder = Decoder {
+            symbols: vec![None; strings.len()],
+            strings,
+            names: Names::default(),
+            ops: Vec::new(),
+            tensors: Vec::new(),
+        };
+        decoder.ops = r.list(6, "the ops", |r| {
+            let name = decoder.text(r, "an op")?;
+            let version = r.u16("an op")?;
+            match Op::find(name) {
+                Some((op, known, keys)) if known == version => Ok((op, keys)),
+                _ => Err(BytesError::UnknownOp {
+                    name: name.into(),
+                    version,
+                }),
+            }
+        })?;
+        Ok(decoder)
+    }
+
+    /// Reads the types of the tensors, and fetches these.
+    fn pool(&mut self, r: &mut Reader<'a>, tensors: &dyn Fn(usize) -> Option<Bytes>) -> Read<Vec<TensorData>> {
+        let types = r.list(2, "the tensors", |r| {
+            let elem = elem(r)?;
+            let rank = rank(r)?;
+            let dims = (0..rank)
+                .map(|_| r.u64("a tensor"))
+                .collect::<Read<SmallVec<[u64; 4]>>>()?;
+            Ok((elem, dims))
+        })?;
+        let mut pool = Vec::with_capacity(types.len());
+        for (index, (elem, dims)) in types.into_iter().enumerate() {
+            let bytes = tensors(index).ok_or(BytesError::MissingTensor(index))?;
+            let tensor = TensorData::new(elem, &dims, bytes);
+            let tensor = tensor.map_err(|error| BytesError::Tensor { index, error })?;
+            self.tensors.push(tensor.tensor_type());
+            pool.push(tensor);
+        }
+        Ok(pool)
+    }
+
+    // ---- what refers to the tables ----
+
+    fn index(&self, r: &mut Reader<'a>, bound: usize, what: &'static str) -> Read<usize> {
+        let at = r.at();
+        let index = r.u32(what)? as usize;
+        let found = index as u64;
+        if index < bound {
+            Ok(index)
+        } else {
+            Err(BytesError::Malformed { what, at, found })
+        }
+    }
+
+    fn text(&self, r: &mut Reader<'a>, what: &'static str) -> Read<&'a str> {
+        self.index(r, self.strings.len(), what).map(|index| self.strings[index])
+    }
+
+    fn intern(&mut self, index: usize) -> Symbol {
+        let (names, text) = (&mut self.names, self.strings[index]);
+        *self.symbols[index].get_or_insert_with(|| names.intern(text))
+    }
+
+    fn symbol(&mut self, r: &mut Reader<'a>, what: &'static str) -> Read<Symbol> {
+        let index = self.index(r, self.strings.len(), what)?;
+        Ok(self.intern(index))
+    }
+
+    fn data(&self, r: &mut Reader<'a>) -> Read<DataId> {
+        self.index(r, self.tensors.len(), "the position of a tensor")
+            .map(DataId::new)
+    }
+
+    // ---- graphs ----
+
+    fn graph(&mut self, r: &mut Reader<'a>) -> Read<Graph> {
+        let name = self.symbol(r, "the name of a graph")?;
+        let at = r.at();
+        let tag = r.u8("the stage of a graph")?;
+        let stage = Stage::ALL
+            .into_iter()
+            .find(|s| s.tag() == tag && *s != Stage::Annotated);
+        let found = u64::from(tag);
+        let stage = stage.ok_or(BytesError::Malformed {
+            what: "a stage that is stored",
+            at,
+            found,
+        })?;
+        let mut graph = Graph::new(name, stage);
+        // Position in this list: the number of a value.
+        let mut values: Vec<ValueId> = Vec::new();
+        for _ in 0..r.count(VALUE_SIZE, "the inputs of a graph")? {
+            let (name, ty, quant) = self.value(r)?;
+            values.push(graph.add_input(name, ty, quant));
+        }
+        for _ in 0..r.count(4 + VALUE_SIZE, "the constants of a graph")? {
+            let data = self.data(r)?;
+            let (name, ty, quant) = self.value(r)?;
+            values.push(graph.add_data(name, ty, quant, data));
+        }
+        for _ in 0..r.count(NODE_SIZE, "the nodes of a graph")? {
+            r.record("a node", |r| self.node(r, &mut graph, &mut values))?;
+        }
+        for _ in 0..r.count(4, "the outputs of a graph")? {
+            let output = self.index(r, values.len(), "the number of a value")?;
+            graph.add_output(values[output]);
+        }
+        Ok(graph)
+    }
+
+    fn value(&mut self, r: &mut Reader<'a>) -> Read<(Symbol, TensorType, Option<Arc<QuantParams>>)> {
+        r.record("a value", |r| {
+            let name = self.symbol(r, "the name of a value")?;
+            let elem = elem(r)?;
+            let rank = rank(r)?;
+            let mut shape = Shape::new();
+            for _ in 0..rank {
+                let named = r.flag("a dimension")?;
+                let at = r.at();
+                let extent = r.u64("a dimension")?;
+                shape.push(if named {
+                    let index = usize::try_from(extent).ok().filter(|&i| i < self.strings.len());
+                    let what = "the name of a dimension";
+                    let index = index.ok_or(BytesError::Malformed {
+                        what,
+                        at,
+                        found: extent,
+                    })?;
+                    Dim::Named(self.intern(index))
+                } else {
+                    Dim::Fixed(extent)
+                });
+            }
+            let quant = if r.flag("a grid")? {
+                Some(Arc::new(grid(r)?))
+            } else {
+                None
+            };
+            Ok((name, TensorType { elem, shape }, quant))
+        })
+    }
+
+    fn node(&mut self, r: &mut Reader<'a>, graph: &mut Graph, values: &mut Vec<ValueId>) -> Read<()> {
+        let op = self.index(r, self.ops.len(), "the number of an op")?;
+        let name = self.symbol(r, "the name of a node")?;
+        let sources = r.list(4, "the sources of a node", |r| self.symbol(r, "the name of a source"))?;
+        let inputs = r.list(4, "the operands of a node", |r| {
+            let at = r.at();
+            match r.u32("an operand")? {
+                ABSENT => Ok(None),
+                number => match values.get(number as usize) {
+                    Some(&value) => Ok(Some(value)),
+                    None => Err(BytesError::Malformed {
+                        what: "the number of a value above",
+                        at,
+                        found: number.into(),
+                    }),
+                },
+            }
+        })?;
+        let at = r.at();
+        let count = r.count(VALUE_SIZE, "the results of a node")?;
+        if count > MAX_RESULTS || inputs.len() > crate::graph::MAX_OPERANDS {
+            let what = "a number of operands and results that a node can have";
+            return Err(BytesError::Malformed {
+                what,
+                at,
+                found: count as u64,
+            });
+        }
+        let results = (0..count).map(|_| self.value(r)).collect::<Read<Vec<_>>>()?;
+        let (op_name, keys) = self.ops[op];
+        let foreign = op_name == <Foreign as crate::Attributes>::NAME;
+        let known = |key: &str| keys.contains(&key) || (foreign && key.starts_with(FOREIGN_PREFIX));
+        let attributes = self.attributes(r, op_name, &known, true)?;
+        let op = Op::from_attribute_list(op_name, attributes)?;
+        let fused = if r.flag("a fused requantization")? {
+            let requant = self.form(r)?;
+            let clamp = if r.flag("a clamp")? {
+                Some([r.i32("a clamp")?, r.i32("a clamp")?])
+            } else {
+                None
+            };
+            Some(Fused { requant, clamp })
+        } else {
+            None
+        };
+        let place = if r.flag("a placement")? {
+            let code = self.text(r, "the code of a reason")?.to_string().into();
+            let text = self.text(r, "the text of a reason")?.into();
+            Placement::Host(Arc::new(Reason { code, text }))
+        } else {
+            Placement::Accelerator
+        };
+        let id = graph.add_node(name, op, &inputs, results);
+        graph.set_sources(id, &sources);
+        graph.set_fused(id, fused, place);
+        values.extend(graph.node(id).map(|n| n.outputs.clone()).unwrap_or_default());
+        Ok(())
+    }
+
+    // ---- attributes ----
+
+    /// The attributes that are known; others are skipped unless they are critical.
+    fn attributes(
+        &self,
+        r: &mut Reader<'a>,
+        of: &str,
+        known: &dyn Fn(&str) -> bool,
+        forms: bool,
+    ) -> Read<Vec<(String, Attribute)>> {
+        let mut list = Vec::new();
+        for _ in 0..r.count(ATTRIBUTE_SIZE, "the attributes of a node")? {
+            let key = self.text(r, "the key of an attribute")?;
+            let tag = r.u8("the tag of an attribute")?;
+            let critical = r.flag("whether an attribute is critical")?;
+            let refused = || BytesError::UnknownAttribute {
+                of: of.into(),
+                key: key.into(),
+            };
+            let understood = known(key) && (tag < 5 || (forms && tag < 7));
+            if !understood && critical {
+                return Err(refused());
+            }
+            let size_at = r.at();
+            if understood {
+                let value = r.record("an attribute", |r| self.attribute(r, tag, size_at))?;
+                list.push((key.into(), value));
+            } else {
+                let size = r.u32("an attribute")? as usize;
+                r.take(size, "an attribute")?;
+            }
+        }
+        Ok(list)
+    }
+
+    fn attribute(&self, r: &mut Reader<'a>, tag: u8, at: usize) -> Read<Attribute> {
+        const WHAT: &str = "an attribute";
+        Ok(match tag {
+            0 => Attribute::Int(r.i64(WHAT)?),
+            1 => Attribute::Ints(r.list(8, WHAT, |r| r.i64(WHAT))?),
+            2 => Attribute::Float(r.f32(WHAT)?),
+            3 => Attribute::Floats(r.list(4, WHAT, |r| r.f32(WHAT))?),
+            4 => Attribute::Text(self.text(r, WHAT)?.into()),
+            5 => Attribute::Data(self.data(r)?),
+            6 => Attribute::Form(Box::new(self.form(r)?)),
+            _ => {
+                let (what, found) = ("the tag of an attribute", tag.into());
+                return Err(BytesError::Malformed { what, at, found });
+            }
+        })
+    }
+
+    /// A form, whose fields are neither forms nor tensors: the bytes nest no deeper.
+    fn form(&self, r: &mut Reader<'a>) -> Read<Requantization> {
+        let at = r.at();
+        let name = self.text(r, "the kind of a form")?;
+        let kind = FormKind::parse(name).ok_or(BytesError::UnknownAttribute {
+            of: "a requantization".into(),
+            key: name.into(),
+        })?;
+        let mut list = self.attributes(r, name, &|key| form_keys(kind).contains(&key), false)?;
+        let mut take = |key: &'static str| {
+            let position = list.iter().position(|(k, _)| k == key)?;
+            Some(list.swap_remove(position).1)
+        };
+        let form = form_from_list(kind, &mut take).map_err(crate::OpError::Attribute)?;
+        match list.len() {
+            0 => Ok(form),
+            twice => Err(BytesError::Malformed {
+                what: "a form that has each field once",
+                at,
+                found: twice as u64,
+            }),
+        }
+    }
+}
+
+fn elem(r: &mut Reader<'_>) -> Read<Elem> {
+    let at = r.at();
+    let tag = r.u8("an element type")?;
+    Elem::ALL
+        .into_iter()
+        .find(|e| e.tag() == tag)
+        .ok_or(BytesError::Malformed {
+            what: "an element type",
+            at,
+            found: tag.into(),
+        })
+}
+
+fn rank(r: &mut Reader<'_>) -> Read<usize> {
+    let at = r.at();
+    let rank = usize::from(r.u8("a rank")?);
+    let found = rank as u64;
+    if rank <= MAX_RANK {
+        Ok(rank)
+    } else {
+        Err(BytesError::Malformed {
+            what: "a rank",
+            at,
+            found,
+        })
+    }
+}
+
+fn grid(r: &mut Reader<'_>) -> Read<QuantParams> {
+    fn per<'a, T>(r: &mut Reader<'a>, one: impl Fn(&mut Reader<'a>) -> Read<T>) -> Read<Per<T>> {
+        Ok(if r.flag("a grid")? {
+            Per::Channel(r.list(4, "a grid", one)?.into())
+        } else {
+            Per::Tensor(one(r)?)
+        })
+    }
+    Ok(QuantParams {
+        scale: per(r, |r| r.f32("a scale"))?,
+        zero_point: per(r, |r| r.i32("a zero point"))?,
+        axis: if r.flag("the axis of a grid")? {
+            Some(r.u8("the axis of a grid")?)
+        } else {
+            None
+        },
+    })
+}

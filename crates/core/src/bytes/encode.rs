@@ -1,0 +1,297 @@
+//! From a module to IR bytes.
+
+use super::writer::{Strings, Writer, count};
+use super::{ABSENT, BytesError, MAGIC, MAJOR, MINOR};
+use crate::attribute::Attribute;
+use crate::elem::Elem;
+use crate::form_list::form_list;
+use crate::graph::{Def, Graph, Node, Placement, Value};
+use crate::ids::{DataId, NodeId, Symbol, ValueId};
+use crate::module::Module;
+use crate::quant_params::QuantParams;
+use crate::shape::Dim;
+use crate::stage::Stage;
+use crate::tensor::TensorData;
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use strait_requantize::{Per, Requantization};
+
+/// A module as bytes, and the tensors that these name by position.
+#[derive(Clone, Debug)]
+pub struct Encoded {
+    /// The IR bytes.
+    pub ir: Vec<u8>,
+    /// The tensors, in the order of their first use; their bytes are shared with the module.
+    pub tensors: Vec<TensorData>,
+}
+
+/// The bytes of a module. Fails for the annotated stage, and for graphs that the verifier would refuse.
+pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
+    let mut encoder = Encoder {
+        module,
+        strings: Strings::default(),
+        ops: Vec::new(),
+        tensors: Vec::new(),
+        positions: BTreeMap::new(),
+        contents: BTreeMap::new(),
+    };
+    let mut body = Writer::default();
+    body.u32(count(module.main.index()));
+    body.u32(count(module.graphs.len()));
+    for graph in &module.graphs {
+        body.record(|w| encoder.graph(w, graph))?;
+    }
+    let ops: Vec<(u32, u16)> = encoder
+        .ops
+        .iter()
+        .map(|&(name, version)| (encoder.strings.index(name), version))
+        .collect();
+    let mut out = Writer(MAGIC.to_vec());
+    out.u16(MAJOR);
+    out.u16(MINOR);
+    out.list(&encoder.strings.list, |w, text| {
+        w.u32(count(text.len()));
+        w.0.extend(text.as_bytes());
+    });
+    out.list(&ops, |w, &(name, version)| {
+        w.u32(name);
+        w.u16(version);
+    });
+    out.list(&encoder.tensors, |w, tensor| {
+        w.u8(tensor.elem().tag());
+        w.u8(tensor.shape().len() as u8);
+        tensor.shape().iter().for_each(|&d| w.u64(d));
+    });
+    out.0.extend(body.0);
+    Ok(Encoded {
+        ir: out.0,
+        tensors: encoder.tensors,
+    })
+}
+
+struct Encoder<'a> {
+    module: &'a Module,
+    strings: Strings,
+    ops: Vec<(&'static str, u16)>,
+    tensors: Vec<TensorData>,
+    positions: BTreeMap<DataId, u32>,
+    contents: BTreeMap<(Elem, &'a [u64], &'a [u8]), u32>,
+}
+
+impl<'a> Encoder<'a> {
+    fn symbol(&mut self, w: &mut Writer, symbol: Symbol) {
+        self.text(w, self.module.name(symbol));
+    }
+
+    fn text(&mut self, w: &mut Writer, text: &str) {
+        w.u32(self.strings.index(text));
+    }
+
+    /// The position of a tensor, which is entered at its first use unless an equal one is there.
+    fn tensor(&mut self, id: DataId) -> Option<u32> {
+        if let Some(&position) = self.positions.get(&id) {
+            return Some(position);
+        }
+        let tensor: &'a TensorData = self.module.data(id)?;
+        let (tensors, next) = (&mut self.tensors, count(self.contents.len()));
+        let content = (tensor.elem(), tensor.shape(), tensor.bytes().as_ref());
+        let position = *self.contents.entry(content).or_insert_with(|| {
+            tensors.push(tensor.clone());
+            next
+        });
+        self.positions.insert(id, position);
+        Some(position)
+    }
+
+    fn graph(&mut self, w: &mut Writer, graph: &Graph) -> Result<(), BytesError> {
+        let name = || self.module.name(graph.name).to_string();
+        let broken = |text: String| BytesError::Broken(name(), text);
+        if graph.stage() == Stage::Annotated {
+            return Err(BytesError::Annotated(name()));
+        }
+        let order = graph.topological_order();
+        let order = order.map_err(|id| broken(format!("{id:?} lies on a cycle")))?;
+        let nodes: Vec<&Node> = order.iter().filter_map(|&id: &NodeId| graph.node(id)).collect();
+        let numbers = number(graph, &nodes).map_err(|id| broken(format!("{id:?} is used but was removed")))?;
+        let constants: Vec<(&Value, DataId)> = numbers.constants;
+        let numbers = numbers.of;
+
+        self.symbol(w, graph.name);
+        w.u8(graph.stage().tag());
+        let inputs: Vec<&Value> = graph.inputs().iter().filter_map(|&id| graph.value(id)).collect();
+        w.u32(count(inputs.len()));
+        for input in inputs {
+            self.value(w, input)?;
+        }
+        w.u32(count(constants.len()));
+        for (value, data) in constants {
+            let position = self.tensor(data).ok_or(BytesError::MissingTensor(data.index()))?;
+            w.u32(position);
+            self.value(w, value)?;
+        }
+        w.u32(count(nodes.len()));
+        for node in nodes {
+            w.record(|w| self.node(w, graph, node, &numbers))?;
+        }
+        w.list(graph.outputs(), |w, id| {
+            w.u32(numbers.get(id).copied().unwrap_or(ABSENT));
+        });
+        Ok(())
+    }
+
+    fn value(&mut self, w: &mut Writer, value: &Value) -> Result<(), BytesError> {
+        w.record(|w| {
+            self.symbol(w, value.name);
+            w.u8(value.ty.elem.tag());
+            w.u8(value.ty.shape.len() as u8);
+            for dim in &value.ty.shape {
+                match *dim {
+                    Dim::Fixed(extent) => {
+                        w.u8(0);
+                        w.u64(extent);
+                    }
+                    Dim::Named(name) => {
+                        w.u8(1);
+                        w.u64(u64::from(self.strings.index(self.module.name(name))));
+                    }
+                }
+            }
+            match &value.quant {
+                None => w.u8(0),
+                Some(quant) => {
+                    w.u8(1);
+                    grid(w, quant);
+                }
+            }
+            Ok(())
+        })
+    }
+
+    fn node(
+        &mut self,
+        w: &mut Writer,
+        graph: &Graph,
+        node: &Node,
+        numbers: &BTreeMap<ValueId, u32>,
+    ) -> Result<(), BytesError> {
+        let op = (node.op.name(), node.op.version());
+        let position = self.ops.iter().position(|known| *known == op).unwrap_or_else(|| {
+            self.ops.push(op);
+            self.ops.len() - 1
+        });
+        w.u32(count(position));
+        self.symbol(w, node.name);
+        w.list(&node.sources, |w, source| self.symbol(w, *source));
+        w.list(&node.inputs, |w, input| {
+            w.u32(input.and_then(|id| numbers.get(&id).copied()).unwrap_or(ABSENT));
+        });
+        let results: Vec<&Value> = node.outputs.iter().filter_map(|&id| graph.value(id)).collect();
+        w.u32(count(results.len()));
+        for result in results {
+            self.value(w, result)?;
+        }
+        self.attributes(w, &node.op.attribute_list())?;
+        match &node.fused {
+            None => w.u8(0),
+            Some(fused) => {
+                w.u8(1);
+                self.form(w, &fused.requant)?;
+                w.u8(u8::from(fused.clamp.is_some()));
+                fused.clamp.into_iter().flatten().for_each(|end| w.i32(end));
+            }
+        }
+        match &node.place {
+            Placement::Accelerator => w.u8(0),
+            Placement::Host(reason) => {
+                w.u8(1);
+                self.text(w, &reason.code);
+                self.text(w, &reason.text);
+            }
+        }
+        Ok(())
+    }
+
+    fn attributes(&mut self, w: &mut Writer, list: &[(Cow<'static, str>, Attribute)]) -> Result<(), BytesError> {
+        w.u32(count(list.len()));
+        for (key, attribute) in list {
+            self.text(w, key);
+            w.u8(attribute.tag());
+            // Every attribute of this version decides what is computed.
+            w.u8(1);
+            w.record(|w| self.attribute(w, attribute))?;
+        }
+        Ok(())
+    }
+
+    fn attribute(&mut self, w: &mut Writer, attribute: &Attribute) -> Result<(), BytesError> {
+        match attribute {
+            Attribute::Int(v) => w.i64(*v),
+            Attribute::Ints(v) => w.list(v, |w, v| w.i64(*v)),
+            Attribute::Float(v) => w.f32(*v),
+            Attribute::Floats(v) => w.list(v, |w, v| w.f32(*v)),
+            Attribute::Text(text) => self.text(w, text),
+            Attribute::Data(id) => {
+                let position = self.tensor(*id).ok_or(BytesError::MissingTensor(id.index()))?;
+                w.u32(position);
+            }
+            Attribute::Form(form) => return self.form(w, form),
+        }
+        Ok(())
+    }
+
+    fn form(&mut self, w: &mut Writer, form: &Requantization) -> Result<(), BytesError> {
+        self.text(w, form.kind().name());
+        let list: Vec<_> = form_list(form)
+            .into_iter()
+            .map(|(key, value)| (Cow::Borrowed(key), value))
+            .collect();
+        self.attributes(w, &list)
+    }
+}
+
+fn grid(w: &mut Writer, quant: &QuantParams) {
+    fn per<T>(w: &mut Writer, values: &Per<T>, one: impl Fn(&mut Writer, &T)) {
+        match values {
+            Per::Tensor(value) => {
+                w.u8(0);
+                one(w, value);
+            }
+            Per::Channel(values) => {
+                w.u8(1);
+                w.list(values, one);
+            }
+        }
+    }
+    per(w, &quant.scale, |w, v| w.f32(*v));
+    per(w, &quant.zero_point, |w, v| w.i32(*v));
+    w.u8(u8::from(quant.axis.is_some()));
+    quant.axis.into_iter().for_each(|axis| w.u8(axis));
+}
+
+/// The numbers that operands are spoken of by: inputs, constants in the order of their first use, results.
+struct Numbers<'a> {
+    of: BTreeMap<ValueId, u32>,
+    constants: Vec<(&'a Value, DataId)>,
+}
+
+fn number<'a>(graph: &'a Graph, nodes: &[&Node]) -> Result<Numbers<'a>, ValueId> {
+    let mut of: BTreeMap<ValueId, u32> = BTreeMap::new();
+    let mut constants = Vec::new();
+    for &input in graph.inputs() {
+        of.insert(input, count(of.len()));
+    }
+    let operands = nodes.iter().flat_map(|n| n.inputs.iter().flatten());
+    for &id in operands.chain(graph.outputs()) {
+        let value = graph.value(id).ok_or(id)?;
+        if let Def::Data(data) = value.def
+            && !of.contains_key(&id)
+        {
+            of.insert(id, count(of.len()));
+            constants.push((value, data));
+        }
+    }
+    for &output in nodes.iter().flat_map(|n| &n.outputs) {
+        of.insert(output, count(of.len()));
+    }
+    Ok(Numbers { of, constants })
+}

@@ -1,0 +1,136 @@
+//! Fields that are checked before they are believed: nothing is allocated that the bytes could not fill.
+
+use super::BytesError;
+
+/// A place in the bytes, up to the end of the record that is being read.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'a> {
+    bytes: &'a [u8],
+    at: usize,
+    /// Whether what stands behind the known fields of a record may be skipped: the bytes have a later minor version.
+    newer: bool,
+}
+
+type Read<T> = Result<T, BytesError>;
+
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader {
+            bytes,
+            at: 0,
+            newer: false,
+        }
+    }
+
+    pub(super) fn set_newer(&mut self, newer: bool) {
+        self.newer = newer;
+    }
+
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn take(&mut self, count: usize, what: &'static str) -> Read<&'a [u8]> {
+        let end = self.at.checked_add(count);
+        let taken = end.and_then(|end| self.bytes.get(self.at..end));
+        let taken = taken.ok_or(BytesError::Truncated { what, at: self.at })?;
+        self.at += count;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self, what: &'static str) -> Read<[u8; N]> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N, what)?);
+        Ok(array)
+    }
+
+    pub(super) fn u8(&mut self, what: &'static str) -> Read<u8> {
+        self.array::<1>(what).map(|[v]| v)
+    }
+
+    pub(super) fn u16(&mut self, what: &'static str) -> Read<u16> {
+        self.array(what).map(u16::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self, what: &'static str) -> Read<u32> {
+        self.array(what).map(u32::from_le_bytes)
+    }
+
+    pub(super) fn i32(&mut self, what: &'static str) -> Read<i32> {
+        self.array(what).map(i32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self, what: &'static str) -> Read<u64> {
+        self.array(what).map(u64::from_le_bytes)
+    }
+
+    pub(super) fn i64(&mut self, what: &'static str) -> Read<i64> {
+        self.array(what).map(i64::from_le_bytes)
+    }
+
+    pub(super) fn f32(&mut self, what: &'static str) -> Read<f32> {
+        self.u32(what).map(f32::from_bits)
+    }
+
+    /// 0 or 1.
+    pub(super) fn flag(&mut self, what: &'static str) -> Read<bool> {
+        let at = self.at;
+        match self.u8(what)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(BytesError::Malformed {
+                what: "0 or 1",
+                at,
+                found: other.into(),
+            }),
+        }
+    }
+
+    /// The number of items that follow, each of which takes at least `size` bytes.
+    pub(super) fn count(&mut self, size: usize, what: &'static str) -> Read<usize> {
+        let at = self.at;
+        let count = self.u32(what)? as usize;
+        if count > (self.bytes.len() - self.at) / size.max(1) {
+            return Err(BytesError::Truncated { what, at });
+        }
+        Ok(count)
+    }
+
+    /// A counted list of items of at least `size` bytes.
+    pub(super) fn list<T>(
+        &mut self,
+        size: usize,
+        what: &'static str,
+        mut item: impl FnMut(&mut Self) -> Read<T>,
+    ) -> Read<Vec<T>> {
+        let count = self.count(size, what)?;
+        let mut items = Vec::with_capacity(count);
+        for _ in 0..count {
+            items.push(item(self)?);
+        }
+        Ok(items)
+    }
+
+    /// The fields of one record. Bytes behind them are for later versions.
+    pub(super) fn record<T>(&mut self, what: &'static str, body: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        let size = self.u32(what)? as usize;
+        let start = self.at;
+        self.take(size, what)?;
+        let mut inner = Reader {
+            bytes: &self.bytes[..self.at],
+            at: start,
+            newer: self.newer,
+        };
+        let read = body(&mut inner)?;
+        inner.finish(what)?;
+        Ok(read)
+    }
+
+    /// The end of what this version knows; only a later one may have more.
+    pub(super) fn finish(&self, what: &'static str) -> Read<()> {
+        if self.newer || self.at == self.bytes.len() {
+            return Ok(());
+        }
+        Err(BytesError::Trailing { what, at: self.at })
+    }
+}

@@ -1,0 +1,79 @@
+//! Little-endian fields, counted lists and records with their size.
+
+use std::collections::BTreeMap;
+
+/// The table of strings, in the order of their first use.
+#[derive(Default)]
+pub(super) struct Strings {
+    pub(super) list: Vec<String>,
+    index: BTreeMap<String, u32>,
+}
+
+impl Strings {
+    pub(super) fn index(&mut self, text: &str) -> u32 {
+        if let Some(&index) = self.index.get(text) {
+            return index;
+        }
+        let index = count(self.list.len());
+        self.list.push(text.into());
+        self.index.insert(text.into(), index);
+        index
+    }
+}
+
+/// A count as it is stored. Ids are 32 bits wide, hence so is everything that is counted.
+pub(super) fn count(n: usize) -> u32 {
+    debug_assert!(u32::try_from(n).is_ok());
+    n as u32
+}
+
+#[derive(Default)]
+pub(super) struct Writer(pub(super) Vec<u8>);
+
+impl Writer {
+    pub(super) fn u8(&mut self, v: u8) {
+        self.0.push(v);
+    }
+
+    pub(super) fn u16(&mut self, v: u16) {
+        self.0.extend(v.to_le_bytes());
+    }
+
+    pub(super) fn u32(&mut self, v: u32) {
+        self.0.extend(v.to_le_bytes());
+    }
+
+    pub(super) fn i32(&mut self, v: i32) {
+        self.0.extend(v.to_le_bytes());
+    }
+
+    pub(super) fn u64(&mut self, v: u64) {
+        self.0.extend(v.to_le_bytes());
+    }
+
+    pub(super) fn i64(&mut self, v: i64) {
+        self.0.extend(v.to_le_bytes());
+    }
+
+    pub(super) fn f32(&mut self, v: f32) {
+        self.u32(v.to_bits());
+    }
+
+    /// A count, then each item.
+    pub(super) fn list<T>(&mut self, items: &[T], mut item: impl FnMut(&mut Writer, &T)) {
+        self.u32(count(items.len()));
+        for i in items {
+            item(self, i);
+        }
+    }
+
+    /// The number of bytes that `body` writes, then these.
+    pub(super) fn record<E>(&mut self, body: impl FnOnce(&mut Writer) -> Result<(), E>) -> Result<(), E> {
+        let start = self.0.len();
+        self.u32(0);
+        body(self)?;
+        let size = count(self.0.len() - start - 4);
+        self.0[start..start + 4].copy_from_slice(&size.to_le_bytes());
+        Ok(())
+    }
+}

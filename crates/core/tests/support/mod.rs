@@ -1,0 +1,448 @@
+//! Random modules that verify, made from a list of choices so that proptest can shrink them.
+
+#![allow(clippy::unwrap_used, reason = "a helper of tests, but not itself one")]
+
+use smallvec::smallvec;
+use std::sync::Arc;
+use strait_core::op::*;
+use strait_core::{
+    Attribute, DataId, Elem, Fused, Graph, GraphId, Module, Names, Op, Placement, QuantParams, Reason, Stage,
+    TensorData, TensorType, ValueId,
+};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+
+/// Decisions, one after the other; 0 when they run out.
+pub(crate) struct Choices<'a> {
+    words: &'a [u32],
+}
+
+impl<'a> Choices<'a> {
+    pub(crate) fn new(words: &'a [u32]) -> Choices<'a> {
+        Choices { words }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// A number below `bound`.
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
+        let Some((first, rest)) = self.words.split_first() else {
+            return 0;
+        };
+        self.words = rest;
+        *first as usize % bound.max(1)
+    }
+
+    pub(crate) fn flip(&mut self) -> bool {
+        self.below(2) == 1
+    }
+
+    pub(crate) fn pick<T: Clone>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())].clone()
+    }
+
+    fn float(&mut self) -> f32 {
+        self.pick(&[
+            0.0,
+            -0.0,
+            1.0,
+            0.1,
+            -2.5e-8,
+            3.4e38,
+            f32::INFINITY,
+            f32::from_bits(0x7fc0_0001),
+            1e-45,
+        ])
+    }
+}
+
+const NAMES: [&str; 8] = [
+    "x",
+    "/model.22/a:0",
+    "a \"quoted\" name",
+    "",
+    "0",
+    "é\n",
+    "_",
+    "conv1.weight",
+];
+
+/// A module with one or two graphs.
+pub(crate) fn module(choices: &[u32]) -> Module {
+    let mut choices = Choices::new(choices);
+    let mut names = Names::default();
+    let stage = choices.pick(&[Stage::Export, Stage::Float]);
+    let name = names.intern("callee");
+    let callee = choices.flip().then(|| Graph::new(name, stage));
+    let name = names.intern("main");
+    let mut module = Module::new(Graph::new(name, stage), names);
+    if let Some(callee) = callee {
+        module.graphs.push(callee);
+        grow(&mut module, 1, &mut choices, 4, false);
+    }
+    let calls = module.graphs.len() > 1;
+    grow(&mut module, 0, &mut choices, 40, calls);
+    module.main = GraphId::new(choices.below(module.graphs.len()));
+    module
+}
+
+fn name(module: &mut Module, choices: &mut Choices<'_>) -> strait_core::Symbol {
+    module.names.intern(choices.pick(&NAMES))
+}
+
+fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
+    fn per<T>(choices: &mut Choices<'_>, channels: usize, one: impl Fn(usize) -> T) -> Per<T> {
+        if choices.flip() {
+            Per::Tensor(one(1))
+        } else {
+            (0..channels).map(one).collect()
+        }
+    }
+    let narrowing = Narrowing {
+        shift: per(choices, channels, |c| (c % 60) as u8),
+        rounding: choices.pick(&Rounding::ALL),
+        out: choices.pick(&IntType::ALL),
+    };
+    let sc = per(choices, channels, |c| i32::MAX - c as i32);
+    let out = narrowing.out;
+    match choices.below(7) {
+        0 => Requantization::ArithFolded { narrowing },
+        1 => Requantization::FractionalZero {
+            sc,
+            zp: per(choices, channels, |c| (1 << 60) - c as i64),
+            narrowing,
+        },
+        2 => Requantization::TfLite { sc, zp: -3, narrowing },
+        3 => Requantization::Gemmlowp {
+            multiplier: sc,
+            exponent: per(choices, channels, |c| -(c as i8) % 31),
+            zp: 7,
+            out,
+        },
+        4 => Requantization::Float {
+            scale: per(choices, channels, |c| 0.1 / (c + 1) as f32),
+            zp: 1,
+            out,
+        },
+        5 => Requantization::Fixed {
+            sc,
+            add: per(choices, channels, |c| -(c as i64)),
+            zp: 1,
+            narrowing,
+        },
+        _ => {
+            let list: Arc<[i32]> = vec![-9, -9, 0, 70_000].into();
+            let thresholds = if choices.flip() {
+                vec![list]
+            } else {
+                vec![list; channels]
+            };
+            Requantization::Steps {
+                thresholds: thresholds.into(),
+                lowest: 2,
+                out: IntType::U8,
+            }
+        }
+    }
+}
+
+fn grid(choices: &mut Choices<'_>, ty: &TensorType) -> Option<Arc<QuantParams>> {
+    ty.elem.int_type()?;
+    let axis = choices.below(ty.shape.len().max(1));
+    let extent = ty.shape.get(axis).and_then(|d| d.fixed()).unwrap_or(0);
+    Some(Arc::new(match choices.below(4) {
+        0 => return None,
+        1 if extent > 0 => QuantParams::channel((0..extent).map(|c| 0.1 / (c + 1) as f32).collect(), axis as u8),
+        _ => QuantParams::tensor(choices.pick(&[0.5, 1e-30, 0.1]), 3),
+    }))
+}
+
+fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
+    let pool = |choices: &mut Choices<'_>| {
+        (
+            smallvec![2, 2],
+            smallvec![1 + choices.below(2) as u32, 1],
+            smallvec![1, 0, 0, 1],
+            smallvec![1, 1],
+        )
+    };
+    match choices.below(if exported { 34 } else { 26 }) {
+        0 => Conv {
+            stride: smallvec![1, 2],
+            pad: smallvec![1, 0, 1, 0],
+            dilation: smallvec![1, 1],
+            groups: 1,
+            pad_value: 0,
+        }
+        .into(),
+        1 => Gemm {
+            transpose_b: choices.flip(),
+            ..Gemm::canonical()
+        }
+        .into(),
+        2 => MatMul { a_zero: 0, b_zero: 0 }.into(),
+        3 => Add {}.into(),
+        4 => Sub {}.into(),
+        5 => Mul { a_zero: 0, b_zero: 0 }.into(),
+        6 => Relu {}.into(),
+        7 => Clip {
+            min: choices.float(),
+            max: choices.float(),
+        }
+        .into(),
+        8 => Unary {
+            function: choices.pick(Function::ALL),
+        }
+        .into(),
+        9 => Elu { alpha: choices.float() }.into(),
+        10 => {
+            let (size, stride, pad, dilation) = pool(choices);
+            MaxPool {
+                size,
+                stride,
+                pad,
+                dilation,
+                ceil: choices.flip(),
+            }
+            .into()
+        }
+        11 => {
+            let (size, stride, pad, dilation) = pool(choices);
+            AveragePool {
+                size,
+                stride,
+                pad,
+                dilation,
+                ceil: choices.flip(),
+                count_include_pad: choices.flip(),
+            }
+            .into()
+        }
+        12 => GlobalAveragePool {}.into(),
+        13 => Reduce {
+            reduction: choices.pick(Reduction::ALL),
+            axes: smallvec![-1],
+            keep_dims: choices.flip(),
+        }
+        .into(),
+        14 => Softmax { axis: -1 }.into(),
+        15 => Reshape {
+            shape: smallvec![0, -1],
+        }
+        .into(),
+        16 => Flatten { axis: 1 }.into(),
+        17 => Unsqueeze { axes: smallvec![0] }.into(),
+        18 => Squeeze { axes: smallvec![] }.into(),
+        19 => Transpose {
+            permutation: smallvec![1, 0],
+        }
+        .into(),
+        20 => Concat { axis: 0 }.into(),
+        21 => Split {
+            axis: -1,
+            sizes: smallvec![1, 2],
+        }
+        .into(),
+        22 => Slice {
+            starts: smallvec![1],
+            ends: smallvec![i64::MAX],
+            axes: smallvec![-1],
+            steps: smallvec![1],
+        }
+        .into(),
+        23 => Pad {
+            amounts: smallvec![0, 1, 1, 0],
+            mode: PadMode::Edge,
+            value: choices.float(),
+        }
+        .into(),
+        24 => Resize {
+            mode: ResizeMode::Linear,
+            coordinate: Coordinate::HalfPixel,
+            nearest: Nearest::Floor,
+            scales: vec![2.0, 1.0],
+            sizes: smallvec![],
+        }
+        .into(),
+        25 => Identity {}.into(),
+        26 => Quantize {
+            to: Elem::I8,
+            rounding: Rounding::HalfEven,
+            reciprocal: choices.flip(),
+        }
+        .into(),
+        27 => Dequantize {}.into(),
+        28 => Requantize {
+            form: form(choices, 3),
+            axis: choices.below(3) as u32,
+        }
+        .into(),
+        29 => ShiftLeft { zero: -1, bits: 20 }.into(),
+        30 => Clamp { min: -4, max: 100 }.into(),
+        31 => Cast {
+            to: choices.pick(&Elem::ALL),
+        }
+        .into(),
+        _ => {
+            let attributes = vec![
+                ("a b".into(), Attribute::Floats(vec![choices.float(); choices.below(3)])),
+                ("".into(), Attribute::Text(choices.pick(&NAMES).into())),
+                ("form".into(), Attribute::Form(Box::new(form(choices, 2)))),
+                ("list".into(), Attribute::Ints(vec![i64::MIN; choices.below(3)])),
+                ("one".into(), Attribute::Float(choices.float())),
+                ("table".into(), Attribute::Data(DataId::new(0))),
+            ];
+            let attributes = attributes.into_iter().take(choices.below(7)).collect();
+            Foreign {
+                domain: "vendor".into(),
+                name: choices.pick(&NAMES).into(),
+                attributes,
+            }
+            .into()
+        }
+    }
+}
+
+/// Adds up to `nodes` nodes to a graph, with inputs, constants and outputs.
+fn grow(module: &mut Module, graph: usize, choices: &mut Choices<'_>, nodes: usize, calls: bool) {
+    let exported = module.graphs[graph].stage() == Stage::Export;
+    let mut values: Vec<ValueId> = Vec::new();
+    let shapes: [&[u64]; 4] = [&[1, 3, 6, 6], &[2, 3], &[3, 3], &[4, 3, 2, 2]];
+    for position in 0..6 {
+        let elem = if exported {
+            choices.pick(&[Elem::I8, Elem::F32, Elem::I32])
+        } else {
+            Elem::F32
+        };
+        let mut ty = TensorType::fixed(elem, choices.pick(&shapes));
+        if position == 0 && choices.flip() {
+            ty.shape[0] = strait_core::Dim::Named(module.names.intern("N"));
+        }
+        let quant = if exported { grid(choices, &ty) } else { None };
+        let symbol = name(module, choices);
+        let id = if position > 2 && ty.dims().is_some() {
+            let count = ty.dims().unwrap().iter().product::<u64>() as usize;
+            // No two are equal, or they would become one in IR bytes.
+            let seed = module.pool().len();
+            let bytes = if choices.flip() {
+                vec![seed as u8; count * elem.size()]
+            } else {
+                strait_core::text::random::random(elem, count, seed as u64)
+            };
+            let data = module.add_data(TensorData::new(elem, &ty.dims().unwrap(), bytes.into()).unwrap());
+            module.graphs[graph].add_data(symbol, ty, quant, data)
+        } else {
+            module.graphs[graph].add_input(symbol, ty, quant)
+        };
+        values.push(id);
+    }
+    for _ in 0..nodes {
+        if choices.is_empty() {
+            break;
+        }
+        add_node(module, graph, choices, &mut values, exported, calls);
+    }
+    for _ in 0..choices.below(3) {
+        let output = choices.pick(&values);
+        module.graphs[graph].add_output(output);
+    }
+}
+
+fn add_node(
+    module: &mut Module,
+    graph: usize,
+    choices: &mut Choices<'_>,
+    values: &mut Vec<ValueId>,
+    exported: bool,
+    calls: bool,
+) {
+    let call = calls && choices.below(10) == 9;
+    let op: Op = if call {
+        Call { graph: 1 }.into()
+    } else {
+        op(choices, exported)
+    };
+    let (least, most) = op.arity();
+    let mut inputs: Vec<Option<ValueId>> = (0..most.min(3)).map(|_| Some(choices.pick(values))).collect();
+    if most > least && choices.flip() {
+        inputs.truncate(least.max(1));
+    }
+    if call {
+        // Only operands of the right types will do.
+        let callee = &module.graphs[1];
+        let wanted: Vec<TensorType> = callee
+            .inputs()
+            .iter()
+            .map(|&v| callee.value(v).unwrap().ty.clone())
+            .collect();
+        let g = &module.graphs[graph];
+        inputs = wanted
+            .iter()
+            .map(|ty| values.iter().copied().find(|&v| g.value(v).unwrap().ty == *ty))
+            .collect();
+        if inputs.contains(&None) {
+            return;
+        }
+    }
+    if most > least && most < 4 && inputs.len() == most && choices.flip() {
+        inputs[most - 1] = None;
+    }
+    let g = &module.graphs[graph];
+    let types: Vec<Option<TensorType>> = inputs
+        .iter()
+        .map(|i| i.map(|v| g.value(v).unwrap().ty.clone()))
+        .collect();
+    let operands: Vec<Option<&TensorType>> = types.iter().map(Option::as_ref).collect();
+    let results = match &op {
+        Op::Foreign(_) => vec![TensorType::fixed(Elem::U8, &[]); choices.below(3)].into(),
+        op => match module.result_types(op, &operands, None) {
+            Ok(types) => types,
+            Err(_) => return,
+        },
+    };
+    let channel_axis = if matches!(op, Op::Conv(_)) {
+        1
+    } else {
+        results.first().map_or(0, |t| t.shape.len().saturating_sub(1))
+    };
+    let channels = results
+        .first()
+        .and_then(|t| t.shape.get(channel_axis)?.fixed())
+        .unwrap_or(1) as usize;
+    let accumulates = matches!(op, Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_));
+    let fused =
+        (exported && accumulates && results[0].elem == Elem::I32 && channels > 0 && choices.flip()).then(|| {
+            let requant = form(choices, channels);
+            let out = requant.out();
+            Fused {
+                requant,
+                clamp: choices.flip().then(|| [out.min(), out.max() / 2]),
+            }
+        });
+    let mut results = results;
+    if let Some(fused) = &fused {
+        results[0].elem = fused.requant.out().into();
+    }
+    let results: Vec<_> = results
+        .into_iter()
+        .map(|ty| {
+            let quant = if exported { grid(choices, &ty) } else { None };
+            (name(module, choices), ty, quant)
+        })
+        .collect();
+    let node_name = results.first().map(|r| r.0).filter(|_| choices.flip());
+    let node_name = node_name.unwrap_or_else(|| name(module, choices));
+    let sources = [node_name, name(module, choices)];
+    let source_count = choices.below(3);
+    let place = if choices.below(4) == 3 {
+        Placement::Host(Arc::new(Reason::new("why", choices.pick(&NAMES))))
+    } else {
+        Placement::Accelerator
+    };
+    let g = &mut module.graphs[graph];
+    let id = g.add_node(node_name, op, &inputs, results);
+    g.set_sources(id, &sources[..source_count]);
+    g.set_fused(id, fused, place);
+    values.extend(g.node(id).unwrap().outputs.iter());
+}

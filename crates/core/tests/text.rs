@@ -1,0 +1,26 @@
+//! The text form carries everything that a module has.
+
+mod support;
+
+use proptest::prelude::*;
+use strait_core::text::{PrintOptions, parse, parse_beside, print, to_dot, to_json};
+use strait_core::verifier::verify;
+
+proptest! {
+    #[test]
+    fn printing_what_was_read_gives_the_same_text(choices in prop::collection::vec(any::<u32>(), 0..400)) {
+        let module = support::module(&choices);
+        verify(&module).unwrap();
+        let text = print(&module, &PrintOptions::whole());
+        let again = parse(&text).unwrap();
+        prop_assert_eq!(verify(&again), Ok(()));
+        prop_assert_eq!(&print(&again, &PrintOptions::whole()), &text);
+        // The other views are made from the same lists: they cannot tell the two apart either.
+        prop_assert_eq!(to_json(&again)["graphs"].clone(), to_json(&module)["graphs"].clone());
+        to_dot(&again);
+        // Blobs are looked up by their position in the pool that they were printed from.
+        let short = print(&module, &PrintOptions::default());
+        let beside = parse_beside(&short, module.pool()).unwrap();
+        prop_assert_eq!(print(&beside, &PrintOptions::whole()), text);
+    }
+}

@@ -1,0 +1,313 @@
+//! How a form's integers come about from scales.
+
+use super::{FormRow, ScaleRule, TargetSpec};
+use crate::Located;
+use strait_core::Reason;
+use strait_requantize::scales::{
+    ScaleError, fixed_point,
+    fixed_point::frexp,
+    litert, onnx_runtime, packed_float,
+    power_of_two::{Correction, fractional_zero},
+};
+use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, Step, to_steps};
+
+/// From one grid to another.
+#[derive(Clone, Copy, Debug)]
+pub struct Rescale<'a> {
+    /// The scales, of which the rules take different products.
+    pub scales: Scales<'a>,
+    /// Zero point of the integer that is requantized; 0 for accumulators. Only forms with a constant in front of the shift
+    /// take another one.
+    pub input_zero: i32,
+    /// Zero point of the result.
+    pub output_zero: i32,
+    /// Type of the result.
+    pub out: IntType,
+}
+
+/// Scales on both sides of a requantization: real = scale × (q − zero point).
+#[derive(Clone, Copy, Debug)]
+pub enum Scales<'a> {
+    /// Of a sum of products of activations and weights; the factor is `input · weight / output`.
+    Convolution {
+        /// Scale of the activation.
+        input: f32,
+        /// Scale of the weights, or of the second activation of a matrix product.
+        weight: &'a Per<f32>,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// As `Convolution`, of a fully connected layer or a product of matrices: some runtimes compute its factor otherwise.
+    FullyConnected {
+        /// Scale of the activation.
+        input: f32,
+        /// Scale of the weights, or of the second activation of a matrix product.
+        weight: &'a Per<f32>,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// Of an elementwise product; the factor is `a · b / output`.
+    Product {
+        /// Scale of one operand.
+        a: f32,
+        /// Scale of the other.
+        b: f32,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// The scale of the input divided by that of the output, whatever is behind them.
+    Ratio(f64),
+}
+
+impl Scales<'_> {
+    /// The factor in `f64`.
+    pub fn factor(&self) -> Per<f64> {
+        match *self {
+            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
+                weight.map(|w| f64::from(input) * f64::from(*w) / f64::from(output))
+            }
+            Scales::Product { a, b, output } => Per::Tensor(f64::from(a) * f64::from(b) / f64::from(output)),
+            Scales::Ratio(ratio) => Per::Tensor(ratio),
+        }
+    }
+
+    /// The factor in `f32`, from the left to the right.
+    fn single(&self) -> Per<f32> {
+        match *self {
+            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
+                weight.map(|w| input * *w / output)
+            }
+            Scales::Product { a, b, output } => Per::Tensor(a * b / output),
+            Scales::Ratio(ratio) => Per::Tensor(ratio as f32),
+        }
+    }
+}
+
+impl TargetSpec {
+    /// The first of these forms, cheapest first, whose rule makes integers within its limits, and the requantization that
+    /// they are. The reason of a refusal is that of each form.
+    pub fn build<'n>(
+        &self,
+        forms: &'n [Located<String>],
+        rescale: &Rescale<'_>,
+    ) -> Result<(&'n str, Requantization), Reason> {
+        self.first(forms, |row| row.build(rescale))
+    }
+
+    /// The first of these forms that accepts a requantization with this clamp behind it.
+    pub fn accepting<'n>(
+        &self,
+        forms: &'n [Located<String>],
+        form: &Requantization,
+        clamp: Option<[i32; 2]>,
+    ) -> Result<&'n str, Reason> {
+        self.first(forms, |row| row.accepts(form, clamp)).map(|(name, ())| name)
+    }
+
+    fn first<'n, T>(
+        &self,
+        forms: &'n [Located<String>],
+        look: impl Fn(&FormRow) -> Result<T, Reason>,
+    ) -> Result<(&'n str, T), Reason> {
+        let mut refusals = Vec::new();
+        for name in forms {
+            // Every name in a checked table is that of a form.
+            let Some(row) = self.form.get(name.as_str()) else {
+                continue;
+            };
+            match look(row) {
+                Ok(found) => return Ok((name, found)),
+                Err(reason) => refusals.push((name, reason)),
+            }
+        }
+        let code = refusals
+            .first()
+            .map_or("no-form".into(), |(_, reason)| reason.code.clone());
+        let texts: Vec<String> = refusals
+            .iter()
+            .map(|(name, reason)| format!("{}: {}", name.as_str(), reason.text))
+            .collect();
+        Err(Reason {
+            code,
+            text: texts.join("; "),
+        })
+    }
+}
+
+impl FormRow {
+    /// The requantization that leads from one grid to the other, by this row's rule and within its limits.
+    pub fn build(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
+        let form = self.integers(rescale)?;
+        self.accepts(&form, None)?;
+        Ok(form)
+    }
+
+    /// `sat(round(x / 2^shift))` within this row's limits, for a factor that is folded into the weights.
+    pub fn build_shift(&self, shift: Per<u8>, out: IntType) -> Result<Requantization, Reason> {
+        let form = Requantization::ArithFolded {
+            narrowing: Narrowing {
+                shift,
+                rounding: self.rounding(),
+                out,
+            },
+        };
+        self.accepts(&form, None)?;
+        Ok(form)
+    }
+
+    fn integers(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
+        let kind = self
+            .form_kind()
+            .ok_or_else(|| Reason::new("form-kind", "the row describes no form"))?;
+        let takes_input_zero = matches!(kind, FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps);
+        if rescale.input_zero != 0 && !takes_input_zero {
+            let text = format!(
+                "a {kind} does not take off an input's zero point ({})",
+                rescale.input_zero
+            );
+            return Err(Reason::new("form-zero-point", text));
+        }
+        match kind {
+            FormKind::ArithFolded => self.shift_alone(rescale),
+            FormKind::FractionalZero => self.fractional_zero(rescale).map_err(refused),
+            FormKind::TfLite => self.tf_lite(rescale).map_err(refused),
+            FormKind::Gemmlowp => gemmlowp(rescale).map_err(refused),
+            FormKind::Float => self.float(rescale).map_err(refused),
+            FormKind::Fixed => self.fixed(rescale).map_err(refused),
+            FormKind::Steps => self.steps(rescale),
+        }
+    }
+
+    /// Only for factors that are powers of two, and grids that share their zero point's place: 2^-s = factor.
+    fn shift_alone(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
+        let exponent = |factor: &f64| {
+            // factor = fraction · 2^exponent, with a fraction of one half for a power of two.
+            let (fraction, exponent) = frexp(*factor);
+            let shift = u8::try_from(1 - exponent).ok().filter(|_| fraction == 0.5);
+            shift.ok_or_else(|| Reason::new("form-factor", format!("the factor {factor} is not 2^-s for a shift s")))
+        };
+        if rescale.output_zero != 0 {
+            let text = "a shift adds no zero point; it has to be part of the bias";
+            return Err(Reason::new("form-zero-point", text));
+        }
+        let narrowing = Narrowing {
+            shift: rescale.scales.factor().try_map(exponent)?,
+            rounding: self.rounding(),
+            out: rescale.out,
+        };
+        Ok(Requantization::ArithFolded { narrowing })
+    }
+
+    fn fractional_zero(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+        let grids = |factor: &f64| Correction::between((*factor, rescale.input_zero), (1.0, rescale.output_zero));
+        let corrections = rescale.scales.factor().try_map(grids)?;
+        fractional_zero(&corrections, self.multiplier_bits(), self.rounding(), rescale.out)
+    }
+
+    fn tf_lite(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+        let (zp, out) = (rescale.output_zero, rescale.out);
+        let factor = match rescale.scales {
+            Scales::FullyConnected { input, weight, output } if *self.from == ScaleRule::Litert => {
+                return litert::fully_connected(input, weight, output, zp, out);
+            }
+            Scales::Product { .. } if *self.from == ScaleRule::Litert => rescale.scales.single().map(|f| f64::from(*f)),
+            _ => rescale.scales.factor(),
+        };
+        fixed_point::tf_lite(&factor, self.multiplier_bits(), zp, self.rounding(), out)
+    }
+
+    fn float(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+        let (zp, out) = (rescale.output_zero, rescale.out);
+        let packed = self.multiplier_bits() < 24;
+        let scale = match (rescale.scales, *self.from) {
+            (
+                Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output },
+                ScaleRule::Ascend,
+            ) => {
+                return packed_float::requantization(input, weight, output, zp, packed, out);
+            }
+            (
+                Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output },
+                ScaleRule::OnnxRuntime,
+            ) => {
+                return onnx_runtime::convolution(input, weight, output, zp, out);
+            }
+            (scales, ScaleRule::Free) => scales.factor().map(|f| *f as f32),
+            (scales, _) => scales.single(),
+        };
+        let scale = if packed {
+            scale.try_map(|s| packed_float::truncate(*s))?
+        } else {
+            scale
+        };
+        let form = Requantization::Float { scale, zp, out };
+        form.check()?;
+        Ok(form)
+    }
+
+    fn fixed(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+        fixed(rescale, self.multiplier_bits(), self.rounding())
+    }
+
+    /// The thresholds of the fixed-point form with 31 bits and ties to even, on all of i32.
+    fn steps(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
+        let form = fixed(rescale, 31, Rounding::HalfEven).map_err(refused)?;
+        let interval = form
+            .channels()
+            .map_or(Per::Tensor(I32), |channels| Per::from_iter(vec![I32; channels]));
+        to_steps(&[Step { form, clamp: None }], &interval).map_err(|e| Reason::new("form-factor", e.to_string()))
+    }
+}
+
+/// Every accumulator.
+const I32: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
+
+/// round(((x − z_in) · sc) / 2^s) + z_out: the input's zero point goes into the constant, −z_in · sc.
+fn fixed(rescale: &Rescale<'_>, bits: u8, rounding: Rounding) -> Result<Requantization, ScaleError> {
+    let factor = rescale.scales.factor();
+    match fixed_point::tf_lite(&factor, bits, rescale.output_zero, rounding, rescale.out)? {
+        Requantization::TfLite { sc, zp, narrowing } => {
+            let add = sc.map(|sc| -i64::from(rescale.input_zero) * i64::from(*sc));
+            let form = Requantization::Fixed { sc, add, zp, narrowing };
+            form.check()?;
+            Ok(form)
+        }
+        other => Ok(other),
+    }
+}
+
+/// Two roundings: LiteRT's rules, which for other factors than its ops' are those of `QuantizeMultiplier`.
+fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+    let (zp, out) = (rescale.output_zero, rescale.out);
+    match rescale.scales {
+        Scales::Convolution { input, weight, output } => litert::convolution(input, weight, output, zp, out),
+        Scales::Product { a, b, output } => litert::multiplication(a, b, output, zp, out),
+        Scales::FullyConnected {
+            input,
+            weight: Per::Tensor(weight),
+            output,
+        } => {
+            // The product of the scales is rounded to f32 before the division.
+            let factor = f64::from(input * *weight) / f64::from(output);
+            from_factor(&Per::Tensor(factor), zp, out)
+        }
+        Scales::FullyConnected { .. } | Scales::Ratio(_) => from_factor(&rescale.scales.factor(), zp, out),
+    }
+}
+
+fn from_factor(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    let parts = factor.try_map(|f| litert::quantize_multiplier(*f))?;
+    let (multiplier, exponent) = (parts.map(|(m, _)| *m), parts.map(|(_, e)| *e));
+    let form = Requantization::Gemmlowp {
+        multiplier,
+        exponent,
+        zp,
+        out,
+    };
+    form.check()?;
+    Ok(form)
+}
+
+fn refused(error: ScaleError) -> Reason {
+    Reason::new("form-factor", error.to_string())
+}

@@ -1,0 +1,277 @@
+//! Whether the target computes an op: its row, and the limits in it.
+
+use super::check::attribute_keys;
+use super::{Limit, LimitValue, OpRow, TargetSpec};
+use strait_core::{Attribute, Op, Reason, TensorType};
+
+/// An operand as limits see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand<'a> {
+    /// Element type and shape.
+    pub ty: &'a TensorType,
+    /// Whether it is a tensor of the model.
+    pub constant: bool,
+}
+
+/// An op where it stands; absent optional operands are `None`.
+#[derive(Clone, Copy, Debug)]
+pub struct OpSite<'a> {
+    /// The op.
+    pub op: &'a Op,
+    /// Its operands.
+    pub operands: &'a [Option<Operand<'a>>],
+    /// Its first result.
+    pub result: &'a TensorType,
+}
+
+impl TargetSpec {
+    /// The row that an op is computed by on the accelerator, with the row's name; or why it stays on the host.
+    pub fn place(&self, site: &OpSite<'_>) -> Result<(&str, &OpRow), Reason> {
+        let term = site.op.term();
+        let (name, row) = self
+            .op_row(term)
+            .ok_or_else(|| Reason::new("target-no-row", format!("`{term}` is not in the table of {}", *self.id)))?;
+        if row.is_host() {
+            let why = row.why.as_deref().cloned().unwrap_or_default();
+            return Err(Reason::new("target-host", why));
+        }
+        row.admits(site)?;
+        Ok((name, row))
+    }
+}
+
+impl OpRow {
+    /// Whether the op is within every limit of the row; the reason names the first that it is not, and its value.
+    pub fn admits(&self, site: &OpSite<'_>) -> Result<(), Reason> {
+        for (quantity, limit) in &self.limit {
+            for value in values(site, quantity)? {
+                if let Some(allowed) = limit.refuses(&value) {
+                    let term = site.op.term();
+                    let text = format!("{quantity} of `{term}` is {value}; the target takes {allowed}");
+                    return Err(Reason {
+                        code: format!("target-limit-{quantity}").into(),
+                        text,
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Limit {
+    /// What is allowed instead, where a value is not.
+    fn refuses(&self, value: &LimitValue) -> Option<String> {
+        if let Some(known) = &self.one_of
+            && !known.iter().any(|known| known.same(value))
+        {
+            let known: Vec<String> = known.iter().map(LimitValue::to_string).collect();
+            return Some(known.join(", "));
+        }
+        let LimitValue::Number(number) = value else {
+            return (self.min.is_some() || self.max.is_some()).then(|| "a number".to_owned());
+        };
+        match (self.min, self.max) {
+            (Some(min), _) if *number < min => Some(format!("{min} and above")),
+            (_, Some(max)) if *number > max => Some(format!("{max} and below")),
+            _ => None,
+        }
+    }
+}
+
+impl LimitValue {
+    /// Flags are 0 and 1.
+    fn same(&self, other: &LimitValue) -> bool {
+        let number = |v: &LimitValue| match v {
+            LimitValue::Flag(flag) => LimitValue::Number((*flag).into()),
+            other => other.clone(),
+        };
+        number(self) == number(other)
+    }
+}
+
+impl std::fmt::Display for LimitValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LimitValue::Flag(flag) => write!(f, "{flag}"),
+            LimitValue::Number(number) => write!(f, "{number}"),
+            LimitValue::Word(word) => f.write_str(word),
+        }
+    }
+}
+
+/// The values of a quantity; none where the op has no such thing.
+fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<LimitValue>, Reason> {
+    if matches!(quantity, "axis" | "axis_from_end") {
+        return axes(site, quantity == "axis_from_end");
+    }
+    if attribute_keys(site.op.term()).contains(&quantity) {
+        return Ok(match attribute(site.op, quantity) {
+            Some(Attribute::Int(number)) => vec![LimitValue::Number(number)],
+            Some(Attribute::Ints(numbers)) => numbers.into_iter().map(LimitValue::Number).collect(),
+            Some(Attribute::Text(word)) => vec![LimitValue::Word(word)],
+            _ => Vec::new(),
+        });
+    }
+    let positions = |constant: bool| {
+        let wanted = site
+            .operands
+            .iter()
+            .enumerate()
+            .filter(move |(_, o)| o.is_some_and(|o| o.constant == constant));
+        wanted.map(|(position, _)| position as u64).collect()
+    };
+    let numbers: Vec<u64> = match quantity {
+        "rank" => first(site).map(|x| x.shape.len() as u64).into_iter().collect(),
+        "batch" => extent(site, 0)?.into_iter().collect(),
+        "channels" => extent(site, 1)?.into_iter().collect(),
+        "elements" => vec![product(&dims(site.result)?)?],
+        "kernel" => kernel(site)?,
+        "window" => vec![product(&kernel(site)?)?],
+        "k" => summands(site)?.into_iter().collect(),
+        "constant_operands" => positions(true),
+        "variable_operands" => positions(false),
+        "grouping" => return grouping(site).map(|word| word.into_iter().map(|w| LimitValue::Word(w.into())).collect()),
+        "broadcast" => {
+            return broadcast(site).map(|word| word.into_iter().map(|w| LimitValue::Word(w.into())).collect());
+        }
+        _ => Vec::new(),
+    };
+    // Beyond i64 is beyond every limit.
+    Ok(numbers
+        .into_iter()
+        .map(|n| LimitValue::Number(i64::try_from(n).unwrap_or(i64::MAX)))
+        .collect())
+}
+
+fn attribute(op: &Op, wanted: &str) -> Option<Attribute> {
+    let mut found = None;
+    op.attributes(&mut |key, value| {
+        if key == wanted {
+            found = Some(value);
+        }
+    });
+    found
+}
+
+fn first<'a>(site: &OpSite<'a>) -> Option<&'a TensorType> {
+    site.operands.first().copied().flatten().map(|o| o.ty)
+}
+
+fn second<'a>(site: &OpSite<'a>) -> Option<&'a TensorType> {
+    site.operands.get(1).copied().flatten().map(|o| o.ty)
+}
+
+fn dims(ty: &TensorType) -> Result<Vec<u64>, Reason> {
+    let dims = ty.dims().ok_or_else(|| {
+        Reason::new(
+            "target-symbolic",
+            "a limit concerns a dimension that is not a number yet",
+        )
+    })?;
+    Ok(dims.to_vec())
+}
+
+fn product(extents: &[u64]) -> Result<u64, Reason> {
+    extents
+        .iter()
+        .try_fold(1u64, |product, &extent| product.checked_mul(extent))
+        .ok_or_else(|| Reason::new("target-overflow", format!("the product of {extents:?} is too large")))
+}
+
+fn extent(site: &OpSite<'_>, axis: usize) -> Result<Option<u64>, Reason> {
+    first(site).map_or(Ok(None), |x| Ok(dims(x)?.get(axis).copied()))
+}
+
+/// The extents of the window that one result looks at.
+fn kernel(site: &OpSite<'_>) -> Result<Vec<u64>, Reason> {
+    let size = |size: &[u32]| size.iter().map(|&s| s.into()).collect();
+    Ok(match site.op {
+        Op::Conv(_) => second(site).map_or(Ok(Vec::new()), dims)?.into_iter().skip(2).collect(),
+        Op::MaxPool(pool) => size(&pool.size),
+        Op::AveragePool(pool) => size(&pool.size),
+        Op::SumPool(pool) => size(&pool.size),
+        Op::GlobalAveragePool(_) => first(site).map_or(Ok(Vec::new()), dims)?.into_iter().skip(2).collect(),
+        Op::Reduce(reduce) => {
+            let x = first(site).map_or(Ok(Vec::new()), dims)?;
+            reduce
+                .reduced(x.len())?
+                .into_iter()
+                .filter_map(|axis| x.get(axis).copied())
+                .collect()
+        }
+        _ => Vec::new(),
+    })
+}
+
+/// How many products, or elements, one result is a sum of.
+fn summands(site: &OpSite<'_>) -> Result<Option<u64>, Reason> {
+    let weight = || second(site).map_or(Ok(Vec::new()), dims);
+    Ok(match site.op {
+        Op::Conv(_) => Some(product(weight()?.get(1..).unwrap_or_default())?),
+        Op::Gemm(gemm) => weight()?.get(usize::from(gemm.transpose_b)).copied(),
+        Op::MatMul(_) => first(site).map_or(Ok(Vec::new()), dims)?.last().copied(),
+        Op::AveragePool(_) | Op::SumPool(_) | Op::GlobalAveragePool(_) | Op::Reduce(_) => {
+            Some(product(&kernel(site)?)?)
+        }
+        _ => None,
+    })
+}
+
+fn grouping(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
+    let Op::Conv(conv) = site.op else { return Ok(None) };
+    let weight = second(site).map_or(Ok(Vec::new()), dims)?;
+    Ok(Some(match conv.groups {
+        1 => "none",
+        _ if conv.is_depthwise(&weight) => "depthwise",
+        _ => "grouped",
+    }))
+}
+
+/// How two operands fill the result's shape. A channel is the second axis.
+fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
+    let (Some(a), Some(b)) = (first(site), second(site)) else {
+        return Ok(None);
+    };
+    let (a, b, result) = (dims(a)?, dims(b)?, dims(site.result)?);
+    let smaller = match (a == result, b == result) {
+        (true, _) => b,
+        (_, true) => a,
+        _ => return Ok(Some("general")),
+    };
+    // Axes are counted from the end.
+    let offset = result.len() - smaller.len().min(result.len());
+    let filled: Vec<usize> = (0..smaller.len())
+        .filter(|&axis| smaller[axis] != 1)
+        .map(|axis| axis + offset)
+        .collect();
+    Ok(Some(if smaller == result {
+        "none"
+    } else if filled.is_empty() {
+        "scalar"
+    } else if filled == [1] {
+        "channel"
+    } else {
+        "general"
+    }))
+}
+
+fn axes(site: &OpSite<'_>, from_end: bool) -> Result<Vec<LimitValue>, Reason> {
+    let Some(x) = first(site) else { return Ok(Vec::new()) };
+    let rank = x.shape.len() as i64;
+    let axes = match (attribute(site.op, "axis"), attribute(site.op, "axes"), site.op) {
+        (_, _, Op::Reduce(reduce)) => reduce
+            .reduced(x.shape.len())?
+            .into_iter()
+            .map(|axis| axis as i64)
+            .collect(),
+        (Some(Attribute::Int(axis)), ..) => vec![axis],
+        (_, Some(Attribute::Ints(axes)), _) => axes,
+        _ => Vec::new(),
+    };
+    let normal = |axis: i64| if axis < 0 { axis.saturating_add(rank) } else { axis };
+    Ok(axes
+        .into_iter()
+        .map(|axis| LimitValue::Number(normal(axis) - if from_end { rank } else { 0 }))
+        .collect())
+}
