@@ -106,12 +106,12 @@ pub(crate) trait Job {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
-fn with_avx2<J: Job>(job: J) -> J::Output {
+pub(crate) fn with_avx2<J: Job>(job: J) -> J::Output {
     job.run::<Avx2>()
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
-fn with_avx512<J: Job>(job: J) -> J::Output {
+pub(crate) fn with_avx512<J: Job>(job: J) -> J::Output {
     job.run::<Avx512>()
 }

@@ -1,11 +1,19 @@
 //! The few vector operations that the compiler does not find by itself, for each instruction set.
 
+use crate::isa::Job;
+
 /// What a [`crate::isa::Job`] is compiled for.
 pub(crate) trait Simd {
     /// Vectors of f32.
     type F32s: F32s;
     /// Sixteen dot products of four bytes.
     type Dots: Dots;
+
+    /// Runs a part of a job that is big enough for a call: compiled once, not in each of its callers.
+    ///
+    /// # Safety
+    /// The machine has the instruction set: code that is compiled for it is running already.
+    unsafe fn call<J: Job>(job: J) -> J::Output;
 }
 
 /// A vector of f32 with a fused multiply-add: each lane is `f32::mul_add`, on every instruction set.
@@ -49,6 +57,11 @@ pub(crate) struct Scalar;
 impl Simd for Scalar {
     type F32s = [f32; 8];
     type Dots = [i32; 16];
+
+    #[inline(always)]
+    unsafe fn call<J: Job>(job: J) -> J::Output {
+        job.run::<Scalar>()
+    }
 }
 
 impl F32s for [f32; 8] {
@@ -106,12 +119,42 @@ impl Dots for [i32; 16] {
     }
 }
 
+/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn interleave(lines: [&[u8; 16]; 4]) -> [u8; 64] {
+    use std::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86-64; the loads are of whole arrays; the last step is between types of 64 bytes, of which
+    // every pattern is valid.
+    unsafe {
+        let [a, b, c, d] = lines.map(|line| _mm_loadu_si128(line.as_ptr().cast()));
+        let (ab, cd) = (
+            [_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)],
+            [_mm_unpacklo_epi8(c, d), _mm_unpackhi_epi8(c, d)],
+        );
+        std::mem::transmute::<[__m128i; 4], [u8; 64]>([
+            _mm_unpacklo_epi16(ab[0], cd[0]),
+            _mm_unpackhi_epi16(ab[0], cd[0]),
+            _mm_unpacklo_epi16(ab[1], cd[1]),
+            _mm_unpackhi_epi16(ab[1], cd[1]),
+        ])
+    }
+}
+
+/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub(crate) fn interleave(lines: [&[u8; 16]; 4]) -> [u8; 64] {
+    std::array::from_fn(|i| lines[i % 4][i / 4])
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(crate) use x86::{Avx2, Avx512};
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{Dots, F32s, Simd};
+    use crate::isa::{Job, with_avx2, with_avx512};
     use std::arch::x86_64::*;
 
     /// AVX2 and FMA. Its byte products have no exact instruction (`vpmaddubsw` saturates): they are left to the compiler.
@@ -119,6 +162,12 @@ mod x86 {
     impl Simd for Avx2 {
         type F32s = __m256;
         type Dots = [i32; 16];
+
+        #[inline(always)]
+        unsafe fn call<J: Job>(job: J) -> J::Output {
+            // SAFETY: the caller's promise.
+            unsafe { with_avx2(job) }
+        }
     }
 
     /// AVX-512 with VNNI.
@@ -126,6 +175,12 @@ mod x86 {
     impl Simd for Avx512 {
         type F32s = __m512;
         type Dots = Vnni;
+
+        #[inline(always)]
+        unsafe fn call<J: Job>(job: J) -> J::Output {
+            // SAFETY: the caller's promise.
+            unsafe { with_avx512(job) }
+        }
     }
 
     impl F32s for __m256 {

@@ -39,51 +39,60 @@ pub(crate) fn byte_of(what: &str, element: IntType, code: i32) -> Result<u8, Ker
     }
 }
 
-/// Writes values that the type holds.
+/// Clamps elements where they are. The ends are codes of the type.
 #[inline(always)]
-pub(crate) fn store(element: IntType, values: &[i32; 16], out: &mut [u8]) {
+pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
+    // Each end fits the type by the caller's promise.
     match element {
-        IntType::I8 | IntType::U8 => {
-            // Values of the type: the lowest byte of each is the element.
-            let bytes = values.map(|v| v as u8);
-            match out.first_chunk_mut::<16>() {
-                Some(whole) => *whole = bytes,
-                None => out.copy_from_slice(&bytes[..out.len()]),
+        IntType::I8 => {
+            for byte in data {
+                *byte = byte.cast_signed().min(high as i8).max(low as i8).cast_unsigned();
+            }
+        }
+        IntType::U8 => {
+            for byte in data {
+                *byte = (*byte).min(high as u8).max(low as u8);
             }
         }
         IntType::I16 => {
-            for (to, &v) in out.chunks_exact_mut(2).zip(values) {
-                to.copy_from_slice(&(v as i16).to_ne_bytes());
+            for bytes in data.as_chunks_mut().0 {
+                *bytes = i16::from_ne_bytes(*bytes)
+                    .min(high as i16)
+                    .max(low as i16)
+                    .to_ne_bytes();
             }
         }
         IntType::I32 => {
-            for (to, &v) in out.chunks_exact_mut(4).zip(values) {
-                to.copy_from_slice(&v.to_ne_bytes());
+            for bytes in data.as_chunks_mut().0 {
+                *bytes = i32::from_ne_bytes(*bytes).min(high).max(low).to_ne_bytes();
             }
         }
     }
 }
 
-/// Sixteen elements of `data` from byte 0 on; those behind its end are 0.
+/// Widens elements: as many as there are in both slices.
 #[inline(always)]
-pub(crate) fn load(element: IntType, data: &[u8]) -> [i32; 16] {
-    let mut values = [0; 16];
+pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
     match element {
-        IntType::I8 => values
-            .iter_mut()
-            .zip(data)
-            .for_each(|(v, &b)| *v = i32::from(b.cast_signed())),
-        IntType::U8 => values.iter_mut().zip(data).for_each(|(v, &b)| *v = i32::from(b)),
+        IntType::I8 => {
+            for (to, &byte) in out.iter_mut().zip(data) {
+                *to = i32::from(byte.cast_signed());
+            }
+        }
+        IntType::U8 => {
+            for (to, &byte) in out.iter_mut().zip(data) {
+                *to = i32::from(byte);
+            }
+        }
         IntType::I16 => {
-            for (v, b) in values.iter_mut().zip(data.chunks_exact(2)) {
-                *v = i32::from(i16::from_ne_bytes([b[0], b[1]]));
+            for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {
+                *to = i32::from(i16::from_ne_bytes(bytes));
             }
         }
         IntType::I32 => {
-            for (v, b) in values.iter_mut().zip(data.chunks_exact(4)) {
-                *v = i32::from_ne_bytes([b[0], b[1], b[2], b[3]]);
+            for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {
+                *to = i32::from_ne_bytes(bytes);
             }
         }
     }
-    values
 }

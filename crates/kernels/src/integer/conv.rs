@@ -3,13 +3,13 @@
 use super::{
     bytes::{byte_of, check_8_bits, flip, width},
     finish::{Axis, Finish, Place, check_channels},
-    product::{COLUMNS, Strip, interleave, padded_depth},
+    product::{COLUMNS, Factors, STRIP, Strip, padded_depth},
 };
 use crate::{
     error::{KernelError, expect_len, product},
     isa::{Context, Job},
     parallel::{Shared, for_each_chunk, try_for_each},
-    simd::Simd,
+    simd::{Simd, interleave},
     window::{Conv, Layout},
 };
 use strait_requantize::IntType;
@@ -87,8 +87,8 @@ impl ConvWeights {
 
 /// Panel bytes of a task: they stay in the second-level cache.
 const STRIP_BYTES: usize = 192 << 10;
-/// Panels of a task: a multiple of the tile's three, and with eight rows no more than 8 KB of accumulators.
-const STRIP_PANELS: usize = 15;
+/// The most panels of a task; a multiple of the register tile's three.
+const STRIP_PANELS: usize = STRIP / COLUMNS;
 
 pub(crate) fn conv<F: Finish>(
     finish: &F,
@@ -203,11 +203,13 @@ impl<F: Finish> Job for StripTask<'_, '_, F> {
         }
         let first_channel = self.group * outputs;
         let strip = Strip {
-            rows: &rows[first_channel * depth..(first_channel + outputs) * depth],
-            panels: &panels,
-            depth,
-            row_starts: &starts[first_channel..first_channel + outputs],
-            column_starts: &[0; STRIP_PANELS * COLUMNS],
+            factors: Factors {
+                rows: &rows[first_channel * depth..(first_channel + outputs) * depth],
+                panels: &panels,
+                depth,
+                row_starts: &starts[first_channel..first_channel + outputs],
+                column_starts: &[0; STRIP],
+            },
             place: Place {
                 out: self.out,
                 at: self.base + first_channel * positions + first,
@@ -233,21 +235,29 @@ fn pack_panel(layout: &Layout, image: &[u8], taps: &[usize], first: usize, count
     }
     let (rows, _) = panel.as_chunks_mut::<64>();
     for (row, four) in rows.iter_mut().zip(taps.as_chunks::<4>().0) {
-        let mut lines = [[0; 2 * COLUMNS]; 4];
-        for (line, &tap) in lines.iter_mut().zip(four) {
-            let mut to = 0;
-            for &(offset, length) in &runs[..used] {
-                let source = &image[tap + offset..];
-                // Sixteen bytes where there are as many: the next stretch overwrites what is too much.
-                match (source.first_chunk::<COLUMNS>(), line[to..].first_chunk_mut::<COLUMNS>()) {
-                    (Some(from), Some(to)) => *to = *from,
-                    _ => line[to..to + length].copy_from_slice(&source[..length]),
-                }
-                to += length;
-            }
-        }
-        let [a, b, c, d] = &lines;
-        let sixteen = |line: &'_ [u8; 2 * COLUMNS]| -> [u8; COLUMNS] { std::array::from_fn(|l| line[l]) };
-        *row = interleave([&sixteen(a), &sixteen(b), &sixteen(c), &sixteen(d)], flip);
+        let lines = four.map(|tap| sixteen(&image[tap..], &runs[..used]));
+        *row = interleave([&lines[0], &lines[1], &lines[2], &lines[3]]).map(|byte| byte ^ flip);
     }
+}
+
+/// The bytes of some stretches, one after the other. What is beyond them is not defined, but always the same.
+#[inline(always)]
+fn sixteen(image: &[u8], runs: &[(usize, usize)]) -> [u8; COLUMNS] {
+    let mut line = [0; 2 * COLUMNS];
+    let mut to = 0;
+    for &(offset, length) in runs {
+        // Sixteen bytes where there are as many: the next stretch overwrites what is too much.
+        match (
+            image[offset..].first_chunk::<COLUMNS>(),
+            line[to..].first_chunk_mut::<COLUMNS>(),
+        ) {
+            (Some(from), Some(to)) => *to = *from,
+            _ => line[to..to + length].copy_from_slice(&image[offset..offset + length]),
+        }
+        to += length;
+    }
+    let [start, _] = line.as_chunks::<COLUMNS>().0 else {
+        return [0; COLUMNS];
+    };
+    *start
 }

@@ -1,7 +1,7 @@
 //! Elementwise loops: of two operands with numpy's broadcasting, and of one array of accumulators.
 
 use super::{
-    bytes::{check_8_bits, flip, load, width},
+    bytes::{check_8_bits, flip, widen, width},
     finish::{Axis, Finish, Place, check_channels},
 };
 use crate::{
@@ -84,7 +84,7 @@ impl Broadcast {
 }
 
 /// Elements of a piece of a row: a task, and a tile of accumulators.
-const PIECE: usize = 2048;
+const PIECE: usize = 1 << 11;
 
 /// Runs `accumulator(a, b)` on two operands of 8 bits.
 fn binary<F: Finish>(
@@ -124,12 +124,10 @@ fn binary<F: Finish>(
         cx.run(LineTask {
             finish,
             place,
-            sixteen: |at: usize, count: usize| {
-                let mut sums = [0; 16];
-                for (l, sum) in sums.iter_mut().enumerate().take(count) {
-                    *sum = accumulator(from[0][(at + l) * strides[0]], from[1][(at + l) * strides[1]]);
-                }
-                sums
+            source: Pairs {
+                operands: from,
+                strides,
+                accumulator,
             },
         })
     })
@@ -148,24 +146,67 @@ fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, firs
     }
 }
 
-/// One row: `sixteen(at, count)` gives the accumulators from `at`, of which `count` are wanted.
+/// Where a row's accumulators come from.
+trait Source {
+    /// Writes the accumulators of a whole row.
+    fn fill(&self, accumulators: &mut [i32]);
+}
+
+/// Of two operands.
+struct Pairs<'a, A> {
+    operands: [&'a [u8]; 2],
+    strides: [usize; 2],
+    accumulator: A,
+}
+
+impl<A: Fn(u8, u8) -> i32> Source for Pairs<'_, A> {
+    #[inline(always)]
+    fn fill(&self, accumulators: &mut [i32]) {
+        let [a, b] = self.operands;
+        match self.strides {
+            [1, 1] => {
+                for ((to, &a), &b) in accumulators.iter_mut().zip(a).zip(b) {
+                    *to = (self.accumulator)(a, b);
+                }
+            }
+            [strides_a, strides_b] => {
+                for (i, to) in accumulators.iter_mut().enumerate() {
+                    *to = (self.accumulator)(a[i * strides_a], b[i * strides_b]);
+                }
+            }
+        }
+    }
+}
+
+/// Of an array of them.
+struct Array<'a> {
+    element: IntType,
+    data: &'a [u8],
+}
+
+impl Source for Array<'_> {
+    #[inline(always)]
+    fn fill(&self, accumulators: &mut [i32]) {
+        widen(self.element, self.data, accumulators);
+    }
+}
+
+/// One row, or several where there is nothing between them.
 struct LineTask<'a, 'b, F, A> {
     finish: &'a F,
     place: Place<'b>,
-    sixteen: A,
+    source: A,
 }
 
-impl<F: Finish, A: Fn(usize, usize) -> [i32; 16]> Job for LineTask<'_, '_, F, A> {
+impl<F: Finish, A: Source> Job for LineTask<'_, '_, F, A> {
     type Output = Result<(), KernelError>;
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Result<(), KernelError> {
-        let mut scratch = F::Scratch::default();
-        for at in (0..self.place.columns).step_by(16) {
-            let accumulators = (self.sixteen)(at, (self.place.columns - at).min(16));
-            self.finish.vector(&mut scratch, &self.place, 0, at, accumulators);
-        }
-        self.finish.end(&mut scratch, &self.place)
+        let mut accumulators = [0; PIECE];
+        self.source
+            .fill(&mut accumulators[..self.place.rows * self.place.columns]);
+        self.finish.finish(&accumulators, self.place.columns, &self.place)
     }
 }
 
@@ -233,18 +274,33 @@ pub(crate) fn requantize<F: Finish>(
     } else {
         (outer * channels, inner, Axis::Rows)
     };
+    // Short rows of all channels go several at a time, long rows in pieces.
+    let lines = if axis == Axis::Columns {
+        (PIECE / columns).clamp(1, rows)
+    } else {
+        1
+    };
     let pieces = columns.div_ceil(PIECE);
     let out = Shared::new(out);
-    try_for_each(rows * pieces, rows * columns, |task| {
-        let (row, first) = (task / pieces, task % pieces * PIECE);
-        let channel = if axis == Axis::Rows { row % channels } else { first };
+    try_for_each(rows.div_ceil(lines) * pieces, rows * columns, |task| {
+        let (row, first) = (task / pieces * lines, task % pieces * PIECE);
         let start = row * columns + first;
-        let place = line(&out, start, PIECE.min(columns - first), axis, channel);
-        let input = &input[start * from..];
+        let place = Place {
+            out: &out,
+            at: start,
+            row_stride: columns,
+            rows: lines.min(rows - row),
+            columns: PIECE.min(columns - first),
+            axis,
+            first_channel: if axis == Axis::Rows { row % channels } else { first },
+        };
         cx.run(LineTask {
             finish,
             place,
-            sixteen: |at: usize, count: usize| load(element, &input[at * from..(at + count) * from]),
+            source: Array {
+                element,
+                data: &input[start * from..],
+            },
         })
     })
 }

@@ -1,8 +1,8 @@
 //! How accumulators leave a loop.
 
 use super::{
-    bytes::{store, width},
-    epilogue::Epilogue,
+    bytes::width,
+    epilogue::{Epilogue, PerChannel},
 };
 use crate::{error::KernelError, parallel::Shared};
 use strait_requantize::IntType;
@@ -59,30 +59,19 @@ impl<'a> Place<'a> {
 
 /// Where a loop's accumulators go. Implemented by [`InRegisters`] and [`ThroughTile`](super::ThroughTile); for each of
 /// its implementors all [`Loops`](super::Loops) are compiled.
-///
-/// A loop calls `vector` for sixteen columns after sixteen columns of each row of a tile, in any order, then `end`.
 pub trait Finish: Send + Sync {
-    /// What a task holds between `vector` and `end`.
-    type Scratch: Default;
-
     /// The element type of the results.
     fn out(&self) -> IntType;
 
     /// How many channels there are parameters for; `None` if one set serves any number.
     fn channels(&self) -> Option<usize>;
 
-    /// Takes the accumulators of the columns `column..column + 16` of a row; those beyond the tile are to be ignored.
-    fn vector(
-        &self,
-        scratch: &mut Self::Scratch,
-        place: &Place<'_>,
-        row: usize,
-        column: usize,
-        accumulators: [i32; 16],
-    );
-
-    /// The tile is complete.
-    fn end(&self, scratch: &mut Self::Scratch, place: &Place<'_>) -> Result<(), KernelError>;
+    /// Turns a tile's accumulators into results. Row `r` of the tile is `accumulators[r·stride..]`; the tile is small
+    /// enough for the first-level cache.
+    ///
+    /// # Errors
+    /// [`KernelError::Tile`] from a target's batch kernel.
+    fn finish(&self, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError>;
 }
 
 /// Refuses parameters for another number of channels.
@@ -95,7 +84,8 @@ pub(crate) fn check_channels(finish: &impl Finish, wanted: usize) -> Result<(), 
     }
 }
 
-/// Computes an epilogue on the accumulators in their registers: the loops are compiled for it.
+/// Computes an epilogue as a part of the loop: from a row of accumulators, just computed, to the bytes of the results in
+/// one pass of registers, compiled for the epilogue, without a call and without a buffer in between.
 #[derive(Clone, Debug)]
 pub struct InRegisters<E> {
     epilogue: E,
@@ -119,32 +109,91 @@ impl<E: Epilogue> InRegisters<E> {
 }
 
 impl<E: Epilogue> Finish for InRegisters<E> {
-    type Scratch = ();
-
     fn out(&self) -> IntType {
         self.out
     }
 
     fn channels(&self) -> Option<usize> {
-        self.epilogue.channels()
+        self.epilogue.constants().channels()
     }
 
     #[inline(always)]
-    fn vector(&self, (): &mut (), place: &Place<'_>, row: usize, column: usize, accumulators: [i32; 16]) {
-        let results = match place.axis {
-            Axis::Rows => self.epilogue.positions(place.first_channel + row, accumulators),
-            Axis::Columns => self.epilogue.across(place.first_channel + column, accumulators),
-        };
-        let limited = results.map(|v| v.min(self.high).max(self.low));
-        let count = (place.columns - column).min(16);
-        // SAFETY: tiles of different tasks are disjoint, and this borrow ends here.
-        store(self.out, &limited, unsafe {
-            place.bytes(width(self.out), row, column, count)
-        });
-    }
-
-    #[inline(always)]
-    fn end(&self, (): &mut (), _: &Place<'_>) -> Result<(), KernelError> {
+    fn finish(&self, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+        for row in 0..place.rows {
+            let accumulators = &accumulators[row * stride..row * stride + place.columns];
+            // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+            let out = unsafe { place.bytes(width(self.out), row, 0, place.columns) };
+            match self.out {
+                IntType::I8 | IntType::U8 => self.row::<[u8; 1]>(accumulators, place, row, out),
+                IntType::I16 => self.row::<[u8; 2]>(accumulators, place, row, out),
+                IntType::I32 => self.row::<[u8; 4]>(accumulators, place, row, out),
+            }
+        }
         Ok(())
+    }
+}
+
+impl<E: Epilogue> InRegisters<E> {
+    /// One row into elements of `N`.
+    #[inline(always)]
+    fn row<N: Narrow>(&self, accumulators: &[i32], place: &Place<'_>, row: usize, out: &mut [u8]) {
+        let out = N::elements(out);
+        match (place.axis, self.epilogue.constants()) {
+            (Axis::Columns, PerChannel::Channels(constants)) => {
+                for ((to, &x), constants) in out.iter_mut().zip(accumulators).zip(&constants[place.first_channel..]) {
+                    *to = N::narrow(self.epilogue.lane(constants, x).min(self.high).max(self.low));
+                }
+            }
+            (_, constants) => {
+                let constants = constants.get(place.first_channel + row);
+                for (to, &x) in out.iter_mut().zip(accumulators) {
+                    *to = N::narrow(self.epilogue.lane(constants, x).min(self.high).max(self.low));
+                }
+            }
+        }
+    }
+}
+
+/// The bytes of an element.
+trait Narrow: Sized {
+    /// Those of a value that the type holds.
+    fn narrow(value: i32) -> Self;
+    /// Bytes as elements.
+    fn elements(bytes: &mut [u8]) -> &mut [Self];
+}
+
+impl Narrow for [u8; 1] {
+    #[inline(always)]
+    fn narrow(value: i32) -> Self {
+        [value as u8]
+    }
+
+    #[inline(always)]
+    fn elements(bytes: &mut [u8]) -> &mut [Self] {
+        bytes.as_chunks_mut().0
+    }
+}
+
+impl Narrow for [u8; 2] {
+    #[inline(always)]
+    fn narrow(value: i32) -> Self {
+        (value as i16).to_ne_bytes()
+    }
+
+    #[inline(always)]
+    fn elements(bytes: &mut [u8]) -> &mut [Self] {
+        bytes.as_chunks_mut().0
+    }
+}
+
+impl Narrow for [u8; 4] {
+    #[inline(always)]
+    fn narrow(value: i32) -> Self {
+        value.to_ne_bytes()
+    }
+
+    #[inline(always)]
+    fn elements(bytes: &mut [u8]) -> &mut [Self] {
+        bytes.as_chunks_mut().0
     }
 }

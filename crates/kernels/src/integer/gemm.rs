@@ -3,7 +3,7 @@
 use super::{
     bytes::{check_8_bits, flip, width},
     finish::{Axis, Finish, Place, check_channels},
-    product::{COLUMNS, Strip, padded_depth},
+    product::{COLUMNS, Factors, STRIP, Strip, padded_depth},
 };
 use crate::{
     error::{KernelError, expect_len, product},
@@ -127,10 +127,10 @@ fn pack_columns(panels: &mut [u8], sums: &mut [i32], [k, n]: [usize; 2], element
 
 /// Rows of a task, and panels: they stay in the second-level cache.
 const TASK_ROWS: usize = 48;
-const TASK_PANELS: usize = 12;
+const TASK_PANELS: usize = STRIP / COLUMNS;
 
 /// A product whose panels and column starts are there; its rows are packed task by task.
-struct Product<'a, F, R> {
+struct Product<'a, F> {
     finish: &'a F,
     m: usize,
     n: usize,
@@ -138,12 +138,12 @@ struct Product<'a, F, R> {
     panels: &'a [u8],
     column_starts: &'a [i32],
     /// Writes row `m` as unsigned bytes, `k` of them.
-    row: R,
+    row: &'a (dyn Fn(usize, &mut [u8]) + Sync),
     /// What is added to each sum of a row, times the sum of its unsigned bytes.
     row_factor: i32,
 }
 
-impl<F: Finish, R: Fn(usize, &mut [u8]) + Sync> Product<'_, F, R> {
+impl<F: Finish> Product<'_, F> {
     fn run(&self, cx: &Context, out: &mut [u8]) -> Result<(), KernelError> {
         if out.is_empty() {
             return Ok(());
@@ -163,14 +163,14 @@ impl<F: Finish, R: Fn(usize, &mut [u8]) + Sync> Product<'_, F, R> {
     }
 }
 
-struct ProductTask<'a, 'b, F, R> {
-    product: &'a Product<'a, F, R>,
+struct ProductTask<'a, 'b, F> {
+    product: &'a Product<'a, F>,
     strip: usize,
     block: usize,
     out: &'a Shared<'b, u8>,
 }
 
-impl<F: Finish, R: Fn(usize, &mut [u8]) + Sync> Job for ProductTask<'_, '_, F, R> {
+impl<F: Finish> Job for ProductTask<'_, '_, F> {
     type Output = Result<(), KernelError>;
 
     #[inline(always)]
@@ -201,11 +201,13 @@ impl<F: Finish, R: Fn(usize, &mut [u8]) + Sync> Job for ProductTask<'_, '_, F, R
             }
         }
         let strip = Strip {
-            rows: &rows,
-            panels: &panels[first_column * depth..],
-            depth,
-            row_starts: &row_starts,
-            column_starts: &column_starts[first_column..],
+            factors: Factors {
+                rows: &rows,
+                panels: &panels[first_column * depth..],
+                depth,
+                row_starts: &row_starts,
+                column_starts: &column_starts[first_column..],
+            },
             place: Place {
                 out: self.out,
                 at: first_row * n + first_column,
@@ -247,7 +249,7 @@ pub(crate) fn gemm<F: Finish>(
         k,
         panels,
         column_starts: starts,
-        row,
+        row: &row,
         row_factor: 0,
     }
     .run(cx, out)
@@ -288,7 +290,7 @@ pub(crate) fn matmul<F: Finish>(
         k,
         panels: &panels,
         column_starts: &starts,
-        row,
+        row: &row,
         row_factor: zero_b.wrapping_neg(),
     }
     .run(cx, out)

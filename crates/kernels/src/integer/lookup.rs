@@ -71,10 +71,7 @@ impl Job for ClampTask<'_> {
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let step = 16 * width(self.element);
-        for (to, from) in self.out.chunks_mut(step).zip(self.input.chunks(step)) {
-            let values = super::bytes::load(self.element, from).map(|v| v.min(self.ends[1]).max(self.ends[0]));
-            super::bytes::store(self.element, &values, to);
-        }
+        self.out.copy_from_slice(&self.input[..self.out.len()]);
+        super::bytes::clamp(self.element, self.ends, self.out);
     }
 }

@@ -4,13 +4,12 @@
 //! Activations have 8 bits, weights are `i8`, accumulators `i32`. Sums wrap: the caller knows that they do not.
 //!
 //! # The seam
-//! [`Loops`] are all loops of one layer for one requantization. A loop hands its accumulators, 16 at a time, to a
-//! [`Finish`]:
-//! - [`InRegisters<E>`](InRegisters) computes an [`Epilogue`] on them where they are, and writes the result. The
-//!   epilogues of the host are in [`epilogue`]; [`standard`] picks one for a form. A target's crate instantiates one of
-//!   these, or writes its own: constants of a channel and a function of one accumulator are enough.
-//! - [`ThroughTile<K>`](ThroughTile) collects a tile of them for a [`TileKernel`], which sees thousands at a time: what
-//!   crosses a C interface.
+//! [`Loops`] are all loops of one layer for one requantization. A loop computes a tile of accumulators, at most 8 KB, and
+//! hands it to a [`Finish`]:
+//! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`], and computes it in one pass from accumulators to
+//!   bytes. The epilogues of the host are in [`epilogue`]; [`standard`] picks one for a form. A target's crate
+//!   instantiates one of these, or writes its own: constants of a channel and a function of one accumulator.
+//! - [`ThroughTile<K>`](ThroughTile) calls a [`TileKernel`] for the tile: what crosses a C interface.
 //!
 //! ```
 //! use strait_kernels::{Context, integer::{Epilogue, InRegisters, Loops, PerChannel}};
@@ -18,25 +17,21 @@
 //!
 //! /// ⌊x / 2^s⌋: a target's own arithmetic.
 //! struct Floor {
-//!     shift: PerChannel<u32>,
+//!     shifts: PerChannel<u32>,
 //! }
 //!
 //! impl Epilogue for Floor {
 //!     type Constants = u32;
-//!     fn channels(&self) -> Option<usize> {
-//!         self.shift.channels()
+//!     fn constants(&self) -> &PerChannel<u32> {
+//!         &self.shifts
 //!     }
 //!     #[inline(always)]
-//!     fn constants(&self, channel: usize) -> u32 {
-//!         self.shift.get(channel)
-//!     }
-//!     #[inline(always)]
-//!     fn lane(&self, shift: u32, accumulator: i32) -> i32 {
+//!     fn lane(&self, shift: &u32, accumulator: i32) -> i32 {
 //!         accumulator >> shift
 //!     }
 //! }
 //!
-//! let loops = InRegisters::new(Floor { shift: PerChannel::tensor(2) }, IntType::I8, Some([0, 127]));
+//! let loops = InRegisters::new(Floor { shifts: PerChannel::Tensor(2) }, IntType::I8, Some([0, 127]));
 //! let accumulators: Vec<u8> = [-9_i32, 9, 1000].iter().flat_map(|x| x.to_ne_bytes()).collect();
 //! let mut out = [0; 3];
 //! loops.requantize(&Context::detect(), [1, 1, 3], IntType::I32, &accumulators, &mut out)?;

@@ -186,6 +186,9 @@ pub(crate) fn sum_pool<F: Finish>(
     })
 }
 
+/// Accumulators of a tile.
+const PIECE: usize = 1024;
+
 struct SumTask<'a, 'b, F> {
     finish: &'a F,
     plane: Plane<'a>,
@@ -201,21 +204,28 @@ impl<F: Finish> Job for SumTask<'_, '_, F> {
     fn run<S: Simd>(self) -> Result<(), KernelError> {
         let flip = flip(self.element);
         let taps = (self.plane.pool.window.kernel[0] * self.plane.pool.window.kernel[1]) as i32;
-        let mut scratch = F::Scratch::default();
-        for first in (0..self.place.columns).step_by(16) {
-            let mut sums = [0_i32; 16];
-            for (l, sum) in sums.iter_mut().enumerate().take(self.place.columns - first) {
-                let (y, x) = self.plane.window(first + l);
+        let mut sums = [0; PIECE];
+        for first in (0..self.place.columns).step_by(PIECE) {
+            let columns = PIECE.min(self.place.columns - first);
+            for (at, sum) in sums[..columns].iter_mut().enumerate() {
+                let (y, x) = self.plane.window(first + at);
                 let inside = (y.inside * x.inside) as i32;
                 *sum = self
                     .plane
-                    .fold(y, x, 0, |sum, byte| sum.wrapping_add(i32::from(byte ^ flip)));
-                *sum = sum
+                    .fold(y, x, 0, |sum, byte| sum.wrapping_add(i32::from(byte ^ flip)))
                     .wrapping_add(inside.wrapping_mul(self.element.min()))
                     .wrapping_add((taps - inside).wrapping_mul(self.pad_value));
             }
-            self.finish.vector(&mut scratch, &self.place, 0, first, sums);
+            self.finish.finish(
+                &sums,
+                columns,
+                &Place {
+                    at: self.place.at + first,
+                    columns,
+                    ..self.place
+                },
+            )?;
         }
-        self.finish.end(&mut scratch, &self.place)
+        Ok(())
     }
 }

@@ -10,6 +10,7 @@
 use super::finish::{Finish, Place};
 use crate::{
     error::KernelError,
+    isa::Job,
     simd::{Dots, Simd},
 };
 
@@ -23,6 +24,14 @@ pub(crate) fn padded_depth(k: usize) -> usize {
 
 /// Some rows times some panels.
 pub(crate) struct Strip<'a> {
+    pub(crate) factors: Factors<'a>,
+    /// Where results go. Its columns are those of the panels, but for the last one's that are beyond the output.
+    pub(crate) place: Place<'a>,
+}
+
+/// The operands of a product.
+#[derive(Clone, Copy)]
+pub(crate) struct Factors<'a> {
     /// `depth` bytes for each row.
     pub(crate) rows: &'a [u8],
     /// `16·depth` bytes for each panel.
@@ -33,19 +42,25 @@ pub(crate) struct Strip<'a> {
     pub(crate) row_starts: &'a [i32],
     /// Added to the starts in each column, sixteen for each panel.
     pub(crate) column_starts: &'a [i32],
-    /// Where results go. Its columns are those of the panels, but for the last one's that are beyond the output.
-    pub(crate) place: Place<'a>,
 }
 
-/// Panels of a tile, and rows of the widest one: as many accumulators as fit in registers beside one panel row.
-const WIDE: usize = 3;
+/// Rows and panels of the largest register tile.
+const ROWS: usize = 8;
+const PANELS: usize = 3;
+/// The most columns of a strip.
+pub(crate) const STRIP: usize = 240;
+
+/// The accumulators of a few rows of a strip: 7.5 KB that do not leave the first-level cache. The loops over K are
+/// compiled once for all epilogues, and an epilogue's loop over a whole row is one that vectorises well.
+type Sums = [[i32; STRIP]; ROWS];
 
 impl Strip<'_> {
-    /// Computes the strip, tile by tile: all panels for a few rows, then the next rows.
+    /// Computes the strip: a few rows of all panels, then the next rows. The panels are the unsigned operand if `IMAGE`, else
+    /// the rows are.
     #[inline(always)]
-    pub(crate) fn run<S: Simd, F: Finish, const PANEL_UNSIGNED: bool>(&self, finish: &F) -> Result<(), KernelError> {
+    pub(crate) fn run<S: Simd, F: Finish, const IMAGE: bool>(&self, finish: &F) -> Result<(), KernelError> {
+        let mut sums: Sums = [[0; STRIP]; ROWS];
         let panels = self.place.columns.div_ceil(COLUMNS);
-        let mut scratch = F::Scratch::default();
         let mut row = 0;
         while row < self.place.rows {
             let left = self.place.rows - row;
@@ -53,78 +68,119 @@ impl Strip<'_> {
                 .into_iter()
                 .find(|&h| h <= left && h <= S::Dots::ROWS)
                 .unwrap_or(1);
-            let place = self.place.rows(row, height);
             let mut panel = 0;
             while panel < panels {
-                let wide = S::Dots::WIDE && panels - panel >= WIDE;
-                match (height, wide) {
-                    (8, true) => self.tile::<S, F, 8, WIDE, PANEL_UNSIGNED>(finish, &mut scratch, &place, row, panel),
-                    (8, false) => self.tile::<S, F, 8, 1, PANEL_UNSIGNED>(finish, &mut scratch, &place, row, panel),
-                    (4, true) => self.tile::<S, F, 4, WIDE, PANEL_UNSIGNED>(finish, &mut scratch, &place, row, panel),
-                    (4, false) => self.tile::<S, F, 4, 1, PANEL_UNSIGNED>(finish, &mut scratch, &place, row, panel),
-                    (_, true) => self.tile::<S, F, 1, WIDE, PANEL_UNSIGNED>(finish, &mut scratch, &place, row, panel),
-                    (_, false) => self.tile::<S, F, 1, 1, PANEL_UNSIGNED>(finish, &mut scratch, &place, row, panel),
+                let factors = self.factors;
+                let wide = if S::Dots::WIDE && panels - panel >= PANELS {
+                    PANELS
+                } else {
+                    1
+                };
+                // SAFETY: this is compiled for `S`.
+                unsafe {
+                    match (height, wide) {
+                        (8, PANELS) => S::call(TileJob::<8, PANELS, IMAGE> {
+                            factors,
+                            row,
+                            panel,
+                            sums: &mut sums,
+                        }),
+                        (8, _) => S::call(TileJob::<8, 1, IMAGE> {
+                            factors,
+                            row,
+                            panel,
+                            sums: &mut sums,
+                        }),
+                        (4, PANELS) => S::call(TileJob::<4, PANELS, IMAGE> {
+                            factors,
+                            row,
+                            panel,
+                            sums: &mut sums,
+                        }),
+                        (4, _) => S::call(TileJob::<4, 1, IMAGE> {
+                            factors,
+                            row,
+                            panel,
+                            sums: &mut sums,
+                        }),
+                        (_, PANELS) => S::call(TileJob::<1, PANELS, IMAGE> {
+                            factors,
+                            row,
+                            panel,
+                            sums: &mut sums,
+                        }),
+                        (_, _) => S::call(TileJob::<1, 1, IMAGE> {
+                            factors,
+                            row,
+                            panel,
+                            sums: &mut sums,
+                        }),
+                    }
                 }
-                panel += if wide { WIDE } else { 1 };
+                panel += wide;
             }
-            finish.end(&mut scratch, &place)?;
+            finish.finish(sums.as_flattened(), STRIP, &self.place.rows(row, height))?;
             row += height;
         }
         Ok(())
     }
+}
 
-    /// `ROWS` rows from `row` times `PANELS` panels from `panel`; row 0 of `place` is row `row`.
+/// `HEIGHT` rows from `row` times `WIDTH` panels from `panel`.
+struct TileJob<'a, const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool> {
+    factors: Factors<'a>,
+    row: usize,
+    panel: usize,
+    sums: &'a mut Sums,
+}
+
+impl<const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool> Job
+    for TileJob<'_, HEIGHT, WIDTH, PANEL_UNSIGNED>
+{
+    type Output = ();
+
     #[inline(always)]
-    fn tile<S: Simd, F: Finish, const ROWS: usize, const PANELS: usize, const PANEL_UNSIGNED: bool>(
-        &self,
-        finish: &F,
-        scratch: &mut F::Scratch,
-        place: &Place<'_>,
-        row: usize,
-        panel: usize,
-    ) {
-        let depth = self.depth;
-        let rows: [&[[u8; 4]]; ROWS] =
-            std::array::from_fn(|r| self.rows[(row + r) * depth..(row + r + 1) * depth].as_chunks::<4>().0);
-        let panels: [&[[u8; 64]]; PANELS] = std::array::from_fn(|p| {
-            self.panels[(panel + p) * COLUMNS * depth..(panel + p + 1) * COLUMNS * depth]
+    fn run<S: Simd>(self) {
+        let Factors {
+            rows,
+            panels,
+            depth,
+            row_starts,
+            column_starts,
+        } = self.factors;
+        let rows: [&[[u8; 4]]; HEIGHT] = std::array::from_fn(|r| {
+            let row = self.row + r;
+            rows[row * depth..(row + 1) * depth].as_chunks::<4>().0
+        });
+        let panels: [&[[u8; 64]]; WIDTH] = std::array::from_fn(|p| {
+            let bytes = COLUMNS * depth;
+            panels[(self.panel + p) * bytes..(self.panel + p + 1) * bytes]
                 .as_chunks::<64>()
                 .0
         });
-        let mut sums: [[S::Dots; PANELS]; ROWS] = std::array::from_fn(|r| {
+        let mut sums: [[S::Dots; WIDTH]; HEIGHT] = std::array::from_fn(|r| {
             std::array::from_fn(|p| {
-                let columns = &self.column_starts[(panel + p) * COLUMNS..(panel + p + 1) * COLUMNS];
-                let start = self.row_starts[row + r];
+                let columns = &column_starts[(self.panel + p) * COLUMNS..(self.panel + p + 1) * COLUMNS];
+                let start = row_starts[self.row + r];
                 S::Dots::from_array(std::array::from_fn(|l| start.wrapping_add(columns[l])))
             })
         });
         for k in 0..depth / 4 {
-            // SAFETY: `k` is inside each slice: they have `depth / 4` entries; this code runs only on machines that have `S`.
+            // SAFETY: `k` is inside each slice: they have `depth / 4` entries; this is compiled for `S`.
             unsafe {
-                for r in 0..ROWS {
+                for r in 0..HEIGHT {
                     let four = *rows[r].get_unchecked(k);
-                    for p in 0..PANELS {
+                    for p in 0..WIDTH {
                         sums[r][p] = sums[r][p].add_dots::<PANEL_UNSIGNED>(panels[p].get_unchecked(k), four);
                     }
                 }
             }
         }
-        for (r, sums) in sums.into_iter().enumerate() {
-            for (p, sums) in sums.into_iter().enumerate() {
-                finish.vector(scratch, place, r, (panel + p) * COLUMNS, sums.to_array());
+        for (row, sums) in self.sums.iter_mut().zip(sums) {
+            let (columns, _) = row[self.panel * COLUMNS..].as_chunks_mut::<COLUMNS>();
+            for (to, from) in columns.iter_mut().zip(sums) {
+                *to = from.to_array();
             }
         }
     }
-}
-
-/// Interleaves four lines of sixteen bytes into one row of a panel: byte `4·l + j` is byte `l` of line `j`.
-#[inline(always)]
-pub(crate) fn interleave(lines: [&[u8; 16]; 4], flip: u8) -> [u8; 64] {
-    let mut row = [0; 64];
-    for l in 0..16 {
-        for j in 0..4 {
-            row[4 * l + j] = lines[j][l] ^ flip;
-        }
-    }
-    row
 }

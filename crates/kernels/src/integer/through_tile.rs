@@ -1,7 +1,8 @@
 //! The loops with a tile of accumulators between them and the requantization.
 
 use super::{
-    bytes::{store, width},
+    bytes::{clamp, width},
+    epilogue::bounds,
     finish::{Axis, Finish, Place},
 };
 use crate::error::KernelError;
@@ -49,16 +50,7 @@ impl<K: TileKernel> ThroughTile<K> {
     }
 }
 
-/// The accumulators of a tile, and its results.
-#[derive(Default)]
-pub struct TileScratch {
-    accumulators: Vec<i32>,
-    results: Vec<u8>,
-}
-
 impl<K: TileKernel> Finish for ThroughTile<K> {
-    type Scratch = TileScratch;
-
     fn out(&self) -> IntType {
         self.form.out()
     }
@@ -67,38 +59,34 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
         self.form.channels()
     }
 
-    #[inline(always)]
-    fn vector(&self, scratch: &mut TileScratch, place: &Place<'_>, row: usize, column: usize, accumulators: [i32; 16]) {
-        let elements = place.rows * place.columns;
-        if scratch.accumulators.len() != elements {
-            scratch.accumulators.resize(elements, 0);
-        }
-        let count = (place.columns - column).min(16);
-        let start = row * place.columns + column;
-        scratch.accumulators[start..start + count].copy_from_slice(&accumulators[..count]);
-    }
-
-    fn end(&self, scratch: &mut TileScratch, place: &Place<'_>) -> Result<(), KernelError> {
+    fn finish(&self, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
         let out = self.form.out();
-        let row_bytes = place.columns * width(out);
-        scratch.results.resize(place.rows * row_bytes, 0);
+        let (rows, columns) = (place.rows, place.columns);
+        let mut dense = Vec::new();
+        let accumulators = if stride == columns {
+            &accumulators[..rows * columns]
+        } else {
+            accumulators
+                .chunks(stride)
+                .take(rows)
+                .for_each(|row| dense.extend_from_slice(&row[..columns]));
+            &dense
+        };
+        let row_bytes = columns * width(out);
+        let mut results = vec![0; rows * row_bytes];
         let tile = Tile {
-            rows: place.rows,
-            columns: place.columns,
+            rows,
+            columns,
             channels: place.axis,
             first_channel: place.first_channel,
         };
-        self.kernel
-            .run(&self.form, &tile, &scratch.accumulators, &mut scratch.results)?;
-        for (row, results) in scratch.results.chunks_exact_mut(row_bytes.max(1)).enumerate() {
-            if let Some([low, high]) = self.clamp {
-                for sixteen in results.chunks_mut(16 * width(out)) {
-                    let values = super::bytes::load(out, sixteen).map(|v| v.min(high).max(low));
-                    store(out, &values, sixteen);
-                }
-            }
+        self.kernel.run(&self.form, &tile, accumulators, &mut results)?;
+        if let Some(ends) = self.clamp {
+            clamp(out, bounds(out, Some(ends)), &mut results);
+        }
+        for (row, results) in results.chunks_exact(row_bytes.max(1)).enumerate() {
             // SAFETY: tiles of different tasks are disjoint, and this borrow ends here.
-            unsafe { place.bytes(width(out), row, 0, place.columns) }.copy_from_slice(results);
+            unsafe { place.bytes(width(out), row, 0, columns) }.copy_from_slice(results);
         }
         Ok(())
     }

@@ -1,21 +1,18 @@
-use super::Epilogue;
+use super::{Epilogue, PerChannel};
 
 /// No requantization: the accumulators themselves, for loops whose result is `i32`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Accumulators;
 
 impl Epilogue for Accumulators {
     type Constants = ();
 
-    fn channels(&self) -> Option<usize> {
-        None
+    fn constants(&self) -> &PerChannel<()> {
+        &PerChannel::Tensor(())
     }
 
     #[inline(always)]
-    fn constants(&self, _: usize) {}
-
-    #[inline(always)]
-    fn lane(&self, (): (), accumulator: i32) -> i32 {
+    fn lane(&self, (): &(), accumulator: i32) -> i32 {
         accumulator
     }
 }

@@ -27,7 +27,7 @@ pub struct Affine {
 /// and all of them 0 for s = 0. No sum leaves i64 where the form's parameters are legal.
 #[derive(Clone, Copy, Debug)]
 pub struct AffineConstants {
-    factor: i64,
+    factor: i32,
     addend: i64,
     base: i64,
     negative: i64,
@@ -105,7 +105,7 @@ impl Affine {
                     after,
                 } = Correction::new(a.rounding, shift);
                 Some(AffineConstants {
-                    factor: i64::from(a.factor),
+                    factor: a.factor,
                     addend: a.addend,
                     base,
                     negative,
@@ -123,18 +123,13 @@ impl Affine {
 impl Epilogue for Affine {
     type Constants = AffineConstants;
 
-    fn channels(&self) -> Option<usize> {
-        self.constants.channels()
+    fn constants(&self) -> &PerChannel<AffineConstants> {
+        &self.constants
     }
 
     #[inline(always)]
-    fn constants(&self, channel: usize) -> AffineConstants {
-        self.constants.get(channel)
-    }
-
-    #[inline(always)]
-    fn lane(&self, c: AffineConstants, accumulator: i32) -> i32 {
-        let v = i64::from(accumulator) * c.factor + c.addend;
+    fn lane(&self, c: &AffineConstants, accumulator: i32) -> i32 {
+        let v = i64::from(accumulator) * i64::from(c.factor) + c.addend;
         let correction = c.base + (c.negative & (v >> 63)) + (c.even & (v >> c.shift));
         saturate(((v + correction) >> c.shift) + c.zero_point)
     }

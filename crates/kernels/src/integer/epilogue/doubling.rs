@@ -11,7 +11,7 @@ pub struct Doubling {
 /// See [`Doubling`].
 #[derive(Clone, Copy, Debug)]
 pub struct DoublingConstants {
-    multiplier: i64,
+    multiplier: i32,
     left_shift: u32,
     right_shift: u32,
     /// Half of 2^right_shift, and −1 where that is not 0: subtracted for negative values, as in half away.
@@ -30,7 +30,7 @@ impl Doubling {
             Arithmetic::Doubling(d) => {
                 let right_shift = u32::from(d.right_shift);
                 Some(DoublingConstants {
-                    multiplier: i64::from(d.multiplier),
+                    multiplier: d.multiplier,
                     left_shift: u32::from(d.left_shift),
                     right_shift,
                     half: (1 << right_shift) >> 1,
@@ -47,20 +47,16 @@ impl Doubling {
 impl Epilogue for Doubling {
     type Constants = DoublingConstants;
 
-    fn channels(&self) -> Option<usize> {
-        self.constants.channels()
+    fn constants(&self) -> &PerChannel<DoublingConstants> {
+        &self.constants
     }
 
     #[inline(always)]
-    fn constants(&self, channel: usize) -> DoublingConstants {
-        self.constants.get(channel)
-    }
-
-    #[inline(always)]
-    fn lane(&self, c: DoublingConstants, accumulator: i32) -> i32 {
-        // Inside the form's domain the shifted accumulator is an i32, so the product fits. Outside it wraps.
-        let product = (i64::from(accumulator) << c.left_shift).wrapping_mul(c.multiplier);
-        let high = product.wrapping_add(1 << 30) >> 31;
+    fn lane(&self, c: &DoublingConstants, accumulator: i32) -> i32 {
+        // Inside the form's domain the shifted accumulator is an i32. Outside of it, it wraps.
+        let shifted = accumulator.wrapping_shl(c.left_shift);
+        let product = i64::from(shifted) * i64::from(c.multiplier);
+        let high = (product + (1 << 30)) >> 31;
         saturate(((high + c.half + (c.negative & (high >> 63))) >> c.right_shift) + c.zero_point)
     }
 }

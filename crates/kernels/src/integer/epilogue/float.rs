@@ -5,8 +5,7 @@ use strait_requantize::{Requantization, form::Arithmetic};
 /// `half_even(f32(x)·scale) + zero_point`, conversion and product rounded to f32: `Float`.
 #[derive(Clone, Debug)]
 pub struct Float {
-    scale: PerChannel<f32>,
-    zero_point: i32,
+    constants: PerChannel<FloatConstants>,
 }
 
 impl Float {
@@ -15,43 +14,39 @@ impl Float {
     /// # Errors
     /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Float, KernelError> {
-        let scale = per_channel(form, |arithmetic| match arithmetic {
-            Arithmetic::Float(f) => Some(f.scale),
+        let constants = per_channel(form, |arithmetic| match arithmetic {
+            Arithmetic::Float(f) => Some(FloatConstants {
+                scale: f.scale,
+                zero_point: i64::from(f.zero_point),
+            }),
             _ => None,
         })?;
-        let zero_point = per_channel(form, |arithmetic| match arithmetic {
-            Arithmetic::Float(f) => Some(f.zero_point),
-            _ => None,
-        })?;
-        // A form has one zero point.
-        Ok(Float {
-            scale,
-            zero_point: zero_point.get(0),
-        })
+        Ok(Float { constants })
     }
 }
 
 const LIMIT: f32 = (1_u64 << 33) as f32;
 
-/// Scale and zero point.
-type FloatConstants = (f32, i32);
+/// See [`Float`].
+#[derive(Clone, Copy, Debug)]
+pub struct FloatConstants {
+    scale: f32,
+    zero_point: i64,
+}
 
 impl Epilogue for Float {
     type Constants = FloatConstants;
 
-    fn channels(&self) -> Option<usize> {
-        self.scale.channels()
+    fn constants(&self) -> &PerChannel<FloatConstants> {
+        &self.constants
     }
 
     #[inline(always)]
-    fn constants(&self, channel: usize) -> FloatConstants {
-        (self.scale.get(channel), self.zero_point)
-    }
-
-    #[inline(always)]
-    fn lane(&self, (scale, zero_point): FloatConstants, accumulator: i32) -> i32 {
+    fn lane(&self, c: &FloatConstants, accumulator: i32) -> i32 {
         // Beyond ±2^33 any zero point leaves the sum outside of i32. The form's scale is finite: no NaN.
-        let rounded = (accumulator as f32 * scale).round_ties_even().clamp(-LIMIT, LIMIT);
-        saturate(rounded as i64 + i64::from(zero_point))
+        let rounded = (accumulator as f32 * c.scale).round_ties_even().clamp(-LIMIT, LIMIT);
+        // SAFETY: the clamp leaves numbers that i64 holds, and the product is not a NaN.
+        let whole = unsafe { rounded.to_int_unchecked::<i64>() };
+        saturate(whole + c.zero_point)
     }
 }

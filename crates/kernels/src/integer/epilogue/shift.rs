@@ -56,17 +56,12 @@ impl Shift {
 impl Epilogue for Shift {
     type Constants = ShiftConstants;
 
-    fn channels(&self) -> Option<usize> {
-        self.constants.channels()
+    fn constants(&self) -> &PerChannel<ShiftConstants> {
+        &self.constants
     }
 
     #[inline(always)]
-    fn constants(&self, channel: usize) -> ShiftConstants {
-        self.constants.get(channel)
-    }
-
-    #[inline(always)]
-    fn lane(&self, c: ShiftConstants, x: i32) -> i32 {
+    fn lane(&self, c: &ShiftConstants, x: i32) -> i32 {
         let quotient = x >> c.shift;
         let correction = c.base + (c.negative & (x >> 31)) + (c.even & quotient);
         quotient + (((x & c.mask) + correction) >> c.shift) + c.after

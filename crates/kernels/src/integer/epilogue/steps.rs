@@ -5,13 +5,13 @@ use strait_requantize::{Requantization, form::Arithmetic};
 /// `lowest + #{t in thresholds : t ≤ x}`: `Steps`.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    lists: PerChannel<Thresholds>,
+    constants: PerChannel<Thresholds>,
     lowest: i32,
 }
 
 /// A channel's thresholds, padded with `i32::MAX`, and how many there are.
 #[derive(Clone, Copy, Debug)]
-struct Thresholds {
+pub struct Thresholds {
     sorted: [i32; PADDED],
     count: i32,
 }
@@ -31,7 +31,7 @@ impl Steps {
                 form.kind()
             )));
         };
-        let lists = per_channel(form, |arithmetic| match arithmetic {
+        let constants = per_channel(form, |arithmetic| match arithmetic {
             Arithmetic::Steps(steps) if steps.thresholds.len() < PADDED => {
                 let mut sorted = [i32::MAX; PADDED];
                 sorted[..steps.thresholds.len()].copy_from_slice(steps.thresholds);
@@ -43,26 +43,23 @@ impl Steps {
             }
             _ => None,
         })?;
-        Ok(Steps { lists, lowest: *lowest })
+        Ok(Steps {
+            constants,
+            lowest: *lowest,
+        })
     }
 }
 
 impl Epilogue for Steps {
-    /// The channel.
-    type Constants = usize;
+    type Constants = Thresholds;
 
-    fn channels(&self) -> Option<usize> {
-        self.lists.channels()
+    fn constants(&self) -> &PerChannel<Thresholds> {
+        &self.constants
     }
 
     #[inline(always)]
-    fn constants(&self, channel: usize) -> usize {
-        channel
-    }
-
-    #[inline(always)]
-    fn lane(&self, channel: usize, x: i32) -> i32 {
-        let Thresholds { sorted, count } = self.lists.at(channel);
+    fn lane(&self, list: &Thresholds, x: i32) -> i32 {
+        let Thresholds { sorted, count } = list;
         // Bisection with eight fixed steps. Of the padding it can pass some only for x = i32::MAX.
         let mut passed = 0;
         let mut step = PADDED / 2;

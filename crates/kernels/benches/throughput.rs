@@ -1,0 +1,228 @@
+//! Prints the speed of the kernels: `cargo bench -p strait-kernels [-- NAME]`. A measurement is the best of several runs
+//! on one thread; figures are 10⁹ multiply-adds a second, of the elementwise kernels 10⁹ elements.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
+
+use std::{hint::black_box, time::Instant};
+use strait_kernels::{
+    Context, Conv, Images, Isa, Window,
+    float::{self, Bias, Matrix, Unary},
+    integer::{Broadcast, ConvWeights, GemmWeights, Loops, accumulators, standard},
+};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+
+/// Convolutions of ResNet-50 and MobileNetV2, as channels, size, outputs, groups, kernel, stride.
+const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
+    ("1x1 64→256 at 56", 64, 56, 256, 1, 1, 1),
+    ("3x3 128→128 at 28", 128, 28, 128, 1, 3, 1),
+    ("3x3 256→256 at 14", 256, 14, 256, 1, 3, 1),
+    ("3x3 512→512 at 7", 512, 7, 512, 1, 3, 1),
+    ("1x1 16→96 at 112", 16, 112, 96, 1, 1, 1),
+    ("1x1 144→24 at 56", 144, 56, 24, 1, 1, 1),
+    ("3x3/2 3→32 at 224", 3, 224, 32, 1, 3, 2),
+    ("depthwise 96 at 112, /2", 96, 112, 96, 96, 3, 2),
+    ("depthwise 384 at 14", 384, 14, 384, 384, 3, 1),
+];
+
+/// Matrix products as rows, columns, K.
+const PRODUCTS: [[usize; 3]; 8] = [
+    [3136, 256, 64],
+    [784, 128, 1152],
+    [196, 256, 2304],
+    [49, 512, 4608],
+    [12544, 96, 16],
+    [3136, 24, 144],
+    [197, 768, 192],
+    [1, 1000, 2048],
+];
+
+fn main() {
+    let wanted = std::env::args()
+        .skip(1)
+        .find(|a| !a.starts_with('-'))
+        .unwrap_or_default();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    for isa in Isa::available().filter(|&isa| isa != Isa::Scalar) {
+        pool.install(|| all(&Context::with_isa(isa), &wanted));
+    }
+}
+
+fn all(cx: &Context, wanted: &str) {
+    let report = |name: &str, steps: usize, run: &mut dyn FnMut()| {
+        if name.contains(wanted) {
+            println!(
+                "{:<12} {name:<48} {:8.2}",
+                cx.isa().name(),
+                steps as f64 / best(run) / 1e9
+            );
+        }
+    };
+    for (name, channels, size, outputs, groups, kernel, stride) in CONVOLUTIONS {
+        let pads = [kernel / 2; 4];
+        let c = Conv {
+            window: Window {
+                stride: [stride; 2],
+                pads,
+                ..Window::new([kernel; 2])
+            },
+            input: Images {
+                batch: 1,
+                channels,
+                size: [size; 2],
+            },
+            out_channels: outputs,
+            groups,
+        };
+        let elements = c.output().unwrap().elements().unwrap();
+        let steps = elements * c.depth();
+        let (input, weights) = (floats(c.input.elements().unwrap()), floats(outputs * c.depth()));
+        let mut out = vec![0.0; elements];
+        report(&format!("conv f32 {name}"), steps, &mut || {
+            float::conv(cx, &c, &input, &weights, None, &mut out).unwrap();
+        });
+        let (input, weights) = (bytes(c.input.elements().unwrap()), signed(outputs * c.depth()));
+        let packed = ConvWeights::new(c, IntType::I8, 0, &weights, None).unwrap();
+        for (form, loops) in forms(outputs) {
+            let mut out = vec![0; elements * usize::from(loops.out().bits()) / 8];
+            report(&format!("conv {form} {name}"), steps, &mut || {
+                loops.conv(cx, &packed, 1, &input, &mut out).unwrap();
+            });
+        }
+    }
+    for [m, n, k] in PRODUCTS {
+        let (a, b) = (floats(m * k), floats(k * n));
+        let mut out = vec![0.0; m * n];
+        report(&format!("gemm f32 {m}×{n}×{k}"), m * n * k, &mut || {
+            let (a, b) = (Matrix::row_major(&a, k), Matrix::row_major(&b, n));
+            float::gemm(cx, [m, n, k], a, b, Bias::Zero, &mut out).unwrap();
+        });
+        let (a, b) = (bytes(m * k), signed(k * n));
+        let packed = GemmWeights::new(IntType::U8, [k, n], &b, [n, 1], None).unwrap();
+        for (form, loops) in forms(n) {
+            let mut out = vec![0; m * n * usize::from(loops.out().bits()) / 8];
+            report(&format!("gemm {form} {m}×{n}×{k}"), m * n * k, &mut || {
+                loops.gemm(cx, &packed, m, &a, &mut out).unwrap();
+            });
+        }
+    }
+    let count = 1 << 16;
+    let (a, b) = (bytes(count), bytes(count));
+    let sums: Vec<u8> = (0..count as i32)
+        .flat_map(|i| (i * 7 - 200_000).to_ne_bytes())
+        .collect();
+    for (form, loops) in forms(16) {
+        let mut out = vec![0; count * 4];
+        let out = &mut out[..count * usize::from(loops.out().bits()) / 8];
+        report(&format!("requantize {form}"), count, &mut || {
+            loops
+                .requantize(cx, [1, 16, count / 16], IntType::I32, &sums, out)
+                .unwrap();
+        });
+        report(&format!("requantize {form}, channels last"), count, &mut || {
+            loops
+                .requantize(cx, [count / 16, 16, 1], IntType::I32, &sums, out)
+                .unwrap();
+        });
+    }
+    let (_, add) = forms(1).remove(2);
+    let tables: [[i32; 256]; 2] = [
+        std::array::from_fn(|i| i as i32 * 1000),
+        std::array::from_fn(|i| i as i32 * 900),
+    ];
+    let shape = Broadcast::new(&[count], &[count]).unwrap();
+    let mut out = vec![0; count];
+    let elements = [IntType::I8; 2];
+    report("add", count, &mut || {
+        add.add(cx, &shape, elements, [&tables[0], &tables[1]], [&a, &b], &mut out)
+            .unwrap();
+    });
+    report("multiply", count, &mut || {
+        add.multiply(cx, &shape, elements, [3, 4], [&a, &b], &mut out).unwrap();
+    });
+    let x = floats(count);
+    let mut y = x.clone();
+    for function in [
+        Unary::Exp,
+        Unary::Log,
+        Unary::Erf,
+        Unary::Tanh,
+        Unary::Sigmoid,
+        Unary::Softplus,
+    ] {
+        report(&format!("{function:?}"), count, &mut || {
+            float::unary(cx, function, &x, &mut y).unwrap();
+        });
+    }
+    report("softmax", count, &mut || {
+        float::softmax(cx, [256, 256, 1], &x, &mut y).unwrap();
+    });
+}
+
+/// The shortest time of one run, in seconds.
+fn best(run: &mut dyn FnMut()) -> f64 {
+    let mut best = f64::INFINITY;
+    let start = Instant::now();
+    while start.elapsed().as_millis() < 60 {
+        let once = Instant::now();
+        run();
+        best = best.min(once.elapsed().as_secs_f64());
+    }
+    black_box(best)
+}
+
+/// One form of each family with parameters per channel.
+fn forms(channels: usize) -> Vec<(&'static str, Box<dyn Loops>)> {
+    let narrowing = |shift: u8, rounding| Narrowing {
+        shift: Per::Channel(vec![shift; channels].into()),
+        rounding,
+        out: IntType::I8,
+    };
+    let sc = || Per::Channel(vec![1_500_000_000; channels].into());
+    let form = |form: Requantization| standard(&form, Some([0, 127])).unwrap();
+    vec![
+        ("i32", accumulators()),
+        (
+            "shift",
+            form(Requantization::ArithFolded {
+                narrowing: narrowing(10, Rounding::HalfEven),
+            }),
+        ),
+        (
+            "one rounding",
+            form(Requantization::TfLite {
+                sc: sc(),
+                zp: 3,
+                narrowing: narrowing(41, Rounding::HalfUp),
+            }),
+        ),
+        (
+            "two roundings",
+            form(Requantization::Gemmlowp {
+                multiplier: sc(),
+                exponent: Per::Channel(vec![-10; channels].into()),
+                zp: 3,
+                out: IntType::I8,
+            }),
+        ),
+        (
+            "f32 scale",
+            form(Requantization::Float {
+                scale: Per::Channel(vec![0.001; channels].into()),
+                zp: 3,
+                out: IntType::I8,
+            }),
+        ),
+    ]
+}
+
+fn bytes(count: usize) -> Vec<u8> {
+    (0..count).map(|i| (i * 37 + i / 251) as u8).collect()
+}
+
+fn signed(count: usize) -> Vec<i8> {
+    bytes(count).into_iter().map(u8::cast_signed).collect()
+}
+
+fn floats(count: usize) -> Vec<f32> {
+    bytes(count).into_iter().map(|b| f32::from(b) / 128.0 - 1.0).collect()
+}
