@@ -3,3 +3,7 @@
 pub mod config;
 pub mod data;
 pub mod diagnostic;
+pub mod evaluation;
+pub mod failure;
+pub mod session;
+pub mod stop;

@@ -6,6 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use strait_core::{Elem, TensorError};
+use strait_execute::Tensor;
+
 use crate::{
     config::preprocess::Plan,
     diagnostic::{Diagnostic, Diagnostics},
@@ -43,6 +46,8 @@ struct InputSamples {
     /// The number of samples up to and including each piece.
     ends: Vec<usize>,
     steps: Steps,
+    /// The model's.
+    shape: Vec<usize>,
     elements: usize,
 }
 
@@ -126,6 +131,20 @@ impl Samples {
         Err(finding.help("leave the sample out, or repair what made it").into())
     }
 
+    /// One sample as the tensors that a run takes, in the order of the inputs.
+    ///
+    /// # Errors
+    /// As for [`Samples::read`].
+    pub fn tensors(&self, sample: usize, scratch: &mut Scratch) -> Result<Vec<Tensor>, Diagnostics> {
+        let too_large = |error: TensorError| Diagnostic::error(codes::SHAPE, error.to_string());
+        let tensor = |(index, input): (usize, &InputSamples)| {
+            let mut tensor = Tensor::zeros(Elem::F32, &input.shape).map_err(too_large)?;
+            self.read(index, sample, tensor.values_mut().map_err(too_large)?, scratch)?;
+            Ok(tensor)
+        };
+        self.inputs.iter().enumerate().map(tensor).collect()
+    }
+
     /// A digest of the samples that are used: types, shapes, numbers as stored, how they are split into arrays, and what
     /// is done to them.
     pub fn digest(&self) -> blake3::Hash {
@@ -191,6 +210,7 @@ impl InputSamples {
             name: spec.name.clone(),
             ends: ends.collect(),
             elements: steps.shape.iter().product(),
+            shape: spec.shape.clone(),
             steps,
             pieces,
         })

@@ -1,0 +1,138 @@
+//! Shares of samples, and how far to trust them.
+
+use serde::{Deserialize, Serialize};
+
+/// The two-sided 95 % quantile of the normal distribution.
+const Z: f64 = 1.959_963_984_540_054;
+
+/// How many of some samples have a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Share {
+    /// Those that have it.
+    pub count: u64,
+    /// All.
+    pub samples: u64,
+}
+
+impl Share {
+    /// In percent; 0 of 0 is 0.
+    pub fn percent(self) -> f64 {
+        100.0 * self.count as f64 / self.samples.max(1) as f64
+    }
+
+    /// The 95 % interval in percent, by Wilson (1927): with p the share, n the samples and z the quantile,
+    ///
+    /// ```text
+    /// (p + z²/2n  ±  z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)
+    /// ```
+    ///
+    /// Unlike p ± z·√(p(1−p)/n) it stays between 0 and 100 and is honest for shares near either.
+    pub fn interval(self) -> [f64; 2] {
+        if self.samples == 0 {
+            return [0.0, 100.0];
+        }
+        let n = self.samples as f64;
+        let p = self.count as f64 / n;
+        let centre = p + Z * Z / (2.0 * n);
+        let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
+        let scale = 100.0 / (1.0 + Z * Z / n);
+        [(scale * (centre - half)).max(0.0), (scale * (centre + half)).min(100.0)]
+    }
+}
+
+/// How two models differ on the same samples: those where only one of them is right.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Paired {
+    /// Only the second is right.
+    pub gained: u64,
+    /// Only the first is right.
+    pub lost: u64,
+    /// All samples, also those where both are right or both wrong.
+    pub samples: u64,
+}
+
+impl Paired {
+    /// The second model's share less the first one's, in percentage points.
+    pub fn points(self) -> f64 {
+        100.0 * (self.gained as f64 - self.lost as f64) / self.samples.max(1) as f64
+    }
+
+    /// The standard error of [`Paired::points`]. Each sample contributes a difference d of −1, 0 or 1; with s² their sample
+    /// variance, it is √(s²/n). Pairing takes the samples' own difficulty out, so it is far below that of two shares.
+    /// `None` for fewer than two samples.
+    pub fn standard_error(self) -> Option<f64> {
+        let n = self.samples as f64;
+        let (sum, squares) = (self.gained as f64 - self.lost as f64, (self.gained + self.lost) as f64);
+        (self.samples > 1).then(|| 100.0 * ((squares - sum * sum / n) / (n - 1.0) / n).sqrt())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(found: f64, expected: f64) -> bool {
+        (found - expected).abs() < 5e-3
+    }
+
+    #[test]
+    fn intervals_are_those_of_the_literature() {
+        // Newcombe (1998), Statistics in Medicine 17, table I: the score method.
+        for (count, samples, low, high) in [
+            (81, 263, 25.53, 36.62),
+            (15, 148, 6.24, 16.05),
+            (0, 20, 0.0, 16.11),
+            (1, 29, 0.61, 17.18),
+        ] {
+            let [found_low, found_high] = Share { count, samples }.interval();
+            assert!(
+                near(found_low, low) && near(found_high, high),
+                "{count}/{samples}: {found_low} {found_high}"
+            );
+        }
+    }
+
+    #[test]
+    fn intervals_stay_inside() {
+        for samples in [0, 1, 2, 1000] {
+            for count in [0, samples] {
+                let share = Share { count, samples };
+                let [low, high] = share.interval();
+                assert!(0.0 <= low && low <= high && high <= 100.0, "{share:?}");
+                assert!(share.percent().is_finite());
+            }
+        }
+    }
+
+    #[test]
+    fn the_paired_error_is_that_of_the_mean_of_differences() {
+        let paired = Paired {
+            gained: 3,
+            lost: 7,
+            samples: 100,
+        };
+        assert_eq!(paired.points(), -4.0);
+        let mean: f64 = -0.04;
+        let squares = 3.0 * (1.0 - mean).powi(2) + 7.0 * (-1.0 - mean).powi(2) + 90.0 * mean.powi(2);
+        let expected = 100.0 * (squares / 99.0 / 100.0).sqrt();
+        assert!((paired.standard_error().unwrap() - expected).abs() < 1e-12);
+        assert_eq!(
+            Paired {
+                gained: 0,
+                lost: 0,
+                samples: 5
+            }
+            .standard_error(),
+            Some(0.0)
+        );
+        assert_eq!(
+            Paired {
+                gained: 0,
+                lost: 1,
+                samples: 1
+            }
+            .standard_error(),
+            None
+        );
+    }
+}

@@ -1,0 +1,47 @@
+//! What other crates report, as findings: whose fault it is decides between a finding and a defect of ours.
+
+use strait_execute::{ExecuteError, StepError};
+
+use crate::{diagnostic::Diagnostic, stop::Stop};
+
+/// The codes of what can go wrong behind the configuration and the data. They are stable: programs act on them.
+pub mod codes {
+    /// The model cannot be read.
+    pub const MODEL: &str = "M001";
+    /// The model's file is not the one that the configuration names by its digest.
+    pub const DIGEST: &str = "M002";
+    /// A dimension of the model has no size.
+    pub const FREE_DIMENSION: &str = "M003";
+    /// The model has operators that are not known.
+    pub const OPERATOR: &str = "M004";
+    /// The model cannot be run.
+    pub const RUN: &str = "M005";
+    /// The model cannot be cut where the configuration says.
+    pub const CUT: &str = "M006";
+    /// A rule of the configuration matches nothing, or asks for what cannot be.
+    pub const RULE: &str = "Q001";
+    /// The target is not registered, or its table, kernels or options are wrong.
+    pub const TARGET: &str = "T001";
+    /// The target cannot do what is asked of it.
+    pub const UNSUPPORTED: &str = "T002";
+    /// A fusion was refused, and the configuration makes that an error.
+    pub const FUSION: &str = "T003";
+    /// The artifact cannot be read or written.
+    pub const ARTIFACT: &str = "A001";
+    /// The evaluation is not possible.
+    pub const EVALUATION: &str = "E001";
+    /// A file cannot be written.
+    pub const OUTPUT: &str = "A002";
+}
+
+/// A run that failed.
+pub fn execute(error: ExecuteError) -> Stop {
+    match &error {
+        ExecuteError::Ours(text)
+        | ExecuteError::Node {
+            source: StepError::Ours(text),
+            ..
+        } => Stop::Defect(text.clone()),
+        _ => Diagnostic::error(codes::RUN, format!("the model cannot be run: {error}")).into(),
+    }
+}

@@ -1,0 +1,192 @@
+//! What the work is done with, besides what it is done on: threads, an instruction set, and somebody who watches. None of
+//! it changes a bit of any result.
+
+use std::{num::NonZeroUsize, ops::ControlFlow, sync::Mutex, time::Instant};
+
+use serde::Serialize;
+use strait_kernels::Context;
+
+use crate::stop::Stop;
+
+/// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
+pub trait Progress: Sync {
+    /// A phase begins; `total` is the number of its steps, where it has any.
+    fn begin(&self, phase: &str, total: Option<usize>) {
+        let _ = (phase, total);
+    }
+
+    /// So many steps of the phase are done.
+    fn advance(&self, done: usize) {
+        let _ = done;
+    }
+
+    /// The phase is over.
+    fn end(&self) {}
+
+    /// Something worth knowing.
+    fn say(&self, text: &str) {
+        let _ = text;
+    }
+
+    /// Whether the work is to stop as soon as possible.
+    fn interrupted(&self) -> bool {
+        false
+    }
+}
+
+/// Nobody watches.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Silent;
+
+impl Progress for Silent {}
+
+/// What a phase cost.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Phase {
+    /// Its name; with the target's id where there is one phase for each.
+    pub name: String,
+    /// How long it took.
+    pub seconds: f64,
+    /// The most memory that the process had in use at any time up to the phase's end; absent where the system does not
+    /// tell.
+    pub peak_bytes: Option<u64>,
+}
+
+/// See the module.
+pub struct Session<'a> {
+    /// How many samples are run at a time.
+    pub threads: NonZeroUsize,
+    /// The instruction set.
+    pub context: Context,
+    progress: &'a dyn Progress,
+    phases: Mutex<Vec<Phase>>,
+}
+
+impl<'a> Session<'a> {
+    /// A session without phases yet.
+    pub fn new(threads: NonZeroUsize, context: Context, progress: &'a dyn Progress) -> Session<'a> {
+        Session {
+            threads,
+            context,
+            progress,
+            phases: Mutex::default(),
+        }
+    }
+
+    /// Does `work` as a phase of so many steps; `work` is given what to call with the number of steps done.
+    ///
+    /// # Errors
+    /// Those of `work`, and [`Stop::Interrupted`] where the phase need not begin.
+    pub fn phase<T>(
+        &self,
+        name: &str,
+        total: Option<usize>,
+        work: impl FnOnce(&mut dyn FnMut(usize) -> ControlFlow<()>) -> Result<T, Stop>,
+    ) -> Result<T, Stop> {
+        if self.progress.interrupted() {
+            return Err(Stop::Interrupted);
+        }
+        self.progress.begin(name, total);
+        let begun = Instant::now();
+        let result = work(&mut |done| {
+            self.progress.advance(done);
+            if self.progress.interrupted() {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        let phase = Phase {
+            name: name.to_owned(),
+            seconds: begun.elapsed().as_secs_f64(),
+            peak_bytes: peak_bytes(),
+        };
+        self.phases
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .push(phase);
+        self.progress.end();
+        result
+    }
+
+    /// Says something worth knowing.
+    pub fn say(&self, text: &str) {
+        self.progress.say(text);
+    }
+
+    /// The phases that are over, in their order.
+    pub fn phases(&self) -> Vec<Phase> {
+        self.phases
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .clone()
+    }
+}
+
+/// The most memory that this process has had in use so far.
+#[cfg(target_os = "linux")]
+fn peak_bytes() -> Option<u64> {
+    peak_in(&std::fs::read_to_string("/proc/self/status").ok()?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn peak_bytes() -> Option<u64> {
+    None
+}
+
+/// `VmHWM:    123456 kB`
+#[cfg(any(target_os = "linux", test))]
+fn peak_in(status: &str) -> Option<u64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Interrupts after so many looks.
+    struct After(AtomicUsize);
+
+    impl Progress for After {
+        fn interrupted(&self) -> bool {
+            self.0.fetch_sub(1, Ordering::SeqCst) == 0
+        }
+    }
+
+    #[test]
+    fn phases_are_recorded_in_their_order() {
+        let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+        let one = session.phase("one", None, |_| Ok(1));
+        let two = session.phase("two", Some(3), |_| Err::<(), _>(Stop::Defect("x".into())));
+        assert_eq!((one, two), (Ok(1), Err(Stop::Defect("x".into()))));
+        let phases = session.phases();
+        assert_eq!(
+            phases.iter().map(|phase| phase.name.as_str()).collect::<Vec<_>>(),
+            ["one", "two"]
+        );
+        assert_eq!(phases[0].peak_bytes.is_some(), cfg!(target_os = "linux"));
+    }
+
+    #[test]
+    fn an_interruption_is_seen_between_phases_and_between_steps() {
+        let after = After(AtomicUsize::new(2));
+        let session = Session::new(NonZeroUsize::MIN, Context::detect(), &after);
+        let flows = session.phase("one", None, |step| Ok([step(1), step(2)])).unwrap();
+        assert_eq!(flows, [ControlFlow::Continue(()), ControlFlow::Break(())]);
+        let after = After(AtomicUsize::new(0));
+        let session = Session::new(NonZeroUsize::MIN, Context::detect(), &after);
+        assert_eq!(session.phase("one", None, |_| Ok(())), Err(Stop::Interrupted));
+    }
+
+    #[test]
+    fn the_peak_is_read_from_what_linux_says() {
+        assert_eq!(
+            peak_in("Name:\tstrait\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n"),
+            Some(2048 * 1024)
+        );
+        assert_eq!(peak_in("Name:\tstrait\n"), None);
+    }
+}

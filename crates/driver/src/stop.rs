@@ -1,0 +1,29 @@
+//! Why work ended before its end.
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+/// The error type of everything that the driver does.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// Something is wrong with the configuration, the model, the data, a target, or the machine.
+    #[error("{0}")]
+    Found(Diagnostics),
+    /// The user asked for it.
+    #[error("interrupted")]
+    Interrupted,
+    /// Our own fault.
+    #[error("defect in Strait: {0}")]
+    Defect(String),
+}
+
+impl From<Diagnostics> for Stop {
+    fn from(found: Diagnostics) -> Stop {
+        Stop::Found(found)
+    }
+}
+
+impl From<Diagnostic> for Stop {
+    fn from(found: Diagnostic) -> Stop {
+        Stop::Found(found.into())
+    }
+}
