@@ -2,11 +2,10 @@
 
 use strait_kernels::{
     KernelError,
-    integer::{Epilogue, InRegisters, Loops, PerChannel},
+    integer::{Epilogue, InRegisters, Loops, PerChannel, per_channel},
 };
-use strait_requantize::Requantization;
+use strait_requantize::{Requantization, form::Arithmetic};
 
-#[derive(Clone, Copy)]
 struct Constants {
     scale: f32,
     offset: i32,
@@ -21,17 +20,12 @@ const FAR: f32 = 16_777_216.0;
 impl Epilogue for Requant {
     type Constants = Constants;
 
-    fn channels(&self) -> Option<usize> {
-        self.0.channels()
+    fn constants(&self) -> &PerChannel<Constants> {
+        &self.0
     }
 
     #[inline(always)]
-    fn constants(&self, channel: usize) -> Constants {
-        self.0.get(channel)
-    }
-
-    #[inline(always)]
-    fn lane(&self, c: Constants, accumulator: i32) -> i32 {
+    fn lane(&self, c: &Constants, accumulator: i32) -> i32 {
         // The scale is finite and positive, so the product is no NaN; an infinite one is far.
         let rounded = (accumulator as f32 * c.scale).round_ties_even();
         rounded.clamp(-FAR, FAR) as i32 + c.offset
@@ -40,24 +34,12 @@ impl Epilogue for Requant {
 
 /// The loops of a `Float` that narrows to at most 16 bits, with an offset that is one of its codes.
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
-    form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
-    let Requantization::Float { scale, zp, out } = form else {
-        return Err(KernelError::Requantization(format!(
-            "a {} has no float scale",
-            form.kind()
-        )));
-    };
-    if out.bits() > 16 || !out.range().contains(zp) {
-        return Err(KernelError::Requantization(format!("an offset of {zp} into {out}")));
-    }
-    let constants = scale.map(|scale| Constants {
-        scale: *scale,
-        offset: *zp,
-    });
-    let constants = match form.channels() {
-        None => constants.values().first().copied().map(PerChannel::tensor),
-        Some(_) => PerChannel::channels_of(constants.values().iter().copied()),
-    };
-    let constants = constants.ok_or_else(|| KernelError::Requantization("a form without a channel".into()))?;
-    Ok(Box::new(InRegisters::new(Requant(constants), *out, clamp)))
+    let out = form.out();
+    let constants = per_channel(form, |arithmetic| match arithmetic {
+        Arithmetic::Float(f) if out.bits() <= 16 && out.range().contains(&f.zero_point) => {
+            Some(Constants { scale: f.scale, offset: f.zero_point })
+        }
+        _ => None,
+    })?;
+    Ok(Box::new(InRegisters::new(Requant(constants), out, clamp)))
 }

@@ -8,7 +8,6 @@ use strait_kernels::{
 use strait_requantize::Requantization;
 
 /// As for the shift alone, of v = acc · m + a, which does not leave 64 bits where the form is legal.
-#[derive(Clone, Copy)]
 struct Constants {
     factor: i64,
     addend: i64,
@@ -24,17 +23,12 @@ struct MultiplyShift(PerChannel<Constants>);
 impl Epilogue for MultiplyShift {
     type Constants = Constants;
 
-    fn channels(&self) -> Option<usize> {
-        self.0.channels()
+    fn constants(&self) -> &PerChannel<Constants> {
+        &self.0
     }
 
     #[inline(always)]
-    fn constants(&self, channel: usize) -> Constants {
-        self.0.get(channel)
-    }
-
-    #[inline(always)]
-    fn lane(&self, c: Constants, accumulator: i32) -> i32 {
+    fn lane(&self, c: &Constants, accumulator: i32) -> i32 {
         let v = i64::from(accumulator) * c.factor + c.addend;
         let quotient = v >> c.shift;
         let rest = v as u64 & c.mask;

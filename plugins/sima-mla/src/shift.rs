@@ -9,7 +9,6 @@ use strait_requantize::Requantization;
 
 /// With q = ⌊x / 2^s⌋ and the rest r = x − q·2^s, half to even is q, plus one where r + (q mod 2) > 2^(s−1): a tie counts
 /// where q is odd. No sum leaves 32 bits. For s = 0 there is no rest, and a `half` of one is never exceeded.
-#[derive(Clone, Copy)]
 struct Constants {
     shift: u32,
     /// 2^s − 1
@@ -22,17 +21,12 @@ struct Shift(PerChannel<Constants>);
 impl Epilogue for Shift {
     type Constants = Constants;
 
-    fn channels(&self) -> Option<usize> {
-        self.0.channels()
+    fn constants(&self) -> &PerChannel<Constants> {
+        &self.0
     }
 
     #[inline(always)]
-    fn constants(&self, channel: usize) -> Constants {
-        self.0.get(channel)
-    }
-
-    #[inline(always)]
-    fn lane(&self, c: Constants, accumulator: i32) -> i32 {
+    fn lane(&self, c: &Constants, accumulator: i32) -> i32 {
         let quotient = accumulator >> c.shift;
         let rest = accumulator as u32 & c.mask;
         quotient + i32::from(rest + (quotient as u32 & 1) > c.half)
