@@ -6,6 +6,7 @@
 //! each with a certificate.
 
 mod bake;
+pub mod forms;
 pub mod fuse;
 
 pub mod interval;

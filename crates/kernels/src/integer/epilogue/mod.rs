@@ -64,10 +64,7 @@ impl<T> PerChannel<T> {
 }
 
 /// The constants of each channel from its arithmetic, one for all where the form has one set of parameters.
-///
-/// # Errors
-/// [`KernelError::Requantization`] for parameters that are not legal, and where `constant` has none.
-pub fn per_channel<T>(
+pub(crate) fn per_channel<T>(
     form: &Requantization,
     constant: impl Fn(&Arithmetic<'_>) -> Option<T>,
 ) -> Result<PerChannel<T>, KernelError> {

@@ -1,0 +1,65 @@
+//! Two artifacts side by side.
+
+use crate::folder::read_file;
+use crate::{Artifact, ArtifactError, MANIFEST_FILE, manifest};
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// A file in which two artifacts differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Difference {
+    /// Only the first one has it.
+    OnlyInFirst(String),
+    /// Only the second one has it.
+    OnlyInSecond(String),
+    /// Both have it, with other bytes.
+    Content {
+        /// The file.
+        file: String,
+        /// The first byte that differs, or the end of the shorter one.
+        offset: usize,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::OnlyInFirst(file) => write!(f, "{file} is only in the first artifact"),
+            Difference::OnlyInSecond(file) => write!(f, "{file} is only in the second artifact"),
+            Difference::Content { file, offset } => write!(f, "{file} differs from byte {offset} on"),
+        }
+    }
+}
+
+/// The files in which two artifacts differ, by name; none means that they are the same byte for byte. Reads the files
+/// themselves, not what the manifests say of them, and refuses a damaged artifact.
+pub fn compare(first: &Artifact, second: &Artifact) -> Result<Vec<Difference>, ArtifactError> {
+    let mut differences = Vec::new();
+    let both = [first, second].map(|artifact| &artifact.manifest().files);
+    let names: BTreeSet<&String> = both.iter().flat_map(|files| files.keys()).collect();
+    for name in names {
+        differences.extend(match both.map(|files| files.contains_key(name)) {
+            [true, false] => Some(Difference::OnlyInFirst(name.clone())),
+            [false, _] => Some(Difference::OnlyInSecond(name.clone())),
+            [true, true] => content(name, &first.file(name)?, &second.file(name)?),
+        });
+    }
+    let manifests = [first, second].map(|artifact| {
+        let path = artifact.folder().join(MANIFEST_FILE);
+        read_file(&path, manifest::MAX_BYTES).map_err(ArtifactError::io(&path))
+    });
+    let [first, second] = manifests;
+    differences.extend(content(MANIFEST_FILE, &first?, &second?));
+    Ok(differences)
+}
+
+fn content(file: &str, first: &[u8], second: &[u8]) -> Option<Difference> {
+    if first == second {
+        return None;
+    }
+    let offset = first.iter().zip(second).position(|(a, b)| a != b);
+    Some(Difference::Content {
+        file: file.into(),
+        offset: offset.unwrap_or(first.len().min(second.len())),
+    })
+}

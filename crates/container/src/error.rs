@@ -1,0 +1,84 @@
+use crate::ModelError;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Why an artifact cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum ArtifactError {
+    /// The system refuses: a missing file, missing rights, a full disk. The fault is the environment's.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// What was to be read or written.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The folder is none of ours. The fault is the caller's, who named it.
+    #[error("{} is not an artifact: {reason}", .path.display())]
+    NotAnArtifact {
+        /// The folder.
+        path: PathBuf,
+        /// What is missing or wrong.
+        reason: String,
+    },
+    /// It is an artifact of another version.
+    #[error("{} is an artifact of schema {found}; this version of strait reads schema {known}", .path.display())]
+    Schema {
+        /// The folder.
+        path: PathBuf,
+        /// The artifact's.
+        found: u64,
+        /// Ours.
+        known: u64,
+    },
+    /// The output folder holds something that a new artifact would take away.
+    #[error("{} is not replaced: {reason}", .path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+        /// What is there.
+        reason: String,
+    },
+    /// The manifest lists no such file.
+    #[error("{} has no file `{name}`", .path.display())]
+    NoSuchFile {
+        /// The folder.
+        path: PathBuf,
+        /// The file that was asked for.
+        name: String,
+    },
+    /// A file is not the one that the manifest describes.
+    #[error("{}: {name} is damaged: {reason}", .path.display())]
+    Damaged {
+        /// The folder.
+        path: PathBuf,
+        /// The file in it.
+        name: String,
+        /// What differs.
+        reason: String,
+    },
+    /// The container file cannot be read or made.
+    #[error("{}: {source}", .path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: ModelError,
+    },
+    /// A file cannot have this name. The fault is the target's, whose writer named it.
+    #[error("`{0}` cannot be the name of a file in an artifact")]
+    FileName(String),
+    /// Two files of one name. The fault is the target's, whose writer named them.
+    #[error("the artifact already has a file `{0}`")]
+    SameFile(String),
+}
+
+impl ArtifactError {
+    /// Adds the path to what the system said.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(io::Error) -> ArtifactError {
+        move |source| ArtifactError::Io {
+            path: path.into(),
+            source,
+        }
+    }
+}

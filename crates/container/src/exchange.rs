@@ -1,0 +1,122 @@
+//! Putting a folder in the place of another one.
+
+use std::fs;
+use std::io::{Error, ErrorKind, Result};
+use std::path::Path;
+
+/// How often to start over when other writers come in between.
+const ATTEMPTS: usize = 100;
+
+/// Puts the folder `staged` at `destination`. What was there is at `staged` or `displaced` afterwards.
+///
+/// Where the system can exchange two names in one step there is no moment without an artifact at `destination`. Elsewhere
+/// the previous one is at `displaced` for a moment; see [`crate::staging`] for what becomes of it after an interruption.
+pub(crate) fn put_in_place(staged: &Path, displaced: &Path, destination: &Path) -> Result<()> {
+    put_in_place_by(exchange, staged, displaced, destination)
+}
+
+fn put_in_place_by(
+    exchange: impl Fn(&Path, &Path) -> Result<bool>,
+    staged: &Path,
+    displaced: &Path,
+    destination: &Path,
+) -> Result<()> {
+    for _ in 0..ATTEMPTS {
+        // Only works where nothing is there, or an empty folder.
+        match fs::rename(staged, destination) {
+            Ok(()) => return Ok(()),
+            Err(error) if !destination.is_dir() && error.kind() != ErrorKind::NotFound => return Err(error),
+            Err(_) => {}
+        }
+        match exchange(staged, destination) {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            // Another writer has taken the destination away and not yet put its own there.
+            Err(error) if error.kind() == ErrorKind::NotFound && staged.is_dir() => continue,
+            Err(error) => return Err(error),
+        }
+        match fs::rename(destination, displaced) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound && staged.is_dir() => continue,
+            Err(error) => return Err(error),
+        }
+        match fs::rename(staged, destination) {
+            Ok(()) => return Ok(()),
+            // Put the previous one back, unless another writer was faster.
+            Err(_) => match fs::rename(displaced, destination) {
+                Ok(()) => {}
+                Err(_) if destination.is_dir() => fs::remove_dir_all(displaced)?,
+                Err(error) => return Err(error),
+            },
+        }
+    }
+    Err(Error::other("other processes keep writing to this folder"))
+}
+
+/// Exchanges two folders in one step; `false` where the system or the file system cannot.
+#[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+fn exchange(a: &Path, b: &Path) -> Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use rustix::io::Errno;
+    match renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE) {
+        Ok(()) => Ok(true),
+        Err(error) if [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&error) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+fn exchange(_: &Path, _: &Path) -> Result<bool> {
+    Ok(false)
+}
+
+/// Waits until the names in a folder are on the disk, where the system has a way to ask for it.
+pub(crate) fn sync_folder(folder: &Path) -> Result<()> {
+    #[cfg(unix)]
+    fs::File::open(folder)?.sync_all()?;
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_is_replaced_with_and_without_an_exchange_in_one_step() {
+        let one_step: fn(&Path, &Path) -> Result<bool> = exchange;
+        let two_steps: fn(&Path, &Path) -> Result<bool> = |_, _| Ok(false);
+        for exchange in [one_step, two_steps] {
+            for previous in [None, Some(""), Some("file")] {
+                let root = tempfile::tempdir().unwrap();
+                let [staged, displaced, destination] =
+                    ["staged", "displaced", "destination"].map(|n| root.path().join(n));
+                fs::create_dir(&staged).unwrap();
+                fs::write(staged.join("new"), b"").unwrap();
+                if let Some(file) = previous {
+                    fs::create_dir(&destination).unwrap();
+                    if !file.is_empty() {
+                        fs::write(destination.join(file), b"").unwrap();
+                    }
+                }
+                put_in_place_by(exchange, &staged, &displaced, &destination).unwrap();
+                assert!(destination.join("new").exists() && !destination.join("file").exists());
+                let kept = [&staged, &displaced].iter().any(|old| old.join("file").exists());
+                assert_eq!(kept, previous == Some("file"));
+            }
+        }
+    }
+
+    #[test]
+    fn a_staged_folder_that_is_gone_changes_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let [staged, displaced, destination] = ["staged", "displaced", "destination"].map(|n| root.path().join(n));
+        fs::create_dir(&destination).unwrap();
+        fs::write(destination.join("file"), b"").unwrap();
+        for exchange in [exchange, |_: &Path, _: &Path| Ok(false)] {
+            assert!(put_in_place_by(exchange, &staged, &displaced, &destination).is_err());
+            assert!(destination.join("file").exists());
+        }
+    }
+}

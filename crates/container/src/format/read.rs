@@ -1,0 +1,124 @@
+//! Reading a container: everything is checked before it is used.
+
+use super::error::damaged;
+use super::header::Header;
+use super::section::Entry;
+use super::{FormatError, align, header, section};
+use bytes::Bytes;
+
+/// How much of the content is compared with its checksums.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Integrity {
+    /// All of it: every byte of the file is read once.
+    #[default]
+    Full,
+    /// All but the tensors, which stay on disk until they are used. A damaged weight goes unnoticed.
+    SkipTensors,
+}
+
+/// A section of a container.
+#[derive(Clone, Debug)]
+pub struct Section {
+    /// Its name.
+    pub name: String,
+    /// Whether a reader that does not know it must refuse the file.
+    pub critical: bool,
+    /// The content: a slice of the file, which starts at a multiple of the alignment.
+    pub bytes: Bytes,
+    checksum: blake3::Hash,
+}
+
+/// The sections of a container whose header, table and padding have been checked.
+#[derive(Clone, Debug)]
+pub struct Sections(Vec<Section>);
+
+impl Sections {
+    /// Takes a file apart. The contents are not looked at yet; see [`Sections::check`].
+    pub fn parse(file: &Bytes) -> Result<Sections, FormatError> {
+        let header = Header::decode(file)?;
+        // At most MAX_SECTIONS entries.
+        let table_end = header::SIZE + header.sections * section::SIZE;
+        let Some(table) = file.get(header::SIZE..table_end) else {
+            return damaged("it ends within the section table");
+        };
+        Header::check(file, table)?;
+        let mut sections: Vec<Section> = Vec::with_capacity(header.sections);
+        let mut end = table_end as u64;
+        for entry in table.chunks_exact(section::SIZE) {
+            let entry = Entry::decode(entry)?;
+            if sections.iter().any(|s| s.name == entry.name) {
+                return damaged(format!("section `{}` is there twice", entry.name));
+            }
+            let bytes = content(file, end, &entry)?;
+            end = entry.offset + entry.length;
+            sections.push(Section {
+                name: entry.name,
+                critical: entry.critical,
+                bytes,
+                checksum: entry.checksum,
+            });
+        }
+        if end == header.length {
+            Ok(Sections(sections))
+        } else {
+            damaged(format!("its sections end at byte {end} of {}", header.length))
+        }
+    }
+
+    /// Compares every section but those called `except` with its checksum.
+    pub fn check(&self, except: &[&str]) -> Result<(), FormatError> {
+        let wanted = self.0.iter().filter(|s| !except.contains(&s.name.as_str()));
+        for section in wanted {
+            if blake3::hash(&section.bytes) != section.checksum {
+                let what = format!("section `{}`", section.name);
+                return Err(FormatError::Checksum { what });
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses a file with a section that must not be skipped and that is not in `known`.
+    pub fn refuse_unknown(&self, known: &[&str]) -> Result<(), FormatError> {
+        let unknown = self.0.iter().find(|s| s.critical && !known.contains(&s.name.as_str()));
+        unknown.map_or(Ok(()), |s| {
+            let name = s.name.clone();
+            Err(FormatError::UnknownSection { name })
+        })
+    }
+
+    /// The content of a section, if it is there.
+    pub fn get(&self, name: &str) -> Option<&Bytes> {
+        self.iter().find(|s| s.name == name).map(|s| &s.bytes)
+    }
+
+    /// The content of a section that has to be there.
+    pub fn require(&self, name: &'static str) -> Result<&Bytes, FormatError> {
+        self.get(name).ok_or(FormatError::MissingSection { name })
+    }
+
+    /// The sections in the order of the file.
+    pub fn iter(&self) -> impl Iterator<Item = &Section> {
+        self.0.iter()
+    }
+}
+
+/// The bytes of a section, which starts at the first aligned place behind `end`, with zeros in between.
+fn content(file: &Bytes, end: u64, entry: &Entry) -> Result<Bytes, FormatError> {
+    let name = &entry.name;
+    if align(end) != Some(entry.offset) {
+        return damaged(format!("section `{name}` starts at byte {}", entry.offset));
+    }
+    let range = |from: u64, to: Option<u64>| {
+        let range = usize::try_from(from).ok()?..usize::try_from(to?).ok()?;
+        file.get(range.clone()).map(|bytes| (range, bytes))
+    };
+    let between = range(end, Some(entry.offset));
+    let within = range(entry.offset, entry.offset.checked_add(entry.length));
+    let (Some((_, between)), Some((within, _))) = (between, within) else {
+        return damaged(format!("section `{name}` ends behind the end of the file"));
+    };
+    if between.iter().any(|b| *b != 0) {
+        return damaged(format!("there is something in front of section `{name}`"));
+    }
+    Ok(file.slice(within))
+}

@@ -1,0 +1,42 @@
+//! The artifact on disk: what a compilation leaves behind, and what running, evaluating and verifying start from.
+//!
+//! An artifact is a folder. `model.strait` is the container file with the graphs, their tensors and the certificates of
+//! the fusions ([`model`], over the plain container of [`mod@format`]); beside it are `report.json` and the files that the
+//! target wrote; `manifest.json` lists them all with their digests and says what they were made from ([`Manifest`]).
+//! Nothing in it depends on when, where or by whom it was made: the same input gives the same bytes.
+//!
+//! [`ArtifactWriter`] writes beside the destination and then exchanges, so that whoever looks finds the previous artifact
+//! or the new one and never a mixture. [`Artifact`] believes nothing that it reads: names, lengths, checksums and
+//! references are checked before they are used, and the weights stay in the mapped file.
+//!
+//! The bytes are described in `docs/container.md`.
+
+mod artifact;
+mod certificates;
+mod compare;
+mod digest;
+mod error;
+mod exchange;
+mod folder;
+pub mod format;
+mod manifest;
+pub mod model;
+mod path;
+mod staging;
+mod writer;
+
+pub use artifact::{Artifact, Finding};
+pub use certificates::CertificateRecord;
+pub use compare::{Difference, compare};
+pub use digest::Digest;
+pub use error::ArtifactError;
+pub use format::{FormatError, Integrity};
+pub use manifest::{FileEntry, Manifest, Provenance, Sources, TargetVersion, ToolVersion};
+pub use model::{Model, ModelError};
+pub use writer::ArtifactWriter;
+
+/// The file in an artifact that lists all others.
+pub const MANIFEST_FILE: &str = "manifest.json";
+
+/// The container file in an artifact.
+pub const MODEL_FILE: &str = "model.strait";

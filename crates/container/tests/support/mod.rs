@@ -1,0 +1,101 @@
+//! A small artifact.
+#![allow(dead_code, reason = "each test file uses a part")]
+
+use std::path::Path;
+use strait_container::{
+    ArtifactWriter, CertificateRecord, Digest, Manifest, Provenance, Sources, TargetVersion, ToolVersion,
+};
+use strait_core::Module;
+use strait_requantize::{Certificate, IntType, Narrowing, Requantization, Rounding};
+
+/// Two graphs over one pool: a convolution before and after its requantization is fused. `@b` and `@c` are equal.
+pub(crate) const TEXT: &str = "
+strait 1 integer main=@main
+graph @lowered(%x: i8[1,2,4,4] scale=0.5 zero=0) stage=integer {
+  %a: i32[1,3,4,4] = conv(%x, @w, @b) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=0}
+  %q: i8[1,3,4,4] scale=0.5 zero=0 = requantize(%a) {form={arith_folded shift=7 rounding=half_even out=i8}, axis=1}
+  return %q
+}
+graph @main(%x: i8[1,2,4,4] scale=0.5 zero=0) {
+  %q: i8[1,3,4,4] scale=0.5 zero=0 = conv(%x, @w, @c) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=0} fused={arith_folded shift=7 rounding=half_even out=i8}
+  return %q
+}
+data @w: i8[3,2,3,3] = random 7
+data @b: i32[3] = inline [1,-2,3]
+data @c: i32[3] = inline [1,-2,3]
+";
+
+pub(crate) fn module() -> Module {
+    let module = strait_core::text::parse(TEXT).unwrap();
+    strait_core::verifier::verify(&module).unwrap();
+    module
+}
+
+pub(crate) fn certificates() -> Vec<CertificateRecord> {
+    let form = Requantization::ArithFolded {
+        narrowing: Narrowing {
+            shift: 7.into(),
+            rounding: Rounding::HalfEven,
+            out: IntType::I8,
+        },
+    };
+    // A float whose shortest decimal has many digits, so that losing one shows.
+    let float = Requantization::Float {
+        scale: 0.007_812_501.into(),
+        zp: -3,
+        out: IntType::I8,
+    };
+    let certificate = |after: Requantization| {
+        let before = vec![form.clone().into()];
+        Certificate::derive(before, after.into(), [(-5000, 7000), (-1, 1)].into_iter().collect()).unwrap()
+    };
+    let record = |row: &str, certificate| CertificateRecord {
+        node: "q".into(),
+        row: row.into(),
+        certificate,
+    };
+    vec![
+        record("conv-requantize", certificate(form.clone())),
+        record("weakened", certificate(float)),
+    ]
+}
+
+pub(crate) fn provenance() -> Provenance {
+    Provenance {
+        sources: Sources {
+            config: Digest::of(b"config"),
+            data: [("calibration".to_owned(), Digest::of(b"data"))].into(),
+            model: Digest::of(b"model"),
+        },
+        target: TargetVersion {
+            id: "generic-int8".into(),
+            table: Digest::of(b"table"),
+            version: "1.0.0".into(),
+        },
+        tool: ToolVersion {
+            name: "strait".into(),
+            version: "0.1.0".into(),
+        },
+    }
+}
+
+/// Writes an artifact with a report of this text.
+pub(crate) fn write(destination: &Path, report: &str) -> Manifest {
+    let mut writer = ArtifactWriter::create(destination).unwrap();
+    fill(&mut writer, report);
+    writer.commit(provenance()).unwrap()
+}
+
+pub(crate) fn fill(writer: &mut ArtifactWriter, report: &str) {
+    writer.add_model(&module(), &certificates()).unwrap();
+    writer.add_bytes("report.json", report.as_bytes()).unwrap();
+    writer.add_bytes("vendor/model.qdq.onnx", &[1, 2, 3]).unwrap();
+}
+
+/// The names in a folder, hidden ones too.
+pub(crate) fn names(folder: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries.map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
+}
