@@ -6,7 +6,6 @@
 //! each with a certificate.
 
 mod bake;
-pub mod forms;
 pub mod fuse;
 
 pub mod interval;

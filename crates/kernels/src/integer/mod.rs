@@ -54,7 +54,7 @@ mod through_tile;
 
 pub use conv::ConvWeights;
 pub use elementwise::Broadcast;
-pub use epilogue::{Epilogue, PerChannel};
+pub use epilogue::{Epilogue, PerChannel, per_channel};
 pub use finish::{Axis, Finish, InRegisters, Place};
 pub use gemm::{Activation, GemmWeights};
 pub use lookup::{clamp, lookup};

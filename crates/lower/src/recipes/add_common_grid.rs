@@ -2,8 +2,8 @@
 //! the result's grid but for a shift by L and the zero point.
 
 use super::Site;
-use super::narrow::{Forms, Wide, narrow, requantize};
-use crate::forms::{Ends, Product};
+use super::narrow::{Narrow, Product, Wide, narrow, requantize};
+
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Add, Sub};
@@ -17,20 +17,18 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, left_shift: u8) ->
     for value in [site.input(0)?, site.input(1)?] {
         let (scale, zero) = walk.grid(value)?;
         let acc = walk.codes(value)?;
-        let ends = Ends {
-            input_zero: zero,
-            scale: f64::from(step),
-            zero: 0,
-            out: IntType::I32,
-        };
         let wide = Wide {
             acc,
             zero,
-            product: Product::Codes { scale, times: 1.0 },
+            product: Product::Grid(f64::from(scale)),
             axis: 0,
         };
-        let grid = Some(Arc::new(QuantParams::tensor(step, 0)));
-        operands.push(requantize(walk, site, wide, ends, &Forms::Operands, grid, "operand")?);
+        let to = Narrow {
+            scale: step,
+            zero: 0,
+            out: IntType::I32,
+        };
+        operands.push(requantize(walk, site, wide, to, &site.row.inputs, "operand")?);
     }
     let grid = Arc::new(QuantParams::tensor(step, 0));
     let op: Op = if matches!(site.node.op, Op::Sub(_)) {
@@ -45,10 +43,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, left_shift: u8) ->
         Wide {
             acc,
             zero: 0,
-            product: Product::Codes {
-                scale: step,
-                times: 1.0,
-            },
+            product: Product::Grid(f64::from(step)),
             axis: 0,
         },
     )

@@ -4,8 +4,8 @@
 //! difference is requantized by m·2^−L / s_y.
 
 use super::Site;
-use super::narrow::{Forms, Wide, narrow, requantize};
-use crate::forms::{Ends, Product};
+use super::narrow::{Narrow, Product, Wide, narrow, requantize};
+
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Add, ShiftLeft, Sub};
@@ -29,29 +29,20 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, left_shift: u8) ->
             Some(fine),
             "shift",
         )?;
-        let ends = Ends {
-            input_zero: 0,
-            scale: f64::from(common),
-            zero: 0,
-            out: IntType::I32,
-        };
-        let product = Product::Codes { scale, times: 1.0 };
-        let wide_operand = Wide {
+        // The factor s/m, whose ratio of grids is (s·2^−L)/(m·2^−L).
+        let product = Product::Grid(f64::from(scale) * f64::from(step) / f64::from(common));
+        let operand = Wide {
             acc: shifted,
             zero: 0,
             product,
             axis: 0,
         };
-        let grid = Some(Arc::new(QuantParams::tensor(step, 0)));
-        wide.push(requantize(
-            walk,
-            site,
-            wide_operand,
-            ends,
-            &Forms::Operands,
-            grid,
-            "operand",
-        )?);
+        let to = Narrow {
+            scale: step,
+            zero: 0,
+            out: IntType::I32,
+        };
+        wide.push(requantize(walk, site, operand, to, &site.row.inputs, "operand")?);
     }
     let grid = Arc::new(QuantParams::tensor(step, 0));
     let op: Op = if matches!(site.node.op, Op::Sub(_)) {
@@ -66,10 +57,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, left_shift: u8) ->
         Wide {
             acc,
             zero: 0,
-            product: Product::Codes {
-                scale: step,
-                times: 1.0,
-            },
+            product: Product::Grid(f64::from(step)),
             axis: 0,
         },
     )

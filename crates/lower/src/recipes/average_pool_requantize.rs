@@ -2,8 +2,8 @@
 //! is n·z_x; padding counts as z_x.
 
 use super::Site;
-use super::narrow::{Wide, narrow};
-use crate::forms::Product;
+use super::narrow::{Product, Wide, narrow};
+
 use crate::lowering::Lowering;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -58,10 +58,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let zero = count * x_zero;
     let grid = Arc::new(QuantParams::tensor(x_scale / count as f32, zero));
     let acc = walk.emit(site.node, op, &[codes], Some(grid), "accumulate")?;
-    let product = Product::Codes {
-        scale: x_scale,
-        times: 1.0 / f64::from(count),
-    };
+    let product = Product::Grid(f64::from(x_scale) / f64::from(count));
     narrow(
         walk,
         site,

@@ -1,8 +1,8 @@
 //! `concat_requantize_inputs`: operands on other grids than the result's are requantized, then codes are joined.
 
 use super::Site;
-use super::narrow::{Forms, Wide, requantize};
-use crate::forms::{Ends, Product};
+use super::narrow::{Narrow, Product, Wide, requantize};
+
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
@@ -31,27 +31,18 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
             Some(centred),
             "centre",
         )?;
-        let ends = Ends {
-            input_zero: 0,
-            scale: f64::from(y_scale),
-            zero: y_zero,
-            out,
-        };
         let wide = Wide {
             acc,
             zero: 0,
-            product: Product::Codes { scale, times: 1.0 },
+            product: Product::Grid(f64::from(scale)),
             axis: 0,
         };
-        operands.push(requantize(
-            walk,
-            site,
-            wide,
-            ends,
-            &Forms::Operands,
-            grid.clone(),
-            "operand",
-        )?);
+        let to = Narrow {
+            scale: y_scale,
+            zero: y_zero,
+            out,
+        };
+        operands.push(requantize(walk, site, wide, to, &site.row.inputs, "operand")?);
     }
     let made = walk.emit(site.node, site.node.op.clone(), &operands, grid, "concat")?;
     walk.set_codes(y, made);

@@ -1,12 +1,13 @@
 //! `matmul_accumulate`: product of two activations. acc = Σ (q_a − z_a)·(q_b − z_b) on the grid s_a·s_b.
 
 use super::Site;
-use super::narrow::{Wide, narrow};
-use crate::forms::Product;
+use super::narrow::{Product, Wide, narrow};
+
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::MatMul;
 use strait_core::{QuantParams, Reason};
+use strait_requantize::Per;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
     let (a, b) = (site.input(0)?, site.input(1)?);
@@ -23,6 +24,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
             format!("a sum of {inner} products can pass 32 bits"),
         ));
     }
+    let weight = Per::Tensor(b_scale);
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(
         site.node,
@@ -31,13 +33,14 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
         Some(grid),
         "accumulate",
     )?;
+    let product = Product::FullyConnected(a_scale, &weight);
     narrow(
         walk,
         site,
         Wide {
             acc,
             zero: 0,
-            product: Product::Activations(a_scale, b_scale),
+            product,
             axis: 0,
         },
     )

@@ -43,16 +43,6 @@ impl Site<'_> {
             .copied()
             .ok_or_else(|| Reason::new("arity", "it has no result"))
     }
-
-    /// The names of the forms that narrow the result.
-    pub(crate) fn forms(&self) -> impl Iterator<Item = &str> {
-        self.row.requantize.iter().map(|name| name.as_str())
-    }
-
-    /// The names of the forms that bring operands to a common grid.
-    pub(crate) fn input_forms(&self) -> impl Iterator<Item = &str> {
-        self.row.inputs.iter().map(|name| name.as_str())
-    }
 }
 
 /// Lowers a node of the accelerator.
@@ -63,7 +53,7 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
     let recipe = row.recipe(spec.types.activation_type().into()).ok_or_else(missing)?;
     let site = Site { id, node, row };
     match recipe {
-        Recipe::MultiplyAccumulate { .. } => multiply_accumulate::lower(walk, &site),
+        Recipe::MultiplyAccumulate { weight_grid } => multiply_accumulate::lower(walk, &site, weight_grid),
         Recipe::MatmulAccumulate => matmul_accumulate::lower(walk, &site),
         Recipe::AddLeftShift { left_shift } => add_left_shift::lower(walk, &site, left_shift),
         Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(walk, &site, left_shift),

@@ -1,8 +1,8 @@
 //! `multiply`: elementwise product. acc = (q_a − z_a)·(q_b − z_b) on the grid s_a·s_b.
 
 use super::Site;
-use super::narrow::{Wide, narrow};
-use crate::forms::Product;
+use super::narrow::{Product, Wide, narrow};
+
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::Mul;

@@ -5,39 +5,30 @@
 //! has it folded in too: b'' = b' + z_y·2^n.
 
 use super::Site;
-use super::narrow::{Wide, narrow};
+use super::narrow::{Narrow, Product, Wide, emit, narrow};
 use crate::bake;
-use crate::forms::Product;
 use crate::interval::product_bounds;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
 use strait_core::{Elem, Op, QuantParams, Reason, TensorData};
 use strait_requantize::Per;
-use strait_target::spec::ZeroPoint;
+use strait_target::spec::{Arithmetic, WeightGrid};
 
-/// How far the zero point of the result is shifted left where the form wants it in the bias, per channel.
-fn folded_zero(walk: &Lowering<'_>, site: &Site<'_>, x: f32, weights: &Per<f32>) -> Result<Option<Vec<i64>>, Reason> {
-    let folds = |name: &str| {
-        walk.spec
-            .form
-            .get(name)
-            .is_some_and(|row| *row.zero_point == ZeroPoint::Folded)
+/// The shifts of a target that has nothing else: s_x·s_w / s_y = 2^−n, to which the weights' grid was made.
+fn shifts(walk: &Lowering<'_>, site: &Site<'_>, x: f32, weights: &Per<f32>) -> Result<Per<u8>, Reason> {
+    let (y, _) = walk.grid(site.output()?)?;
+    // The weights' scale was rounded to f32, so the logarithm is within 2^−20 of a whole number.
+    let shift = |w: &f32| {
+        (f64::from(y) / (f64::from(x) * f64::from(*w)))
+            .log2()
+            .round()
+            .clamp(0.0, 31.0) as u8
     };
-    if !walk.has_grid(site.id, site.node) || !site.forms().next().is_some_and(folds) {
-        return Ok(None);
-    }
-    let (y, zero) = walk.grid(site.output()?)?;
-    let shift = |w: &f32| (f64::from(y) / (f64::from(x) * f64::from(*w))).log2().round();
-    Ok(Some(
-        weights
-            .map(|w| i64::from(zero) << shift(w).clamp(0.0, 31.0) as u32)
-            .values()
-            .to_vec(),
-    ))
+    Ok(weights.map(shift))
 }
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: WeightGrid) -> Result<(), Reason> {
     let (x, w) = (site.input(0)?, site.input(1)?);
     let (x_scale, x_zero) = walk.grid(x)?;
     let grid = walk.weight_grid(site.id)?;
@@ -61,12 +52,20 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let rounding = walk.spec.quantize.bias_rounding();
     let real_bias = bias.as_deref().unwrap_or_default();
     let mut biases = bake::biases(real_bias, &codes, &grid.scale, (x_scale, x_zero), channels, rounding);
-    let folded = folded_zero(walk, site, x_scale, &grid.scale)?;
-    if let Some(folded) = &folded {
+    let shifts = match weight_grid {
+        WeightGrid::Shift if walk.has_grid(site.id, site.node) => Some(shifts(walk, site, x_scale, &grid.scale)?),
+        _ => None,
+    };
+    let mut acc_zero = Per::Tensor(0);
+    if let Some(shifts) = &shifts {
+        let (_, zero) = walk.grid(site.output()?)?;
+        let folded = shifts.map(|&s| i64::from(zero) << s);
         biases
             .iter_mut()
             .enumerate()
-            .for_each(|(c, b)| *b += folded[c % folded.len()]);
+            .for_each(|(c, b)| *b += folded.get(c).copied().unwrap_or(0));
+        // A zero point past i32 fails the check of the bounds below.
+        acc_zero = folded.map(|&z| z as i32);
     }
     let x_range = walk.spec.types.activation_range();
     let bounds = product_bounds(
@@ -87,13 +86,6 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let biases: Vec<i32> = biases.iter().map(|&b| b as i32).collect();
     // The accumulator's own grid; a folded zero point is its code of real zero.
     let acc_scale = grid.scale.map(|s| x_scale * s);
-    let acc_zero = match folded {
-        Some(folded) => match (&acc_scale, folded.as_slice()) {
-            (Per::Tensor(_), &[zero, ..]) => Per::Tensor(zero as i32),
-            _ => Per::Channel(folded.iter().map(|&z| z as i32).collect()),
-        },
-        None => Per::Tensor(0),
-    };
     let rank = walk.graph().value(site.output()?).map_or(1, |v| v.ty.shape.len());
     let axis = if matches!(site.node.op, Op::Conv(_)) {
         1
@@ -125,23 +117,34 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     };
     let acc = walk.emit(site.node, op, &operands, Some(Arc::new(acc_grid)), "accumulate")?;
     let product = match &site.node.op {
-        Op::Conv(_) => Product::Convolution {
-            input: x_scale,
-            weights: &grid.scale,
-        },
-        _ => Product::FullyConnected {
-            input: x_scale,
-            weights: &grid.scale,
-        },
+        Op::Conv(_) => Product::Convolution(x_scale, &grid.scale),
+        _ => Product::FullyConnected(x_scale, &grid.scale),
     };
-    narrow(
-        walk,
-        site,
-        Wide {
-            acc,
-            zero: 0,
-            product,
-            axis: axis as u32,
-        },
-    )
+    let wide = Wide {
+        acc,
+        zero: 0,
+        product,
+        axis: axis as u32,
+    };
+    let Some(shifts) = shifts else {
+        return narrow(walk, site, wide);
+    };
+    let (scale, zero) = walk.grid(site.output()?)?;
+    let to = Narrow {
+        scale,
+        zero,
+        out: walk.spec.types.activation_type(),
+    };
+    let spec = walk.spec;
+    let mut rows = site
+        .row
+        .requantize
+        .iter()
+        .filter_map(|name| spec.form.get(name.as_str()));
+    let row = rows.find(|row| *row.kind == Arithmetic::Shift);
+    let row = row.ok_or_else(|| Reason::new("no-form", "the row has no form that shifts"))?;
+    let form = row.build_shift(shifts, to.out)?;
+    let codes = emit(walk, site, wide, to, form, "requantize")?;
+    walk.set_codes(site.output()?, codes);
+    Ok(())
 }

@@ -1,15 +1,42 @@
 //! The last step of every recipe with an accumulator: to the codes of the result, or to real numbers.
 
 use super::Site;
-use crate::forms::{Ends, Product, choose, takes_input_zero};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize};
 use strait_core::{Elem, QuantParams, Reason, ValueId};
+use strait_requantize::{FormKind, IntType, Per, Requantization};
+use strait_target::Located;
+use strait_target::spec::{Rescale, Scales};
+
+/// Where the scale of an accumulator comes from; rules round their products differently.
+#[derive(Clone, Copy)]
+pub(super) enum Product<'a> {
+    /// A convolution: input scale · weight scale.
+    Convolution(f32, &'a Per<f32>),
+    /// A fully connected layer, or a product of matrices: input scale · weight scale.
+    FullyConnected(f32, &'a Per<f32>),
+    /// An elementwise product of two activations.
+    Activations(f32, f32),
+    /// One grid, whatever is behind it.
+    Grid(f64),
+}
+
+impl<'a> Product<'a> {
+    fn scales(self, output: f32) -> Scales<'a> {
+        match self {
+            Product::Convolution(input, weight) => Scales::Convolution { input, weight, output },
+            Product::FullyConnected(input, weight) => Scales::FullyConnected { input, weight, output },
+            Product::Activations(a, b) => Scales::Product { a, b, output },
+            Product::Grid(scale) => Scales::Ratio(scale / f64::from(output)),
+        }
+    }
+}
 
 /// An accumulator that is to be narrowed.
+#[derive(Clone, Copy)]
 pub(super) struct Wide<'a> {
-    /// The i32 value.
+    /// The i32 value, or codes that are requantized as they are.
     pub(super) acc: ValueId,
     /// Its code of real zero, the same for every element.
     pub(super) zero: i32,
@@ -17,6 +44,14 @@ pub(super) struct Wide<'a> {
     pub(super) product: Product<'a>,
     /// The axis that channels of parameters run along.
     pub(super) axis: u32,
+}
+
+/// The grid that a requantization leads to.
+#[derive(Clone, Copy)]
+pub(super) struct Narrow {
+    pub(super) scale: f32,
+    pub(super) zero: i32,
+    pub(super) out: IntType,
 }
 
 /// Requantizes `wide` to the grid of the node's first result; where that has none, because it is read in float alone,
@@ -27,56 +62,70 @@ pub(super) fn narrow(walk: &mut Lowering<'_>, site: &Site<'_>, wide: Wide<'_>) -
         return walk.dequantize_accumulator(site.node, y, wide.acc);
     }
     let (scale, zero) = walk.grid(y)?;
-    let quant = Arc::new(QuantParams::tensor(scale, zero));
-    let out = walk.spec.types.activation_type();
-    let ends = Ends {
-        input_zero: wide.zero,
-        scale: f64::from(scale),
+    let to = Narrow {
+        scale,
         zero,
-        out,
+        out: walk.spec.types.activation_type(),
     };
-    let codes = requantize(walk, site, wide, ends, &Forms::Result, Some(quant), "requantize")?;
+    let codes = requantize(walk, site, wide, to, &site.row.requantize, "requantize")?;
     walk.set_codes(y, codes);
     Ok(())
 }
 
-/// Which list of forms of the row is meant.
-pub(super) enum Forms {
-    /// `requantize`.
-    Result,
-    /// `inputs`.
-    Operands,
-}
-
-/// A requantize node by the first form that fits. Where none of them takes in the accumulator's zero point, it is
-/// taken away first: round((acc − z)·m) needs one more sum, and no form at all can do without.
+/// A requantize node by the first of `forms` that fits. Where none of them takes in the accumulator's zero point, it is
+/// taken away first, which costs one more sum.
 pub(super) fn requantize(
     walk: &mut Lowering<'_>,
     site: &Site<'_>,
     mut wide: Wide<'_>,
-    mut ends: Ends,
-    list: &Forms,
-    quant: Option<Arc<QuantParams>>,
+    to: Narrow,
+    forms: &[Located<String>],
     suffix: &str,
 ) -> Result<ValueId, Reason> {
     let spec = walk.spec;
-    let names: Vec<&str> = match list {
-        Forms::Result => site.forms().collect(),
-        Forms::Operands => site.input_forms().collect(),
+    let takes_zero = |name: &Located<String>| {
+        let kind = spec.form.get(name.as_str()).and_then(|row| row.form_kind());
+        matches!(kind, Some(FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps))
     };
-    let absorbs = names.iter().any(|n| spec.form.get(*n).is_some_and(takes_input_zero));
-    if wide.zero != 0 && !absorbs {
-        let offset = integers(&[1], &[-wide.zero], Elem::I32)?;
-        let offset = walk.data("offset", offset, None);
-        wide.acc = walk.emit(site.node, Add {}, &[wide.acc, offset], None, "centre")?;
-        (wide.zero, ends.input_zero) = (0, 0);
+    if wide.zero != 0 && !forms.iter().any(takes_zero) {
+        wide.acc = centre(walk, site, wide.acc, wide.zero)?;
+        wide.zero = 0;
     }
-    let (_, form) = choose(spec, names, &wide.product, ends)?;
+    let scales = wide.product.scales(to.scale);
+    let rescale = Rescale {
+        scales,
+        input_zero: wide.zero,
+        output_zero: to.zero,
+        out: to.out,
+    };
+    let (_, form) = spec.build(forms, &rescale)?;
+    emit(walk, site, wide, to, form, suffix)
+}
+
+/// The requantize node of a form that was made elsewhere.
+pub(super) fn emit(
+    walk: &mut Lowering<'_>,
+    site: &Site<'_>,
+    wide: Wide<'_>,
+    to: Narrow,
+    form: Requantization,
+    suffix: &str,
+) -> Result<ValueId, Reason> {
+    let grid = Some(Arc::new(QuantParams::tensor(to.scale, to.zero)));
     walk.emit(
         site.node,
         Requantize { form, axis: wide.axis },
         &[wide.acc],
-        quant,
+        grid,
         suffix,
     )
+}
+
+/// acc − zero.
+fn centre(walk: &mut Lowering<'_>, site: &Site<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Reason> {
+    let negated = zero
+        .checked_neg()
+        .ok_or_else(|| Reason::new("zero-point", "its zero point cannot be taken away"))?;
+    let offset = walk.data("offset", integers(&[1], &[negated], Elem::I32)?, None);
+    walk.emit(site.node, Add {}, &[acc, offset], None, "centre")
 }

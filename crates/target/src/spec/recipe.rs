@@ -171,8 +171,8 @@ impl RecipeName {
                 ..keeps(&["concat"])
             },
             RecipeName::MaxPool => keeps(&["max_pool"]),
-            RecipeName::AveragePoolDivide => keeps(&["average_pool", "global_average_pool", "reduce_mean"]),
-            RecipeName::AveragePoolRequantize => narrows(&["average_pool", "global_average_pool", "reduce_mean"]),
+            RecipeName::AveragePoolDivide => keeps(&["average_pool", "global_average_pool"]),
+            RecipeName::AveragePoolRequantize => narrows(&["average_pool", "global_average_pool"]),
             RecipeName::Lookup => Signature {
                 parameters: &[("entries", false)],
                 ..keeps(FUNCTIONS)

@@ -64,7 +64,10 @@ impl<T> PerChannel<T> {
 }
 
 /// The constants of each channel from its arithmetic, one for all where the form has one set of parameters.
-pub(crate) fn per_channel<T>(
+///
+/// # Errors
+/// [`KernelError::Requantization`] for parameters that are not legal, and where `constant` has none.
+pub fn per_channel<T>(
     form: &Requantization,
     constant: impl Fn(&Arithmetic<'_>) -> Option<T>,
 ) -> Result<PerChannel<T>, KernelError> {

@@ -1,14 +1,12 @@
 //! Place: accelerator or host for each node, from the target's table. Later steps only move nodes to the host.
 
-mod limits;
 mod requirements;
 
 use super::roles::{keeps_grid, narrows, reads_codes, recipe};
 use std::collections::BTreeMap;
-use strait_core::{Graph, GraphId, Module, Node, NodeId, Placement, Reason};
+use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason};
 use strait_target::TargetSpec;
-use strait_target::spec::Points;
-use strait_target::spec::Recipe;
+use strait_target::spec::{OpSite, Operand, Points, Recipe};
 
 /// What the configuration asks of a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,27 +56,28 @@ pub fn place(
     if denied.is_empty() { Ok(()) } else { Err(denied) }
 }
 
-/// Why a node cannot run on the accelerator.
+/// Why a node cannot run on the accelerator: the table's word, then what the recipe needs.
 fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node) -> Option<Reason> {
-    let term = node.op.term();
-    let Some((_, row)) = spec.op_row(term) else {
-        return Some(Reason::new(
-            "not-in-table",
-            format!("the table of {} has no row for {term}", *spec.id),
-        ));
+    let operands: Vec<Option<Operand<'_>>> = (node.inputs.iter())
+        .map(|input| {
+            let value = graph.value((*input)?)?;
+            Some(Operand {
+                ty: &value.ty,
+                constant: matches!(value.def, Def::Data(_)),
+            })
+        })
+        .collect();
+    let result = node.outputs.first().and_then(|&y| graph.value(y))?;
+    let site = OpSite {
+        op: &node.op,
+        operands: &operands,
+        result: &result.ty,
     };
-    if row.is_host() {
-        let why = row
-            .why
-            .as_deref()
-            .cloned()
-            .unwrap_or_else(|| format!("the table keeps {term} on the host"));
-        return Some(Reason::new("host-row", why));
+    if let Err(reason) = spec.place(&site) {
+        return Some(reason);
     }
     let (_, recipe) = recipe(spec, node)?;
-    requirements::check(module, graph, node, recipe)
-        .and_then(|()| limits::check(module, graph, node, row))
-        .err()
+    requirements::check(module, graph, node, recipe).err()
 }
 
 /// Moves those nodes to the host that only pass codes on where none are wanted.

@@ -17,6 +17,10 @@ pub(crate) const DERIVED: &[(&str, &str)] = &[
     ),
     ("window", "number of elements of the window"),
     ("k", "length of the sum behind one result: of a product, or of a window"),
+    (
+        "uncounted_pad",
+        "of an average pool: 1 where windows reach into padding that does not count in the divisor, which then varies",
+    ),
     ("grouping", "of a convolution: `none`, `depthwise` or `grouped`"),
     ("broadcast", "of two operands: `none`, `scalar`, `channel` or `general`"),
     (

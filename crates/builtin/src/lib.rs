@@ -1,0 +1,14 @@
+//! The targets in the box, and nothing else.
+//!
+//! A crate that is only named in a manifest is dropped by the linker, and what it submits to the registry with it. Using
+//! it here keeps it; a target that is forgotten here does not compile.
+
+#![deny(unused_crate_dependencies)]
+
+use strait_target_ascend as _;
+use strait_target_generic_int8 as _;
+use strait_target_sima_mla as _;
+
+// For the tests in `tests/`.
+#[cfg(test)]
+use strait_target as _;

@@ -1,0 +1,17 @@
+//! The target `ascend`: what AMCT's deploy models compute on Ascend's cube unit.
+//!
+//! The kernel is this crate's own: the scale's product with an accumulator in `f32`, rounded to the nearest even integer,
+//! then the offset.
+
+mod requant;
+
+use strait_target::{FormKernel, TargetFactory, inventory};
+
+inventory::submit! {
+    TargetFactory {
+        origin: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        table: include_str!("../target.toml"),
+        kernels: &[FormKernel { form: "requant", prepare: requant::prepare }],
+        make: None,
+    }
+}

@@ -1,0 +1,45 @@
+//! `requant`: AscendRequant, sat8(rint(f32(acc) · scale) + offset).
+
+use strait_kernels::{
+    KernelError,
+    integer::{Epilogue, InRegisters, Loops, PerChannel, per_channel},
+};
+use strait_requantize::{Requantization, form::Arithmetic};
+
+struct Constants {
+    scale: f32,
+    offset: i32,
+}
+
+struct Requant(PerChannel<Constants>);
+
+/// Beyond this a result is saturated whatever its offset: 2^24 is above every code of 16 bits, and every whole number
+/// up to it is an `f32`.
+const FAR: f32 = 16_777_216.0;
+
+impl Epilogue for Requant {
+    type Constants = Constants;
+
+    fn constants(&self) -> &PerChannel<Constants> {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn lane(&self, c: &Constants, accumulator: i32) -> i32 {
+        // The scale is finite and positive, so the product is no NaN; an infinite one is far.
+        let rounded = (accumulator as f32 * c.scale).round_ties_even();
+        rounded.clamp(-FAR, FAR) as i32 + c.offset
+    }
+}
+
+/// The loops of a `Float` that narrows to at most 16 bits, with an offset that is one of its codes.
+pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
+    let out = form.out();
+    let constants = per_channel(form, |arithmetic| match arithmetic {
+        Arithmetic::Float(f) if out.bits() <= 16 && out.range().contains(&f.zero_point) => {
+            Some(Constants { scale: f.scale, offset: f.zero_point })
+        }
+        _ => None,
+    })?;
+    Ok(Box::new(InRegisters::new(Requant(constants), out, clamp)))
+}

@@ -1,0 +1,18 @@
+//! The target `generic-int8`: the int8 rules of LiteRT's reference kernels, computed by the host's own kernels.
+//!
+//! It is only a table; loaded from `target.toml` as a file it gives the same bytes.
+
+use strait_kernels::integer::standard;
+use strait_target::{FormKernel, TargetFactory, inventory};
+
+inventory::submit! {
+    TargetFactory {
+        origin: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        table: include_str!("../target.toml"),
+        kernels: &[
+            FormKernel { form: "two-roundings", prepare: standard },
+            FormKernel { form: "one-rounding", prepare: standard },
+        ],
+        make: None,
+    }
+}

@@ -1,0 +1,47 @@
+//! `arith-folded`: round(acc / 2^s), ties to even, in 32 bits.
+
+use crate::half_even::constants;
+use strait_kernels::{
+    KernelError,
+    integer::{Epilogue, InRegisters, Loops, PerChannel},
+};
+use strait_requantize::Requantization;
+
+/// With q = ⌊x / 2^s⌋ and the rest r = x − q·2^s, half to even is q, plus one where r + (q mod 2) > 2^(s−1): a tie counts
+/// where q is odd. No sum leaves 32 bits. For s = 0 there is no rest, and a `half` of one is never exceeded.
+struct Constants {
+    shift: u32,
+    /// 2^s − 1
+    mask: u32,
+    half: u32,
+}
+
+struct Shift(PerChannel<Constants>);
+
+impl Epilogue for Shift {
+    type Constants = Constants;
+
+    fn constants(&self) -> &PerChannel<Constants> {
+        &self.0
+    }
+
+    #[inline(always)]
+    fn lane(&self, c: &Constants, accumulator: i32) -> i32 {
+        let quotient = accumulator >> c.shift;
+        let rest = accumulator as u32 & c.mask;
+        quotient + i32::from(rest + (quotient as u32 & 1) > c.half)
+    }
+}
+
+/// The loops of an `ArithFolded`.
+pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
+    let constants = constants(form, |a| {
+        let plain = a.factor == 1 && a.addend == 0 && a.zero_point == 0 && a.shift < 32;
+        plain.then(|| Constants {
+            shift: a.shift.into(),
+            mask: (1 << a.shift) - 1,
+            half: if a.shift == 0 { 1 } else { 1 << (a.shift - 1) },
+        })
+    })?;
+    Ok(Box::new(InRegisters::new(Shift(constants), form.out(), clamp)))
+}
