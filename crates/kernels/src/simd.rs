@@ -23,6 +23,9 @@ pub(crate) trait F32s: Copy {
     /// Rows of the widest GEMM tile whose accumulators, two vectors a row, fit in registers.
     const ROWS: usize;
     /// # Safety
+    /// The machine has the instruction set.
+    unsafe fn splat(x: f32) -> Self;
+    /// # Safety
     /// `LANES` elements are readable at `from`, and the machine has the instruction set.
     unsafe fn load(from: *const f32) -> Self;
     /// # Safety
@@ -41,8 +44,11 @@ pub(crate) trait Dots: Copy {
     const ROWS: usize;
     /// Tiles of three panels pay.
     const WIDE: bool;
-    /// Sixteen accumulators.
-    fn from_array(values: [i32; 16]) -> Self;
+    /// Sixteen accumulators: `start` and one of `columns`.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    unsafe fn new(start: i32, columns: &[i32; 16]) -> Self;
     /// The accumulators.
     fn to_array(self) -> [i32; 16];
     /// Lane `l` gains `Σⱼ panel[4·l + j] · four[j]`; the panel is the unsigned operand if `PANEL_UNSIGNED`, else `four`.
@@ -50,6 +56,11 @@ pub(crate) trait Dots: Copy {
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self;
+    /// Lane `l` gains `weight·bytes[l]`, the bytes signed or not.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self;
 }
 
 /// No instruction set beyond the compiler's baseline.
@@ -69,6 +80,11 @@ impl F32s for [f32; 8] {
     const ROWS: usize = 4;
 
     #[inline(always)]
+    unsafe fn splat(x: f32) -> Self {
+        [x; 8]
+    }
+
+    #[inline(always)]
     unsafe fn load(from: *const f32) -> Self {
         // SAFETY: the caller's promise; an array of f32 has the alignment of f32.
         unsafe { *from.cast::<[f32; 8]>() }
@@ -82,7 +98,11 @@ impl F32s for [f32; 8] {
 
     #[inline(always)]
     unsafe fn add_product(self, x: f32, y: Self) -> Self {
-        std::array::from_fn(|l| x.mul_add(y[l], self[l]))
+        let mut sums = self;
+        for (sum, &y) in sums.iter_mut().zip(&y) {
+            *sum = x.mul_add(y, *sum);
+        }
+        sums
     }
 }
 
@@ -91,8 +111,12 @@ impl Dots for [i32; 16] {
     const WIDE: bool = false;
 
     #[inline(always)]
-    fn from_array(values: [i32; 16]) -> Self {
-        values
+    unsafe fn new(start: i32, columns: &[i32; 16]) -> Self {
+        let mut sums = *columns;
+        for sum in &mut sums {
+            *sum = sum.wrapping_add(start);
+        }
+        sums
     }
 
     #[inline(always)]
@@ -117,35 +141,62 @@ impl Dots for [i32; 16] {
         }
         sums
     }
+
+    #[inline(always)]
+    unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self {
+        let mut sums = self;
+        for (sum, &byte) in sums.iter_mut().zip(bytes) {
+            let byte = if SIGNED {
+                i32::from(byte.cast_signed())
+            } else {
+                i32::from(byte)
+            };
+            *sum = sum.wrapping_add(weight.wrapping_mul(byte));
+        }
+        sums
+    }
 }
 
-/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`.
+/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`, exclusive-or `flip`.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub(crate) fn interleave(lines: [&[u8; 16]; 4]) -> [u8; 64] {
+pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
     use std::arch::x86_64::*;
     // SAFETY: SSE2 is part of x86-64; the loads are of whole arrays; the last step is between types of 64 bytes, of which
     // every pattern is valid.
     unsafe {
-        let [a, b, c, d] = lines.map(|line| _mm_loadu_si128(line.as_ptr().cast()));
-        let (ab, cd) = (
-            [_mm_unpacklo_epi8(a, b), _mm_unpackhi_epi8(a, b)],
-            [_mm_unpacklo_epi8(c, d), _mm_unpackhi_epi8(c, d)],
+        let flip = _mm_set1_epi8(flip.cast_signed());
+        let [a, b, c, d] = lines;
+        let (a, b) = (_mm_loadu_si128(a.as_ptr().cast()), _mm_loadu_si128(b.as_ptr().cast()));
+        let (c, d) = (_mm_loadu_si128(c.as_ptr().cast()), _mm_loadu_si128(d.as_ptr().cast()));
+        let (a, b, c, d) = (
+            _mm_xor_si128(a, flip),
+            _mm_xor_si128(b, flip),
+            _mm_xor_si128(c, flip),
+            _mm_xor_si128(d, flip),
         );
+        let (ab, cd) = (_mm_unpacklo_epi8(a, b), _mm_unpacklo_epi8(c, d));
+        let (ab_high, cd_high) = (_mm_unpackhi_epi8(a, b), _mm_unpackhi_epi8(c, d));
         std::mem::transmute::<[__m128i; 4], [u8; 64]>([
-            _mm_unpacklo_epi16(ab[0], cd[0]),
-            _mm_unpackhi_epi16(ab[0], cd[0]),
-            _mm_unpacklo_epi16(ab[1], cd[1]),
-            _mm_unpackhi_epi16(ab[1], cd[1]),
+            _mm_unpacklo_epi16(ab, cd),
+            _mm_unpackhi_epi16(ab, cd),
+            _mm_unpacklo_epi16(ab_high, cd_high),
+            _mm_unpackhi_epi16(ab_high, cd_high),
         ])
     }
 }
 
-/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`.
+/// Interleaves four lines of sixteen bytes: byte `4·l + j` of the result is byte `l` of line `j`, exclusive-or `flip`.
 #[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
-pub(crate) fn interleave(lines: [&[u8; 16]; 4]) -> [u8; 64] {
-    std::array::from_fn(|i| lines[i % 4][i / 4])
+pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
+    let mut row = [0; 64];
+    for l in 0..16 {
+        for j in 0..4 {
+            row[4 * l + j] = lines[j][l] ^ flip;
+        }
+    }
+    row
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -188,6 +239,12 @@ mod x86 {
         const ROWS: usize = 6;
 
         #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            // SAFETY: the caller's promise.
+            unsafe { _mm256_set1_ps(x) }
+        }
+
+        #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
             // SAFETY: the caller's promise.
             unsafe { _mm256_loadu_ps(from) }
@@ -209,6 +266,12 @@ mod x86 {
     impl F32s for __m512 {
         const LANES: usize = 16;
         const ROWS: usize = 12;
+
+        #[inline(always)]
+        unsafe fn splat(x: f32) -> Self {
+            // SAFETY: the caller's promise.
+            unsafe { _mm512_set1_ps(x) }
+        }
 
         #[inline(always)]
         unsafe fn load(from: *const f32) -> Self {
@@ -238,9 +301,14 @@ mod x86 {
         const WIDE: bool = true;
 
         #[inline(always)]
-        fn from_array(values: [i32; 16]) -> Self {
-            // SAFETY: both types are 64 bytes, of which every pattern is valid.
-            Vnni(unsafe { std::mem::transmute::<[i32; 16], __m512i>(values) })
+        unsafe fn new(start: i32, columns: &[i32; 16]) -> Self {
+            // SAFETY: the caller's promise; the load is of the 64 bytes of `columns`.
+            unsafe {
+                Vnni(_mm512_add_epi32(
+                    _mm512_set1_epi32(start),
+                    _mm512_loadu_si512(columns.as_ptr().cast()),
+                ))
+            }
         }
 
         #[inline(always)]
@@ -261,6 +329,23 @@ mod x86 {
                 } else {
                     _mm512_dpbusd_epi32(self.0, four, panel)
                 })
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self {
+            // SAFETY: the caller's promise; the load is of the 16 bytes of `bytes`.
+            unsafe {
+                let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+                let wide = if SIGNED {
+                    _mm512_cvtepi8_epi32(bytes)
+                } else {
+                    _mm512_cvtepu8_epi32(bytes)
+                };
+                Vnni(_mm512_add_epi32(
+                    self.0,
+                    _mm512_mullo_epi32(wide, _mm512_set1_epi32(weight)),
+                ))
             }
         }
     }

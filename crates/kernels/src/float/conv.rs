@@ -4,6 +4,7 @@
 
 use super::{
     columns::ImageColumns,
+    depthwise::depthwise,
     gemm::{Bias, Product},
 };
 use crate::{
@@ -45,6 +46,10 @@ pub fn conv(
         return Ok(());
     }
 
+    if conv.groups == conv.input.channels {
+        depthwise(cx, conv, &layout, input, weights, bias, out);
+        return Ok(());
+    }
     let (group_channels, group_outputs) = (conv.input.channels / groups, conv.out_channels / groups);
     let taps = layout.tap_offsets(group_channels);
     let mut padded = if layout.in_place {

@@ -11,6 +11,7 @@ use crate::{
     parallel::{Shared, for_each},
     simd::{F32s, Simd},
 };
+use std::mem::MaybeUninit;
 
 /// A view of a matrix: element `(i, j)` is `data[i·strides[0] + j·strides[1]]`.
 #[derive(Clone, Copy, Debug)]
@@ -272,6 +273,9 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
     }
 }
 
+/// The most columns of a register tile.
+const EDGE: usize = 32;
+
 /// A register tile: some rows times one panel, continued from what is in the output.
 struct Tile<'a, 'b> {
     rows: &'a [f32],
@@ -288,24 +292,31 @@ impl Tile<'_, '_> {
     fn run<V: F32s, const ROWS: usize>(&self) {
         let width = 2 * V::LANES;
         let depth = self.panel.len() / width;
-        let rows: [&[f32]; ROWS] =
-            std::array::from_fn(|r| &self.rows[r * self.row_stride..r * self.row_stride + depth]);
-        let mut edge = [[0.0_f32; 32]; ROWS];
-        let whole = self.columns == width;
+        let mut rows: [&[f32]; ROWS] = [&[]; ROWS];
+        for (r, row) in rows.iter_mut().enumerate() {
+            *row = &self.rows[r * self.row_stride..r * self.row_stride + depth];
+        }
         // SAFETY: the tiles of a product are disjoint and this task's own; each borrow ends at its use.
         let out = |r: usize| unsafe { self.out.slice(self.at + r * self.out_stride, self.columns) };
-        // SAFETY: loads and stores are of the two vectors of a whole row of the output or of `edge`, `2·LANES ≤ 32`
-        // elements, and of `panel`, which has `depth` rows of as many; this code runs only on machines that have `V`.
+        // The last panel of the output may be narrow: it is computed here, and its columns copied.
+        let mut edge = MaybeUninit::<[[f32; EDGE]; ROWS]>::uninit();
+        let narrow = (self.columns < width).then(|| edge.write([[0.0; EDGE]; ROWS]));
+        let to: [*mut f32; ROWS] = match narrow {
+            Some(edge) => {
+                for (r, edge) in edge.iter_mut().enumerate() {
+                    edge[..self.columns].copy_from_slice(out(r));
+                }
+                std::array::from_fn(|r| edge[r].as_mut_ptr())
+            }
+            None => std::array::from_fn(|r| out(r).as_mut_ptr()),
+        };
+        // SAFETY: loads and stores are of two vectors, at most `EDGE` elements: of a whole row of the output or of `edge`,
+        // and of `panel`, which has `depth` rows of as many; this code runs only on machines that have `V`.
         unsafe {
-            let mut sums: [[V; 2]; ROWS] = std::array::from_fn(|r| {
-                let from = if whole {
-                    out(r).as_ptr()
-                } else {
-                    edge[r][..self.columns].copy_from_slice(out(r));
-                    edge[r].as_ptr()
-                };
-                [V::load(from), V::load(from.add(V::LANES))]
-            });
+            let mut sums = [[V::splat(0.0); 2]; ROWS];
+            for (sums, to) in sums.iter_mut().zip(to) {
+                *sums = [V::load(to), V::load(to.add(V::LANES))];
+            }
             for k in 0..depth {
                 let row = self.panel.as_ptr().add(k * width);
                 let right = [V::load(row), V::load(row.add(V::LANES))];
@@ -315,16 +326,13 @@ impl Tile<'_, '_> {
                     sums[r][1] = sums[r][1].add_product(left, right[1]);
                 }
             }
-            for (r, [left, right]) in sums.into_iter().enumerate() {
-                let to = if whole {
-                    out(r).as_mut_ptr()
-                } else {
-                    edge[r].as_mut_ptr()
-                };
+            for ([left, right], to) in sums.into_iter().zip(to) {
                 left.store(to);
                 right.store(to.add(V::LANES));
-                if !whole {
-                    out(r).copy_from_slice(&edge[r][..self.columns]);
+            }
+            if self.columns < width {
+                for (r, &edge) in to.iter().enumerate() {
+                    out(r).copy_from_slice(std::slice::from_raw_parts(edge, self.columns));
                 }
             }
         }

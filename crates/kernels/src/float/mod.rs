@@ -2,6 +2,7 @@
 
 mod columns;
 mod conv;
+mod depthwise;
 mod gemm;
 mod maths;
 mod pool;

@@ -2,6 +2,7 @@
 
 use super::{
     bytes::{byte_of, check_8_bits, flip, width},
+    depthwise,
     finish::{Axis, Finish, Place, check_channels},
     product::{COLUMNS, Factors, STRIP, Strip, padded_depth},
 };
@@ -17,15 +18,15 @@ use strait_requantize::IntType;
 /// Weights of a convolution, packed when the plan is made.
 #[derive(Clone, Debug)]
 pub struct ConvWeights {
-    conv: Conv,
-    layout: Layout,
-    element: IntType,
-    pad: u8,
+    pub(super) conv: Conv,
+    pub(super) layout: Layout,
+    pub(super) element: IntType,
+    pub(super) pad: u8,
     /// `[out_channels][depth]`, depth padded with zeros.
-    rows: Vec<u8>,
-    starts: Vec<i32>,
-    /// For each byte of the padded depth.
-    taps: Vec<usize>,
+    pub(super) rows: Vec<u8>,
+    pub(super) starts: Vec<i32>,
+    /// The offset of each tap, one for each byte of the padded depth.
+    pub(super) taps: Vec<usize>,
 }
 
 impl ConvWeights {
@@ -54,8 +55,12 @@ impl ConvWeights {
         let depth = padded_depth(k);
         let mut rows = vec![0; conv.out_channels * depth];
         let mut starts = Vec::with_capacity(conv.out_channels);
-        // An activation of i8 is read as x + 128: 128·Σw too much.
-        let excess = i32::from(flip(element));
+        // An activation of i8 is read as x + 128: 128·Σw too much. Depthwise loops read it as it is.
+        let excess = if is_depthwise(&conv, &layout) {
+            0
+        } else {
+            i32::from(flip(element))
+        };
         for o in 0..conv.out_channels {
             let source = &weights[o * k..(o + 1) * k];
             rows[o * depth..]
@@ -85,6 +90,11 @@ impl ConvWeights {
     }
 }
 
+/// The convolution is one for [`depthwise`].
+fn is_depthwise(conv: &Conv, layout: &Layout) -> bool {
+    conv.groups == conv.input.channels && conv.input.plane() > 0 && layout.output[1] <= depthwise::WIDEST
+}
+
 /// Panel bytes of a task: they stay in the second-level cache.
 const STRIP_BYTES: usize = 192 << 10;
 /// The most panels of a task; a multiple of the register tile's three.
@@ -111,6 +121,9 @@ pub(crate) fn conv<F: Finish>(
     )?;
     if out.is_empty() {
         return Ok(());
+    }
+    if is_depthwise(&conv, layout) {
+        return depthwise::depthwise(finish, cx, weights, input, out);
     }
 
     let mut padded = if layout.in_place {
@@ -235,8 +248,11 @@ fn pack_panel(layout: &Layout, image: &[u8], taps: &[usize], first: usize, count
     }
     let (rows, _) = panel.as_chunks_mut::<64>();
     for (row, four) in rows.iter_mut().zip(taps.as_chunks::<4>().0) {
-        let lines = four.map(|tap| sixteen(&image[tap..], &runs[..used]));
-        *row = interleave([&lines[0], &lines[1], &lines[2], &lines[3]]).map(|byte| byte ^ flip);
+        let mut lines = [[0; COLUMNS]; 4];
+        for (line, &tap) in lines.iter_mut().zip(four) {
+            *line = sixteen(&image[tap..], &runs[..used]);
+        }
+        *row = interleave(&lines, flip);
     }
 }
 

@@ -41,6 +41,7 @@
 
 mod bytes;
 mod conv;
+mod depthwise;
 mod elementwise;
 pub mod epilogue;
 mod finish;

@@ -148,30 +148,32 @@ impl<const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool> Job
             row_starts,
             column_starts,
         } = self.factors;
-        let rows: [&[[u8; 4]]; HEIGHT] = std::array::from_fn(|r| {
+        let mut row_fours: [&[[u8; 4]]; HEIGHT] = [&[]; HEIGHT];
+        for (r, fours) in row_fours.iter_mut().enumerate() {
             let row = self.row + r;
-            rows[row * depth..(row + 1) * depth].as_chunks::<4>().0
-        });
-        let panels: [&[[u8; 64]]; WIDTH] = std::array::from_fn(|p| {
-            let bytes = COLUMNS * depth;
-            panels[(self.panel + p) * bytes..(self.panel + p + 1) * bytes]
-                .as_chunks::<64>()
-                .0
-        });
-        let mut sums: [[S::Dots; WIDTH]; HEIGHT] = std::array::from_fn(|r| {
-            std::array::from_fn(|p| {
-                let columns = &column_starts[(self.panel + p) * COLUMNS..(self.panel + p + 1) * COLUMNS];
-                let start = row_starts[self.row + r];
-                S::Dots::from_array(std::array::from_fn(|l| start.wrapping_add(columns[l])))
-            })
-        });
+            *fours = rows[row * depth..(row + 1) * depth].as_chunks().0;
+        }
+        let mut panel_rows: [&[[u8; 64]]; WIDTH] = [&[]; WIDTH];
+        for (p, rows) in panel_rows.iter_mut().enumerate() {
+            let (panel, bytes) = (self.panel + p, COLUMNS * depth);
+            *rows = panels[panel * bytes..(panel + 1) * bytes].as_chunks().0;
+        }
+        let (columns, _) = column_starts[self.panel * COLUMNS..].as_chunks::<COLUMNS>();
+        // SAFETY: this is compiled for `S`.
+        let mut sums = unsafe { [[S::Dots::new(0, &[0; COLUMNS]); WIDTH]; HEIGHT] };
+        for r in 0..HEIGHT {
+            for p in 0..WIDTH {
+                // SAFETY: as above.
+                sums[r][p] = unsafe { S::Dots::new(row_starts[self.row + r], &columns[p]) };
+            }
+        }
         for k in 0..depth / 4 {
             // SAFETY: `k` is inside each slice: they have `depth / 4` entries; this is compiled for `S`.
             unsafe {
                 for r in 0..HEIGHT {
-                    let four = *rows[r].get_unchecked(k);
+                    let four = *row_fours[r].get_unchecked(k);
                     for p in 0..WIDTH {
-                        sums[r][p] = sums[r][p].add_dots::<PANEL_UNSIGNED>(panels[p].get_unchecked(k), four);
+                        sums[r][p] = sums[r][p].add_dots::<PANEL_UNSIGNED>(panel_rows[p].get_unchecked(k), four);
                     }
                 }
             }

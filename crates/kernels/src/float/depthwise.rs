@@ -1,0 +1,89 @@
+//! Convolution with one input channel to a group: no product of matrices, but a few multiply-adds for each output, made
+//! for neighbouring outputs of a row at once. The chain of each output is that of [`conv`](super::conv()).
+
+use crate::{
+    isa::{Context, Job},
+    parallel::for_each_chunk,
+    simd::{F32s, Simd},
+    window::{Conv, Layout},
+};
+
+/// The slices have been checked against `conv`; none is empty.
+pub(super) fn depthwise(
+    cx: &Context,
+    conv: &Conv,
+    layout: &Layout,
+    input: &[f32],
+    weights: &[f32],
+    bias: Option<&[f32]>,
+    out: &mut [f32],
+) {
+    let taps = layout.tap_offsets(1);
+    let per_channel = conv.out_channels / conv.input.channels;
+    let steps = out.len().saturating_mul(taps.len());
+    for_each_chunk(out, per_channel * layout.positions(), steps, |index, out| {
+        let channel = index % conv.input.channels;
+        let image = &input[index * conv.input.plane()..(index + 1) * conv.input.plane()];
+        let mut padded = vec![0.0; layout.plane + SLACK];
+        layout.pad_plane(image, 0.0, &mut padded[..layout.plane]);
+        for (o, out) in out.chunks_exact_mut(layout.positions()).enumerate() {
+            let o = channel * per_channel + o;
+            let weights = &weights[o * taps.len()..(o + 1) * taps.len()];
+            cx.run(PlaneTask {
+                layout,
+                image: &padded,
+                taps: &taps,
+                weights,
+                bias: bias.map_or(0.0, |b| b[o]),
+                out,
+            });
+        }
+    });
+}
+
+/// Elements behind the padded image that a vector may read beyond the end of a row: the widest vector's.
+const SLACK: usize = 16;
+
+struct PlaneTask<'a> {
+    layout: &'a Layout,
+    /// `layout.plane` elements and `SLACK` more.
+    image: &'a [f32],
+    taps: &'a [usize],
+    weights: &'a [f32],
+    bias: f32,
+    out: &'a mut [f32],
+}
+
+impl Job for PlaneTask<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let lanes = S::F32s::LANES;
+        let [_, width] = self.layout.output;
+        for (y, out) in self.out.chunks_exact_mut(width).enumerate() {
+            let row = &self.image[y * self.layout.row_step()..];
+            let mut edge = [0.0; SLACK];
+            for x in (0..width).step_by(lanes) {
+                let to = match out[x..].len() {
+                    left if left >= lanes => &mut out[x..x + lanes],
+                    _ => &mut edge[..],
+                };
+                // SAFETY: `S` is what this is compiled for. The last tap of the last output of a row is inside the image,
+                // and at most `lanes − 1 < SLACK` elements beyond it are read. `to` has at least `lanes` elements.
+                unsafe {
+                    let mut sum = S::F32s::splat(self.bias);
+                    for (&tap, &weight) in self.taps.iter().zip(self.weights) {
+                        debug_assert!(tap + x + lanes <= row.len());
+                        sum = sum.add_product(weight, S::F32s::load(row.as_ptr().add(tap + x)));
+                    }
+                    sum.store(to.as_mut_ptr());
+                }
+                if out[x..].len() < lanes {
+                    let left = width - x;
+                    out[x..].copy_from_slice(&edge[..left]);
+                }
+            }
+        }
+    }
+}
