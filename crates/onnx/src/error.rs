@@ -84,11 +84,11 @@ pub enum OnnxError {
     /// The options contradict each other or the model. The configuration's fault.
     #[error("{0}")]
     Options(String),
-    /// An input of a kind that we do not know.
-    #[error("input `{input}`: {reason}")]
-    Input {
-        /// The input.
-        input: String,
+    /// An input or output of a kind that we do not know.
+    #[error("`{tensor}`: {reason}")]
+    Tensor {
+        /// Its name.
+        tensor: String,
         /// Why it cannot be read.
         reason: String,
     },

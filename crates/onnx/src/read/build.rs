@@ -104,17 +104,20 @@ impl<'a> Builder<'a> {
                 return Ok(ty);
             }
         }
-        declared.map_err(|reason| OnnxError::Input {
-            input: input.into(),
+        declared.map_err(|reason| OnnxError::Tensor {
+            tensor: input.into(),
             reason,
         })
     }
 
     fn add_output(&mut self, output: &'a str) -> Result<(), OnnxError> {
-        let value = self.value(output).map_err(|refusal| match refusal {
-            Refusal::Unsupported(text) => OnnxError::Model(Reason::new("output", text)),
-            Refusal::Invalid(reason) => OnnxError::Model(reason),
-            Refusal::Unknown => OnnxError::model("output", format!("`{output}` is not computed")),
+        let value = self.value(output).map_err(|refusal| OnnxError::Tensor {
+            tensor: output.into(),
+            reason: match refusal {
+                Refusal::Unsupported(text) => text,
+                Refusal::Invalid(reason) => reason.text,
+                Refusal::Unknown => "it is not computed".into(),
+            },
         })?;
         let graph = self.module.main_mut();
         graph.add_output(value);
@@ -211,7 +214,7 @@ impl<'a> Builder<'a> {
             return match entry {
                 Entry::Unknown => Err(Refusal::Unknown),
                 Entry::NotComputed(op, position) => Err(Refusal::Unsupported(format!(
-                    "it takes `{name}`, result {position} of a {op}, which is not computed"
+                    "`{name}` is needed, but result {position} of {op} is not computed"
                 ))),
                 known => Ok(known.clone()),
             };

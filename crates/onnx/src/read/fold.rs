@@ -56,15 +56,12 @@ pub(crate) fn evaluate(op: &Op, operands: &[&TensorData]) -> Option<TensorData> 
         Op::Sub(_) => arithmetic(operands, &shape, i64::checked_sub, |a, b| a - b),
         Op::Mul(_) => arithmetic(operands, &shape, i64::checked_mul, |a, b| a * b),
         Op::Div(_) => arithmetic(operands, &shape, i64::checked_div, |a, b| a / b),
-        Op::Unary(unary) => {
-            let function: fn(f32) -> f32 = match unary.function {
-                Function::Floor => f32::floor,
-                Function::Ceil => f32::ceil,
-                _ => return None,
-            };
-            let values = first.values::<f32>().ok()?;
-            TensorData::from_values(&shape, &values.iter().map(|v| function(*v)).collect::<Vec<f32>>()).ok()
-        }
+        Op::Unary(unary) => match unary.function {
+            Function::Neg => arithmetic(&[&zero(first)?, first], &shape, i64::checked_sub, |_, x| -x),
+            Function::Floor => floats(first, f32::floor),
+            Function::Ceil => floats(first, f32::ceil),
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -150,6 +147,17 @@ fn arithmetic(
     }
 }
 
+/// The number 0 of the same type, as a scalar.
+fn zero(tensor: &TensorData) -> Option<TensorData> {
+    TensorData::new(tensor.elem(), &[], vec![0; tensor.elem().size()].into()).ok()
+}
+
+/// A function of each float.
+fn floats(tensor: &TensorData, function: fn(f32) -> f32) -> Option<TensorData> {
+    let values: Vec<f32> = tensor.values::<f32>().ok()?.iter().map(|v| function(*v)).collect();
+    TensorData::from_values(tensor.shape(), &values).ok()
+}
+
 /// The same numbers as another type; none where they do not fit. Floats are truncated.
 fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
     let (from, shape) = (tensor.elem(), tensor.shape());
@@ -184,7 +192,7 @@ fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
 mod tests {
     use super::*;
     use smallvec::smallvec;
-    use strait_core::op::{Add, Cast, Concat, Div, Gather, Mul, Slice, Unsqueeze};
+    use strait_core::op::{Add, Cast, Concat, Div, Gather, Mul, Slice, Unary, Unsqueeze};
 
     fn ints(values: &[i64]) -> TensorData {
         TensorData::from_values(&[values.len() as u64], values).unwrap()
@@ -217,6 +225,13 @@ mod tests {
         check(Unsqueeze { axes: smallvec![0] }, &[&scalar], Some(&ints(&[2])));
         check(Add {}, &[&plain, &scalar], Some(&ints(&[4, 5, 6])));
         check(mul, &[&scalar, &plain], Some(&ints(&[4, 6, 8])));
+        check(
+            Unary {
+                function: Function::Neg,
+            },
+            &[&plain],
+            Some(&ints(&[-2, -3, -4])),
+        );
         check(Div {}, &[&ints(&[-7, 7]), &scalar], Some(&ints(&[-3, 3])));
         check(Div {}, &[&plain, &TensorData::scalar(0i64)], None);
         check(Add {}, &[&ints(&[i64::MAX]), &ints(&[1])], None);

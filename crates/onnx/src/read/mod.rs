@@ -14,6 +14,8 @@ mod index;
 mod ops;
 mod site;
 mod tensor;
+#[cfg(test)]
+mod tests;
 mod types;
 
 use crate::error::{FreeDimension, OnnxError};

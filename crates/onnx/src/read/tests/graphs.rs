@@ -1,0 +1,314 @@
+//! Whole graphs: constants, cuts, dimensions, and contradictions.
+
+use super::make::*;
+use super::*;
+use crate::proto::*;
+use strait_core::TensorData;
+
+#[test]
+fn a_reshape_by_computed_shape_is_static() {
+    // What exporters make of x.reshape(x.shape[0], -1): Shape, Gather, Unsqueeze, Concat.
+    let scalar = |name: &str, value: i64| constant(name, &TensorData::scalar(value));
+    let nodes = vec![
+        node("shape = Shape(x)", vec![]),
+        node("batch = Gather(shape, zero)", vec![]),
+        node("batches = Unsqueeze(batch)", vec![ints("axes", &[0])]),
+        node("rest = Constant()", vec![ints("value_ints", &[-1])]),
+        node("target = Concat(batches, rest)", vec![int("axis", 0)]),
+        node("y = Reshape(x, target)", vec![]),
+    ];
+    let of = |input: &str| model(12, graph(&[input], vec![scalar("zero", 0)], nodes.clone(), &["y"]));
+    let module = read(&of("x: f32[2,3,4]")).unwrap();
+    assert_eq!(summary(&module), "reshape shape=[2,-1] -> f32[2,12]");
+    assert!(module.pool().is_empty(), "shapes are not data");
+    let error = read(&of("x: f32[N,3,4]")).unwrap_err().to_string();
+    assert!(
+        error.contains("dimension 0 of input `x` has no value: bind `N`"),
+        "{error}"
+    );
+    let bound = read_with(&of("x: f32[N,3,4]"), &options(&[("N", 5)], &[], &[])).unwrap();
+    assert_eq!(summary(&bound), "reshape shape=[5,-1] -> f32[5,12]");
+}
+
+#[test]
+fn constants_come_from_nodes_and_from_inputs_of_old_files() {
+    let tensor = TensorData::from_values(&[2], &[1f32, 2.0]).unwrap();
+    let attribute = attribute("value", |a| {
+        (a.kind, a.t) = (kind::TENSOR, Some(Box::new(constant("", &tensor))));
+    });
+    let nodes = vec![
+        node("c = Constant()", vec![attribute]),
+        node("s = Add(x, c)", vec![]),
+        node("y = Mul(s, w)", vec![]),
+    ];
+    let mut old = model(
+        7,
+        graph(
+            &["x: f32[2]", "w: f32[2]"],
+            vec![numbers("w", &[3.0, 4.0]), numbers("unused", &[f32::NAN])],
+            nodes,
+            &["y"],
+        ),
+    );
+    old.ir_version = 3;
+    let module = read(&old).unwrap();
+    assert_eq!(summary(&module), "add; mul a_zero=0 b_zero=0 -> f32[2]");
+    assert_eq!(module.main().inputs().len(), 1);
+    let values: Vec<Vec<f32>> = module.pool().iter().map(|t| t.to_f32().unwrap().into_owned()).collect();
+    assert_eq!(values, [[1.0, 2.0], [3.0, 4.0]]);
+}
+
+#[test]
+fn a_dropout_is_nothing_but_its_mask_is_not_there() {
+    let of = |output: &str| {
+        model(
+            12,
+            graph(
+                &["x: f32[2]"],
+                vec![],
+                vec![node("y, mask = Dropout(x)", vec![])],
+                &[output],
+            ),
+        )
+    };
+    assert_eq!(summary(&read(&of("y")).unwrap()), "identity -> f32[2]");
+    let error = read(&of("mask")).unwrap_err().to_string();
+    assert!(error.contains("result 1 of Dropout is not computed"), "{error}");
+}
+
+#[test]
+fn everything_unknown_is_reported_at_once() {
+    let mut custom = node("c = Fancy(b)", vec![]);
+    (custom.domain, custom.name) = ("com.acme".into(), "third".into());
+    let nodes = vec![
+        node("a = Relu(x)", vec![]),
+        node("b = If(a)", vec![]),
+        custom,
+        node("d = Conv(c, w)", vec![]),
+        node("y = Pad(a)", vec![text("mode", "wrap")]),
+        node("unneeded = Mystery(x)", vec![]),
+    ];
+    let error = read(&model(
+        13,
+        graph(&["x: f32[1]"], vec![weight("w", &[1, 1, 1])], nodes, &["d", "y"]),
+    ))
+    .unwrap_err();
+    let OnnxError::Unsupported(nodes) = &error else {
+        panic!("{error}")
+    };
+    let found: Vec<_> = nodes
+        .iter()
+        .map(|n| (n.node.as_str(), n.op.as_str(), n.domain.as_str(), n.opset))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ("b", "If", "ai.onnx", Some(13)),
+            ("third", "Fancy", "com.acme", None),
+            ("y", "Pad", "ai.onnx", Some(13))
+        ]
+    );
+}
+
+#[test]
+fn graphs_that_contradict_themselves_are_refused() {
+    let relu = |text: &str| node(text, vec![]);
+    let cases: Vec<(GraphProto, &str)> = vec![
+        (
+            graph(
+                &["x: f32[2]"],
+                vec![],
+                vec![relu("a = Relu(b)"), relu("b = Relu(a)"), relu("y = Add(x, b)")],
+                &["y"],
+            ),
+            "lies on a cycle",
+        ),
+        (
+            graph(&["x: f32[2]"], vec![], vec![relu("y = Relu(nowhere)")], &["y"]),
+            "the tensor `nowhere` is used, but nothing defines it",
+        ),
+        (
+            graph(
+                &["x: f32[2]"],
+                vec![],
+                vec![relu("y = Relu(x)"), relu("y = Relu(x)")],
+                &["y"],
+            ),
+            "the tensor `y` is defined twice",
+        ),
+        (
+            graph(&["x: f32[2]", "x: f32[2]"], vec![], vec![relu("y = Relu(x)")], &["y"]),
+            "the tensor `x` is defined twice",
+        ),
+        (
+            graph(
+                &["x: f32[2]"],
+                vec![weight("w", &[1]), weight("w", &[1])],
+                vec![relu("y = Add(x, w)")],
+                &["y"],
+            ),
+            "the tensor `w` is defined twice",
+        ),
+        (
+            graph(&["x: f32[2]"], vec![], vec![relu("x = Relu(x)")], &["x"]),
+            "the tensor `x` is defined twice",
+        ),
+        (
+            graph(&["x: f32[2]"], vec![], vec![relu("y = Relu(x)")], &["z"]),
+            "the tensor `z` is used, but nothing defines it",
+        ),
+        (
+            graph(&["x: f32[2]"], vec![], vec![relu("y = Relu(x)")], &[]),
+            "it has no outputs",
+        ),
+        (
+            graph(&["x: f32[2]"], vec![], vec![relu("y = Relu(x)")], &["y: f32[3]"]),
+            "output `y`: its dimension 0 is declared as 3, but is 2",
+        ),
+        (
+            graph(&["x: f32[2]"], vec![], vec![relu("y = Relu(x)")], &["y: i8[2]"]),
+            "output `y`: it is declared as i8, but is f32",
+        ),
+        (
+            graph(&["x: f32[2]"], vec![], vec![relu("y = Relu(x)")], &["y: f32[1,2]"]),
+            "output `y`: it is declared with rank 2, but has 1",
+        ),
+        (
+            graph(
+                &["x: f32[2]"],
+                vec![weight("w", &[3])],
+                vec![relu("y = Add(x, w)")],
+                &["y"],
+            ),
+            "node `y` (ai.onnx.Add, operator set 13)",
+        ),
+        (
+            graph(&["x: f32[2]"], vec![], vec![relu("y = Relu()")], &["y"]),
+            "node `y`",
+        ),
+        (
+            graph(
+                &["x: f32[1099511627776,1099511627776]"],
+                vec![],
+                vec![relu("y = Relu(x)")],
+                &["y"],
+            ),
+            "past our limits",
+        ),
+    ];
+    for (graph, expect) in cases {
+        let error = read(&model(13, graph)).map(|m| summary(&m)).unwrap_err().to_string();
+        assert!(error.contains(expect), "expected {expect}\nfound    {error}");
+    }
+}
+
+#[test]
+fn nodes_may_stand_in_any_order() {
+    let nodes = vec![node("y = Relu(a)", vec![]), node("a = Sigmoid(x)", vec![])];
+    let module = read(&model(13, graph(&["x: f32[2]"], vec![], nodes, &["y"]))).unwrap();
+    assert_eq!(summary(&module), "unary function=sigmoid; relu -> f32[2]");
+}
+
+#[test]
+fn versions_outside_of_what_is_known_are_refused() {
+    let of = |opset, ir| {
+        let mut model = model(
+            opset,
+            graph(&["x: f32[2]"], vec![], vec![node("y = Relu(x)", vec![])], &["y"]),
+        );
+        model.ir_version = ir;
+        read(&model).map_err(|e| e.to_string())
+    };
+    assert!(of(7, 3).is_ok() && of(28, 14).is_ok());
+    assert_eq!(of(6, 3).unwrap_err(), "the model has operator set 6; 7 to 28 are read");
+    assert_eq!(
+        of(29, 8).unwrap_err(),
+        "the model has operator set 29; 7 to 28 are read"
+    );
+    assert_eq!(of(13, 15).unwrap_err(), "the model has IR version 15; 3 to 14 are read");
+}
+
+#[test]
+fn dimensions_are_bound_by_name_or_by_place() {
+    let nodes = vec![node("y = Relu(x)", vec![])];
+    let of = || {
+        model(
+            13,
+            graph(&["x: f32[batch,3,?]"], vec![], nodes.clone(), &["y: f32[batch,3,?]"]),
+        )
+    };
+    let free = free_dimensions(&read(&of()).unwrap());
+    let keys: Vec<_> = free.iter().map(|f| (f.axis, f.name.as_str())).collect();
+    assert_eq!(keys, [(0, "batch"), (2, "x.2")]);
+    let bound = read_with(&of(), &options(&[("batch", 2), ("x.2", 7)], &[], &[])).unwrap();
+    assert_eq!(summary(&bound), "relu -> f32[2,3,7]");
+    let refused = |bind: &[(&str, u64)]| read_with(&of(), &options(bind, &[], &[])).unwrap_err().to_string();
+    assert_eq!(
+        refused(&[("bacth", 1)]),
+        "dimension `bacth` is not in the model; near it are `batch`"
+    );
+    assert_eq!(refused(&[("batch", 0)]), "the dimension `batch` is bound to 0");
+}
+
+#[test]
+fn a_graph_is_cut_at_tensors_and_nodes() {
+    let mut middle = node("b = Sigmoid(a)", vec![]);
+    middle.name = "middle".into();
+    // What lies in front of `a` is not known, but it has a declared type.
+    let nodes = vec![
+        node("a = Mystery(x)", vec![]),
+        middle,
+        node("c = Relu(b)", vec![]),
+        node("y = Mystery(c)", vec![]),
+    ];
+    let mut graph = graph(&["x: f32[2]", "other: f32[1]"], vec![], nodes, &["y"]);
+    graph.value_info = vec![value("a: f32[N,4]")];
+    let model = model(13, graph);
+    let cut = |inputs: &[&str], outputs: &[&str]| {
+        let module = read_with(&model, &options(&[("N", 3)], inputs, outputs))?;
+        let inputs: Vec<_> = module
+            .main()
+            .inputs()
+            .iter()
+            .map(|&i| module.name(module.main().value(i).unwrap().name).to_string())
+            .collect();
+        Ok::<_, OnnxError>(format!("{} {}", inputs.join(","), summary(&module)))
+    };
+    assert_eq!(
+        cut(&["a"], &["c"]).unwrap(),
+        "a unary function=sigmoid; relu -> f32[3,4]"
+    );
+    assert_eq!(
+        cut(&["middle"], &["middle"]).unwrap(),
+        "a unary function=sigmoid -> f32[3,4]"
+    );
+    assert_eq!(
+        cut(&["a"], &["b", "c"]).unwrap(),
+        "a unary function=sigmoid; relu -> f32[3,4] f32[3,4]"
+    );
+    let refused = |inputs: &[&str], outputs: &[&str]| cut(inputs, outputs).unwrap_err().to_string();
+    assert_eq!(
+        refused(&[], &["midle"]),
+        "output `midle` is not in the model; near it are `middle`"
+    );
+    assert_eq!(
+        refused(&["other"], &["c"]),
+        "no output depends on the input `other`, at which the graph was to begin"
+    );
+    assert!(refused(&["other"], &["other", "c"]).contains("the outputs depend on the model's input `x` too"));
+    assert_eq!(refused(&["a"], &["c", "c"]), "the output `c` is named twice");
+    // `b` has no declared type; what lies above it gives it.
+    assert!(refused(&["b"], &["c"]).contains("Mystery"));
+}
+
+#[test]
+fn the_type_of_a_cut_input_comes_from_above_it() {
+    let nodes = vec![
+        node("a = Concat(x, x)", vec![int("axis", 1)]),
+        node("y = Relu(a)", vec![]),
+    ];
+    let model = model(13, graph(&["x: f32[N,4]"], vec![], nodes, &["y"]));
+    let module = read_with(&model, &options(&[], &["a"], &[])).unwrap();
+    assert_eq!(summary(&module), "relu -> f32[N,8]");
+    assert_eq!(free_dimensions(&module)[0].name, "N");
+}

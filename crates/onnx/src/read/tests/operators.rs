@@ -1,0 +1,135 @@
+//! What each operator becomes.
+
+use super::make::*;
+use super::*;
+use crate::proto::{AttributeProto, TensorProto};
+use strait_core::TensorData;
+
+/// Reads `y = Op(x, constants…)` and compares the summary.
+fn check(opset: i64, op: &str, x: &str, constants: Vec<TensorProto>, attributes: Vec<AttributeProto>, expect: &str) {
+    let names: Vec<&str> = std::iter::once("x")
+        .chain(constants.iter().map(|c| c.name.as_str()))
+        .collect();
+    let node = node(&format!("y = {op}({})", names.join(", ")), attributes);
+    let model = model(opset, graph(&[&format!("x: {x}")], constants, vec![node], &["y"]));
+    let found = read(&model).map(|module| summary(&module));
+    let found = found.unwrap_or_else(|e| format!("error: {e}"));
+    assert!(
+        found.contains(expect),
+        "{op} in operator set {opset}\nexpected {expect}\nfound    {found}"
+    );
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn windows_are_resolved() {
+    let same = |mode| vec![text("auto_pad", mode), ints("strides", &[2, 2])];
+    let conv = |pads: &str, stride: &str, out: &str| {
+        format!("conv stride={stride} pad={pads} dilation=[1,1] groups=1 pad_value=0 -> f32[1,2,{out}]")
+    };
+    let w = || vec![weight("w", &[2, 3, 3, 3])];
+    check(11, "Conv", "f32[1,3,8,8]", w(), vec![], &conv("[0,0,0,0]", "[1,1]", "6,6"));
+    check(11, "Conv", "f32[1,3,8,8]", w(), same("SAME_UPPER"), &conv("[0,0,1,1]", "[2,2]", "4,4"));
+    check(11, "Conv", "f32[1,3,8,8]", w(), same("SAME_LOWER"), &conv("[1,1,0,0]", "[2,2]", "4,4"));
+    check(11, "Conv", "f32[1,3,7,8]", w(), same("VALID"), &conv("[0,0,0,0]", "[2,2]", "3,3"));
+    check(11, "Conv", "f32[N,3,8,8]", w(), vec![ints("pads", &[1, 1, 1, 1])], "-> f32[N,2,8,8]");
+    check(11, "Conv", "f32[1,3,8,8]", w(), vec![ints("strides", &[0, 1])], "error: node `y` (ai.onnx.Conv, operator set 11)");
+    check(11, "Conv", "f32[1,3,8,8]", w(), vec![ints("pads", &[-1, 0, 0, 0])], "`pads` is [-1, 0, 0, 0]");
+    check(11, "Conv", "f32[1,3,8,8]", w(), vec![ints("kernel_shape", &[5, 5])], "`kernel_shape` is not that of the weight");
+    check(11, "Conv", "f32[1,3,8,8]", w(), vec![int("group", -1)], "`group` is -1");
+    check(11, "Conv", "f32[1,3,H,8]", w(), same("SAME_UPPER"), "dimension 2 of input `x` has no value: bind `H`");
+    let pool = vec![
+        ints("kernel_shape", &[3, 3]),
+        ints("strides", &[2, 2]),
+        int("ceil_mode", 1),
+    ];
+    check(10, "MaxPool", "f32[1,2,6,6]", vec![], pool, "max_pool size=[3,3] stride=[2,2] pad=[0,0,0,0] dilation=[1,1] ceil=1 -> f32[1,2,3,3]");
+    check(7, "AveragePool", "f32[1,2,6,6]", vec![], vec![ints("kernel_shape", &[2, 2]), int("count_include_pad", 1)], "ceil=0 count_include_pad=1 -> f32[1,2,5,5]");
+    check(7, "MaxPool", "f32[1,2,6,6]", vec![], vec![], "`kernel_shape` is missing");
+    check(7, "GlobalMaxPool", "f32[1,2,6,6]", vec![], vec![], "reduce reduction=max axes=[2,3] keep_dims=1 -> f32[1,2,1,1]");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn arithmetic_and_functions() {
+    check(7, "Gemm", "f32[2,3]", vec![weight("b", &[4, 3]), numbers("c", &[1.0; 4])], vec![int("transB", 1), float("alpha", 0.5)], "gemm transpose_a=0 transpose_b=1 alpha=0.5 beta=1 -> f32[2,4]");
+    check(7, "Gemm", "f32[1,2,3]", vec![weight("b", &[3, 4])], vec![], "a has rank 3, 2 is needed");
+    check(12, "Pow", "f32[2,3]", vec![list("e", &[2])], vec![], "pow -> f32[2,3]");
+    check(10, "Clip", "f32[2]", vec![], vec![float("max", 6.0)], "clip min=-inf max=6 -> f32[2]");
+    check(13, "Max", "f32[2,2]", vec![numbers("c", &[0.5])], vec![], "clip min=0.5 max=inf -> f32[2,2]");
+    check(13, "Min", "f32[2]", vec![weight("c", &[1, 1])], vec![], "only the maximum or minimum with one constant");
+    check(8, "Sum", "f32[2]", vec![numbers("a", &[1.0]), numbers("b", &[2.0])], vec![], "add; add -> f32[2]");
+    check(7, "LeakyRelu", "f32[2]", vec![], vec![], "leaky_relu alpha=0.01 -> f32[2]");
+    check(7, "HardSigmoid", "f32[2]", vec![], vec![], "hard_sigmoid alpha=0.2 beta=0.5 -> f32[2]");
+    check(20, "Gelu", "f32[2]", vec![], vec![text("approximate", "tanh")], "unary function=gelu_tanh -> f32[2]");
+    check(17, "Gelu", "f32[2]", vec![], vec![], "exists from operator set 20 on");
+    check(7, "Add", "i64[2]", vec![list("a", &[1])], vec![], "it computes with i64 at run time");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn bounds_and_axes_are_operands_in_later_operator_sets() {
+    let scalar = |name: &str, value: f32| constant(name, &TensorData::scalar(value));
+    check(11, "Clip", "f32[2]", vec![scalar("a", 0.0), scalar("b", 6.0)], vec![], "clip min=0 max=6 -> f32[2]");
+    check(11, "Squeeze", "f32[1,3,1]", vec![], vec![ints("axes", &[0])], "squeeze axes=[0] -> f32[3,1]");
+    check(13, "Squeeze", "f32[1,3,1]", vec![list("a", &[0])], vec![], "squeeze axes=[0] -> f32[3,1]");
+    check(13, "Squeeze", "f32[1,3,1]", vec![], vec![], "squeeze axes=[] -> f32[3]");
+    check(13, "Unsqueeze", "f32[3]", vec![list("a", &[0, -1])], vec![], "-> f32[1,3,1]");
+    check(13, "Unsqueeze", "f32[3]", vec![], vec![], "the axes are missing");
+    check(13, "ReduceSum", "f32[2,3]", vec![list("a", &[1])], vec![int("keepdims", 0)], "reduce reduction=sum axes=[1] keep_dims=0 -> f32[2]");
+    check(13, "ReduceMean", "f32[2,3]", vec![], vec![ints("axes", &[1])], "reduce reduction=mean axes=[1] keep_dims=1 -> f32[2,1]");
+    check(18, "ReduceMean", "f32[2,3]", vec![list("a", &[1])], vec![], "reduce reduction=mean axes=[1] keep_dims=1 -> f32[2,1]");
+    check(18, "ReduceMean", "f32[2,3]", vec![], vec![ints("axes", &[1])], "its attribute `axes` is not known");
+    check(18, "ReduceMax", "f32[2,3]", vec![], vec![int("noop_with_empty_axes", 1)], "identity -> f32[2,3]");
+    check(9, "Slice", "f32[5,6]", vec![], vec![ints("starts", &[1]), ints("ends", &[3])], "slice starts=[1] ends=[3] axes=[0] steps=[1] -> f32[2,6]");
+    check(13, "Slice", "f32[5,6]", vec![list("s", &[-1]), list("e", &[0]), list("a", &[1]), list("t", &[-2])], vec![], "-> f32[5,3]");
+    check(10, "Pad", "f32[2]", vec![], vec![ints("pads", &[1, 2]), float("value", 3.0)], "pad amounts=[1,2] mode=constant value=3 -> f32[5]");
+    check(18, "Pad", "f32[2,2]", vec![list("p", &[1, 2]), scalar("v", 0.0), list("a", &[-1])], vec![], "pad amounts=[0,1,0,2] mode=constant value=0 -> f32[2,5]");
+    check(11, "Split", "f32[4]", vec![], vec![ints("split", &[4])], "split axis=0 sizes=[4] -> f32[4]");
+    check(13, "Split", "f32[4]", vec![list("s", &[1, 3])], vec![], "2 pieces for 1 results");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn softmax_before_operator_set_13_runs_over_all_axes_from_its_axis_on() {
+    let axis = |a| vec![int("axis", a)];
+    check(13, "Softmax", "f32[2,3,4]", vec![], vec![], "softmax axis=-1 -> f32[2,3,4]");
+    check(11, "Softmax", "f32[2,3]", vec![], vec![], "softmax axis=1 -> f32[2,3]");
+    check(11, "Softmax", "f32[N,3,1,1]", vec![], vec![], "softmax axis=1 -> f32[N,3,1,1]");
+    check(11, "Softmax", "f32[2,1,5]", vec![], vec![], "softmax axis=2 -> f32[2,1,5]");
+    check(11, "Softmax", "f32[2,3,4]", vec![], axis(-1), "softmax axis=2 -> f32[2,3,4]");
+    check(11, "Softmax", "f32[2,3,4]", vec![], vec![], "flatten axis=1; softmax axis=1; reshape shape=[2,3,4] -> f32[2,3,4]");
+    check(11, "Softmax", "f32[N,3,4]", vec![], vec![], "dimension 0 of input `x` has no value: bind `N`");
+    check(11, "Softmax", "f32[2]", vec![], vec![], "axis 1 is outside rank 1");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn resampling_in_all_its_versions() {
+    let scales = |values: &[f32]| numbers("s", values);
+    let nearest =
+        "resize mode=nearest coordinate=asymmetric nearest=floor scales=[1.0,1.0,2.0,2.0] sizes=[] -> f32[1,2,6,8]";
+    check(7, "Upsample", "f32[1,2,3,4]", vec![], vec![floats("scales", &[1.0, 1.0, 2.0, 2.0])], nearest);
+    check(9, "Upsample", "f32[1,2,3,4]", vec![scales(&[1.0, 1.0, 2.0, 2.0])], vec![], nearest);
+    check(10, "Upsample", "f32[1,2,3,4]", vec![scales(&[1.0, 1.0, 2.0, 2.0])], vec![], "exists up to operator set 9");
+    check(10, "Resize", "f32[1,2,3,4]", vec![scales(&[1.0, 1.0, 2.0, 2.0])], vec![], nearest);
+    let none = || numbers("roi", &[]);
+    check(11, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[]), list("z", &[1, 2, 6, 8])], vec![text("mode", "linear")], "resize mode=linear coordinate=half_pixel nearest=round_prefer_floor scales=[] sizes=[1,2,6,8] -> f32[1,2,6,8]");
+    check(18, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[2.0])], vec![ints("axes", &[-1])], "scales=[1.0,1.0,1.0,2.0] sizes=[] -> f32[1,2,3,8]");
+    check(13, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[1.0, 1.0, 1.5, 2.0])], vec![], "a scale of 1.5 does not make a whole number of elements out of 3");
+    check(13, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[1.0, 1.0, 2.0, 2.0])], vec![text("mode", "cubic")], "`mode` is cubic");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn constants_that_are_not_numbers_are_refused() {
+    for bad in [f32::NAN, f32::INFINITY] {
+        check(7, "Add", "f32[2]", vec![numbers("w", &[1.0, bad])], vec![], "the constant `w` holds NaN or an infinity");
+    }
+    let mut short = weight("w", &[4]);
+    short.dims = vec![5];
+    check(7, "Add", "f32[5]", vec![short], vec![], "the constant `w`: a tensor of f32 [5] takes 20 bytes, but there are 16");
+    let mut brain = weight("w", &[4]);
+    (brain.data_type, brain.raw_data) = (16, Some(vec![0; 8].into()));
+    check(7, "Add", "f32[4]", vec![brain], vec![], "the constant `w`: its element type is bfloat16");
+}
