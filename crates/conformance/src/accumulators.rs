@@ -1,0 +1,35 @@
+//! The accumulators of a channel at which a kernel is likely to be wrong.
+
+use crate::numbers::Numbers;
+use strait_requantize::Requantization;
+
+/// `count` accumulators inside the domain: around those where the result changes, the ends, zero, and others of any size.
+/// They are in no particular order, so that neighbours in a vector differ. A form that is not legal has none.
+pub(crate) fn accumulators(form: &Requantization, channel: usize, count: usize, numbers: &mut Numbers) -> Vec<i32> {
+    let Ok(scalars) = form.channel(channel) else {
+        return Vec::new();
+    };
+    let domain = scalars.domain();
+    let (low, high) = (
+        (*domain.start()).max(i32::MIN.into()),
+        (*domain.end()).min(i32::MAX.into()),
+    );
+    let out = form.out();
+    let inside = |x: i64| x.clamp(low, high) as i32;
+    (0..count)
+        .map(|index| match index % 4 {
+            0 => {
+                // The first accumulator with a result, or one beside it: a tie, or the end of one.
+                let code = numbers.between(out.min().into(), out.max().into());
+                let step = scalars.least_reaching(code);
+                inside(step.saturating_add(numbers.between(-2, 1)))
+            }
+            1 if index < 32 => {
+                let ends = [low, high, 0, 1, -1, low + 1, high - 1, low / 2];
+                inside(ends[index / 4])
+            }
+            2 => numbers.of_any_size(low, high) as i32,
+            _ => numbers.between(low, high) as i32,
+        })
+        .collect()
+}

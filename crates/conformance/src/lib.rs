@@ -1,0 +1,119 @@
+//! Whether a target's kernels compute what its table says.
+//!
+//! [`check`] takes each form of the table, makes requantizations within its limits (the extremes of each, then others),
+//! asks the target for their loops, and holds every result of every loop against `strait-requantize`, which defines the
+//! forms. The accumulators are those where a result changes, and their neighbours; the ends of the domain; and others of
+//! every magnitude. The same bits are wanted of every instruction set that the machine has.
+//!
+//! It speaks of targets alone, so that one that is a table, one with kernels of its own and one from elsewhere are held
+//! to the same.
+
+mod accumulators;
+mod numbers;
+mod report;
+mod runs;
+mod samples;
+
+pub use report::{Finding, FormReport, Report, Wrong};
+
+use numbers::Numbers;
+use runs::Run;
+use strait_kernels::{Context, Isa};
+use strait_requantize::{OutsideDomain, Requantization};
+use strait_target::Target;
+
+/// Runs the suite. It takes a second or so, and gives the same report for the same target.
+pub fn check(target: &dyn Target) -> Report {
+    let spec = target.spec();
+    let mut report = Report {
+        target: spec.id.to_string(),
+        forms: Vec::new(),
+    };
+    for (name, row) in &spec.form {
+        let mut form = FormReport::new(name);
+        // Each form starts anew, so that one more form changes nothing for the others.
+        let mut numbers = Numbers::new(name);
+        for (requantization, clamp) in samples::samples(row, &mut numbers) {
+            if let Err(reason) = row.accepts(&requantization, clamp) {
+                form.find(&requantization, clamp, Wrong::NotAccepted(reason.text));
+                continue;
+            }
+            form.requantizations += 1;
+            requantize(target, &requantization, clamp, &mut numbers, &mut form);
+        }
+        report.forms.push(form);
+    }
+    report
+}
+
+/// Every loop of one requantization.
+fn requantize(
+    target: &dyn Target,
+    requantization: &Requantization,
+    clamp: Option<[i32; 2]>,
+    numbers: &mut Numbers,
+    form: &mut FormReport,
+) {
+    let loops = match target.loops(requantization, clamp) {
+        Ok(loops) => loops,
+        Err(error) => return form.find(requantization, clamp, Wrong::NoLoops(error.to_string())),
+    };
+    if loops.out() != requantization.out() {
+        return form.find(requantization, clamp, Wrong::Output(loops.out()));
+    }
+    for run in Run::all(requantization, numbers) {
+        let expect = match expected(requantization, clamp, &run) {
+            Ok(expect) => expect,
+            Err(error) => {
+                form.find(
+                    requantization,
+                    clamp,
+                    Wrong::Run {
+                        run: run.name(),
+                        error: error.to_string(),
+                    },
+                );
+                continue;
+            }
+        };
+        for isa in Isa::available() {
+            match run.results(&*loops, &Context::with_isa(isa)) {
+                Err(error) => form.find(
+                    requantization,
+                    clamp,
+                    Wrong::Run {
+                        run: run.name(),
+                        error: error.to_string(),
+                    },
+                ),
+                Ok(found) => {
+                    form.results += found.len() as u64;
+                    let differing = expect.iter().zip(&found).position(|(expect, found)| expect != found);
+                    if let Some(at) = differing {
+                        let (channel, accumulator) = run.accumulator(at);
+                        let (expect, found) = (expect[at], found[at]);
+                        let wrong = Wrong::Result {
+                            run: run.name(),
+                            isa,
+                            channel,
+                            accumulator,
+                            expect,
+                            found,
+                        };
+                        form.find(requantization, clamp, wrong);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What the definition says of each accumulator of a run.
+fn expected(form: &Requantization, clamp: Option<[i32; 2]>, run: &Run) -> Result<Vec<i32>, OutsideDomain> {
+    let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
+    let of = |at| {
+        let (channel, accumulator) = run.accumulator(at);
+        Ok(form.eval(channel, accumulator.into())?.min(high).max(low))
+    };
+    (0..run.len()).map(of).collect()
+}

@@ -1,0 +1,34 @@
+//! Numbers that are the same in every run.
+
+/// A xorshift generator.
+pub(crate) struct Numbers(u64);
+
+impl Numbers {
+    /// Another sequence for another name.
+    pub(crate) fn new(name: &str) -> Numbers {
+        let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01B3);
+        // Any state but zero will do.
+        Numbers(name.bytes().fold(0xCBF2_9CE4_8422_2325, mix) | 1)
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// One of `low ..= high`.
+    pub(crate) fn between(&mut self, low: i64, high: i64) -> i64 {
+        let count = high.wrapping_sub(low).cast_unsigned().wrapping_add(1).max(1);
+        // The upper bits are the better ones.
+        low.wrapping_add(((self.next() >> 8) % count).cast_signed())
+    }
+
+    /// One of `low ..= high` whose size is of any magnitude.
+    pub(crate) fn of_any_size(&mut self, low: i64, high: i64) -> i64 {
+        let size = self.between(0, 32);
+        let limit = 1i64 << size;
+        self.between(-limit, limit).clamp(low, high)
+    }
+}

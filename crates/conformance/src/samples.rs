@@ -1,0 +1,172 @@
+//! Requantizations within the limits of a form.
+
+use crate::numbers::Numbers;
+use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization};
+use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftLimits};
+
+/// A requantization and the clamp behind it.
+pub(crate) type Sample = (Requantization, Option<[i32; 2]>);
+
+/// Numbers of channels: one, not a multiple of a vector, more than a vector.
+const CHANNELS: [usize; 3] = [1, 5, 19];
+/// Requantizations for each output type and number of channels: the two extremes, then others.
+const ROUNDS: usize = 6;
+
+/// For each output type, per tensor and for some numbers of channels as the row allows, with the clamps that it allows.
+pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
+    let mut samples = Vec::new();
+    let per_tensor = row.per.contains(&Granularity::Tensor).then_some(None);
+    let per_channel = row.per.contains(&Granularity::Channel).then_some(CHANNELS.map(Some));
+    for out in row.output.iter().map(|t: &Integer| IntType::from(*t)) {
+        for channels in per_tensor.into_iter().chain(per_channel.into_iter().flatten()) {
+            for round in 0..ROUNDS {
+                let Some(form) = sample(row, out, channels, round, numbers) else {
+                    continue;
+                };
+                let zero = zero_point(&form);
+                let clamps = clamps(row.clamp, out, zero, numbers);
+                samples.extend(clamps.into_iter().map(|clamp| (form.clone(), clamp)));
+            }
+        }
+    }
+    samples
+}
+
+/// Round 0 takes the smallest of everything, round 1 the largest, the others anything between.
+struct Pick<'a> {
+    round: usize,
+    numbers: &'a mut Numbers,
+}
+
+impl Pick<'_> {
+    fn one(&mut self, low: i64, high: i64) -> i64 {
+        match self.round {
+            0 => low,
+            1 => high,
+            _ => self.numbers.between(low, high),
+        }
+    }
+
+    fn per<T>(&mut self, channels: Option<usize>, mut value: impl FnMut(&mut Self) -> T) -> Per<T> {
+        match channels {
+            None => Per::Tensor(value(self)),
+            Some(count) => (0..count).map(|_| value(self)).collect(),
+        }
+    }
+}
+
+/// `None` where the row describes no form; the check of its table has seen to that.
+fn sample(
+    row: &FormRow,
+    out: IntType,
+    channels: Option<usize>,
+    round: usize,
+    numbers: &mut Numbers,
+) -> Option<Requantization> {
+    let mut pick = Pick { round, numbers };
+    let bits = row.multiplier_bits();
+    let ShiftLimits { min, max } = row.shift.as_deref().copied().unwrap_or(ShiftLimits { min: 0, max: 0 });
+    let shift = |pick: &mut Pick<'_>| pick.one(min.into(), max.into());
+    let least = if row.multiplier.as_ref().is_some_and(|m| m.normalized) {
+        1i64 << (bits - 1)
+    } else {
+        1
+    };
+    let factor = |pick: &mut Pick<'_>| pick.one(least, (1i64 << bits) - 1) as i32;
+    // Zero points of wide results stay small, as sums on a common grid have none.
+    let (low, high) = if out == IntType::I32 {
+        (-1000, 1000)
+    } else {
+        (out.min(), out.max())
+    };
+    let zp = pick.one(low.into(), high.into()) as i32;
+    let narrowing = |pick: &mut Pick<'_>| Narrowing {
+        shift: pick.per(channels, |p| shift(p) as u8),
+        rounding: row.rounding(),
+        out,
+    };
+    Some(match row.form_kind()? {
+        FormKind::ArithFolded => Requantization::ArithFolded {
+            narrowing: narrowing(&mut pick),
+        },
+        FormKind::FractionalZero => Requantization::FractionalZero {
+            sc: pick.per(channels, factor),
+            zp: pick.per(channels, |p| p.one(-(1 << 40), 1 << 40)),
+            narrowing: narrowing(&mut pick),
+        },
+        FormKind::TfLite => Requantization::TfLite {
+            sc: pick.per(channels, factor),
+            zp,
+            narrowing: narrowing(&mut pick),
+        },
+        FormKind::Fixed => Requantization::Fixed {
+            sc: pick.per(channels, factor),
+            add: pick.per(channels, |p| p.one(-(1 << 40), 1 << 40)),
+            zp,
+            narrowing: narrowing(&mut pick),
+        },
+        FormKind::Gemmlowp => Requantization::Gemmlowp {
+            multiplier: pick.per(channels, factor),
+            // A right shift is a negative exponent.
+            exponent: pick.per(channels, |p| -shift(p) as i8),
+            zp,
+            out,
+        },
+        FormKind::Float => {
+            let spare = 24 - u32::from(bits.min(24));
+            // Normal numbers whose product with an accumulator may be anything from nothing to infinity.
+            let (smallest, largest) = (f32::MIN_POSITIVE.to_bits(), f32::MAX.to_bits());
+            let cut = |scale: f32| f32::from_bits(scale.to_bits() >> spare << spare);
+            let usual = |p: &mut Pick<'_>| {
+                2f32.powi(p.numbers.between(-30, 2) as i32)
+                    * (1.0 + p.numbers.between(0, 1 << 22) as f32 / (1 << 22) as f32)
+            };
+            let scale = pick.per(channels, |p| match p.round {
+                0 => f32::from_bits(smallest),
+                1 => cut(f32::from_bits(largest)),
+                _ => cut(usual(p)),
+            });
+            Requantization::Float { scale, zp, out }
+        }
+        FormKind::Steps => {
+            let codes = out.max() - out.min();
+            let mut list = |_: usize| {
+                let mut thresholds: Vec<i32> = (0..codes)
+                    .map(|_| pick.numbers.of_any_size(i32::MIN.into(), i32::MAX.into()) as i32)
+                    .collect();
+                thresholds.sort_unstable();
+                thresholds.into()
+            };
+            let thresholds = (0..channels.unwrap_or(1)).map(&mut list).collect();
+            Requantization::Steps {
+                thresholds,
+                lowest: out.min(),
+                out,
+            }
+        }
+    })
+}
+
+/// The result's code of real zero, where the form knows it.
+fn zero_point(form: &Requantization) -> i32 {
+    match form {
+        Requantization::TfLite { zp, .. }
+        | Requantization::Gemmlowp { zp, .. }
+        | Requantization::Float { zp, .. }
+        | Requantization::Fixed { zp, .. } => *zp,
+        _ => 0,
+    }
+}
+
+/// No clamp, and one or two of those that the form has.
+fn clamps(set: ClampSet, out: IntType, zero: i32, numbers: &mut Numbers) -> Vec<Option<[i32; 2]>> {
+    let relu = Some([zero, out.max()]);
+    match set {
+        ClampSet::None => vec![None],
+        ClampSet::Relu => vec![None, relu],
+        ClampSet::Any => {
+            let ends = [0; 2].map(|_| numbers.between(out.min().into(), out.max().into()) as i32);
+            vec![None, relu, Some([ends[0].min(ends[1]), ends[0].max(ends[1])])]
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The suite on the targets in the box, on a table alone, and on kernels that are wrong.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::path::Path;
+use strait_builtin as _;
+use strait_conformance::{Wrong, check};
+use strait_kernels::{
+    KernelError,
+    integer::{Loops, standard},
+};
+use strait_requantize::{Narrowing, Requantization, Rounding};
+use strait_target::{FormKernel, Options, Registry, TargetFactory};
+
+#[test]
+fn every_target_in_the_box_computes_what_its_table_says() {
+    let registry = Registry::builtin().unwrap();
+    for (id, entry) in registry.entries() {
+        let spec = entry.table().spec(&Options::new()).unwrap();
+        let overlays = spec.overlay.keys().flat_map(|option| {
+            let values = spec.options[option].one_of.iter().flat_map(|all| all.iter().cloned());
+            values
+                .map(|value| Options::from([(option.clone(), value)]))
+                .collect::<Vec<_>>()
+        });
+        for options in overlays.chain([Options::new()]) {
+            let target = entry.target(&options).unwrap();
+            let report = check(&*target);
+            assert!(report.is_ok(), "{id} with {options:?}: {report}");
+            assert_eq!(report.forms.len(), target.spec().form.len());
+        }
+    }
+}
+
+#[test]
+fn a_table_in_a_file_runs_on_the_hosts_kernels_for_every_kind_of_form() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tests/tables/every-form.toml");
+    let mut registry = Registry::default();
+    registry.add_file(&path).unwrap();
+    let target = registry.get("every-form", &Options::new()).unwrap();
+    let report = check(&*target);
+    assert!(report.is_ok(), "{report}");
+    assert!(report.forms.iter().all(|form| form.results > 10_000), "{report}");
+}
+
+/// Ties go up instead of to the even neighbour.
+fn wrong_at_ties(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
+    let Requantization::ArithFolded { narrowing } = form else {
+        return standard(form, clamp);
+    };
+    let narrowing = Narrowing {
+        rounding: Rounding::HalfUp,
+        ..narrowing.clone()
+    };
+    standard(&Requantization::ArithFolded { narrowing }, clamp)
+}
+
+/// The clamp is forgotten.
+fn without_clamp(form: &Requantization, _: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
+    standard(form, None)
+}
+
+#[test]
+fn kernels_that_are_wrong_are_found_with_a_witness() {
+    let mut registry = Registry::default();
+    let text = include_str!("../../target/tests/tables/every-form.toml");
+    let names = [
+        "shift",
+        "fractional",
+        "single",
+        "fifteen",
+        "double",
+        "packed",
+        "single-precision",
+        "general",
+        "thresholds",
+    ];
+    let kernel = |form: &'static str| FormKernel {
+        form,
+        prepare: match form {
+            "shift" => wrong_at_ties,
+            "single" => without_clamp,
+            _ => standard,
+        },
+    };
+    let kernels: &'static [FormKernel] = Box::leak(names.map(kernel).into());
+    registry
+        .add(&TargetFactory {
+            origin: "a test",
+            table: text,
+            kernels,
+            make: None,
+        })
+        .unwrap();
+    let report = check(&*registry.get("every-form", &Options::new()).unwrap());
+    assert!(!report.is_ok());
+    let wrong: Vec<&str> = report
+        .forms
+        .iter()
+        .filter(|f| !f.findings.is_empty())
+        .map(|f| f.form.as_str())
+        .collect();
+    assert_eq!(wrong, ["shift", "single"]);
+    for form in report.forms.iter().filter(|f| !f.findings.is_empty()) {
+        let Wrong::Result {
+            channel,
+            accumulator,
+            expect,
+            found,
+            ..
+        } = &form.findings[0].wrong
+        else {
+            panic!("{report}")
+        };
+        let defined = form.findings[0]
+            .requantization
+            .eval(*channel, (*accumulator).into())
+            .unwrap();
+        let [low, high] = form.findings[0].clamp.unwrap_or([i32::MIN, i32::MAX]);
+        assert_eq!(*expect, defined.min(high).max(low));
+        assert_ne!(expect, found);
+    }
+}
