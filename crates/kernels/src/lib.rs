@@ -5,9 +5,9 @@
 //! # The same bits everywhere
 //! Neither the instruction set ([`Isa`]) nor the number of threads changes a bit of any result.
 //! - **Integers** are exact: sums wrap as i32 does, and the caller sees to it that they do not have to.
-//! - **Float products** (GEMM, convolution): each output element is one chain of fused multiply-adds
-//!   (`f32::mul_add`). It starts as the bias (+0 without one), then K ascends; padding takes part as zeros. The chain is
-//!   never split over threads, and blocks of K continue the running value.
+//! - **Float products** (GEMM, convolution): every 256 products of an output element are a chain of fused multiply-adds
+//!   (`f32::mul_add`) that starts at +0; the chains are added to the bias (+0 without one) one after the other. K ascends;
+//!   padding takes part as zeros. Nothing of it is split over threads.
 //! - **Float sums** over an axis, softmax's too: sixteen partial sums, see [`float::reduce`].
 //! - **Elementary functions** are our own, from operations that IEEE 754 defines to the last bit.
 //!

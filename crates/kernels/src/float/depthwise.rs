@@ -1,6 +1,7 @@
 //! Convolution with one input channel to a group: no product of matrices, but a few multiply-adds for each output, made
-//! for neighbouring outputs of a row at once. The chain of each output is that of [`conv`](super::conv()).
+//! for neighbouring outputs of a row at once. The chains of each output are those of [`conv`](super::conv()).
 
+use super::gemm::BLOCK;
 use crate::{
     isa::{Context, Job},
     parallel::for_each_chunk,
@@ -73,9 +74,13 @@ impl Job for PlaneTask<'_> {
                 // and at most `lanes − 1 < SLACK` elements beyond it are read. `to` has at least `lanes` elements.
                 unsafe {
                     let mut sum = S::F32s::splat(self.bias);
-                    for (&tap, &weight) in self.taps.iter().zip(self.weights) {
-                        debug_assert!(tap + x + lanes <= row.len());
-                        sum = sum.add_product(weight, S::F32s::load(row.as_ptr().add(tap + x)));
+                    for (taps, weights) in self.taps.chunks(BLOCK).zip(self.weights.chunks(BLOCK)) {
+                        let mut chain = S::F32s::splat(0.0);
+                        for (&tap, &weight) in taps.iter().zip(weights) {
+                            debug_assert!(tap + x + lanes <= row.len());
+                            chain = chain.add_product(weight, S::F32s::load(row.as_ptr().add(tap + x)));
+                        }
+                        sum = sum.add_product(1.0, chain);
                     }
                     sum.store(to.as_mut_ptr());
                 }

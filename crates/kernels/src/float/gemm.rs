@@ -1,8 +1,8 @@
 //! Matrix products.
 //!
-//! Each element is one chain of fused multiply-adds: it starts as its bias, and K ascends. A long K is cut into
-//! blocks, between which the running value rests in the output, so neither the blocks nor the shape of the register
-//! tile are visible in the bits.
+//! K is cut into blocks of [`BLOCK`]. Each gives a chain of fused multiply-adds that starts at +0, K ascending; the chains
+//! are added to the bias one after the other. Short chains away from the bias keep the rounding error of a long sum
+//! small, which a single chain does not. The shape of the register tile is not visible in the bits.
 
 use super::columns::{Columns, SLACK};
 use crate::{
@@ -157,8 +157,9 @@ impl Split {
     }
 }
 
-/// Rows of K that are packed at a time: a panel of 32 columns stays near the first-level cache.
-const DEPTH: usize = 256;
+/// Products in a chain, and so part of what a product is; see the head of this file. They are packed at a time: a panel
+/// of 32 columns stays near the first-level cache.
+pub(crate) const BLOCK: usize = 256;
 /// Columns of a task: its packed block stays in the second-level cache.
 const STRIP: usize = 192;
 
@@ -229,9 +230,9 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
                 Bias::Elements(values) => out.copy_from_slice(&values[i * n + first..i * n + first + count]),
             }
         }
-        let mut panels = vec![0.0; DEPTH.min(k) * count.next_multiple_of(width) + SLACK];
-        for from in (0..k).step_by(DEPTH) {
-            let depth = DEPTH.min(k - from);
+        let mut panels = vec![0.0; BLOCK.min(k) * count.next_multiple_of(width) + SLACK];
+        for from in (0..k).step_by(BLOCK) {
+            let depth = BLOCK.min(k - from);
             for column in (0..count).step_by(width) {
                 columns.pack(
                     from,
@@ -276,7 +277,7 @@ impl<C: Columns> Job for PartJob<'_, '_, C> {
 /// The most columns of a register tile.
 const EDGE: usize = 32;
 
-/// A register tile: some rows times one panel, continued from what is in the output.
+/// A register tile: some rows times one panel, added to what is in the output.
 struct Tile<'a, 'b> {
     rows: &'a [f32],
     row_stride: usize,
@@ -314,9 +315,6 @@ impl Tile<'_, '_> {
         // and of `panel`, which has `depth` rows of as many; this code runs only on machines that have `V`.
         unsafe {
             let mut sums = [[V::splat(0.0); 2]; ROWS];
-            for (sums, to) in sums.iter_mut().zip(to) {
-                *sums = [V::load(to), V::load(to.add(V::LANES))];
-            }
             for k in 0..depth {
                 let row = self.panel.as_ptr().add(k * width);
                 let right = [V::load(row), V::load(row.add(V::LANES))];
@@ -327,8 +325,9 @@ impl Tile<'_, '_> {
                 }
             }
             for ([left, right], to) in sums.into_iter().zip(to) {
-                left.store(to);
-                right.store(to.add(V::LANES));
+                V::load(to).add_product(1.0, left).store(to);
+                let to = to.add(V::LANES);
+                V::load(to).add_product(1.0, right).store(to);
             }
             if self.columns < width {
                 for (r, &edge) in to.iter().enumerate() {
