@@ -2,7 +2,7 @@
 
 /// A sentence that names the nearest of `names`, where one is near: a third of the letters may be wrong.
 pub(crate) fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    let limit = (word.chars().count() / 3).max(1);
+    let limit = word.chars().count().div_ceil(3);
     let near = names
         .into_iter()
         .map(|name| (distance(word, name), name))

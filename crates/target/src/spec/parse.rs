@@ -217,5 +217,23 @@ fn explain(error: &toml::de::Error) -> SpecError {
     {
         return place(format!("the key `{key}` is missing"));
     }
-    place(message.to_owned())
+    // serde's names of Rust's types, in the words of a table.
+    let types = [
+        ("expected u8", "expected a whole number in 0 ..= 255"),
+        ("expected i8", "expected a whole number in -128 ..= 127"),
+        ("expected u32", "expected a whole number that is not negative"),
+        ("expected i64", "expected a whole number"),
+        ("expected a sequence", "expected a list"),
+        ("expected a map", "expected a table"),
+        ("expected a boolean", "expected `true` or `false`"),
+    ];
+    for (rust, words) in types {
+        if let Some(start) = message.strip_suffix(rust) {
+            return place(format!("{start}{words}"));
+        }
+    }
+    match message.split_once(", expected struct ") {
+        Some((start, _)) => place(format!("{start}, expected a table")),
+        None => place(message.to_owned()),
+    }
 }

@@ -1,7 +1,8 @@
 //! The words of a table that several of its parts use.
 
+use crate::nearest;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::Deserialize;
+use serde::{Deserialize, de, de::Visitor};
 use std::fmt;
 use strait_requantize::{IntType, Rounding};
 
@@ -9,8 +10,16 @@ use strait_requantize::{IntType, Rounding};
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Deserialize, schemars::JsonSchema)]
-        pub enum $name { $($(#[$vdoc])* #[serde(rename = $word)] $variant),* }
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, schemars::JsonSchema)]
+        pub enum $name { $($(#[$vdoc])* #[schemars(rename = $word)] $variant),* }
+
+        impl<'de> serde::Deserialize<'de> for $name {
+            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                const NAMES: &[&str] = &[$($word),*];
+                let index = deserializer.deserialize_str($crate::spec::words::Word(NAMES))?;
+                Ok($name::ALL[index])
+            }
+        }
 
         impl $name {
             /// Every member, in the order of the declaration.
@@ -30,6 +39,22 @@ macro_rules! words {
     };
 }
 pub(crate) use words;
+
+/// Reads one of these words; its value is the word's position.
+pub(crate) struct Word(pub(crate) &'static [&'static str]);
+
+impl Visitor<'_> for Word {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "one of {}", nearest::list(self.0.iter().copied()))
+    }
+
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<usize, E> {
+        let position = self.0.iter().position(|known| *known == word);
+        position.ok_or_else(|| E::unknown_variant(word, self.0))
+    }
+}
 
 words! {
     /// How sure it is that the table says what the reference computes.

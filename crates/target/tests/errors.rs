@@ -1,0 +1,318 @@
+//! What the author of a table is told when it is wrong: the line, what is wrong with it, and what is allowed.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use strait_target::Table;
+
+const TABLE: &str = include_str!("tables/every-form.toml");
+
+/// The table with the first `from` replaced, and what its parser says.
+fn said(from: &str, to: &str) -> String {
+    assert!(TABLE.contains(from), "{from:?} is not in the table");
+    match Table::parse("t.toml", TABLE.replacen(from, to, 1)) {
+        Ok(_) => "nothing".into(),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+#[test]
+fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
+    let cases: &[(&str, &str, &str)] = &[
+        // text that is no table at all
+        (
+            "schema  = 1",
+            "schema  = ",
+            "t.toml:1:11: string values must be quoted, expected literal string\n    schema  =",
+        ),
+        // keys and words
+        (
+            "symmetric = false }",
+            "symetric = false }",
+            "`symetric` is not a key here\n    activation = { symetric = false }\n    did you mean `symmetric`?",
+        ),
+        (
+            "kind       = \"shift\"",
+            "kind       = \"shfit\"",
+            "`shfit` is not a word here\n    kind       = \"shfit\"\n    did you mean `shift`?",
+        ),
+        (
+            "rounding = \"half_even\"",
+            "rounding = \"bankers\"",
+            "`bankers` is not a word here\n    rounding = \"bankers\"\n    allowed: `floor`",
+        ),
+        ("id      = \"every-form\"\n", "", "the key `id` is missing"),
+        (
+            "evidence = \"assumed\"",
+            "evidence = 3",
+            "t.toml:7:12: invalid type: integer `3`, expected one of `proved`, `measured`, `documented`, `assumed`",
+        ),
+        // identity
+        (
+            "schema  = 1",
+            "schema  = 2",
+            "t.toml:1:11: schema 2 is not known; this version reads schema 1",
+        ),
+        ("\"every-form\"", "\"Every_Form\"", "`Every_Form` is no id"),
+        ("\"1.0.0\"", "\"1.0\"", "`1.0` is no version: three numbers"),
+        // types
+        (
+            "[[\"int8\", \"int8\"]]",
+            "[[\"int16\", \"int8\"]]",
+            "int8 activations with int8 weights is the one pair",
+        ),
+        (
+            "range = [-127, 127]",
+            "range = [-129, 127]",
+            "[-129, 127] is not inside i8, [-128, 127]",
+        ),
+        ("range = [-127, 127]", "range = [1, 127]", "[1, 127] does not contain 0"),
+        ("bits = 32", "bits = 24", "accumulators of 32 bits"),
+        (
+            "bias       = { int8 = \"int32\" }",
+            "bias       = {}",
+            "`types.bias.int8` must be `int32`",
+        ),
+        // forms
+        (
+            "shift      = { min = 0, max = 31 }\n",
+            "",
+            "`shift`: a shift needs `shift`",
+        ),
+        (
+            "shift      = { min = 0, max = 31 }",
+            "shift      = { min = 0, max = 63 }",
+            "shifts of this kind lie in 0 ..= 62",
+        ),
+        (
+            "shift      = { min = 0, max = 31 }",
+            "shift      = { min = 9, max = 3 }",
+            "`min` first",
+        ),
+        (
+            "shift      = { min = -8, max = 31 }",
+            "shift      = { min = -31, max = 31 }",
+            "shifts of this kind lie in -30 ..= 31",
+        ),
+        (
+            "zero_point = \"folded_in_bias\"",
+            "zero_point = \"after\"",
+            "no shift has its zero point `after`\n    zero_point = \"after\"\n    allowed: `folded_in_bias`",
+        ),
+        ("stages     = 2", "stages     = 3", "`double` rounds once or twice"),
+        (
+            "multiplier = { bits = 7 }",
+            "multiplier = { bits = 32 }",
+            "a multiplier has 1 to 31 bits, not 32",
+        ),
+        (
+            "multiplier = { bits = 11 }",
+            "multiplier = { bits = 25 }",
+            "a multiplier has 1 to 24 bits, not 25",
+        ),
+        ("output     = [\"int8\"]", "output     = []", "`output` is empty"),
+        (
+            "per        = [\"tensor\"]",
+            "per        = [\"tensor\", \"tensor\"]",
+            "`per` says something twice",
+        ),
+        (
+            "from       = \"ascend\"",
+            "from       = \"litert\"",
+            "`litert` does not make the integers of this kind; onnxruntime or ascend or free does",
+        ),
+        (
+            "from       = \"onnxruntime\"",
+            "from       = \"onnxruntime\"\nrounding = \"floor\"",
+            "this kind rounds `half_even`",
+        ),
+        // ops
+        (
+            "[op.gemm]",
+            "[op.gem]",
+            "there is no op `gem`\n    [op.gem]\n    did you mean `gemm`?",
+        ),
+        (
+            "[op.gemm]",
+            "[op.dense]",
+            "there is no op `dense`\n    [op.dense]\n    a row is named after its op, or lists its `ops`",
+        ),
+        (
+            "[op.gemm]",
+            "[op.gemm]\nops = [\"gemm\", \"conv\"]",
+            "`conv` has a row already: `op.conv`",
+        ),
+        (
+            "[\"shift\", \"single\"]",
+            "[\"shift\", \"singel\"]",
+            "there is no form `singel`",
+        ),
+        (
+            "recipe     = \"add_common_grid\"",
+            "recipe     = \"multiply\"",
+            "`multiply` does not lower `add`; it lowers `mul`",
+        ),
+        ("left_shift = 7\n", "", "`add_common_grid` needs `left_shift`"),
+        (
+            "left_shift = 7",
+            "left_shift = 25",
+            "shifted by more than 24 bits leaves int32",
+        ),
+        ("inputs     = [\"general\"]\n", "", "`op.add` needs forms in `inputs`"),
+        (
+            "recipe = \"pass_through\"",
+            "recipe = \"pass_through\"\nweight_grid = \"shift\"",
+            "`pass_through` has no parameter `weight_grid`",
+        ),
+        (
+            "recipe = \"pass_through\"\n",
+            "",
+            "`op.resize` needs a `recipe`, or `run = \"host\"` with `why`\n    [op.resize]\n    allowed: `pass_through`",
+        ),
+        (
+            "why = \"no exponential unit\"\n",
+            "",
+            "`op.softmax` runs on the host and does not say `why`",
+        ),
+        (
+            "stride            =",
+            "strides           =",
+            "`conv` has nothing called `strides` to limit\n    strides           = { min = 1, max = 31 }\n    did you mean `stride`?",
+        ),
+        (
+            "{ min = 1, max = 11 }",
+            "{ min = 12, max = 11 }",
+            "`kernel` has no value between its `min` and its `max`",
+        ),
+        (
+            "{ min = 1, max = 11 }",
+            "{}",
+            "`kernel` is limited by neither `min`, `max` nor `one_of`",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (from, to, expect) in cases {
+        let said = said(from, to);
+        if !(said.starts_with("t.toml:") && said.contains(expect)) {
+            wrong += &format!("{from:?} -> {to:?} gives\n{said}\nnot\n{expect}\n\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn fusion_rows_options_and_overlays_are_checked_too() {
+    let row = |text: &str| format!("{TABLE}\n{text}\n");
+    let fusion = |changes: &str| {
+        row(&format!(
+            "[[fusion]]\nname = \"a\"\nops = [\"conv\"]\naccept = [\"shift\"]\nthen = [\"set_requantize\"]\n{changes}"
+        ))
+    };
+    let option = "[options.mode]\ntype = \"string\"\none_of = [\"a\", \"b\"]\ndefault = \"a\"\nhelp = \"a test\"\n";
+    assert!(Table::parse("t.toml", fusion("")).is_ok() && Table::parse("t.toml", row(option)).is_ok());
+    let cases = [
+        (
+            fusion("").replace("[\"conv\"]", "[\"convolution\"]"),
+            "there is no op `convolution`",
+        ),
+        (
+            fusion("").replace("[\"shift\"]\nthen", "[\"shifty\"]\nthen"),
+            "there is no form `shifty`",
+        ),
+        (
+            fusion("").replace("set_requantize", "set_requantise"),
+            "did you mean `set_requantize`?",
+        ),
+        (
+            fusion("").replace("set_requantize", "burn_into_table"),
+            "`burn_into_table` cannot be done to `conv`",
+        ),
+        (
+            fusion("").replace("set_requantize", "add_in_accumulator"),
+            "`add_in_accumulator` needs `with`",
+        ),
+        (fusion("").replace("[\"set_requantize\"]", "[]"), "`then` is empty"),
+        (
+            fusion("").replace("[\"conv\"]", "[\"constant\"]"),
+            "`set_requantize` cannot be done to `constant`",
+        ),
+        (fusion("weaken_to = [\"none\"]"), "there is no form `none`"),
+        (
+            fusion("when = { requantise = \"identity\" }"),
+            "`requantise` is not a key here",
+        ),
+        (
+            fusion("when = { option = { mode = \"a\" } }"),
+            "there is no option `mode`",
+        ),
+        (fusion("through = [\"dequantise\"]"), "did you mean `dequantize`?"),
+        (
+            format!("{}{}", fusion(""), &fusion("")[TABLE.len()..]),
+            "there is a fusion `a` already",
+        ),
+        (
+            row(&option.replace("default = \"a\"", "default = \"c\"")),
+            "the default of `mode`: `c` is not one of `a`, `b`",
+        ),
+        (
+            row(&option.replace("default = \"a\"", "default = 1")),
+            "the default of `mode`: `1` is not of type string",
+        ),
+        (
+            row(&format!("{option}[overlay.mood.a]\nrules = []")),
+            "an overlay for `mood`, which is no option",
+        ),
+        (
+            row(&format!("{option}[overlay.mode.c]\nrules = []")),
+            "`mode` is never `c`",
+        ),
+        (
+            row(&format!("{option}[overlay.mode.b]\nid = \"other\"")),
+            "an overlay cannot change `id`",
+        ),
+        (
+            row(&format!("{option}[overlay.mode.b.op.conv]\nrequantize = [\"gone\"]")),
+            "there is no form `gone`",
+        ),
+        (
+            row(&format!("{option}[overlay.mode.b.form.shift.shift]\nmax = 99")),
+            "shifts of this kind lie in",
+        ),
+    ];
+    for (text, expect) in cases {
+        let said = Table::parse("t.toml", text.clone()).map_or_else(|e| e.to_string(), |_| "nothing".into());
+        assert!(
+            said.contains(expect),
+            "{}\ngives\n{said}\nnot\n{expect}",
+            &text[TABLE.len()..]
+        );
+    }
+}
+
+#[test]
+fn every_finding_is_told_at_once_in_the_order_of_the_text() {
+    let text = TABLE
+        .replacen("\"1.0.0\"", "\"1\"", 1)
+        .replacen("bits = 32", "bits = 31", 1)
+        .replacen("bits = 7", "bits = 0", 1);
+    let errors = Table::parse("t.toml", text.clone()).unwrap_err();
+    let lines: Vec<usize> = errors.errors.iter().map(|e| e.position(&text).unwrap().0).collect();
+    assert_eq!(lines.len(), 3, "{errors}");
+    assert!(lines.is_sorted());
+}
+
+#[test]
+fn text_that_is_hostile_is_refused_without_harm() {
+    let deep = format!("schema = {}1{}", "[".repeat(100_000), "]".repeat(100_000));
+    let long = format!("#{}", "x".repeat(2 << 20));
+    for text in [
+        deep.as_str(),
+        long.as_str(),
+        "",
+        "\u{0}",
+        "[form.\"\"]",
+        "schema = 1e400",
+        "op.a.b.c = {}",
+    ] {
+        let error = Table::parse("t.toml", text).unwrap_err();
+        assert!(!error.errors.is_empty());
+    }
+}
