@@ -1,5 +1,6 @@
 //! Splitting work over the threads of the current rayon pool, by output only.
 
+use crate::error::KernelError;
 use rayon::prelude::*;
 use std::marker::PhantomData;
 
@@ -9,7 +10,7 @@ const WORTH_SPLITTING: usize = 1 << 17;
 /// Runs `task(0..tasks)`, on several threads if the whole is at least `WORTH_SPLITTING` steps.
 ///
 /// A task must write no output element of another one; then neither the order nor the number of threads matters.
-pub(crate) fn for_each(tasks: usize, steps: usize, task: impl Fn(usize) + Sync + Send) {
+pub(crate) fn for_each(tasks: usize, steps: usize, task: &(dyn Fn(usize) + Sync)) {
     if tasks > 1 && steps >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
         (0..tasks).into_par_iter().for_each(task);
     } else {
@@ -18,11 +19,11 @@ pub(crate) fn for_each(tasks: usize, steps: usize, task: impl Fn(usize) + Sync +
 }
 
 /// The same for tasks that may fail; of several failures the first task's is given.
-pub(crate) fn try_for_each<E: Send>(
+pub(crate) fn try_for_each(
     tasks: usize,
     steps: usize,
-    task: impl Fn(usize) -> Result<(), E> + Sync + Send,
-) -> Result<(), E> {
+    task: &(dyn Fn(usize) -> Result<(), KernelError> + Sync),
+) -> Result<(), KernelError> {
     if tasks > 1 && steps >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
         // `reduce` combines neighbours in order.
         (0..tasks).into_par_iter().map(task).reduce(|| Ok(()), Result::and)
@@ -32,19 +33,14 @@ pub(crate) fn try_for_each<E: Send>(
 }
 
 /// The same over consecutive pieces of `out`, each `size` elements (the last may be shorter).
-pub(crate) fn for_each_chunk<T: Send>(
-    out: &mut [T],
-    size: usize,
-    steps: usize,
-    task: impl Fn(usize, &mut [T]) + Sync + Send,
-) {
-    if out.len() > size && steps >= WORTH_SPLITTING && rayon::current_num_threads() > 1 {
-        out.par_chunks_mut(size)
-            .enumerate()
-            .for_each(|(i, piece)| task(i, piece));
-    } else {
-        out.chunks_mut(size).enumerate().for_each(|(i, piece)| task(i, piece));
-    }
+pub(crate) fn for_each_chunk<T: Send>(out: &mut [T], size: usize, steps: usize, task: impl Fn(usize, &mut [T]) + Sync) {
+    let len = out.len();
+    let out = Shared::new(out);
+    for_each(len.div_ceil(size), steps, &|i| {
+        let start = i * size;
+        // SAFETY: the pieces are disjoint, and each is one task's.
+        task(i, unsafe { out.slice(start, size.min(len - start)) });
+    });
 }
 
 /// An output slice that several tasks write, each its own elements: tiles of a matrix are not contiguous, so

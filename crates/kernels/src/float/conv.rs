@@ -89,7 +89,7 @@ pub fn conv(
             }),
         };
         let parts = product(0).split();
-        for_each(groups * parts.tasks(), steps, |task| {
+        for_each(groups * parts.tasks(), steps, &|task| {
             let (g, task) = (task / parts.tasks(), task % parts.tasks());
             let base = b * out_image + g * group_outputs * layout.positions();
             product(g).part(cx, parts.part(task), &out, base);

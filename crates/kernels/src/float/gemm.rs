@@ -110,7 +110,7 @@ pub fn gemm(
     };
     let out = Shared::new(out);
     let split = product.split();
-    for_each(split.tasks(), m.saturating_mul(n).saturating_mul(k), |task| {
+    for_each(split.tasks(), m.saturating_mul(n).saturating_mul(k), &|task| {
         product.part(cx, split.part(task), &out, 0);
     });
     Ok(())

@@ -153,7 +153,7 @@ pub(crate) fn conv<F: Finish>(
             );
             &padded
         };
-        try_for_each(conv.groups * strips, steps, |task| {
+        try_for_each(conv.groups * strips, steps, &|task| {
             let (group, strip) = (task / strips, task % strips);
             cx.run(StripTask {
                 finish,
@@ -202,18 +202,16 @@ impl<F: Finish> Job for StripTask<'_, '_, F> {
         let columns = (self.strip_panels * COLUMNS).min(positions - first);
         let mut panels = vec![0; columns.next_multiple_of(COLUMNS) * depth];
         let image = &self.image[self.group * channels * layout.plane..];
-        for (p, panel) in panels.chunks_exact_mut((COLUMNS * depth).max(1)).enumerate() {
-            let start = first + p * COLUMNS;
-            pack_panel(
-                layout,
-                image,
-                taps,
-                start,
-                COLUMNS.min(positions - start),
-                flip(element),
-                panel,
-            );
-        }
+        let pack = PackJob {
+            layout,
+            image,
+            taps,
+            first,
+            flip: flip(element),
+            panels: &mut panels,
+        };
+        // SAFETY: this is compiled for `S`.
+        unsafe { S::call(pack) };
         let first_channel = self.group * outputs;
         let strip = Strip {
             factors: Factors {
@@ -237,22 +235,40 @@ impl<F: Finish> Job for StripTask<'_, '_, F> {
     }
 }
 
-/// Packs the positions `first..first + count` for all taps.
-#[inline(always)]
-fn pack_panel(layout: &Layout, image: &[u8], taps: &[usize], first: usize, count: usize, flip: u8, panel: &mut [u8]) {
-    let mut runs = [(0, 0); COLUMNS];
-    let mut used = 0;
-    for (slot, run) in runs.iter_mut().zip(layout.runs(first, count)) {
-        *slot = run;
-        used += 1;
-    }
-    let (rows, _) = panel.as_chunks_mut::<64>();
-    for (row, four) in rows.iter_mut().zip(taps.as_chunks::<4>().0) {
-        let mut lines = [[0; COLUMNS]; 4];
-        for (line, &tap) in lines.iter_mut().zip(four) {
-            *line = sixteen(&image[tap..], &runs[..used]);
+/// Packs the positions from `first` on, for all taps.
+struct PackJob<'a> {
+    layout: &'a Layout,
+    image: &'a [u8],
+    taps: &'a [usize],
+    first: usize,
+    flip: u8,
+    panels: &'a mut [u8],
+}
+
+impl Job for PackJob<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let panel_bytes = COLUMNS * self.taps.len();
+        for (p, panel) in self.panels.chunks_exact_mut(panel_bytes.max(1)).enumerate() {
+            let first = self.first + p * COLUMNS;
+            let count = COLUMNS.min(self.layout.positions() - first);
+            let mut runs = [(0, 0); COLUMNS];
+            let mut used = 0;
+            for (slot, run) in runs.iter_mut().zip(self.layout.runs(first, count)) {
+                *slot = run;
+                used += 1;
+            }
+            let (rows, _) = panel.as_chunks_mut::<64>();
+            for (row, four) in rows.iter_mut().zip(self.taps.as_chunks::<4>().0) {
+                let mut lines = [[0; COLUMNS]; 4];
+                for (line, &tap) in lines.iter_mut().zip(four) {
+                    *line = sixteen(&self.image[tap..], &runs[..used]);
+                }
+                *row = interleave(&lines, self.flip);
+            }
         }
-        *row = interleave(&lines, flip);
     }
 }
 

@@ -33,7 +33,7 @@ pub(super) fn depthwise<F: Finish>(
     let planes = input.len() / conv.input.plane();
     let steps = planes.saturating_mul(layout.positions()).saturating_mul(conv.depth());
     let out = Shared::new(out);
-    try_for_each(planes, steps, |index| {
+    try_for_each(planes, steps, &|index| {
         let image = &input[index * conv.input.plane()..(index + 1) * conv.input.plane()];
         let mut padded = vec![0; layout.plane + LANES];
         layout.pad_plane(image, weights.pad, &mut padded[..layout.plane]);

@@ -116,7 +116,7 @@ fn binary<F: Finish>(
     let pieces = extent.div_ceil(PIECE);
     let rows = shape.elements() / extent;
     let out = Shared::new(out);
-    try_for_each(rows * pieces, shape.elements(), |task| {
+    try_for_each(rows * pieces, shape.elements(), &|task| {
         let (row, first) = (task / pieces, task % pieces * PIECE);
         let starts = shape.row(row);
         let place = line(&out, row * extent + first, PIECE.min(extent - first), Axis::Rows, 0);
@@ -282,7 +282,7 @@ pub(crate) fn requantize<F: Finish>(
     };
     let pieces = columns.div_ceil(PIECE);
     let out = Shared::new(out);
-    try_for_each(rows.div_ceil(lines) * pieces, rows * columns, |task| {
+    try_for_each(rows.div_ceil(lines) * pieces, rows * columns, &|task| {
         let (row, first) = (task / pieces * lines, task % pieces * PIECE);
         let start = row * columns + first;
         let place = Place {

@@ -152,7 +152,7 @@ impl<F: Finish> Product<'_, F> {
         let tasks = strips * self.m.div_ceil(TASK_ROWS);
         let steps = self.m.saturating_mul(self.n).saturating_mul(self.k.max(1)) / 16;
         let out = Shared::new(out);
-        try_for_each(tasks, steps, |task| {
+        try_for_each(tasks, steps, &|task| {
             cx.run(ProductTask {
                 product: self,
                 strip: task % strips,

@@ -159,7 +159,7 @@ pub(crate) fn sum_pool<F: Finish>(
     let steps = out.len().saturating_mul(pool.window.kernel[0] * pool.window.kernel[1]);
     let out = Shared::new(out);
     // A window of a global pool is long: only few planes make a task then.
-    try_for_each(pool.input.batch * channels, steps, |index| {
+    try_for_each(pool.input.batch * channels, steps, &|index| {
         let image = &input[index * pool.input.plane()..(index + 1) * pool.input.plane()];
         let place = Place {
             out: &out,
