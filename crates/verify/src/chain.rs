@@ -1,0 +1,133 @@
+//! What stands between a value and the op that it comes from: requantizations and clamps.
+
+use crate::intervals::channel_axis;
+use strait_core::{Def, Graph, Module, Node, NodeId, Op, ValueId};
+use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Rounding, Step};
+
+/// Where a chain starts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Base<'a> {
+    /// What a node computes before anything that is fused into it.
+    Node(NodeId, &'a Node),
+    /// An input of the graph, or a tensor.
+    Value(ValueId),
+}
+
+/// The steps that make a value out of its base, in the order of their application.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain<'a> {
+    pub(crate) base: Base<'a>,
+    /// The value before the first step, where it is a value of the graph: not so with a fused node.
+    pub(crate) start: Option<ValueId>,
+    pub(crate) steps: Vec<Step>,
+    /// The axis that the channels of the steps run along; an error where they do not agree.
+    pub(crate) axis: Result<Option<usize>, String>,
+}
+
+impl<'a> Chain<'a> {
+    /// Walks up from a value as far as there are requantizations and clamps.
+    pub(crate) fn to(graph: &'a Graph, value: ValueId) -> Chain<'a> {
+        let mut reversed = Vec::new();
+        let mut axes = Vec::new();
+        let mut at = value;
+        let (base, start) = loop {
+            let Some((id, node)) = graph.producer(at) else {
+                break (Base::Value(at), Some(at));
+            };
+            let rank = graph.value(at).map_or(0, |v| v.ty.shape.len());
+            // A second result has no fused step of its own, and no requantization has a second result.
+            let is_first = matches!(graph.value(at).map(|v| v.def), Some(Def::Node(_, 0)));
+            if let Some(fused) = node.fused.as_deref().filter(|_| is_first) {
+                reversed.push(Link::Step(Step {
+                    form: fused.requant.clone(),
+                    clamp: fused.clamp,
+                }));
+                axes.extend(fused.requant.channels().map(|_| channel_axis(&node.op, rank)));
+            }
+            let operand = node.inputs.first().copied().flatten();
+            match (&node.op, operand) {
+                (Op::Requantize(op), Some(operand)) => {
+                    reversed.push(Link::Step(op.form.clone().into()));
+                    axes.extend(op.form.channels().map(|_| Some(op.axis as usize)));
+                    at = operand;
+                }
+                (Op::Clamp(op), Some(operand)) => {
+                    reversed.push(Link::Clamp([op.min, op.max]));
+                    at = operand;
+                }
+                _ => break (Base::Node(id, node), node.fused.is_none().then_some(at)),
+            }
+        };
+        Chain {
+            base,
+            start,
+            steps: steps(reversed.into_iter().rev()),
+            axis: common(&axes),
+        }
+    }
+}
+
+enum Link {
+    Step(Step),
+    Clamp([i32; 2]),
+}
+
+/// A clamp belongs to the step before it. One of accumulators has none before it: it belongs to the identity.
+fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for link in links {
+        match (link, steps.last_mut()) {
+            (Link::Step(step), _) => steps.push(step),
+            (Link::Clamp(ends), Some(last)) if last.clamp.is_none() => last.clamp = Some(ends),
+            (Link::Clamp(ends), _) => steps.push(Step {
+                form: identity(),
+                clamp: Some(ends),
+            }),
+        }
+    }
+    steps
+}
+
+/// Saturation to 32 bits, which changes no sum that fits them.
+fn identity() -> Requantization {
+    Requantization::ArithFolded {
+        narrowing: Narrowing {
+            shift: 0.into(),
+            rounding: Rounding::Floor,
+            out: IntType::I32,
+        },
+    }
+}
+
+fn common(axes: &[Option<usize>]) -> Result<Option<usize>, String> {
+    match axes {
+        [] => Ok(None),
+        [Some(first), rest @ ..] if rest.iter().all(|axis| *axis == Some(*first)) => Ok(Some(*first)),
+        _ => Err("its requantizations have parameters per channel of different axes".into()),
+    }
+}
+
+/// One element through the steps.
+pub(crate) fn eval(steps: &[Step], channel: usize, value: i64) -> Result<i64, OutsideDomain> {
+    steps
+        .iter()
+        .try_fold(value, |value, step| step.eval(channel, value).map(i64::from))
+}
+
+/// The elements of a constant through the steps, whose channels run along `axis`.
+pub(crate) fn eval_tensor(
+    module: &Module,
+    graph: &Graph,
+    value: ValueId,
+    steps: &[Step],
+    axis: Option<usize>,
+) -> Option<Result<Vec<i64>, OutsideDomain>> {
+    let tensor = module.constant(graph, value)?;
+    let values = tensor.to_i64().ok()?;
+    let axis = axis.unwrap_or(0);
+    let inner: u64 = tensor.shape().iter().skip(axis + 1).product();
+    let extent = tensor.shape().get(axis).copied().unwrap_or(1);
+    let channel = |index: usize| (index as u64 / inner.max(1) % extent.max(1)) as usize;
+    let each = values.iter().enumerate();
+    Some(each.map(|(index, &value)| eval(steps, channel(index), value)).collect())
+}

@@ -1,0 +1,202 @@
+//! Whether the certificates hold.
+//!
+//! A certificate names two chains of steps, the accumulators on which it compares them, and how they differ there. Here the
+//! chains are those found in the graphs, the accumulators are those that this crate finds possible in either graph, and
+//! the comparison is made again: the claim must be no better than the truth. The certificate must also follow from its own
+//! content.
+
+use crate::chain::{Base, Chain};
+use crate::finding::{Fault, Finding};
+use crate::intervals::{Interval, Intervals, Range};
+use crate::structure::{Site, SiteKind};
+use std::collections::BTreeMap;
+use strait_container::CertificateRecord;
+use strait_requantize::decide::difference;
+use strait_requantize::{DecideError, IntType, Step, Thresholds, Verdict, compare};
+
+/// What the fusions of an artifact are worth.
+#[derive(Debug, Default)]
+pub(crate) struct Claims {
+    pub(crate) exact: usize,
+    /// Name of the value and the largest difference.
+    pub(crate) bounded: Vec<(String, u32)>,
+    pub(crate) findings: Vec<Finding>,
+}
+
+/// Checks every site against its certificate, and that every certificate has its site.
+pub(crate) fn check(
+    sites: &[Site<'_>],
+    records: &[CertificateRecord],
+    fused: &Intervals,
+    lowered: &Intervals,
+) -> Claims {
+    let mut claims = Claims::default();
+    let mut by_value: BTreeMap<&str, &CertificateRecord> = BTreeMap::new();
+    for record in records {
+        if by_value.insert(&record.node, record).is_some() {
+            claims.no_fusion(record);
+        }
+    }
+    for site in sites {
+        let record = by_value.remove(site.value.as_str());
+        match record {
+            Some(record) => claims.check_record(site, record),
+            None if site.is_trivial() => continue,
+            None => claims.fault(site, Fault::NoCertificate),
+        }
+        match site.kind {
+            SiteKind::Accumulators => claims.check_accumulators(site, record, fused, lowered),
+            SiteKind::Constants { max_lsb } => claims.check_constants(site, record, max_lsb),
+        }
+    }
+    for record in by_value.into_values() {
+        claims.no_fusion(record);
+    }
+    claims
+}
+
+impl Site<'_> {
+    /// Whether the fused graph has the same steps, in nodes of their own.
+    fn is_trivial(&self) -> bool {
+        let is_fused = match self.fused.base {
+            Base::Node(_, node) => node.fused.is_some(),
+            Base::Value(_) => false,
+        };
+        match self.kind {
+            SiteKind::Accumulators => !is_fused && self.fused.steps == self.lowered.steps,
+            SiteKind::Constants { max_lsb } => max_lsb == 0,
+        }
+    }
+}
+
+impl Claims {
+    fn fault(&mut self, site: &Site<'_>, fault: Fault) {
+        let value = site.value.clone();
+        self.findings.push(Finding { value, fault });
+    }
+
+    fn no_fusion(&mut self, record: &CertificateRecord) {
+        let (value, row) = (record.node.clone(), record.row.clone());
+        let fault = Fault::NoFusion { row };
+        self.findings.push(Finding { value, fault });
+    }
+
+    /// Whether a certificate follows from its own content and is about the site's steps.
+    fn check_record(&mut self, site: &Site<'_>, record: &CertificateRecord) {
+        if let Err(error) = record.certificate.check() {
+            self.fault(site, Fault::Certificate(error));
+        }
+        let other = |which| Fault::OtherSteps {
+            row: record.row.clone(),
+            which,
+        };
+        if record.certificate.before != site.lowered.steps {
+            self.fault(site, other("before"));
+        }
+        // A constant that was requantized does not show by which step.
+        let shows = site.kind == SiteKind::Accumulators;
+        if shows && site.fused.steps != [record.certificate.after.clone()] {
+            self.fault(site, other("after"));
+        }
+    }
+
+    fn check_constants(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, max_lsb: u32) {
+        let claimed = record.map(|r| r.certificate.worst());
+        if let Some(claimed) = claimed
+            && claimed.max_lsb() < max_lsb
+        {
+            let text = format!("an element differs by {max_lsb}, but the certificate claims {claimed:?}");
+            self.fault(site, Fault::Structure(text));
+        }
+        self.count(site, max_lsb);
+    }
+
+    fn check_accumulators(
+        &mut self,
+        site: &Site<'_>,
+        record: Option<&CertificateRecord>,
+        fused: &Intervals,
+        lowered: &Intervals,
+    ) {
+        let ranges = [bounds(&site.fused, fused), bounds(&site.lowered, lowered)];
+        let claimed = |channel: usize| record.and_then(|r| r.certificate.verdict.get(channel));
+        let mut largest = 0;
+        for (channel, interval) in accumulators(site, &ranges).into_iter().enumerate() {
+            let derived = match decide(&site.lowered.steps, &site.fused.steps, channel, interval) {
+                Ok(derived) => derived,
+                Err(error) => return self.fault(site, Fault::Undecided(error)),
+            };
+            largest = largest.max(derived.max_lsb());
+            if claimed(channel).is_some_and(|c| c.max_lsb() < derived.max_lsb()) {
+                let claimed = claimed(channel).cloned();
+                self.fault(
+                    site,
+                    Fault::Claim {
+                        channel,
+                        claimed,
+                        derived,
+                        interval,
+                    },
+                );
+            }
+        }
+        self.count(site, largest);
+    }
+
+    fn count(&mut self, site: &Site<'_>, max_lsb: u32) {
+        match max_lsb {
+            0 => self.exact += 1,
+            _ => self.bounded.push((site.value.clone(), max_lsb)),
+        }
+    }
+}
+
+/// What the first step of a chain can meet.
+fn bounds(chain: &Chain<'_>, intervals: &Intervals) -> Range {
+    let range = match (chain.start, chain.base) {
+        (Some(value), _) => intervals.value(value),
+        (None, Base::Node(id, _)) => intervals.accumulator(id),
+        (None, Base::Value(_)) => None,
+    };
+    // Where nothing is known, any sum that fits 32 bits.
+    range
+        .cloned()
+        .unwrap_or_else(|| Range::tensor(Interval::of_type(IntType::I32)))
+}
+
+/// What can occur in either graph, per channel of the steps or else of the bounds.
+fn accumulators(site: &Site<'_>, ranges: &[Range; 2]) -> Vec<Interval> {
+    let all_steps = || site.fused.steps.iter().chain(&site.lowered.steps);
+    let of_steps = all_steps().find_map(|step| step.form.channels());
+    let axis = [&site.fused.axis, &site.lowered.axis]
+        .into_iter()
+        .find_map(|axis| axis.clone().ok().flatten());
+    let [fused, lowered] = ranges;
+    match (axis, of_steps) {
+        (Some(axis), Some(count)) => (0..count)
+            .map(|c| fused.at(axis, c).hull(lowered.at(axis, c)))
+            .collect(),
+        _ => match (fused.axis(), lowered.axis()) {
+            (Some(axis), Some(other)) if axis == other => {
+                let count = fused.intervals().len().min(lowered.intervals().len());
+                (0..count)
+                    .map(|c| fused.at(axis, c).hull(lowered.at(axis, c)))
+                    .collect()
+            }
+            _ => vec![fused.hull().hull(lowered.hull())],
+        },
+    }
+}
+
+/// How two chains differ on an interval.
+fn decide(before: &[Step], after: &[Step], channel: usize, interval: Interval) -> Result<Verdict, DecideError> {
+    let ends = (interval.low, interval.high);
+    match after {
+        _ if before == after => Ok(Verdict::Exact),
+        [only] if !before.is_empty() => compare(before, only, channel, ends),
+        _ => {
+            let thresholds = |steps| Thresholds::of(steps, channel, ends);
+            Ok(difference(&thresholds(before)?, &thresholds(after)?))
+        }
+    }
+}

@@ -1,0 +1,28 @@
+use strait_container::ArtifactError;
+use strait_core::GraphId;
+use strait_execute::ExecuteError;
+
+/// Why an artifact cannot be verified at all. What is wrong with one that can is a [`Finding`](crate::Finding).
+#[derive(Debug, thiserror::Error)]
+pub enum VerifyError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Artifact(#[from] ArtifactError),
+    /// There is nothing to compare the fused graph with. The fault is the artifact's.
+    #[error("the artifact has no graph `{0}`")]
+    NoLowered(&'static str),
+    /// A graph that is not in the module. The fault is the caller's.
+    #[error("{0:?} is not in the module")]
+    NoGraph(GraphId),
+    /// A node depends on itself. The fault is the artifact's.
+    #[error("node `{0}` lies on a cycle")]
+    Cycle(String),
+    /// A graph does not run.
+    #[error("{graph}: {source}")]
+    Execute {
+        /// Which one: `lowered` or `fused`.
+        graph: &'static str,
+        /// Why.
+        source: ExecuteError,
+    },
+}

@@ -1,0 +1,126 @@
+//! What is wrong with an artifact.
+
+use crate::Interval;
+use std::fmt;
+use strait_requantize::{CertificateError, DecideError, OutsideDomain, Verdict};
+
+/// Something that does not hold, and the value where it does not.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The source name of the value.
+    pub value: String,
+    /// What is wrong there.
+    pub fault: Fault,
+}
+
+/// What can be wrong.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fault {
+    /// The fused graph does not compute what the lowered one computes.
+    Structure(String),
+    /// Requantizations were taken into a producer, and nothing says with what right.
+    NoCertificate,
+    /// A certificate speaks of a fusion that is not there.
+    NoFusion {
+        /// The row that it names.
+        row: String,
+    },
+    /// A certificate is about other steps than those in the graphs.
+    OtherSteps {
+        /// The row that it names.
+        row: String,
+        /// `before` in the lowered graph or `after` in the fused one.
+        which: &'static str,
+    },
+    /// A certificate contradicts itself.
+    Certificate(CertificateError),
+    /// The claim cannot be derived on the accumulators that can occur.
+    Undecided(DecideError),
+    /// A certificate claims more than holds on the accumulators that can occur.
+    Claim {
+        /// The channel of the result.
+        channel: usize,
+        /// What the certificate says.
+        claimed: Option<Verdict>,
+        /// What holds.
+        derived: Verdict,
+        /// The accumulators that can occur.
+        interval: Interval,
+    },
+    /// A sum can leave 32 bits.
+    Overflow {
+        /// The channel of the sum.
+        channel: usize,
+        /// What it can be.
+        interval: Interval,
+    },
+    /// An accumulator can lie where its requantization is not defined.
+    OutsideDomain(OutsideDomain),
+    /// An execution met an integer that cannot occur: a defect of this verifier, or of the executor.
+    Escaped {
+        /// The graph that was run.
+        graph: &'static str,
+        /// What was met.
+        found: Interval,
+        /// What can occur.
+        bounds: Interval,
+    },
+    /// Every fusion is exact, and yet an execution gave different outputs.
+    Output {
+        /// The number of the random sample.
+        sample: usize,
+        /// The first byte that differs.
+        byte: usize,
+    },
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.value, self.fault)
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Structure(text) => f.write_str(text),
+            Fault::NoCertificate => write!(f, "it was fused without a certificate"),
+            Fault::NoFusion { row } => write!(f, "row `{row}` has a certificate for it, but nothing was fused there"),
+            Fault::OtherSteps { row, which } => {
+                write!(
+                    f,
+                    "the steps `{which}` in the certificate of row `{row}` are not those of the graph"
+                )
+            }
+            Fault::Certificate(error) => write!(f, "the certificate does not hold: {error}"),
+            Fault::Undecided(error) => write!(f, "the fusion cannot be decided: {error}"),
+            Fault::Claim {
+                channel,
+                claimed,
+                derived,
+                interval,
+            } => write!(
+                f,
+                "channel {channel}: the certificate claims {claimed:?}, but {derived:?} holds on [{}, {}]",
+                interval.low, interval.high
+            ),
+            Fault::Overflow { channel, interval } => write!(
+                f,
+                "channel {channel}: the sum can be anything in [{}, {}], which does not fit 32 bits",
+                interval.low, interval.high
+            ),
+            Fault::OutsideDomain(error) => error.fmt(f),
+            Fault::Escaped { graph, found, bounds } => write!(
+                f,
+                "the {graph} graph computed [{}, {}], outside of [{}, {}]",
+                found.low, found.high, bounds.low, bounds.high
+            ),
+            Fault::Output { sample, byte } => {
+                write!(
+                    f,
+                    "random sample {sample}: the graphs differ from byte {byte} on, though every fusion is exact"
+                )
+            }
+        }
+    }
+}

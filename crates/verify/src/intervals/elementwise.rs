@@ -1,0 +1,49 @@
+//! Elementwise ops.
+
+use super::{Analysis, Interval, Range};
+use strait_core::Node;
+
+impl Analysis<'_> {
+    /// A function of two operands that broadcast as in numpy: axes are counted from the last one.
+    pub(super) fn binary(&self, node: &Node, f: impl Fn(Interval, Interval) -> Interval) -> Option<Range> {
+        let [a, b] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
+        let (a, b) = (a?, b?);
+        let result = self.shape(*node.outputs.first()?)?;
+        let aligned = |id| {
+            let (range, rank) = (self.range(id)?, self.shape(id)?.len());
+            // An operand with one element along the axis is the same for every index of the result.
+            Some(range.moved(|axis| {
+                let axis = axis + result.len().checked_sub(rank)?;
+                (result.get(axis) == Some(&(range.intervals().len() as u64))).then_some(axis)
+            }))
+        };
+        let (a, b) = (aligned(a)?, aligned(b)?);
+        match a.axis().or(b.axis()) {
+            Some(axis) => {
+                let count = a.intervals().len().max(b.intervals().len());
+                Range::channels(axis, (0..count).map(|c| f(a.at(axis, c), b.at(axis, c))).collect())
+            }
+            None => Some(Range::tensor(f(a.hull(), b.hull()))),
+        }
+    }
+
+    /// The entries of a table that can be asked for. Codes count from the smallest of their type.
+    pub(super) fn lookup(&self, node: &Node) -> Option<Range> {
+        let [x, table] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
+        let (x, table) = (x?, self.constant(table?)?);
+        let lowest = i64::from(self.graph.value(x)?.ty.elem.int_type()?.min());
+        let table = table.to_i64().ok()?;
+        let entries = |interval: &Interval| {
+            let ends = [interval.low, interval.high].map(|code| usize::try_from(code.checked_sub(lowest)?).ok());
+            let entries = table.get(ends[0]?..=ends[1]?)?;
+            let (low, high) = (*entries.iter().min()?, *entries.iter().max()?);
+            Some(Interval { low, high })
+        };
+        let range = self.range(x)?;
+        let found: Option<Vec<Interval>> = range.intervals().iter().map(entries).collect();
+        match range.axis() {
+            Some(axis) => Range::channels(axis, found?),
+            None => found?.first().copied().map(Range::tensor),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! Ops that move codes and change none.
+
+use super::{Analysis, Interval, Range};
+use strait_core::op::{PadMode, ResizeMode};
+use strait_core::{Node, Op, ValueId};
+
+impl Analysis<'_> {
+    /// The bounds of each result of an op that moves codes; `None` for any other op.
+    pub(super) fn moved(&self, node: &Node) -> Option<Vec<Range>> {
+        let x = node.inputs.first().copied().flatten()?;
+        let range = self.range(x)?;
+        let all = || Some(vec![Range::tensor(range.hull())]);
+        let normal = |axis: i64| {
+            let rank = self.shape(x)?.len() as i64;
+            usize::try_from(if axis < 0 { axis + rank } else { axis }).ok()
+        };
+        match &node.op {
+            Op::Identity(_) => Some(vec![range.clone()]),
+            Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) => {
+                Some(vec![self.reshaped(x, *node.outputs.first()?)?])
+            }
+            Op::Transpose(op) => {
+                let position = |axis: usize| op.permutation.iter().position(|&p| p as usize == axis);
+                Some(vec![range.moved(position)])
+            }
+            Op::Split(op) => {
+                let axis = normal(op.axis)?;
+                let piece = range.moved(|own| (own != axis).then_some(own));
+                Some(vec![piece; op.sizes.len()])
+            }
+            Op::Slice(op) => {
+                let sliced = op.axes.iter().map(|&a| normal(a)).collect::<Option<Vec<_>>>()?;
+                Some(vec![range.moved(|own| (!sliced.contains(&own)).then_some(own))])
+            }
+            Op::Concat(op) => Some(vec![self.concat(node, normal(op.axis)?)?]),
+            Op::Pad(op) => {
+                let padded = match op.mode {
+                    // Codes have at most 16 bits: they are exact in a float.
+                    PadMode::Constant => range.hull().hull(Interval::point(op.value as i64)),
+                    PadMode::Reflect | PadMode::Edge => range.hull(),
+                };
+                Some(vec![Range::tensor(padded)])
+            }
+            Op::Resize(op) if op.mode == ResizeMode::Nearest => all(),
+            Op::Gather(_) => all(),
+            _ => None,
+        }
+    }
+
+    /// An index along the channels' axis is linear / inner % extent: the axis is still there if one of the same extent has
+    /// as many elements behind it.
+    fn reshaped(&self, x: ValueId, result: ValueId) -> Option<Range> {
+        let (from, to) = (self.shape(x)?, self.shape(result)?);
+        let inner = |shape: &[u64], axis: usize| shape[axis + 1..].iter().product::<u64>();
+        let same = |axis: usize| {
+            let extent = *from.get(axis)?;
+            (0..to.len()).find(|&a| to[a] == extent && inner(&to, a) == inner(&from, axis))
+        };
+        Some(self.range(x)?.moved(same))
+    }
+
+    /// Operands one after the other along `axis`.
+    fn concat(&self, node: &Node, axis: usize) -> Option<Range> {
+        let operands: Vec<(&Range, u64)> = node
+            .inputs
+            .iter()
+            .map(|input| Some((self.range((*input)?)?, *self.shape((*input)?)?.get(axis)?)))
+            .collect::<Option<_>>()?;
+        let mut joined = Vec::new();
+        for (range, extent) in operands {
+            match range.axis() {
+                Some(own) if own == axis => joined.extend(range.intervals()),
+                _ => joined.extend(std::iter::repeat_n(range.hull(), extent as usize)),
+            }
+        }
+        Range::channels(axis, joined)
+    }
+}

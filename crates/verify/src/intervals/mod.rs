@@ -1,0 +1,267 @@
+//! Which integers can occur: an interval for every integer value of a graph, per channel where that is tighter.
+//!
+//! The bounds are sound: they follow from element types, weights, biases, padding values, clamps and the saturation of
+//! requantizations, and never from samples. Where an op has no rule here, the result may be anything of its type.
+//!
+//! This is a second implementation on purpose. The compiler has its own, by which it decides; neither may use the other.
+
+mod elementwise;
+mod layout;
+mod products;
+mod range;
+mod windows;
+
+pub use range::{Interval, Range};
+
+use crate::error::VerifyError;
+use crate::finding::{Fault, Finding};
+use range::{extents, of_elem};
+use strait_core::tensor::Element;
+use strait_core::{Def, Elem, Graph, GraphId, Module, Node, NodeId, Op, TensorData, ValueId};
+use strait_requantize::{IntType, Requantization};
+
+/// The bounds of one graph.
+#[derive(Clone, Debug)]
+pub struct Intervals {
+    values: Vec<Option<Range>>,
+    accumulators: Vec<Option<Range>>,
+    findings: Vec<Finding>,
+}
+
+impl Intervals {
+    /// The bounds of a value; `None` for floats, 64-bit integers and booleans.
+    pub fn value(&self, id: ValueId) -> Option<&Range> {
+        self.values.get(id.index())?.as_ref()
+    }
+
+    /// The bounds of what a node computes before its fused requantization, or of its first result where it has none.
+    pub fn accumulator(&self, id: NodeId) -> Option<&Range> {
+        self.accumulators.get(id.index())?.as_ref()
+    }
+
+    /// Accumulators that leave `i32`, and requantizations that are asked for more than they are defined for.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+}
+
+/// The bounds of every integer value of a graph.
+pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
+    let graph = module.graph(graph).ok_or(VerifyError::NoGraph(graph))?;
+    let name = |id: NodeId| graph.node(id).map_or_else(String::new, |n| module.name(n.name).into());
+    let order = graph.topological_order().map_err(|id| VerifyError::Cycle(name(id)))?;
+    let mut analysis = Analysis {
+        module,
+        graph,
+        values: vec![None; graph.value_bound()],
+        accumulators: vec![None; graph.node_bound()],
+        findings: Vec::new(),
+    };
+    for (id, value) in graph.values() {
+        analysis.values[id.index()] = match value.def {
+            Def::Data(data) => module.data(data).and_then(of_tensor),
+            // What a node computes is better known once its operands are.
+            Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(Range::tensor),
+        };
+    }
+    for id in order {
+        analysis.visit(id);
+    }
+    Ok(Intervals {
+        values: analysis.values,
+        accumulators: analysis.accumulators,
+        findings: analysis.findings,
+    })
+}
+
+/// The axis that the channels of a fused requantization run along; `None` where one serves all elements.
+pub(crate) fn channel_axis(op: &Op, rank: usize) -> Option<usize> {
+    match op {
+        Op::Conv(_) | Op::SumPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::MaxPool(_) => Some(1),
+        Op::Gemm(_) | Op::MatMul(_) => rank.checked_sub(1),
+        Op::Requantize(op) => Some(op.axis as usize),
+        _ => None,
+    }
+}
+
+struct Analysis<'a> {
+    module: &'a Module,
+    graph: &'a Graph,
+    values: Vec<Option<Range>>,
+    accumulators: Vec<Option<Range>>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Analysis<'a> {
+    fn visit(&mut self, id: NodeId) {
+        let Some(node) = self.graph.node(id) else { return };
+        let results: Vec<Range> = self.results(node).unwrap_or_default();
+        let Some(first) = node.outputs.first().copied() else {
+            return;
+        };
+        if let Some(range) = results.first().cloned() {
+            let range = self.within_i32(first, range);
+            self.accumulators[id.index()] = Some(range.clone());
+            let rank = self.shape(first).map_or(0, |s| s.len());
+            let range = match &node.fused {
+                Some(fused) => {
+                    let axis = channel_axis(&node.op, rank);
+                    let range = self.requantized(first, &range, &fused.requant, axis);
+                    fused.clamp.map_or(range.clone(), |ends| clamped(&range, ends))
+                }
+                None => range,
+            };
+            self.narrow(first, range);
+        }
+        for (&output, range) in node.outputs.iter().zip(results).skip(1) {
+            self.narrow(output, range);
+        }
+    }
+
+    /// Takes what is known of a value besides its type.
+    fn narrow(&mut self, id: ValueId, range: Range) {
+        let elem = self.graph.value(id).and_then(|v| of_elem(v.ty.elem));
+        // A lookup of floats, say, has no bounds.
+        if let Some(whole) = elem {
+            self.values[id.index()] = Some(range.map(|i| i.clamped(whole)));
+        }
+    }
+
+    /// What the node computes before its fused requantization; `None` where there is no rule.
+    fn results(&mut self, node: &Node) -> Option<Vec<Range>> {
+        let one = |range: Range| Some(vec![range]);
+        let x = node.inputs.first().copied().flatten()?;
+        match &node.op {
+            Op::Conv(op) => one(self.conv(op, node)?),
+            Op::Gemm(op) => one(self.gemm(op, node)?),
+            Op::MatMul(op) => one(self.matmul(op, node)?),
+            Op::Add(_) => one(self.binary(node, Interval::plus)?),
+            Op::Sub(_) => one(self.binary(node, Interval::minus)?),
+            Op::Mul(op) => {
+                let [a, b] = [op.a_zero, op.b_zero].map(|zero| Interval::point(zero.into()));
+                one(self.binary(node, |x, y| x.minus(a).times(y.minus(b)))?)
+            }
+            Op::ShiftLeft(op) => {
+                let (zero, factor) = (Interval::point(op.zero.into()), Interval::point(1 << op.bits.min(62)));
+                one(self.range(x)?.map(|i| i.minus(zero).times(factor)))
+            }
+            Op::Requantize(op) => {
+                let range = self.range(x)?.clone();
+                let result = *node.outputs.first()?;
+                one(self.requantized(result, &range, &op.form, Some(op.axis as usize)))
+            }
+            Op::Clamp(op) => one(clamped(self.range(x)?, [op.min, op.max])),
+            Op::Lookup(_) => one(self.lookup(node)?),
+            Op::SumPool(op) => one(self.sum_pool(op, x)?),
+            Op::MaxPool(op) => one(self.max_pool(op, x)?),
+            Op::AveragePool(op) => one(self.average_pool(op, x)?),
+            Op::GlobalAveragePool(_) => one(self.global_average_pool(x)?),
+            Op::Reduce(op) => one(self.reduce(op, x)?),
+            _ => self.moved(node),
+        }
+    }
+
+    /// The bounds of a value.
+    fn range(&self, id: ValueId) -> Option<&Range> {
+        self.values.get(id.index())?.as_ref()
+    }
+
+    /// The extents of a value that is not empty.
+    fn shape(&self, id: ValueId) -> Option<Vec<u64>> {
+        let shape = extents(&self.graph.value(id)?.ty.shape)?;
+        shape.iter().all(|&extent| extent > 0).then_some(shape)
+    }
+
+    /// The tensor that an operand is, if it is one.
+    fn constant(&self, id: ValueId) -> Option<&'a TensorData> {
+        self.module.constant(self.graph, id)
+    }
+
+    fn name(&self, id: ValueId) -> String {
+        self.graph
+            .value(id)
+            .map_or_else(String::new, |v| self.module.name(v.name).into())
+    }
+
+    /// Sums are kept in 32 bits: what does not fit is a finding, and wraps into anything.
+    fn within_i32(&mut self, result: ValueId, range: Range) -> Range {
+        let whole = Interval::of_type(IntType::I32);
+        match range.intervals().iter().position(|i| !whole.contains(*i)) {
+            Some(channel) => {
+                let interval = range.intervals()[channel];
+                let value = self.name(result);
+                let fault = Fault::Overflow { channel, interval };
+                self.findings.push(Finding { value, fault });
+                Range::tensor(whole)
+            }
+            None => range,
+        }
+    }
+
+    /// f([low, high]) = [f(low), f(high)] for a non-decreasing f, per channel of the form or of the range.
+    fn requantized(&mut self, result: ValueId, range: &Range, form: &Requantization, axis: Option<usize>) -> Range {
+        let whole = || Range::tensor(Interval::of_type(form.out()));
+        let channels = form.channels().zip(axis);
+        if form.channels().is_some() && channels.is_none() {
+            return whole();
+        }
+        let image = |channel: usize, interval: Interval| {
+            let end = |x| form.eval(channel, x).map(i64::from);
+            Ok((end(interval.low)?, end(interval.high)?))
+        };
+        let images = match channels {
+            Some((count, axis)) => (0..count).map(|c| image(c, range.at(axis, c))).collect(),
+            None => range.intervals().iter().map(|i| image(0, *i)).collect(),
+        };
+        let image_range = match images {
+            Ok::<Vec<(i64, i64)>, _>(images) => {
+                let intervals = images.into_iter().map(|(low, high)| Interval { low, high }).collect();
+                let axis = channels.map(|(_, axis)| axis).or(range.axis());
+                match axis {
+                    Some(axis) => Range::channels(axis, intervals),
+                    None => intervals.first().copied().map(Range::tensor),
+                }
+            }
+            Err(outside) => {
+                let value = self.name(result);
+                let fault = Fault::OutsideDomain(outside);
+                self.findings.push(Finding { value, fault });
+                None
+            }
+        };
+        image_range.unwrap_or_else(whole)
+    }
+}
+
+fn clamped(range: &Range, [low, high]: [i32; 2]) -> Range {
+    let ends = Interval {
+        low: low.into(),
+        high: high.into(),
+    };
+    range.map(|i| i.clamped(ends))
+}
+
+/// The bounds of a constant; per index where it is a vector, lying along any axis.
+fn of_tensor(tensor: &TensorData) -> Option<Range> {
+    fn of<T: Element + Ord + Into<i64>>(tensor: &TensorData) -> Option<Range> {
+        let values = tensor.values::<T>().ok()?;
+        let mut long = tensor.shape().iter().enumerate().filter(|(_, extent)| **extent > 1);
+        match (long.next(), long.next()) {
+            (Some((axis, _)), None) => {
+                let points = values.iter().map(|&v| Interval::point(v.into()));
+                Range::channels(axis, points.collect())
+            }
+            _ => {
+                let (low, high) = ((*values.iter().min()?).into(), (*values.iter().max()?).into());
+                Some(Range::tensor(Interval { low, high }))
+            }
+        }
+    }
+    match tensor.elem() {
+        Elem::I8 => of::<i8>(tensor),
+        Elem::U8 => of::<u8>(tensor),
+        Elem::I16 => of::<i16>(tensor),
+        Elem::I32 => of::<i32>(tensor),
+        _ => None,
+    }
+}

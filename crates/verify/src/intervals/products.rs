@@ -1,0 +1,158 @@
+//! Sums of products.
+
+use super::{Analysis, Interval, Range};
+use strait_core::tensor::Element;
+use strait_core::{Elem, Node, TensorData, ValueId, op};
+
+/// The weights of one output, given as `intervals` of the inputs that each meets: Σ w·x. The extremes of each term are at
+/// the ends of its interval, low end for a negative weight.
+fn sum<T: Copy + Into<i64>>(weights: impl Iterator<Item = T>, inputs: impl Iterator<Item = Interval>) -> Interval {
+    weights.zip(inputs).fold(Interval::point(0), |sum, (weight, x)| {
+        sum.plus(x.times(Interval::point(weight.into())))
+    })
+}
+
+/// The same for each output: `f` picks the weights of one.
+fn sums(
+    weight: &TensorData,
+    outputs: usize,
+    index: impl Fn(usize, usize) -> usize,
+    inputs: impl Fn(usize) -> Vec<Interval>,
+) -> Option<Vec<Interval>> {
+    fn of<T: Element + Into<i64>>(
+        weight: &TensorData,
+        outputs: usize,
+        index: impl Fn(usize, usize) -> usize,
+        inputs: impl Fn(usize) -> Vec<Interval>,
+    ) -> Option<Vec<Interval>> {
+        let weights = weight.values::<T>().ok()?;
+        let output = |o: usize| {
+            let inputs = inputs(o);
+            let last = index(o, inputs.len().checked_sub(1)?);
+            // All others are below it, by the layout.
+            weights.get(last)?;
+            let weights = (0..inputs.len()).map(|k| weights[index(o, k)]);
+            Some(sum(weights, inputs.iter().copied()))
+        };
+        (0..outputs).map(output).collect()
+    }
+    match weight.elem() {
+        Elem::I8 => of::<i8>(weight, outputs, index, inputs),
+        Elem::U8 => of::<u8>(weight, outputs, index, inputs),
+        Elem::I16 => of::<i16>(weight, outputs, index, inputs),
+        Elem::I32 => of::<i32>(weight, outputs, index, inputs),
+        _ => None,
+    }
+}
+
+impl Analysis<'_> {
+    /// Σ w·x + b per output channel, where a tap may read the padding's value in place of x.
+    pub(super) fn conv(&self, op: &op::Conv, node: &Node) -> Option<Range> {
+        let [x, weight, bias] = [0, 1, 2].map(|i| node.inputs.get(i).copied().flatten());
+        let (x, weight) = (x?, weight?);
+        let dims = self.shape(weight)?;
+        let outputs = usize::try_from(*dims.first()?).ok()?;
+        let (channels, taps) = (*dims.get(1)? as usize, dims[2..].iter().product::<u64>() as usize);
+        let x = self.range(x)?;
+        let padded = op.pad.iter().any(|&p| p > 0);
+        let read = |channel: usize| {
+            let inside = x.at(1, channel);
+            if padded {
+                inside.hull(Interval::point(op.pad_value.into()))
+            } else {
+                inside
+            }
+        };
+        let per_group = (outputs / (op.groups as usize).max(1)).max(1);
+        let inputs = |output: usize| {
+            let first = output / per_group * channels;
+            let reads = (first..first + channels).map(read);
+            reads
+                .flat_map(|interval| std::iter::repeat_n(interval, taps))
+                .collect::<Vec<_>>()
+        };
+        let products = match self.constant(weight) {
+            // A row of the weight is the weights of one output: channel by channel, tap by tap.
+            Some(weight) => sums(weight, outputs, |output, k| output * channels * taps + k, inputs)?,
+            None => {
+                let weight = self.range(weight)?;
+                let product = |output| {
+                    let weight = weight.at(0, output);
+                    inputs(output)
+                        .into_iter()
+                        .fold(Interval::point(0), |sum, x| sum.plus(x.times(weight)))
+                };
+                (0..outputs).map(product).collect()
+            }
+        };
+        let with_bias = products.into_iter().enumerate();
+        Range::channels(
+            1,
+            with_bias
+                .map(|(c, i)| Some(i.plus(self.bias(bias, c, outputs)?)))
+                .collect::<Option<_>>()?,
+        )
+    }
+
+    /// Σ a·b + bias per column.
+    pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<Range> {
+        if (op.alpha, op.beta) != (1.0, 1.0) {
+            return None;
+        }
+        let [a, b, bias] = [0, 1, 2].map(|i| node.inputs.get(i).copied().flatten());
+        let (a, b) = (a?, b?);
+        let (a_rank, dims) = (self.shape(a)?.len(), self.shape(b)?);
+        let [rows, columns] = [*dims.first()? as usize, *dims.get(1)? as usize];
+        let (outputs, depth) = if op.transpose_b {
+            (rows, columns)
+        } else {
+            (columns, rows)
+        };
+        let inner = if op.transpose_a { 0 } else { a_rank.checked_sub(1)? };
+        let a = self.range(a)?;
+        let inputs: Vec<Interval> = (0..depth).map(|k| a.at(inner, k)).collect();
+        let products = match self.constant(b) {
+            Some(b) if op.transpose_b => sums(b, outputs, |column, k| column * depth + k, |_| inputs.clone())?,
+            Some(b) => sums(b, outputs, |column, k| k * outputs + column, |_| inputs.clone())?,
+            None => {
+                let b = self.range(b)?;
+                let product = |column| {
+                    let b = b.at(usize::from(!op.transpose_b), column);
+                    inputs.iter().fold(Interval::point(0), |sum, x| sum.plus(x.times(b)))
+                };
+                (0..outputs).map(product).collect()
+            }
+        };
+        let axis = self.shape(*node.outputs.first()?)?.len().checked_sub(1)?;
+        let with_bias = products.into_iter().enumerate();
+        Range::channels(
+            axis,
+            with_bias
+                .map(|(c, i)| Some(i.plus(self.bias(bias, c, outputs)?)))
+                .collect::<Option<_>>()?,
+        )
+    }
+
+    /// Σ (a − a_zero)·(b − b_zero) over the inner dimension.
+    pub(super) fn matmul(&self, op: &op::MatMul, node: &Node) -> Option<Range> {
+        let [a, b] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
+        let (a, b) = (a?, b?);
+        let depth = *self.shape(a)?.last()?;
+        let factor = |id: ValueId, zero: i32| Some(self.range(id)?.hull().minus(Interval::point(zero.into())));
+        Some(Range::tensor(
+            factor(a, op.a_zero)?.times(factor(b, op.b_zero)?).summed(depth),
+        ))
+    }
+
+    /// The bias of one of `outputs`, 0 where there is none. A bias of lower rank is the same for every row.
+    fn bias(&self, bias: Option<ValueId>, output: usize, outputs: usize) -> Option<Interval> {
+        let Some(bias) = bias else {
+            return Some(Interval::point(0));
+        };
+        let constant = self.constant(bias).and_then(|b| b.to_i64().ok());
+        match constant {
+            Some(values) if values.len() == outputs => values.get(output).copied().map(Interval::point),
+            _ => Some(self.range(bias)?.hull()),
+        }
+    }
+}

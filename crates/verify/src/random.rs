@@ -1,0 +1,51 @@
+//! The same numbers on every machine.
+
+/// SplitMix64 (Steele, Lea, Flood 2014): a counter, and a mixer that is a bijection.
+#[derive(Clone, Debug)]
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64) -> Random {
+        Random(seed)
+    }
+
+    /// Any 64 bits.
+    pub(crate) fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// An integer from `low` to `high`; the ends with probability one half, where `extreme`.
+    pub(crate) fn between(&mut self, low: i32, high: i32, extreme: bool) -> i32 {
+        let bits = self.bits();
+        if extreme && bits & 1 == 0 {
+            return if bits & 2 == 0 { low } else { high };
+        }
+        // Both are 32 bits: the product of the span and 32 random bits fits, and so does the sum.
+        let span = i64::from(high) - i64::from(low) + 1;
+        let above = ((bits >> 32).wrapping_mul(span.max(1) as u64)) >> 32;
+        (i64::from(low) + above as i64) as i32
+    }
+
+    /// A real number in [−½, ½).
+    pub(crate) fn fraction(&mut self) -> f32 {
+        (self.bits() >> 40) as f32 / (1u64 << 24) as f32 - 0.5
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_stay_between_the_ends_and_reach_both() {
+        let mut random = Random::new(1);
+        let drawn: Vec<i32> = (0..2000).map(|_| random.between(-3, 4, false)).collect();
+        assert_eq!((drawn.iter().min(), drawn.iter().max()), (Some(&-3), Some(&4)));
+        let ends = (0..2000).map(|_| random.between(i32::MIN, i32::MAX, true));
+        assert!(ends.filter(|x| [i32::MIN, i32::MAX].contains(x)).count() > 900);
+        assert!((0..1000).map(|_| random.fraction()).all(|f| (-0.5..0.5).contains(&f)));
+    }
+}

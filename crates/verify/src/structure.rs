@@ -1,0 +1,273 @@
+//! Whether the fused graph is the lowered one with requantizations and clamps taken into their producers.
+//!
+//! Both graphs are walked upwards from their outputs, two values at a time. Names do not count: two values correspond if
+//! the same op makes them out of values that correspond, or if both are the same op's result after chains of
+//! requantizations and clamps. Where the chains are not the same nodes, that is a [`Site`], whose chains a certificate has
+//! to compare.
+
+use crate::chain::{Base, Chain, eval_tensor};
+use crate::finding::{Fault, Finding};
+use std::collections::BTreeSet;
+use strait_core::{Def, Graph, Module, Node, Op, ValueId};
+
+/// A place where the fused graph does in one node what the lowered one does in several.
+#[derive(Clone, Debug)]
+pub(crate) struct Site<'a> {
+    /// The name of the value in the fused graph.
+    pub(crate) value: String,
+    pub(crate) fused: Chain<'a>,
+    pub(crate) lowered: Chain<'a>,
+    pub(crate) kind: SiteKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SiteKind {
+    /// Both chains start from the same accumulators.
+    Accumulators,
+    /// The chains were applied to constants; this is the largest difference of two elements.
+    Constants { max_lsb: u32 },
+}
+
+/// How two graphs correspond.
+#[derive(Debug, Default)]
+pub(crate) struct Correspondence<'a> {
+    pub(crate) sites: Vec<Site<'a>>,
+    pub(crate) findings: Vec<Finding>,
+    /// Values that are made from floats on another grid, which no certificate is about.
+    pub(crate) from_float: Vec<String>,
+}
+
+/// Walks both graphs.
+pub(crate) fn correspond<'a>(module: &'a Module, fused: &'a Graph, lowered: &'a Graph) -> Correspondence<'a> {
+    let mut walk = Walk {
+        module,
+        fused,
+        lowered,
+        open: Vec::new(),
+        seen: BTreeSet::new(),
+        result: Correspondence::default(),
+    };
+    let counts = [fused, lowered].map(|graph| (graph.inputs().len(), graph.outputs().len()));
+    if counts[0] != counts[1] {
+        let text = format!("the graphs have {counts:?} inputs and outputs");
+        walk.fault(None, Fault::Structure(text));
+    }
+    for pair in fused.outputs().iter().copied().zip(lowered.outputs().iter().copied()) {
+        walk.expect(pair);
+    }
+    while let Some(pair) = walk.open.pop() {
+        walk.visit(pair);
+    }
+    walk.result
+}
+
+struct Walk<'a> {
+    module: &'a Module,
+    fused: &'a Graph,
+    lowered: &'a Graph,
+    open: Vec<(ValueId, ValueId)>,
+    seen: BTreeSet<(ValueId, ValueId)>,
+    result: Correspondence<'a>,
+}
+
+impl<'a> Walk<'a> {
+    fn expect(&mut self, pair: (ValueId, ValueId)) {
+        if self.seen.insert(pair) {
+            self.open.push(pair);
+        }
+    }
+
+    fn fault(&mut self, at: Option<ValueId>, fault: Fault) {
+        let value = self.name(at);
+        self.result.findings.push(Finding { value, fault });
+    }
+
+    /// The name of a value of the fused graph, or of the graph itself.
+    fn name(&self, at: Option<ValueId>) -> String {
+        let symbol = at
+            .and_then(|id| self.fused.value(id))
+            .map_or(self.fused.name, |v| v.name);
+        self.module.name(symbol).into()
+    }
+
+    fn differ(&mut self, at: ValueId, text: String) {
+        self.fault(Some(at), Fault::Structure(text));
+    }
+
+    fn visit(&mut self, (f, l): (ValueId, ValueId)) {
+        let (Some(fused), Some(lowered)) = (self.fused.value(f), self.lowered.value(l)) else {
+            return self.differ(f, "a value was removed but is still used".into());
+        };
+        if fused.ty != lowered.ty || fused.quant != lowered.quant {
+            return self.differ(f, "its type or grid is another one in the lowered graph".into());
+        }
+        match (fused.def, lowered.def) {
+            (Def::Input(a), Def::Input(b)) if a == b => {}
+            (Def::Data(a), Def::Data(b)) if a == b || self.module.data(a) == self.module.data(b) => {}
+            (Def::Node(a, i), Def::Node(b, j)) if i == j && self.is_same(self.fused.node(a), self.lowered.node(b)) => {
+                self.expect_operands(f, self.fused.node(a), self.lowered.node(b));
+            }
+            _ => self.compare_chains(f, l),
+        }
+    }
+
+    /// Whether two nodes compute the same of the same operands.
+    fn is_same(&self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
+        fused
+            .zip(lowered)
+            .is_some_and(|(f, l)| f.op == l.op && f.fused == l.fused && f.place == l.place)
+    }
+
+    fn expect_operands(&mut self, at: ValueId, fused: Option<&'a Node>, lowered: Option<&'a Node>) {
+        let Some((fused, lowered)) = fused.zip(lowered) else {
+            return;
+        };
+        if fused.inputs.len() != lowered.inputs.len() {
+            return self.differ(at, "it has another number of operands in the lowered graph".into());
+        }
+        for operands in fused.inputs.iter().zip(&lowered.inputs) {
+            match operands {
+                (Some(f), Some(l)) => self.expect((*f, *l)),
+                (None, None) => {}
+                _ => self.differ(at, "an operand is absent in one of the graphs".into()),
+            }
+        }
+    }
+
+    fn compare_chains(&mut self, f: ValueId, l: ValueId) {
+        let (fused, lowered) = (Chain::to(self.fused, f), Chain::to(self.lowered, l));
+        let axes = [&fused.axis, &lowered.axis].map(Clone::clone);
+        let axis = match axes {
+            [Err(text), _] | [_, Err(text)] => return self.differ(f, text),
+            [Ok(Some(a)), Ok(Some(b))] if a != b => {
+                return self.differ(f, format!("channels run along axis {a}, and {b} in the lowered graph"));
+            }
+            [Ok(a), Ok(b)] => a.or(b),
+        };
+        let result = |chain: &Chain<'_>, graph: &Graph| match chain.start.and_then(|v| graph.value(v)).map(|v| v.def) {
+            Some(Def::Node(_, position)) => position,
+            _ => 0,
+        };
+        match (fused.base, lowered.base) {
+            (Base::Node(_, a), Base::Node(_, b))
+                if a.op == b.op
+                    && a.place == b.place
+                    && result(&fused, self.fused) == result(&lowered, self.lowered) =>
+            {
+                self.compare_nodes(f, fused, lowered, (a, b));
+            }
+            (Base::Value(a), Base::Value(b)) if [a, b] != [f, l] => {
+                self.compare_values(f, (fused, a), (lowered, b), axis);
+            }
+            (fused, lowered) => {
+                let describe = |base: Base<'_>| match base {
+                    Base::Node(_, node) => format!("`{}`", node.op.term()),
+                    Base::Value(_) => "an input or constant".into(),
+                };
+                let text = format!(
+                    "it comes from {}, and from {} in the lowered graph",
+                    describe(fused),
+                    describe(lowered)
+                );
+                self.differ(f, text);
+            }
+        }
+    }
+
+    /// Both chains start at the same op.
+    fn compare_nodes(&mut self, f: ValueId, fused: Chain<'a>, lowered: Chain<'a>, (a, b): (&'a Node, &'a Node)) {
+        match &a.op {
+            // round(x / s1) then requantized, against round(x / s2): a function of a float, not of an accumulator.
+            Op::Quantize(_) if fused.steps != lowered.steps || !self.is_one_grid(&fused, &lowered) => {
+                let name = self.name(Some(f));
+                self.result.from_float.push(name);
+                self.expect_operands(f, Some(a), Some(b));
+            }
+            Op::Lookup(_) if self.burnt(a, b) => {
+                if let [Some(x), Some(y)] = [a, b].map(|n| n.inputs.first().copied().flatten()) {
+                    self.expect((x, y));
+                }
+                let tables = [a, b].map(|n| n.inputs.get(1).copied().flatten());
+                match tables {
+                    // A table is the same for all channels.
+                    [Some(x), Some(y)] if fused.axis == Ok(None) && lowered.axis == Ok(None) => {
+                        self.compare_constants(f, (fused, x), (lowered, y), None);
+                    }
+                    _ => self.differ(f, "a table was replaced by one per channel".into()),
+                }
+            }
+            _ => {
+                self.expect_operands(f, Some(a), Some(b));
+                self.site(f, fused, lowered, SiteKind::Accumulators);
+            }
+        }
+    }
+
+    /// Whether both chains start on the same grid, which is what a quantization quantizes to.
+    fn is_one_grid(&self, fused: &Chain<'_>, lowered: &Chain<'_>) -> bool {
+        let grid = |graph: &'a Graph, chain: &Chain<'_>| chain.start.and_then(|v| graph.value(v)).map(|v| &v.quant);
+        grid(self.fused, fused) == grid(self.lowered, lowered)
+    }
+
+    /// Whether two lookups have other tables.
+    fn burnt(&self, a: &Node, b: &Node) -> bool {
+        let table = |graph, node: &Node| {
+            let table = node.inputs.get(1).copied().flatten();
+            table.and_then(|t| self.module.constant(graph, t))
+        };
+        table(self.fused, a) != table(self.lowered, b)
+    }
+
+    /// Both chains start at inputs or constants.
+    fn compare_values(
+        &mut self,
+        f: ValueId,
+        fused: (Chain<'a>, ValueId),
+        lowered: (Chain<'a>, ValueId),
+        axis: Option<usize>,
+    ) {
+        let is_data = [self.fused.data_of(fused.1), self.lowered.data_of(lowered.1)].map(|data| data.is_some());
+        match is_data {
+            [true, true] => self.compare_constants(f, fused, lowered, axis),
+            [false, false] => {
+                self.expect((fused.1, lowered.1));
+                self.site(f, fused.0, lowered.0, SiteKind::Accumulators);
+            }
+            _ => self.differ(f, "a constant is an input in the other graph".into()),
+        }
+    }
+
+    /// Both chains are applied to constants: every element is known.
+    fn compare_constants(
+        &mut self,
+        f: ValueId,
+        fused: (Chain<'a>, ValueId),
+        lowered: (Chain<'a>, ValueId),
+        axis: Option<usize>,
+    ) {
+        let values = [(self.fused, &fused), (self.lowered, &lowered)]
+            .map(|(graph, (chain, value))| eval_tensor(self.module, graph, *value, &chain.steps, axis));
+        match values {
+            [Some(Ok(a)), Some(Ok(b))] if a.len() == b.len() => {
+                let largest = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).max().unwrap_or(0);
+                let max_lsb = u32::try_from(largest).unwrap_or(u32::MAX);
+                self.site(f, fused.0, lowered.0, SiteKind::Constants { max_lsb });
+            }
+            [Some(Err(outside)), _] | [_, Some(Err(outside))] => self.fault(Some(f), Fault::OutsideDomain(outside)),
+            _ => self.differ(
+                f,
+                "a constant has another number of elements in the lowered graph".into(),
+            ),
+        }
+    }
+
+    fn site(&mut self, f: ValueId, fused: Chain<'a>, lowered: Chain<'a>, kind: SiteKind) {
+        let value = self.name(Some(f));
+        self.result.sites.push(Site {
+            value,
+            fused,
+            lowered,
+            kind,
+        });
+    }
+}

@@ -1,0 +1,274 @@
+//! The bounds: as tight as stated for each op, and never left by an execution.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use strait_core::{Module, ValueId};
+use strait_verify::{Fault, Interval, Range, intervals};
+use support::{parse, verify};
+
+/// A graph of one op on `%x` and constants, in both roles.
+fn module(inputs: &str, body: &str, data: &str) -> Module {
+    let graph = |head: &str| format!("graph {head} {{\n{body}\n  return %y\n}}\n");
+    parse(&format!(
+        "strait 1 integer main=@main\n{}{}{data}",
+        graph(&format!("@lowered({inputs}) stage=integer")),
+        graph(&format!("@main({inputs})"))
+    ))
+}
+
+fn range_of(module: &Module, name: &str) -> Range {
+    let found = module.main().values().find(|(_, v)| module.name(v.name) == name);
+    let id: ValueId = found.unwrap().0;
+    intervals(module, module.main).unwrap().value(id).unwrap().clone()
+}
+
+fn ends(range: &Range) -> Vec<(i64, i64)> {
+    range.intervals().iter().map(|i| (i.low, i.high)).collect()
+}
+
+const CONV: &str = "stride=[1,1], pad=[0,0,0,0], dilation=[1,1]";
+const POOL: &str = "stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0";
+
+#[test]
+fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
+    let full = (-128i64, 127i64);
+    // inputs; body with the result %y; constants; the axis and the bounds of %y.
+    let cases: Vec<(&str, String, &str, Option<usize>, Vec<(i64, i64)>)> = vec![
+        (
+            "%x: i8[1,2,3,3]",
+            format!("  %y: i32[1,2,3,3] = conv(%x, @w, @b) {{{CONV}, groups=1, pad_value=0}}"),
+            "data @w: i8[2,2,1,1] = inline [3,-2,0,1]\ndata @b: i32[2] = inline [1000,-5]",
+            Some(1),
+            vec![(1000 - 3 * 128 - 2 * 127, 1000 + 3 * 127 + 2 * 128), (-133, 122)],
+        ),
+        // Two groups: each output sees one channel. The padding's value lies outside of what was clamped.
+        (
+            "%x: i8[1,2,3,3]",
+            "  %c: i8[1,2,3,3] = clamp(%x) {min=0, max=10}
+  %y: i32[1,2,5,5] = conv(%c, @w, _) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=2, pad_value=-7}"
+                .into(),
+            "data @w: i8[2,1,1,1] = inline [3,-2]",
+            Some(1),
+            vec![(-21, 30), (-20, 14)],
+        ),
+        // Weights that are computed.
+        (
+            "%x: i8[1,1,2,2], %w: u8[1,1,2,2]",
+            format!("  %y: i32[1,1,1,1] = conv(%x, %w, _) {{{CONV}, groups=1, pad_value=0}}"),
+            "",
+            Some(1),
+            vec![(-4 * 128 * 255, 4 * 127 * 255)],
+        ),
+        (
+            "%x: u8[5,2]",
+            "  %y: i32[5,3] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}".into(),
+            "data @w: i8[3,2] = inline [1,1,-1,-1,2,-2]\ndata @b: i32[3] = inline [0,10,20]",
+            Some(1),
+            vec![(0, 510), (-500, 10), (-490, 530)],
+        ),
+        (
+            "%x: u8[2,5]",
+            "  %y: i32[5,3] = gemm(%x, @w, _) {transpose_a=1, transpose_b=0, alpha=1.0, beta=1.0}".into(),
+            "data @w: i8[2,3] = inline [1,-1,2,1,-1,-2]",
+            Some(1),
+            vec![(0, 510), (-510, 0), (-510, 510)],
+        ),
+        // Zero points are taken away before the product.
+        (
+            "%x: i8[2,3], %z: i8[3,4]",
+            "  %y: i32[2,4] = matmul(%x, %z) {a_zero=-128, b_zero=0}".into(),
+            "",
+            None,
+            vec![(3 * 255 * -128, 3 * 255 * 127)],
+        ),
+        (
+            "%x: i8[1,2,2], %z: i8[2,1]",
+            "  %y: i32[1,2,2] = sub(%x, %z)".into(),
+            "",
+            None,
+            vec![(-255, 255)],
+        ),
+        // A vector of constants is known index by index, wherever it lies.
+        (
+            "%x: i8[1,2,2]",
+            "  %y: i32[1,2,2] = add(%x, @v)".into(),
+            "data @v: i8[2,1] = inline [100,-100]",
+            Some(1),
+            vec![(-28, 227), (-228, 27)],
+        ),
+        (
+            "%x: i8[4], %z: i8[4]",
+            "  %y: i32[4] = mul(%x, %z) {a_zero=27, b_zero=-28}".into(),
+            "",
+            None,
+            vec![(-155 * 155, 155 * 100)],
+        ),
+        (
+            "%x: u8[4]",
+            "  %y: i32[4] = shift_left(%x) {zero=5, bits=20}".into(),
+            "",
+            None,
+            vec![(-5 << 20, 250 << 20)],
+        ),
+        (
+            "%x: i8[1,2,2]",
+            "  %a: i32[1,2,2] = shift_left(%x) {zero=0, bits=4}
+  %y: i8[1,2,2] = requantize(%a) {form={arith_folded shift=[5,2] rounding=half_even out=i8}, axis=1}"
+                .into(),
+            "",
+            Some(1),
+            vec![(-64, 64), full],
+        ),
+        (
+            "%x: i8[1,1,4,4]",
+            format!("  %y: i32[1,1,2,2] = sum_pool(%x) {{size=[3,3], {POOL}, pad_value=0}}"),
+            "",
+            None,
+            vec![(-9 * 128, 9 * 127)],
+        ),
+        (
+            "%x: i8[1,1,4,4]",
+            "  %c: i8[1,1,4,4] = clamp(%x) {min=5, max=9}
+  %y: i32[1,1,4,4] = sum_pool(%c) {size=[3,3], stride=[1,1], pad=[1,1,1,1], dilation=[1,1], ceil=0, pad_value=2}"
+                .into(),
+            "",
+            None,
+            vec![(18, 81)],
+        ),
+        (
+            "%x: i8[1,1,4,4]",
+            "  %c: i8[1,1,4,4] = clamp(%x) {min=5, max=9}
+  %y: i8[1,1,4,4] = max_pool(%c) {size=[3,3], stride=[1,1], pad=[1,1,1,1], dilation=[1,1], ceil=0}"
+                .into(),
+            "",
+            None,
+            vec![(5, 9)],
+        ),
+        // A window with gaps may lie in the padding on both sides of the only element.
+        (
+            "%x: i8[1,1,1,4]",
+            "  %c: i8[1,1,1,4] = clamp(%x) {min=5, max=9}
+  %y: i8[1,1,1,4] = max_pool(%c) {size=[2,1], stride=[1,1], pad=[1,0,1,0], dilation=[2,1], ceil=0}"
+                .into(),
+            "",
+            None,
+            vec![(-128, 9)],
+        ),
+        (
+            "%x: i8[1,1,4,4] scale=1.0 zero=-3",
+            "  %c: i8[1,1,4,4] scale=1.0 zero=-3 = clamp(%x) {min=5, max=9}
+  %y: i8[1,1,4,4] scale=1.0 zero=-3 = average_pool(%c) {size=[3,3], stride=[1,1], pad=[1,1,1,1], dilation=[1,1], ceil=0, count_include_pad=1}"
+                .into(),
+            "",
+            None,
+            vec![(-3, 9)],
+        ),
+        (
+            "%x: i8[1,2,4,4]",
+            "  %c: i8[1,2,4,4] = clamp(%x) {min=5, max=9}\n  %y: i8[1,2,1,1] = global_average_pool(%c)".into(),
+            "",
+            None,
+            vec![(5, 9)],
+        ),
+        (
+            "%x: i8[1,2,3]",
+            "  %a: i32[1,2,3] = add(%x, @v)\n  %y: i32[1,2] = reduce(%a) {reduction=sum, axes=[2], keep_dims=0}".into(),
+            "data @v: i8[2,1] = inline [100,-100]",
+            Some(1),
+            vec![(-28 * 3, 227 * 3), (-228 * 3, 27 * 3)],
+        ),
+        // The channels' axis survives where it can be told.
+        (
+            "%x: i8[1,2,1,1]",
+            "  %a: i32[1,2,1,1] = add(%x, @v)
+  %s: i32[1,2] = flatten(%a) {axis=1}
+  %y: i32[2,1] = transpose(%s) {permutation=[1,0]}"
+                .into(),
+            "data @v: i8[2,1,1] = inline [100,-100]",
+            Some(0),
+            vec![(-28, 227), (-228, 27)],
+        ),
+        (
+            "%x: i8[1,2], %z: i8[1,1]",
+            "  %a: i32[1,2] = add(%x, @v)
+  %b: i32[1,1] = shift_left(%z) {zero=0, bits=1}
+  %y: i32[1,3] = concat(%a, %b) {axis=1}"
+                .into(),
+            "data @v: i8[2] = inline [100,-100]",
+            Some(1),
+            vec![(-28, 227), (-228, 27), (-256, 254)],
+        ),
+        (
+            "%x: i8[1,4]",
+            "  %y: i8[1,6] = pad(%x) {amounts=[0,1,0,1], mode=constant, value=3.0}".into(),
+            "",
+            None,
+            vec![full],
+        ),
+    ];
+    for (inputs, body, data, axis, expected) in cases {
+        let module = module(inputs, &body, data);
+        let range = range_of(&module, "y");
+        assert_eq!((range.axis(), ends(&range)), (axis, expected), "{body}");
+        let report = verify(&module, &[]);
+        assert_eq!(report.findings, [], "{body}");
+    }
+}
+
+#[test]
+fn a_lookup_reads_only_the_entries_that_can_be_asked_for() {
+    let entries: Vec<i32> = (0..256).map(|i| (i - 128) * (i - 128) / 150 - 20).collect();
+    let body = "  %c: i8[4] = clamp(%x) {min=-10, max=100}\n  %y: i8[4] = lookup(%c, @table)";
+    let module = module("%x: i8[4]", body, &format!("data @table: i8[256] = inline {entries:?}"));
+    assert_eq!(ends(&range_of(&module, "y")), [(-20, 46)]);
+    assert_eq!(verify(&module, &[]).findings, []);
+}
+
+#[test]
+fn floats_have_no_bounds_and_what_has_no_rule_may_be_anything_of_its_type() {
+    let body = "  %f: f32[4] = dequantize(%x)\n  %y: i8[4] scale=2.0 zero=0 = quantize(%f) {to=i8, rounding=half_even, reciprocal=0}";
+    let module = module("%x: i8[4] scale=1.0 zero=0", body, "");
+    assert_eq!(ends(&range_of(&module, "y")), [(-128, 127)]);
+    let f = module
+        .main()
+        .values()
+        .find(|(_, v)| module.name(v.name) == "f")
+        .unwrap()
+        .0;
+    assert_eq!(intervals(&module, module.main).unwrap().value(f), None);
+}
+
+/// gemmlowp's first step shifts left; beyond 2^31 the runtime would overflow.
+#[test]
+fn a_requantization_outside_of_its_domain_is_found() {
+    let body = "  %a: i32[4] = shift_left(%x) {zero=0, bits=20}
+  %y: i8[4] = requantize(%a) {form={gemmlowp multiplier=1073741824 exponent=5 zp=0 out=i8}, axis=0}";
+    let module = module("%x: i8[4]", body, "");
+    let bounds = intervals(&module, module.main).unwrap();
+    assert!(matches!(bounds.findings(), [f] if f.value == "y" && matches!(f.fault, Fault::OutsideDomain(_))));
+    assert_eq!(ends(&range_of(&module, "y")), [(-128, 127)]);
+}
+
+#[test]
+fn products_of_intervals_have_their_extremes_in_corners() {
+    let all: Vec<Interval> = (-3..=3)
+        .flat_map(|low| (low..=3).map(move |high| Interval { low, high }))
+        .collect();
+    for a in &all {
+        for b in &all {
+            let each = |f: fn(i64, i64) -> i64| {
+                let values = (a.low..=a.high).flat_map(|x| (b.low..=b.high).map(move |y| f(x, y)));
+                values.map(Interval::point).reduce(Interval::hull).unwrap()
+            };
+            assert_eq!(a.times(*b), each(|x, y| x * y), "{a:?} {b:?}");
+            assert_eq!((a.plus(*b), a.minus(*b)), (each(|x, y| x + y), each(|x, y| x - y)));
+            assert_eq!(a.clamped(*b), {
+                let clamp = |x: i64| Interval::point(x.min(b.high).max(b.low));
+                (a.low..=a.high).map(clamp).reduce(Interval::hull).unwrap()
+            });
+            assert_eq!(a.contains(*b), a.hull(*b) == *a);
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Artifacts that are as they should be, and what becomes of a report when one thing in them is not.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod support;
+
+use strait_container::CertificateRecord;
+use strait_requantize::{Per, Step, Verdict};
+use strait_verify::{Fault, VerifyReport};
+use support::{parse, record, scaled, shifted, verify};
+
+/// Quantize, a padded convolution per channel with a clamp, a max pool, a residual add and a fully connected layer.
+const LOWERED: &str = "
+graph @lowered(%in: f32[1,2,4,4]) stage=integer {
+  %x: i8[1,2,4,4] scale=0.5 zero=-3 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %a: i32[1,2,4,4] = conv(%x, @w, @b) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=-3}
+  %q: i8[1,2,4,4] scale=0.25 zero=0 = requantize(%a) {form={arith_folded shift=[6,7] rounding=half_even out=i8}, axis=1}
+  %r: i8[1,2,4,4] scale=0.25 zero=0 = clamp(%q) {min=0, max=96}
+  %s: i32[1,2,4,4] = add(%r, %r)
+  %t: i8[1,2,4,4] scale=0.5 zero=0 = requantize(%s) {form={arith_folded shift=1 rounding=half_even out=i8}, axis=1}
+  %p: i8[1,2,2,2] scale=0.5 zero=0 = max_pool(%t) {size=[2,2], stride=[2,2], pad=[0,0,0,0], dilation=[1,1], ceil=0}
+  %f: i8[1,8] scale=0.5 zero=0 = flatten(%p) {axis=1}
+  %g: i32[1,3] = gemm(%f, @m, @n) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
+  %h: i8[1,3] scale=2.0 zero=0 = requantize(%g) {form={arith_folded shift=7 rounding=half_even out=i8}, axis=1}
+  %out: f32[1,3] = dequantize(%h)
+  return %out
+}";
+
+const FUSED: &str = "
+graph @main(%in: f32[1,2,4,4]) {
+  %x: i8[1,2,4,4] scale=0.5 zero=-3 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %r: i8[1,2,4,4] scale=0.25 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=-3} fused={arith_folded shift=[6,7] rounding=half_even out=i8} clamp=[0,96]
+  %t: i8[1,2,4,4] scale=0.5 zero=0 = add(%r, %r) fused={arith_folded shift=1 rounding=half_even out=i8}
+  %p: i8[1,2,2,2] scale=0.5 zero=0 = max_pool(%t) {size=[2,2], stride=[2,2], pad=[0,0,0,0], dilation=[1,1], ceil=0}
+  %f: i8[1,8] scale=0.5 zero=0 = flatten(%p) {axis=1}
+  %h: i8[1,3] scale=2.0 zero=0 = gemm(%f, @m, @n) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0} fused={arith_folded shift=7 rounding=half_even out=i8}
+  %out: f32[1,3] = dequantize(%h)
+  return %out
+}";
+
+const DATA: &str = "
+data @w: i8[2,2,3,3] = random 7
+data @b: i32[2] = inline [100,-200]
+data @m: i8[3,8] = random 8
+data @n: i32[3] = inline [1,2,3]
+data @other: i8[3,8] = random 9
+";
+
+/// Wide enough for every sum of these graphs.
+const WIDE: Per<(i64, i64)> = Per::Tensor((-1 << 20, 1 << 20));
+
+fn records() -> Vec<CertificateRecord> {
+    let mut conv = shifted(&[6, 7]);
+    conv.clamp = Some([0, 96]);
+    vec![
+        record("r", &[conv.clone()], conv, WIDE),
+        record("t", &[shifted(&[1])], shifted(&[1]), (0, 192).into()),
+        record("h", &[shifted(&[7])], shifted(&[7]), WIDE),
+    ]
+}
+
+fn text(lowered: &str, fused: &str, data: &str) -> String {
+    format!("strait 1 integer main=@main\n{lowered}\n{fused}\n{data}")
+}
+
+/// The report after a replacement in the text of the fused graph.
+fn with_fused(from: &str, to: &str) -> VerifyReport {
+    assert!(FUSED.contains(from), "{from}");
+    verify(&parse(&text(LOWERED, &FUSED.replace(from, to), DATA)), &records())
+}
+
+fn faults(report: &VerifyReport) -> Vec<(&str, &Fault)> {
+    report.findings.iter().map(|f| (f.value.as_str(), &f.fault)).collect()
+}
+
+#[test]
+fn an_artifact_that_is_as_it_should_be_has_no_findings() {
+    let report = verify(&parse(&text(LOWERED, FUSED, DATA)), &records());
+    assert_eq!(report.findings, []);
+    assert_eq!((report.exact, report.bounded.len(), report.compared), (3, 0, true));
+    // Nothing fused is fine as well.
+    let unfused = LOWERED.replace("@lowered", "@main").replace(" stage=integer", "");
+    let report = verify(&parse(&text(LOWERED, &unfused, DATA)), &[]);
+    assert_eq!((report.findings.len(), report.exact, report.compared), (0, 0, true));
+}
+
+#[test]
+fn an_artifact_is_verified_from_its_folder() {
+    use strait_container::{Artifact, ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion};
+    let root = tempfile::tempdir().unwrap();
+    let mut writer = ArtifactWriter::create(&root.path().join("out")).unwrap();
+    writer
+        .add_model(&parse(&text(LOWERED, FUSED, DATA)), &records())
+        .unwrap();
+    let digest = Digest::of(b"");
+    let provenance = Provenance {
+        sources: Sources {
+            config: digest,
+            data: [].into(),
+            model: digest,
+        },
+        target: TargetVersion {
+            id: "test".into(),
+            table: digest,
+            version: "1".into(),
+        },
+        tool: ToolVersion {
+            name: "test".into(),
+            version: "1".into(),
+        },
+    };
+    writer.commit(provenance).unwrap();
+    let artifact = Artifact::open(&root.path().join("out")).unwrap();
+    let threads = strait_execute::Threads::one().unwrap();
+    let report = strait_verify::verify(&artifact, &strait_verify::VerifyOptions::new(&threads)).unwrap();
+    assert!(report.is_sound() && report.exact == 3, "{:?}", report.findings);
+}
+
+#[test]
+fn a_module_without_a_lowered_graph_is_refused() {
+    let text = text(&LOWERED.replace("@lowered", "@other"), FUSED, DATA);
+    let threads = strait_execute::Threads::one().unwrap();
+    let options = strait_verify::VerifyOptions::new(&threads);
+    let error = strait_verify::verify_module(&parse(&text), &[], &options).unwrap_err();
+    assert!(error.to_string().contains("`lowered`"), "{error}");
+}
+
+#[test]
+fn a_fused_step_that_is_another_one_is_found() {
+    let report = with_fused("shift=[6,7]", "shift=[6,6]");
+    let [step, claim, ..] = &faults(&report)[..] else {
+        panic!("{report:?}")
+    };
+    assert!(
+        matches!(step, ("r", Fault::OtherSteps { which: "after", .. })),
+        "{step:?}"
+    );
+    assert!(
+        matches!(
+            claim,
+            (
+                "r",
+                Fault::Claim {
+                    channel: 1,
+                    claimed: Some(Verdict::Exact),
+                    ..
+                }
+            )
+        ),
+        "{claim:?}"
+    );
+    // It is not called exact, hence the outputs may differ.
+    assert!(!report.compared && report.bounded[0].0 == "r");
+}
+
+#[test]
+fn a_clamp_that_was_lost_is_found() {
+    let report = with_fused(" clamp=[0,96]", "");
+    assert!(
+        matches!(faults(&report)[0], ("r", Fault::OtherSteps { which: "after", .. })),
+        "{report:?}"
+    );
+    assert!(matches!(faults(&report)[1], ("r", Fault::Claim { .. })), "{report:?}");
+}
+
+#[test]
+fn another_structure_is_found_at_its_value() {
+    let one = |from: &str, to: &str, value: &str| {
+        let report = with_fused(from, to);
+        let found = faults(&report)
+            .into_iter()
+            .any(|(v, f)| v == value && matches!(f, Fault::Structure(_)));
+        assert!(found, "{from} -> {to}: {:?}", report.findings);
+    };
+    one("pad_value=-3", "pad_value=-2", "r");
+    one("gemm(%f, @m, @n)", "gemm(%f, @other, @n)", "other");
+    one("gemm(%f, @m, @n)", "gemm(%f, @m, _)", "h");
+    one("add(%r, %r)", "sub(%r, %r)", "t");
+    one("%x: i8[1,2,4,4] scale=0.5", "%x: i8[1,2,4,4] scale=0.25", "x");
+    one("max_pool(%t)", "max_pool(%r)", "r");
+    one("return %out", "return %out, %out", "main");
+}
+
+#[test]
+fn a_fusion_without_a_certificate_and_a_certificate_without_a_fusion_are_found() {
+    let module = parse(&text(LOWERED, FUSED, DATA));
+    let report = verify(&module, &records()[1..]);
+    assert_eq!(faults(&report), [("r", &Fault::NoCertificate)]);
+    let mut more = records();
+    more.push(record("elsewhere", &[shifted(&[1])], shifted(&[1]), WIDE));
+    more.push(more[0].clone());
+    let report = verify(&module, &more);
+    let no_fusion = Fault::NoFusion { row: "row".into() };
+    assert_eq!(faults(&report), [("r", &no_fusion), ("elsewhere", &no_fusion)]);
+}
+
+#[test]
+fn a_certificate_that_contradicts_itself_is_found() {
+    let module = parse(&text(LOWERED, FUSED, DATA));
+    let mut records = records();
+    let verdict = Verdict::Bounded {
+        max_lsb: 1,
+        witness: 0,
+        share: 0.5,
+    };
+    records[2].certificate.verdict = verdict.into();
+    let report = verify(&module, &records);
+    assert!(
+        matches!(faults(&report)[..], [("h", Fault::Certificate(_))]),
+        "{report:?}"
+    );
+}
+
+/// x / 4 rounded half up is not x / 4 rounded half even; on [0, 4] they are the same.
+#[test]
+fn a_certificate_on_fewer_accumulators_than_can_occur_is_found() {
+    const ONE: &str = "
+graph @lowered(%in: f32[8]) stage=integer {
+  %x: i8[8] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %a: i32[8] = shift_left(%x) {zero=0, bits=0}
+  %q: i8[8] scale=0.5 zero=0 = requantize(%a) {form={arith_folded shift=2 rounding=half_even out=i8}, axis=0}
+  return %q
+}
+graph @main(%in: f32[8]) {
+  %x: i8[8] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %q: i8[8] scale=0.5 zero=0 = shift_left(%x) {zero=0, bits=0} fused={tf_lite sc=1 zp=0 shift=2 rounding=half_up out=i8}
+  return %q
+}";
+    let module = parse(&text(ONE, "", ""));
+    let on = |interval: (i64, i64)| record("q", &[shifted(&[2])], scaled(1, 2), interval.into());
+    let narrow = on((-1, 1));
+    assert!(narrow.certificate.worst().is_exact());
+    let report = verify(&module, &[narrow]);
+    assert!(
+        matches!(
+            faults(&report)[..],
+            [(
+                "q",
+                Fault::Claim {
+                    derived: Verdict::Bounded { max_lsb: 1, .. },
+                    ..
+                }
+            )]
+        ),
+        "{report:?}"
+    );
+    let honest = on((-128, 127));
+    let report = verify(&module, &[honest]);
+    assert_eq!(
+        (report.findings.as_slice(), &report.bounded[..]),
+        (&[][..], &[("q".to_owned(), 1)][..])
+    );
+    assert!(!report.compared);
+}
+
+#[test]
+fn a_sum_that_can_leave_32_bits_is_found() {
+    let data = DATA.replace("inline [100,-200]", "inline [100,2147483000]");
+    let report = verify(&parse(&text(LOWERED, FUSED, &data)), &records());
+    let overflow = faults(&report).into_iter().any(|(value, fault)| {
+        value == "a" && matches!(fault, Fault::Overflow { channel: 1, interval } if interval.high > i64::from(i32::MAX))
+    });
+    assert!(overflow, "{:?}", report.findings);
+}
+
+/// A lookup whose table was requantized, and a constant that was; a quantization to another grid is nobody's claim.
+#[test]
+fn what_was_requantized_ahead_of_time_is_computed_again() {
+    const BEFORE: &str = "
+graph @lowered(%in: f32[1,4]) stage=integer {
+  %x: i8[1,4] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %l: i16[1,4] = lookup(%x, @table)
+  %m: i8[1,4] scale=0.5 zero=0 = requantize(%l) {form={arith_folded shift=8 rounding=half_even out=i8}, axis=1}
+  %c: i8[1,4] scale=0.5 zero=0 = requantize(@constant) {form={arith_folded shift=[1,2,3,4] rounding=half_even out=i8}, axis=1}
+  %s: i32[1,4] = add(%m, %c)
+  return %s
+}";
+    const AFTER: &str = "
+graph @main(%in: f32[1,4]) {
+  %x: i8[1,4] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %m: i8[1,4] scale=0.5 zero=0 = lookup(%x, @burnt)
+  %s: i32[1,4] = add(%m, @c)
+  return %s
+}";
+    let entries: Vec<i64> = (-128i64..128).map(|code| code * code - 5000).collect();
+    let step = shifted(&[8]);
+    let burnt: Vec<i32> = entries.iter().map(|&x| step.eval(0, x).unwrap()).collect();
+    let data = |burnt: &[i32], constant: &str| {
+        format!(
+            "data @table: i16[256] = inline {entries:?}\ndata @burnt: i8[256] = inline {burnt:?}
+             data @constant: i32[1,4] = inline [10,20,100,1000]\ndata @c: i8[1,4] scale=0.5 zero=0 = inline {constant}"
+        )
+    };
+    let four: Step = shifted(&[1, 2, 3, 4]);
+    let records = [
+        record("m", std::slice::from_ref(&step), step.clone(), (-5000, 11384).into()),
+        record("c", std::slice::from_ref(&four), four.clone(), (10, 1000).into()),
+    ];
+    let check = |burnt: &[i32], constant: &str| verify(&parse(&text(BEFORE, AFTER, &data(burnt, constant))), &records);
+    let report = check(&burnt, "[5,5,12,62]");
+    assert_eq!(
+        (report.findings.as_slice(), report.exact, report.compared),
+        (&[][..], 2, true)
+    );
+    let report = check(&burnt, "[5,5,13,62]");
+    assert!(
+        matches!(faults(&report)[..], [("c", Fault::Structure(_))]),
+        "{report:?}"
+    );
+    let mut wrong = burnt.clone();
+    wrong[200] += 2;
+    let report = check(&wrong, "[5,5,12,62]");
+    assert!(
+        matches!(faults(&report)[..], [("m", Fault::Structure(_))]),
+        "{report:?}"
+    );
+    assert_eq!(report.bounded, [("m".to_owned(), 2)]);
+}
+
+#[test]
+fn a_quantization_to_another_grid_is_reported_and_not_proved() {
+    const BEFORE: &str = "
+graph @lowered(%in: f32[4]) stage=integer {
+  %x: i8[4] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %y: i8[4] scale=1.0 zero=0 = requantize(%x) {form={arith_folded shift=1 rounding=half_even out=i8}, axis=0}
+  return %y
+}
+graph @main(%in: f32[4]) {
+  %y: i8[4] scale=1.0 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  return %y
+}";
+    let report = verify(&parse(&text(BEFORE, "", "")), &[]);
+    assert_eq!(
+        (report.from_float.as_slice(), report.compared),
+        (&["y".to_owned()][..], false)
+    );
+    assert!(report.is_sound(), "{:?}", report.findings);
+}

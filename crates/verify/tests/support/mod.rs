@@ -1,0 +1,51 @@
+//! Modules in text form, with certificates that are derived on intervals written down by hand.
+#![allow(dead_code, reason = "each test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "helpers of tests")]
+
+use strait_container::CertificateRecord;
+use strait_core::Module;
+use strait_execute::Threads;
+use strait_requantize::{Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step};
+use strait_verify::{VerifyOptions, VerifyReport, verify_module};
+
+pub(crate) fn parse(text: &str) -> Module {
+    let module = strait_core::text::parse(text).unwrap();
+    strait_core::verifier::verify(&module).unwrap();
+    module
+}
+
+pub(crate) fn verify(module: &Module, records: &[CertificateRecord]) -> VerifyReport {
+    let threads = Threads::one().unwrap();
+    verify_module(module, records, &VerifyOptions::new(&threads)).unwrap()
+}
+
+/// sat8(half_even(x / 2^shift)) with a shift for each channel.
+pub(crate) fn shifted(shifts: &[u8]) -> Step {
+    let shift = match shifts {
+        [one] => Per::Tensor(*one),
+        many => many.iter().copied().collect(),
+    };
+    let (rounding, out) = (Rounding::HalfEven, IntType::I8);
+    let narrowing = Narrowing { shift, rounding, out };
+    Requantization::ArithFolded { narrowing }.into()
+}
+
+/// sat8(half_up(x·sc / 2^shift)).
+pub(crate) fn scaled(sc: i32, shift: u8) -> Step {
+    let (shift, rounding, out) = (shift.into(), Rounding::HalfUp, IntType::I8);
+    let narrowing = Narrowing { shift, rounding, out };
+    Requantization::TfLite {
+        sc: sc.into(),
+        zp: 0,
+        narrowing,
+    }
+    .into()
+}
+
+pub(crate) fn record(node: &str, before: &[Step], after: Step, interval: Per<(i64, i64)>) -> CertificateRecord {
+    CertificateRecord {
+        node: node.into(),
+        row: "row".into(),
+        certificate: Certificate::derive(before.to_vec(), after, interval).unwrap(),
+    }
+}
