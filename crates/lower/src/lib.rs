@@ -6,11 +6,13 @@
 //! each with a certificate.
 
 mod bake;
+mod fake_quantize;
 pub mod fuse;
 
 pub mod interval;
 mod lowering;
 mod recipes;
 
+pub use fake_quantize::fake_quantize;
 pub use fuse::{FuseError, Fused, Fusion, FusionPolicy, Refused, fuse};
 pub use lowering::{LowerError, lower};
