@@ -1,5 +1,6 @@
 //! What other crates report, as findings: whose fault it is decides between a finding and a defect of ours.
 
+use strait_container::ArtifactError;
 use strait_execute::{ExecuteError, StepError};
 
 use crate::{diagnostic::Diagnostic, stop::Stop};
@@ -44,4 +45,9 @@ pub fn execute(error: ExecuteError) -> Stop {
         } => Stop::Defect(text.clone()),
         _ => Diagnostic::error(codes::RUN, format!("the model cannot be run: {error}")).into(),
     }
+}
+
+/// An artifact that cannot be read or written.
+pub fn artifact(error: ArtifactError) -> Stop {
+    Diagnostic::error(codes::ARTIFACT, error.to_string()).into()
 }

@@ -2,8 +2,12 @@
 
 pub mod config;
 pub mod data;
+pub mod deployment;
 pub mod diagnostic;
 pub mod evaluation;
 pub mod failure;
+pub mod pipeline;
+pub mod report;
 pub mod session;
 pub mod stop;
+pub mod targets;

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use sha2::{Digest as _, Sha256};
+use strait_container::Digest;
 use strait_core::{Elem, TensorError};
 use strait_execute::Tensor;
 
@@ -147,10 +149,10 @@ impl Samples {
 
     /// A digest of the samples that are used: types, shapes, numbers as stored, how they are split into arrays, and what
     /// is done to them.
-    pub fn digest(&self) -> blake3::Hash {
-        let mut hasher = blake3::Hasher::new();
-        let text = |hasher: &mut blake3::Hasher, text: &str| {
-            hasher.update(&(text.len() as u64).to_le_bytes());
+    pub fn digest(&self) -> Digest {
+        let mut hasher = Sha256::new();
+        let text = |hasher: &mut Sha256, text: &str| {
+            hasher.update((text.len() as u64).to_le_bytes());
             hasher.update(text.as_bytes());
         };
         for input in &self.inputs {
@@ -169,7 +171,7 @@ impl Samples {
                 }
             }
         }
-        hasher.finalize()
+        Digest::from_bytes(hasher.finalize().into())
     }
 }
 

@@ -1,9 +1,9 @@
 //! How good the integer model is: top-1 and agreement, float and integer side by side on the same samples.
 
-mod classes;
+mod accuracy;
+mod answers;
 mod share;
-mod tally;
 
-pub use classes::evaluate;
+pub use accuracy::{Accuracy, Top1};
+pub use answers::{answers, class_count};
 pub use share::{Paired, Share};
-pub use tally::{Accuracy, Answer, Tally, Top1};

@@ -1,0 +1,95 @@
+//! Counting answers.
+
+use serde::{Deserialize, Serialize};
+
+use super::share::{Paired, Share};
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Accuracy {
+    /// On how many samples.
+    pub samples: u64,
+    /// How often the largest output is that of the right class.
+    pub top1: Option<Top1>,
+    /// How often the largest output of the integer model is that of the float model.
+    pub agreement: Option<Share>,
+}
+
+/// How often models are right.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Top1 {
+    /// The integer model.
+    pub integer: Share,
+    /// The float model.
+    pub float: Option<Share>,
+    /// From float to integer.
+    pub change: Option<Paired>,
+}
+
+impl Accuracy {
+    /// Compares answers to the same samples, with each other and with what is right.
+    pub fn new(integer: &[u32], float: Option<&[u32]>, labels: Option<&[u32]>) -> Accuracy {
+        let samples = integer.len() as u64;
+        let share = |count: usize| Share {
+            count: count as u64,
+            samples,
+        };
+        let same =
+            |left: &[u32], right: &[u32]| share(left.iter().zip(right).filter(|(left, right)| left == right).count());
+        let top1 = labels.map(|labels| {
+            // Of the samples, those where one model is right and the other is not.
+            let only = |right: &[u32], wrong: &[u32]| {
+                let answers = right.iter().zip(wrong).zip(labels);
+                answers
+                    .filter(|((right, wrong), label)| right == label && wrong != label)
+                    .count() as u64
+            };
+            Top1 {
+                integer: same(integer, labels),
+                float: float.map(|float| same(float, labels)),
+                change: float.map(|float| Paired {
+                    gained: only(integer, float),
+                    lost: only(float, integer),
+                    samples,
+                }),
+            }
+        });
+        Accuracy {
+            samples,
+            top1,
+            agreement: float.map(|float| same(integer, float)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_counted_by_what_they_are() {
+        let (float, integer, labels) = ([1, 1, 2, 3, 1], [1, 2, 1, 3, 1], [1, 1, 1, 1, 1]);
+        let accuracy = Accuracy::new(&integer, Some(&float), Some(&labels));
+        let top1 = accuracy.top1.unwrap();
+        let counts = (
+            top1.integer.count,
+            top1.float.unwrap().count,
+            accuracy.agreement.unwrap().count,
+        );
+        assert_eq!(counts, (3, 3, 3));
+        let expected = Paired {
+            gained: 1,
+            lost: 1,
+            samples: 5,
+        };
+        assert_eq!(top1.change, Some(expected));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_stated() {
+        let accuracy = Accuracy::new(&[1], None, Some(&[1]));
+        assert_eq!((accuracy.agreement, accuracy.top1.unwrap().float), (None, None));
+        let accuracy = Accuracy::new(&[1], Some(&[1]), None);
+        assert_eq!((accuracy.top1, accuracy.agreement.unwrap().count), (None, 1));
+    }
+}

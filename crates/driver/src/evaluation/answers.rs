@@ -1,0 +1,67 @@
+//! Runs a model over samples and takes its largest output for an answer.
+
+use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
+
+use crate::{
+    data::{Samples, Scratch},
+    diagnostic::Diagnostic,
+    failure::{self, codes},
+    session::Session,
+    stop::Stop,
+};
+
+/// The model's answer to each sample, as a phase of the session: the position of the largest number of its first output,
+/// the first one where several are equal.
+///
+/// # Errors
+/// Samples that cannot be used, a model without classes, a run that fails, and an interruption.
+pub fn answers(plan: &Plan, samples: &Samples, session: &Session<'_>, phase: &str) -> Result<Vec<u32>, Stop> {
+    class_count(plan)?;
+    let worker = || Ok((Workspace::new(plan, &Threads::one()?), Scratch::default()));
+    let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
+        let tensors = samples.tensors(index, scratch)?;
+        let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
+        largest(&plan.run(space, &views).map_err(failure::execute)?)
+    };
+    session.phase(phase, Some(samples.count()), |done| {
+        let mut answers = Vec::with_capacity(samples.count());
+        let sink = |index: usize, answer| {
+            answers.push(answer);
+            Ok(done(index + 1))
+        };
+        match map_in_order(samples.count(), session.threads, worker, work, sink) {
+            Ok(()) => Ok(answers),
+            Err(SampleError::Sample { source, .. }) => Err(source),
+            Err(SampleError::Worker(error)) => Err(failure::execute(error)),
+            Err(SampleError::Stopped { .. }) => Err(Stop::Interrupted),
+        }
+    })
+}
+
+/// How many classes the model's first output tells apart.
+///
+/// # Errors
+/// A model whose first output has fewer than two numbers.
+pub fn class_count(plan: &Plan) -> Result<usize, Stop> {
+    let output = plan.outputs().next();
+    let classes = output.map_or(0, |output| output.shape.iter().product());
+    if classes >= 2 {
+        return Ok(classes);
+    }
+    let message = format!("top1 and agreement need an output with a number for each class; the first has {classes}");
+    Err(Diagnostic::error(codes::EVALUATION, message).into())
+}
+
+fn largest(outputs: &[Tensor]) -> Result<u32, Stop> {
+    let output = outputs
+        .first()
+        .ok_or_else(|| Stop::Defect("a model without outputs was run".into()))?;
+    let values = output
+        .values::<f32>()
+        .map_err(|error| Diagnostic::error(codes::EVALUATION, format!("the first output is not of floats: {error}")))?;
+    let best = values
+        .iter()
+        .enumerate()
+        .reduce(|best, next| if next.1 > best.1 { next } else { best });
+    Ok(best.map_or(0, |(class, _)| class as u32))
+}

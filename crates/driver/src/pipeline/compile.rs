@@ -1,0 +1,339 @@
+//! From a configuration to artifacts.
+
+use std::path::PathBuf;
+
+use strait_container::{ArtifactWriter, CertificateRecord, Digest, Provenance, Sources, TargetVersion, ToolVersion};
+use strait_core::{Module, Rewritten, verifier};
+use strait_execute::{Plan, PlanOptions};
+
+use crate::{
+    config::{
+        KeyPath, Loaded,
+        types::{Evaluation, Metric},
+    },
+    data::{Samples, read_labels},
+    deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
+    diagnostic::Diagnostic,
+    evaluation::{Accuracy, answers, class_count},
+    failure::{self, codes},
+    report::{self, Material, Report, RuleReport},
+    session::Session,
+    stop::Stop,
+    targets::{self, Chosen, TargetLoops},
+};
+
+use super::{
+    emit, gates, inputs,
+    lowered::{Job, Lowered, lowered, pass},
+    observe,
+    read::{FloatModel, Reading},
+    select::{Selection, select},
+};
+
+/// The file of the report in an artifact.
+pub const REPORT_FILE: &str = "report.json";
+
+/// An artifact that was written.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// For which target.
+    pub target: String,
+    /// Where it is.
+    pub folder: PathBuf,
+    /// What was made. A gate that is not met is in it.
+    pub report: Report,
+}
+
+/// Compiles for every target of the configuration, from one observation.
+///
+/// Targets and output folders are looked at first, then the data, so that what is wrong is said before the work begins.
+/// Each artifact is put in place when it is whole; one that a later target's failure follows stays.
+///
+/// # Errors
+/// Whatever is wrong with the configuration, the model, the data or a target; an interruption.
+pub fn compile(loaded: &Loaded, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
+    let config = &loaded.config;
+    let chosen = targets::chosen(loaded)?;
+    let mut jobs = Vec::new();
+    for target in chosen {
+        let folder = config.output.dir.of_target(&target.target.spec().id);
+        let writer = ArtifactWriter::create(&folder).map_err(|error| {
+            let path = KeyPath::of(&["output", "dir"]);
+            loaded.error(codes::ARTIFACT, &path, error.to_string(), "")
+        })?;
+        jobs.push((target, folder, writer));
+    }
+    let float = session.phase("read", None, |_| read(loaded))?;
+    let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module))?;
+    let selection = select(&canonical, loaded)?;
+    let specs = inputs::specs(&canonical, loaded)?;
+    let calibration = &config.calibration;
+    let samples = inputs::samples(
+        loaded,
+        "calibration",
+        calibration.data.as_ref(),
+        calibration.samples,
+        &specs,
+    )?;
+    let evaluation = config
+        .evaluation
+        .as_ref()
+        .map(|e| prepare(loaded, e, &specs))
+        .transpose()?;
+    let observation = observe::statistics(&canonical, &samples, calibration.cache.as_ref(), session)?;
+    let float_answers = evaluation
+        .as_ref()
+        .map(|e| float_answers(e, &canonical, session))
+        .transpose()?;
+
+    let mut sources = Sources {
+        config: Digest::of(b""),
+        data: [("calibration".to_owned(), samples.digest())].into(),
+        model: float.digest,
+    };
+    if let Some(evaluation) = &evaluation {
+        sources
+            .data
+            .insert("evaluation".to_owned(), evaluation.samples.digest());
+    }
+    let mut compiled = Vec::new();
+    for (Chosen { target, options }, folder, writer) in jobs {
+        let job = Job {
+            loaded,
+            canonical: &canonical,
+            selection: &selection,
+            observation: &observation,
+            target,
+            options,
+        };
+        let lowered = lowered(&job, session)?;
+        let mut report = report_of(&job, &lowered, &rewritten);
+        if let Some(evaluation) = &evaluation {
+            report.accuracy = Some(accuracy(
+                evaluation,
+                float_answers.as_deref(),
+                &job,
+                &lowered.module,
+                session,
+            )?);
+        }
+        report.gates = gates::gates(&config.gate, &report, &lowered.module);
+        let id = job.target.spec().id.to_string();
+        sources.config = settings_digest(loaded, &id)?;
+        session.phase(&format!("write ({id})"), None, |_| {
+            write(&job, &lowered, &report, sources.clone(), writer)
+        })?;
+        compiled.push(Compiled {
+            target: id,
+            folder,
+            report,
+        });
+    }
+    Ok(compiled)
+}
+
+fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
+    let model = &loaded.config.model;
+    let read = Reading::new(model).read(model.file.as_ref()).map_err(|mut found| {
+        for finding in &mut found.0 {
+            let key = match finding.code.as_str() {
+                codes::FREE_DIMENSION => "bind",
+                codes::CUT => "outputs",
+                _ => "file",
+            };
+            finding.excerpt = loaded.error("", &KeyPath::of(&["model", key]), "", "").excerpt;
+        }
+        found
+    })?;
+    match &model.sha256 {
+        Some(expected) if expected.hex() != read.digest.to_string() => {
+            let path = KeyPath::of(&["model", "sha256"]);
+            let finding = loaded.error(codes::DIGEST, &path, "the model is not the one that is asked for", "");
+            Err(finding.note(format!("the file has {}", read.digest)).into())
+        }
+        _ => Ok(read),
+    }
+}
+
+/// The module behind the rules that are free of any target, and what they did.
+pub(crate) fn canonical(mut module: Module) -> Result<(Module, Rewritten), Stop> {
+    let main = module.main;
+    let rewritten = strait_rewrite::canonical().run(&mut module, main).map_err(pass)?;
+    verifier::verify(&module).map_err(|violation| Stop::Defect(format!("behind canonicalise: {violation}")))?;
+    Ok((module, rewritten))
+}
+
+/// Labelled samples, open.
+struct Prepared {
+    samples: Samples,
+    labels: Option<Vec<u32>>,
+    metrics: Vec<Metric>,
+}
+
+fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[crate::data::InputSpec]) -> Result<Prepared, Stop> {
+    let samples = inputs::samples(
+        loaded,
+        "evaluation",
+        evaluation.data.as_ref(),
+        evaluation.samples,
+        specs,
+    )?;
+    let labels = evaluation.labels.as_ref().map(|labels| {
+        read_labels(labels.as_ref(), samples.count())
+            .map_err(|found| inputs::at(loaded, &["evaluation", "labels"], found))
+    });
+    Ok(Prepared {
+        labels: labels.transpose()?,
+        samples,
+        metrics: evaluation.metrics(),
+    })
+}
+
+/// The float model's answers; it is also what labels are first held against.
+fn float_answers(evaluation: &Prepared, canonical: &Module, session: &Session<'_>) -> Result<Vec<u32>, Stop> {
+    let options = PlanOptions {
+        context: session.context,
+        ..PlanOptions::default()
+    };
+    let plan = Plan::new(canonical, canonical.main, &options).map_err(failure::execute)?;
+    let classes = class_count(&plan)?;
+    let labels = evaluation.labels.iter().flatten();
+    if let Some(label) = labels.copied().find(|&label| label as usize >= classes) {
+        let message = format!("there is a label {label}, and the model has {classes} classes");
+        return Err(Diagnostic::error(codes::EVALUATION, message)
+            .help("classes count from 0")
+            .into());
+    }
+    answers(&plan, &evaluation.samples, session, "evaluate (float)")
+}
+
+fn accuracy(
+    evaluation: &Prepared,
+    float: Option<&[u32]>,
+    job: &Job<'_>,
+    integer: &Module,
+    session: &Session<'_>,
+) -> Result<Accuracy, Stop> {
+    let loops = TargetLoops(job.target.clone());
+    let options = PlanOptions {
+        context: session.context,
+        loops: &loops,
+        ..PlanOptions::default()
+    };
+    let plan = Plan::new(integer, integer.main, &options).map_err(failure::execute)?;
+    let phase = format!("evaluate ({})", *job.target.spec().id);
+    let answers = answers(&plan, &evaluation.samples, session, &phase)?;
+    let mut accuracy = Accuracy::new(&answers, float, evaluation.labels.as_deref());
+    if !evaluation.metrics.contains(&Metric::Top1) {
+        accuracy.top1 = None;
+    }
+    if !evaluation.metrics.contains(&Metric::Agreement) {
+        accuracy.agreement = None;
+    }
+    Ok(accuracy)
+}
+
+fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report {
+    let mut report = report::build(Material {
+        spec: job.target.spec(),
+        canonical: job.canonical,
+        integer: &lowered.module,
+        fusion: &lowered.fusion,
+        rewrites: &rewritten.applied,
+    });
+    report.rules = rules(job.canonical, job.loaded, job.selection);
+    report
+}
+
+/// What each rule of the configuration holds for.
+fn rules(module: &Module, loaded: &Loaded, selection: &Selection) -> Vec<RuleReport> {
+    let graph = module.main();
+    let rule = |(index, rule): (usize, &crate::config::types::Rule)| {
+        let nodes = selection.nodes.iter().filter(|(_, rules)| rules.contains(&index));
+        let values = selection.values.iter().filter(|(_, rules)| rules.contains(&index));
+        RuleReport {
+            reason: rule.reason.clone(),
+            layers: nodes
+                .filter_map(|(&id, _)| Some(module.name(graph.node(id)?.name).to_owned()))
+                .collect(),
+            tensors: values
+                .filter_map(|(&id, _)| Some(module.name(graph.value(id)?.name).to_owned()))
+                .collect(),
+        }
+    };
+    loaded.config.quantize.rule.iter().enumerate().map(rule).collect()
+}
+
+fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
+    let settings = serde_json::to_vec(&loaded.settings_for(target)).map_err(|error| Stop::Defect(error.to_string()))?;
+    Ok(Digest::of(&settings))
+}
+
+fn write(
+    job: &Job<'_>,
+    lowered: &Lowered,
+    report: &Report,
+    sources: Sources,
+    mut writer: ArtifactWriter,
+) -> Result<(), Stop> {
+    let spec = job.target.spec();
+    let certificates: Vec<CertificateRecord> = lowered
+        .fusion
+        .fired
+        .iter()
+        .map(|fired| CertificateRecord {
+            node: fired.value.clone(),
+            row: fired.row.clone(),
+            certificate: fired.certificate.clone(),
+        })
+        .collect();
+    writer
+        .add_model(&lowered.module, &certificates)
+        .map_err(failure::artifact)?;
+    let ours = |error: serde_json::Error| Stop::Defect(error.to_string());
+    writer
+        .add_bytes(REPORT_FILE, &report.to_json().map_err(ours)?)
+        .map_err(failure::artifact)?;
+    let mut deployment = serde_json::to_vec_pretty(&deployment(job)?).map_err(ours)?;
+    deployment.push(b'\n');
+    writer
+        .add_bytes(DEPLOYMENT_FILE, &deployment)
+        .map_err(failure::artifact)?;
+    emit::emit(job, lowered, &mut writer)?;
+    let provenance = Provenance {
+        sources,
+        target: TargetVersion {
+            id: spec.id.to_string(),
+            table: Digest::from_bytes(spec.digest),
+            version: spec.version.to_string(),
+        },
+        tool: ToolVersion {
+            name: "strait".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+    };
+    writer.commit(provenance).map_err(failure::artifact)?;
+    Ok(())
+}
+
+fn deployment(job: &Job<'_>) -> Result<Deployment, Stop> {
+    let shapes = inputs::shapes(job.canonical)?;
+    let config = &job.loaded.config;
+    Ok(Deployment {
+        schema: SCHEMA,
+        reading: Reading::new(&config.model),
+        inputs: shapes
+            .into_iter()
+            .map(|(name, _)| DeployedInput {
+                preprocess: inputs::preprocess(job.loaded, &name).clone(),
+                name,
+            })
+            .collect(),
+        options: config
+            .target
+            .options
+            .get(job.target.spec().id.as_str())
+            .cloned()
+            .unwrap_or_default(),
+    })
+}

@@ -1,0 +1,189 @@
+//! What the configuration asks of single layers and values, as placing and annotating take it for one target.
+
+use strait_core::{Module, NodeId, ValueId};
+use strait_quantize::{
+    ObserverChoice,
+    annotate::{Directives, Placing, Wish},
+};
+use strait_target::{TargetSpec, spec::Per};
+
+use crate::{
+    config::{
+        KeyPath, Loaded,
+        rule::Settings,
+        types::{IntegerType, Observer, Per as ConfigPer, Run},
+    },
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+use super::select::Selection;
+
+/// See the module.
+pub(super) struct Wishes {
+    pub(super) placing: Placing,
+    pub(super) directives: Directives,
+    pub(super) observer: ObserverChoice,
+    pub(super) weight_per: Option<Per>,
+}
+
+/// Collects what the rules that match, `[quantize]`, `[calibration]` and `[input]` say.
+///
+/// # Errors
+/// Types that the target does not have.
+pub(super) fn wishes(
+    module: &Module,
+    loaded: &Loaded,
+    selection: &Selection,
+    spec: &TargetSpec,
+) -> Result<Wishes, Diagnostics> {
+    let quantize = &loaded.config.quantize;
+    check_types(loaded, selection, spec)?;
+    let mut placing = Placing::new();
+    let mut directives = Directives::default();
+    for (&node, rules) in &selection.nodes {
+        let settings = quantize.settings(rules.iter().copied());
+        if let Some(wish) = wish(loaded, &settings, rules) {
+            placing.insert(node, wish);
+        }
+        if let Some(per) = settings.weight_per {
+            directives.weight_per.insert(node, of_config(per));
+        }
+    }
+    for (&value, rules) in &selection.values {
+        let settings = quantize.settings(rules.iter().copied());
+        if let Some(range) = settings.range {
+            directives.ranges.insert(value, range.0.map(|limit| limit as f32));
+        }
+        if settings.observer.is_some() || settings.percentile.is_some() {
+            directives.observers.insert(value, observer(loaded, spec, &settings));
+        }
+    }
+    for (value, range) in input_ranges(module, loaded) {
+        directives.ranges.entry(value).or_insert(range);
+    }
+    Ok(Wishes {
+        placing,
+        directives,
+        observer: observer(loaded, spec, &Settings::default()),
+        weight_per: quantize.weights.per.map(of_config),
+    })
+}
+
+fn wish(loaded: &Loaded, settings: &Settings, rules: &[usize]) -> Option<Wish> {
+    match settings.run? {
+        Run::Integer => Some(Wish::Integer),
+        Run::Auto => None,
+        Run::Float => {
+            // The last rule that says where the layer runs is the one that decided.
+            let all = &loaded.config.quantize.rule;
+            let deciding = rules
+                .iter()
+                .rev()
+                .filter_map(|&index| all.get(index))
+                .find(|rule| rule.run.is_some());
+            let reason = deciding.and_then(|rule| rule.reason.clone());
+            Some(Wish::Float(
+                reason.unwrap_or_else(|| "the configuration says so".to_owned()),
+            ))
+        }
+    }
+}
+
+/// The observer where `settings` say no other: that of `[calibration]`, or the target's.
+fn observer(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> ObserverChoice {
+    let calibration = &loaded.config.calibration;
+    let name = settings
+        .observer
+        .or(calibration.observer)
+        .map(|observer| match observer {
+            Observer::MinMax => "minmax",
+            Observer::Percentile => "percentile",
+            Observer::Mse => "mse",
+        });
+    ObserverChoice {
+        name: name.unwrap_or(spec.quantize.observer.name()).to_owned(),
+        percentile: settings.percentile.or(calibration.observer_options.percentile),
+    }
+}
+
+fn of_config(per: ConfigPer) -> Per {
+    match per {
+        ConfigPer::Tensor => Per::Tensor,
+        ConfigPer::Channel => Per::Channel,
+    }
+}
+
+/// The ranges of `[input.NAME]`.
+fn input_ranges(module: &Module, loaded: &Loaded) -> Vec<(ValueId, [f32; 2])> {
+    let graph = module.main();
+    let range = |&id: &ValueId| {
+        let name = module.name(graph.value(id)?.name);
+        let range = loaded.config.input.get(name)?.range?;
+        Some((id, range.0.map(|limit| limit as f32)))
+    };
+    graph.inputs().iter().filter_map(range).collect()
+}
+
+/// Refuses types other than the target's: a table's first pair is what its recipes are for.
+fn check_types(loaded: &Loaded, selection: &Selection, spec: &TargetSpec) -> Result<(), Diagnostics> {
+    let quantize = &loaded.config.quantize;
+    let mut findings = Vec::new();
+    let mut check = |asked: Option<IntegerType>, position: usize, path: KeyPath| {
+        let has = spec.types.pairs.first().map_or("", |pair| pair[position].name());
+        if let Some(asked) = asked.map(type_name).filter(|&asked| asked != has) {
+            let what = ["activations", "weights"][position];
+            let message = format!("the target `{}` has no {asked} {what}", *spec.id);
+            let finding = loaded.error(codes::UNSUPPORTED, &path, message, "");
+            findings.push(finding.help(format!("its {what} are {has}")));
+        }
+    };
+    let table = KeyPath::of(&["quantize"]);
+    check(
+        quantize.activations.integer,
+        0,
+        table.clone().key("activations").key("type"),
+    );
+    check(quantize.weights.integer, 1, table.clone().key("weights").key("type"));
+    let matched = |index: &usize| {
+        selection
+            .values
+            .values()
+            .chain(selection.nodes.values())
+            .any(|rules| rules.contains(index))
+    };
+    for (index, rule) in quantize.rule.iter().enumerate().filter(|(index, _)| matched(index)) {
+        let path = table.clone().key("rule").index(index);
+        check(rule.activations.integer, 0, path.clone().key("activations").key("type"));
+        check(rule.weights.integer, 1, path.key("weights").key("type"));
+    }
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(findings))
+    }
+}
+
+fn type_name(integer: IntegerType) -> &'static str {
+    match integer {
+        IntegerType::Int4 => "int4",
+        IntegerType::Uint4 => "uint4",
+        IntegerType::Int8 => "int8",
+        IntegerType::Uint8 => "uint8",
+        IntegerType::Int16 => "int16",
+        IntegerType::Uint16 => "uint16",
+    }
+}
+
+/// The layers that the configuration wants in integers and the target cannot have.
+pub(super) fn denied(module: &Module, spec: &TargetSpec, denied: &[(NodeId, strait_core::Reason)]) -> Diagnostics {
+    let findings = denied.iter().map(|(id, reason)| {
+        let name = module.main().node(*id).map_or("", |node| module.name(node.name));
+        let message = format!(
+            "`{name}` is to run in integers, and the target `{}` cannot: {}",
+            *spec.id, reason.text
+        );
+        Diagnostic::error(codes::UNSUPPORTED, message).help("run = \"auto\" leaves it to the host instead")
+    });
+    Diagnostics(findings.collect())
+}

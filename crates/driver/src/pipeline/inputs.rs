@@ -1,0 +1,116 @@
+//! The inputs of the model, and the samples for them.
+
+use std::{num::NonZeroU32, path::Path};
+
+use strait_core::{Elem, Module};
+
+use crate::{
+    config::{KeyPath, Loaded, nearest, preprocess::Plan, types::Preprocess},
+    data::{InputSpec, Samples},
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+/// Name and shape of each input of the main graph, whose shapes are fixed.
+///
+/// # Errors
+/// An input that does not take floats: samples are read as floats.
+pub(crate) fn shapes(module: &Module) -> Result<Vec<(String, Vec<usize>)>, Diagnostics> {
+    let graph = module.main();
+    let shape = |&id| {
+        let value = graph.value(id)?;
+        let extents = value
+            .ty
+            .dims()?
+            .iter()
+            .map(|&extent| usize::try_from(extent).ok())
+            .collect::<Option<Vec<_>>>()?;
+        Some((module.name(value.name).to_owned(), value.ty.elem, extents))
+    };
+    let mut found = Vec::new();
+    for (name, elem, extents) in graph.inputs().iter().filter_map(shape) {
+        if elem != Elem::F32 {
+            let message = format!("the input {name:?} takes {elem}, and samples are read as floats");
+            return Err(Diagnostic::error(codes::MODEL, message).into());
+        }
+        found.push((name, extents));
+    }
+    Ok(found)
+}
+
+/// What samples have to be for each input: its own preprocessing, or that of all.
+///
+/// # Errors
+/// A table `[input.NAME]` for an input that is not there.
+pub(super) fn specs(module: &Module, loaded: &Loaded) -> Result<Vec<InputSpec>, Diagnostics> {
+    let shapes = shapes(module)?;
+    let names = || shapes.iter().map(|(name, _)| name.as_str());
+    for stranger in loaded
+        .config
+        .input
+        .keys()
+        .filter(|&key| !names().any(|name| name == key))
+    {
+        let path = KeyPath::of(&["input", stranger]);
+        let all = names().collect::<Vec<_>>().join(", ");
+        let mut finding = loaded.error(codes::RULE, &path, format!("the model has no input {stranger:?}"), "");
+        finding = finding.note(format!("its inputs are {all}"));
+        if let Some(near) = nearest::did_you_mean(stranger, names()).first() {
+            finding = finding.help(format!("did you mean {near:?}?"));
+        }
+        return Err(finding.into());
+    }
+    let spec = |(name, shape): &(String, Vec<usize>)| spec(name, shape, preprocess(loaded, name));
+    shapes.iter().map(spec).collect()
+}
+
+/// One input with its preprocessing.
+///
+/// # Errors
+/// Preprocessing that is not possible.
+pub(crate) fn spec(name: &str, shape: &[usize], preprocess: &Preprocess) -> Result<InputSpec, Diagnostics> {
+    let plan = Plan::new(preprocess).map_err(|error| {
+        let message = format!(
+            "preprocessing of the input {name:?}, step {}: {}",
+            error.step, error.message
+        );
+        Diagnostic::error(crate::config::codes::PREPROCESS, message).help(error.help)
+    })?;
+    Ok(InputSpec {
+        name: name.to_owned(),
+        shape: shape.to_vec(),
+        preprocess: plan,
+    })
+}
+
+/// The preprocessing of an input.
+pub(super) fn preprocess<'a>(loaded: &'a Loaded, input: &str) -> &'a Preprocess {
+    let own = loaded
+        .config
+        .input
+        .get(input)
+        .and_then(|input| input.preprocess.as_ref());
+    own.unwrap_or(&loaded.config.preprocess)
+}
+
+/// The samples at a path of the configuration; findings without a place get that of the key.
+///
+/// # Errors
+/// As for [`Samples::open`].
+pub(super) fn samples(
+    loaded: &Loaded,
+    table: &str,
+    data: &Path,
+    most: Option<NonZeroU32>,
+    inputs: &[InputSpec],
+) -> Result<Samples, Diagnostics> {
+    Samples::open(data, inputs, most).map_err(|found| at(loaded, &[table, "data"], found))
+}
+
+/// Gives findings without a place that of a key.
+pub(super) fn at(loaded: &Loaded, keys: &[&str], mut found: Diagnostics) -> Diagnostics {
+    for finding in found.0.iter_mut().filter(|finding| finding.excerpt.is_none()) {
+        finding.excerpt = loaded.error("", &KeyPath::of(keys), "", "").excerpt;
+    }
+    found
+}

@@ -1,0 +1,140 @@
+//! One target: from the canonical module to integers.
+
+use std::sync::Arc;
+
+use strait_core::{GraphId, Module, NodeId, PassError, Reason, verifier};
+use strait_lower::{Fusion, FusionPolicy, LowerError, fuse, lower};
+use strait_quantize::{Annotation, Observation, annotate, annotate::place};
+use strait_target::{Options, Target, TargetSpec};
+
+use crate::{
+    config::{
+        KeyPath, Loaded,
+        types::{Accept, Refused},
+    },
+    diagnostic::Diagnostics,
+    failure::codes,
+    session::Session,
+    stop::Stop,
+};
+
+use super::{
+    directives::{self, Wishes},
+    select::Selection,
+};
+
+/// What the phases of one target start from.
+pub(super) struct Job<'a> {
+    pub(super) loaded: &'a Loaded,
+    pub(super) canonical: &'a Module,
+    pub(super) selection: &'a Selection,
+    pub(super) observation: &'a Observation,
+    pub(super) target: Arc<dyn Target>,
+    /// Of the target, defaults filled in.
+    pub(super) options: Options,
+}
+
+/// The integer model of one target.
+pub(super) struct Lowered {
+    /// The lowered graph, and the fused one, which is `main`, over one pool of tensors.
+    pub(super) module: Module,
+    /// The annotated float graph that it was made from.
+    pub(super) annotated: Module,
+    pub(super) fusion: Fusion,
+}
+
+/// How often nodes that a recipe refuses may be moved to the host before it is clear that there is no end.
+const ROUNDS: usize = 64;
+
+/// Places, annotates, lowers and fuses, each as a phase of the session.
+pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
+    let spec = job.target.spec();
+    let id = spec.id.as_str();
+    let named = |phase: &str| format!("{phase} ({id})");
+    let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
+    let (annotated, integer) = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
+    let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer))?;
+    refuse(job.loaded, &fusion)?;
+    session.phase(&named("verify"), None, |_| {
+        verifier::verify(&module).map_err(|violation| Stop::Defect(format!("behind fuse: {violation}")))?;
+        fusion.fired.iter().try_for_each(|fired| {
+            let derived = fired.certificate.check();
+            derived.map_err(|error| Stop::Defect(format!("the certificate of `{}`: {error}", fired.node)))
+        })
+    })?;
+    Ok(Lowered {
+        module,
+        annotated,
+        fusion,
+    })
+}
+
+/// The annotated module and the lowered one. A node that its recipe refuses moves to the host, and all is decided again.
+fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Module, Module), Stop> {
+    let mut refused: Vec<(NodeId, Reason)> = Vec::new();
+    for _ in 0..ROUNDS {
+        let mut module = job.canonical.clone();
+        let main = module.main;
+        for (id, reason) in &refused {
+            module.main_mut().place_on_host(*id, reason.clone());
+        }
+        place(&mut module, main, spec, &wishes.placing).map_err(|denied| directives::denied(&module, spec, &denied))?;
+        let how = Annotation {
+            spec,
+            observation: job.observation,
+            observer: wishes.observer.clone(),
+            weight_per: wishes.weight_per,
+            directives: wishes.directives.clone(),
+        };
+        annotate(&mut module, main, &how).map_err(|error| Stop::Defect(error.to_string()))?;
+        match lower(&module, spec) {
+            Ok(integer) => return Ok((module, integer)),
+            Err(LowerError::Nodes(nodes)) => refused.extend(nodes),
+            Err(LowerError::Ours(text)) => return Err(Stop::Defect(text)),
+        }
+    }
+    Err(Stop::Defect("recipes keep refusing nodes".to_owned()))
+}
+
+/// Beside the lowered graph a copy of it, with the requantizations fused: the main graph.
+fn fused(job: &Job<'_>, mut module: Module) -> Result<(Module, Fusion), Stop> {
+    let mut main = module.main().clone();
+    main.name = module.names.fresh("main");
+    module.graphs.push(main);
+    module.main = GraphId::new(module.graphs.len() - 1);
+    let policy = match job.loaded.config.fusion.accept {
+        Accept::Exact => FusionPolicy::Exact,
+        Accept::Bounded => FusionPolicy::Bounded(job.loaded.config.fusion.max_lsb),
+        Accept::Any => FusionPolicy::Any,
+    };
+    let main = module.main;
+    let fusion = fuse(&mut module, main, job.target.as_ref(), &job.options, policy)
+        .map_err(|error| Stop::Defect(format!("fusing for `{}`: {error}", *job.target.spec().id)))?;
+    Ok((module, fusion))
+}
+
+/// With `refused = "error"` every requantization that stays an operation of its own is one.
+fn refuse(loaded: &Loaded, fusion: &Fusion) -> Result<(), Stop> {
+    if loaded.config.fusion.refused == Refused::Keep || fusion.refused.is_empty() {
+        return Ok(());
+    }
+    let path = KeyPath::of(&["fusion", "refused"]);
+    let findings = fusion.refused.iter().map(|refused| {
+        let message = format!(
+            "the requantization behind `{}` is not fused: {}",
+            refused.node, refused.reason.text
+        );
+        loaded.error(codes::FUSION, &path, message, "asked for here")
+    });
+    Err(Diagnostics(findings.collect()).into())
+}
+
+/// A pass that stopped: our defect, unless it says that the model is at fault.
+pub(super) fn pass(error: PassError) -> Stop {
+    match error {
+        PassError::Model(reason) => {
+            crate::diagnostic::Diagnostic::error(codes::MODEL, format!("model: {}", reason.text)).into()
+        }
+        other => Stop::Defect(other.to_string()),
+    }
+}

@@ -1,0 +1,135 @@
+//! Observe: statistics of the float values, from a file where nothing has changed since it was written.
+
+use std::{fs, io::Write as _, path::Path};
+
+use strait_core::{Module, bytes};
+use strait_execute::{PlanOptions, Tensor};
+use strait_quantize::{Observation, ObserveError, observe, statistics};
+
+use crate::{
+    data::{self, Samples, Scratch},
+    diagnostic::Diagnostic,
+    failure,
+    session::Session,
+    stop::Stop,
+};
+
+/// Raised when the same samples give other statistics.
+const VERSION: &str = "strait-statistics 1";
+
+/// A larger file is no file of statistics.
+const MOST_BYTES: u64 = 1 << 32;
+
+/// The statistics of all float values of the main graph of a canonical module.
+///
+/// They are kept in the folder `cache` under a name made of everything that they depend on: the graph with its weights,
+/// and the samples with their preprocessing. A file of that name that is whole is used instead of a run, and that is
+/// said; a folder that cannot be written costs the next run time and nothing else, and that is said, too.
+///
+/// # Errors
+/// Samples that cannot be used, a model that cannot be run, an interruption.
+pub(super) fn statistics(
+    module: &Module,
+    samples: &Samples,
+    cache: &Path,
+    session: &Session<'_>,
+) -> Result<Observation, Stop> {
+    let key = session.phase("digest", None, |_| key(module, samples))?;
+    let path = cache.join(format!("{}.statistics", &key.to_hex()[..32]));
+    if let Some(found) = reuse(&path, key.as_bytes()) {
+        session.say(&format!(
+            "statistics of {} samples are reused from {}",
+            found.samples,
+            path.display()
+        ));
+        return Ok(found);
+    }
+    let observation = session.phase("observe", Some(samples.count()), |done| {
+        let options = PlanOptions {
+            context: session.context,
+            ..PlanOptions::default()
+        };
+        observe(
+            module,
+            module.main,
+            None,
+            &Adapter(samples),
+            session.threads,
+            &options,
+            &mut |count| done(count),
+        )
+        .map_err(stop)
+    })?;
+    if let Err(error) = keep(cache, &path, &statistics::write(&observation, key.as_bytes())) {
+        session.say(&format!(
+            "the statistics cannot be kept in {}: {error}",
+            cache.display()
+        ));
+    }
+    Ok(observation)
+}
+
+/// The samples as the observer takes them.
+struct Adapter<'a>(&'a Samples);
+
+impl observe::Samples for Adapter<'_> {
+    fn count(&self) -> usize {
+        self.0.count()
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+        let tensors = self.0.tensors(index, &mut Scratch::default());
+        // The place in the file is a note; all of it is part of what the observer passes on.
+        tensors.map_err(|found| {
+            let sentences = found
+                .0
+                .into_iter()
+                .flat_map(|finding| std::iter::once(finding.message).chain(finding.notes));
+            sentences.collect::<Vec<_>>().join("; ")
+        })
+    }
+}
+
+fn stop(error: ObserveError) -> Stop {
+    match error {
+        ObserveError::Stopped => Stop::Interrupted,
+        ObserveError::NoSamples => Diagnostic::error(data::codes::COUNT, error.to_string()).into(),
+        ObserveError::Data { text, .. } => Diagnostic::error(data::codes::NOT_FINITE, text).into(),
+        ObserveError::Execute(error) => failure::execute(error),
+        ObserveError::Run { index, source } => match failure::execute(source) {
+            Stop::Found(mut found) => {
+                found
+                    .0
+                    .iter_mut()
+                    .for_each(|finding| finding.notes.push(format!("at calibration sample {index}")));
+                Stop::Found(found)
+            }
+            other => other,
+        },
+    }
+}
+
+fn key(module: &Module, samples: &Samples) -> Result<blake3::Hash, Stop> {
+    let encoded = bytes::encode(module).map_err(|error| Stop::Defect(error.to_string()))?;
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(VERSION.as_bytes());
+    hasher.update(blake3::hash(&encoded.ir).as_bytes());
+    for tensor in &encoded.tensors {
+        hasher.update(blake3::hash(tensor.bytes()).as_bytes());
+    }
+    hasher.update(samples.digest().to_string().as_bytes());
+    Ok(hasher.finalize())
+}
+
+fn reuse(path: &Path, key: &[u8; 32]) -> Option<Observation> {
+    statistics::read(&strait_mapped::map(path, MOST_BYTES).ok()?, key).ok()
+}
+
+/// Writes beside and renames, so that nobody reads half a file.
+fn keep(folder: &Path, path: &Path, content: &[u8]) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(content)?;
+    file.persist(path)?;
+    Ok(())
+}

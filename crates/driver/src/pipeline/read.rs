@@ -1,0 +1,159 @@
+//! Read, bind and cut: from a file to a float module whose shapes are fixed.
+
+use std::{collections::BTreeMap, path::Path};
+
+use serde::{Deserialize, Serialize};
+use strait_container::Digest;
+use strait_core::Module;
+use strait_onnx::{FreeDimension, Model, OnnxError, ReadOptions};
+
+use crate::{
+    config::{glob::Glob, nearest, types},
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+/// Larger model files do not exist: protobuf's offsets are 31 bits wide.
+const MOST_BYTES: u64 = 1 << 31;
+
+/// How many names an error lists.
+const MOST_NAMES: usize = 3;
+
+/// Which part of a model is read, and with which sizes: what of `[model]` also holds for another file of the same model.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// Sizes of symbolic dimensions.
+    pub bind: BTreeMap<String, u64>,
+    /// Patterns over the names of tensors and layers where the graph begins.
+    pub inputs: Vec<String>,
+    /// Patterns over the names of tensors and layers where the graph ends.
+    pub outputs: Vec<String>,
+}
+
+/// A model that was read.
+#[derive(Debug)]
+pub struct FloatModel {
+    /// Its main graph is in the float stage; every shape is fixed.
+    pub module: Module,
+    /// Of the file.
+    pub digest: Digest,
+}
+
+impl Reading {
+    /// What the configuration says.
+    pub fn new(model: &types::Model) -> Reading {
+        let texts =
+            |patterns: &[crate::config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
+        Reading {
+            bind: model
+                .bind
+                .iter()
+                .map(|(name, size)| (name.clone(), u64::from(size.get())))
+                .collect(),
+            inputs: texts(&model.inputs),
+            outputs: texts(&model.outputs),
+        }
+    }
+
+    /// Reads the model. Findings have no place; what they are about is in their codes.
+    ///
+    /// # Errors
+    /// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a size.
+    pub fn read(&self, file: &Path) -> Result<FloatModel, Diagnostics> {
+        let named = |error: OnnxError| finding(&error, file);
+        let bytes = strait_mapped::map(file, MOST_BYTES)
+            .map_err(|error| Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display())))?;
+        let digest = Digest::of(&bytes);
+        let model = Model::decode(bytes, file.parent().unwrap_or(Path::new(""))).map_err(named)?;
+        let options = ReadOptions {
+            bind: self.bind.clone(),
+            inputs: resolve(&model, "inputs", &self.inputs)?,
+            outputs: resolve(&model, "outputs", &self.outputs)?,
+        };
+        let module = model.read(&options).map_err(named)?;
+        let free = strait_onnx::free_dimensions(&module);
+        if !free.is_empty() {
+            return Err(Diagnostics(free.iter().map(free_dimension).collect()));
+        }
+        Ok(FloatModel { module, digest })
+    }
+}
+
+/// The names that patterns stand for, in the order of the patterns and then of the file. A pattern with wildcards stands
+/// for tensors if it matches any, otherwise for layers, so that no tensor is named twice.
+fn resolve(model: &Model, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
+    let mut names: Vec<String> = Vec::new();
+    let mut findings = Vec::new();
+    for pattern in patterns {
+        let glob = Glob::new(pattern);
+        let mut matched: Vec<&str> = model.tensors().filter(|name| glob.matches(name)).collect();
+        if matched.is_empty() {
+            matched = model.nodes().filter(|name| glob.matches(name)).collect();
+        }
+        if matched.is_empty() {
+            let all = model.tensors().chain(model.nodes());
+            let near = nearest::closest(pattern, all, MOST_NAMES).join("`, `");
+            let message = format!("`{pattern}` in `model.{key}` is neither a tensor nor a layer of the model");
+            findings.push(Diagnostic::error(codes::CUT, message).help(format!("near it are `{near}`")));
+        }
+        for name in matched {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    if findings.is_empty() {
+        Ok(names)
+    } else {
+        Err(Diagnostics(findings))
+    }
+}
+
+fn free_dimension(free: &FreeDimension) -> Diagnostic {
+    let message = format!(
+        "dimension {} of the input {:?}, `{}`, has no size",
+        free.axis, free.input, free.name
+    );
+    let key = if is_bare(&free.name) {
+        free.name.clone()
+    } else {
+        format!("{:?}", free.name)
+    };
+    Diagnostic::error(codes::FREE_DIMENSION, message).help(format!(
+        "give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`"
+    ))
+}
+
+/// Whether TOML takes a key without quotes.
+fn is_bare(key: &str) -> bool {
+    !key.is_empty()
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+fn finding(error: &OnnxError, file: &Path) -> Diagnostics {
+    let file = file.display();
+    match error {
+        OnnxError::Unsupported(nodes) => {
+            let message = format!("{} of the layers of {file} cannot be read", nodes.len());
+            let finding = Diagnostic::error(codes::OPERATOR, message);
+            nodes
+                .iter()
+                .fold(finding, |finding, node| finding.note(node.to_string()))
+                .into()
+        }
+        OnnxError::FreeDimensions { reason, free } => {
+            let mut findings: Vec<Diagnostic> = free.iter().map(free_dimension).collect();
+            if let Some(first) = findings.first_mut() {
+                first.notes.push(reason.clone());
+            }
+            Diagnostics(findings)
+        }
+        OnnxError::UnknownName { .. } | OnnxError::Options(_) => {
+            Diagnostic::error(codes::CUT, error.to_string()).into()
+        }
+        _ => Diagnostic::error(codes::MODEL, format!("{file}: {error}")).into(),
+    }
+}

@@ -1,0 +1,324 @@
+//! Which layers and tensors the rules of the configuration choose in the canonical graph.
+//!
+//! Layers are chosen by source names: a layer that was folded into another one is found as that one. Patterns over
+//! operators ignore letter case and underscores, so that `GlobalAveragePool` is `global_average_pool`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strait_core::{Graph, Module, Node, NodeId, ValueId};
+
+use crate::{
+    config::{
+        KeyPath, Loaded,
+        glob::Glob,
+        leaf::Pattern,
+        nearest,
+        types::{Between, Rule},
+    },
+    diagnostic::Diagnostics,
+    failure::codes,
+};
+
+/// How many names an error lists.
+const MOST_NAMES: usize = 3;
+
+/// The positions of the rules that match, in rising order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Selection {
+    pub(super) nodes: BTreeMap<NodeId, Vec<usize>>,
+    /// Of the results of those nodes, too.
+    pub(super) values: BTreeMap<ValueId, Vec<usize>>,
+}
+
+/// Resolves all rules.
+///
+/// # Errors
+/// Each rule that matches nothing and is not optional, with the nearest names.
+pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diagnostics> {
+    let graph = module.main();
+    let names = Names { module, graph };
+    let mut selection = Selection::default();
+    let mut findings = Vec::new();
+    for (index, rule) in loaded.config.quantize.rule.iter().enumerate() {
+        let nodes = names.layers(rule);
+        let values = names.tensors(&rule.tensors);
+        if nodes.is_empty() && values.is_empty() && !rule.optional {
+            let path = KeyPath::of(&["quantize", "rule"]).index(index);
+            let mut finding = loaded.error(codes::RULE, &path, "the rule matches nothing", "");
+            finding.help = names.help(rule);
+            findings.push(finding);
+        }
+        for &id in &nodes {
+            selection.nodes.entry(id).or_default().push(index);
+        }
+        let results = nodes
+            .iter()
+            .filter_map(|&id| graph.node(id))
+            .flat_map(|node| node.outputs.iter().copied());
+        for value in results.chain(values).collect::<BTreeSet<_>>() {
+            selection.values.entry(value).or_default().push(index);
+        }
+    }
+    if findings.is_empty() {
+        Ok(selection)
+    } else {
+        Err(Diagnostics(findings))
+    }
+}
+
+/// Whether one of the patterns matches one of the source names of a node.
+pub(super) fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
+    node.sources
+        .iter()
+        .any(|&source| patterns.iter().any(|pattern| pattern.matches(module.name(source))))
+}
+
+/// The names that patterns are matched against.
+struct Names<'a> {
+    module: &'a Module,
+    graph: &'a Graph,
+}
+
+impl<'a> Names<'a> {
+    /// The layers that all selectors of the rule choose.
+    fn layers(&self, rule: &Rule) -> BTreeSet<NodeId> {
+        if !rule.selects_layers() {
+            return BTreeSet::new();
+        }
+        let between = rule.between.as_ref().map(|between| self.between(between));
+        let (layers, ops) = (globs(&rule.layers), op_globs(&rule.op));
+        let chosen = self.graph.nodes().filter(|(id, node)| {
+            (layers.is_empty() || matches_layer(self.module, node, &layers))
+                && (ops.is_empty() || op_names(node).iter().any(|name| ops.iter().any(|op| op.matches(name))))
+                && between.as_ref().is_none_or(|between| between.contains(id))
+        });
+        chosen.map(|(id, _)| id).collect()
+    }
+
+    fn tensors(&self, patterns: &[Pattern]) -> BTreeSet<ValueId> {
+        let patterns = globs(patterns);
+        let named = |id: ValueId| self.graph.value(id).map_or("", |value| self.module.name(value.name));
+        let matched = self.graph.values().map(|(id, _)| id);
+        matched
+            .filter(|&id| self.graph.data_of(id).is_none() && patterns.iter().any(|pattern| pattern.matches(named(id))))
+            .collect()
+    }
+
+    /// Every node on a way from one that `from` names to one that `to` names, both included.
+    fn between(&self, between: &Between) -> BTreeSet<NodeId> {
+        let start = |patterns: &[Pattern]| {
+            let patterns = globs(patterns);
+            let nodes = self
+                .graph
+                .nodes()
+                .filter(|(_, node)| matches_layer(self.module, node, &patterns));
+            nodes.map(|(id, _)| id).collect::<Vec<_>>()
+        };
+        let below = reach(start(&between.from), |id| {
+            let outputs = self
+                .graph
+                .node(id)
+                .into_iter()
+                .flat_map(|node| node.outputs.iter().copied());
+            outputs
+                .flat_map(|value| self.graph.uses(value))
+                .map(|at| at.node)
+                .collect()
+        });
+        let above = reach(start(&between.to), |id| {
+            let inputs = self
+                .graph
+                .node(id)
+                .into_iter()
+                .flat_map(|node| node.inputs.iter().copied().flatten());
+            inputs
+                .filter_map(|value| self.graph.producer(value))
+                .map(|(id, _)| id)
+                .collect()
+        });
+        below.intersection(&above).copied().collect()
+    }
+
+    /// For each of the rule's patterns that matches nothing by itself, the names that are most like it.
+    fn help(&self, rule: &Rule) -> Vec<String> {
+        let mut help = Vec::new();
+        let layers: BTreeSet<&str> = self.graph.nodes().flat_map(|(_, node)| self.sources(node)).collect();
+        let ends = rule
+            .between
+            .iter()
+            .flat_map(|between| between.from.iter().chain(&between.to));
+        for pattern in rule.layers.iter().chain(ends) {
+            suggest(pattern, &layers, "layer", &mut help);
+        }
+        let ops: BTreeSet<&str> = self.graph.nodes().map(|(_, node)| node.op.term()).collect();
+        for pattern in &rule.op {
+            let glob = Glob::new(&plain(pattern.as_str()));
+            if !self
+                .graph
+                .nodes()
+                .any(|(_, node)| op_names(node).iter().any(|name| glob.matches(name)))
+            {
+                let ops: Vec<&str> = ops.iter().copied().collect();
+                help.push(format!(
+                    "no layer has an operator `{}`; there are {}",
+                    pattern.as_str(),
+                    ops.join(", ")
+                ));
+            }
+        }
+        let values = self.graph.values().filter(|&(id, _)| self.graph.data_of(id).is_none());
+        let tensors: BTreeSet<&str> = values.map(|(_, value)| self.module.name(value.name)).collect();
+        for pattern in &rule.tensors {
+            suggest(pattern, &tensors, "tensor", &mut help);
+        }
+        if help.is_empty() {
+            help.push("each selector matches something, but nothing is matched by all of them".to_owned());
+        }
+        help.push("`optional = true` allows a rule to match nothing".to_owned());
+        help
+    }
+
+    fn sources(&self, node: &'a Node) -> impl Iterator<Item = &'a str> {
+        node.sources.iter().map(|&source| self.module.name(source))
+    }
+}
+
+fn suggest(pattern: &Pattern, names: &BTreeSet<&str>, what: &str, help: &mut Vec<String>) {
+    let glob = pattern.glob();
+    if !names.iter().any(|name| glob.matches(name)) {
+        let near = nearest::closest(pattern.as_str(), names.iter().copied(), MOST_NAMES).join("`, `");
+        help.push(format!(
+            "no {what} is called `{}`; near it are `{near}`",
+            pattern.as_str()
+        ));
+    }
+}
+
+fn globs(patterns: &[Pattern]) -> Vec<Glob> {
+    patterns.iter().map(Pattern::glob).collect()
+}
+
+fn op_globs(patterns: &[Pattern]) -> Vec<Glob> {
+    patterns
+        .iter()
+        .map(|pattern| Glob::new(&plain(pattern.as_str())))
+        .collect()
+}
+
+/// What an operator may be called. A product with a constant matrix is a `gemm` in the canonical graph, whatever it was in
+/// the model.
+fn op_names(node: &Node) -> Vec<String> {
+    let also = if node.op.name() == "gemm" {
+        "matmul"
+    } else {
+        node.op.name()
+    };
+    vec![plain(node.op.term()), plain(also)]
+}
+
+/// Lower case, without underscores.
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace('_', "")
+}
+
+fn reach(start: Vec<NodeId>, next: impl Fn(NodeId) -> Vec<NodeId>) -> BTreeSet<NodeId> {
+    let mut seen: BTreeSet<NodeId> = start.iter().copied().collect();
+    let mut open = start;
+    while let Some(id) = open.pop() {
+        for neighbour in next(id) {
+            if seen.insert(neighbour) {
+                open.push(neighbour);
+            }
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+    use std::path::Path;
+
+    /// a ─▶ b ─▶ d, a ─▶ c ─▶ d; b answers for a folded layer, too.
+    const GRAPH: &str = "
+        strait 1 float
+        graph @main(%x: f32[1,4]) {
+          %a_out: f32[1,4] = relu(%x) name=\"/m/a\" sources=[\"/m/a\"]
+          %b_out: f32[1,4] = sigmoid(%a_out) name=\"/m/b\" sources=[\"/m/b\", \"/m/folded\"]
+          %c_out: f32[1,4] = relu(%a_out) name=\"/n/c\" sources=[\"/n/c\"]
+          %d_out: f32[1,4] = add(%b_out, %c_out) name=\"/n/d\" sources=[\"/n/d\"]
+          return %d_out
+        }";
+
+    fn loaded(rule: &str) -> Loaded {
+        let text = format!(
+            "schema = 1\nmodel.file = \"m.onnx\"\ntarget.use = [\"t\"]\ncalibration.data = \"x.npy\"\noutput.dir = \"out\"\n\
+             [[quantize.rule]]\n{rule}\nrun = \"float\"\n"
+        );
+        config::parse("deploy.toml", text, Path::new(""), &[]).unwrap()
+    }
+
+    fn module() -> Module {
+        strait_core::text::parse(&GRAPH.replace("sigmoid(%a_out)", "unary(%a_out) {function=sigmoid}")).unwrap()
+    }
+
+    fn chosen(rule: &str) -> Result<Vec<String>, String> {
+        let module = module();
+        let selection = select(&module, &loaded(rule)).map_err(|error| error.to_string())?;
+        let name = |id: &NodeId| module.name(module.main().node(*id).unwrap().name).to_owned();
+        Ok(selection.nodes.keys().map(name).collect())
+    }
+
+    #[test]
+    fn selectors_choose_layers_together() {
+        for (rule, expected) in [
+            ("layers = [\"/m/*\"]", &["/m/a", "/m/b"][..]),
+            ("layers = [\"/m/folded\"]", &["/m/b"]),
+            ("op = [\"Relu\"]", &["/m/a", "/n/c"]),
+            ("op = [\"Sig*\"]", &["/m/b"]),
+            ("op = [\"Relu\"]\nlayers = [\"/n/**\"]", &["/n/c"]),
+            ("between = { from = [\"/m/b\"], to = [\"/n/d\"] }", &["/m/b", "/n/d"]),
+            (
+                "between = { from = [\"/m/a\"], to = [\"/n/d\"] }\nop = [\"relu\"]",
+                &["/m/a", "/n/c"],
+            ),
+            ("layers = [\"none\"]\noptional = true", &[]),
+        ] {
+            assert_eq!(chosen(rule).unwrap_or_else(|e| panic!("{e}")), expected, "{rule}");
+        }
+    }
+
+    #[test]
+    fn a_rule_without_a_match_names_what_is_near() {
+        for (rule, expected) in [
+            ("layers = [\"/m/bb\"]", "near it are `/m/b`"),
+            ("op = [\"Conv\"]", "there are add, relu, sigmoid"),
+            (
+                "between = { from = [\"/n/d\"], to = [\"/m/a\"] }",
+                "nothing is matched by all",
+            ),
+        ] {
+            let message = chosen(rule).unwrap_err();
+            assert!(
+                message.contains(expected) && message.contains("deploy.toml:"),
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn tensors_and_results_of_layers_are_values() {
+        let module = module();
+        let name = |id: &ValueId| module.name(module.main().value(*id).unwrap().name).to_owned();
+        for (rule, expected) in [
+            ("layers = [\"/m/b\"]", &["b_out"][..]),
+            ("op = [\"relu\"]", &["a_out", "c_out"]),
+        ] {
+            let selection = select(&module, &loaded(rule)).unwrap();
+            assert_eq!(selection.values.keys().map(name).collect::<Vec<_>>(), expected);
+        }
+        let rule = loaded("tensors = [\"?_out\"]\nlayers = [\"/m/b\"]");
+        assert_eq!(select(&module, &rule).unwrap().values.len(), 4);
+    }
+}

@@ -1,0 +1,229 @@
+//! What a compilation tells: `report.json` in the artifact for programs, and a table for people, both from [`Report`].
+//!
+//! Nothing in it depends on when, where, by whom or with how many threads the artifact was made.
+
+mod build;
+mod table;
+
+use serde::{Deserialize, Serialize};
+use strait_requantize::Verdict;
+
+use crate::evaluation::Accuracy;
+
+pub use build::{Material, build};
+
+/// The version of the report's keys.
+pub const SCHEMA: u32 = 1;
+
+/// The content of `report.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Report {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// The version of the compiler.
+    pub strait: String,
+    /// For which target.
+    pub target: TargetReport,
+    /// How many layers there are, and where they run.
+    pub summary: Summary,
+    /// How large the parameters are.
+    pub size: Size,
+    /// How good it is, where `[evaluation]` asks for it.
+    pub accuracy: Option<Accuracy>,
+    /// The demands of `[gate]`, in its order.
+    pub gates: Vec<GateReport>,
+    /// The operations of the integer model in the order in which they run.
+    pub layers: Vec<Layer>,
+    /// What became of the requantizations.
+    pub fusions: Fusions,
+    /// The rewrites that made the float model canonical, and how often each was applied.
+    pub rewrites: Vec<Rewrite>,
+    /// The rules of `[[quantize.rule]]`.
+    pub rules: Vec<RuleReport>,
+}
+
+/// A target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetReport {
+    /// Its id.
+    pub id: String,
+    /// The version of its table.
+    pub version: String,
+    /// What the integer model equals.
+    pub reference: String,
+    /// How sure that is: `proved`, `measured`, `documented` or `assumed`.
+    pub evidence: String,
+}
+
+/// Counts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Summary {
+    /// Operations on the accelerator.
+    pub accelerator: usize,
+    /// Operations on the host.
+    pub host: usize,
+    /// Conversions between real numbers and codes.
+    pub conversions: usize,
+    /// Fusions that change no integer.
+    pub exact: usize,
+    /// Fusions that change integers by at most so many units in the last place.
+    pub bounded: usize,
+    /// Requantizations that stay operations of their own.
+    pub unfused: usize,
+}
+
+/// Bytes of all parameters.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Size {
+    /// In the float model.
+    pub float_bytes: u64,
+    /// In the integer model: its constants, those of layers on the host included.
+    pub integer_bytes: u64,
+}
+
+/// A demand and whether it is met.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GateReport {
+    /// Its key in `[gate]`.
+    pub gate: String,
+    /// Whether it is met.
+    pub met: bool,
+    /// What was found, and what was demanded.
+    pub text: String,
+}
+
+/// An operation of the integer model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// Its name.
+    pub name: String,
+    /// The layers of the float model that it was made from.
+    pub sources: Vec<String>,
+    /// What it computes.
+    pub op: String,
+    /// Why it runs on the host; absent on the accelerator.
+    pub host: Option<ReasonReport>,
+    /// Its results.
+    pub results: Vec<ValueReport>,
+    /// The form of the requantization that is part of it.
+    pub form: Option<String>,
+    /// The codes that its result is clipped to.
+    pub clamp: Option<[i32; 2]>,
+    /// The fusion that made it.
+    pub fusion: Option<FiredReport>,
+}
+
+/// A code for programs and a sentence for people.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReasonReport {
+    /// Stable, kebab-case.
+    pub code: String,
+    /// One sentence.
+    pub text: String,
+}
+
+/// A value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ValueReport {
+    /// Its name in the float model, where it has one there.
+    pub name: String,
+    /// The type of its elements.
+    pub elem: String,
+    /// Its extents.
+    pub shape: Vec<u64>,
+    /// Its grid: real = scale · (code − zero point).
+    pub grid: Option<Grid>,
+}
+
+/// The grid of a value.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Grid {
+    /// One scale, or one for each channel.
+    pub scale: Vec<f32>,
+    /// One zero point, or one for each channel.
+    pub zero_point: Vec<i32>,
+}
+
+/// What became of the requantizations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fusions {
+    /// Those that became part of their producers.
+    pub fired: Vec<FiredReport>,
+    /// Those that stay operations of their own.
+    pub refused: Vec<RefusedReport>,
+}
+
+/// A fusion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FiredReport {
+    /// The operation that resulted.
+    pub layer: String,
+    /// The row of the target's table that fired.
+    pub row: String,
+    /// The verdict on the channel with the largest difference.
+    pub verdict: Verdict,
+}
+
+/// A fusion that was not made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusedReport {
+    /// The operation in front.
+    pub layer: String,
+    /// The requantized value.
+    pub value: String,
+    /// The row that came nearest.
+    pub row: Option<String>,
+    /// Why it did not fire.
+    pub reason: ReasonReport,
+}
+
+/// How often a rewrite was applied.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rewrite {
+    /// The rule's name.
+    pub rule: String,
+    /// How often.
+    pub applied: usize,
+}
+
+/// A rule of the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuleReport {
+    /// Why it is there, in its own words.
+    pub reason: Option<String>,
+    /// The layers of the canonical model that it holds for.
+    pub layers: Vec<String>,
+    /// The tensors that it holds for, results of these layers included.
+    pub tensors: Vec<String>,
+}
+
+impl Report {
+    /// The gates that are not met.
+    pub fn failed_gates(&self) -> impl Iterator<Item = &GateReport> {
+        self.gates.iter().filter(|gate| !gate.met)
+    }
+
+    /// The bytes of `report.json`.
+    ///
+    /// # Errors
+    /// None is known; what cannot be written is a defect of ours.
+    pub fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
+        let mut bytes = serde_json::to_vec_pretty(self)?;
+        bytes.push(b'\n');
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,169 @@
+//! The report for people.
+
+use std::fmt::{self, Display, Write as _};
+
+use strait_requantize::Verdict;
+
+use crate::evaluation::{Accuracy, Share};
+
+use super::{FiredReport, Layer, Report};
+
+/// Longer names are shortened in the middle.
+const WIDEST_NAME: usize = 48;
+
+impl Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = &self.target;
+        writeln!(
+            f,
+            "{} {}: {} ({})",
+            target.id, target.version, target.reference, target.evidence
+        )?;
+        writeln!(f)?;
+        layers(f, &self.layers)?;
+        let summary = &self.summary;
+        writeln!(
+            f,
+            "\n{} layers on the accelerator, {} on the host; {} conversions between them",
+            summary.accelerator, summary.host, summary.conversions
+        )?;
+        writeln!(
+            f,
+            "{} fusions, {} exact and {} bounded; {} requantizations stay by themselves",
+            summary.exact + summary.bounded,
+            summary.exact,
+            summary.bounded,
+            summary.unfused
+        )?;
+        for refused in &self.fusions.refused {
+            writeln!(
+                f,
+                "  not fused: {}: {} [{}]",
+                refused.layer, refused.reason.text, refused.reason.code
+            )?;
+        }
+        for layer in &self.layers {
+            if let Some(reason) = &layer.host {
+                writeln!(
+                    f,
+                    "  on the host: {} ({}): {} [{}]",
+                    layer.name, layer.op, reason.text, reason.code
+                )?;
+            }
+        }
+        let ratio = self.size.float_bytes as f64 / self.size.integer_bytes.max(1) as f64;
+        let (before, after) = (bytes(self.size.float_bytes), bytes(self.size.integer_bytes));
+        writeln!(f, "parameters: {before} before, {after} after ({ratio:.2} to 1)")?;
+        if let Some(found) = &self.accuracy {
+            accuracy(f, found)?;
+        }
+        for gate in &self.gates {
+            writeln!(
+                f,
+                "gate {}: {}: {}",
+                gate.gate,
+                if gate.met { "met" } else { "FAILED" },
+                gate.text
+            )?;
+        }
+        Ok(())
+    }
+}
+
+/// Columns as wide as their widest entries.
+fn layers(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
+    let heading = ["layer", "op", "runs on", "result", "scale", "zero", "form", "fusion"].map(str::to_owned);
+    let rows = layers.iter().map(row);
+    let rows: Vec<[String; 8]> = std::iter::once(heading).chain(rows).collect();
+    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..8).map(width).collect();
+    for row in &rows {
+        let mut line = String::new();
+        for (text, &width) in row.iter().zip(&widths) {
+            write!(line, "{text:<width$}  ")?;
+        }
+        writeln!(f, "{}", line.trim_end())?;
+    }
+    Ok(())
+}
+
+fn row(layer: &Layer) -> [String; 8] {
+    let result = layer.results.first();
+    let shape = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x");
+    let grid = result.and_then(|result| result.grid.as_ref());
+    [
+        shortened(&layer.name),
+        layer.op.clone(),
+        if layer.host.is_some() { "host" } else { "accelerator" }.to_owned(),
+        result.map_or_else(String::new, |result| {
+            format!("{}[{}]", result.elem, shape(&result.shape))
+        }),
+        grid.map_or_else(String::new, |grid| several(&grid.scale, |scale| format!("{scale:.6}"))),
+        grid.map_or_else(String::new, |grid| several(&grid.zero_point, i32::to_string)),
+        layer.form.clone().unwrap_or_default(),
+        layer.fusion.as_ref().map_or_else(String::new, fusion),
+    ]
+}
+
+fn several<T>(all: &[T], text: impl Fn(&T) -> String) -> String {
+    match all {
+        [one] => text(one),
+        _ => format!("{} of them", all.len()),
+    }
+}
+
+fn fusion(fired: &FiredReport) -> String {
+    match &fired.verdict {
+        Verdict::Exact => format!("{}: exact", fired.row),
+        bounded => format!("{}: within {} units", fired.row, bounded.max_lsb()),
+    }
+}
+
+fn shortened(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= WIDEST_NAME {
+        return name.to_owned();
+    }
+    let half = (WIDEST_NAME - 1) / 2;
+    let (start, end) = (&letters[..half], &letters[letters.len() - half..]);
+    start.iter().chain(&['…']).chain(end).collect()
+}
+
+fn bytes(count: u64) -> String {
+    match count {
+        0..10_000 => format!("{count} bytes"),
+        10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),
+        _ => format!("{:.1} MB", count as f64 / 1e6),
+    }
+}
+
+fn accuracy(f: &mut fmt::Formatter<'_>, accuracy: &Accuracy) -> fmt::Result {
+    writeln!(f, "accuracy on {} samples (with 95 % intervals):", accuracy.samples)?;
+    if let Some(top1) = &accuracy.top1 {
+        if let Some(float) = top1.float {
+            writeln!(f, "  top-1, float      {}", share(float))?;
+        }
+        writeln!(f, "  top-1, integer    {}", share(top1.integer))?;
+        if let Some(change) = top1.change {
+            let error = change
+                .standard_error()
+                .map_or_else(String::new, |error| format!(" ± {error:.2} (paired standard error)"));
+            writeln!(f, "  change            {:+.2} points{error}", change.points())?;
+        }
+    }
+    if let Some(agreement) = accuracy.agreement {
+        writeln!(f, "  agreement         {}", share(agreement))?;
+    }
+    Ok(())
+}
+
+fn share(share: Share) -> String {
+    let [low, high] = share.interval();
+    format!("{:.2} %  [{low:.2}, {high:.2}]", share.percent())
+}
+
+impl Display for Accuracy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        accuracy(f, self)
+    }
+}

@@ -1,0 +1,144 @@
+//! The targets that a configuration may use.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use strait_execute::{LoopsFor, StepError};
+use strait_kernels::integer::Loops;
+use strait_requantize::Requantization;
+use strait_target::{OptionValue, Options, Registry, RegistryError, SpecErrors, TableError, Target};
+
+use crate::{
+    config::{KeyPath, Loaded, leaf},
+    diagnostic::{Diagnostic, Diagnostics, Excerpt, SourceText},
+    failure::codes,
+};
+
+/// A target with the options that it was made with.
+#[derive(Clone)]
+pub struct Chosen {
+    /// The target.
+    pub target: Arc<dyn Target>,
+    /// Its options, defaults filled in.
+    pub options: Options,
+}
+
+/// The targets of the binary, and those whose tables are in `files`.
+///
+/// # Errors
+/// A table that cannot be read or is wrong, an id that is there twice.
+pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registry, Diagnostics> {
+    let mut registry = Registry::builtin().map_err(|error| finding(&error))?;
+    for file in files {
+        registry.add_file(file).map_err(|error| finding(&error))?;
+    }
+    Ok(registry)
+}
+
+/// The targets that the configuration compiles for, in its order.
+///
+/// # Errors
+/// A target that is not registered, with the nearest id; an option that a target does not have or cannot have.
+pub(crate) fn chosen(loaded: &Loaded) -> Result<Vec<Chosen>, Diagnostics> {
+    let config = &loaded.config.target;
+    let registry = registry(config.file.iter().map(AsRef::as_ref))?;
+    let mut found = Vec::new();
+    for (position, id) in config.ids.iter().enumerate() {
+        let given = config.options.get(id).cloned().unwrap_or_default();
+        let chosen = choose(&registry, id, &given).map_err(|error| match &error {
+            RegistryError::Unknown { help, .. } => {
+                let path = KeyPath::of(&["target", "use"]).index(position);
+                let message = format!("there is no target `{id}`");
+                Diagnostics::from(
+                    loaded
+                        .error(codes::TARGET, &path, message, "not registered")
+                        .help(help.clone()),
+                )
+            }
+            RegistryError::Table(TableError::Option { option, message, .. }) => {
+                let path = KeyPath::of(&["target", "options", id, option]);
+                loaded
+                    .error(
+                        codes::TARGET,
+                        &path,
+                        format!("option `{option}` of the target `{id}`: {message}"),
+                        "",
+                    )
+                    .into()
+            }
+            other => finding(other),
+        })?;
+        found.push(chosen);
+    }
+    Ok(found)
+}
+
+/// The target with this id and these options.
+///
+/// # Errors
+/// As the registry's.
+pub fn choose(
+    registry: &Registry,
+    id: &str,
+    given: &BTreeMap<String, leaf::OptionValue>,
+) -> Result<Chosen, RegistryError> {
+    let given: Options = given
+        .iter()
+        .map(|(name, value)| (name.clone(), option(value)))
+        .collect();
+    let target = registry.get(id, &given)?;
+    let defaults = target
+        .spec()
+        .options
+        .iter()
+        .map(|(name, row)| (name.clone(), (*row.default).clone()));
+    let options = defaults.chain(given).collect();
+    Ok(Chosen { target, options })
+}
+
+fn option(value: &leaf::OptionValue) -> OptionValue {
+    match value {
+        leaf::OptionValue::Boolean(value) => OptionValue::Bool(*value),
+        leaf::OptionValue::Integer(value) => OptionValue::Integer(*value),
+        leaf::OptionValue::Text(value) => OptionValue::String(value.clone()),
+    }
+}
+
+/// What the registry says, with the place in the table where it speaks of one.
+pub fn finding(error: &RegistryError) -> Diagnostics {
+    match error {
+        RegistryError::Table(TableError::Table(errors)) => table(errors),
+        other => Diagnostic::error(codes::TARGET, other.to_string()).into(),
+    }
+}
+
+fn table(errors: &SpecErrors) -> Diagnostics {
+    let source = Arc::new(SourceText {
+        name: errors.name.clone(),
+        text: errors.text.clone(),
+    });
+    let findings = errors.errors.iter().map(|error| {
+        let excerpt = Excerpt {
+            source: Arc::clone(&source),
+            span: error.span.clone(),
+            label: String::new(),
+        };
+        let finding = Diagnostic::error(codes::TARGET, error.message.clone()).at(excerpt);
+        error
+            .help
+            .iter()
+            .fold(finding, |finding, help| finding.help(help.clone()))
+    });
+    Diagnostics(findings.collect())
+}
+
+/// A target's loops, as the executor asks for them.
+#[derive(Clone)]
+pub struct TargetLoops(pub Arc<dyn Target>);
+
+impl LoopsFor for TargetLoops {
+    fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
+        self.0
+            .loops(form, clamp)
+            .map_err(|error| StepError::Target(error.to_string()))
+    }
+}
