@@ -1,0 +1,193 @@
+//! What the command line takes.
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Turns a trained float model and a handful of samples into an integer model for one chip, bit for bit.
+///
+/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 70 a defect in
+/// Strait; 130 interrupted.
+#[derive(Debug, Parser)]
+#[command(name = "strait", version, max_term_width = 100)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Compile(Compile),
+    Run(Run),
+    Eval(Eval),
+    Inspect(Inspect),
+    Targets(Targets),
+}
+
+/// How the work is done. None of it changes a bit of any result.
+#[derive(Debug, Args)]
+pub(crate) struct Machine {
+    /// How many threads [default: as many as the machine has]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZeroUsize>,
+    /// The instruction set, for tests [also: the environment variable STRAIT_ISA]
+    #[arg(long, value_name = "NAME", hide = true)]
+    pub(crate) isa: Option<String>,
+}
+
+/// Compile a model, as a configuration says
+///
+/// Writes an artifact for each target: the integer model, a report, and what the target asks for besides. The previous
+/// artifact stays whole until the new one is.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  strait compile configs/sima.toml
+  strait compile deploy.toml --target generic-int8 --out build/try --set calibration.samples=64")]
+pub(crate) struct Compile {
+    /// The configuration
+    #[arg(value_name = "FILE", required_unless_present = "config", conflicts_with = "config")]
+    pub(crate) file: Option<PathBuf>,
+    /// The same
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// Compile for this target instead of those of the configuration; may be given several times
+    #[arg(long, value_name = "ID")]
+    pub(crate) target: Vec<String>,
+    /// Compile this model instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<String>,
+    /// Take these samples for calibration instead
+    #[arg(long, value_name = "PATH")]
+    pub(crate) calibration: Option<String>,
+    /// Write to this folder instead
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<String>,
+    /// Set any key of the configuration, with a TOML value; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print one JSON object: phases with their costs, artifacts with their reports
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
+}
+
+/// Run a compiled model on stored samples
+///
+/// Samples are preprocessed as the configuration said. Outputs lie along the first axis.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  strait run build/sima --input x.npy --output y.npy
+  strait run build/yolox --input images=x.npy --output outputs/ --raw")]
+pub(crate) struct Run {
+    /// The folder of the artifact
+    #[arg(value_name = "ARTIFACT")]
+    pub(crate) artifact: PathBuf,
+    /// Samples for an input; the name may be left out where there is only one
+    #[arg(long, value_name = "[NAME=]FILE", required = true)]
+    pub(crate) input: Vec<String>,
+    /// Where the outputs go: a file, or for several outputs a folder with an index.json
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) output: PathBuf,
+    /// Write integers, as they are in front of the last dequantization
+    #[arg(long)]
+    pub(crate) raw: bool,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
+}
+
+/// Measure a compiled model: top-1 and, beside its float model, agreement
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  strait eval build/sima --data eval_x.npy --labels eval_y.npy --model model.onnx")]
+pub(crate) struct Eval {
+    /// The folder of the artifact
+    #[arg(value_name = "ARTIFACT")]
+    pub(crate) artifact: PathBuf,
+    /// Samples, stored as those of the calibration
+    #[arg(long, value_name = "PATH")]
+    pub(crate) data: PathBuf,
+    /// The right class of each sample
+    #[arg(long, value_name = "FILE", required_unless_present = "model")]
+    pub(crate) labels: Option<PathBuf>,
+    /// The float model to compare with
+    #[arg(long, value_name = "FLOAT")]
+    pub(crate) model: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
+}
+
+/// Look at a model or an artifact
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  strait inspect model.onnx
+  strait inspect build/sima --graph text --match '/layer1/**'
+  strait inspect build/sima --graph dot | dot -Tsvg > graph.svg")]
+pub(crate) struct Inspect {
+    /// A model or the folder of an artifact
+    #[arg(value_name = "MODEL|ARTIFACT")]
+    pub(crate) subject: PathBuf,
+    /// Print the graph
+    #[arg(long, value_name = "FORM")]
+    pub(crate) graph: Option<GraphForm>,
+    /// Only layers whose source names match this pattern
+    #[arg(long = "match", value_name = "PATTERN")]
+    pub(crate) pattern: Option<String>,
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "graph")]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GraphForm {
+    /// Strait's own text form
+    Text,
+    /// Graphviz
+    Dot,
+}
+
+/// List the targets, or show the tables of one
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  strait targets
+  strait targets sima")]
+pub(crate) struct Targets {
+    /// The target to show
+    #[arg(value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Also a target that is a table in a file; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed_and_every_command_has_an_example() {
+        let mut command = Arguments::command();
+        command.build();
+        command.clone().debug_assert();
+        for sub in command.get_subcommands_mut().filter(|sub| sub.get_name() != "help") {
+            let help = sub.render_long_help().to_string();
+            assert!(
+                help.contains("Example") && help.contains("  strait "),
+                "{}",
+                sub.get_name()
+            );
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `strait compile`
+
+use std::path::Path;
+
+use serde_json::json;
+use strait_driver::{
+    config::{self, Override},
+    pipeline::{self, Compiled},
+    session::Session,
+    stop::Stop,
+};
+
+use crate::{arguments::Compile, console, exit::Exit, watch::Watch};
+
+pub(crate) fn run(arguments: &Compile) -> Exit {
+    let watch = Watch::new();
+    let session = match super::context(&arguments.machine) {
+        Ok(context) => Session::new(super::threads(&arguments.machine), context, &watch),
+        Err(stop) => return console::stopped(&stop, arguments.json),
+    };
+    let result = compile(arguments, &session);
+    let phases = session.phases();
+    drop(session);
+    drop(watch);
+    let compiled = match result {
+        Ok(compiled) => compiled,
+        Err(stop) => return console::stopped(&stop, arguments.json),
+    };
+    let printed = if arguments.json {
+        let artifacts: Vec<_> = compiled
+            .iter()
+            .map(|one| json!({ "target": one.target, "folder": one.folder, "report": one.report }))
+            .collect();
+        console::print_json(&json!({ "phases": phases, "artifacts": artifacts }))
+    } else {
+        console::print(&text(&compiled))
+    };
+    let failed = compiled
+        .iter()
+        .flat_map(|one| one.report.failed_gates().map(move |gate| (one, gate)));
+    let failed: Vec<String> = failed
+        .map(|(one, gate)| format!("gate {} of {}: {}", gate.gate, one.target, gate.text))
+        .collect();
+    if printed == Exit::Done && !failed.is_empty() {
+        console::explain(&failed.join("\n"));
+        return Exit::Gate;
+    }
+    printed
+}
+
+fn compile(arguments: &Compile, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
+    let file = arguments
+        .file
+        .as_deref()
+        .or(arguments.config.as_deref())
+        .unwrap_or(Path::new(""));
+    let loaded = config::load(file, &overrides(arguments))?;
+    pipeline::compile(&loaded, session)
+}
+
+/// What the command line sets; `--set` comes last, so it wins.
+fn overrides(arguments: &Compile) -> Vec<Override> {
+    let mut overrides = Vec::new();
+    overrides.extend((!arguments.target.is_empty()).then(|| Override::targets(arguments.target.clone())));
+    overrides.extend(arguments.model.as_ref().map(Override::model));
+    overrides.extend(arguments.calibration.as_ref().map(Override::calibration));
+    overrides.extend(arguments.out.as_ref().map(Override::output));
+    overrides.extend(arguments.set.iter().map(Override::set));
+    overrides
+}
+
+fn text(compiled: &[Compiled]) -> String {
+    let one = |one: &Compiled| format!("{}\nartifact: {}\n", one.report, one.folder.display());
+    compiled.iter().map(one).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,41 @@
+//! One file for each command.
+
+mod compile;
+
+use std::num::NonZeroUsize;
+
+use strait_driver::{diagnostic::Diagnostic, stop::Stop};
+use strait_kernels::{Context, Isa};
+
+use crate::{
+    arguments::{Arguments, Command, Machine},
+    exit::Exit,
+};
+
+/// Runs the command that was asked for.
+pub(crate) fn run(arguments: &Arguments) -> Exit {
+    match &arguments.command {
+        Command::Compile(arguments) => compile::run(arguments),
+        _ => Exit::Usage,
+    }
+}
+
+/// The instruction set that `--isa` or `STRAIT_ISA` asks for, or the best one.
+fn context(machine: &Machine) -> Result<Context, Stop> {
+    let asked = machine.isa.clone().or_else(|| std::env::var("STRAIT_ISA").ok());
+    let Some(asked) = asked.filter(|asked| !asked.is_empty()) else {
+        return Ok(Context::detect());
+    };
+    let isa = Isa::available().find(|isa| isa.name() == asked).ok_or_else(|| {
+        let names: Vec<&str> = Isa::available().map(Isa::name).collect();
+        let message = format!("this machine has no instruction set called `{asked}`");
+        Diagnostic::error("S001", message).help(format!("it has {}", names.join(", ")))
+    })?;
+    Ok(Context::with_isa(isa))
+}
+
+/// The number of threads that is asked for, or that of the machine.
+fn threads(machine: &Machine) -> NonZeroUsize {
+    let available = || std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN);
+    machine.threads.unwrap_or_else(available)
+}

@@ -1,0 +1,43 @@
+//! What the program's exit code says.
+
+use std::process::ExitCode;
+
+/// How the program ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// Done.
+    Done,
+    /// Something is wrong with the model, the data, the configuration, a target, or the machine.
+    Failed,
+    /// The command line was not understood.
+    Usage,
+    /// The artifact is built, but a gate is not met.
+    Gate,
+    /// Our own bug.
+    Defect,
+    /// Stopped by the user.
+    Interrupted,
+}
+
+impl Exit {
+    fn code(self) -> u8 {
+        match self {
+            Exit::Done => 0,
+            Exit::Failed => 1,
+            Exit::Usage => 2,
+            Exit::Gate => 3,
+            // 4 is for artifacts that differ, which no command compares yet.
+            Exit::Defect => 70,
+            Exit::Interrupted => INTERRUPTED,
+        }
+    }
+}
+
+/// As shells say it of a program that an interrupt ended.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        exit.code().into()
+    }
+}

@@ -1,0 +1,51 @@
+//! The command line of Strait.
+//!
+//! A vendor's own binary is the three lines of ours and one more `use`, of the crate of its target:
+//!
+//! ```no_run
+//! use std::process::ExitCode;
+//! // use vendor_target as _;
+//!
+//! fn main() -> ExitCode {
+//!     strait_cli::main()
+//! }
+//! ```
+//!
+//! Results go to standard output, everything else to standard error. With `--json` the result is one JSON object.
+
+mod arguments;
+mod commands;
+mod console;
+mod exit;
+mod watch;
+
+use std::{ffi::OsString, panic, process::ExitCode};
+
+use clap::Parser;
+
+use arguments::Arguments;
+use exit::Exit;
+
+/// Runs the program with the arguments of this process.
+pub fn main() -> ExitCode {
+    run(std::env::args_os()).into()
+}
+
+/// Runs the program with these arguments, the first of which is its name.
+fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
+    let arguments = match Arguments::try_parse_from(arguments) {
+        Ok(arguments) => arguments,
+        Err(error) if error.use_stderr() => {
+            console::explain(&error.to_string());
+            return Exit::Usage;
+        }
+        // Help and version are results.
+        Err(error) => return console::print(&error.to_string()),
+    };
+    // Whatever is behind this has no state that outlives it.
+    let result = panic::catch_unwind(panic::AssertUnwindSafe(|| commands::run(&arguments)));
+    result.unwrap_or_else(|_| {
+        console::explain(console::DEFECT);
+        Exit::Defect
+    })
+}
