@@ -88,10 +88,8 @@ impl RuleSet {
             let Some(node) = module.graph(graph).and_then(|g| g.node(at)) else {
                 continue;
             };
-            let Some(candidates) = self.by_anchor.get(node.op.term()) else {
-                continue;
-            };
-            for &index in candidates {
+            let of = |anchor: &str| self.by_anchor.get(anchor).into_iter().flatten();
+            for &index in of(ANY).chain(of(node.op.term())) {
                 let rule = &self.rules[index];
                 match rule.look(module, graph, at)? {
                     Outcome::NoMatch => {

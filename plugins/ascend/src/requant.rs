@@ -36,9 +36,10 @@ impl Epilogue for Requant {
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let out = form.out();
     let constants = per_channel(form, |arithmetic| match arithmetic {
-        Arithmetic::Float(f) if out.bits() <= 16 && out.range().contains(&f.zero_point) => {
-            Some(Constants { scale: f.scale, offset: f.zero_point })
-        }
+        Arithmetic::Float(f) if out.bits() <= 16 && out.range().contains(&f.zero_point) => Some(Constants {
+            scale: f.scale,
+            offset: f.zero_point,
+        }),
         _ => None,
     })?;
     Ok(Box::new(InRegisters::new(Requant(constants), out, clamp)))
