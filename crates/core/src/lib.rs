@@ -15,6 +15,7 @@ pub mod graph;
 pub mod ids;
 pub mod module;
 pub mod names;
+pub mod nearest;
 pub mod op;
 pub mod pass;
 pub mod patch;

@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 use strait_core::Reason;
+use strait_core::nearest::closest;
+
+/// How many names are suggested for an unknown one.
+const SUGGESTIONS: usize = 3;
 
 /// A node that could not be read, and why.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -110,13 +114,22 @@ impl OnnxError {
     pub(crate) fn model(code: &'static str, text: impl Into<String>) -> OnnxError {
         OnnxError::Model(Reason::new(code, text))
     }
+
+    /// A name that is none of `names`.
+    pub(crate) fn unknown<'a>(what: &'static str, name: &str, names: impl Iterator<Item = &'a str>) -> OnnxError {
+        OnnxError::UnknownName {
+            what,
+            name: name.into(),
+            nearest: closest(name, names, SUGGESTIONS).into_iter().map(Into::into).collect(),
+        }
+    }
 }
 
-/// `(did you mean …?)` behind an unknown name.
+/// What follows an unknown name.
 fn suggest(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),
-        names => format!("; near it are `{}`", names.join("`, `")),
+        names => format!("; the nearest names are `{}`", names.join("`, `")),
     }
 }
 

@@ -9,7 +9,6 @@
 
 mod elements;
 mod error;
-mod nearest;
 mod proto;
 mod read;
 mod write;

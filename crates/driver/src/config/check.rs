@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use strait_core::nearest::did_you_mean;
+
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 use super::{
     codes, leaf,
-    nearest::did_you_mean,
     schema::{Key, Shape, list},
     tree::{Entry, KeyPath, Node, Place, Value},
 };

@@ -16,7 +16,6 @@ mod consistency;
 pub mod glob;
 pub mod leaf;
 mod load;
-pub mod nearest;
 mod overrides;
 pub mod preprocess;
 mod reference;

@@ -8,12 +8,10 @@ use std::{
     sync::Arc,
 };
 
+use strait_core::nearest;
 use tempfile::TempPath;
 
-use crate::{
-    config::nearest,
-    diagnostic::{Diagnostic, Diagnostics},
-};
+use crate::diagnostic::{Diagnostic, Diagnostics};
 
 use super::{codes, names, npy::Array, zip};
 

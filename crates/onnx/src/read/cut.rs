@@ -3,7 +3,6 @@
 use super::ReadOptions;
 use super::index::{Index, node_name};
 use crate::error::OnnxError;
-use crate::nearest::nearest;
 use crate::proto::NodeProto;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,14 +108,8 @@ fn resolve<'a>(
         by_name.extend(tensors.map(|name| (*name, *name)));
     }
     let find = |name: &String| {
-        by_name
-            .get(name.as_str())
-            .copied()
-            .ok_or_else(|| OnnxError::UnknownName {
-                what,
-                name: name.clone(),
-                nearest: nearest(name, by_name.keys().copied()),
-            })
+        let known = by_name.get(name.as_str()).copied();
+        known.ok_or_else(|| OnnxError::unknown(what, name, by_name.keys().copied()))
     };
     names.iter().map(find).collect()
 }

@@ -3,7 +3,6 @@
 use super::index::Index;
 use crate::elements::element;
 use crate::error::OnnxError;
-use crate::nearest::nearest;
 use crate::proto::{DimensionProto, TensorTypeProto, ValueInfoProto};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::shape::MAX_RANK;
@@ -42,11 +41,7 @@ pub(crate) fn check_bind(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Res
     }
     match bind.keys().find(|name| !keys.contains(*name)) {
         None => Ok(()),
-        Some(name) => Err(OnnxError::UnknownName {
-            what: "dimension",
-            name: name.clone(),
-            nearest: nearest(name, keys.iter().map(String::as_str)),
-        }),
+        Some(name) => Err(OnnxError::unknown("dimension", name, keys.iter().map(String::as_str))),
     }
 }
 

@@ -245,7 +245,7 @@ fn dimensions_are_bound_by_name_or_by_place() {
     let refused = |bind: &[(&str, u64)]| read_with(&of(), &options(bind, &[], &[])).unwrap_err().to_string();
     assert_eq!(
         refused(&[("bacth", 1)]),
-        "dimension `bacth` is not in the model; near it are `batch`"
+        "dimension `bacth` is not in the model; the nearest names are `batch`, `x.2`, `y.2`"
     );
     assert_eq!(refused(&[("batch", 0)]), "the dimension `batch` is bound to 0");
 }
@@ -289,7 +289,7 @@ fn a_graph_is_cut_at_tensors_and_nodes() {
     let refused = |inputs: &[&str], outputs: &[&str]| cut(inputs, outputs).unwrap_err().to_string();
     assert_eq!(
         refused(&[], &["midle"]),
-        "output `midle` is not in the model; near it are `middle`"
+        "output `midle` is not in the model; the nearest names are `middle`, `a`, `b`"
     );
     assert_eq!(
         refused(&["other"], &["c"]),

@@ -3,7 +3,7 @@
 /// Names that `word` is probably a misspelling of, the nearest first, three at most. A third of its letters may be
 /// wrong, letter case aside.
 pub fn did_you_mean<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
-    let limit = (word.chars().count() / 3).max(1);
+    let limit = word.chars().count().div_ceil(3);
     rank(word, names, limit, 3)
 }
 
