@@ -1,6 +1,6 @@
 //! `[form.NAME]`: the requantizations that a target computes, each with its limits.
 
-use super::words::{Evidence, Integer, Per, rounding_schema, words};
+use super::words::{Evidence, Integer, Per, RoundingWord, words};
 use crate::Located;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -18,7 +18,7 @@ pub struct FormRow {
     /// front of it, which only `stages = 2` has. With `stages = 2`, the shift behind the doubling multiplication.
     pub shift: Option<Located<ShiftLimits>>,
     /// How the quotient becomes a whole number. Of `stages = 2` it is the second rounding (the first is half up).
-    #[schemars(schema_with = "rounding_schema")]
+    #[schemars(with = "Option<RoundingWord>")]
     pub rounding: Option<Located<Rounding>>,
     /// How often `multiply_shift` rounds: 2 is the doubling high multiply followed by a rounding right shift.
     #[schemars(range(min = 1, max = 2))]
@@ -101,7 +101,7 @@ words! {
         /// None; a clamp is an op of its own.
         #[default]
         None = "none",
-        /// Those whose upper end is the type's or the form's: ReLU.
+        /// Those to the zero point and the type's largest value: ReLU.
         Relu = "relu",
         /// All: ReLU, ReLU6 and Clip.
         Any = "any",

@@ -14,6 +14,8 @@ mod option;
 mod parse;
 mod place;
 mod recipe;
+mod reference;
+mod schema;
 mod types;
 pub(crate) mod words;
 
@@ -25,6 +27,8 @@ pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
 pub use place::{OpSite, Operand};
 pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
+pub use reference::reference_page;
+pub use schema::json_schema;
 pub use types::{
     Accumulator, ActivationScheme, Divide, Observer, Overflow, Points, Quantize, ScaleSet, Types, WeightScheme,
 };

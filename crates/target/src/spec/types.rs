@@ -1,6 +1,6 @@
 //! `[types]`, `[accumulator]` and `[quantize]`: what codes there are, and how a real number becomes one.
 
-use super::words::{Integer, Interval, Per, rounding_schema, words};
+use super::words::{Integer, Interval, Per, RoundingWord, words};
 use crate::Located;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -102,16 +102,16 @@ words! {
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
     /// How an activation's quotient becomes a whole number, before its zero point is added.
-    #[schemars(schema_with = "rounding_schema")]
+    #[schemars(with = "RoundingWord")]
     pub rounding: Rounding,
     /// How an activation is divided by its scale; both ways round to `f32`.
     #[serde(default)]
     pub divide: Divide,
     /// The same for weights, which are always divided truly. Absent: `rounding`.
-    #[schemars(schema_with = "rounding_schema")]
+    #[schemars(with = "Option<RoundingWord>")]
     pub weight_rounding: Option<Rounding>,
     /// The same for biases. Absent: `rounding`.
-    #[schemars(schema_with = "rounding_schema")]
+    #[schemars(with = "Option<RoundingWord>")]
     pub bias_rounding: Option<Rounding>,
     /// How a range is made from what was observed, unless the configuration says otherwise.
     #[serde(default)]

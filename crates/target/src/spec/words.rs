@@ -3,7 +3,7 @@
 use crate::nearest;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, de, de::Visitor};
-use std::fmt;
+use std::{borrow::Cow, fmt};
 use strait_requantize::{IntType, Rounding};
 
 /// An enum whose members are words of the table: one list gives parser, printer and schema.
@@ -147,6 +147,18 @@ impl fmt::Display for Interval {
 }
 
 /// The schema of a [`Rounding`], whose crate knows no schemas.
-pub(crate) fn rounding_schema(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({ "type": "string", "enum": Rounding::ALL.map(Rounding::name) })
+pub(crate) struct RoundingWord;
+
+impl JsonSchema for RoundingWord {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Rounding".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Rounding::ALL.map(Rounding::name) })
+    }
 }
