@@ -1,4 +1,5 @@
-//! Reads a model and writes it again, for comparisons with other readers of the format.
+//! Reads a model, in ONNX or in text form (`.strait`), and writes it as ONNX, for comparisons with other readers of the
+//! format.
 //!
 //! `cargo run -p strait-onnx --example rewrite -- MODEL OUTPUT`
 
@@ -13,7 +14,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [model, output] = arguments.as_slice() else {
         return Err("a model and an output are expected".into());
     };
-    let module = read(Path::new(model), &ReadOptions::default())?;
+    let module = match model.ends_with(".strait") {
+        true => strait_core::text::parse(&std::fs::read_to_string(model)?)?,
+        false => read(Path::new(model), &ReadOptions::default())?,
+    };
     write(&module, &mut BufWriter::new(File::create(output)?))?;
     Ok(())
 }

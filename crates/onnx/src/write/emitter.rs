@@ -17,6 +17,8 @@ pub(super) struct Emitter<'m> {
     /// The operator set that is written.
     pub(super) opset: i64,
     values: BTreeMap<ValueId, String>,
+    /// Scale and zero point of the values whose grid is written already.
+    pub(super) grids: BTreeMap<ValueId, Vec<String>>,
     used: BTreeSet<String>,
     used_by_nodes: BTreeSet<String>,
     nodes: Vec<NodeProto>,
@@ -35,6 +37,7 @@ impl<'m> Emitter<'m> {
             graph,
             opset,
             values: BTreeMap::new(),
+            grids: BTreeMap::new(),
             used: BTreeSet::new(),
             used_by_nodes: BTreeSet::new(),
             nodes: Vec::new(),

@@ -8,29 +8,37 @@ use crate::proto::AttributeProto;
 use strait_core::{Elem, QuantParams, TensorData, TensorError, ValueId};
 use strait_requantize::Per;
 
-/// Writes `QuantizeLinear` (the grid is the result's) or `DequantizeLinear` (the grid is the operand's).
+/// Writes `QuantizeLinear` (the grid is the result's) or `DequantizeLinear` (the grid is the operand's). Nodes around the
+/// same integer value share its constants.
 pub(super) fn linear(
     emitter: &mut Emitter<'_>,
     at: At<'_>,
     op: &str,
     integer: Option<ValueId>,
 ) -> Result<(), OnnxError> {
-    let value = integer.and_then(|id| emitter.graph.value(id));
-    let Some((value, quant)) = value.and_then(|v| Some((v, v.quant.as_deref()?))) else {
+    let found = integer.and_then(|id| Some((id, emitter.graph.value(id)?)));
+    let Some((id, value, quant)) = found.and_then(|(id, v)| Some((id, v, v.quant.as_deref()?))) else {
         return Err(at.unwritable("the integer value has no grid"));
     };
-    let base = emitter.operand(integer);
     let channels = quant
         .axis
         .and_then(|axis| value.ty.shape.get(usize::from(axis))?.fixed());
     let parameters = parameters(quant, value.ty.elem, channels).map_err(|text| at.unwritable(text))?;
-    let mut inputs = vec![emitter.operand(at.node.inputs.first().copied().flatten())];
-    inputs.push(emitter.constant(&format!("{base}_scale"), &parameters.scale));
-    if let Some(zero) = &parameters.zero_point {
-        inputs.push(emitter.constant(&format!("{base}_zero_point"), zero));
-    }
+    let names = match emitter.grids.get(&id) {
+        Some(names) => names.clone(),
+        None => {
+            let base = emitter.value(id);
+            let mut names = vec![emitter.constant(&format!("{base}_scale"), &parameters.scale)];
+            if let Some(zero) = &parameters.zero_point {
+                names.push(emitter.constant(&format!("{base}_zero_point"), zero));
+            }
+            emitter.grids.insert(id, names.clone());
+            names
+        }
+    };
+    let operand = emitter.operand(at.node.inputs.first().copied().flatten());
     let outputs = at.outputs(emitter);
-    emitter.node(op, at.name, inputs, outputs, parameters.axis);
+    emitter.node(op, at.name, [vec![operand], names].concat(), outputs, parameters.axis);
     Ok(())
 }
 

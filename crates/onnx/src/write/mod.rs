@@ -7,6 +7,8 @@ mod attributes;
 mod emitter;
 mod grid;
 mod ops;
+#[cfg(test)]
+mod tests;
 
 use crate::error::OnnxError;
 use crate::proto::{ModelProto, OperatorSetIdProto};

@@ -156,6 +156,9 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Resize(op) => resize(emitter, at, op),
         Op::Gemm(op) => gemm::gemm(emitter, at, op),
         Op::Unary(op) => unary::unary(emitter, at, op.function),
+        Op::Quantize(op) if op.to == Elem::I32 => {
+            Err(at.unwritable("QuantizeLinear makes codes of 8 and 16 bits only"))
+        }
         Op::Quantize(_) => linear(emitter, at, "QuantizeLinear", node.outputs.first().copied()),
         Op::Dequantize(_) => linear(emitter, at, "DequantizeLinear", node.inputs.first().copied().flatten()),
         Op::Foreign(op) => foreign(emitter, at, op),

@@ -1,0 +1,276 @@
+//! Modules in text form, written: what comes back when they are read, and what the messages say.
+
+use super::write;
+use crate::proto::{ModelProto, NodeProto, kind};
+use crate::{Model, ReadOptions};
+use prost::Message;
+use std::path::Path;
+use strait_core::Module;
+use strait_core::text::{PrintOptions, parse, print};
+
+fn module(text: &str) -> Module {
+    parse(text).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn bytes(module: &Module) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(module, &mut bytes).unwrap();
+    bytes
+}
+
+fn decoded(text: &str) -> ModelProto {
+    ModelProto::decode(bytes(&module(text)).as_slice()).unwrap()
+}
+
+fn nodes(model: &ModelProto) -> Vec<String> {
+    let text = |n: &NodeProto| format!("{} = {}({})", n.output.join(", "), n.op_type, n.input.join(", "));
+    model.graph.iter().flat_map(|g| g.node.iter().map(text)).collect()
+}
+
+/// One op after the other, each with an operand that fits, and a result of its own.
+const OPS: &[(&str, &str, &str)] = &[
+    (
+        "f32[1,4,6,6]",
+        "f32[1,8,3,3]",
+        "conv(%x, @w, @b) {stride=[2,2], pad=[1,0,1,1], dilation=[1,1], groups=2, pad_value=0}\ndata @w: f32[8,2,3,3] = random 1\ndata @b: f32[8] = random 2",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,4]",
+        "gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=0.5, beta=2.0}\ndata @w: f32[4,3] = random 1\ndata @b: f32[4] = random 2",
+    ),
+    (
+        "f32[2,3]",
+        "f32[3,4]",
+        "gemm(%x, @w) {transpose_a=1, transpose_b=0, alpha=1.0, beta=1.0}\ndata @w: f32[2,4] = random 1",
+    ),
+    (
+        "f32[5,2,3]",
+        "f32[5,2,4]",
+        "matmul(%x, @w) {a_zero=0, b_zero=0}\ndata @w: f32[3,4] = random 1",
+    ),
+    (
+        "f32[1,2,3,3]",
+        "f32[1,2,3,3]",
+        "batch_normalization(%x, @w, @b, @m, @v) {epsilon=0.001}\ndata @w: f32[2] = random 1\ndata @b: f32[2] = random 2\ndata @m: f32[2] = random 3\ndata @v: f32[2] = splat 0.5",
+    ),
+    (
+        "f32[2,3]",
+        "f32[2,3]",
+        "layer_normalization(%x, @w) {axis=1, epsilon=0.01}\ndata @w: f32[3] = random 1",
+    ),
+    ("f32[2,3]", "f32[2,3]", "add(%x, %x)"),
+    ("f32[2,3]", "f32[2,3]", "sub(%x, @w)\ndata @w: f32[3] = random 1"),
+    ("f32[2,3]", "f32[2,3]", "mul(%x, %x) {a_zero=0, b_zero=0}"),
+    ("f32[2,3]", "f32[2,3]", "div(%x, %x)"),
+    ("f32[2,3]", "f32[2,3]", "pow(%x, @w)\ndata @w: f32[] = splat 2.0"),
+    ("f32[2,3]", "f32[2,3]", "relu(%x)"),
+    ("f32[2,3]", "f32[2,3]", "clip(%x) {min=0.0, max=6.0}"),
+    ("f32[2,3]", "f32[2,3]", "clip(%x) {min=-inf, max=1.0}"),
+    ("f32[2,3]", "f32[2,3]", "unary(%x) {function=hard_swish}"),
+    ("f32[2,3]", "f32[2,3]", "leaky_relu(%x) {alpha=0.1}"),
+    ("f32[2,3]", "f32[2,3]", "hard_sigmoid(%x) {alpha=0.25, beta=0.5}"),
+    ("f32[2,3]", "f32[2,3]", "elu(%x) {alpha=2.0}"),
+    (
+        "f32[1,2,7,7]",
+        "f32[1,2,4,4]",
+        "max_pool(%x) {size=[2,2], stride=[2,2], pad=[0,0,0,0], dilation=[1,1], ceil=1}",
+    ),
+    (
+        "f32[1,2,7,7]",
+        "f32[1,2,5,3]",
+        "average_pool(%x) {size=[3,3], stride=[1,1], pad=[0,0,0,0], dilation=[1,2], ceil=0, count_include_pad=1}",
+    ),
+    ("f32[1,2,7,7]", "f32[1,2,1,1]", "global_average_pool(%x)"),
+    (
+        "f32[2,3,4]",
+        "f32[2,4]",
+        "reduce(%x) {reduction=mean, axes=[1], keep_dims=0}",
+    ),
+    (
+        "f32[2,3,4]",
+        "f32[1,3,1]",
+        "reduce(%x) {reduction=sum, axes=[0,2], keep_dims=1}",
+    ),
+    (
+        "f32[2,3,4]",
+        "f32[]",
+        "reduce(%x) {reduction=max, axes=[], keep_dims=0}",
+    ),
+    ("f32[2,3]", "f32[2,3]", "softmax(%x) {axis=-1}"),
+    ("f32[N,3,4]", "f32[N,12]", "reshape(%x) {shape=[0,-1]}"),
+    ("f32[N,3,4]", "f32[N,12]", "flatten(%x) {axis=1}"),
+    ("f32[1,3,1]", "f32[3]", "squeeze(%x) {axes=[]}"),
+    ("f32[1,3,1]", "f32[1,3]", "squeeze(%x) {axes=[2]}"),
+    ("f32[3]", "f32[1,3,1]", "unsqueeze(%x) {axes=[0,2]}"),
+    ("f32[2,3,4]", "f32[4,2,3]", "transpose(%x) {permutation=[2,0,1]}"),
+    ("f32[2,3]", "f32[2,6]", "concat(%x, %x) {axis=1}"),
+    (
+        "f32[5,6]",
+        "f32[2,3]",
+        "slice(%x) {starts=[1,5], ends=[3,-7], axes=[0,1], steps=[1,-2]}",
+    ),
+    (
+        "f32[2,3]",
+        "f32[5,3]",
+        "pad(%x) {amounts=[1,0,2,0], mode=edge, value=0.0}",
+    ),
+    (
+        "f32[1,1,2,3]",
+        "f32[1,1,4,9]",
+        "resize(%x) {mode=linear, coordinate=align_corners, nearest=floor, scales=[1.0,1.0,2.0,3.0], sizes=[]}",
+    ),
+    (
+        "f32[1,1,2,3]",
+        "f32[1,1,5,7]",
+        "resize(%x) {mode=nearest, coordinate=asymmetric, nearest=ceil, scales=f32[], sizes=[1,1,5,7]}",
+    ),
+    (
+        "f32[5,3]",
+        "f32[2,3]",
+        "gather(%x, @i) {axis=0}\ndata @i: i64[2] = inline [4,0]",
+    ),
+    ("f32[2,3]", "i64[2,3]", "cast(%x) {to=i64}"),
+    ("f32[2,3]", "f32[2,3]", "identity(%x)"),
+];
+
+#[test]
+fn ops_come_back_as_they_were() {
+    for (from, to, op) in OPS {
+        let (call, data) = op.split_once('\n').unwrap_or((op, ""));
+        let text =
+            format!("strait 1 float\ngraph @main(%x: {from}) {{\n  %y: {to} = {call}\n  return %y\n}}\n{data}\n");
+        let module = module(&text);
+        let again = Model::decode(bytes(&module).into(), Path::new(""))
+            .unwrap()
+            .read(&ReadOptions::default());
+        let again = again.unwrap_or_else(|e| panic!("{op}: {e}"));
+        assert_eq!(
+            print(&again, &PrintOptions::whole()),
+            print(&module, &PrintOptions::whole())
+        );
+    }
+}
+
+#[test]
+fn several_results_come_back() {
+    let text = "strait 1 float\ngraph @main(%x: f32[6]) {\n  %a: f32[2], %b: f32[4] = split(%x) {axis=0, sizes=[2,4]}\n  return %b\n}\n";
+    let again = Model::decode(bytes(&module(text)).into(), Path::new(""))
+        .unwrap()
+        .read(&ReadOptions::default())
+        .unwrap();
+    assert_eq!(
+        print(&again, &PrintOptions::whole()),
+        print(&module(text), &PrintOptions::whole())
+    );
+}
+
+#[test]
+fn functions_that_onnx_lacks_become_several_nodes() {
+    let of = |function: &str| {
+        let text = format!(
+            "strait 1 float\ngraph @main(%x: f32[2]) {{\n  %y: f32[2] = unary(%x) {{function={function}}}\n  return %y\n}}\n"
+        );
+        nodes(&decoded(&text)).join("; ")
+    };
+    assert_eq!(of("silu"), "y_1 = Sigmoid(x); y = Mul(x, y_1)");
+    assert_eq!(of("mish"), "y_1 = Softplus(x); y_2 = Tanh(y_1); y = Mul(x, y_2)");
+    assert_eq!(
+        of("gelu"),
+        "y_1 = Mul(x, y_root); y_2 = Erf(y_1); y_3 = Mul(y_2, y_half); y_4 = Add(y_3, y_half); y = Mul(x, y_4)"
+    );
+}
+
+const QUANTIZED: &str = "strait 1 annotated
+graph @main(%x: f32[1,2,4,4]) {
+  %q: i8[1,2,4,4] scale=0.1 zero=-3 = quantize(%x) {to=i8, rounding=half_even, reciprocal=0}
+  %d: f32[1,2,4,4] = dequantize(%q)
+  %w: f32[3,2,1,1] = dequantize(@weight)
+  %b: f32[3] = dequantize(@bias)
+  %c: f32[1,3,4,4] = conv(%d, %w, %b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+  return %c
+}
+data @weight: i8[3,2,1,1] scale=[0.5,0.25,1.0] zero=0 axis=0 = inline [1,2,3,4,5,6]
+data @bias: i32[3] scale=[0.05,0.025,0.1] zero=0 axis=0 = inline [7,8,9]
+";
+
+#[test]
+fn grids_become_scales_and_zero_points() {
+    let model = decoded(QUANTIZED);
+    assert_eq!(
+        nodes(&model),
+        [
+            "q = QuantizeLinear(x, q_scale, q_zero_point)",
+            "d = DequantizeLinear(q, q_scale, q_zero_point)",
+            "w = DequantizeLinear(weight, weight_scale, weight_zero_point)",
+            "b = DequantizeLinear(bias, bias_scale)",
+            "c = Conv(d, w, b)",
+        ]
+    );
+    let graph = model.graph.unwrap();
+    let constant = |name: &str| graph.initializer.iter().find(|t| t.name == name).unwrap();
+    let zero = constant("q_zero_point");
+    assert_eq!(
+        (zero.data_type, zero.dims.len(), zero.raw_data.as_deref()),
+        (3, 0, Some(&[253u8][..]))
+    );
+    let scales = [0.5f32, 0.25, 1.0].map(f32::to_le_bytes).concat();
+    assert_eq!(constant("weight_scale").raw_data.as_deref(), Some(&scales[..]));
+    assert_eq!(constant("weight_zero_point").raw_data.as_deref(), Some(&[0u8; 3][..]));
+    let axis = &graph.node[2].attribute[0];
+    assert_eq!((axis.name.as_str(), axis.kind, axis.i), ("axis", kind::INT, Some(0)));
+    assert!(
+        graph.node[0].attribute.is_empty(),
+        "one grid for the tensor has no axis"
+    );
+}
+
+#[test]
+fn sixteen_bit_codes_take_a_newer_operator_set() {
+    let of = |elem: &str| {
+        let text = format!(
+            "strait 1 annotated\ngraph @main(%x: f32[2]) {{\n  %q: {elem}[2] scale=0.1 zero=0 = quantize(%x) {{to={elem}, rounding=half_even, reciprocal=0}}\n  %y: f32[2] = dequantize(%q)\n  return %y\n}}\n"
+        );
+        let model = decoded(&text);
+        (model.opset_import[0].version, model.ir_version)
+    };
+    assert_eq!((of("i8"), of("i16")), ((17, 8), (21, 10)));
+}
+
+#[test]
+fn outputs_that_no_node_makes_get_one() {
+    let text = "strait 1 float\ngraph @main(%x: f32[2]) {\n  %y: f32[2] = relu(%x)\n  return %x, %y, %y, @c\n}\ndata @c: f32[1] = splat 1.0\n";
+    let model = decoded(text);
+    assert_eq!(
+        nodes(&model),
+        [
+            "y = Relu(x)",
+            "x_1 = Identity(x)",
+            "y_1 = Identity(y)",
+            "c_1 = Identity(c)"
+        ]
+    );
+    let outputs: Vec<String> = model.graph.unwrap().output.into_iter().map(|o| o.name).collect();
+    assert_eq!(outputs, ["x_1", "y", "y_1", "c_1"]);
+}
+
+#[test]
+fn the_same_module_gives_the_same_bytes() {
+    assert_eq!(bytes(&module(QUANTIZED)), bytes(&module(QUANTIZED)));
+}
+
+#[test]
+fn what_is_not_float_cannot_be_written() {
+    for (line, expect) in [
+        (
+            "%y: i32[2] = add(%x, %x)",
+            "`y`: add on integers is not an ONNX operator of floats",
+        ),
+        ("%y: i8[2] = clamp(%x) {min=0, max=5}", "`y`: clamp on integers"),
+        ("%y: f32[2] = dequantize(%x)", "`y`: the integer value has no grid"),
+    ] {
+        let text = format!("strait 1 integer\ngraph @main(%x: i8[2]) {{\n  {line}\n  return %y\n}}\n");
+        let error = write(&module(&text), &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains(expect), "{error}");
+    }
+}
