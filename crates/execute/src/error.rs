@@ -1,6 +1,6 @@
 //! What can go wrong, and whose fault it is.
 
-use strait_core::TensorError;
+use strait_core::{Graph, Module, NodeId, TensorError};
 use strait_kernels::KernelError;
 use strait_requantize::{FormError, OutsideDomain};
 
@@ -63,6 +63,18 @@ pub enum ExecuteError {
     /// Our fault.
     #[error("defect in Strait: {0}")]
     Ours(String),
+}
+
+impl ExecuteError {
+    /// What happened at a node.
+    pub(crate) fn at(module: &Module, graph: &Graph, id: NodeId, source: StepError) -> ExecuteError {
+        let node = graph.node(id);
+        ExecuteError::Node {
+            node: node.map_or_else(String::new, |n| module.name(n.name).into()),
+            op: node.map_or("", |n| n.op.term()),
+            source,
+        }
+    }
 }
 
 /// Why one node cannot be prepared or has failed.

@@ -19,6 +19,7 @@ mod error;
 mod evaluate;
 mod float;
 mod integer;
+mod join;
 mod layout;
 mod loops_for;
 mod memory;
@@ -34,7 +35,7 @@ mod workspace;
 
 pub use error::{ExecuteError, StepError};
 pub use evaluate::evaluate;
-pub use loops_for::{LoopsFor, Standard};
+pub use loops_for::{LoopsFor, Standard, TargetLoops};
 pub use plan::{Plan, PlanOptions, Port};
 pub use samples::{SampleError, map_in_order};
 pub use tensor::{Tensor, TensorView};

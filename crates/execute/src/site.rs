@@ -70,6 +70,7 @@ impl<'a> Site<'a> {
             .node(id)
             .ok_or_else(|| ExecuteError::Ours(format!("{id:?} was removed")))?;
         let input = |value: &Option<ValueId>| value.map(|v| slot(module, graph, v)).transpose();
+        check_types(module, graph, node).map_err(|source| ExecuteError::at(module, graph, id, source))?;
         Ok(Site {
             node,
             inputs: node.inputs.iter().map(input).collect::<Result<_, _>>()?,
@@ -112,6 +113,20 @@ impl<'a> Site<'a> {
     }
 }
 
+/// The results have the types that inference gives them: all that is prepared relies on it.
+fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result<(), StepError> {
+    let ty = |value: ValueId| graph.value(value).map(|v| &v.ty);
+    let operands: Vec<_> = node.inputs.iter().map(|input| input.and_then(ty)).collect();
+    let inferred = module.result_types(&node.op, &operands, node.fused.as_deref())?;
+    if inferred.iter().map(Some).eq(node.outputs.iter().map(|&v| ty(v))) {
+        return Ok(());
+    }
+    let stated: Vec<_> = node.outputs.iter().map(|&v| ty(v)).collect();
+    Err(StepError::Model(format!(
+        "the results are stated as {stated:?}, but are {inferred:?}"
+    )))
+}
+
 /// Type and extents of a value.
 pub(crate) fn slot<'a>(module: &'a Module, graph: &'a Graph, id: ValueId) -> Result<Slot<'a>, ExecuteError> {
     let value = graph
@@ -132,10 +147,14 @@ pub(crate) fn slot<'a>(module: &'a Module, graph: &'a Graph, id: ValueId) -> Res
         }
     }
     byte_count(value.ty.elem, &dims).ok_or_else(|| too_large(u64::MAX))?;
+    let constant = module.constant(graph, id);
+    if constant.is_some_and(|tensor| tensor.tensor_type() != value.ty) {
+        return Err(ExecuteError::Ours(format!("`{}` is not of its tensor's type", name())));
+    }
     Ok(Slot {
         elem: value.ty.elem,
         dims,
         quant: value.quant.as_ref(),
-        constant: module.constant(graph, id),
+        constant,
     })
 }

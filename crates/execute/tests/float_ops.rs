@@ -1,4 +1,5 @@
 //! Float operators on small tensors, against values worked out by hand or by plain formulas.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 
@@ -94,7 +95,7 @@ fn functions_of_one_variable_are_their_formulas() {
             },
             &[(&[2], &[1.0, -1.0])],
         ),
-        &[0.841_344_75, -0.158_655_25],
+        &[0.841_344_7, -0.158_655_26],
     );
 }
 

@@ -1,5 +1,6 @@
 //! The eleven float models give what ONNX Runtime gave: max|a − b| ≤ 1e-4·max|b| for each output of each sample, as read
 //! and in canonical form. Skipped where the shared models are absent.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 use ndarray::ArrayD;
 use ndarray_npy::ReadNpyExt;

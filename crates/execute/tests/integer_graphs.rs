@@ -1,5 +1,6 @@
 //! The planned executor equals the plain interpreter bit for bit: on random graphs, for every instruction set, number of
 //! threads, joined or not.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;
 

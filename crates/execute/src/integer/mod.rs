@@ -25,7 +25,7 @@ use crate::error::StepError;
 use crate::reference::channel_axis;
 use crate::site::{Site, Slot};
 use crate::step::Step;
-use strait_core::{Elem, Op};
+use strait_core::{Elem, Op, TensorData};
 use strait_kernels::integer::{Loops, accumulators};
 use strait_requantize::IntType;
 
@@ -96,7 +96,7 @@ pub(crate) fn weights<'a>(slot: &'a Slot<'_>) -> Option<&'a [i8]> {
 pub(crate) fn bias(slot: Option<&Slot<'_>>) -> Result<Option<Vec<i32>>, ()> {
     match slot {
         None => Ok(None),
-        Some(slot) => match slot.constant.map(|constant| constant.values::<i32>()) {
+        Some(slot) => match slot.constant.map(TensorData::values::<i32>) {
             Some(Ok(values)) => Ok(Some(values.into_owned())),
             _ => Err(()),
         },

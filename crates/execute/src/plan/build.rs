@@ -2,13 +2,14 @@
 
 use super::{Constant, Piece, Place, Plan, PlanOptions, PlannedStep, Port, Shown, Source};
 use crate::aligned::AlignedBytes;
-use crate::error::{ExecuteError, StepError};
+use crate::error::ExecuteError;
+use crate::join::{self, Joins};
 use crate::memory::{self, Request};
 use crate::site::{Site, Slot, slot};
 use crate::step::Step;
 use crate::tensor::byte_count;
 use crate::{layout, prepare};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
 use strait_core::{DataId, Graph, GraphId, Module, NodeId, TensorData, ValueId};
 
@@ -34,8 +35,21 @@ pub(super) fn build(module: &Module, graph: GraphId, options: &PlanOptions<'_>) 
             .node(node)
             .map_or_else(String::new, |n| module.name(n.name).into()),
     })?;
+    let mut joins = match options.join {
+        true => Joins::find(module, graph, options, &order)?,
+        false => Joins::none(graph),
+    };
     for node in order {
-        builder.draft(node)?;
+        match joins.take(node) {
+            join::Place::Alone => builder.draft(node)?,
+            join::Place::Elsewhere => {}
+            join::Place::Here(join) => builder.drafts.push(Draft {
+                node: join.node,
+                inputs: join.inputs,
+                outputs: smallvec![join.output],
+                step: Some(join.step),
+            }),
+        }
     }
     builder.find_last_uses();
     builder.share_buffers();
@@ -94,7 +108,7 @@ impl<'a> Builder<'a> {
             });
             return Ok(());
         }
-        let step = prepare::prepare(&site).map_err(|source| self.node_error(id, source))?;
+        let step = prepare::prepare(&site).map_err(|source| ExecuteError::at(self.module, self.graph, id, source))?;
         let read = |(index, value): (usize, &Option<ValueId>)| value.filter(|_| step.reads(index));
         self.drafts.push(Draft {
             node: id,
@@ -103,15 +117,6 @@ impl<'a> Builder<'a> {
             step: Some(step),
         });
         Ok(())
-    }
-
-    fn node_error(&self, id: NodeId, source: StepError) -> ExecuteError {
-        let node = self.graph.node(id);
-        ExecuteError::Node {
-            node: node.map_or_else(String::new, |n| self.module.name(n.name).into()),
-            op: node.map_or("", |n| n.op.term()),
-            source,
-        }
     }
 
     fn root(&self, value: ValueId) -> usize {

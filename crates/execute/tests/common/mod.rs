@@ -1,5 +1,5 @@
 //! Graphs for tests, built op by op.
-#![allow(dead_code, unreachable_pub)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
 pub mod random;
 

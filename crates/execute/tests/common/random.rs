@@ -29,7 +29,7 @@ impl Random {
     }
 
     pub fn flip(&mut self) -> bool {
-        self.next() % 2 == 0
+        self.next().is_multiple_of(2)
     }
 
     fn real(&mut self) -> f32 {

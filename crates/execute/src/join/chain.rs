@@ -1,0 +1,42 @@
+//! Two and more functions of eight bits one after the other: one table.
+
+use super::{Found, Join, Joins, Scope, table};
+use crate::integer::{eight_bits, lookup::Lookup};
+use crate::reference::write;
+use strait_core::NodeId;
+
+pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
+    let Some(&Some(base)) = scope.node(id).and_then(|node| node.inputs.first()) else {
+        return Ok(None);
+    };
+    let Some(element) = eight_bits(&scope.slot(base)?).filter(|_| table::is_function(scope, id)) else {
+        return Ok(None);
+    };
+    let mut nodes = vec![id];
+    let mut last = id;
+    while let Some((next, _)) = scope.follower(joins, last)
+        && table::is_function(scope, next)
+    {
+        nodes.push(next);
+        last = next;
+    }
+    let Some(output) = scope.result(last).filter(|_| nodes.len() > 1) else {
+        return Ok(None);
+    };
+    let Some(entries) = table::entries(scope, element, &nodes)? else {
+        return Ok(None);
+    };
+    let elem = scope.slot(output)?.elem;
+    let mut table = vec![0; entries.len() * elem.size()];
+    // An entry that does not fit is an error only where an element has its code.
+    if write(elem, &entries, &mut table).is_err() {
+        return Ok(None);
+    }
+    let join = Join {
+        node: id,
+        inputs: [Some(base)].into_iter().collect(),
+        output,
+        step: Box::new(Lookup { element, table }),
+    };
+    Ok(Some((join, nodes)))
+}

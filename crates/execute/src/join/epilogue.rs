@@ -1,0 +1,99 @@
+//! `producer → requantize → clamp`: the loops take the requantization and the clamp as their last step.
+
+use super::{Found, Join, Joins, Scope};
+use crate::integer;
+use crate::reference::channel_axis;
+use strait_core::{Fused, NodeId, Op};
+
+/// What the accumulators of a node go through until something else begins.
+pub(super) struct Epilogue {
+    pub(super) fused: Option<Fused>,
+    /// The requantization and the clamps that became part of it.
+    pub(super) nodes: Vec<NodeId>,
+}
+
+pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
+    let Some(node) = scope.node(id) else {
+        return Ok(None);
+    };
+    let makes_accumulators = matches!(
+        node.op,
+        Op::Conv(_)
+            | Op::Gemm(_)
+            | Op::MatMul(_)
+            | Op::Add(_)
+            | Op::Sub(_)
+            | Op::Mul(_)
+            | Op::SumPool(_)
+            | Op::Reduce(_)
+            | Op::Requantize(_)
+    );
+    let mut site = scope.site(id)?;
+    let integers = site.inputs.iter().flatten().all(|slot| slot.elem.int_type().is_some());
+    if !makes_accumulators || !integers {
+        return Ok(None);
+    }
+    let Epilogue { fused, nodes } = behind(scope, joins, id);
+    let Some(output) = nodes.last().and_then(|&tail| scope.result(tail)) else {
+        return Ok(None);
+    };
+    site.fused = fused;
+    site.outputs[0] = scope.slot(output)?;
+    let step = integer::prepare(&site).map_err(|error| scope.error(id, error))?;
+    let read = |(index, value): (usize, &Option<_>)| value.filter(|_| step.reads(index));
+    let inputs = node.inputs.iter().enumerate().map(read).collect();
+    let join = Join {
+        node: id,
+        inputs,
+        output,
+        step,
+    };
+    Ok(Some((join, [vec![id], nodes].concat())))
+}
+
+/// Follows a node to the requantization and the clamps behind it, on top of what is fused into it.
+pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
+    let mut epilogue = Epilogue {
+        fused: None,
+        nodes: Vec::new(),
+    };
+    let Some(node) = scope.node(id) else { return epilogue };
+    let result = scope.result(id).and_then(|v| scope.graph.value(v));
+    let axis = channel_axis(&node.op, result.map_or(0, |v| v.ty.shape.len()));
+    epilogue.fused = match (&node.op, node.fused.as_deref()) {
+        (Op::Requantize(op), None) => Some(Fused {
+            requant: op.form.clone(),
+            clamp: None,
+        }),
+        // Two requantizations are not one.
+        (Op::Requantize(_), Some(_)) => return epilogue,
+        (_, fused) => fused.cloned(),
+    };
+    let mut last = id;
+    while let Some((next, follower)) = scope.follower(joins, last) {
+        let composed = match (&follower.op, &epilogue.fused) {
+            _ if follower.fused.is_some() => None,
+            (Op::Requantize(op), None) if op.form.channels().is_none() || axis == Some(op.axis as usize) => {
+                Some(Fused {
+                    requant: op.form.clone(),
+                    clamp: None,
+                })
+            }
+            (Op::Clamp(op), Some(fused)) => Some(Fused {
+                requant: fused.requant.clone(),
+                clamp: Some(compose(fused.clamp, [op.min, op.max])),
+            }),
+            _ => None,
+        };
+        let Some(composed) = composed else { break };
+        epilogue.fused = Some(composed);
+        epilogue.nodes.push(next);
+        last = next;
+    }
+    epilogue
+}
+
+/// A clamp to `first`, then one to `[low, high]`: both ends of the first go through the second.
+fn compose(first: Option<[i32; 2]>, [low, high]: [i32; 2]) -> [i32; 2] {
+    first.map_or([low, high], |ends| ends.map(|end| end.min(high).max(low)))
+}

@@ -1,0 +1,134 @@
+//! Joins primitives into fast loops. Each join computes exactly what its nodes compute one after the other:
+//! - [`epilogue`]: a producer of accumulators, the requantization behind it and the clamp behind that: in registers;
+//! - [`sum`]: a sum whose operands come from eight bits each through shifts and requantizations: two tables;
+//! - [`chain`]: functions of eight bits one after the other: one table.
+//!
+//! A node is joined only if nothing else uses its result.
+
+mod chain;
+mod epilogue;
+mod sum;
+mod table;
+
+use crate::error::{ExecuteError, StepError};
+use crate::plan::PlanOptions;
+use crate::site::{Site, Slot, slot};
+use crate::step::Step;
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use strait_core::{Graph, Module, Node, NodeId, ValueId};
+
+/// Several nodes as one step.
+pub(crate) struct Join {
+    /// The node that errors speak of.
+    pub(crate) node: NodeId,
+    pub(crate) inputs: SmallVec<[Option<ValueId>; 3]>,
+    pub(crate) output: ValueId,
+    pub(crate) step: Box<dyn Step>,
+}
+
+/// The joins of a graph.
+pub(crate) struct Joins {
+    /// By the last of their nodes, in whose place they run.
+    by_tail: BTreeMap<NodeId, Join>,
+    /// By node: whether it is part of a join.
+    taken: Vec<bool>,
+}
+
+/// What takes the place of a node.
+pub(crate) enum Place {
+    /// The node itself.
+    Alone,
+    /// Nothing: a join computes it elsewhere.
+    Elsewhere,
+    /// A join.
+    Here(Join),
+}
+
+impl Joins {
+    /// No joins.
+    pub(crate) fn none(graph: &Graph) -> Joins {
+        Joins {
+            by_tail: BTreeMap::new(),
+            taken: vec![false; graph.node_bound()],
+        }
+    }
+
+    /// Every join that there is in a graph whose nodes are in topological `order`.
+    pub(crate) fn find(
+        module: &Module,
+        graph: &Graph,
+        options: &PlanOptions<'_>,
+        order: &[NodeId],
+    ) -> Result<Joins, ExecuteError> {
+        let mut joins = Joins::none(graph);
+        let scope = Scope { module, graph, options };
+        // Sums first: they want whole operands, of which the others would take parts.
+        for look in [sum::look, epilogue::look, chain::look] {
+            for &node in order {
+                if !joins.taken[node.index()]
+                    && let Some((join, nodes)) = look(&scope, &joins, node)?
+                {
+                    joins.add(join, &nodes);
+                }
+            }
+        }
+        Ok(joins)
+    }
+
+    fn add(&mut self, join: Join, nodes: &[NodeId]) {
+        nodes.iter().for_each(|node| self.taken[node.index()] = true);
+        if let Some(&tail) = nodes.last() {
+            self.by_tail.insert(tail, join);
+        }
+    }
+
+    /// What takes the place of a node; a join is handed out once.
+    pub(crate) fn take(&mut self, node: NodeId) -> Place {
+        match self.by_tail.remove(&node) {
+            Some(join) => Place::Here(join),
+            None if self.taken[node.index()] => Place::Elsewhere,
+            None => Place::Alone,
+        }
+    }
+}
+
+/// A join with its nodes, the last one in whose place it runs; `None` where there is none.
+type Found = Result<Option<(Join, Vec<NodeId>)>, ExecuteError>;
+
+/// The graph that is looked at.
+struct Scope<'a> {
+    module: &'a Module,
+    graph: &'a Graph,
+    options: &'a PlanOptions<'a>,
+}
+
+impl<'a> Scope<'a> {
+    fn node(&self, id: NodeId) -> Option<&'a Node> {
+        self.graph.node(id)
+    }
+
+    /// The first result of a node.
+    fn result(&self, id: NodeId) -> Option<ValueId> {
+        self.node(id)?.outputs.first().copied()
+    }
+
+    fn site(&self, id: NodeId) -> Result<Site<'a>, ExecuteError> {
+        Site::new(self.module, self.graph, id, self.options)
+    }
+
+    fn slot(&self, id: ValueId) -> Result<Slot<'a>, ExecuteError> {
+        slot(self.module, self.graph, id)
+    }
+
+    /// The node that alone uses the result of `id`, if it is free and takes it as its first operand.
+    fn follower(&self, joins: &Joins, id: NodeId) -> Option<(NodeId, &'a Node)> {
+        let only = self.graph.only_use(self.result(id)?)?;
+        let free = only.operand == 0 && !joins.taken[only.node.index()];
+        free.then_some((only.node, self.node(only.node)?))
+    }
+
+    fn error(&self, id: NodeId, source: StepError) -> ExecuteError {
+        ExecuteError::at(self.module, self.graph, id, source)
+    }
+}

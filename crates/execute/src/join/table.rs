@@ -1,0 +1,95 @@
+//! Functions of eight bits as tables.
+
+use super::{Joins, Scope};
+use crate::error::ExecuteError;
+use crate::integer::eight_bits;
+use crate::reference::{Array, Primitive};
+use smallvec::smallvec;
+use strait_core::{NodeId, Op, ValueId};
+use strait_requantize::IntType;
+
+/// A value as a function of the codes of another one.
+pub(super) struct Table {
+    /// The value of eight bits.
+    pub(super) base: ValueId,
+    pub(super) element: IntType,
+    /// One entry per code, that of the smallest code first.
+    pub(super) entries: Vec<i64>,
+    /// The nodes between them, first one first.
+    pub(super) nodes: Vec<NodeId>,
+}
+
+/// Whether a node is a function of one element, the same for all of them.
+pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
+    scope.node(id).is_some_and(|node| {
+        let plain = match &node.op {
+            Op::ShiftLeft(_) | Op::Clamp(_) => true,
+            Op::Requantize(op) => op.form.channels().is_none(),
+            Op::Lookup(_) => {
+                let table = node.inputs.get(1).copied().flatten();
+                table.is_some_and(|v| scope.module.constant(scope.graph, v).is_some())
+            }
+            _ => false,
+        };
+        plain && node.fused.is_none()
+    })
+}
+
+/// The value as a table over the nearest value of eight bits that it is a function of, itself if it has eight bits.
+/// `None` where it comes from something else, where others use what is in between, or where a requantization is not
+/// defined for a code.
+pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, value: ValueId) -> Result<Option<Table>, ExecuteError> {
+    let mut base = value;
+    let mut nodes = Vec::new();
+    loop {
+        if let Some(element) = eight_bits(&scope.slot(base)?) {
+            nodes.reverse();
+            let entries = entries(scope, element, &nodes)?;
+            return Ok(entries.map(|entries| Table {
+                base,
+                element,
+                entries,
+                nodes,
+            }));
+        }
+        let Some((id, node)) = scope.graph.producer(base) else {
+            return Ok(None);
+        };
+        let free = !joins.taken[id.index()] && scope.graph.only_use(base).is_some();
+        match node.inputs.first() {
+            Some(&Some(operand)) if free && is_function(scope, id) => {
+                nodes.push(id);
+                base = operand;
+            }
+            _ => return Ok(None),
+        }
+    }
+}
+
+/// The nodes one after the other on every code of a type, by their definitions.
+pub(super) fn entries(scope: &Scope<'_>, element: IntType, nodes: &[NodeId]) -> Result<Option<Vec<i64>>, ExecuteError> {
+    let mut values: Vec<i64> = element.range().map(i64::from).collect();
+    for &id in nodes {
+        let site = scope.site(id)?;
+        let Ok(primitive) = site.primitive() else {
+            return Ok(None);
+        };
+        let primitive = Primitive {
+            dims: smallvec![values.len()],
+            ..primitive
+        };
+        let x = Array {
+            dims: smallvec![values.len()],
+            zero_point: 0,
+            values,
+        };
+        let table = site
+            .optional(1)
+            .and_then(|slot| Array::read(&slot.shape(), slot.constant?.bytes()).ok());
+        match primitive.compute(&[Some(x), table]) {
+            Ok(results) => values = results,
+            Err(_) => return Ok(None),
+        }
+    }
+    Ok(Some(values))
+}

@@ -1,0 +1,183 @@
+//! Which primitives become one step, and which must not.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Builder, options, run_with};
+use smallvec::smallvec;
+use strait_core::op;
+use strait_core::{Elem, Module, QuantParams, Stage, ValueId};
+use strait_execute::{Plan, PlanOptions, Tensor, TensorView, reference};
+use strait_kernels::Isa;
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+
+fn shift(shift: Per<u8>, out: IntType) -> Requantization {
+    let rounding = Rounding::HalfUp;
+    Requantization::ArithFolded {
+        narrowing: Narrowing { shift, rounding, out },
+    }
+}
+
+fn requantize(builder: &mut Builder, value: ValueId, form: Requantization, axis: u32) -> ValueId {
+    builder.op(op::Requantize { form, axis }, &[value])
+}
+
+/// A graph over i8 [1, 3, 4, 4], and how many steps it takes joined.
+fn check(steps: usize, build: impl Fn(&mut Builder, ValueId) -> Vec<ValueId>) {
+    let mut builder = Builder::new(Stage::Integer);
+    let x = builder.input(Elem::I8, &[1, 3, 4, 4]);
+    let outputs = build(&mut builder, x);
+    let module = builder.output(&outputs);
+    let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
+    assert_eq!(plan.step_count(), steps);
+    same_bytes(&module);
+}
+
+fn same_bytes(module: &Module) {
+    let codes: Vec<i8> = (0..48).map(|i| (i * 37 % 256 - 128) as i8).collect();
+    let input = Tensor::from_values(&[1, 3, 4, 4], &codes).unwrap();
+    let expected = reference::run(module, module.main, &[input.view()], &mut |_, _| {}).unwrap();
+    for isa in Isa::available() {
+        let found = run_with(module, std::slice::from_ref(&input), &options(isa), 1).unwrap();
+        assert_eq!(found, expected);
+    }
+}
+
+fn conv(builder: &mut Builder, x: ValueId) -> ValueId {
+    let weights: Vec<i8> = (0..6).map(|i| 50 - 17 * i).collect();
+    let weights = builder.constant(&[2, 3, 1, 1], &weights);
+    builder.op(op::Conv::plain(2), &[x, weights])
+}
+
+#[test]
+fn a_convolution_takes_its_requantization_and_its_clamps() {
+    check(1, |b, x| {
+        let sum = conv(b, x);
+        let q = requantize(b, sum, shift([5, 7].into_iter().collect(), IntType::I8), 1);
+        let clamped = b.op(op::Clamp { min: -20, max: 60 }, &[q]);
+        vec![b.op(op::Clamp { min: 0, max: 100 }, &[clamped])]
+    });
+}
+
+#[test]
+fn what_others_use_stays() {
+    check(2, |b, x| {
+        let sum = conv(b, x);
+        let q = requantize(b, sum, shift(6.into(), IntType::I8), 0);
+        vec![sum, q]
+    });
+    check(2, |b, x| {
+        let sum = conv(b, x);
+        let q = requantize(b, sum, shift(6.into(), IntType::I8), 0);
+        vec![q, b.op(op::Clamp { min: 0, max: 9 }, &[q])]
+    });
+}
+
+#[test]
+fn channels_on_another_axis_stay_apart() {
+    check(2, |b, x| {
+        let sum = conv(b, x);
+        vec![requantize(
+            b,
+            sum,
+            shift([5, 6, 7, 8].into_iter().collect(), IntType::I8),
+            2,
+        )]
+    });
+}
+
+#[test]
+fn both_ways_of_adding_are_one_step() {
+    let row = |b: &mut Builder| b.constant(&[4], &[1i8, -2, 3, -4]);
+    // Over a common left shift.
+    check(1, |b, x| {
+        let y = row(b);
+        let operands = [x, y].map(|v| {
+            let wide = b.op(op::ShiftLeft { zero: 3, bits: 20 }, &[v]);
+            let form = Requantization::Gemmlowp {
+                multiplier: Per::Tensor(1_518_500_250),
+                exponent: Per::Tensor(-1),
+                zp: 0,
+                out: IntType::I32,
+            };
+            requantize(b, wide, form, 0)
+        });
+        let sum = b.op(op::Add {}, &operands);
+        let q = requantize(b, sum, shift(20.into(), IntType::I8), 0);
+        vec![b.op(op::Clamp { min: -50, max: 50 }, &[q])]
+    });
+    // Over a common grid; the difference is left as accumulators.
+    check(1, |b, x| {
+        let y = row(b);
+        let form = || Requantization::Fixed {
+            sc: Per::Tensor(12345),
+            add: Per::Tensor(17),
+            zp: 0,
+            narrowing: Narrowing {
+                shift: 7.into(),
+                rounding: Rounding::HalfEven,
+                out: IntType::I32,
+            },
+        };
+        let operands = [x, y].map(|v| requantize(b, v, form(), 0));
+        vec![b.op(op::Sub {}, &operands)]
+    });
+}
+
+#[test]
+fn an_operand_with_two_uses_is_no_table() {
+    // Both operands are one value, which must stay; so the sum works on accumulators.
+    check(2, |b, x| {
+        let wide = b.op(op::ShiftLeft { zero: 0, bits: 10 }, &[x]);
+        let sum = b.op(op::Add {}, &[wide, wide]);
+        vec![requantize(b, sum, shift(12.into(), IntType::U8), 0)]
+    });
+}
+
+#[test]
+fn functions_of_eight_bits_become_one_table() {
+    check(1, |b, x| {
+        let table: Vec<i8> = (0..256).map(|i| (i * 91 % 251 - 125) as i8).collect();
+        let table = b.constant(&[256], &table);
+        let y = b.op(op::Lookup {}, &[x, table]);
+        let z = requantize(b, y, shift(1.into(), IntType::U8), 0);
+        vec![b.op(op::ShiftLeft { zero: 9, bits: 4 }, &[z])]
+    });
+}
+
+#[test]
+fn sums_over_axes_take_their_requantization() {
+    check(1, |b, x| {
+        let op = op::Reduce {
+            reduction: op::Reduction::Sum,
+            axes: smallvec![2, 3],
+            keep_dims: true,
+        };
+        let sum = b.op(op, &[x]);
+        vec![requantize(b, sum, shift(4.into(), IntType::I8), 0)]
+    });
+}
+
+#[test]
+fn grids_per_channel_cross_the_border() {
+    let mut builder = Builder::new(Stage::Integer);
+    let x = builder.input(Elem::F32, &[1, 2, 2]);
+    let quantize = op::Quantize {
+        to: Elem::I16,
+        rounding: Rounding::HalfEven,
+        reciprocal: false,
+    };
+    let q = builder.op(quantize, &[x]);
+    builder.quant(q, QuantParams::channel([0.5, 0.25].into_iter().collect(), 1));
+    let reals = builder.op(op::Dequantize {}, &[q]);
+    let module = builder.output(&[q, reals]);
+    let input = [0.25f32, f32::INFINITY, 0.375, f32::NAN];
+    let input = TensorView::of(&[1, 2, 2], &input).unwrap().to_tensor();
+    let found = run_with(&module, std::slice::from_ref(&input), &PlanOptions::default(), 1).unwrap();
+    assert_eq!(found[0].values::<i16>().unwrap(), [0, 32767, 2, 0]);
+    assert_eq!(found[1].values::<f32>().unwrap(), [0.0, 16383.5, 0.5, 0.0]);
+    assert_eq!(
+        found,
+        reference::run(&module, module.main, &[input.view()], &mut |_, _| {}).unwrap()
+    );
+}

@@ -1,0 +1,265 @@
+//! What a plan refuses, what an observer sees, and that neither memory nor threads nor instruction sets show.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Builder, float_op, options, run, run_with, threads};
+use smallvec::smallvec;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use strait_core::op::{self, Function};
+use strait_core::{Dim, Elem, Module, Stage, TensorType};
+use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, map_in_order};
+use strait_kernels::Isa;
+
+/// conv → relu → reshape → add (the reshaped twice) → softmax, with x of extents [1, 3, 8, 8].
+fn network() -> (Module, Tensor) {
+    let mut b = Builder::new(Stage::Float);
+    let x = b.input(Elem::F32, &[1, 3, 8, 8]);
+    let numbers = |n: usize| {
+        (0..n)
+            .map(|i| ((i * 7919 % 1000) as f32 - 500.0) / 300.0)
+            .collect::<Vec<_>>()
+    };
+    let weights = b.constant(&[16, 3, 3, 3], &numbers(432));
+    let c = b.op(
+        op::Conv {
+            pad: smallvec![1; 4],
+            ..op::Conv::plain(2)
+        },
+        &[x, weights],
+    );
+    let r = b.op(op::Relu {}, &[c]);
+    let flat = b.op(
+        op::Reshape {
+            shape: smallvec![16, -1],
+        },
+        &[r],
+    );
+    let t = b.op(
+        op::Unary {
+            function: Function::Tanh,
+        },
+        &[flat],
+    );
+    let sum = b.op(op::Add {}, &[flat, t]);
+    let s = b.op(op::Softmax { axis: -1 }, &[sum]);
+    (
+        b.output(&[s, flat]),
+        Tensor::from_values(&[1, 3, 8, 8], &numbers(192)).unwrap(),
+    )
+}
+
+#[test]
+fn the_observer_sees_each_value_before_it_is_overwritten() {
+    let (module, x) = network();
+    let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
+    let mut seen: Vec<(String, Tensor)> = Vec::new();
+    let name = |v| module.name(module.main().value(v).unwrap().name).to_string();
+    let outputs = plan
+        .run_observed(
+            &mut Workspace::new(&plan, &threads(1)),
+            &[x.view()],
+            &mut |value, view| {
+                seen.push((name(value), view.to_tensor()));
+            },
+        )
+        .unwrap();
+    // The input and the results of six nodes.
+    assert_eq!(seen.len(), 7);
+    // relu runs in place of the convolution, whose values were shown before.
+    let (conv, relu) = (seen[1].1.values::<f32>().unwrap(), seen[2].1.values::<f32>().unwrap());
+    assert!(conv.iter().any(|&v| v < 0.0));
+    assert!(relu.iter().zip(conv).all(|(&r, &c)| r == c.max(0.0)));
+    assert_eq!(seen[3].1.shape(), [16, 64]);
+    assert_eq!(outputs, [seen[6].1.clone(), seen[3].1.clone()]);
+}
+
+#[test]
+fn elementwise_ops_and_reshapes_share_memory() {
+    // A chain in place: one buffer of 4096 bytes beside nothing.
+    let mut b = Builder::new(Stage::Float);
+    let x = b.input(Elem::F32, &[1024]);
+    let y = b.op(op::Relu {}, &[x]);
+    let z = b.op(
+        op::Reshape {
+            shape: smallvec![32, 32],
+        },
+        &[y],
+    );
+    let z = b.op(
+        op::Unary {
+            function: Function::Sigmoid,
+        },
+        &[z],
+    );
+    let module = b.output(&[z]);
+    assert_eq!(
+        Plan::new(&module, module.main, &PlanOptions::default())
+            .unwrap()
+            .arena_bytes(),
+        4096
+    );
+    // What is used later keeps its own.
+    let mut b = Builder::new(Stage::Float);
+    let x = b.input(Elem::F32, &[1024]);
+    let y = b.op(op::Relu {}, &[x]);
+    let z = b.op(op::Sub {}, &[x, y]);
+    let module = b.output(&[z, y]);
+    assert_eq!(
+        Plan::new(&module, module.main, &PlanOptions::default())
+            .unwrap()
+            .arena_bytes(),
+        8192
+    );
+    let values: Vec<f32> = (0..1024).map(|i| i as f32 - 500.0).collect();
+    let found = run(&module, &[Tensor::from_values(&[1024], &values).unwrap()]);
+    assert!(
+        found[0]
+            .values::<f32>()
+            .unwrap()
+            .iter()
+            .zip(&values)
+            .all(|(&z, &x)| z == x.min(0.0))
+    );
+}
+
+#[test]
+fn neither_threads_nor_instruction_sets_show() {
+    let (module, x) = network();
+    let expected = run_with(&module, std::slice::from_ref(&x), &options(Isa::Scalar), 1).unwrap();
+    for isa in Isa::available() {
+        for count in [1, 3] {
+            assert_eq!(
+                run_with(&module, std::slice::from_ref(&x), &options(isa), count).unwrap(),
+                expected
+            );
+        }
+    }
+}
+
+#[test]
+fn samples_run_side_by_side_and_come_back_in_order() {
+    let (module, x) = network();
+    let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
+    let sample = |index: usize| {
+        let values: Vec<f32> = x
+            .values::<f32>()
+            .unwrap()
+            .iter()
+            .map(|v| v * (1.0 + index as f32 / 8.0))
+            .collect();
+        Tensor::from_values(x.shape(), &values).unwrap()
+    };
+    let results = |count: usize| {
+        let mut results = Vec::new();
+        map_in_order(
+            20,
+            NonZeroUsize::new(count).unwrap(),
+            || Ok(Workspace::new(&plan, &Threads::one()?)),
+            |workspace, index| plan.run(workspace, &[sample(index).view()]),
+            |_, outputs| {
+                results.push(outputs);
+                Ok(ControlFlow::Continue(()))
+            },
+        )
+        .unwrap();
+        results
+    };
+    let expected = results(1);
+    assert_eq!(expected.len(), 20);
+    assert_eq!(results(3), expected);
+}
+
+#[test]
+fn a_symbolic_dimension_is_an_error_that_names_it() {
+    let mut b = Builder::new(Stage::Float);
+    let batch = b.module.names.intern("batch");
+    let name = b.module.names.intern("image");
+    let ty = TensorType {
+        elem: Elem::F32,
+        shape: [Dim::Named(batch), Dim::Fixed(3)].into_iter().collect(),
+    };
+    let x = b.module.main_mut().add_input(name, ty, None);
+    let y = b.op(op::Relu {}, &[x]);
+    let module = b.output(&[y]);
+    let error = Plan::new(&module, module.main, &PlanOptions::default()).err().unwrap();
+    assert_eq!(
+        error,
+        ExecuteError::Symbolic {
+            value: "image".into(),
+            dimension: "batch".into()
+        }
+    );
+}
+
+#[test]
+fn inputs_that_do_not_fit_are_refused() {
+    let (module, _) = network();
+    let refused = |inputs: &[Tensor]| run_with(&module, inputs, &PlanOptions::default(), 1).unwrap_err();
+    assert!(matches!(
+        refused(&[]),
+        ExecuteError::InputCount { expected: 1, found: 0 }
+    ));
+    let wrong_shape = Tensor::zeros(Elem::F32, &[1, 3, 8, 9]).unwrap();
+    assert_eq!(
+        refused(&[wrong_shape]).to_string(),
+        "input `input1` is f32 [1, 3, 8, 8], but f32 [1, 3, 8, 9] was given"
+    );
+    assert!(matches!(
+        refused(&[Tensor::zeros(Elem::U8, &[1, 3, 8, 8]).unwrap()]),
+        ExecuteError::Input { .. }
+    ));
+    assert!(TensorView::new(Elem::F32, &[2], &[0; 7]).is_err());
+    assert!(Tensor::zeros(Elem::F32, &[usize::MAX, 2]).is_err());
+}
+
+#[test]
+fn what_nobody_computes_is_an_error_that_names_the_node() {
+    let mut b = Builder::new(Stage::Float);
+    let x = b.input(Elem::F32, &[1, 1, 2, 2, 2]);
+    let op = op::MaxPool {
+        size: smallvec![1; 3],
+        stride: smallvec![1; 3],
+        pad: smallvec![0; 6],
+        dilation: smallvec![1; 3],
+        ceil: false,
+    };
+    let y = b.op(op, &[x]);
+    let module = b.output(&[y]);
+    let error = Plan::new(&module, module.main, &PlanOptions::default()).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "`max_pool2` (max_pool): not supported: windows over 3 spatial axes"
+    );
+}
+
+#[test]
+fn an_index_outside_of_its_axis_is_an_error() {
+    let mut b = Builder::new(Stage::Float);
+    let x = b.input(Elem::F32, &[3]);
+    let indices = b.constant(&[2], &[0i64, 3]);
+    let y = b.op(op::Gather { axis: 0 }, &[x, indices]);
+    let module = b.output(&[y]);
+    let error = run_with(
+        &module,
+        &[Tensor::zeros(Elem::F32, &[3]).unwrap()],
+        &PlanOptions::default(),
+        1,
+    );
+    assert!(
+        error
+            .unwrap_err()
+            .to_string()
+            .ends_with("index 3 is outside an axis of 3 positions")
+    );
+}
+
+#[test]
+fn empty_tensors_run() {
+    assert!(float_op(op::Relu {}, &[(&[2, 0], &[])]).is_empty());
+    assert_eq!(
+        float_op(op::Concat { axis: 0 }, &[(&[0], &[]), (&[2], &[1.0, 2.0])]),
+        [1.0, 2.0]
+    );
+}
