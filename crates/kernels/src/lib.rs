@@ -14,8 +14,10 @@
 //! # Threads
 //! A kernel uses the rayon pool that it is called in, and splits its work by output tile only.
 
-// The one room for it: intrinsics, and tiles of one output that several threads write.
-#![allow(unsafe_code)]
+#![allow(
+    unsafe_code,
+    reason = "the room for intrinsics, and for tiles of one output that several threads write"
+)]
 
 mod error;
 pub mod float;

@@ -29,7 +29,7 @@ pub struct Images {
 /// Extents above this are refused, so that no sum of products below can overflow.
 const LARGEST_EXTENT: usize = 1 << 24;
 /// The most elements in one padded image.
-const LARGEST_IMAGE: usize = 1 << 31;
+const LARGEST_IMAGE: usize = 1 << 29;
 
 impl Window {
     /// A window of `kernel` taps with stride 1, no dilation and no padding.

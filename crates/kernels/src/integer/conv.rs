@@ -71,8 +71,13 @@ impl ConvWeights {
             starts.push(bias.map_or(0, |b| b[o]).wrapping_sub(excess.wrapping_mul(sum)));
         }
         // Beyond k the weights are 0: any tap will do.
-        let mut taps = layout.tap_offsets(conv.input.channels / conv.groups);
-        taps.resize(depth, 0);
+        let channels = if conv.out_channels == 0 {
+            0
+        } else {
+            conv.input.channels / conv.groups
+        };
+        let mut taps = layout.tap_offsets(channels);
+        taps.resize(taps.len().next_multiple_of(4), 0);
         Ok(ConvWeights {
             conv,
             layout,

@@ -57,8 +57,8 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Where a loop's accumulators go. Implemented by [`InRegisters`] and [`ThroughTile`](super::ThroughTile); for each of
-/// its implementors all [`Loops`](super::Loops) are compiled.
+/// Where a loop's accumulators go. [`InRegisters`] and [`ThroughTile`](super::ThroughTile) are all there are, since only
+/// this crate can write to a [`Place`]; for each of them all [`Loops`](super::Loops) are compiled.
 pub trait Finish: Send + Sync {
     /// The element type of the results.
     fn out(&self) -> IntType;

@@ -41,7 +41,7 @@ impl GemmWeights {
         if let Some(bias) = bias {
             expect_len("the bias", bias.len(), Some(n))?;
         }
-        let mut panels = allocate(padded_depth(k), n)?;
+        let mut panels = allocate([k, n])?;
         let mut sums = vec![0; n.next_multiple_of(COLUMNS)];
         pack_columns(&mut panels, &mut sums, [k, n], |k, n| {
             weights[k * strides[0] + n * strides[1]].cast_unsigned()
@@ -100,14 +100,16 @@ fn check_view(what: &str, len: usize, extents: [usize; 2], strides: [usize; 2]) 
     }
 }
 
-/// Room for `columns` packed columns.
-fn allocate(depth: usize, columns: usize) -> Result<Vec<u8>, KernelError> {
-    let bytes = columns
-        .checked_next_multiple_of(COLUMNS)
-        .and_then(|c| product(&[depth, c]));
-    bytes
-        .map(|b| vec![0; b])
-        .ok_or_else(|| KernelError::Size(format!("a packed operand of {depth} × {columns}")))
+/// The largest extent of a product.
+const LARGEST_EXTENT: usize = 1 << 28;
+
+/// Room for `n` packed columns of `k` elements.
+fn allocate([k, n]: [usize; 2]) -> Result<Vec<u8>, KernelError> {
+    if k > LARGEST_EXTENT || n > LARGEST_EXTENT {
+        return Err(KernelError::Size(format!("a packed operand of {k} × {n}")));
+    }
+    // Below 2^57.
+    Ok(vec![0; padded_depth(k) * n.next_multiple_of(COLUMNS)])
 }
 
 /// Packs `element(k, n)`, as signed bytes, and adds up each column.
@@ -274,7 +276,7 @@ pub(crate) fn matmul<F: Finish>(
     let (flip_a, flip_b) = (flip(a.element), flip(b.element) ^ 0x80);
     let zero_a = a.zero_point.wrapping_add(i32::from(flip_a));
     let zero_b = b.zero_point.wrapping_sub(i32::from(flip_b));
-    let mut panels = allocate(padded_depth(k), n)?;
+    let mut panels = allocate([k, n])?;
     let mut starts = vec![0; n.next_multiple_of(COLUMNS)];
     pack_columns(&mut panels, &mut starts, [k, n], |k, n| b.at(k, n) ^ flip_b);
     // Everything wraps: the sum as a whole is right modulo 2^32.

@@ -70,51 +70,26 @@ impl Strip<'_> {
                 .unwrap_or(1);
             let mut panel = 0;
             while panel < panels {
-                let factors = self.factors;
                 let wide = if S::Dots::WIDE && panels - panel >= PANELS {
                     PANELS
                 } else {
                     1
                 };
+                let tile = Tile {
+                    factors: self.factors,
+                    row,
+                    panel,
+                    sums: &mut sums,
+                };
                 // SAFETY: this is compiled for `S`.
                 unsafe {
                     match (height, wide) {
-                        (8, PANELS) => S::call(TileJob::<8, PANELS, IMAGE> {
-                            factors,
-                            row,
-                            panel,
-                            sums: &mut sums,
-                        }),
-                        (8, _) => S::call(TileJob::<8, 1, IMAGE> {
-                            factors,
-                            row,
-                            panel,
-                            sums: &mut sums,
-                        }),
-                        (4, PANELS) => S::call(TileJob::<4, PANELS, IMAGE> {
-                            factors,
-                            row,
-                            panel,
-                            sums: &mut sums,
-                        }),
-                        (4, _) => S::call(TileJob::<4, 1, IMAGE> {
-                            factors,
-                            row,
-                            panel,
-                            sums: &mut sums,
-                        }),
-                        (_, PANELS) => S::call(TileJob::<1, PANELS, IMAGE> {
-                            factors,
-                            row,
-                            panel,
-                            sums: &mut sums,
-                        }),
-                        (_, _) => S::call(TileJob::<1, 1, IMAGE> {
-                            factors,
-                            row,
-                            panel,
-                            sums: &mut sums,
-                        }),
+                        (8, PANELS) => S::call(TileJob::<8, PANELS, IMAGE>(tile)),
+                        (8, _) => S::call(TileJob::<8, 1, IMAGE>(tile)),
+                        (4, PANELS) => S::call(TileJob::<4, PANELS, IMAGE>(tile)),
+                        (4, _) => S::call(TileJob::<4, 1, IMAGE>(tile)),
+                        (_, PANELS) => S::call(TileJob::<1, PANELS, IMAGE>(tile)),
+                        (_, _) => S::call(TileJob::<1, 1, IMAGE>(tile)),
                     }
                 }
                 panel += wide;
@@ -126,13 +101,16 @@ impl Strip<'_> {
     }
 }
 
-/// `HEIGHT` rows from `row` times `WIDTH` panels from `panel`.
-struct TileJob<'a, const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool> {
+/// A register tile, from a row and a panel of its strip on.
+struct Tile<'a> {
     factors: Factors<'a>,
     row: usize,
     panel: usize,
     sums: &'a mut Sums,
 }
+
+/// Computes `HEIGHT` rows times `WIDTH` panels.
+struct TileJob<'a, const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool>(Tile<'a>);
 
 impl<const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool> Job
     for TileJob<'_, HEIGHT, WIDTH, PANEL_UNSIGNED>
@@ -141,30 +119,36 @@ impl<const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool> Job
 
     #[inline(always)]
     fn run<S: Simd>(self) {
+        let Tile {
+            factors,
+            row: first_row,
+            panel: first_panel,
+            sums: to,
+        } = self.0;
         let Factors {
             rows,
             panels,
             depth,
             row_starts,
             column_starts,
-        } = self.factors;
+        } = factors;
         let mut row_fours: [&[[u8; 4]]; HEIGHT] = [&[]; HEIGHT];
         for (r, fours) in row_fours.iter_mut().enumerate() {
-            let row = self.row + r;
+            let row = first_row + r;
             *fours = rows[row * depth..(row + 1) * depth].as_chunks().0;
         }
         let mut panel_rows: [&[[u8; 64]]; WIDTH] = [&[]; WIDTH];
         for (p, rows) in panel_rows.iter_mut().enumerate() {
-            let (panel, bytes) = (self.panel + p, COLUMNS * depth);
+            let (panel, bytes) = (first_panel + p, COLUMNS * depth);
             *rows = panels[panel * bytes..(panel + 1) * bytes].as_chunks().0;
         }
-        let (columns, _) = column_starts[self.panel * COLUMNS..].as_chunks::<COLUMNS>();
+        let (columns, _) = column_starts[first_panel * COLUMNS..].as_chunks::<COLUMNS>();
         // SAFETY: this is compiled for `S`.
         let mut sums = unsafe { [[S::Dots::new(0, &[0; COLUMNS]); WIDTH]; HEIGHT] };
         for r in 0..HEIGHT {
             for p in 0..WIDTH {
                 // SAFETY: as above.
-                sums[r][p] = unsafe { S::Dots::new(row_starts[self.row + r], &columns[p]) };
+                sums[r][p] = unsafe { S::Dots::new(row_starts[first_row + r], &columns[p]) };
             }
         }
         for k in 0..depth / 4 {
@@ -178,8 +162,8 @@ impl<const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool> Job
                 }
             }
         }
-        for (row, sums) in self.sums.iter_mut().zip(sums) {
-            let (columns, _) = row[self.panel * COLUMNS..].as_chunks_mut::<COLUMNS>();
+        for (row, sums) in to.iter_mut().zip(sums) {
+            let (columns, _) = row[first_panel * COLUMNS..].as_chunks_mut::<COLUMNS>();
             for (to, from) in columns.iter_mut().zip(sums) {
                 *to = from.to_array();
             }
