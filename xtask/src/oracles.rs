@@ -1,8 +1,10 @@
 //! `cargo xtask oracles`: what we claim to equal, run.
 
-use crate::{Command, Outcome, Stop, process, python, workspace};
+use crate::{Outcome, Stop, process, python, workspace};
+use std::path::Path;
+use std::process::Command;
 
-pub(crate) const COMMAND: Command = Command {
+pub(crate) const COMMAND: crate::Command = crate::Command {
     name: "oracles",
     summary: "compare with other people's programs (Python)",
     help: HELP,
@@ -10,6 +12,7 @@ pub(crate) const COMMAND: Command = Command {
 };
 
 const HELP: &str = "
+Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
 Compiles the model in the repository for every target of configs/ and compares with ONNX Runtime: the float model's
 accuracy, and the Q/DQ model that we write against our own integer results. Where the real models and data are (a folder
 `shared/data` beside the repository), also our metrics against the figures stored there. Needs Python: a virtual
@@ -43,5 +46,22 @@ fn run(arguments: &[String]) -> Outcome {
         }
         None => println!("skipped: the metrics on the real models, {}", python::NO_DATA),
     }
+    process::run(&mut onnx_files(&python)?)?;
     process::run(&mut script)
+}
+
+/// The script that compares our reader and writer of ONNX, with the two small programs that it runs them by.
+fn onnx_files(interpreter: &Path) -> Result<Command, Stop> {
+    let mut script = python::script(interpreter, "onnx_files.py");
+    for program in ["types", "rewrite"] {
+        script
+            .arg(format!("--{program}"))
+            .arg(workspace::build_example("strait-onnx", program)?);
+    }
+    script.arg("--repository").arg(workspace::root());
+    script.arg("--work").arg(workspace::target().join("onnx_files"));
+    if let Some(shared) = workspace::shared_data() {
+        script.arg("--shared").arg(shared);
+    }
+    Ok(script)
 }

@@ -10,7 +10,7 @@ fn scripts() -> PathBuf {
 }
 
 /// A command that runs one of our scripts in the environment.
-fn script(interpreter: &Path, name: &str) -> Command {
+pub(crate) fn script(interpreter: &Path, name: &str) -> Command {
     let mut command = Command::new(interpreter);
     command.arg(scripts().join(name));
     command

@@ -44,6 +44,17 @@ pub(crate) fn build_strait() -> Result<PathBuf, Stop> {
     Ok(binary)
 }
 
+/// Builds an example of one of our packages and answers with its path.
+pub(crate) fn build_example(package: &str, example: &str) -> Result<PathBuf, Stop> {
+    let mut cargo = process::cargo();
+    cargo
+        .current_dir(root())
+        .args(["build", "--package", package, "--example", example]);
+    process::run(&mut cargo)?;
+    let name = format!("{example}{}", std::env::consts::EXE_SUFFIX);
+    Ok(target().join("debug").join("examples").join(name))
+}
+
 /// Refuses arguments for the commands that take none.
 pub(crate) fn no_arguments(arguments: &[String]) -> Outcome {
     match arguments.first() {

@@ -67,6 +67,7 @@ impl<'a> Builder<'a> {
     fn run(&mut self, cut: &Cut<'a>) -> Result<(), OnnxError> {
         for input in &cut.inputs {
             let ty = self.input_type(input)?;
+            check_limits(&ty).map_err(|refusal| as_tensor(input, refusal))?;
             let name = self.module.names.intern(input);
             let value = self.module.main_mut().add_input(name, ty, None);
             self.entries.insert(input, Entry::Value(value));
@@ -111,14 +112,7 @@ impl<'a> Builder<'a> {
     }
 
     fn add_output(&mut self, output: &'a str) -> Result<(), OnnxError> {
-        let value = self.value(output).map_err(|refusal| OnnxError::Tensor {
-            tensor: output.into(),
-            reason: match refusal {
-                Refusal::Unsupported(text) => text,
-                Refusal::Invalid(reason) => reason.text,
-                Refusal::Unknown => "it is not computed".into(),
-            },
-        })?;
+        let value = self.value(output).map_err(|refusal| as_tensor(output, refusal))?;
         let graph = self.module.main_mut();
         graph.add_output(value);
         let declared = self.scope.index.declared.get(output).zip(graph.value(value));
@@ -285,13 +279,25 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// What is wrong with an input or an output.
+fn as_tensor(tensor: &str, refusal: Refusal) -> OnnxError {
+    OnnxError::Tensor {
+        tensor: tensor.into(),
+        reason: match refusal {
+            Refusal::Unsupported(text) => text,
+            Refusal::Invalid(reason) => reason.text,
+            Refusal::Unknown => "it is not computed".into(),
+        },
+    }
+}
+
 /// Refuses types past the limits of the IR.
 pub(crate) fn check_limits(ty: &TensorType) -> Result<(), Refusal> {
     let too_large = fixed_dims(&ty.shape).is_some() && element_count(&ty.shape).is_none();
     if ty.shape.len() > MAX_RANK || too_large {
         return Err(Refusal::invalid(
             "limit",
-            format!("a result of shape {:?} is past our limits", ty.shape),
+            format!("the shape {:?} is past the limits of our tensors", ty.shape),
         ));
     }
     Ok(())

@@ -193,7 +193,7 @@ fn graphs_that_contradict_themselves_are_refused() {
                 vec![relu("y = Relu(x)")],
                 &["y"],
             ),
-            "past our limits",
+            "is past the limits of our tensors",
         ),
     ];
     for (graph, expect) in cases {
