@@ -42,7 +42,7 @@ fn main() {
         .find(|a| !a.starts_with('-'))
         .unwrap_or_default();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    for isa in Isa::available().filter(|&isa| isa != Isa::Scalar) {
+    for isa in Isa::available() {
         pool.install(|| all(&Context::with_isa(isa), &wanted));
     }
 }

@@ -107,7 +107,8 @@ impl F32s for [f32; 8] {
 }
 
 impl Dots for [i32; 16] {
-    const ROWS: usize = 4;
+    // The compiler keeps one row in vector registers, but not several.
+    const ROWS: usize = 1;
     const WIDE: bool = false;
 
     #[inline(always)]
@@ -208,11 +209,11 @@ mod x86 {
     use crate::isa::{Job, with_avx2, with_avx512};
     use std::arch::x86_64::*;
 
-    /// AVX2 and FMA. Its byte products have no exact instruction (`vpmaddubsw` saturates): they are left to the compiler.
+    /// AVX2 and FMA.
     pub(crate) struct Avx2;
     impl Simd for Avx2 {
         type F32s = __m256;
-        type Dots = [i32; 16];
+        type Dots = Pairs;
 
         #[inline(always)]
         unsafe fn call<J: Job>(job: J) -> J::Output {
@@ -289,6 +290,95 @@ mod x86 {
         unsafe fn add_product(self, x: f32, y: Self) -> Self {
             // SAFETY: the caller's promise.
             unsafe { _mm512_fmadd_ps(_mm512_set1_ps(x), y, self) }
+        }
+    }
+
+    /// Sixteen accumulators, each as the sum of two neighbouring i32, for AVX2. Bytes have no exact product there
+    /// (`vpmaddubsw` saturates), so they are widened to i16, and `vpmaddwd` adds the products of two neighbours.
+    #[derive(Clone, Copy)]
+    pub(crate) struct Pairs([__m256i; 4]);
+
+    impl Dots for Pairs {
+        const ROWS: usize = 2;
+        const WIDE: bool = false;
+
+        #[inline(always)]
+        unsafe fn new(start: i32, columns: &[i32; 16]) -> Self {
+            // SAFETY: the caller's promise; each load is of 16 of the 64 bytes of `columns`.
+            unsafe {
+                let start = _mm_set1_epi32(start);
+                let mut sums = [_mm256_setzero_si256(); 4];
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    let four = _mm_loadu_si128(columns.as_ptr().add(4 * i).cast());
+                    // The second of each pair is 0.
+                    *sum = _mm256_cvtepu32_epi64(_mm_add_epi32(four, start));
+                }
+                Pairs(sums)
+            }
+        }
+
+        #[inline(always)]
+        fn to_array(self) -> [i32; 16] {
+            let Pairs([a, b, c, d]) = self;
+            // SAFETY: a value of this type exists only where AVX2 does. The last step is between types of 64 bytes, of which
+            // every pattern is valid.
+            unsafe {
+                // `vphaddd` works in halves of a register: the middle quarters change places.
+                let low = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(a, b));
+                let high = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(c, d));
+                std::mem::transmute::<[__m256i; 2], [i32; 16]>([low, high])
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self {
+            // SAFETY: the caller's promise; each load is of 16 of the 64 bytes of `panel`.
+            unsafe {
+                let four = _mm_cvtsi32_si128(i32::from_ne_bytes(four));
+                let four = if PANEL_UNSIGNED {
+                    _mm_cvtepi8_epi16(four)
+                } else {
+                    _mm_cvtepu8_epi16(four)
+                };
+                let four = _mm256_broadcastq_epi64(four);
+                let mut sums = self.0;
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    let bytes = _mm_loadu_si128(panel.as_ptr().add(16 * i).cast());
+                    let wide = if PANEL_UNSIGNED {
+                        _mm256_cvtepu8_epi16(bytes)
+                    } else {
+                        _mm256_cvtepi8_epi16(bytes)
+                    };
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(wide, four));
+                }
+                Pairs(sums)
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self {
+            // SAFETY: the caller's promise; the load is of the 16 bytes of `bytes`.
+            unsafe {
+                // 0 for the second of each pair.
+                let weight = _mm256_set1_epi64x(i64::from(weight.cast_unsigned()));
+                let bytes = _mm_loadu_si128(bytes.as_ptr().cast());
+                let four = [
+                    bytes,
+                    _mm_srli_si128::<4>(bytes),
+                    _mm_srli_si128::<8>(bytes),
+                    _mm_srli_si128::<12>(bytes),
+                ];
+                let mut sums = self.0;
+                for (sum, bytes) in sums.iter_mut().zip(four) {
+                    let wide = if SIGNED {
+                        _mm256_cvtepi8_epi64(bytes)
+                    } else {
+                        _mm256_cvtepu8_epi64(bytes)
+                    };
+                    *sum = _mm256_add_epi32(*sum, _mm256_mullo_epi32(wide, weight));
+                }
+                Pairs(sums)
+            }
         }
     }
 

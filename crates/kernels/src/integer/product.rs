@@ -64,7 +64,7 @@ impl Strip<'_> {
         let mut row = 0;
         while row < self.place.rows {
             let left = self.place.rows - row;
-            let height = [8, 4, 1]
+            let height = [8, 4, 2, 1]
                 .into_iter()
                 .find(|&h| h <= left && h <= S::Dots::ROWS)
                 .unwrap_or(1);
@@ -88,6 +88,8 @@ impl Strip<'_> {
                         (8, _) => S::call(TileJob::<8, 1, IMAGE>(tile)),
                         (4, PANELS) => S::call(TileJob::<4, PANELS, IMAGE>(tile)),
                         (4, _) => S::call(TileJob::<4, 1, IMAGE>(tile)),
+                        (2, PANELS) => S::call(TileJob::<2, PANELS, IMAGE>(tile)),
+                        (2, _) => S::call(TileJob::<2, 1, IMAGE>(tile)),
                         (_, PANELS) => S::call(TileJob::<1, PANELS, IMAGE>(tile)),
                         (_, _) => S::call(TileJob::<1, 1, IMAGE>(tile)),
                     }
