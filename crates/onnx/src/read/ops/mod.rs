@@ -1,6 +1,7 @@
 //! What each ONNX operator becomes: a row for each, a file for each family.
 
 mod activation;
+mod composed;
 mod constant;
 mod conv;
 mod elementwise;
@@ -42,7 +43,7 @@ impl Row {
     }
 }
 
-const FAMILIES: [&[Row]; 11] = [
+const FAMILIES: [&[Row]; 12] = [
     conv::ROWS,
     matrix::ROWS,
     pool::ROWS,
@@ -54,6 +55,7 @@ const FAMILIES: [&[Row]; 11] = [
     select::ROWS,
     resize::ROWS,
     constant::ROWS,
+    composed::ROWS,
 ];
 
 /// The function that knows an operator, or why there is none.

@@ -2,16 +2,65 @@
 
 use super::make::*;
 use super::*;
-use crate::proto::{AttributeProto, TensorProto};
+use crate::proto::{AttributeProto, ModelProto, TensorProto};
 use strait_core::TensorData;
 
-/// Reads `y = Op(x, constants…)` and compares the summary.
+/// Numbers at which arithmetic tends to break.
+const EXTREMES: [i64; 7] = [0, -1, i64::MIN, i64::MAX, 1 << 31, -(1 << 31), 1 << 40];
+
+/// Reads the model with every integer in it replaced by every extreme, one at a time. Any answer will do.
+fn survives_extremes(model: &ModelProto) {
+    fn integers(model: &mut ModelProto) -> Vec<&mut i64> {
+        let graph = model.graph.as_mut().unwrap();
+        let attributes = graph.node.iter_mut().flat_map(|n| &mut n.attribute);
+        let mut all: Vec<&mut i64> = attributes.flat_map(|a| a.ints.iter_mut().chain(a.i.as_mut())).collect();
+        all.extend(
+            graph
+                .initializer
+                .iter_mut()
+                .flat_map(|t| t.dims.iter_mut().chain(&mut t.int64_data)),
+        );
+        for info in &mut graph.input {
+            let ty = info
+                .value_type
+                .as_mut()
+                .and_then(|t| t.tensor_type.as_mut()?.shape.as_mut());
+            all.extend(
+                ty.into_iter()
+                    .flat_map(|s| s.dim.iter_mut().filter_map(|d| d.dim_value.as_mut())),
+            );
+        }
+        all
+    }
+    let mut model = model.clone();
+    // Integer constants as lists, so that they can be changed.
+    for tensor in model.graph.iter_mut().flat_map(|g| &mut g.initializer) {
+        if tensor.data_type == 7 {
+            let raw = tensor.raw_data.take().unwrap_or_default();
+            tensor.int64_data = raw
+                .chunks_exact(8)
+                .map(|b| i64::from_le_bytes(b.try_into().unwrap()))
+                .collect();
+        }
+    }
+    for position in 0..integers(&mut model).len() {
+        let before = *integers(&mut model)[position];
+        for extreme in EXTREMES {
+            *integers(&mut model)[position] = extreme;
+            let _ = read(&model);
+        }
+        *integers(&mut model)[position] = before;
+    }
+}
+
+/// Reads `y = Op(x, constants…)` and compares the summary. Whatever its integers are, reading ends without a panic.
 fn check(opset: i64, op: &str, x: &str, constants: Vec<TensorProto>, attributes: Vec<AttributeProto>, expect: &str) {
     let names: Vec<&str> = std::iter::once("x")
         .chain(constants.iter().map(|c| c.name.as_str()))
         .collect();
     let node = node(&format!("y = {op}({})", names.join(", ")), attributes);
     let model = model(opset, graph(&[&format!("x: {x}")], constants, vec![node], &["y"]));
+    survives_extremes(&model);
     let found = read(&model).map(|module| summary(&module));
     let found = found.unwrap_or_else(|e| format!("error: {e}"));
     assert!(
@@ -101,6 +150,17 @@ fn softmax_before_operator_set_13_runs_over_all_axes_from_its_axis_on() {
     check(11, "Softmax", "f32[2,3,4]", vec![], vec![], "flatten axis=1; softmax axis=1; reshape shape=[2,3,4] -> f32[2,3,4]");
     check(11, "Softmax", "f32[N,3,4]", vec![], vec![], "dimension 0 of input `x` has no value: bind `N`");
     check(11, "Softmax", "f32[2]", vec![], vec![], "axis 1 is outside rank 1");
+}
+
+#[test]
+#[rustfmt::skip] // tables
+fn operators_without_an_op_of_their_own_are_composed() {
+    check(7, "PRelu", "f32[2,3]", vec![numbers("s", &[0.5])], vec![], "relu; clip min=-inf max=0; mul a_zero=0 b_zero=0; add -> f32[2,3]");
+    let block = |b| vec![int("blocksize", b)];
+    check(13, "DepthToSpace", "f32[N,8,2,3]", vec![], block(2), "reshape shape=[0,2,2,2,2,3]; transpose permutation=[0,3,4,1,5,2]; reshape shape=[0,2,4,6] -> f32[N,2,4,6]");
+    check(13, "SpaceToDepth", "f32[N,2,4,6]", vec![], block(2), "-> f32[N,8,2,3]");
+    check(13, "DepthToSpace", "f32[1,6,2,3]", vec![], block(2), "an extent of 6 is not made of whole blocks");
+    check(13, "SpaceToDepth", "f32[1,2,H,6]", vec![], block(2), "dimension 2 of input `x` has no value: bind `H`");
 }
 
 #[test]
