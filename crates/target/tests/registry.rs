@@ -1,0 +1,190 @@
+//! What the author of a target's crate is told when table and kernels do not fit together, and how code comes in.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::sync::Arc;
+use strait_core::Reason;
+use strait_core::op::{Add, Conv};
+use strait_kernels::integer::{Loops, standard};
+use strait_requantize::{IntType, Narrowing, Requantization, Rounding};
+use strait_target::{
+    Decision, FormKernel, OptionValue, Options, Prepare, Registry, Site, TableTarget, Target, TargetError,
+    TargetFactory, TargetSpec,
+};
+
+const TABLE: &str = include_str!("tables/every-form.toml");
+const FORMS: [&str; 9] = [
+    "shift",
+    "fractional",
+    "single",
+    "fifteen",
+    "double",
+    "packed",
+    "single-precision",
+    "general",
+    "thresholds",
+];
+
+fn kernels(forms: &[&'static str]) -> &'static [FormKernel] {
+    let kernels: Vec<FormKernel> = forms
+        .iter()
+        .map(|form| FormKernel {
+            form,
+            prepare: standard as Prepare,
+        })
+        .collect();
+    Box::leak(kernels.into())
+}
+
+fn factory(origin: &'static str, table: &'static str, forms: &[&'static str]) -> TargetFactory {
+    TargetFactory {
+        origin,
+        table,
+        kernels: kernels(forms),
+        make: None,
+    }
+}
+
+fn error(factory: &TargetFactory) -> String {
+    Registry::default().add(factory).unwrap_err().to_string()
+}
+
+#[test]
+fn a_form_without_kernel_and_a_kernel_without_form_are_named() {
+    assert!(Registry::default().add(&factory("mine 1.0.0", TABLE, &FORMS)).is_ok());
+    assert_eq!(
+        error(&factory("mine 1.0.0", TABLE, &FORMS[1..])),
+        "mine 1.0.0 (built in): no kernel for the form `shift` of its table; name one in `kernels`, or `standard` for the host's"
+    );
+    let unknown = [&FORMS[..], &["fractionl"]].concat();
+    assert_eq!(
+        error(&factory("mine 1.0.0", TABLE, &unknown)),
+        "mine 1.0.0 (built in): a kernel for the form `fractionl`, which its table does not have; did you mean `fractional`?"
+    );
+    let twice = [&FORMS[..], &["shift"]].concat();
+    assert_eq!(
+        error(&factory("mine 1.0.0", TABLE, &twice)),
+        "mine 1.0.0 (built in): two kernels for the form `shift`"
+    );
+    assert!(error(&factory("mine 1.0.0", "schema = 1", &FORMS)).contains("the key `id` is missing"));
+}
+
+#[test]
+fn two_targets_with_one_id_are_refused_with_both_origins() {
+    let mut registry = Registry::default();
+    registry.add(&factory("mine 1.0.0", TABLE, &FORMS)).unwrap();
+    let error = registry
+        .add(&factory("yours 2.0.0", TABLE, &FORMS))
+        .unwrap_err()
+        .to_string();
+    assert_eq!(
+        error,
+        "target `every-form` comes from mine 1.0.0 (built in) and from yours 2.0.0 (built in)"
+    );
+}
+
+#[test]
+fn a_file_that_is_absent_or_no_text_is_refused_by_its_name() {
+    let mut registry = Registry::default();
+    let absent = std::path::Path::new("no/such/table.toml");
+    assert!(
+        registry
+            .add_file(absent)
+            .unwrap_err()
+            .to_string()
+            .starts_with("cannot read no")
+    );
+    let binary = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("binary.toml");
+    std::fs::write(&binary, [0xFF, 0xFE, 0x00]).unwrap();
+    assert!(
+        registry
+            .add_file(&binary)
+            .unwrap_err()
+            .to_string()
+            .ends_with("it is not UTF-8 text")
+    );
+    assert_eq!(
+        registry.get("sima", &Options::new()).err().unwrap().to_string(),
+        "target `sima` is not registered; no target is"
+    );
+}
+
+fn shift(shift: u8) -> Requantization {
+    Requantization::ArithFolded {
+        narrowing: Narrowing {
+            shift: shift.into(),
+            rounding: Rounding::HalfEven,
+            out: IntType::I8,
+        },
+    }
+}
+
+#[test]
+fn loops_are_those_of_a_form_that_accepts_and_else_every_form_says_why_not() {
+    let mut registry = Registry::default();
+    registry.add(&factory("mine 1.0.0", TABLE, &FORMS)).unwrap();
+    let target = registry.get("every-form", &Options::new()).unwrap();
+    assert_eq!(target.loops(&shift(3), None).unwrap().out(), IntType::I8);
+    let refused = target.loops(&shift(40), None).err().unwrap();
+    assert!(matches!(refused, TargetError::NoForm { .. }));
+    let text = refused.to_string();
+    assert!(
+        text.contains("shift: the shift 40 of channel 0 is outside 0 ..= 31"),
+        "{text}"
+    );
+    assert!(FORMS.iter().all(|form| text.contains(form)), "{text}");
+    let options = Options::from([("speed".to_owned(), OptionValue::Integer(3))]);
+    let error = registry.get("every-form", &options).err().unwrap().to_string();
+    assert_eq!(error, "target `every-form`: option `speed`: this target has no options");
+}
+
+/// A target with code: it decides one fusion and leaves the rest to its table.
+struct Deciding(TableTarget);
+
+impl Target for Deciding {
+    fn spec(&self) -> &TargetSpec {
+        self.0.spec()
+    }
+
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
+        self.0.loops(form, clamp)
+    }
+
+    fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+        match verb {
+            "halve" => Ok(Decision::Refuse(Reason::new(
+                "odd",
+                format!("{} is not even", site.op.name()),
+            ))),
+            _ => Err(TargetError::Unsupported(verb.into())),
+        }
+    }
+}
+
+#[test]
+fn code_wraps_the_table_and_a_verb_that_nobody_knows_is_an_error() {
+    let mut registry = Registry::default();
+    registry.add(&factory("plain 1.0.0", TABLE, &FORMS)).unwrap();
+    let plain = registry.get("every-form", &Options::new()).unwrap();
+    let with_code = TargetFactory {
+        make: Some(|table| Arc::new(Deciding(table))),
+        ..factory("code 1.0.0", TABLE, &FORMS)
+    };
+    let mut registry = Registry::default();
+    registry.add(&with_code).unwrap();
+    let deciding = registry.get("every-form", &Options::new()).unwrap();
+
+    let (op, requant) = (Conv::plain(2).into(), shift(3));
+    let site = Site {
+        row: "halves",
+        op: &op,
+        operands: &[],
+        requant: &requant,
+    };
+    let decision = deciding.custom("halve", &site).unwrap();
+    assert_eq!(decision, Decision::Refuse(Reason::new("odd", "conv is not even")));
+    let op = Add {}.into();
+    let unknown = plain.custom("halve", &Site { op: &op, ..site }).unwrap_err();
+    assert_eq!(unknown.to_string(), "the fusion verb `halve` is not supported");
+    assert_eq!(deciding.spec(), plain.spec());
+    assert!(deciding.loops(&requant, None).is_ok());
+}
