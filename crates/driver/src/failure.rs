@@ -1,9 +1,15 @@
 //! What other crates report, as findings: whose fault it is decides between a finding and a defect of ours.
 
+use std::path::Path;
+
 use strait_container::ArtifactError;
 use strait_execute::{ExecuteError, StepError};
+use strait_onnx::{FreeDimension, OnnxError};
 
-use crate::{diagnostic::Diagnostic, stop::Stop};
+use crate::{
+    diagnostic::{Diagnostic, Diagnostics},
+    stop::Stop,
+};
 
 /// The codes of what can go wrong behind the configuration and the data. They are stable: programs act on them.
 pub mod codes {
@@ -50,4 +56,59 @@ pub fn execute(error: ExecuteError) -> Stop {
 /// An artifact that cannot be read or written.
 pub fn artifact(error: ArtifactError) -> Stop {
     Diagnostic::error(codes::ARTIFACT, error.to_string()).into()
+}
+
+/// A dimension without a size: which, and the key that gives it one.
+pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
+    let message = format!(
+        "dimension {} of the input {:?}, `{}`, has no size",
+        free.axis, free.input, free.name
+    );
+    let key = if is_bare(&free.name) {
+        free.name.clone()
+    } else {
+        format!("{:?}", free.name)
+    };
+    Diagnostic::error(codes::FREE_DIMENSION, message).help(format!(
+        "give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`"
+    ))
+}
+
+/// Whether TOML takes a key without quotes.
+fn is_bare(key: &str) -> bool {
+    !key.is_empty()
+        && key
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+}
+
+/// The same, as an end of the work.
+pub fn onnx(error: &OnnxError, file: &Path) -> Stop {
+    onnx_findings(error, file).into()
+}
+
+/// A model that cannot be read.
+pub fn onnx_findings(error: &OnnxError, file: &Path) -> Diagnostics {
+    let file = file.display();
+    match error {
+        OnnxError::Unsupported(nodes) => {
+            let message = format!("{} of the layers of {file} cannot be read", nodes.len());
+            let finding = Diagnostic::error(codes::OPERATOR, message);
+            nodes
+                .iter()
+                .fold(finding, |finding, node| finding.note(node.to_string()))
+                .into()
+        }
+        OnnxError::FreeDimensions { reason, free } => {
+            let mut findings: Vec<Diagnostic> = free.iter().map(free_dimension).collect();
+            if let Some(first) = findings.first_mut() {
+                first.notes.push(reason.clone());
+            }
+            Diagnostics(findings)
+        }
+        OnnxError::UnknownName { .. } | OnnxError::Options(_) => {
+            Diagnostic::error(codes::CUT, error.to_string()).into()
+        }
+        _ => Diagnostic::error(codes::MODEL, format!("{file}: {error}")).into(),
+    }
 }

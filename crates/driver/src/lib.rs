@@ -1,13 +1,19 @@
 //! What turns the configuration of a deployment into an artifact.
 
+pub mod artifact;
+pub mod catalogue;
 pub mod config;
 pub mod data;
 pub mod deployment;
 pub mod diagnostic;
+pub mod eval;
 pub mod evaluation;
 pub mod failure;
+pub mod inspect;
 pub mod pipeline;
 pub mod report;
+pub mod run;
 pub mod session;
 pub mod stop;
+mod table;
 pub mod targets;

@@ -1,6 +1,10 @@
 //! One file for each command.
 
 mod compile;
+mod eval;
+mod inspect;
+mod run;
+mod targets;
 
 use std::num::NonZeroUsize;
 
@@ -16,7 +20,10 @@ use crate::{
 pub(crate) fn run(arguments: &Arguments) -> Exit {
     match &arguments.command {
         Command::Compile(arguments) => compile::run(arguments),
-        _ => Exit::Usage,
+        Command::Run(arguments) => run::run(arguments),
+        Command::Eval(arguments) => eval::run(arguments),
+        Command::Inspect(arguments) => inspect::run(arguments),
+        Command::Targets(arguments) => targets::run(arguments),
     }
 }
 

@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The two-sided 95 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// How many of some samples have a property.
+/// How many of some samples have a property. In JSON with what follows from the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "StatedShare", from = "StatedShare")]
 pub struct Share {
     /// Those that have it.
     pub count: u64,
@@ -40,8 +41,10 @@ impl Share {
     }
 }
 
-/// How two models differ on the same samples: those where only one of them is right.
+/// How two models differ on the same samples: those where only one of them is right. In JSON with what follows from the
+/// counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "StatedPaired", from = "StatedPaired")]
 pub struct Paired {
     /// Only the second is right.
     pub gained: u64,
@@ -64,6 +67,65 @@ impl Paired {
         let n = self.samples as f64;
         let (sum, squares) = (self.gained as f64 - self.lost as f64, (self.gained + self.lost) as f64);
         (self.samples > 1).then(|| 100.0 * ((squares - sum * sum / n) / (n - 1.0) / n).sqrt())
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct StatedShare {
+    count: u64,
+    samples: u64,
+    percent: f64,
+    interval: [f64; 2],
+}
+
+impl From<Share> for StatedShare {
+    fn from(share: Share) -> StatedShare {
+        StatedShare {
+            count: share.count,
+            samples: share.samples,
+            percent: share.percent(),
+            interval: share.interval(),
+        }
+    }
+}
+
+impl From<StatedShare> for Share {
+    fn from(stated: StatedShare) -> Share {
+        Share {
+            count: stated.count,
+            samples: stated.samples,
+        }
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct StatedPaired {
+    gained: u64,
+    lost: u64,
+    samples: u64,
+    points: f64,
+    standard_error: Option<f64>,
+}
+
+impl From<Paired> for StatedPaired {
+    fn from(paired: Paired) -> StatedPaired {
+        StatedPaired {
+            gained: paired.gained,
+            lost: paired.lost,
+            samples: paired.samples,
+            points: paired.points(),
+            standard_error: paired.standard_error(),
+        }
+    }
+}
+
+impl From<StatedPaired> for Paired {
+    fn from(stated: StatedPaired) -> Paired {
+        Paired {
+            gained: stated.gained,
+            lost: stated.lost,
+            samples: stated.samples,
+        }
     }
 }
 
@@ -102,6 +164,14 @@ mod tests {
                 assert!(share.percent().is_finite());
             }
         }
+    }
+
+    #[test]
+    fn json_states_what_follows_from_the_counts() {
+        let share = Share { count: 3, samples: 4 };
+        let json = serde_json::to_value(share).unwrap();
+        assert_eq!(json["percent"], 75.0);
+        assert_eq!(serde_json::from_value::<Share>(json).unwrap(), share);
     }
 
     #[test]

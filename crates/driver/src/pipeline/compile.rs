@@ -13,7 +13,7 @@ use crate::{
     },
     data::{Samples, read_labels},
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
-    diagnostic::Diagnostic,
+    eval::check_labels,
     evaluation::{Accuracy, answers, class_count},
     failure::{self, codes},
     report::{self, Material, Report, RuleReport},
@@ -197,12 +197,8 @@ fn float_answers(evaluation: &Prepared, canonical: &Module, session: &Session<'_
     };
     let plan = Plan::new(canonical, canonical.main, &options).map_err(failure::execute)?;
     let classes = class_count(&plan)?;
-    let labels = evaluation.labels.iter().flatten();
-    if let Some(label) = labels.copied().find(|&label| label as usize >= classes) {
-        let message = format!("there is a label {label}, and the model has {classes} classes");
-        return Err(Diagnostic::error(codes::EVALUATION, message)
-            .help("classes count from 0")
-            .into());
+    if let Some(labels) = &evaluation.labels {
+        check_labels(labels, classes)?;
     }
     answers(&plan, &evaluation.samples, session, "evaluate (float)")
 }

@@ -2,10 +2,10 @@
 
 use std::{num::NonZeroU32, path::Path};
 
-use strait_core::{Elem, Module};
+use strait_core::{Elem, Module, nearest};
 
 use crate::{
-    config::{KeyPath, Loaded, nearest, preprocess::Plan, types::Preprocess},
+    config::{KeyPath, Loaded, preprocess::Plan, types::Preprocess},
     data::{InputSpec, Samples},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,

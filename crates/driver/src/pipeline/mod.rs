@@ -9,10 +9,11 @@ mod compile;
 mod directives;
 mod emit;
 mod gates;
-mod inputs;
+pub(crate) mod inputs;
 mod lowered;
 mod observe;
 pub mod read;
-mod select;
+pub(crate) mod select;
 
+pub(crate) use compile::canonical;
 pub use compile::{Compiled, REPORT_FILE, compile};

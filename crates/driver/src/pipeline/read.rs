@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use strait_container::Digest;
-use strait_core::Module;
-use strait_onnx::{FreeDimension, Model, OnnxError, ReadOptions};
+use strait_core::{Module, nearest};
+use strait_onnx::{Model, OnnxError, ReadOptions};
 
 use crate::{
-    config::{glob::Glob, nearest, types},
+    config::{glob::Glob, types},
     diagnostic::{Diagnostic, Diagnostics},
-    failure::codes,
+    failure::{self, codes},
 };
 
 /// Larger model files do not exist: protobuf's offsets are 31 bits wide.
@@ -61,7 +61,7 @@ impl Reading {
     /// # Errors
     /// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a size.
     pub fn read(&self, file: &Path) -> Result<FloatModel, Diagnostics> {
-        let named = |error: OnnxError| finding(&error, file);
+        let named = |error: OnnxError| failure::onnx_findings(&error, file);
         let bytes = strait_mapped::map(file, MOST_BYTES)
             .map_err(|error| Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display())))?;
         let digest = Digest::of(&bytes);
@@ -74,7 +74,7 @@ impl Reading {
         let module = model.read(&options).map_err(named)?;
         let free = strait_onnx::free_dimensions(&module);
         if !free.is_empty() {
-            return Err(Diagnostics(free.iter().map(free_dimension).collect()));
+            return Err(Diagnostics(free.iter().map(failure::free_dimension).collect()));
         }
         Ok(FloatModel { module, digest })
     }
@@ -107,53 +107,5 @@ fn resolve(model: &Model, key: &str, patterns: &[String]) -> Result<Vec<String>,
         Ok(names)
     } else {
         Err(Diagnostics(findings))
-    }
-}
-
-fn free_dimension(free: &FreeDimension) -> Diagnostic {
-    let message = format!(
-        "dimension {} of the input {:?}, `{}`, has no size",
-        free.axis, free.input, free.name
-    );
-    let key = if is_bare(&free.name) {
-        free.name.clone()
-    } else {
-        format!("{:?}", free.name)
-    };
-    Diagnostic::error(codes::FREE_DIMENSION, message).help(format!(
-        "give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`"
-    ))
-}
-
-/// Whether TOML takes a key without quotes.
-fn is_bare(key: &str) -> bool {
-    !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
-}
-
-fn finding(error: &OnnxError, file: &Path) -> Diagnostics {
-    let file = file.display();
-    match error {
-        OnnxError::Unsupported(nodes) => {
-            let message = format!("{} of the layers of {file} cannot be read", nodes.len());
-            let finding = Diagnostic::error(codes::OPERATOR, message);
-            nodes
-                .iter()
-                .fold(finding, |finding, node| finding.note(node.to_string()))
-                .into()
-        }
-        OnnxError::FreeDimensions { reason, free } => {
-            let mut findings: Vec<Diagnostic> = free.iter().map(free_dimension).collect();
-            if let Some(first) = findings.first_mut() {
-                first.notes.push(reason.clone());
-            }
-            Diagnostics(findings)
-        }
-        OnnxError::UnknownName { .. } | OnnxError::Options(_) => {
-            Diagnostic::error(codes::CUT, error.to_string()).into()
-        }
-        _ => Diagnostic::error(codes::MODEL, format!("{file}: {error}")).into(),
     }
 }

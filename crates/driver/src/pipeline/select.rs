@@ -5,14 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Graph, Module, Node, NodeId, ValueId};
+use strait_core::{Graph, Module, Node, NodeId, ValueId, nearest};
 
 use crate::{
     config::{
         KeyPath, Loaded,
         glob::Glob,
         leaf::Pattern,
-        nearest,
         types::{Between, Rule},
     },
     diagnostic::Diagnostics,
@@ -67,7 +66,7 @@ pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diag
 }
 
 /// Whether one of the patterns matches one of the source names of a node.
-pub(super) fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
+pub(crate) fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
     node.sources
         .iter()
         .any(|&source| patterns.iter().any(|pattern| pattern.matches(module.name(source))))

@@ -1,15 +1,15 @@
 //! The report for people.
 
-use std::fmt::{self, Display, Write as _};
+use std::fmt::{self, Display};
 
 use strait_requantize::Verdict;
 
-use crate::evaluation::{Accuracy, Share};
+use crate::{
+    evaluation::{Accuracy, Share},
+    table,
+};
 
 use super::{FiredReport, Layer, Report};
-
-/// Longer names are shortened in the middle.
-const WIDEST_NAME: usize = 48;
 
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -52,7 +52,10 @@ impl Display for Report {
             }
         }
         let ratio = self.size.float_bytes as f64 / self.size.integer_bytes.max(1) as f64;
-        let (before, after) = (bytes(self.size.float_bytes), bytes(self.size.integer_bytes));
+        let (before, after) = (
+            table::bytes(self.size.float_bytes),
+            table::bytes(self.size.integer_bytes),
+        );
         writeln!(f, "parameters: {before} before, {after} after ({ratio:.2} to 1)")?;
         if let Some(found) = &self.accuracy {
             accuracy(f, found)?;
@@ -70,21 +73,9 @@ impl Display for Report {
     }
 }
 
-/// Columns as wide as their widest entries.
 fn layers(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
     let heading = ["layer", "op", "runs on", "result", "scale", "zero", "form", "fusion"].map(str::to_owned);
-    let rows = layers.iter().map(row);
-    let rows: Vec<[String; 8]> = std::iter::once(heading).chain(rows).collect();
-    let width = |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
-    let widths: Vec<usize> = (0..8).map(width).collect();
-    for row in &rows {
-        let mut line = String::new();
-        for (text, &width) in row.iter().zip(&widths) {
-            write!(line, "{text:<width$}  ")?;
-        }
-        writeln!(f, "{}", line.trim_end())?;
-    }
-    Ok(())
+    table::write(f, std::iter::once(heading).chain(layers.iter().map(row)))
 }
 
 fn row(layer: &Layer) -> [String; 8] {
@@ -92,13 +83,13 @@ fn row(layer: &Layer) -> [String; 8] {
     let shape = |shape: &[u64]| shape.iter().map(u64::to_string).collect::<Vec<_>>().join("x");
     let grid = result.and_then(|result| result.grid.as_ref());
     [
-        shortened(&layer.name),
+        table::shortened(&layer.name),
         layer.op.clone(),
         if layer.host.is_some() { "host" } else { "accelerator" }.to_owned(),
         result.map_or_else(String::new, |result| {
             format!("{}[{}]", result.elem, shape(&result.shape))
         }),
-        grid.map_or_else(String::new, |grid| several(&grid.scale, |scale| format!("{scale:.6}"))),
+        grid.map_or_else(String::new, |grid| several(&grid.scale, |scale| format!("{scale:.4e}"))),
         grid.map_or_else(String::new, |grid| several(&grid.zero_point, i32::to_string)),
         layer.form.clone().unwrap_or_default(),
         layer.fusion.as_ref().map_or_else(String::new, fusion),
@@ -116,24 +107,6 @@ fn fusion(fired: &FiredReport) -> String {
     match &fired.verdict {
         Verdict::Exact => format!("{}: exact", fired.row),
         bounded => format!("{}: within {} units", fired.row, bounded.max_lsb()),
-    }
-}
-
-fn shortened(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
-    if letters.len() <= WIDEST_NAME {
-        return name.to_owned();
-    }
-    let half = (WIDEST_NAME - 1) / 2;
-    let (start, end) = (&letters[..half], &letters[letters.len() - half..]);
-    start.iter().chain(&['…']).chain(end).collect()
-}
-
-fn bytes(count: u64) -> String {
-    match count {
-        0..10_000 => format!("{count} bytes"),
-        10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),
-        _ => format!("{:.1} MB", count as f64 / 1e6),
     }
 }
 

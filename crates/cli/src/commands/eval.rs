@@ -1,0 +1,25 @@
+//! `strait eval`
+
+use strait_driver::{artifact::Opened, eval::eval, evaluation::Accuracy, session::Session, stop::Stop, targets};
+
+use crate::{arguments::Eval, console, exit::Exit, watch::Watch};
+
+pub(crate) fn run(arguments: &Eval) -> Exit {
+    let watch = Watch::new();
+    let result = super::context(&arguments.machine).and_then(|context| {
+        let session = Session::new(super::threads(&arguments.machine), context, &watch);
+        measured(arguments, &session)
+    });
+    drop(watch);
+    match result {
+        Ok(accuracy) if arguments.json => console::print_json(&serde_json::json!({ "accuracy": accuracy })),
+        Ok(accuracy) => console::print(&accuracy.to_string()),
+        Err(stop) => console::stopped(&stop, arguments.json),
+    }
+}
+
+fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
+    let opened = Opened::open(&arguments.artifact, &targets::registry([])?)?;
+    let (labels, float) = (arguments.labels.as_deref(), arguments.model.as_deref());
+    eval(&opened, &arguments.data, labels, float, session)
+}

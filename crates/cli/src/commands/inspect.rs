@@ -1,0 +1,22 @@
+//! `strait inspect`
+
+use strait_driver::inspect::Inspected;
+
+use crate::{
+    arguments::{GraphForm, Inspect},
+    console,
+    exit::Exit,
+};
+
+pub(crate) fn run(arguments: &Inspect) -> Exit {
+    let inspected = match Inspected::open(&arguments.subject, arguments.pattern.as_deref()) {
+        Ok(inspected) => inspected,
+        Err(stop) => return console::stopped(&stop, arguments.json),
+    };
+    match arguments.graph {
+        Some(GraphForm::Text) => console::print(&inspected.text()),
+        Some(GraphForm::Dot) => console::print(&inspected.dot()),
+        None if arguments.json => console::print_json(&serde_json::json!(inspected.summary())),
+        None => console::print(&inspected.summary().to_string()),
+    }
+}

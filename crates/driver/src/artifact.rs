@@ -1,0 +1,166 @@
+//! An artifact, opened to be run.
+
+use std::path::{Path, PathBuf};
+
+use strait_container::{Artifact, Integrity, Model};
+use strait_core::Module;
+use strait_execute::{LoopsFor, Plan, PlanOptions, Standard};
+use strait_target::Registry;
+
+use crate::{
+    config::types::Preprocess,
+    data::InputSpec,
+    deployment::{DEPLOYMENT_FILE, Deployment, SCHEMA},
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::{self, codes},
+    pipeline::inputs,
+    session::Session,
+    stop::Stop,
+    targets::{self, TargetLoops},
+};
+
+/// See the module.
+pub struct Opened {
+    /// The folder's content.
+    pub artifact: Artifact,
+    /// The graphs.
+    pub model: Model,
+    /// How it is deployed.
+    pub deployment: Deployment,
+    /// Who computes its requantizations.
+    loops: Box<dyn LoopsFor>,
+}
+
+impl Opened {
+    /// Opens the artifact in a folder.
+    ///
+    /// The target computes the requantizations if it is registered with the table that the artifact was made with;
+    /// otherwise the host does. The bits are the same: forms are data.
+    ///
+    /// # Errors
+    /// A folder that is no artifact, or a damaged one.
+    pub fn open(folder: &Path, registry: &Registry) -> Result<Opened, Stop> {
+        let artifact = Artifact::open(folder).map_err(failure::artifact)?;
+        let model = artifact.model(Integrity::Full).map_err(failure::artifact)?;
+        let bytes = artifact.file(DEPLOYMENT_FILE).map_err(failure::artifact)?;
+        let damaged = |what: String| {
+            let message = format!("{}: {DEPLOYMENT_FILE} {what}", folder.display());
+            Diagnostics::from(Diagnostic::error(codes::ARTIFACT, message))
+        };
+        let deployment: Deployment =
+            serde_json::from_slice(&bytes).map_err(|error| damaged(format!("cannot be read: {error}")))?;
+        if deployment.schema != SCHEMA {
+            return Err(damaged(format!(
+                "is of schema {}, this version reads {SCHEMA}",
+                deployment.schema
+            ))
+            .into());
+        }
+        let version = &artifact.manifest().target;
+        let registered = registry.entry(&version.id).is_ok_and(|entry| {
+            let digest = strait_container::Digest::from_bytes(entry.table().digest());
+            digest == version.table
+        });
+        let loops: Box<dyn LoopsFor> = if registered {
+            let chosen = targets::choose(registry, &version.id, &deployment.options);
+            Box::new(TargetLoops(chosen.map_err(|error| targets::finding(&error))?.target))
+        } else {
+            Box::new(Standard)
+        };
+        Ok(Opened {
+            artifact,
+            model,
+            deployment,
+            loops,
+        })
+    }
+
+    /// The integer module.
+    pub fn module(&self) -> &Module {
+        &self.model.module
+    }
+
+    /// The plan of the main graph; with `join` off every value can be seen.
+    ///
+    /// # Errors
+    /// A graph that cannot be run.
+    pub fn plan(&self, session: &Session<'_>, join: bool) -> Result<Plan, Stop> {
+        let options = PlanOptions {
+            context: session.context,
+            loops: self.loops.as_ref(),
+            join,
+        };
+        Plan::new(self.module(), self.module().main, &options).map_err(failure::execute)
+    }
+
+    /// What samples have to be for each input.
+    ///
+    /// # Errors
+    /// Inputs that do not take floats, which no artifact of ours has.
+    pub fn inputs(&self) -> Result<Vec<InputSpec>, Diagnostics> {
+        let none = Preprocess::default();
+        let spec = |(name, shape): &(String, Vec<usize>)| {
+            let deployed = self.deployment.inputs.iter().find(|input| &input.name == name);
+            inputs::spec(name, shape, deployed.map_or(&none, |input| &input.preprocess))
+        };
+        inputs::shapes(self.module())?.iter().map(spec).collect()
+    }
+}
+
+/// An input that was named on the command line as `[NAME=]FILE`, with the inputs that there are.
+///
+/// # Errors
+/// A file without a name where there are several inputs.
+pub fn named_file(argument: &str, inputs: &[InputSpec]) -> Result<(String, PathBuf), Diagnostics> {
+    // A name may contain `=`, and so may a path: the longest name that fits is meant.
+    let named = inputs.iter().filter_map(|input| {
+        let file = argument.strip_prefix(input.name.as_str())?.strip_prefix('=')?;
+        Some((input.name.clone(), PathBuf::from(file)))
+    });
+    if let Some(found) = named.max_by_key(|(name, _)| name.len()) {
+        return Ok(found);
+    }
+    if let [only] = inputs {
+        // Without a file of that name, what stands in front of `=` was meant as a name.
+        let unknown = argument.split_once('=').filter(|_| !Path::new(argument).exists());
+        if unknown.is_none() {
+            return Ok((only.name.clone(), PathBuf::from(argument)));
+        }
+    }
+    let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let message = format!("`{argument}` does not say which input it is for");
+    let finding =
+        Diagnostic::error(crate::data::codes::NAME, message).note(format!("the inputs are {}", names.join(", ")));
+    Err(finding.help("write NAME=FILE").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::preprocess::Plan;
+
+    fn specs(names: &[&str]) -> Vec<InputSpec> {
+        let spec = |name: &&str| InputSpec {
+            name: (*name).to_owned(),
+            shape: vec![1],
+            preprocess: Plan::default(),
+        };
+        names.iter().map(spec).collect()
+    }
+
+    #[test]
+    fn files_find_their_inputs() {
+        for (argument, inputs, expected) in [
+            ("x.npy", &["a"][..], Some(("a", "x.npy"))),
+            ("a=x.npy", &["a"], Some(("a", "x.npy"))),
+            ("a=b=x.npy", &["a", "a=b"], Some(("a=b", "x.npy"))),
+            ("/m/a:0=x=1.npy", &["/m/a:0", "b"], Some(("/m/a:0", "x=1.npy"))),
+            ("x.npy", &["a", "b"], None),
+            ("c=x.npy", &["a"], None),
+        ] {
+            let found = named_file(argument, &specs(inputs)).ok();
+            let expected = expected.map(|(name, file)| (name.to_owned(), PathBuf::from(file)));
+            assert_eq!(found, expected, "{argument}");
+        }
+    }
+}

@@ -1,0 +1,322 @@
+//! The targets that are registered: where they come from, what they equal with what evidence, and their tables.
+
+use std::fmt::{self, Display};
+
+use serde::Serialize;
+use strait_target::{
+    Entry, Options, Registry, TargetSpec,
+    spec::{FormRow, FusionRow, OpRow, OptionRow},
+};
+
+use crate::{diagnostic::Diagnostics, table, targets};
+
+/// A target in a list.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Card {
+    /// Its id.
+    pub id: String,
+    /// The version of its table.
+    pub version: String,
+    /// Where it comes from.
+    pub origin: String,
+    /// SHA-256 of its table.
+    pub digest: String,
+    /// What its integer models equal.
+    pub reference: String,
+    /// How sure that is.
+    pub evidence: String,
+}
+
+/// All targets, by id.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct List {
+    /// One for each.
+    pub targets: Vec<Card>,
+}
+
+/// All that a target's table says that is not a limit.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sheet {
+    /// The target.
+    pub target: Card,
+    /// How ops become integers.
+    pub ops: Vec<OpLine>,
+    /// The requantizations that it computes.
+    pub forms: Vec<FormLine>,
+    /// How requantizations are fused, in the order in which rows are tried.
+    pub fusions: Vec<FusionLine>,
+    /// What a configuration may set.
+    pub options: Vec<OptionLine>,
+}
+
+/// A row for an op.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpLine {
+    /// The ops that it is for.
+    pub ops: Vec<String>,
+    /// The recipe; absent on the host.
+    pub recipe: Option<String>,
+    /// The forms that narrow its results.
+    pub requantize: Vec<String>,
+    /// Why it runs on the host, or a remark.
+    pub note: Option<String>,
+}
+
+/// A form.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FormLine {
+    /// Its name in the table.
+    pub name: String,
+    /// Its arithmetic.
+    pub kind: String,
+    /// Its rounding.
+    pub rounding: String,
+    /// The smallest and the largest shift.
+    pub shift: Option<[i8; 2]>,
+    /// The types of its results.
+    pub output: Vec<String>,
+    /// What shares one set of integers.
+    pub per: Vec<String>,
+    /// The rule by which scales become its integers.
+    pub from: String,
+    /// How sure its bits are.
+    pub evidence: String,
+}
+
+/// A fusion row.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct FusionLine {
+    /// Its name.
+    pub name: String,
+    /// The producers that it is for.
+    pub ops: Vec<String>,
+    /// The forms that it accepts.
+    pub accept: Vec<String>,
+    /// What it does.
+    pub then: Vec<String>,
+    /// How sure its bits are.
+    pub evidence: String,
+}
+
+/// An option.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OptionLine {
+    /// Its name.
+    pub name: String,
+    /// The type of its values.
+    pub kind: String,
+    /// Its value where a configuration gives none.
+    pub default: String,
+    /// What it does.
+    pub help: String,
+}
+
+/// The targets of a registry.
+///
+/// # Errors
+/// A table that cannot be used with its defaults, which registering has ruled out.
+pub fn list(registry: &Registry) -> Result<List, Diagnostics> {
+    let targets = registry
+        .entries()
+        .map(|(_, entry)| Ok(card(entry, &spec(entry)?)))
+        .collect::<Result<_, Diagnostics>>()?;
+    Ok(List { targets })
+}
+
+/// The table of one target, with the defaults of its options.
+///
+/// # Errors
+/// A target that is not registered, with the nearest id.
+pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
+    let entry = registry.entry(id).map_err(|error| targets::finding(&error))?;
+    let spec = spec(entry)?;
+    Ok(Sheet {
+        target: card(entry, &spec),
+        ops: spec.op.iter().map(|(name, row)| op(name, row)).collect(),
+        forms: spec.form.iter().map(|(name, row)| form(&spec, name, row)).collect(),
+        fusions: spec.fusion.iter().map(|row| fusion(&spec, row)).collect(),
+        options: spec.options.iter().map(|(name, row)| option(name, row)).collect(),
+    })
+}
+
+fn spec(entry: &Entry) -> Result<TargetSpec, Diagnostics> {
+    entry
+        .table()
+        .spec(&Options::new())
+        .map_err(|error| targets::finding(&error.into()))
+}
+
+fn card(entry: &Entry, spec: &TargetSpec) -> Card {
+    Card {
+        id: spec.id.to_string(),
+        version: spec.version.to_string(),
+        origin: entry.origin().to_string(),
+        digest: spec.digest_text(),
+        reference: spec.reference.oracle.clone(),
+        evidence: spec.reference.evidence.name().to_owned(),
+    }
+}
+
+/// The texts of what the table holds together with its place.
+fn texts<'a, T: Display + 'a>(all: impl IntoIterator<Item = &'a T>) -> Vec<String> {
+    all.into_iter().map(T::to_string).collect()
+}
+
+fn op(name: &str, row: &OpRow) -> OpLine {
+    let ops = row
+        .ops
+        .as_deref()
+        .map(|ops| ops.iter().map(|op| op.to_string()).collect());
+    OpLine {
+        ops: ops.unwrap_or_else(|| vec![name.to_owned()]),
+        recipe: row
+            .recipe
+            .as_deref()
+            .filter(|_| !row.is_host())
+            .map(|recipe| recipe.name().to_owned()),
+        requantize: row.requantize.iter().map(|form| form.to_string()).collect(),
+        note: row.why.as_deref().cloned().or_else(|| row.note.clone()),
+    }
+}
+
+fn form(spec: &TargetSpec, name: &str, row: &FormRow) -> FormLine {
+    FormLine {
+        name: name.to_owned(),
+        kind: row
+            .form_kind()
+            .map_or_else(|| row.kind.to_string(), |kind| kind.name().to_owned()),
+        rounding: row.rounding().name().to_owned(),
+        shift: row.shift.as_deref().map(|shift| [shift.min, shift.max]),
+        output: texts(row.output.iter()),
+        per: texts(row.per.iter()),
+        from: row.from.to_string(),
+        evidence: row.evidence.unwrap_or(spec.reference.evidence).name().to_owned(),
+    }
+}
+
+fn fusion(spec: &TargetSpec, row: &FusionRow) -> FusionLine {
+    FusionLine {
+        name: row.name.to_string(),
+        ops: row.ops.iter().map(|op| op.to_string()).collect(),
+        accept: row.accept.iter().map(|form| form.to_string()).collect(),
+        then: row.then.iter().map(|verb| verb.to_string()).collect(),
+        evidence: row.evidence.unwrap_or(spec.reference.evidence).name().to_owned(),
+    }
+}
+
+fn option(name: &str, row: &OptionRow) -> OptionLine {
+    OptionLine {
+        name: name.to_owned(),
+        kind: match row.one_of.as_deref() {
+            Some(values) => texts(values).join(" | "),
+            None => row.kind.to_string(),
+        },
+        default: row.default.to_string(),
+        help: row.help.clone(),
+    }
+}
+
+impl Display for List {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let heading = ["target", "version", "from", "table", "equals", "evidence"].map(str::to_owned);
+        let line = |card: &Card| {
+            let digest = card.digest.chars().take(12).collect();
+            [
+                card.id.clone(),
+                card.version.clone(),
+                card.origin.clone(),
+                digest,
+                card.reference.clone(),
+                card.evidence.clone(),
+            ]
+        };
+        table::write(f, std::iter::once(heading).chain(self.targets.iter().map(line)))
+    }
+}
+
+impl Display for Sheet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let card = &self.target;
+        writeln!(f, "{} {}, from {}", card.id, card.version, card.origin)?;
+        writeln!(f, "equals {} ({})", card.reference, card.evidence)?;
+        writeln!(f, "table {}\n", card.digest)?;
+        let op = |line: &OpLine| {
+            let recipe = line.recipe.clone().unwrap_or_else(|| "on the host".to_owned());
+            [
+                line.ops.join(", "),
+                recipe,
+                line.requantize.join(", "),
+                line.note.clone().unwrap_or_default(),
+            ]
+        };
+        section(f, ["op", "recipe", "narrowed by", "note"], self.ops.iter().map(op))?;
+        let form = |line: &FormLine| {
+            let shift = line
+                .shift
+                .map_or_else(String::new, |[low, high]| format!("{low}..{high}"));
+            let (output, per) = (line.output.join(", "), line.per.join(", "));
+            [
+                line.name.clone(),
+                line.kind.clone(),
+                line.rounding.clone(),
+                shift,
+                output,
+                per,
+                line.from.clone(),
+                line.evidence.clone(),
+            ]
+        };
+        let heading = [
+            "form",
+            "kind",
+            "rounding",
+            "shift",
+            "output",
+            "per",
+            "integers by",
+            "evidence",
+        ];
+        section(f, heading, self.forms.iter().map(form))?;
+        let fusion = |line: &FusionLine| {
+            [
+                line.name.clone(),
+                line.ops.join(", "),
+                line.accept.join(", "),
+                line.then.join(", "),
+                line.evidence.clone(),
+            ]
+        };
+        section(
+            f,
+            ["fusion", "into", "accepts", "then", "evidence"],
+            self.fusions.iter().map(fusion),
+        )?;
+        let option = |line: &OptionLine| {
+            [
+                line.name.clone(),
+                line.kind.clone(),
+                line.default.clone(),
+                line.help.clone(),
+            ]
+        };
+        section(
+            f,
+            ["option", "values", "default", "help"],
+            self.options.iter().map(option),
+        )
+    }
+}
+
+/// A table, unless it has no rows.
+fn section<const N: usize>(
+    f: &mut fmt::Formatter<'_>,
+    heading: [&str; N],
+    rows: impl Iterator<Item = [String; N]>,
+) -> fmt::Result {
+    let mut rows = rows.peekable();
+    if rows.peek().is_none() {
+        return Ok(());
+    }
+    table::write(f, std::iter::once(heading.map(str::to_owned)).chain(rows))?;
+    writeln!(f)
+}

@@ -1,0 +1,77 @@
+//! Measures an artifact, beside its float model where that is given.
+
+use std::path::Path;
+
+use strait_execute::{Plan, PlanOptions};
+
+use crate::{
+    artifact::Opened,
+    data::{Samples, read_labels},
+    diagnostic::Diagnostic,
+    evaluation::{Accuracy, answers, class_count},
+    failure::{self, codes},
+    pipeline,
+    session::Session,
+    stop::Stop,
+};
+
+/// Top-1 where there are labels, agreement where there is a float model.
+///
+/// The float model is read as the one that was compiled: with the same sizes, cut at the same places.
+///
+/// # Errors
+/// Samples or labels that do not fit, a float model with other inputs or classes, a run that fails, an interruption.
+pub fn eval(
+    opened: &Opened,
+    data: &Path,
+    labels: Option<&Path>,
+    float: Option<&Path>,
+    session: &Session<'_>,
+) -> Result<Accuracy, Stop> {
+    let inputs = opened.inputs()?;
+    let samples = Samples::open(data, &inputs, None)?;
+    let labels = labels.map(|labels| read_labels(labels, samples.count())).transpose()?;
+    let plan = opened.plan(session, true)?;
+    let classes = class_count(&plan)?;
+    if let Some(labels) = &labels {
+        check_labels(labels, classes)?;
+    }
+    let float = float.map(|file| {
+        let module = session.phase("read", None, |_| Ok(opened.deployment.reading.read(file)?.module))?;
+        let (canonical, _) = session.phase("canonicalise", None, |_| pipeline::canonical(module))?;
+        let shapes = pipeline::inputs::shapes(&canonical)?;
+        let same = shapes
+            .iter()
+            .map(|(name, shape)| (name, shape))
+            .eq(inputs.iter().map(|input| (&input.name, &input.shape)));
+        let options = PlanOptions {
+            context: session.context,
+            ..PlanOptions::default()
+        };
+        let plan = Plan::new(&canonical, canonical.main, &options).map_err(failure::execute)?;
+        if !same || class_count(&plan)? != classes {
+            let message = format!("{} has other inputs or outputs than the artifact", file.display());
+            return Err(Diagnostic::error(codes::EVALUATION, message).into());
+        }
+        answers(&plan, &samples, session, "evaluate (float)")
+    });
+    let float = float.transpose()?;
+    let integer = answers(&plan, &samples, session, "evaluate (integer)")?;
+    Ok(Accuracy::new(&integer, float.as_deref(), labels.as_deref()))
+}
+
+/// Every label is one of the model's classes.
+pub(crate) fn check_labels(labels: &[u32], classes: usize) -> Result<(), Stop> {
+    match labels.iter().position(|&label| label as usize >= classes) {
+        None => Ok(()),
+        Some(sample) => {
+            let message = format!(
+                "label {sample} is {}, and the model has {classes} classes",
+                labels[sample]
+            );
+            Err(Diagnostic::error(codes::EVALUATION, message)
+                .help("classes count from 0")
+                .into())
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Looks at a model or an artifact: what it consists of, all of it or the layers that a pattern chooses.
+
+mod extract;
+mod summary;
+
+use std::path::Path;
+
+use strait_container::{Artifact, Integrity};
+use strait_core::{Module, nearest, text};
+use strait_onnx::{Model, ReadOptions};
+
+use crate::{
+    config::glob::Glob,
+    diagnostic::Diagnostic,
+    failure::{self, codes},
+    pipeline::select::matches_layer,
+    stop::Stop,
+};
+
+pub use summary::{LayerLine, OpCount, Port, Summary};
+
+/// A module to look at.
+#[derive(Debug)]
+pub struct Inspected {
+    module: Module,
+    pattern: Option<Glob>,
+}
+
+impl Inspected {
+    /// Opens the artifact in a folder, or the model in a file; symbolic dimensions stay as they are. `pattern` chooses
+    /// layers by their source names.
+    ///
+    /// # Errors
+    /// What cannot be read, and a pattern that matches nothing.
+    pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
+        let module = if subject.is_dir() {
+            let artifact = Artifact::open(subject).map_err(failure::artifact)?;
+            artifact
+                .model(Integrity::SkipTensors)
+                .map_err(failure::artifact)?
+                .module
+        } else {
+            let model = Model::open(subject).and_then(|model| model.read(&ReadOptions::default()));
+            model.map_err(|error| failure::onnx(&error, subject))?
+        };
+        let glob = pattern.map(Glob::new);
+        if let Some(glob) = &glob {
+            let graph = module.main();
+            if !graph
+                .nodes()
+                .any(|(_, node)| matches_layer(&module, node, std::slice::from_ref(glob)))
+            {
+                let names = graph
+                    .nodes()
+                    .flat_map(|(_, node)| node.sources.iter().map(|&source| module.name(source)));
+                let pattern = pattern.unwrap_or_default();
+                let near = nearest::closest(pattern, names, 3).join("`, `");
+                let message = format!("no layer is called `{pattern}`");
+                return Err(Diagnostic::error(codes::RULE, message)
+                    .help(format!("near it are `{near}`"))
+                    .into());
+            }
+        }
+        Ok(Inspected { module, pattern: glob })
+    }
+
+    /// Inputs, outputs, operators and the layers that were chosen.
+    pub fn summary(&self) -> Summary {
+        summary::summary(&self.module, self.pattern.as_ref())
+    }
+
+    /// The text form; tensors of more than 64 elements are not shown.
+    pub fn text(&self) -> String {
+        let options = text::PrintOptions::default();
+        self.with_module(|module| text::print(module, &options))
+    }
+
+    /// The graph for Graphviz.
+    pub fn dot(&self) -> String {
+        self.with_module(text::to_dot)
+    }
+
+    fn with_module(&self, show: impl Fn(&Module) -> String) -> String {
+        match &self.pattern {
+            None => show(&self.module),
+            Some(pattern) => show(&extract::extract(&self.module, pattern)),
+        }
+    }
+}

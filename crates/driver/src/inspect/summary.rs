@@ -1,0 +1,205 @@
+//! Counts, and lines for layers.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::{self, Display},
+};
+
+use serde::Serialize;
+use strait_core::{DataId, Dim, Module, Node, Placement, Value, ValueId};
+
+use crate::{config::glob::Glob, pipeline::select::matches_layer, table};
+
+/// What a model consists of.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// The stage of the main graph: `float` for a model, `integer` for an artifact.
+    pub stage: String,
+    /// The inputs of the main graph.
+    pub inputs: Vec<Port>,
+    /// Its outputs.
+    pub outputs: Vec<Port>,
+    /// Its operators, by their names.
+    pub ops: Vec<OpCount>,
+    /// Elements of all its constants.
+    pub parameters: u64,
+    /// Bytes of all its constants.
+    pub parameter_bytes: u64,
+    /// The layers that were chosen, in the order in which they run.
+    pub layers: Vec<LayerLine>,
+    /// Whether a pattern chose the layers.
+    #[serde(skip)]
+    pub chosen: bool,
+}
+
+/// An input, an output, or a value in between.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Port {
+    /// Its name.
+    pub name: String,
+    /// The type of its elements.
+    pub elem: String,
+    /// Its extents; symbolic ones by their names.
+    pub shape: Vec<String>,
+}
+
+/// How often an operator is used.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OpCount {
+    /// The operator.
+    pub op: String,
+    /// How often.
+    pub count: usize,
+    /// How often of that on the host.
+    pub host: usize,
+}
+
+/// A layer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LayerLine {
+    /// Its name.
+    pub name: String,
+    /// Every source name that it answers for.
+    pub sources: Vec<String>,
+    /// Its operator.
+    pub op: String,
+    /// Whether it runs on the host.
+    pub host: bool,
+    /// What it reads that is no constant.
+    pub operands: Vec<Port>,
+    /// What it makes.
+    pub results: Vec<Port>,
+}
+
+pub(super) fn summary(module: &Module, pattern: Option<&Glob>) -> Summary {
+    let graph = module.main();
+    let ports = |ids: &[ValueId]| {
+        ids.iter()
+            .filter_map(|&id| Some(port(module, graph.value(id)?)))
+            .collect()
+    };
+    let mut ops: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for (_, node) in graph.nodes() {
+        let counts = ops.entry(node.op.term()).or_default();
+        counts.0 += 1;
+        counts.1 += usize::from(on_host(node));
+    }
+    let constants: BTreeSet<DataId> = graph
+        .values()
+        .filter(|&(id, _)| graph.uses(id).next().is_some())
+        .filter_map(|(id, _)| graph.data_of(id))
+        .collect();
+    let tensors = || constants.iter().filter_map(|&id| module.data(id));
+    let order = graph.topological_order().unwrap_or_default();
+    let nodes = order.into_iter().filter_map(|id| graph.node(id));
+    let chosen =
+        |node: &&Node| pattern.is_none_or(|pattern| matches_layer(module, node, std::slice::from_ref(pattern)));
+    Summary {
+        stage: graph.stage().to_string(),
+        inputs: ports(graph.inputs()),
+        outputs: ports(graph.outputs()),
+        ops: ops
+            .into_iter()
+            .map(|(op, (count, host))| OpCount {
+                op: op.to_owned(),
+                count,
+                host,
+            })
+            .collect(),
+        parameters: tensors().map(|tensor| tensor.len() as u64).sum(),
+        parameter_bytes: tensors().map(|tensor| tensor.bytes().len() as u64).sum(),
+        layers: nodes.filter(chosen).map(|node| layer(module, node)).collect(),
+        chosen: pattern.is_some(),
+    }
+}
+
+fn layer(module: &Module, node: &Node) -> LayerLine {
+    let graph = module.main();
+    let ports =
+        |ids: &mut dyn Iterator<Item = ValueId>| ids.filter_map(|id| Some(port(module, graph.value(id)?))).collect();
+    LayerLine {
+        name: module.name(node.name).to_owned(),
+        sources: node
+            .sources
+            .iter()
+            .map(|&source| module.name(source).to_owned())
+            .collect(),
+        op: node.op.term().to_owned(),
+        host: on_host(node),
+        operands: ports(
+            &mut node
+                .inputs
+                .iter()
+                .copied()
+                .flatten()
+                .filter(|&id| graph.data_of(id).is_none()),
+        ),
+        results: ports(&mut node.outputs.iter().copied()),
+    }
+}
+
+fn on_host(node: &Node) -> bool {
+    matches!(node.place, Placement::Host(_))
+}
+
+fn port(module: &Module, value: &Value) -> Port {
+    Port {
+        name: module.name(value.name).to_owned(),
+        elem: value.ty.elem.name().to_owned(),
+        shape: value
+            .ty
+            .shape
+            .iter()
+            .map(|dim| match dim {
+                Dim::Fixed(extent) => extent.to_string(),
+                Dim::Named(name) => module.name(*name).to_owned(),
+            })
+            .collect(),
+    }
+}
+
+impl Port {
+    fn ty(&self) -> String {
+        format!("{}[{}]", self.elem, self.shape.join("x"))
+    }
+}
+
+impl Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.chosen {
+            let heading = ["layer", "op", "reads", "makes"].map(str::to_owned);
+            let types = |ports: &[Port]| ports.iter().map(Port::ty).collect::<Vec<_>>().join(", ");
+            let line = |layer: &LayerLine| {
+                [
+                    table::shortened(&layer.name),
+                    layer.op.clone(),
+                    types(&layer.operands),
+                    types(&layer.results),
+                ]
+            };
+            return table::write(f, std::iter::once(heading).chain(self.layers.iter().map(line)));
+        }
+        for (what, ports) in [("input", &self.inputs), ("output", &self.outputs)] {
+            for port in ports {
+                writeln!(f, "{what:<7} {}  {}", port.name, port.ty())?;
+            }
+        }
+        writeln!(
+            f,
+            "\n{} layers, {} parameters ({})\n",
+            self.layers.len(),
+            self.parameters,
+            table::bytes(self.parameter_bytes)
+        )?;
+        let heading = ["op", "layers", "of them on the host"].map(str::to_owned);
+        let host = |count: usize| {
+            if self.stage == "float" {
+                String::new()
+            } else {
+                count.to_string()
+            }
+        };
+        let line = |op: &OpCount| [op.op.clone(), op.count.to_string(), host(op.host)];
+        table::write(f, std::iter::once(heading).chain(self.ops.iter().map(line)))
+    }
+}

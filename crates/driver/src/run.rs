@@ -1,0 +1,265 @@
+//! Runs an artifact on stored samples and writes its outputs, sample by sample.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value as Json, json};
+use strait_core::{Elem, Op, ValueId};
+use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
+use strait_requantize::Per;
+use tempfile::TempPath;
+
+use crate::{
+    artifact::Opened,
+    data::{NumberType, Samples, Scratch, Writer, escape},
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::{self, codes},
+    session::Session,
+    stop::Stop,
+};
+
+/// The file that lists the outputs of a folder.
+pub const INDEX_FILE: &str = "index.json";
+
+/// Longer names of outputs are cut in the names of their files; the index has them whole.
+const LONGEST_NAME: usize = 120;
+
+/// What an output is.
+struct Output {
+    name: String,
+    /// The value whose numbers are written.
+    value: ValueId,
+    number_type: NumberType,
+    /// Of one sample, as it is written.
+    shape: Vec<usize>,
+    /// Of the integers of `--raw`.
+    grid: Option<Json>,
+}
+
+/// Runs all samples. `output` is a file for a model of one output, unless it is a folder that is there or ends with a
+/// separator; otherwise a folder, which is made. Files are put in place when they are whole.
+///
+/// With `raw`, outputs that are dequantized last are written as the integers in front of that.
+///
+/// # Errors
+/// Samples that do not fit, a run that fails, files that cannot be written, an interruption.
+pub fn run(
+    opened: &Opened,
+    files: &BTreeMap<String, PathBuf>,
+    output: &Path,
+    raw: bool,
+    session: &Session<'_>,
+) -> Result<Vec<PathBuf>, Stop> {
+    let samples = Samples::open_by_name(files, &opened.inputs()?)?;
+    let plan = opened.plan(session, !raw)?;
+    let outputs = outputs(opened, &plan, raw)?;
+    let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
+    let names: Vec<PathBuf> = if folder {
+        fs::create_dir_all(output).map_err(|error| unwritten(output, &error))?;
+        outputs
+            .iter()
+            .enumerate()
+            .map(|(index, one)| output.join(file_name(index, &one.name)))
+            .collect()
+    } else {
+        vec![output.to_owned()]
+    };
+    let mut writers = names
+        .iter()
+        .zip(&outputs)
+        .map(|(path, output)| Unfinished::create(path, output, samples.count()))
+        .collect::<Result<Vec<_>, _>>()?;
+    session.phase("run", Some(samples.count()), |done| {
+        let worker = || Ok((Workspace::new(&plan, &Threads::one()?), Scratch::default()));
+        let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
+            let tensors = samples.tensors(index, scratch)?;
+            results(&plan, space, &tensors, &outputs, raw)
+        };
+        let sink = |index: usize, results: Vec<Tensor>| -> Result<ControlFlow<()>, Stop> {
+            for (writer, result) in writers.iter_mut().zip(&results) {
+                writer.append(result.view().bytes())?;
+            }
+            Ok(done(index + 1))
+        };
+        map_in_order(samples.count(), session.threads, worker, work, sink).map_err(|error| match error {
+            SampleError::Sample { source, .. } => source,
+            SampleError::Worker(error) => failure::execute(error),
+            SampleError::Stopped { .. } => Stop::Interrupted,
+        })
+    })?;
+    for writer in writers {
+        writer.finish()?;
+    }
+    if folder {
+        let index = output.join(INDEX_FILE);
+        let text = format!("{:#}\n", index_of(&outputs, samples.count()));
+        fs::write(&index, text).map_err(|error| unwritten(&index, &error))?;
+    }
+    Ok(names)
+}
+
+/// The outputs of one sample, or with `raw` the values in front of their dequantization.
+fn results(
+    plan: &Plan,
+    space: &mut Workspace,
+    inputs: &[Tensor],
+    outputs: &[Output],
+    raw: bool,
+) -> Result<Vec<Tensor>, Stop> {
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    if !raw {
+        return plan.run(space, &views).map_err(failure::execute);
+    }
+    let mut seen: BTreeMap<ValueId, Tensor> = BTreeMap::new();
+    let mut observe = |value: ValueId, tensor: TensorView<'_>| {
+        if outputs.iter().any(|output| output.value == value) {
+            seen.insert(value, tensor.to_tensor());
+        }
+    };
+    plan.run_observed(space, &views, &mut observe)
+        .map_err(failure::execute)?;
+    let result = |output: &Output| {
+        let seen = seen.get(&output.value).cloned();
+        seen.ok_or_else(|| Stop::Defect(format!("the integers of the output `{}` were not seen", output.name)))
+    };
+    outputs.iter().map(result).collect()
+}
+
+fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Result<Vec<Output>, Diagnostics> {
+    let module = opened.module();
+    let graph = module.main();
+    let mut found = Vec::new();
+    for port in plan.outputs() {
+        let dequantized = graph
+            .producer(port.value)
+            .filter(|(_, node)| matches!(node.op, Op::Dequantize(_)));
+        let integer = dequantized.and_then(|(_, node)| node.inputs.first().copied().flatten());
+        let value = integer.filter(|_| raw).unwrap_or(port.value);
+        let elem = graph.value(value).map_or(port.elem, |value| value.ty.elem);
+        let number_type = number_type(elem).ok_or_else(|| {
+            Diagnostic::error(
+                codes::OUTPUT,
+                format!("the output {:?} is of {elem}, which is not written", port.name),
+            )
+        })?;
+        let quant = graph.value(value).and_then(|value| value.quant.as_deref());
+        found.push(Output {
+            name: port.name.clone(),
+            value,
+            number_type,
+            shape: match port.shape.as_slice() {
+                // In place of the batch dimension.
+                [1, rest @ ..] => rest.to_vec(),
+                shape => shape.to_vec(),
+            },
+            grid: quant.map(|quant| {
+                json!({ "scale": list(&quant.scale), "zero_point": list(&quant.zero_point), "axis": quant.axis })
+            }),
+        });
+    }
+    Ok(found)
+}
+
+fn list<T: Copy + Into<f64>>(per: &Per<T>) -> Vec<f64> {
+    match per {
+        Per::Tensor(one) => vec![(*one).into()],
+        Per::Channel(all) => all.iter().map(|&one| one.into()).collect(),
+    }
+}
+
+fn number_type(elem: Elem) -> Option<NumberType> {
+    match elem {
+        Elem::F32 => Some(NumberType::F32),
+        Elem::F64 => Some(NumberType::F64),
+        Elem::F16 => Some(NumberType::F16),
+        Elem::I8 => Some(NumberType::I8),
+        Elem::U8 | Elem::Bool => Some(NumberType::U8),
+        Elem::I16 => Some(NumberType::I16),
+        Elem::I32 => Some(NumberType::I32),
+        Elem::I64 => Some(NumberType::I64),
+    }
+}
+
+/// `NNN_escaped-name.npy`
+fn file_name(index: usize, name: &str) -> String {
+    let escaped: String = escape(name).chars().take(LONGEST_NAME).collect();
+    format!("{index:03}_{escaped}.npy")
+}
+
+fn index_of(outputs: &[Output], samples: usize) -> Json {
+    let output = |(index, output): (usize, &Output)| {
+        let shape: Vec<usize> = [samples].into_iter().chain(output.shape.iter().copied()).collect();
+        json!({
+            "name": output.name,
+            "file": file_name(index, &output.name),
+            "type": output.number_type.name(),
+            "shape": shape,
+            "grid": output.grid,
+        })
+    };
+    json!({ "samples": samples, "outputs": outputs.iter().enumerate().map(output).collect::<Vec<_>>() })
+}
+
+/// A file beside its destination, which it takes the place of when it is whole.
+struct Unfinished {
+    writer: Writer,
+    beside: TempPath,
+    destination: PathBuf,
+}
+
+impl Unfinished {
+    fn create(path: &Path, output: &Output, samples: usize) -> Result<Unfinished, Diagnostics> {
+        let failed = |error: std::io::Error| unwritten(path, &error);
+        let folder = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
+        let shape: Vec<usize> = [samples].into_iter().chain(output.shape.iter().copied()).collect();
+        let beside = tempfile::Builder::new()
+            .prefix(".strait-")
+            .suffix(".npy")
+            .tempfile_in(folder)
+            .map_err(failed)?;
+        let beside = beside.into_temp_path();
+        Ok(Unfinished {
+            writer: Writer::create(&beside, output.number_type, &shape).map_err(failed)?,
+            beside,
+            destination: path.to_owned(),
+        })
+    }
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), Diagnostics> {
+        self.writer
+            .append(bytes)
+            .map_err(|error| unwritten(&self.destination, &error))
+    }
+
+    fn finish(self) -> Result<(), Diagnostics> {
+        self.writer
+            .finish()
+            .map_err(|error| unwritten(&self.destination, &error))?;
+        self.beside
+            .persist(&self.destination)
+            .map_err(|error| unwritten(&self.destination, &error.error))
+    }
+}
+
+fn unwritten(path: &Path, error: &std::io::Error) -> Diagnostics {
+    Diagnostic::error(codes::OUTPUT, format!("{} cannot be written: {error}", path.display())).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_named_after_place_and_name() {
+        assert_eq!(file_name(0, "logits"), "000_logits.npy");
+        assert_eq!(file_name(12, "/model.22/a:0"), "012_%2Fmodel.22%2Fa%3A0.npy");
+        assert_eq!(file_name(1, &"a".repeat(500)).len(), 4 + LONGEST_NAME + 4);
+    }
+}
