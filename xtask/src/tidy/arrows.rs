@@ -34,7 +34,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
         &["requantize", "core", "kernels", "target", "execute", "lower"],
     ),
     ("driver", &ALL_LIBRARIES),
-    ("cli", &["driver", "builtin", "core", "target"]),
+    ("cli", &["driver", "builtin", "core", "target", "container", "kernels"]),
     ("xtask", &[]),
 ];
 
