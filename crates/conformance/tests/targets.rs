@@ -42,6 +42,22 @@ fn a_table_in_a_file_runs_on_the_hosts_kernels_for_every_kind_of_form() {
     assert!(report.forms.iter().all(|form| form.results > 10_000), "{report}");
 }
 
+#[test]
+fn the_tables_in_configs_do_too() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/targets");
+    let mut registry = Registry::builtin().unwrap();
+    let mut found = 0;
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let added = registry
+            .add_file(&entry.unwrap().path())
+            .unwrap_or_else(|e| panic!("{e}"));
+        let report = check(&*added.target(&Options::new()).unwrap());
+        assert!(report.is_ok(), "{report}");
+        found += 1;
+    }
+    assert!(found > 0);
+}
+
 /// Ties go up instead of to the even neighbour.
 fn wrong_at_ties(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let Requantization::ArithFolded { narrowing } = form else {

@@ -243,7 +243,6 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             fusion("when = { option = { mode = \"a\" } }"),
             "there is no option `mode`",
         ),
-        (fusion("through = [\"dequantise\"]"), "did you mean `dequantize`?"),
         (
             format!("{}{}", fusion(""), &fusion("")[TABLE.len()..]),
             "there is a fusion `a` already",

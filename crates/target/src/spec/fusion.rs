@@ -17,9 +17,6 @@ pub struct FusionRow {
     pub ops: Located<Vec<Located<String>>>,
     /// A second op between the producer and the requantization.
     pub with: Option<With>,
-    /// The ops that together are the requantization, in their order. Absent: one `requantize`. Real numbers in between
-    /// (`["dequantize", "relu", "quantize"]`) make the row's effect a bound, not an identity.
-    pub through: Option<Located<Vec<Located<String>>>>,
     /// What must hold at the site besides.
     #[serde(default)]
     pub when: When,

@@ -21,10 +21,6 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         findings.list("accept", &row.accept);
         findings.forms(row.accept.iter());
         findings.forms(&row.weaken_to);
-        if let Some(through) = &row.through {
-            findings.list("through", through);
-            findings.names("op", through.iter(), &producers);
-        }
         if let Some(with) = &row.with {
             findings.names("op", [&with.op], &producers);
         }
