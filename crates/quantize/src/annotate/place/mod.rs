@@ -91,6 +91,7 @@ pub(super) fn settle(graph: &mut Graph, spec: &TargetSpec) {
         let found = graph.node(id).and_then(|n| recipe(spec, n));
         found.is_some_and(|(row, r)| keeps_grid(r) || (matches!(r, Recipe::ConcatRequantizeInputs) && !narrows(row)))
     };
+    clip_reals_in_float(graph, spec, &order);
     match spec.types.points {
         Points::Operands => {
             for &id in order.iter().rev().filter(|&&id| moves(graph, id)).collect::<Vec<_>>() {
@@ -139,6 +140,26 @@ pub(super) fn settle(graph: &mut Graph, spec: &TargetSpec) {
                     );
                 }
             }
+        }
+    }
+}
+
+/// Moves those activation functions to the host that clip what the host has computed for them alone: quantized first,
+/// half of the codes would be spent on numbers that are clipped.
+fn clip_reals_in_float(graph: &mut Graph, spec: &TargetSpec, order: &[NodeId]) {
+    for &id in order {
+        let Some(node) = graph.node(id) else { continue };
+        if !recipe(spec, node).is_some_and(|(_, r)| r == Recipe::Clamp) {
+            continue;
+        }
+        let operand = node.inputs.first().copied().flatten();
+        let real = operand
+            .and_then(|x| graph.producer(x))
+            .is_some_and(|(_, p)| recipe(spec, p).is_none());
+        let alone = operand.is_some_and(|x| graph.only_use(x).is_some());
+        if real && alone {
+            let text = "it clips real numbers, which have codes only behind it";
+            graph.place_on_host(id, Reason::new("clips-reals", text));
         }
     }
 }
