@@ -1,6 +1,7 @@
 //! Integer to float, where the integer graph ends or a host's operator begins.
 
 use super::Prepared;
+use super::affine::{Code, dequantize};
 use crate::elementwise::for_each_piece;
 use crate::error::StepError;
 use crate::reference::Grids;
@@ -23,15 +24,11 @@ pub(crate) fn prepare(site: &Site<'_>) -> Prepared {
 }
 
 impl Dequantize {
-    fn read<T: bytemuck::Pod + Into<i32> + Sync>(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+    fn read<T: Code>(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let codes = io.input::<T>(0)?;
         let grids = &self.grids;
         for_each_piece(io.output::<f32>()?, grids.piece(), |first, out| {
-            let grid = grids.at(first);
-            let codes = &codes[first..first + out.len()];
-            out.iter_mut()
-                .zip(codes)
-                .for_each(|(x, &q)| *x = grid.dequantize(q.into()));
+            dequantize(grids.at(first), &codes[first..first + out.len()], out);
             Ok(())
         })
     }

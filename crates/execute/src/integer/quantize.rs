@@ -1,5 +1,6 @@
 //! Float to integer, where the integer graph begins.
 
+use super::affine::{Code, quantize};
 use crate::elementwise::for_each_piece;
 use crate::error::StepError;
 use crate::reference::Grids;
@@ -25,15 +26,12 @@ pub(crate) fn prepare(op: &op::Quantize, site: &Site<'_>) -> Result<Box<dyn Step
 }
 
 impl Quantize {
-    fn write<T: bytemuck::Pod + Send>(&self, io: &mut Io<'_>, narrow: fn(i32) -> T) -> Result<(), StepError> {
+    fn write<T: Code>(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let x = io.input::<f32>(0)?;
         let grids = &self.grids;
         for_each_piece(io.output::<T>()?, grids.piece(), |first, out| {
-            let grid = grids.at(first);
             let x = &x[first..first + out.len()];
-            for (q, &x) in out.iter_mut().zip(x) {
-                *q = narrow(grid.quantize(x, self.op.rounding, self.op.reciprocal, self.to));
-            }
+            quantize(grids.at(first), self.op.rounding, self.op.reciprocal, self.to, x, out);
             Ok(())
         })
     }
@@ -41,12 +39,11 @@ impl Quantize {
 
 impl Step for Quantize {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        // The codes are of the type already.
         match self.to {
-            IntType::I8 => self.write(io, |q| q as i8),
-            IntType::U8 => self.write(io, |q| q as u8),
-            IntType::I16 => self.write(io, |q| q as i16),
-            IntType::I32 => self.write(io, |q| q),
+            IntType::I8 => self.write::<i8>(io),
+            IntType::U8 => self.write::<u8>(io),
+            IntType::I16 => self.write::<i16>(io),
+            IntType::I32 => self.write::<i32>(io),
         }
     }
 }

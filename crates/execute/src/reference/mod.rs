@@ -12,7 +12,7 @@ mod products;
 mod windows;
 
 pub(crate) use array::{Array, write};
-pub(crate) use boundary::Grids;
+pub(crate) use boundary::{Grid, Grids};
 pub(crate) use primitive::{Primitive, channel_axis};
 
 use crate::error::{ExecuteError, StepError};

@@ -1,0 +1,169 @@
+//! The loops between real numbers and codes, in a shape that the compiler turns into vectors. Bit for bit what
+//! [`Grid`](crate::reference::Grid) defines.
+
+use crate::reference::Grid;
+use strait_requantize::{IntType, Rounding};
+
+/// Codes are within ±2^15 of zero points within ±2^15, so quotients past ±2^17 saturate; up to 2^22 a sum with 1.5·2^23
+/// rounds an f32 to an integer, ties to even.
+const FAR: f32 = (1 << 17) as f32;
+const MAGIC: f32 = (3 << 22) as f32;
+
+/// sat(round(x / scale) + zero) for each element, or with x·(1 / scale) for `reciprocal`.
+pub(super) fn quantize<T: Code>(
+    grid: Grid,
+    rounding: Rounding,
+    reciprocal: bool,
+    to: IntType,
+    x: &[f32],
+    out: &mut [T],
+) {
+    let simple = i16::try_from(grid.zero).is_ok() && to.bits() <= 16;
+    match rounding {
+        Rounding::HalfEven if simple => {
+            each(grid, reciprocal, to, x, out, |q| ((q + MAGIC) - MAGIC) as i32);
+        }
+        Rounding::HalfAway if simple => each(grid, reciprocal, to, x, out, |q| {
+            // Within ±2^17 the fraction q − trunc(q) is exact.
+            let whole = q as i32;
+            let rest = q - whole as f32;
+            whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)
+        }),
+        _ => {
+            for (code, &x) in out.iter_mut().zip(x) {
+                *code = T::narrow(grid.quantize(x, rounding, reciprocal, to));
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn each<T: Code>(grid: Grid, reciprocal: bool, to: IntType, x: &[f32], out: &mut [T], round: impl Fn(f32) -> i32) {
+    let (low, high) = (to.min(), to.max());
+    let code = |q: f32| {
+        // A NaN fails both comparisons of the first line and becomes 0.
+        let q = if q >= -FAR && q <= FAR {
+            q
+        } else if q > FAR {
+            FAR
+        } else if q < -FAR {
+            -FAR
+        } else {
+            0.0
+        };
+        T::narrow((round(q) + grid.zero).max(low).min(high))
+    };
+    if reciprocal {
+        let factor = 1.0 / grid.scale;
+        out.iter_mut().zip(x).for_each(|(c, &x)| *c = code(x * factor));
+    } else {
+        out.iter_mut().zip(x).for_each(|(c, &x)| *c = code(x / grid.scale));
+    }
+}
+
+/// scale·(q − zero) for each element.
+pub(super) fn dequantize<T: Code>(grid: Grid, codes: &[T], out: &mut [f32]) {
+    let narrow = T::BITS <= 16 && i16::try_from(grid.zero).is_ok();
+    if narrow || grid.zero == 0 {
+        // No difference leaves i32, and its conversion is that of the exact difference.
+        out.iter_mut()
+            .zip(codes)
+            .for_each(|(x, &q)| *x = grid.scale * (q.wide() - grid.zero) as f32);
+    } else {
+        out.iter_mut()
+            .zip(codes)
+            .for_each(|(x, &q)| *x = grid.dequantize(q.wide()));
+    }
+}
+
+/// The storage of a code.
+pub(super) trait Code: bytemuck::Pod + Send + Sync {
+    /// Its width.
+    const BITS: u32;
+    /// A code that is known to fit.
+    fn narrow(code: i32) -> Self;
+    /// The code as i32.
+    fn wide(self) -> i32;
+}
+
+macro_rules! codes {
+    ($($t:ty),*) => { $(impl Code for $t {
+        const BITS: u32 = <$t>::BITS;
+        fn narrow(code: i32) -> $t { code as $t }
+        fn wide(self) -> i32 { self as i32 }
+    })* };
+}
+codes!(i8, u8, i16, i32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers() -> impl Iterator<Item = f32> {
+        let near_ties = (-1200..1200).flat_map(|i| {
+            let tie = i as f32 / 8.0;
+            [tie.next_down(), tie, tie.next_up()]
+        });
+        let far = [
+            0.0,
+            -0.0,
+            1e-45,
+            1e9,
+            -1e9,
+            f32::MAX,
+            f32::MIN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+        ];
+        near_ties
+            .chain(far)
+            .chain((0..60).map(|e| (e as f32 - 20.0).exp2() * 0.7))
+    }
+
+    #[test]
+    fn vectors_give_the_codes_of_the_definition() {
+        let x: Vec<f32> = numbers().collect();
+        for scale in [1.0, 0.5, 0.017, 3.0e-5, 7.3e8] {
+            for zero in [0, -128, 127, 37, 32767, 1 << 20] {
+                for rounding in Rounding::ALL {
+                    for reciprocal in [false, true] {
+                        let grid = Grid { scale, zero };
+                        let mut out = vec![0i8; x.len()];
+                        quantize(grid, rounding, reciprocal, IntType::I8, &x, &mut out);
+                        let mut wide = vec![0i16; x.len()];
+                        quantize(grid, rounding, reciprocal, IntType::I16, &x, &mut wide);
+                        for ((&x, &q), &w) in x.iter().zip(&out).zip(&wide) {
+                            let expect = |to| grid.quantize(x, rounding, reciprocal, to);
+                            assert_eq!(i32::from(q), expect(IntType::I8), "{x} / {scale} + {zero} {rounding}");
+                            assert_eq!(i32::from(w), expect(IntType::I16), "{x} / {scale} + {zero} {rounding}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn vectors_give_the_reals_of_the_definition() {
+        for zero in [0, -128, 127, 40_000, i32::MIN] {
+            let grid = Grid { scale: 0.037, zero };
+            let codes: Vec<i8> = (-128..=127).collect();
+            let mut out = vec![0.0; codes.len()];
+            dequantize(grid, &codes, &mut out);
+            assert!(
+                out.iter()
+                    .zip(&codes)
+                    .all(|(x, &q)| x.to_bits() == grid.dequantize(q.into()).to_bits())
+            );
+            let wide = [i32::MIN, -(1 << 25) - 1, -1, 0, 1, (1 << 24) + 1, i32::MAX];
+            let mut out = [0.0; 7];
+            dequantize(grid, &wide, &mut out);
+            assert!(
+                out.iter()
+                    .zip(&wide)
+                    .all(|(x, &q)| x.to_bits() == grid.dequantize(q).to_bits())
+            );
+        }
+    }
+}
