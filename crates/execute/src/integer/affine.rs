@@ -42,7 +42,7 @@ fn each<T: Code>(grid: Grid, reciprocal: bool, to: IntType, x: &[f32], out: &mut
     let (low, high) = (to.min(), to.max());
     let code = |q: f32| {
         // A NaN fails both comparisons of the first line and becomes 0.
-        let q = if q >= -FAR && q <= FAR {
+        let q = if (-FAR..=FAR).contains(&q) {
             q
         } else if q > FAR {
             FAR
