@@ -119,9 +119,17 @@ impl Claims {
         lowered: &Intervals,
     ) {
         let ranges = [bounds(&site.fused, fused), bounds(&site.lowered, lowered)];
-        let claimed = |channel: usize| record.and_then(|r| r.certificate.verdict.get(channel));
+        let intervals = accumulators(site, &ranges);
+        let claimed = |channel: usize| {
+            let verdict = &record?.certificate.verdict;
+            match intervals.len() {
+                // Nothing is known by channel: what holds must be enough for the boldest claim.
+                1 => verdict.values().iter().min_by_key(|v| v.max_lsb()),
+                _ => verdict.get(channel),
+            }
+        };
         let mut largest = 0;
-        for (channel, interval) in accumulators(site, &ranges).into_iter().enumerate() {
+        for (channel, &interval) in intervals.iter().enumerate() {
             let derived = match decide(&site.lowered.steps, &site.fused.steps, channel, interval) {
                 Ok(derived) => derived,
                 Err(error) => return self.fault(site, Fault::Undecided(error)),

@@ -1,0 +1,143 @@
+//! What the compiler makes is sound by this crate's measure: its intervals, its certificates and its graphs.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+use strait_builtin as _;
+use strait_container::CertificateRecord;
+use strait_core::{GraphId, Module};
+use strait_execute::{PlanOptions, Tensor, Threads};
+use strait_lower::{FusionPolicy, LowerError, fuse, lower};
+use strait_onnx::{ReadOptions, free_dimensions, read};
+use strait_quantize::annotate::{Directives, place};
+use strait_quantize::observe::Samples;
+use strait_quantize::{Annotation, ObserverChoice, annotate, observe};
+use strait_target::{Options, Registry, Target};
+use strait_verify::{VerifyOptions, verify_module};
+
+const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/digits.onnx");
+
+/// Numbers without a meaning: what is proved does not depend on them.
+struct Noise(Vec<Vec<usize>>);
+
+impl Samples for Noise {
+    fn count(&self) -> usize {
+        4
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+        let input = |shape: &Vec<usize>| {
+            let value = |i: usize| ((i * 2_654_435_761 + index * 40_503) % 1009) as f32 / 1009.0 - 0.3;
+            let values: Vec<f32> = (0..shape.iter().product()).map(value).collect();
+            Tensor::from_values(shape, &values).map_err(|e| e.to_string())
+        };
+        self.0.iter().map(input).collect()
+    }
+}
+
+/// The canonical float module, every free dimension bound to 1.
+fn canonical(path: &Path) -> Module {
+    let free = free_dimensions(&read(path, &ReadOptions::default()).unwrap());
+    let options = ReadOptions {
+        bind: free.into_iter().map(|dimension| (dimension.name, 1)).collect(),
+        ..ReadOptions::default()
+    };
+    let mut module = read(path, &options).unwrap();
+    let main = module.main;
+    strait_rewrite::canonical().run(&mut module, main).unwrap();
+    module
+}
+
+/// The lowered and the fused graph, with the certificates.
+fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Module, Vec<CertificateRecord>) {
+    let (main, spec) = (float.main, target.spec());
+    let shape = |id| {
+        float
+            .main()
+            .value(id)
+            .unwrap()
+            .ty
+            .dims()
+            .unwrap()
+            .iter()
+            .map(|&d| d as usize)
+            .collect()
+    };
+    let noise = Noise(float.main().inputs().iter().map(|&id| shape(id)).collect());
+    let (threads, options) = (NonZeroUsize::MIN, PlanOptions::default());
+    let observation = observe(&float, main, None, &noise, threads, &options, &mut |_| {
+        ControlFlow::Continue(())
+    })
+    .unwrap();
+    place(&mut float, main, spec, &BTreeMap::new()).unwrap();
+    let mut module = loop {
+        let how = Annotation {
+            spec,
+            observation: &observation,
+            observer: ObserverChoice {
+                name: "minmax".into(),
+                percentile: None,
+            },
+            weight_per: None,
+            directives: Directives::default(),
+        };
+        let mut annotated = float.clone();
+        annotate(&mut annotated, main, &how).unwrap();
+        match lower(&annotated, spec) {
+            Ok(module) => break module,
+            Err(LowerError::Nodes(nodes)) => {
+                nodes
+                    .into_iter()
+                    .for_each(|(id, reason)| float.main_mut().place_on_host(id, reason));
+            }
+            Err(error) => panic!("{error}"),
+        }
+    };
+    let mut fused = module.main().clone();
+    fused.name = module.names.fresh("main");
+    module.graphs.push(fused);
+    module.main = GraphId::new(1);
+    let main = module.main;
+    let fusion = fuse(&mut module, main, target, &defaults(target), policy).unwrap();
+    let record = |fired: strait_lower::Fused| CertificateRecord {
+        node: fired.value,
+        row: fired.row,
+        certificate: fired.certificate,
+    };
+    (module, fusion.fired.into_iter().map(record).collect())
+}
+
+fn defaults(target: &dyn Target) -> Options {
+    let options = target.spec().options.iter();
+    options
+        .map(|(name, row)| (name.clone(), (*row.default).clone()))
+        .collect()
+}
+
+fn targets() -> Vec<Arc<dyn Target>> {
+    let registry = Registry::builtin().unwrap();
+    let ids: Vec<String> = registry.entries().map(|(id, _)| id.to_owned()).collect();
+    ids.iter()
+        .map(|id| registry.get(id, &Options::default()).unwrap())
+        .collect()
+}
+
+#[test]
+fn the_digits_model_is_sound_for_every_target() {
+    let float = canonical(Path::new(DIGITS));
+    let threads = Threads::one().unwrap();
+    let mut fused = 0;
+    for target in targets() {
+        let (module, records) = compile(float.clone(), &*target, FusionPolicy::Exact);
+        let report = verify_module(&module, &records, &VerifyOptions::new(&threads)).unwrap();
+        let id = &*target.spec().id;
+        assert_eq!(report.findings, [], "{id}");
+        assert!(report.compared && report.exact >= records.len(), "{id}: {report:?}");
+        fused += records.len();
+    }
+    assert!(fused > 0);
+}
