@@ -1,6 +1,6 @@
 //! What the compiler makes is sound by this crate's measure: its intervals, its certificates and its graphs.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
