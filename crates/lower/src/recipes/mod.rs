@@ -13,6 +13,7 @@ mod multiply;
 mod multiply_accumulate;
 mod narrow;
 mod pass_through;
+mod sum;
 
 use crate::lowering::Lowering;
 use strait_core::{Node, NodeId, Reason, ValueId};
