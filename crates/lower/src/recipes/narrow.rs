@@ -7,7 +7,7 @@ use strait_core::op::{Add, Requantize};
 use strait_core::{Elem, QuantParams, Reason, ValueId};
 use strait_requantize::{FormKind, IntType, Per, Requantization};
 use strait_target::Located;
-use strait_target::spec::{Rescale, Scales};
+use strait_target::spec::{FormRow, Rescale, Scales};
 
 /// Where the scale of an accumulator comes from; rules round their products differently.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ pub(super) fn requantize(
 ) -> Result<ValueId, Reason> {
     let spec = walk.spec;
     let takes_zero = |name: &Located<String>| {
-        let kind = spec.form.get(name.as_str()).and_then(|row| row.form_kind());
+        let kind = spec.form.get(name.as_str()).and_then(FormRow::form_kind);
         matches!(kind, Some(FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps))
     };
     if wide.zero != 0 && !forms.iter().any(takes_zero) {
