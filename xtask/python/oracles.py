@@ -66,7 +66,8 @@ def digits(arguments, report):
         work = arguments.work / target
         artifact, file = work / "artifact", work / "outputs.npy"
         try:
-            processes.check([arguments.strait, "compile", config, "--out", artifact], work / "compile.log")
+            command = [arguments.strait, "compile", config, "--out", artifact, "--set", 'output.emit=["qdq-onnx"]']
+            processes.check(command, work / "compile.log")
             command = [arguments.strait, "run", artifact, "--input", folder / "eval_x.npy", "--output", file]
             processes.check(command, work / "run.log")
         except processes.Failed as failed:
