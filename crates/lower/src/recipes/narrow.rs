@@ -5,7 +5,7 @@ use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize};
 use strait_core::{Elem, QuantParams, Reason, ValueId};
-use strait_requantize::{FormKind, IntType, Per, Requantization};
+use strait_requantize::{IntType, Per, Requantization};
 use strait_target::Located;
 use strait_target::spec::{FormRow, Rescale, Scales};
 
@@ -83,10 +83,7 @@ pub(super) fn requantize(
     suffix: &str,
 ) -> Result<ValueId, Reason> {
     let spec = walk.spec;
-    let takes_zero = |name: &Located<String>| {
-        let kind = spec.form.get(name.as_str()).and_then(FormRow::form_kind);
-        matches!(kind, Some(FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps))
-    };
+    let takes_zero = |name: &Located<String>| spec.form.get(name.as_str()).is_some_and(FormRow::takes_input_zero);
     if wide.zero != 0 && !forms.iter().any(takes_zero) {
         wide.acc = centre(walk, site, wide.acc, wide.zero)?;
         wide.zero = 0;

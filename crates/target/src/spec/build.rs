@@ -155,12 +155,23 @@ impl FormRow {
         Ok(form)
     }
 
+    /// Whether the integers of this row take in a zero point of what is requantized. Elsewhere it has to be taken away
+    /// first.
+    pub fn takes_input_zero(&self) -> bool {
+        match self.form_kind() {
+            Some(FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps) => true,
+            Some(FormKind::TfLite) => *self.from == ScaleRule::Sima,
+            _ => false,
+        }
+    }
+
     fn integers(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let kind = self
             .form_kind()
             .ok_or_else(|| Reason::new("form-kind", "the row describes no form"))?;
-        let takes_input_zero = matches!(kind, FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps);
-        if rescale.input_zero != 0 && !takes_input_zero {
+        let per_channel = rescale.scales.factor().channels().is_some();
+        let takes_zero = self.takes_input_zero() && !(kind == FormKind::TfLite && per_channel);
+        if rescale.input_zero != 0 && !takes_zero {
             let text = format!(
                 "a {kind} does not take off an input's zero point ({})",
                 rescale.input_zero
@@ -205,7 +216,12 @@ impl FormRow {
     }
 
     fn tf_lite(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
-        let (zp, out) = (rescale.output_zero, rescale.out);
+        let (mut zp, out) = (rescale.output_zero, rescale.out);
+        if let (ScaleRule::Sima, Per::Tensor(factor)) = (*self.from, rescale.scales.factor()) {
+            // round(x · sc / 2^s) + zp holds both zero points in zp: z_out − z_in · factor, a whole number.
+            let offset = f64::from(zp) - f64::from(rescale.input_zero) * factor;
+            zp = Rounding::HalfEven.round_f64(offset) as i32;
+        }
         let factor = match rescale.scales {
             Scales::FullyConnected { input, weight, output } if *self.from == ScaleRule::Litert => {
                 return litert::fully_connected(input, weight, output, zp, out);
