@@ -1,6 +1,6 @@
 //! Patches: the only way to change a graph that has been built.
 
-use crate::graph::{Def, Fused, Graph, Node, Placement, Use};
+use crate::graph::{Def, Fused, Graph, MAX_RESULTS, Node, Placement, Use};
 use crate::ids::{GraphId, NodeId, Symbol, ValueId};
 use crate::module::Module;
 use crate::op::{Op, Results};
@@ -248,6 +248,12 @@ impl Module {
                     .graphs
                     .get(call.graph as usize)
                     .ok_or_else(|| Reason::new("call", format!("there is no graph {}", call.graph)))?;
+                if callee.outputs.len() > MAX_RESULTS {
+                    return Err(Reason::new(
+                        "call",
+                        format!("a called graph has more than {MAX_RESULTS} outputs"),
+                    ));
+                }
                 callee
                     .outputs
                     .iter()

@@ -32,6 +32,7 @@ impl Infer for Conv {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let weight = support::operand(operands, 1)?;
+        support::factors(x, weight, operands.get(2).copied().flatten())?;
         let spatial = x.shape.len().saturating_sub(2);
         support::ensure(
             (1..=3).contains(&spatial) && weight.shape.len() == x.shape.len(),

@@ -30,6 +30,10 @@ impl Infer for Gemm {
         support::ensure(!a.shape.is_empty() && b.shape.len() == 2, "gemm-rank", || {
             format!("a has rank {} (1 or more is needed) and b rank {} (2 is needed)", a.shape.len(), b.shape.len())
         })?;
+        support::factors(a, b, operands.get(2).copied().flatten())?;
+        support::ensure(a.elem.is_float() || (self.alpha, self.beta) == (1.0, 1.0), "gemm-factors", || {
+            format!("alpha is {} and beta {}; on integers both are 1", self.alpha, self.beta)
+        })?;
         support::ensure(!self.transpose_a || a.shape.len() == 2, "gemm-rank", || {
             format!("a is transposed but has rank {}", a.shape.len())
         })?;

@@ -83,7 +83,9 @@ macro_rules! ops {
                 if let Some(absent) = operands.iter().take(least).position(Option::is_none) {
                     return Err(Reason::new("arity", format!("{}: operand {absent} is absent", self.name())));
                 }
-                match self { $(Op::$variant(op) => op.infer(operands)),* }
+                let results = match self { $(Op::$variant(op) => op.infer(operands)),* }?;
+                support::within_limits(&results)?;
+                Ok(results)
             }
         }
 

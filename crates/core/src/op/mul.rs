@@ -3,7 +3,6 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
-use crate::elem::Elem;
 
 op! {
     /// `a` · `b`; on integers (a − a_zero)·(b − b_zero) in i32.
@@ -21,6 +20,6 @@ impl Infer for Mul {
     const ARITY: (usize, usize) = (2, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::binary(operands, Some(Elem::I32))
+        support::binary(operands, support::accumulator)
     }
 }

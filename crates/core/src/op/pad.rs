@@ -46,7 +46,9 @@ impl Infer for Pad {
                 continue;
             }
             let extent = shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
-            let padded = extent.and_then(|e| e.checked_add(begin)?.checked_add(end)).and_then(|e| u64::try_from(e).ok());
+            // No more can be cropped than is there.
+            let cropped = extent.and_then(|e| e.checked_add(begin.min(0))?.checked_add(end.min(0))).filter(|&e| e >= 0);
+            let padded = cropped.and_then(|e| e.checked_add(begin.max(0))?.checked_add(end.max(0))).map(i64::unsigned_abs);
             let padded = padded.ok_or_else(|| {
                 Reason::new("pad", format!("axis {axis} with extent {:?} cannot be padded by {begin} and {end}", shape[axis]))
             })?;

@@ -15,6 +15,6 @@ impl Infer for Pow {
     const ARITY: (usize, usize) = (2, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::binary(operands, None)
+        support::binary(operands, |elem| elem)
     }
 }

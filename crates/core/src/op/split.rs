@@ -2,6 +2,7 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::graph::MAX_RESULTS;
 use crate::reason::Reason;
 use crate::shape::{Dim, TensorType};
 use smallvec::SmallVec;
@@ -27,7 +28,7 @@ impl Infer for Split {
         support::ensure(total.is_some() && total == extent, "split", || {
             format!("pieces of {:?} do not make up an extent of {:?}", self.sizes, x.shape[axis])
         })?;
-        support::ensure(self.sizes.len() <= 65_536, "split", || "there are more than 65536 pieces".into())?;
+        support::ensure(self.sizes.len() <= MAX_RESULTS, "split", || format!("there are more than {MAX_RESULTS} pieces"))?;
         Ok(self
             .sizes
             .iter()

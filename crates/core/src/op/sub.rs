@@ -3,7 +3,6 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
-use crate::elem::Elem;
 
 op! {
     /// `a` − `b`. On integers i32, as for addition.
@@ -16,6 +15,6 @@ impl Infer for Sub {
     const ARITY: (usize, usize) = (2, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::binary(operands, Some(Elem::I32))
+        support::binary(operands, support::accumulator)
     }
 }

@@ -3,7 +3,7 @@
 use super::{Operands, Results};
 use crate::elem::Elem;
 use crate::reason::Reason;
-use crate::shape::{Dim, Shape, TensorType};
+use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, element_count};
 use smallvec::smallvec;
 
 /// Operand `index`; `Op::infer` has already refused absent required ones, so an error here is an optional operand that
@@ -21,9 +21,51 @@ pub(super) fn ensure(holds: bool, code: &'static str, text: impl FnOnce() -> Str
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
-/// The type of a sum of products: i32 for integers, the operand's own for floats.
+/// The type of a sum of products: i32 for codes (i8, u8, i16, i32), the operand's own for floats and for i64, which holds
+/// shapes and indices.
 pub(super) fn accumulator(elem: Elem) -> Elem {
-    if elem.is_float() { elem } else { Elem::I32 }
+    if elem.int_type().is_some() { Elem::I32 } else { elem }
+}
+
+/// The operands of a sum of products: both floats, or both codes. `bias` adds to it, in the accumulator's type.
+pub(super) fn factors(a: &TensorType, b: &TensorType, bias: Option<&TensorType>) -> Result<(), Reason> {
+    let float = a.elem.is_float() && b.elem.is_float();
+    let codes = a.elem.int_type().is_some() && b.elem.int_type().is_some();
+    ensure(float || codes, "element-types", || {
+        format!(
+            "{} and {} have no product; both are floats, or both are codes",
+            a.elem, b.elem
+        )
+    })?;
+    let fits = bias.is_none_or(|bias| {
+        if float {
+            bias.elem.is_float()
+        } else {
+            bias.elem == Elem::I32
+        }
+    });
+    ensure(fits, "element-types", || {
+        format!(
+            "a bias of {} cannot be added to products of {}",
+            bias.map_or(Elem::I32, |b| b.elem),
+            a.elem
+        )
+    })
+}
+
+/// The limits that hold for every result: what is past them could never be allocated.
+pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
+    for ty in results {
+        let fixed = ty.dims().is_some();
+        let fits = ty.shape.len() <= MAX_RANK && (!fixed || element_count(&ty.shape).is_some());
+        ensure(fits, "too-large", || {
+            format!(
+                "a result of shape {:?} is past the limits of rank {MAX_RANK} and {MAX_ELEMENTS} elements",
+                ty.shape
+            )
+        })?;
+    }
+    Ok(())
 }
 
 /// One result of the given type.
@@ -126,18 +168,13 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
         .collect()
 }
 
-/// An elementwise binary op: equal element types, broadcast shapes; integers give `integer`.
-pub(super) fn binary(operands: &Operands<'_>, integer: Option<Elem>) -> Result<Results, Reason> {
+/// An elementwise binary op: equal element types, broadcast shapes; `elem` makes the result's type.
+pub(super) fn binary(operands: &Operands<'_>, elem: impl Fn(Elem) -> Elem) -> Result<Results, Reason> {
     let (a, b) = (operand(operands, 0)?, operand(operands, 1)?);
     ensure(a.elem == b.elem, "element-types", || {
         format!("the operands are {} and {}", a.elem, b.elem)
     })?;
-    let elem = if a.elem.is_float() {
-        a.elem
-    } else {
-        integer.unwrap_or(a.elem)
-    };
-    one(elem, broadcast(&a.shape, &b.shape)?)
+    one(elem(a.elem), broadcast(&a.shape, &b.shape)?)
 }
 
 /// An elementwise unary op: the operand's own type.
@@ -198,8 +235,9 @@ pub(super) fn pool(
             ceil,
         };
         // A window that lies in padding alone would have no element to take.
-        ensure(window.pad.0 < size[axis].max(1) * dilation[axis].max(1), "pool", || {
-            format!("a padding of {} is wider than the window", window.pad.0)
+        let reach = window.size.saturating_sub(1).saturating_mul(u64::from(window.dilation)) + 1;
+        ensure(u64::from(window.pad.0.max(window.pad.1)) < reach, "pool", || {
+            format!("a padding of {:?} is wider than the window", window.pad)
         })?;
         shape.push(window_extent(x.shape[axis + 2], window)?);
     }

@@ -1,6 +1,7 @@
 //! Random modules that verify, made from a list of choices so that proptest can shrink them.
 
 #![allow(clippy::unwrap_used, reason = "a helper of tests, but not itself one")]
+#![allow(dead_code, reason = "each test uses a part")]
 
 use smallvec::smallvec;
 use std::sync::Arc;
@@ -158,7 +159,7 @@ fn grid(choices: &mut Choices<'_>, ty: &TensorType) -> Option<Arc<QuantParams>> 
     }))
 }
 
-fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
+pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
     let pool = |choices: &mut Choices<'_>| {
         (
             smallvec![2, 2],
@@ -406,10 +407,8 @@ fn add_node(
     } else {
         results.first().map_or(0, |t| t.shape.len().saturating_sub(1))
     };
-    let channels = results
-        .first()
-        .and_then(|t| t.shape.get(channel_axis)?.fixed())
-        .unwrap_or(1) as usize;
+    let channels = results.first().and_then(|t| t.shape.get(channel_axis)?.fixed());
+    let channels = channels.unwrap_or(0) as usize;
     let accumulates = matches!(op, Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_));
     let fused =
         (exported && accumulates && results[0].elem == Elem::I32 && channels > 0 && choices.flip()).then(|| {

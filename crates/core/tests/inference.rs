@@ -1,0 +1,232 @@
+//! What each op makes of its operands' types: a table of shapes, and hostile attributes that must never panic.
+
+mod support;
+
+use proptest::prelude::*;
+use strait_core::text::{parse, type_text};
+use strait_core::{Attribute, Dim, Elem, Op, TensorType};
+
+/// The types that inference gives for `op`, whose operands are `%a`, `%b`, …, or the code of its refusal.
+fn infer(op: &str, operands: &[&str]) -> String {
+    let inputs: Vec<String> = operands
+        .iter()
+        .zip('a'..)
+        .map(|(ty, name)| format!("%{name}: {ty}"))
+        .collect();
+    let text = format!(
+        "strait 1 export graph @g({}) {{ %y: f32[] = {op} return %y }}",
+        inputs.join(", ")
+    );
+    let module = parse(&text).unwrap_or_else(|error| panic!("{error} in {text}"));
+    let (_, node) = module.main().nodes().next().unwrap();
+    let types: Vec<Option<&TensorType>> = node
+        .inputs
+        .iter()
+        .map(|i| i.and_then(|v| module.main().value(v)).map(|v| &v.ty))
+        .collect();
+    match node.op.infer(&types) {
+        Ok(types) => types
+            .iter()
+            .map(|ty| type_text(&module, ty))
+            .collect::<Vec<_>>()
+            .join(", "),
+        Err(reason) => reason.code.into_owned(),
+    }
+}
+
+fn conv(stride: u32, pad: &str, dilation: u32, groups: u32) -> String {
+    format!(
+        "conv(%a, %b) {{stride=[{stride},{stride}], pad={pad}, dilation=[{dilation},{dilation}], groups={groups}, pad_value=0}}"
+    )
+}
+
+fn pool(size: u32, stride: u32, pad: &str, ceil: u32) -> String {
+    format!("max_pool(%a) {{size=[{size},{size}], stride=[{stride},{stride}], pad={pad}, dilation=[1,1], ceil={ceil}}}")
+}
+
+#[test]
+fn shapes_are_those_of_the_table() {
+    const GEMM: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+    let cases: &[(String, &[&str], &str)] = &[
+        // Convolution: floor((x + pads − (k − 1)·d − 1) / s) + 1.
+        (conv(1, "[1,1,1,1]", 1, 1), &["f32[N,3,32,32]", "f32[16,3,3,3]"], "f32[N,16,32,32]"),
+        (conv(2, "[0,0,1,1]", 1, 1), &["f32[1,3,224,224]", "f32[32,3,3,3]"], "f32[1,32,112,112]"),
+        (conv(1, "[2,2,2,2]", 2, 8), &["f32[1,8,10,10]", "f32[8,1,3,3]"], "f32[1,8,10,10]"),
+        (conv(1, "[0,0,0,0]", 1, 1), &["i8[1,3,8,8]", "i8[16,3,3,3]"], "i32[1,16,6,6]"),
+        (conv(1, "[0,0,0,0]", 1, 1), &["u8[1,3,8,8]", "i8[16,3,3,3]"], "i32[1,16,6,6]"),
+        (conv(1, "[0,0,0,0]", 1, 1), &["f32[1,3,N,8]", "f32[16,3,1,1]"], "f32[1,16,N,8]"),
+        (conv(1, "[0,0,0,0]", 1, 1), &["f32[1,3,N,8]", "f32[16,3,3,3]"], "symbolic-window"),
+        (conv(1, "[0,0,0,0]", 1, 1), &["f32[1,3,8,8]", "i8[16,3,3,3]"], "element-types"),
+        (conv(1, "[0,0,0,0]", 1, 2), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "conv-channels"),
+        (conv(1, "[0,0,0,0]", 1, 0), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "conv-channels"),
+        (conv(0, "[0,0,0,0]", 1, 1), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "window"),
+        (conv(1, "[0,0,0,0]", 0, 1), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "window"),
+        (conv(1, "[0,0,0,0]", 4, 1), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "window"),
+        (conv(1, "[0,0]", 1, 1), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "conv-attributes"),
+        (conv(4294967295, "[4294967295,4294967295,4294967295,4294967295]", 4294967295, 1), &["f32[1,3,8,8]", "f32[16,3,3,3]"], "f32[1,16,1,1]"),
+        // Fully connected: any rank on the left.
+        (format!("gemm(%a, %b) {GEMM}"), &["f32[N,64]", "f32[10,64]"], "f32[N,10]"),
+        (format!("gemm(%a, %b, %c) {GEMM}"), &["i8[2,5,64]", "i8[10,64]", "i32[10]"], "i32[2,5,10]"),
+        (format!("gemm(%a, %b, %c) {GEMM}"), &["i8[2,64]", "i8[10,64]", "i8[10]"], "element-types"),
+        (format!("gemm(%a, %b) {GEMM}"), &["f32[2,64]", "f32[64,10]"], "gemm-inner"),
+        ("gemm(%a, %b) {transpose_a=0, transpose_b=1, alpha=0.5, beta=1.0}".into(), &["i8[2,64]", "i8[10,64]"], "gemm-factors"),
+        ("matmul(%a, %b) {a_zero=0, b_zero=0}".into(), &["f32[8,1,5,3]", "f32[4,3,7]"], "f32[8,4,5,7]"),
+        ("matmul(%a, %b) {a_zero=0, b_zero=0}".into(), &["f32[3]", "f32[3]"], "f32[]"),
+        ("matmul(%a, %b) {a_zero=0, b_zero=0}".into(), &["f32[2,3]", "f32[2,3]"], "matmul-inner"),
+        // Pools; with `ceil`, no window starts in the trailing padding.
+        (pool(2, 2, "[0,0,0,0]", 0), &["f32[1,3,7,7]"], "f32[1,3,3,3]"),
+        (pool(2, 2, "[0,0,0,0]", 1), &["f32[1,3,7,7]"], "f32[1,3,4,4]"),
+        (pool(2, 2, "[1,1,1,1]", 1), &["i8[1,3,7,7]"], "i8[1,3,4,4]"),
+        (pool(2, 2, "[2,0,0,0]", 0), &["f32[1,3,7,7]"], "pool"),
+        (pool(2, 2, "[0,0,0,2]", 0), &["f32[1,3,7,7]"], "pool"),
+        (pool(0, 1, "[0,0,0,0]", 0), &["f32[1,3,7,7]"], "window"),
+        (pool(8, 1, "[0,0,0,0]", 0), &["f32[1,3,7,7]"], "window"),
+        ("global_average_pool(%a)".into(), &["f32[N,3,7,7]"], "f32[N,3,1,1]"),
+        ("reduce(%a) {reduction=sum, axes=[-1,1], keep_dims=0}".into(), &["i8[2,3,4]"], "i32[2]"),
+        ("reduce(%a) {reduction=sum, axes=[], keep_dims=1}".into(), &["i64[2,3]"], "i64[1,1]"),
+        ("reduce(%a) {reduction=max, axes=[1,-2], keep_dims=1}".into(), &["f32[2,3,4]"], "axes"),
+        // Broadcasting.
+        ("add(%a, %b)".into(), &["f32[N,3,1]", "f32[3,5]"], "f32[N,3,5]"),
+        ("add(%a, %b)".into(), &["i8[2]", "i8[1]"], "i32[2]"),
+        ("add(%a, %b)".into(), &["i64[2]", "i64[]"], "i64[2]"),
+        ("add(%a, %b)".into(), &["f32[N]", "f32[M]"], "broadcast"),
+        ("add(%a, %b)".into(), &["f32[2]", "i8[2]"], "element-types"),
+        ("add(%a, %b)".into(), &["f32[1048576,1]", "f32[1,1048577]"], "too-large"),
+        ("add(%a)".into(), &["f32[2]"], "arity"),
+        ("add(%a, _)".into(), &["f32[2]"], "arity"),
+        // Shapes.
+        ("reshape(%a) {shape=[0,-1]}".into(), &["f32[2,3,4]"], "f32[2,12]"),
+        ("reshape(%a) {shape=[0,12]}".into(), &["f32[N,3,4]"], "f32[N,12]"),
+        ("reshape(%a) {shape=[-1,-1]}".into(), &["f32[2,3]"], "reshape"),
+        ("reshape(%a) {shape=[5]}".into(), &["f32[2,3]"], "reshape"),
+        ("reshape(%a) {shape=[0,0,0]}".into(), &["f32[2,3]"], "reshape"),
+        ("reshape(%a) {shape=[-9223372036854775808]}".into(), &["f32[2,3]"], "reshape"),
+        ("flatten(%a) {axis=2}".into(), &["f32[N,3,4,5]"], "symbolic-product"),
+        ("flatten(%a) {axis=1}".into(), &["f32[N,3,4,5]"], "f32[N,60]"),
+        ("flatten(%a) {axis=-9223372036854775808}".into(), &["f32[2]"], "axis"),
+        ("squeeze(%a) {axes=[]}".into(), &["f32[1,3,1]"], "f32[3]"),
+        ("squeeze(%a) {axes=[1]}".into(), &["f32[1,3,1]"], "squeeze"),
+        ("unsqueeze(%a) {axes=[0,-1]}".into(), &["f32[3]"], "f32[1,3,1]"),
+        ("unsqueeze(%a) {axes=[0,0]}".into(), &["f32[3]"], "axes"),
+        ("transpose(%a) {permutation=[2,0,1]}".into(), &["f32[N,3,4]"], "f32[4,N,3]"),
+        ("transpose(%a) {permutation=[0,0,1]}".into(), &["f32[2,3,4]"], "permutation"),
+        ("concat(%a, %b) {axis=-1}".into(), &["i8[N,3]", "i8[N,5]"], "i8[N,8]"),
+        ("concat(%a, %b) {axis=0}".into(), &["f32[2,3]", "f32[2,4]"], "concat"),
+        ("slice(%a) {starts=[1,-1], ends=[9223372036854775807,-9223372036854775808], axes=[0,1], steps=[2,-1]}".into(), &["f32[6,5]"], "f32[3,5]"),
+        ("slice(%a) {starts=[0], ends=[3], axes=[0], steps=[0]}".into(), &["f32[6]"], "slice"),
+        ("slice(%a) {starts=[4], ends=[2], axes=[0], steps=[1]}".into(), &["f32[6]"], "f32[0]"),
+        ("slice(%a) {starts=[9223372036854775807], ends=[-9223372036854775808], axes=[0], steps=[-9223372036854775808]}".into(), &["f32[6]"], "f32[1]"),
+        ("pad(%a) {amounts=[0,1,0,-2], mode=constant, value=0.0}".into(), &["f32[2,6]"], "f32[2,5]"),
+        ("pad(%a) {amounts=[-3,2], mode=constant, value=0.0}".into(), &["f32[2]"], "pad"),
+        ("pad(%a) {amounts=[2,0], mode=reflect, value=0.0}".into(), &["f32[2]"], "pad"),
+        ("resize(%a) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[1.0,1.0,2.0,2.5], sizes=[]}".into(), &["f32[N,3,4,5]"], "f32[N,3,8,12]"),
+        ("resize(%a) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=f32[], sizes=[3,7]}".into(), &["f32[3,5]"], "f32[3,7]"),
+        ("resize(%a) {mode=nearest, coordinate=asymmetric, nearest=floor, scales=[nan(0x7fc00000)], sizes=[]}".into(), &["f32[3]"], "resize"),
+        ("gather(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i64[3,5]"], "f32[2,3,5,4]"),
+        ("gather(%a, %b) {axis=1}".into(), &["f32[2,9,4]", "i32[3]"], "gather"),
+        // The way into integers and out.
+        ("quantize(%a) {to=i8, rounding=half_even, reciprocal=0}".into(), &["f32[N,2]"], "i8[N,2]"),
+        ("quantize(%a) {to=i64, rounding=half_even, reciprocal=0}".into(), &["f32[2]"], "quantize-type"),
+        ("dequantize(%a)".into(), &["i32[2]"], "f32[2]"),
+        ("dequantize(%a)".into(), &["i64[2]"], "dequantize-type"),
+        ("requantize(%a) {form={arith_folded shift=[1,2] rounding=floor out=u8}, axis=1}".into(), &["i32[N,2]"], "u8[N,2]"),
+        ("requantize(%a) {form={arith_folded shift=[1,2] rounding=floor out=u8}, axis=7}".into(), &["i32[N,2]"], "requantize-channels"),
+        ("lookup(%a, %b)".into(), &["i8[N,2]", "u8[256]"], "u8[N,2]"),
+        ("lookup(%a, %b)".into(), &["i16[2]", "u8[256]"], "lookup"),
+        ("shift_left(%a) {zero=-128, bits=23}".into(), &["i8[2]"], "i32[2]"),
+        ("shift_left(%a) {zero=0, bits=24}".into(), &["i8[2]"], "shift-left"),
+        ("clamp(%a) {min=1, max=0}".into(), &["i8[2]"], "clamp"),
+    ];
+    for (op, operands, expect) in cases {
+        assert_eq!(infer(op, operands), *expect, "{op} of {operands:?}");
+    }
+}
+
+#[test]
+fn split_gives_a_result_per_piece() {
+    assert_eq!(
+        infer("split(%a) {axis=-1, sizes=[1,0,4]}", &["f32[2,5]"]),
+        "f32[2,1], f32[2,0], f32[2,4]"
+    );
+    for sizes in ["[1,2]", "[-1,6]", "[9223372036854775807,9223372036854775807,7]"] {
+        assert_eq!(
+            infer(&format!("split(%a) {{axis=1, sizes={sizes}}}"), &["f32[2,5]"]),
+            "split"
+        );
+    }
+    let pieces = vec!["1"; 257].join(",");
+    assert_eq!(
+        infer(&format!("split(%a) {{axis=0, sizes=[{pieces}]}}"), &["f32[257]"]),
+        "split"
+    );
+}
+
+const EXTREMES: [i64; 12] = [
+    0,
+    1,
+    -1,
+    2,
+    7,
+    i32::MAX as i64,
+    u32::MAX as i64,
+    1 << 40,
+    i64::MAX,
+    i64::MIN,
+    i64::MIN + 1,
+    -2,
+];
+
+/// The same attribute with numbers from the ends of their types, where these fit the op.
+fn hostile(choices: &mut support::Choices<'_>, attribute: Attribute) -> Attribute {
+    if choices.flip() {
+        return attribute;
+    }
+    match attribute {
+        Attribute::Int(_) => Attribute::Int(choices.pick(&EXTREMES)),
+        Attribute::Ints(list) => {
+            let length = if choices.flip() { list.len() } else { choices.below(20) };
+            Attribute::Ints((0..length).map(|_| choices.pick(&EXTREMES)).collect())
+        }
+        Attribute::Float(_) => Attribute::Float(choices.pick(&[f32::NAN, f32::MAX, -0.0, f32::NEG_INFINITY])),
+        Attribute::Floats(list) => Attribute::Floats(
+            list.iter()
+                .map(|_| choices.pick(&[f32::NAN, f32::MAX, 1e-45, f32::INFINITY]))
+                .collect(),
+        ),
+        other => other,
+    }
+}
+
+fn hostile_type(choices: &mut support::Choices<'_>) -> TensorType {
+    let dims = [0, 1, 2, 3, 256, u64::from(u32::MAX), 1 << 40, i64::MAX as u64, u64::MAX];
+    let rank = choices.pick(&[0, 1, 2, 3, 4, 4, 4, 5, 16]);
+    let mut ty = TensorType::fixed(choices.pick(&Elem::ALL), &[]);
+    let mut names = strait_core::Names::default();
+    for _ in 0..rank {
+        ty.shape.push(if choices.below(8) == 0 {
+            Dim::Named(names.intern("N"))
+        } else {
+            Dim::Fixed(choices.pick(&dims))
+        });
+    }
+    ty
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(20_000))]
+    #[test]
+    fn no_attributes_and_shapes_make_inference_panic(words in prop::collection::vec(any::<u32>(), 20..100)) {
+        let mut choices = support::Choices::new(&words);
+        let op = support::op(&mut choices, true);
+        let list = op.attribute_list().into_iter().map(|(key, value)| (key.into_owned(), hostile(&mut choices, value))).collect();
+        // Overflow is checked in tests, so an unguarded sum or product would panic here.
+        if let Ok(op) = Op::from_attribute_list(op.name(), list) {
+            let operands: Vec<TensorType> = (0..op.arity().1.min(3)).map(|_| hostile_type(&mut choices)).collect();
+            let operands: Vec<Option<&TensorType>> = operands.iter().map(Some).collect();
+            for ty in op.infer(&operands).into_iter().flatten() {
+                let count = strait_core::shape::element_count(&ty.shape);
+                prop_assert!(ty.dims().is_none() || count.is_some());
+            }
+        }
+    }
+}
