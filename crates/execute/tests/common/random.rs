@@ -295,7 +295,15 @@ impl Maker {
         }
     }
 
+    /// What padding of `x` reads as: its zero point where it has a grid, any code where it has none.
+    fn pad_value(&mut self, x: &Known) -> i32 {
+        let value = self.builder.module.main().value(x.id).unwrap();
+        let zero = value.quant.as_ref().and_then(|q| q.as_tensor()).map(|(_, zero)| zero);
+        zero.unwrap_or_else(|| self.random.range(0, 100) as i32)
+    }
+
     fn conv(&mut self, x: &Known) {
+        let pad_value = self.pad_value(x);
         let r = &mut self.random;
         let channels = x.dims[1];
         let groups = if r.flip() { 1 } else { channels };
@@ -314,7 +322,7 @@ impl Maker {
             pad: pad.into(),
             dilation: smallvec![1, 1],
             groups: groups as u32,
-            pad_value: r.range(0, 100) as i32,
+            pad_value,
         };
         let weights = self.weights(&[outputs, channels / groups, kernel[0], kernel[1]]);
         let bias = self.bias(outputs);
@@ -386,7 +394,7 @@ impl Maker {
             }
             2 => drop(self.add(op::GlobalAveragePool {}, &[x.id], None)),
             _ => {
-                let pad_value = r.range(0, 100) as i32;
+                let pad_value = self.pad_value(x);
                 let channels = Some((x.dims[1] as usize, 1));
                 self.accumulate(window!(SumPool { pad_value }), &[x.id], 11, channels);
             }
