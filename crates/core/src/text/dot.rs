@@ -1,7 +1,7 @@
 //! A module as a drawing for Graphviz.
 
 use super::labels::{GraphLabels, Labels};
-use super::print::{attribute_text, dim_text};
+use super::print::{attribute_text, type_text};
 use crate::graph::{Def, Graph, Node, Placement};
 use crate::ids::ValueId;
 use crate::module::Module;
@@ -98,8 +98,7 @@ impl Drawing<'_> {
         if matches!(value.def, Def::Data(_)) {
             return;
         }
-        let dims: Vec<String> = value.ty.shape.iter().map(|&dim| dim_text(self.module, dim)).collect();
-        let text = format!("{}[{}]", value.ty.elem, dims.join(","));
+        let text = type_text(self.module, &value.ty);
         self.line(
             out,
             &format!("{} -> {to} [label={}]", self.port(from), dot_string(&text)),

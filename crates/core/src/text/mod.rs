@@ -57,7 +57,7 @@ mod tests;
 pub use dot::to_dot;
 pub use error::{Position, TextError, TextFault};
 pub use json::to_json;
-pub use print::{PrintOptions, print};
+pub use print::{PrintOptions, print, type_text};
 
 use crate::module::Module;
 use crate::tensor::TensorData;

@@ -94,10 +94,14 @@ fn content(tensor: &TensorData, index: usize, options: &PrintOptions<'_>) -> Str
     }
 }
 
+/// A type as the text form has it: `i8[N,3]`.
+pub fn type_text(module: &Module, ty: &TensorType) -> String {
+    format!("{}{}", ty.elem, list(ty.shape.iter().map(|dim| dim_text(module, *dim))))
+}
+
 /// Type and grid: `i8[1,3] scale=0.5 zero=0`.
 fn typed(module: &Module, ty: &TensorType, quant: Option<&QuantParams>) -> String {
-    let dims = list(ty.shape.iter().map(|dim| dim_text(module, *dim)));
-    format!("{}{dims}{}", ty.elem, quant.map(grid).unwrap_or_default())
+    type_text(module, ty) + &quant.map(grid).unwrap_or_default()
 }
 
 pub(super) fn dim_text(module: &Module, dim: Dim) -> String {

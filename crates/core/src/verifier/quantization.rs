@@ -1,0 +1,137 @@
+//! Invariants 5 to 7: forms, grids and zero points.
+
+use super::{Verified, View, ensure};
+use crate::elem::Elem;
+use crate::graph::{Fused, Node, Value};
+use crate::op::Op;
+use crate::quant_params::QuantParams;
+use strait_requantize::Requantization;
+
+pub(super) fn verify(view: View<'_>) -> Verified {
+    for (_, value) in view.graph.values() {
+        if let Some(quant) = value.quant.as_deref() {
+            grid(view, value, quant)?;
+        }
+    }
+    for (_, node) in view.graph.nodes() {
+        if let Op::Requantize(requantize) = &node.op {
+            form(view, node, &requantize.form)?;
+        }
+        if let Some(fused) = node.fused.as_deref() {
+            fused_form(view, node, fused)?;
+        }
+        zero_points(view, node)?;
+    }
+    Ok(())
+}
+
+fn form(view: View<'_>, node: &Node, form: &Requantization) -> Verified {
+    form.check()
+        .or_else(|error| ensure(false, 5, || format!("{}: {error}", view.place(node))))
+}
+
+/// The axis that the channels of a fused form run along: 1 behind a window over [N, C, spatial…], else the last.
+fn channel_axis(node: &Node, rank: usize) -> usize {
+    match node.op {
+        Op::Conv(_) | Op::SumPool(_) => 1,
+        _ => rank.saturating_sub(1),
+    }
+}
+
+fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
+    form(view, node, &fused.requant)?;
+    let operands: Vec<_> = node
+        .inputs
+        .iter()
+        .map(|i| i.and_then(|v| view.graph.value(v)).map(|v| &v.ty))
+        .collect();
+    let unfused = view.module.result_types(&node.op, &operands, None);
+    let results: Vec<Elem> = unfused.iter().flatten().map(|ty| ty.elem).collect();
+    ensure(results == [Elem::I32], 5, || {
+        format!(
+            "{}: a form is fused into what is not one i32 accumulator",
+            view.place(node)
+        )
+    })?;
+    if let (Some(channels), Some(result)) = (fused.requant.channels(), view.results(node).next()) {
+        let axis = channel_axis(node, result.ty.shape.len());
+        let extent = result.ty.shape.get(axis).and_then(|d| d.fixed());
+        ensure(extent == Some(channels as u64), 5, || {
+            format!(
+                "{}: {channels} channels are fused on axis {axis} of extent {extent:?}",
+                view.place(node)
+            )
+        })?;
+    }
+    let out = fused.requant.out().range();
+    let fits = fused
+        .clamp
+        .is_none_or(|[low, high]| low <= high && out.contains(&low) && out.contains(&high));
+    ensure(fits, 5, || {
+        format!(
+            "{}: {:?} is not a range of {}",
+            view.place(node),
+            fused.clamp,
+            fused.requant.out()
+        )
+    })
+}
+
+fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
+    ensure(quant.scale.all(|s| s.is_finite() && *s > 0.0), 6, || {
+        format!("{} has a scale that is not finite and positive", view.value(value))
+    })?;
+    // The grid of a float value, before integers, is for a type that only the target knows.
+    let range = value.ty.elem.int_type().map(strait_requantize::IntType::range);
+    ensure(
+        range.is_none_or(|range| quant.zero_point.all(|z| range.contains(z))),
+        6,
+        || format!("{} has a zero point that is not {}", view.value(value), value.ty.elem),
+    )?;
+    ensure(
+        value.ty.elem.is_float() || value.ty.elem.int_type().is_some(),
+        6,
+        || format!("{} is {}, which has no grid", view.value(value), value.ty.elem),
+    )?;
+    let axis = quant.axis.map(usize::from);
+    let extent = axis.and_then(|axis| value.ty.shape.get(axis)).and_then(|d| d.fixed());
+    for channels in [quant.scale.channels(), quant.zero_point.channels()]
+        .into_iter()
+        .flatten()
+    {
+        ensure(extent == Some(channels as u64), 6, || {
+            format!(
+                "{} has {channels} channels on axis {axis:?} of extent {extent:?}",
+                view.value(value)
+            )
+        })?;
+    }
+    Ok(())
+}
+
+fn zero_points(view: View<'_>, node: &Node) -> Verified {
+    let zeros: &[(usize, i32)] = match &node.op {
+        Op::Conv(conv) => &[(0, conv.pad_value)],
+        Op::SumPool(pool) => &[(0, pool.pad_value)],
+        Op::MatMul(matmul) => &[(0, matmul.a_zero), (1, matmul.b_zero)],
+        Op::Mul(mul) => &[(0, mul.a_zero), (1, mul.b_zero)],
+        _ => &[],
+    };
+    for &(index, zero) in zeros {
+        let Some(operand) = view.operand(node, index) else {
+            continue;
+        };
+        let fits = match operand.ty.elem.int_type() {
+            Some(codes) => codes.range().contains(&zero),
+            None => zero == 0,
+        };
+        ensure(fits, 7, || {
+            format!(
+                "{}: {zero} is no zero point of operand {index}, {}",
+                view.place(node),
+                operand.ty.elem
+            )
+        })?;
+    }
+    Ok(())
+}

@@ -1,0 +1,130 @@
+//! Invariants 8 to 15: what each stage adds.
+
+use super::{Verified, View, ensure};
+use crate::elem::Elem;
+use crate::graph::{Node, Placement, Value};
+use crate::ids::NodeId;
+use crate::op::{Op, Reduction};
+use crate::stage::Stage;
+
+pub(super) fn verify(view: View<'_>) -> Verified {
+    let stage = view.graph.stage();
+    for (id, node) in view.graph.nodes() {
+        let foreign = matches!(node.op, Op::Foreign(_));
+        ensure(!foreign || stage == Stage::Export, 8, || {
+            format!("{} stands in the {stage} stage", view.place(node))
+        })?;
+        match stage {
+            Stage::Float => not_requantized(view, node)?,
+            Stage::Annotated => {
+                not_requantized(view, node)?;
+                annotated(view, id, node)?;
+            }
+            Stage::Integer => integer(view, node)?,
+            Stage::Export => {}
+        }
+    }
+    if stage == Stage::Integer {
+        for &id in view.graph.outputs() {
+            // What the host makes are numbers, not codes.
+            let host = view
+                .graph
+                .producer(id)
+                .is_some_and(|(_, n)| n.place != Placement::Accelerator);
+            if let Some(value) = view.graph.value(id).filter(|_| !host) {
+                has_grid(view, value, "leaves the graph")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn not_requantized(view: View<'_>, node: &Node) -> Verified {
+    let early = matches!(
+        node.op,
+        Op::Requantize(_) | Op::Clamp(_) | Op::ShiftLeft(_) | Op::SumPool(_) | Op::Lookup(_)
+    );
+    ensure(!early && node.fused.is_none(), 9, || {
+        format!("{} requantizes in the {} stage", view.place(node), view.graph.stage())
+    })
+}
+
+fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
+    if node.place != Placement::Accelerator {
+        return Ok(());
+    }
+    for index in 0..node.inputs.len() {
+        let float = view.operand(node, index).is_some_and(|v| v.ty.elem.is_float());
+        ensure(!float || view.graph.quant.id(id, index).is_some(), 10, || {
+            format!("{}: operand {index} has no quantization config", view.place(node))
+        })?;
+    }
+    Ok(())
+}
+
+fn has_grid(view: View<'_>, value: &Value, how: &str) -> Verified {
+    ensure(value.ty.elem.int_type().is_none() || value.quant.is_some(), 13, || {
+        format!("{} {how}, but has no grid", view.value(value))
+    })
+}
+
+fn integer(view: View<'_>, node: &Node) -> Verified {
+    let boundary = match node.op {
+        Op::Quantize(_) => view.results(node).next().map(|v| (v, "is quantized")),
+        Op::Dequantize(_) => view.operand(node, 0).map(|v| (v, "is dequantized")),
+        _ => None,
+    };
+    if let Some((value, how)) = boundary {
+        return has_grid(view, value, how);
+    }
+    let mut touched = view.operands(node).chain(view.results(node));
+    if matches!(node.place, Placement::Host(_)) {
+        let codes = touched.find(|v| v.quant.is_some());
+        return ensure(codes.is_none(), 12, || {
+            let name = codes.map(|v| view.value(v)).unwrap_or_default();
+            format!("{} runs on the host, but touches the codes of {name}", view.place(node))
+        });
+    }
+    // A call stands for the nodes of the called graph, which are looked at there.
+    let float = touched.find(|v| v.ty.elem.is_float() && !matches!(node.op, Op::Call(_)));
+    ensure(float.is_none(), 11, || {
+        let name = float.map(|v| view.value(v)).unwrap_or_default();
+        format!("{} runs on the accelerator, but {name} is float", view.place(node))
+    })?;
+    let codes = view.operands(node).any(|v| v.ty.elem.int_type().is_some());
+    ensure(!(codes && of_real_numbers(&node.op)), 14, || {
+        format!(
+            "{} is a function of real numbers, but its operands are codes",
+            view.place(node)
+        )
+    })?;
+    padding(view, node)
+}
+
+fn of_real_numbers(op: &Op) -> bool {
+    match op {
+        Op::Reduce(reduce) => reduce.reduction == Reduction::Mean,
+        Op::Relu(_) | Op::Clip(_) | Op::Unary(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) => true,
+        Op::Softmax(_) | Op::Div(_) | Op::Pow(_) | Op::BatchNormalization(_) | Op::LayerNormalization(_) => true,
+        _ => false,
+    }
+}
+
+fn padding(view: View<'_>, node: &Node) -> Verified {
+    let (pads, value) = match &node.op {
+        Op::Conv(conv) => (conv.pad.iter().any(|&p| p > 0), conv.pad_value),
+        Op::SumPool(pool) => (pool.pad.iter().any(|&p| p > 0), pool.pad_value),
+        _ => return Ok(()),
+    };
+    let zero = view
+        .operand(node, 0)
+        .filter(|v| v.ty.elem != Elem::I32)
+        .and_then(|v| v.quant.as_ref()?.as_tensor());
+    ensure(!pads || zero.is_none_or(|(_, zero)| zero == value), 15, || {
+        format!(
+            "{}: padding reads as {value}, but real zero is {:?}",
+            view.place(node),
+            zero.map(|(_, z)| z)
+        )
+    })
+}

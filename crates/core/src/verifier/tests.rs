@@ -1,0 +1,199 @@
+use super::*;
+use crate::graph::{Link, Use};
+use crate::text::parse;
+use crate::{DataId, Def, Granularity, Module, NodeId, Policy, ValueId};
+use strait_requantize::Rounding;
+
+fn invariant(module: &Module) -> Option<u8> {
+    verify(module).err().map(|violation| violation.invariant)
+}
+
+/// One graph with input `%x`, and the data behind it.
+fn graph(stage: &str, x: &str, body: &str, data: &str) -> String {
+    format!("strait 1 {stage} graph @g(%x: {x}) {{ {body} }} {data}")
+}
+
+const CONV: &str = "stride=[1,1], dilation=[1,1], groups=1";
+const GEMM: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+
+#[test]
+fn a_broken_text_breaks_the_invariant_it_should() {
+    let float = |x: &str, body: &str| graph("float", x, body, "");
+    let integer = |x: &str, body: &str| graph("integer", x, body, "data @w: i8[2,2] scale=1.0 zero=0 = splat 1");
+    let requantize = |form: &str| {
+        let body = format!("%y: i8[4,2] scale=1.0 zero=0 = requantize(%x) {{form={form}, axis=1}} return %y");
+        integer("i32[4,2]", &body)
+    };
+    let fused = |result: &str, clauses: &str| {
+        integer(
+            "i8[4,2]",
+            &format!("%y: {result}[4,2] scale=1.0 zero=0 = gemm(%x, @w) {GEMM} {clauses} return %y"),
+        )
+    };
+    let conv = |x: &str, pads: u8, value: i32| {
+        let body = format!(
+            "%y: i32[1,1,{0},{0}] scale=1.0 zero=0 = conv(%x, @k) {{{CONV}, pad=[{pads},{pads},{pads},{pads}], pad_value={value}}} return %y",
+            1 + 2 * pads
+        );
+        graph("integer", x, &body, "data @k: i8[1,1,1,1] = splat 1")
+    };
+    let cases = [
+        ("a call that calls itself", Some(2), float("f32[2]", "%y: f32[2] = call @g(%x) return %y")),
+        ("another shape", Some(3), float("f32[2]", "%y: f32[3] = relu(%x) return %y")),
+        ("operands that do not fit", Some(3), float("f32[2,3]", "%y: f32[2,3] = gemm(%x, %x) {transpose_a=0, transpose_b=0, alpha=1.0, beta=1.0} return %y")),
+        ("too many operands", Some(3), float("f32[2]", "%y: f32[2] = relu(%x, %x) return %y")),
+        ("a tensor past the limits", Some(3), float("f32[1048576,1048577]", "return %x")),
+        ("a call with other operands", Some(3), "strait 1 float graph @g(%x: f32[2]) { %y: f32[2] = call @h() return %y } graph @h(%x: f32[2]) { return %x }".into()),
+        ("legal forms", None, requantize("{arith_folded shift=[1,2] rounding=floor out=i8}")),
+        ("a shift that is too large", Some(5), requantize("{arith_folded shift=63 rounding=floor out=i8}")),
+        ("channels that differ", Some(3), requantize("{arith_folded shift=[1,2,3] rounding=floor out=i8}")),
+        ("a legal fusion", None, fused("i8", "fused={arith_folded shift=[1,2] rounding=floor out=i8} clamp=[0,127]")),
+        ("fused channels that differ", Some(5), fused("i8", "fused={arith_folded shift=[1,2,3,4] rounding=floor out=i8}")),
+        ("a clamp outside the type", Some(5), fused("i8", "fused={arith_folded shift=1 rounding=floor out=i8} clamp=[0,128]")),
+        ("a clamp in the wrong order", Some(5), fused("i8", "fused={arith_folded shift=1 rounding=floor out=i8} clamp=[1,0]")),
+        ("fused into what is no accumulator", Some(5), integer("i8[2] scale=1.0 zero=0", "%y: i8[2] scale=1.0 zero=0 = identity(%x) fused={arith_folded shift=1 rounding=floor out=i8} return %y")),
+        ("a scale of zero", Some(6), integer("i8[2] scale=0.0 zero=0", "return %x")),
+        ("a scale that is no number", Some(6), integer("i8[2] scale=nan(0x7fc00000) zero=0", "return %x")),
+        ("a zero point outside the type", Some(6), integer("i8[2] scale=1.0 zero=128", "return %x")),
+        ("channels of a grid that differ", Some(6), integer("i8[2,3] scale=[1.0,1.0] zero=0 axis=1", "return %x")),
+        ("channels without an axis", Some(6), integer("i8[2,2] scale=[1.0,1.0] zero=0", "return %x")),
+        ("a grid on indices", Some(6), integer("i64[2] scale=1.0 zero=0", "return %x")),
+        ("padding with what is no code", Some(7), conv("i8[1,1,1,1]", 0, 128)),
+        ("padding floats with a code", Some(7), graph("float", "f32[1,1,1,1]", &format!("%y: f32[1,1,1,1] = conv(%x, %x) {{{CONV}, pad=[0,0,0,0], pad_value=1}} return %y"), "")),
+        ("zero points of a product", Some(7), integer("i8[2,2] scale=1.0 zero=0", "%y: i32[2,2] scale=1.0 zero=0 = matmul(%x, @w) {a_zero=0, b_zero=-129} return %y")),
+        ("a foreign node before export", Some(8), float("f32[2]", "%y: f32[2] = foreign(%x) {domain=d, name=n} return %y")),
+        ("a foreign node in export", None, graph("export", "f32[2]", "%y: f32[2] = foreign(%x) {domain=d, name=n} return %y", "")),
+        ("codes in the float stage", Some(9), float("i8[2]", "%y: i8[2] = clamp(%x) {min=0, max=1} return %y")),
+        ("an operand without a config", Some(10), graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) return %y", "")),
+        ("an operand on the host without a config", None, graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y", "")),
+        ("floats on the accelerator", Some(11), integer("f32[2]", "%y: f32[2] = identity(%x) return %y")),
+        ("floats on the host", None, integer("f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y")),
+        ("codes on the host", Some(12), integer("i8[2] scale=1.0 zero=0", "%y: i8[2] = identity(%x) host=[a,b] return %y")),
+        ("codes without a grid are dequantized", Some(13), integer("i8[2]", "%y: f32[2] = dequantize(%x) return %y")),
+        ("codes without a grid are made", Some(13), integer("f32[2]", "%y: i8[2] = quantize(%x) {to=i8, rounding=half_even, reciprocal=0} return")),
+        ("codes without a grid leave the graph", Some(13), integer("i8[2]", "return %x")),
+        ("the boundary", None, integer("f32[2]", "%q: i8[2] scale=0.5 zero=1 = quantize(%x) {to=i8, rounding=half_even, reciprocal=0} %y: f32[2] = dequantize(%q) return %y, %q")),
+        ("a function of real numbers on codes", Some(14), integer("i8[2] scale=1.0 zero=0", "%y: i8[2] scale=1.0 zero=0 = relu(%x) return %y")),
+        ("padding with real zero", None, conv("i8[1,1,1,1] scale=1.0 zero=-3", 1, -3)),
+        ("padding with another code", Some(15), conv("i8[1,1,1,1] scale=1.0 zero=-3", 1, 0)),
+    ];
+    for (what, expect, text) in cases {
+        let module = parse(&text).unwrap_or_else(|error| panic!("{what}: {error} in {text}"));
+        assert_eq!(invariant(&module), expect, "{what}: {:?} in {text}", verify(&module));
+    }
+}
+
+/// x → relu → y → relu → z, and w = x + x.
+fn chain() -> Module {
+    let body = "%y: f32[2] = relu(%x) %z: f32[2] = relu(%y) %w: f32[2] = add(%x, @c) return %z, %w";
+    let module = parse(&graph("float", "f32[2]", body, "data @c: f32[2] = splat 1")).unwrap();
+    assert_eq!(verify(&module), Ok(()));
+    module
+}
+
+#[test]
+fn a_broken_graph_breaks_the_invariant_it_should() {
+    let node = NodeId::new;
+    let value = ValueId::new;
+    // Values: 0 is x, 1 is y, 2 is z, 3 is c, 4 is w. Nodes: 0 and 1 are the relus, 2 is the sum.
+    let breaks: [(&str, u8, fn(&mut Graph)); 10] = [
+        ("a result that belongs to another node", 1, |g| {
+            g.values[1].as_mut().unwrap().def = Def::Node(NodeId::new(1), 0);
+        }),
+        ("a value that no node makes", 1, |g| {
+            g.nodes[1].as_mut().unwrap().outputs.clear();
+        }),
+        ("an operand that was removed", 1, |g| g.values[3] = None),
+        ("an operand that the use list lacks", 1, |g| {
+            g.values[3].as_mut().unwrap().first_use = None
+        }),
+        ("a use list that names another value's operand", 1, |g| {
+            let at = Use {
+                node: NodeId::new(1),
+                operand: 0,
+            };
+            g.values[3].as_mut().unwrap().first_use = Some(at);
+        }),
+        ("a use list that runs in a circle", 1, |g| {
+            let at = Use {
+                node: NodeId::new(0),
+                operand: 0,
+            };
+            g.nodes[0].as_mut().unwrap().links[0] = Link {
+                previous: None,
+                next: Some(at),
+            };
+        }),
+        ("a link backwards that is wrong", 1, |g| {
+            let at = Use {
+                node: NodeId::new(2),
+                operand: 1,
+            };
+            g.nodes[0].as_mut().unwrap().links[0].previous = Some(at);
+        }),
+        ("an input that is a constant", 4, |g| g.inputs[0] = ValueId::new(3)),
+        ("an output that does not know it", 4, |g| {
+            g.values[2].as_mut().unwrap().output_positions.clear()
+        }),
+        ("an output at another position", 4, |g| g.outputs.swap(0, 1)),
+    ];
+    assert_eq!(chain().main().node(node(2)).unwrap().inputs[1], Some(value(3)));
+    for (what, expect, damage) in breaks {
+        let mut module = chain();
+        damage(module.main_mut());
+        assert_eq!(invariant(&module), Some(expect), "{what}: {:?}", verify(&module));
+    }
+}
+
+#[test]
+fn a_cycle_and_a_constant_of_another_type_are_found() {
+    let mut module = chain();
+    let at = Use {
+        node: NodeId::new(0),
+        operand: 0,
+    };
+    module.main_mut().redirect(at, ValueId::new(2));
+    assert_eq!(invariant(&module), Some(2));
+    let mut module = chain();
+    module.main_mut().values[3].as_mut().unwrap().def = Def::Data(DataId::new(1));
+    assert_eq!(invariant(&module), Some(3));
+    let mut module = chain();
+    module.graphs[0].set_stage(crate::Stage::Integer);
+    assert_eq!(invariant(&module), Some(11));
+}
+
+#[test]
+fn configs_satisfy_the_annotated_stage() {
+    let mut module = parse(&graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) return %y", "")).unwrap();
+    let per = Granularity::Tensor;
+    let policy = Policy::Linear {
+        symmetric: true,
+        power_of_two: false,
+        dynamic: false,
+        per,
+    };
+    module
+        .main_mut()
+        .quant
+        .add(NodeId::new(0), 0, policy, 8, [-128, 127], Rounding::HalfEven);
+    assert_eq!(verify(&module), Ok(()));
+}
+
+#[test]
+fn a_violation_names_graph_node_and_types() {
+    let module = parse(&graph("float", "f32[N,2]", "%y: f32[N,3] = relu(%x) return %y", "")).unwrap();
+    assert_eq!(
+        verify(&module).unwrap_err().to_string(),
+        "invariant 3 does not hold: g: y (relu): inferred f32[N,2], found f32[N,3]"
+    );
+}
+
+#[test]
+fn the_cost_is_linear_in_the_uses_of_one_value() {
+    // 50 000 users of one value: a list that is searched for each of them would take minutes.
+    let body: String = (0..50_000).map(|n| format!("%n{n}: f32[2] = relu(%x)\n")).collect();
+    let module = parse(&graph("float", "f32[2]", &format!("{body} return %n1"), "")).unwrap();
+    let start = std::time::Instant::now();
+    assert_eq!(verify(&module), Ok(()));
+    assert!(start.elapsed().as_secs() < 5);
+}

@@ -1,0 +1,116 @@
+//! Invariants 2 and 3 among graphs and their types.
+
+use super::{Verified, View, ensure};
+use crate::graph::Def;
+use crate::module::Module;
+use crate::op::Op;
+use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, element_count};
+use crate::tensor::TensorData;
+use crate::text::type_text;
+
+/// Calls name graphs of the module, and no graph calls itself on any way: taking away graphs that call nobody, again and
+/// again, leaves none.
+pub(super) fn calls(module: &Module) -> Verified {
+    let mut callers: Vec<Vec<usize>> = vec![Vec::new(); module.graphs.len()];
+    let mut waiting = vec![0usize; module.graphs.len()];
+    for (caller, graph) in module.graphs.iter().enumerate() {
+        for (_, node) in graph.nodes() {
+            let Op::Call(call) = &node.op else { continue };
+            let callee = callers.get_mut(call.graph as usize);
+            ensure(callee.is_some(), 3, || {
+                format!(
+                    "{} calls graph {}, which does not exist",
+                    module.name(node.name),
+                    call.graph
+                )
+            })?;
+            callee.into_iter().for_each(|c| c.push(caller));
+            waiting[caller] += 1;
+        }
+    }
+    let mut ready: Vec<usize> = (0..waiting.len()).filter(|&g| waiting[g] == 0).collect();
+    while let Some(done) = ready.pop() {
+        for &caller in &callers[done] {
+            waiting[caller] -= 1;
+            if waiting[caller] == 0 {
+                ready.push(caller);
+            }
+        }
+    }
+    let circle = waiting.iter().position(|&calls| calls > 0);
+    ensure(circle.is_none(), 2, || {
+        let name = circle.and_then(|g| module.graphs.get(g)).map(|g| module.name(g.name));
+        format!(
+            "graph {} calls itself, perhaps by way of others",
+            name.unwrap_or_default()
+        )
+    })
+}
+
+pub(super) fn verify(view: View<'_>) -> Verified {
+    let View { module, graph } = view;
+    for (_, value) in graph.values() {
+        let ty = &value.ty;
+        let small = ty.shape.len() <= MAX_RANK && (ty.dims().is_none() || element_count(&ty.shape).is_some());
+        ensure(small, 3, || {
+            format!(
+                "{} is past the limits of rank {MAX_RANK} and {MAX_ELEMENTS} elements",
+                view.value(value)
+            )
+        })?;
+        if let Def::Data(data) = value.def {
+            let tensor = module.data(data).map(TensorData::tensor_type);
+            ensure(tensor.as_ref() == Some(ty), 3, || {
+                let found = tensor.as_ref().map_or("nothing".into(), |t| type_text(module, t));
+                format!(
+                    "{} is {}, but the pool has {found}",
+                    view.value(value),
+                    type_text(module, ty)
+                )
+            })?;
+        }
+    }
+    for (_, node) in graph.nodes() {
+        let operands: Vec<_> = node
+            .inputs
+            .iter()
+            .map(|i| i.and_then(|v| graph.value(v)).map(|v| &v.ty))
+            .collect();
+        if let Op::Call(call) = &node.op {
+            let callee = module.graphs.get(call.graph as usize);
+            let wanted = callee.map(|g| {
+                g.inputs()
+                    .iter()
+                    .map(|&v| g.value(v).map(|v| &v.ty))
+                    .collect::<Vec<_>>()
+            });
+            ensure(wanted.as_ref() == Some(&operands), 3, || {
+                format!(
+                    "{}: the operands are not the inputs of the called graph",
+                    view.place(node)
+                )
+            })?;
+        }
+        if matches!(node.op, Op::Foreign(_)) {
+            continue;
+        }
+        let inferred = module.result_types(&node.op, &operands, node.fused.as_deref());
+        let inferred = match inferred {
+            Ok(inferred) => inferred,
+            Err(reason) => return ensure(false, 3, || format!("{}: {reason}", view.place(node))),
+        };
+        let same = inferred.iter().eq(view.results(node).map(|v| &v.ty));
+        ensure(same, 3, || {
+            let list = |types: &mut dyn Iterator<Item = &TensorType>| {
+                types.map(|ty| type_text(module, ty)).collect::<Vec<_>>().join(", ")
+            };
+            let found = list(&mut view.results(node).map(|v| &v.ty));
+            format!(
+                "{}: inferred {}, found {found}",
+                view.place(node),
+                list(&mut inferred.iter())
+            )
+        })?;
+    }
+    Ok(())
+}
