@@ -239,8 +239,10 @@ impl QuantTable {
                         Ok(())
                     };
                 }
+                // The root comes along, so it must be as free to move as the config itself.
+                let free = |s: Option<State>| matches!(s, Some(State::Initial | State::Activated | State::Overlapped));
                 match state {
-                    State::Initial | State::Activated | State::Overlapped => {
+                    _ if free(Some(state)) && free(self.state(root)) => {
                         // The whole tree of `id` comes along, as in a union of sets.
                         for moved in [root, id] {
                             self.configs[moved.index()].parent = dominator;
@@ -253,7 +255,7 @@ impl QuantTable {
             }
             Move::MasteredBy(by) => {
                 let master = self.root(by);
-                if master == id || (master == root && root != id) {
+                if master == id {
                     return refused("mastered by a config that depends on it");
                 }
                 match state {
@@ -278,7 +280,9 @@ impl QuantTable {
             },
             Move::Dequantize => {
                 if state != State::Float {
-                    self.configs[id.index()].stored = state;
+                    // What is written, not what is shown: whether a passive config is ready may change in between.
+                    let config = &mut self.configs[id.index()];
+                    config.stored = config.state;
                     self.write(id, State::Float);
                 }
                 Ok(())
@@ -304,5 +308,167 @@ impl QuantTable {
 
     fn write(&mut self, id: ConfigId, state: State) {
         self.configs[id.index()].state = state;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use State::*;
+
+    const ALL: [State; 8] = [
+        Initial,
+        Activated,
+        Overlapped,
+        Passive,
+        PassiveInitial,
+        Baked,
+        PassiveBaked,
+        Float,
+    ];
+
+    fn add(table: &mut QuantTable) -> ConfigId {
+        let per = Granularity::Tensor;
+        let policy = Policy::Linear {
+            symmetric: true,
+            power_of_two: false,
+            dynamic: false,
+            per,
+        };
+        let operand = table.len();
+        table.add(NodeId::new(0), operand, policy, 8, [-128, 127], Rounding::HalfEven)
+    }
+
+    fn grid(scale: f32) -> Move {
+        Move::Activate(Arc::new(QuantParams::tensor(scale, 0)))
+    }
+
+    /// A table with a config in `state`, and another one that is active.
+    fn in_state(state: State) -> (QuantTable, ConfigId, ConfigId) {
+        let mut table = QuantTable::default();
+        let (id, other, empty) = (add(&mut table), add(&mut table), add(&mut table));
+        table.transition(other, grid(2.0)).unwrap();
+        let moves = match state {
+            Initial => vec![],
+            Activated => vec![grid(1.0)],
+            Overlapped => vec![Move::DominatedBy(other)],
+            Passive => vec![Move::MasteredBy(other)],
+            PassiveInitial => vec![Move::MasteredBy(empty)],
+            Baked => vec![grid(1.0), Move::Bake],
+            PassiveBaked => vec![Move::MasteredBy(other), Move::Bake],
+            Float => vec![Move::Dequantize],
+        };
+        for request in moves {
+            table.transition(id, request).unwrap();
+        }
+        assert_eq!(table.state(id), Some(state));
+        (table, id, other)
+    }
+
+    #[test]
+    fn each_move_leads_where_the_table_says_or_is_refused() {
+        let no = None;
+        let s = Some;
+        // In the order of ALL:                    Initial        Activated   Overlapped  Passive        PassiveInitial  Baked     PassiveBaked  Float
+        let expected: [(&str, fn(ConfigId) -> Move, [Option<State>; 8]); 7] = [
+            (
+                "activate",
+                |_| grid(3.0),
+                [s(Activated), s(Activated), no, no, no, no, no, no],
+            ),
+            (
+                "dominate",
+                Move::DominatedBy,
+                [
+                    s(Overlapped),
+                    s(Overlapped),
+                    s(Overlapped),
+                    s(Passive),
+                    no,
+                    no,
+                    s(PassiveBaked),
+                    no,
+                ],
+            ),
+            (
+                "master",
+                Move::MasteredBy,
+                [s(Passive), s(Passive), s(Passive), s(Passive), s(Passive), no, no, no],
+            ),
+            (
+                "bake",
+                |_| Move::Bake,
+                [no, s(Baked), no, s(PassiveBaked), no, no, no, no],
+            ),
+            ("dequantize", |_| Move::Dequantize, [s(Float); 8]),
+            ("restore", |_| Move::Restore, [no, no, no, no, no, no, no, s(Initial)]),
+            ("reset", |_| Move::Reset, [no, s(Initial), no, no, no, no, no, no]),
+        ];
+        for (name, request, results) in expected {
+            for (state, expect) in ALL.into_iter().zip(results) {
+                let (mut table, id, other) = in_state(state);
+                let done = table.transition(id, request(other));
+                assert_eq!(done.is_ok(), expect.is_some(), "{name} from {state:?}: {done:?}");
+                assert_eq!(table.state(id), Some(expect.unwrap_or(state)), "{name} from {state:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_refused_changes_nothing_and_names_the_state() {
+        let (mut table, id, _) = in_state(Baked);
+        let reason = table.transition(id, Move::Reset).unwrap_err();
+        assert_eq!(
+            reason.to_string(),
+            "config0 in state Baked cannot be reset [quantization-state]"
+        );
+        let missing = table.transition(ConfigId::new(9), Move::Bake).unwrap_err();
+        assert_eq!(missing.code, "config");
+        assert!(table.transition(id, Move::DominatedBy(ConfigId::new(9))).is_err());
+    }
+
+    #[test]
+    fn no_chain_of_moves_makes_a_cycle() {
+        let mut table = QuantTable::default();
+        let ids: Vec<ConfigId> = (0..4).map(|_| add(&mut table)).collect();
+        table.transition(ids[0], Move::DominatedBy(ids[1])).unwrap();
+        table.transition(ids[1], Move::DominatedBy(ids[2])).unwrap();
+        assert_eq!(table.root(ids[0]), ids[2]);
+        assert!(table.transition(ids[2], Move::MasteredBy(ids[0])).is_err());
+        // Already in one tree: nothing to do.
+        table.transition(ids[2], Move::DominatedBy(ids[0])).unwrap();
+        assert!(table.transition(ids[3], Move::DominatedBy(ids[3])).is_err());
+        assert!(table.transition(ids[3], Move::MasteredBy(ids[3])).is_err());
+        // The whole tree comes along.
+        table.transition(ids[0], Move::DominatedBy(ids[3])).unwrap();
+        assert!(ids.iter().all(|&id| table.root(id) == ids[3]));
+    }
+
+    #[test]
+    fn a_tree_reads_the_grid_of_its_root() {
+        let mut table = QuantTable::default();
+        let (root, overlapped, passive) = (add(&mut table), add(&mut table), add(&mut table));
+        table.transition(overlapped, Move::DominatedBy(root)).unwrap();
+        table.transition(passive, Move::MasteredBy(overlapped)).unwrap();
+        assert_eq!(
+            (table.params(overlapped), table.state(passive)),
+            (None, Some(PassiveInitial))
+        );
+        table.transition(root, grid(0.5)).unwrap();
+        let scale = |id| table.params(id).and_then(|p| p.as_tensor()).map(|(scale, _)| scale);
+        assert_eq!([root, overlapped, passive].map(scale), [Some(0.5); 3]);
+        assert_eq!(table.state(passive), Some(Passive));
+    }
+
+    #[test]
+    fn what_is_restored_is_as_ready_as_its_root_is_by_then() {
+        let mut table = QuantTable::default();
+        let (master, id) = (add(&mut table), add(&mut table));
+        table.transition(id, Move::MasteredBy(master)).unwrap();
+        table.transition(id, Move::Dequantize).unwrap();
+        assert_eq!(table.params(id), None);
+        table.transition(master, grid(0.5)).unwrap();
+        table.transition(id, Move::Restore).unwrap();
+        assert_eq!(table.state(id), Some(Passive));
     }
 }
