@@ -7,6 +7,7 @@ use crate::quant_table::QuantTable;
 use crate::reason::Reason;
 use crate::shape::TensorType;
 use crate::stage::Stage;
+use crate::use_list::{Link, Use};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_requantize::Requantization;
@@ -27,22 +28,6 @@ pub const MAX_RESULTS: usize = 1 << 8;
 
 /// The largest number of operands of one node; their positions are 16 bits wide.
 pub const MAX_OPERANDS: usize = 1 << 16;
-
-/// One operand of one node.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Use {
-    /// The node that uses the value.
-    pub node: NodeId,
-    /// As which operand.
-    pub operand: u16,
-}
-
-/// The neighbours of one operand in the use list of its value.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Link {
-    pub(crate) previous: Option<Use>,
-    pub(crate) next: Option<Use>,
-}
 
 /// An edge of the graph.
 #[derive(Clone, Debug)]
@@ -187,25 +172,6 @@ impl Graph {
         self.value(id).is_some_and(|v| !v.output_positions.is_empty())
     }
 
-    /// The operands that use a value, the latest added first.
-    pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
-        let mut next = self.value(id).and_then(|v| v.first_use);
-        std::iter::from_fn(move || {
-            let current = next?;
-            next = self
-                .node(current.node)
-                .and_then(|n| n.links.get(usize::from(current.operand))?.next);
-            Some(current)
-        })
-    }
-
-    /// The only use of a value that is neither a graph output nor used elsewhere.
-    pub fn only_use(&self, id: ValueId) -> Option<Use> {
-        let mut uses = self.uses(id);
-        let first = uses.next()?;
-        (uses.next().is_none() && !self.is_output(id)).then_some(first)
-    }
-
     /// The node that produces a value, and as which result.
     pub fn producer(&self, id: ValueId) -> Option<(NodeId, &Node)> {
         match self.value(id)?.def {
@@ -220,48 +186,6 @@ impl Graph {
             Def::Data(data) => Some(data),
             _ => None,
         }
-    }
-
-    /// Nodes such that each stands behind the producers of its operands, in O(nodes + operands). The order depends on
-    /// ids alone. Fails with a node on a cycle.
-    pub fn topological_order(&self) -> Result<Vec<NodeId>, NodeId> {
-        #[derive(Clone, Copy, PartialEq)]
-        enum Mark {
-            New,
-            Open,
-            Done,
-        }
-        let mut marks = vec![Mark::New; self.nodes.len()];
-        let mut order = Vec::with_capacity(self.nodes.len());
-        let mut stack: Vec<(NodeId, usize)> = Vec::new();
-        for (root, _) in self.nodes() {
-            if marks[root.index()] != Mark::New {
-                continue;
-            }
-            marks[root.index()] = Mark::Open;
-            stack.push((root, 0));
-            while let Some((id, operand)) = stack.pop() {
-                let inputs = self.node(id).map_or(&[][..], |n| &n.inputs);
-                if operand == inputs.len() {
-                    marks[id.index()] = Mark::Done;
-                    order.push(id);
-                    continue;
-                }
-                stack.push((id, operand + 1));
-                let Some((producer, _)) = inputs[operand].and_then(|v| self.producer(v)) else {
-                    continue;
-                };
-                match marks[producer.index()] {
-                    Mark::New => {
-                        marks[producer.index()] = Mark::Open;
-                        stack.push((producer, 0));
-                    }
-                    Mark::Open => return Err(producer),
-                    Mark::Done => {}
-                }
-            }
-        }
-        Ok(order)
     }
 
     // ---- building: appends only; everything else goes through a patch ----
@@ -378,8 +302,6 @@ impl Graph {
         }
     }
 
-    // ---- the use lists ----
-
     fn add_value(&mut self, name: Symbol, ty: TensorType, quant: Option<Arc<QuantParams>>, def: Def) -> ValueId {
         let id = ValueId::new(self.values.len());
         let output_positions = SmallVec::new();
@@ -392,62 +314,5 @@ impl Graph {
             output_positions,
         }));
         id
-    }
-
-    fn link_mut(&mut self, at: Use) -> Option<&mut Link> {
-        self.nodes
-            .get_mut(at.node.index())?
-            .as_mut()?
-            .links
-            .get_mut(usize::from(at.operand))
-    }
-
-    /// Puts `at` at the head of the use list of `value`.
-    pub(crate) fn link(&mut self, value: ValueId, at: Use) {
-        let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) else {
-            return;
-        };
-        let next = entry.first_use.replace(at);
-        if let Some(link) = next.and_then(|n| self.link_mut(n)) {
-            link.previous = Some(at);
-        }
-        if let Some(link) = self.link_mut(at) {
-            *link = Link { previous: None, next };
-        }
-    }
-
-    /// Takes `at` out of the use list of `value`.
-    pub(crate) fn unlink(&mut self, value: ValueId, at: Use) {
-        let Some(link) = self.link_mut(at).map(std::mem::take) else {
-            return;
-        };
-        match link.previous {
-            Some(previous) => {
-                if let Some(neighbour) = self.link_mut(previous) {
-                    neighbour.next = link.next;
-                }
-            }
-            None => {
-                if let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) {
-                    entry.first_use = link.next;
-                }
-            }
-        }
-        if let Some(neighbour) = link.next.and_then(|n| self.link_mut(n)) {
-            neighbour.previous = link.previous;
-        }
-    }
-
-    /// Points one operand at another value.
-    pub(crate) fn redirect(&mut self, at: Use, to: ValueId) {
-        let operand = usize::from(at.operand);
-        let from = self.node(at.node).and_then(|n| *n.inputs.get(operand)?);
-        if let Some(from) = from {
-            self.unlink(from, at);
-        }
-        if let Some(node) = self.nodes.get_mut(at.node.index()).and_then(Option::as_mut) {
-            node.inputs[operand] = Some(to);
-        }
-        self.link(to, at);
     }
 }

@@ -1,6 +1,6 @@
 //! Patches: the only way to change a graph that has been built.
 
-use crate::graph::{Def, Fused, Graph, MAX_RESULTS, Node, Placement, Use};
+use crate::graph::{Def, Fused, Graph, MAX_RESULTS, Node, Placement};
 use crate::ids::{GraphId, NodeId, Symbol, ValueId};
 use crate::module::Module;
 use crate::op::{Op, Results};
@@ -8,6 +8,7 @@ use crate::quant_params::QuantParams;
 use crate::reason::Reason;
 use crate::shape::TensorType;
 use crate::tensor::TensorData;
+use crate::use_list::Use;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;

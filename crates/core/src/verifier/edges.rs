@@ -1,7 +1,8 @@
 //! Invariants 1, 2 and 4: edges, cycles, inputs and outputs.
 
 use super::{Verified, View, ensure};
-use crate::graph::{Def, Use};
+use crate::graph::Def;
+use crate::use_list::Use;
 
 pub(super) fn verify(view: View<'_>) -> Verified {
     let View { module, graph } = view;

@@ -1,6 +1,6 @@
 use super::*;
-use crate::graph::{Link, Use};
 use crate::text::parse;
+use crate::use_list::{Link, Use};
 use crate::{DataId, Def, Granularity, Module, NodeId, Policy, ValueId};
 use strait_requantize::Rounding;
 

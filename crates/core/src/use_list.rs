@@ -1,0 +1,99 @@
+//! Use lists: who uses a value. The list is doubly linked and lives inside the operands that use it, so that each edit
+//! costs the same whatever the number of uses.
+
+use crate::graph::Graph;
+use crate::ids::{NodeId, ValueId};
+
+/// One operand of one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Use {
+    /// The node that uses the value.
+    pub node: NodeId,
+    /// As which operand.
+    pub operand: u16,
+}
+
+/// The neighbours of one operand in the use list of its value.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Link {
+    pub(crate) previous: Option<Use>,
+    pub(crate) next: Option<Use>,
+}
+
+impl Graph {
+    /// The operands that use a value, the latest added first.
+    pub fn uses(&self, id: ValueId) -> impl Iterator<Item = Use> + '_ {
+        let mut next = self.value(id).and_then(|v| v.first_use);
+        std::iter::from_fn(move || {
+            let current = next?;
+            next = self
+                .node(current.node)
+                .and_then(|n| n.links.get(usize::from(current.operand))?.next);
+            Some(current)
+        })
+    }
+
+    /// The only use of a value that is neither a graph output nor used elsewhere.
+    pub fn only_use(&self, id: ValueId) -> Option<Use> {
+        let mut uses = self.uses(id);
+        let first = uses.next()?;
+        (uses.next().is_none() && !self.is_output(id)).then_some(first)
+    }
+
+    fn link_mut(&mut self, at: Use) -> Option<&mut Link> {
+        self.nodes
+            .get_mut(at.node.index())?
+            .as_mut()?
+            .links
+            .get_mut(usize::from(at.operand))
+    }
+
+    /// Puts `at` at the head of the use list of `value`.
+    pub(crate) fn link(&mut self, value: ValueId, at: Use) {
+        let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) else {
+            return;
+        };
+        let next = entry.first_use.replace(at);
+        if let Some(link) = next.and_then(|n| self.link_mut(n)) {
+            link.previous = Some(at);
+        }
+        if let Some(link) = self.link_mut(at) {
+            *link = Link { previous: None, next };
+        }
+    }
+
+    /// Takes `at` out of the use list of `value`.
+    pub(crate) fn unlink(&mut self, value: ValueId, at: Use) {
+        let Some(link) = self.link_mut(at).map(std::mem::take) else {
+            return;
+        };
+        match link.previous {
+            Some(previous) => {
+                if let Some(neighbour) = self.link_mut(previous) {
+                    neighbour.next = link.next;
+                }
+            }
+            None => {
+                if let Some(entry) = self.values.get_mut(value.index()).and_then(Option::as_mut) {
+                    entry.first_use = link.next;
+                }
+            }
+        }
+        if let Some(neighbour) = link.next.and_then(|n| self.link_mut(n)) {
+            neighbour.previous = link.previous;
+        }
+    }
+
+    /// Points one operand at another value.
+    pub(crate) fn redirect(&mut self, at: Use, to: ValueId) {
+        let operand = usize::from(at.operand);
+        let from = self.node(at.node).and_then(|n| *n.inputs.get(operand)?);
+        if let Some(from) = from {
+            self.unlink(from, at);
+        }
+        if let Some(node) = self.nodes.get_mut(at.node.index()).and_then(Option::as_mut) {
+            node.inputs[operand] = Some(to);
+        }
+        self.link(to, at);
+    }
+}
