@@ -216,10 +216,10 @@ impl Module {
             replaced.insert(old);
         }
         let removed: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
-        let used_by_new: BTreeSet<ValueId> = patch
-            .add
-            .iter()
-            .flat_map(|n| n.inputs.iter().flatten())
+        // What the new nodes read, and what replaces something, must stay.
+        let read = patch.add.iter().flat_map(|n| n.inputs.iter().flatten());
+        let needed: BTreeSet<ValueId> = read
+            .chain(patch.replace.iter().map(|(_, source)| source))
             .filter_map(|s| if let Source::Old(v) = s { Some(*v) } else { None })
             .collect();
         for &id in &patch.remove {
@@ -227,7 +227,7 @@ impl Module {
             for &output in &node.outputs {
                 let moved = replaced.contains(&output);
                 let free = !g.is_output(output) && g.uses(output).all(|u| removed.contains(&u.node));
-                if used_by_new.contains(&output) || !(moved || free) {
+                if needed.contains(&output) || !(moved || free) {
                     return Err(PatchError::StillUsed(id));
                 }
             }

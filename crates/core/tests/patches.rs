@@ -12,7 +12,7 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Op, Patch, PatchError, Sourc
 const MAIN: usize = 0;
 
 /// A patch at a random place: a node is replaced by itself and an identity behind it, an identity is taken away, a value
-/// is moved to another of its type, or a node nobody uses is removed. Not every one fits.
+/// is moved to another of its type and perhaps a node removed, or a node is removed alone. Not every one fits.
 fn random_patch(module: &Module, choices: &mut support::Choices<'_>) -> Patch {
     let graph = &module.graphs[MAIN];
     let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
@@ -45,10 +45,13 @@ fn random_patch(module: &Module, choices: &mut support::Choices<'_>) -> Patch {
         }
         2 => {
             let (from, to) = (choices.pick(&values), choices.pick(&values));
+            let remove = if choices.flip() { vec![at] } else { Vec::new() };
             Patch {
                 replace: vec![(from, Source::Old(to))],
+                remove,
                 ..Patch::default()
             }
+        }
         }
         _ => Patch {
             remove: vec![at],
@@ -145,10 +148,10 @@ fn what_is_replaced_hands_on_its_name_and_what_is_folded_its_source_names() {
 
 #[test]
 fn a_patch_that_does_not_fit_says_why() {
-    let text = "strait 1 float graph @g(%x: f32[2]) { %a: f32[2] = relu(%x) %b: f32[1] = reduce(%a) {reduction=max, axes=[0], keep_dims=1} return %b }";
+    let text = "strait 1 float graph @g(%x: f32[2]) { %a: f32[2] = relu(%x) %b: f32[1] = reduce(%a) {reduction=max, axes=[0], keep_dims=1} %c: f32[2] = relu(%x) return %b }";
     let mut module = parse(text).unwrap();
     let ids: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
-    let (a, b) = (ValueId::new(1), ValueId::new(2));
+    let (a, b, c) = (ValueId::new(1), ValueId::new(2), ValueId::new(3));
     let gone = ValueId::new(77);
     let relu = |source, origins: &[NodeId]| vec![NewNode::new(Relu {}, &[source], origins)];
     let cases: Vec<(Patch, &str)> = vec![
@@ -193,6 +196,15 @@ fn a_patch_that_does_not_fit_says_why() {
                 ..Patch::default()
             },
             "new node 0 (relu): relu: operand 0 is absent [arity]",
+        ),
+        (
+            // The other ReLU would take over, but would go itself.
+            Patch {
+                replace: vec![(a, Source::Old(c))],
+                remove: vec![ids[2]],
+                ..Patch::default()
+            },
+            "node2 would be removed but is still used",
         ),
     ];
     for (patch, expect) in cases {
