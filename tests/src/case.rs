@@ -12,12 +12,13 @@
 //!
 //! The lines `; run: NAME [ARGUMENT]` name passes of the table in [`crate::passes`], one after the other; other comments are
 //! for people. Behind the line `; expect` stands what the last pass gives: the module as text, then its remarks as comments,
-//! or a text of its own. A pass that fails ends the run, and `error: ` and its message are what comes out.
+//! or a text of its own. The module is verified behind every pass. A pass that fails ends the run, and `error: ` and its message are what comes out.
 //! Large tensors show their digest. With `STRAIT_BLESS=1` the expectation is rewritten.
 
 use crate::passes::{Outcome, find};
 use std::path::Path;
 use strait_core::text::{PrintOptions, parse, print};
+use strait_core::verifier::verify;
 
 const RUN: &str = "; run:";
 const EXPECT: &str = "; expect";
@@ -66,7 +67,10 @@ fn run(case: &Case<'_>) -> Result<String, String> {
     for (position, (name, argument)) in case.runs.iter().enumerate() {
         let pass = find(name)?;
         match pass(&mut module, argument.trim()) {
-            Ok(Outcome::Module(more)) => remarks.extend(more),
+            Ok(Outcome::Module(more)) => {
+                verify(&module).map_err(|violation| format!("behind {name}: {violation}"))?;
+                remarks.extend(more);
+            }
             Ok(Outcome::Text(_)) if position + 1 < case.runs.len() => {
                 return Err(format!("{name} gives a text, so it must be the last to run"));
             }

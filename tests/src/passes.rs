@@ -1,8 +1,12 @@
 //! The table of what a filetest may run.
 
+use strait_builtin as _;
 use strait_core::text::{PrintOptions, parse_beside, print};
 use strait_core::verifier::verify;
 use strait_core::{Module, bytes};
+use strait_lower::FusionPolicy;
+use strait_requantize::Verdict;
+use strait_target::Registry;
 
 /// What a pass gives a filetest to look at.
 pub enum Outcome {
@@ -16,7 +20,12 @@ pub enum Outcome {
 pub type Pass = fn(&mut Module, &str) -> Result<Outcome, String>;
 
 /// Every pass by name, in the order of the alphabet.
-const PASSES: &[(&str, Pass)] = &[("roundtrip", roundtrip), ("verify", verify_all)];
+const PASSES: &[(&str, Pass)] = &[
+    ("canonicalise", canonicalise),
+    ("fuse", fuse),
+    ("roundtrip", roundtrip),
+    ("verify", verify_all),
+];
 
 /// The pass called `name`.
 pub(crate) fn find(name: &str) -> Result<Pass, String> {
@@ -25,6 +34,48 @@ pub(crate) fn find(name: &str) -> Result<Pass, String> {
         let known: Vec<&str> = PASSES.iter().map(|(known, _)| *known).collect();
         format!("there is no pass `{name}`; there are {}", known.join(", "))
     })
+}
+
+/// The rules that are free of any target; remarks say which applied, and which refused and why.
+fn canonicalise(module: &mut Module, _: &str) -> Result<Outcome, String> {
+    let main = module.main;
+    let rewritten = strait_rewrite::canonical().run(module, main);
+    let rewritten = rewritten.map_err(|error| error.to_string())?;
+    let applied = rewritten
+        .applied
+        .iter()
+        .map(|(rule, node)| format!("{rule} applied at {node}"));
+    let refused = rewritten
+        .refused
+        .iter()
+        .map(|(rule, node, reason)| format!("{rule} refused at {node}: {reason}"));
+    Ok(Outcome::Module(applied.chain(refused).collect()))
+}
+
+/// `fuse TARGET`: the fusion rows of a target with its default options, exact ones only; remarks say which row fired where,
+/// and which requantizations stay and why.
+fn fuse(module: &mut Module, id: &str) -> Result<Outcome, String> {
+    let registry = Registry::builtin().map_err(|error| error.to_string())?;
+    let options = Default::default();
+    let target = registry.get(id, &options).map_err(|error| error.to_string())?;
+    let main = module.main;
+    let fusion = strait_lower::fuse(module, main, &*target, &options, FusionPolicy::Exact);
+    let fusion = fusion.map_err(|error| error.to_string())?;
+    let fired = fusion.fired.iter().map(|fused| {
+        let verdict = match fused.certificate.worst() {
+            Verdict::Exact => "exact".into(),
+            Verdict::Bounded { max_lsb, .. } => format!("differs by up to {max_lsb}"),
+        };
+        format!("row {} fired at {}: {verdict}", fused.row, fused.node)
+    });
+    let stays = fusion.refused.iter().map(|refused| {
+        let row = refused.row.as_deref().unwrap_or("none");
+        format!(
+            "{} stays behind {} (row {row}): {}",
+            refused.value, refused.node, refused.reason
+        )
+    });
+    Ok(Outcome::Module(fired.chain(stays).collect()))
 }
 
 /// Text to module to IR bytes to module: the text must not change on the way. The annotated stage has no bytes.
