@@ -52,7 +52,6 @@ fn random_patch(module: &Module, choices: &mut support::Choices<'_>) -> Patch {
                 ..Patch::default()
             }
         }
-        }
         _ => Patch {
             remove: vec![at],
             ..Patch::default()
