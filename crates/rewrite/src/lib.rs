@@ -2,7 +2,7 @@
 //!
 //! A rule looks at one node and answers with a patch, a reason, or nothing ([`strait_core::Outcome`]); it never changes
 //! anything itself. [`canonical`] is the set that every model goes through before anything is observed, and is free of
-//! any target; a target's table or the configuration may switch the rules of [`optional`] on by name.
+//! any target. `docs/rules.md` lists them, made from the documentation of the files in [`rules`].
 
 mod matching;
 pub mod rules;

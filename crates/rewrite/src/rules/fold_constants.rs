@@ -1,6 +1,6 @@
 //! **Pattern**: a node all of whose operands are constants.
 //! **Why**: it would be computed anew for every sample, and nothing could treat its result as a weight.
-//! **Preconditions**: the result is not an output of the graph, and has at most [`LARGEST`] bytes.
+//! **Preconditions**: the result is not an output of the graph, and has at most 64 MiB.
 //! **Exactness**: exact; the node is run by the executor that would run it later.
 
 use crate::matching::Site;

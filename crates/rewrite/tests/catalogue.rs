@@ -1,0 +1,89 @@
+//! `docs/rules.md` is made from the documentation of the rules, and each rule has what the catalogue needs.
+//! `STRAIT_BLESS=1` rewrites it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use strait_core::Rule;
+use strait_core::rule::ANY;
+use strait_rewrite::canonical;
+
+const HEAD: &str = "\
+# The rules over the float graph
+
+<!-- Made from the documentation in crates/rewrite/src/rules by `cargo xtask bless`; edits here are lost. -->
+
+Every model goes through these rules before anything is observed; at a node they are tried in this order. None of them knows
+a target. What a rule did stands in `report.json`. [writing-rules.md](writing-rules.md) says how to add one.
+";
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules")
+}
+
+/// The name of the file that a rule is in.
+fn stem(rule: &dyn Rule) -> String {
+    rule.name().replace('-', "_")
+}
+
+/// The documentation at the top of a rule's file, with links to code as plain code.
+fn documentation(rule: &dyn Rule) -> String {
+    let path = folder().join(stem(rule) + ".rs");
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
+    let lines: Vec<&str> = lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect();
+    lines.join("\n").replace("[`", "`").replace("`]", "`")
+}
+
+fn entry(rule: &dyn Rule) -> String {
+    let anchors = match rule.anchors() {
+        [ANY] => "every node".to_owned(),
+        terms => terms
+            .iter()
+            .map(|term| format!("`{term}`"))
+            .collect::<Vec<_>>()
+            .join(", "),
+    };
+    // Each part of the documentation begins on a line of its own, and is a paragraph of the page.
+    let text = documentation(rule).replace("\n**", "\n\n**").replace("\n\n\n", "\n\n");
+    format!("\n## `{}`\n\n**Looks at**: {anchors}\n\n{text}\n", rule.name())
+}
+
+#[test]
+fn every_rule_says_its_pattern_its_reason_and_how_exact_it_is() {
+    for rule in canonical().rules() {
+        let text = documentation(rule);
+        for part in ["**Pattern**:", "**Why**:", "**Exactness**:"] {
+            assert!(text.contains(part), "rule `{}` does not say {part}", rule.name());
+        }
+    }
+}
+
+#[test]
+fn every_file_is_one_rule_of_the_set_by_its_name() {
+    let set = canonical();
+    let mut rules: Vec<String> = set.rules().map(stem).collect();
+    rules.sort();
+    let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
+    let stems = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
+    let files: BTreeSet<String> = stems.filter(|stem| stem != "mod").collect();
+    assert_eq!(rules, files.into_iter().collect::<Vec<_>>());
+}
+
+#[test]
+fn the_catalogue_is_current() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
+    let entries: String = canonical().rules().map(entry).collect();
+    let content = HEAD.to_owned() + &entries;
+    if std::env::var_os("STRAIT_BLESS").is_some() {
+        fs::write(&file, &content).unwrap();
+    }
+    // A checkout may have other line ends.
+    let committed = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        committed == content,
+        "docs/rules.md is not what the rules say: run `cargo xtask bless`"
+    );
+}
