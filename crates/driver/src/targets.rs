@@ -28,19 +28,24 @@ pub struct Chosen {
 /// A table that cannot be read or is wrong, an id that is there twice.
 pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registry, Diagnostics> {
     let mut registry = Registry::builtin().map_err(|error| finding(&error))?;
-    for file in files {
-        registry.add_file(file).map_err(|error| finding(&error))?;
-    }
+    add_files(&mut registry, files)?;
     Ok(registry)
 }
 
-/// The targets that the configuration compiles for, in its order.
+fn add_files<'a>(registry: &mut Registry, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Diagnostics> {
+    for file in files {
+        registry.add_file(file).map_err(|error| finding(&error))?;
+    }
+    Ok(())
+}
+
+/// The targets that the configuration compiles for, in its order: from `registry`, or from its own files.
 ///
 /// # Errors
 /// A target that is not registered, with the nearest id; an option that a target does not have or cannot have.
-pub(crate) fn chosen(loaded: &Loaded) -> Result<Vec<Chosen>, Diagnostics> {
+pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Chosen>, Diagnostics> {
     let config = &loaded.config.target;
-    let registry = registry(config.file.iter().map(AsRef::as_ref))?;
+    add_files(&mut registry, config.file.iter().map(AsRef::as_ref))?;
     let mut found = Vec::new();
     for (position, id) in config.ids.iter().enumerate() {
         let given = config.options.get(id).cloned().unwrap_or_default();

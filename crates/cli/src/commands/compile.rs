@@ -8,6 +8,7 @@ use strait_driver::{
     pipeline::{self, Compiled},
     session::Session,
     stop::Stop,
+    targets,
 };
 
 use crate::{arguments::Compile, console, exit::Exit, watch::Watch};
@@ -55,7 +56,7 @@ fn compile(arguments: &Compile, session: &Session<'_>) -> Result<Vec<Compiled>, 
         .or(arguments.config.as_deref())
         .unwrap_or(Path::new(""));
     let loaded = config::load(file, &overrides(arguments))?;
-    pipeline::compile(&loaded, session)
+    pipeline::compile(&loaded, targets::registry([])?, session)
 }
 
 /// What the command line sets; `--set` comes last, so it wins.

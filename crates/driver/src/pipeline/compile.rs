@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
-use strait_container::{ArtifactWriter, CertificateRecord, Digest, Provenance, Sources, TargetVersion, ToolVersion};
+use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion};
 use strait_core::{Module, Rewritten, verifier};
 use strait_execute::{Plan, PlanOptions};
+use strait_target::Registry;
 
 use crate::{
     config::{
@@ -46,14 +47,14 @@ pub struct Compiled {
 
 /// Compiles for every target of the configuration, from one observation.
 ///
-/// Targets and output folders are looked at first, then the data, so that what is wrong is said before the work begins.
+/// Targets are those of `registry` and of the configuration's own files. Targets and output folders are looked at first, then the data, so that what is wrong is said before the work begins.
 /// Each artifact is put in place when it is whole; one that a later target's failure follows stays.
 ///
 /// # Errors
 /// Whatever is wrong with the configuration, the model, the data or a target; an interruption.
-pub fn compile(loaded: &Loaded, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
+pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
     let config = &loaded.config;
-    let chosen = targets::chosen(loaded)?;
+    let chosen = targets::chosen(loaded, registry)?;
     let mut jobs = Vec::new();
     for target in chosen {
         let folder = config.output.dir.of_target(&target.target.spec().id);
@@ -273,18 +274,8 @@ fn write(
     mut writer: ArtifactWriter,
 ) -> Result<(), Stop> {
     let spec = job.target.spec();
-    let certificates: Vec<CertificateRecord> = lowered
-        .fusion
-        .fired
-        .iter()
-        .map(|fired| CertificateRecord {
-            node: fired.value.clone(),
-            row: fired.row.clone(),
-            certificate: fired.certificate.clone(),
-        })
-        .collect();
     writer
-        .add_model(&lowered.module, &certificates)
+        .add_model(&lowered.module, &lowered.certificates)
         .map_err(failure::artifact)?;
     let ours = |error: serde_json::Error| Stop::Defect(error.to_string());
     writer

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use strait_container::CertificateRecord;
 use strait_core::{GraphId, Module, NodeId, PassError, Reason, verifier};
+use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, fuse, lower};
 use strait_quantize::{Annotation, Observation, annotate, annotate::place};
 use strait_target::{Options, Target, TargetSpec};
+use strait_verify::VerifyOptions;
 
 use crate::{
     config::{
@@ -13,9 +16,10 @@ use crate::{
         types::{Accept, Refused},
     },
     diagnostic::Diagnostics,
-    failure::codes,
+    failure::{self, codes},
     session::Session,
     stop::Stop,
+    targets::TargetLoops,
 };
 
 use super::{
@@ -41,6 +45,8 @@ pub(super) struct Lowered {
     /// The annotated float graph that it was made from.
     pub(super) annotated: Module,
     pub(super) fusion: Fusion,
+    /// What the fusions claim.
+    pub(super) certificates: Vec<CertificateRecord>,
 }
 
 /// How often nodes that a recipe refuses may be moved to the host before it is clear that there is no end.
@@ -55,18 +61,45 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     let (annotated, integer) = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer))?;
     refuse(job.loaded, &fusion)?;
-    session.phase(&named("verify"), None, |_| {
-        verifier::verify(&module).map_err(|violation| Stop::Defect(format!("behind fuse: {violation}")))?;
-        fusion.fired.iter().try_for_each(|fired| {
-            let derived = fired.certificate.check();
-            derived.map_err(|error| Stop::Defect(format!("the certificate of `{}`: {error}", fired.node)))
+    let certificates: Vec<CertificateRecord> = fusion
+        .fired
+        .iter()
+        .map(|fired| CertificateRecord {
+            node: fired.value.clone(),
+            row: fired.row.clone(),
+            certificate: fired.certificate.clone(),
         })
-    })?;
+        .collect();
+    session.phase(&named("verify"), None, |_| verify(job, &module, &certificates))?;
     Ok(Lowered {
         module,
         annotated,
         fusion,
+        certificates,
     })
+}
+
+/// Holds the fused graph against the lowered one, by other means than those that made it. What does not hold is our
+/// defect, or that of the target's code; nothing is written then.
+fn verify(job: &Job<'_>, module: &Module, certificates: &[CertificateRecord]) -> Result<(), Stop> {
+    verifier::verify(module).map_err(|violation| Stop::Defect(format!("behind fuse: {violation}")))?;
+    let threads = Threads::one().map_err(failure::execute)?;
+    let loops = TargetLoops(job.target.clone());
+    let options = VerifyOptions {
+        samples: 1,
+        loops: &loops,
+        ..VerifyOptions::new(&threads)
+    };
+    let report = strait_verify::verify_module(module, certificates, &options)
+        .map_err(|error| Stop::Defect(format!("the integer model cannot be verified: {error}")))?;
+    if report.is_sound() {
+        return Ok(());
+    }
+    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
+    Err(Stop::Defect(format!(
+        "the integer model does not hold: {}",
+        findings.join("; ")
+    )))
 }
 
 /// The annotated module and the lowered one. A node that its recipe refuses moves to the host, and all is decided again.
