@@ -1,0 +1,372 @@
+//! The whole way on the model in the repository, for every target in the box: what a user gets, and that nothing but the
+//! input decides its bytes.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+    sync::Mutex,
+};
+
+use strait_builtin as _;
+use strait_container::{Artifact, compare};
+use strait_driver::{
+    artifact::Opened,
+    config::{self, Override},
+    data::{Array, read_labels},
+    evaluation::Accuracy,
+    pipeline::{self, Compiled},
+    run,
+    session::{Progress, Session, Silent},
+    stop::Stop,
+    targets,
+};
+use strait_kernels::{Context, Isa};
+use strait_target::Registry;
+
+const TARGETS: [&str; 3] = ["ascend", "generic-int8", "sima"];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn digits(file: &str) -> PathBuf {
+    repository().join("models/digits").join(file)
+}
+
+/// A TOML string that is a path.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display())
+}
+
+/// Everything that a compilation may vary in.
+struct Setting<'a> {
+    folder: &'a Path,
+    threads: usize,
+    isa: Isa,
+    registry: Option<Registry>,
+    progress: &'a dyn Progress,
+    set: Vec<String>,
+}
+
+impl<'a> Setting<'a> {
+    fn new(folder: &'a Path) -> Setting<'a> {
+        Setting {
+            folder,
+            threads: 2,
+            isa: Isa::detect(),
+            registry: None,
+            progress: &Silent,
+            set: Vec::new(),
+        }
+    }
+
+    fn set(mut self, assignment: impl Into<String>) -> Self {
+        self.set.push(assignment.into());
+        self
+    }
+
+    /// Compiles configs/TARGET.toml into `folder`/TARGET, with statistics of its own.
+    fn compile(self, target: &str) -> Result<Compiled, Stop> {
+        let mut overrides = vec![
+            Override::output(self.folder.join(target).to_string_lossy()),
+            Override::set(format!("calibration.cache={}", quoted(&self.folder.join("cache")))),
+        ];
+        overrides.extend(self.set.iter().map(Override::set));
+        let loaded = config::load(&repository().join(format!("configs/{target}.toml")), &overrides)?;
+        let registry = self.registry.map_or_else(|| targets::registry([]), Ok)?;
+        let threads = NonZeroUsize::new(self.threads).unwrap();
+        let session = Session::new(threads, Context::with_isa(self.isa), self.progress);
+        let mut compiled = pipeline::compile(&loaded, registry, &session)?;
+        assert_eq!(compiled.len(), 1);
+        Ok(compiled.remove(0))
+    }
+}
+
+fn differences(first: &Compiled, second: &Compiled) -> Vec<String> {
+    let open = |compiled: &Compiled| Artifact::open(&compiled.folder).unwrap();
+    compare(&open(first), &open(second))
+        .unwrap()
+        .iter()
+        .map(ToString::to_string)
+        .collect()
+}
+
+/// Every file below a folder with its bytes.
+fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => found.extend(content(&path)),
+            false => _ = found.insert(path.clone(), fs::read(path).unwrap()),
+        }
+    }
+    found
+}
+
+fn message(stop: Stop) -> String {
+    match stop {
+        Stop::Found(found) => found.to_string(),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn every_target_gives_a_sound_artifact_that_is_nearly_as_good_as_the_float_model() {
+    let folder = tempfile::tempdir().unwrap();
+    for target in TARGETS {
+        let compiled = Setting::new(folder.path()).compile(target).unwrap();
+        assert_eq!(
+            Artifact::open(&compiled.folder).unwrap().check().unwrap(),
+            [],
+            "{target}"
+        );
+        let accuracy = compiled.report.accuracy.unwrap();
+        let top1 = accuracy.top1.clone().unwrap();
+        assert_eq!((accuracy.samples, top1.float.unwrap().count), (640, 632), "{target}");
+        assert!(top1.change.unwrap().points() >= -1.0, "{target}: {top1:?}");
+        assert!(accuracy.agreement.unwrap().percent() >= 98.5, "{target}: {accuracy:?}");
+        assert!(
+            compiled.report.size.integer_bytes * 3 < compiled.report.size.float_bytes,
+            "{target}"
+        );
+        assert!(compiled.folder.join("model.qdq.onnx").is_file(), "{target}");
+    }
+}
+
+#[test]
+fn neither_threads_nor_the_instruction_set_change_a_byte() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    for target in TARGETS {
+        let scalar = Setting {
+            threads: 1,
+            isa: Isa::Scalar,
+            ..Setting::new(one.path())
+        };
+        let first = scalar.compile(target).unwrap();
+        let second = Setting::new(two.path()).compile(target).unwrap();
+        assert_eq!(differences(&first, &second), [""; 0], "{target}");
+    }
+}
+
+#[test]
+fn a_table_in_a_file_gives_the_same_bytes_as_built_in() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let table = repository().join("plugins/generic-int8/target.toml");
+    let from_file = Setting {
+        registry: Some(Registry::default()),
+        ..Setting::new(one.path())
+    };
+    let from_file = from_file
+        .set(format!("target.file=[{}]", quoted(&table)))
+        .compile("generic-int8")
+        .unwrap();
+    let built_in = Setting::new(two.path()).compile("generic-int8").unwrap();
+    assert_eq!(differences(&from_file, &built_in), [""; 0]);
+}
+
+/// Remembers what is said, and the phases.
+#[derive(Default)]
+struct Listener(Mutex<Vec<String>>);
+
+impl Listener {
+    fn heard(&self, text: &str) -> bool {
+        self.0.lock().unwrap().iter().any(|line| line.contains(text))
+    }
+}
+
+impl Progress for Listener {
+    fn begin(&self, phase: &str, _: Option<usize>) {
+        self.0.lock().unwrap().push(format!("phase {phase}"));
+    }
+
+    fn say(&self, text: &str) {
+        self.0.lock().unwrap().push(text.to_owned());
+    }
+}
+
+#[test]
+fn statistics_are_reused_where_nothing_has_changed_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let compile = |set: &str| {
+        let listener = Listener::default();
+        let setting = Setting {
+            progress: &listener,
+            ..Setting::new(folder.path())
+        };
+        setting.set(set).compile("sima").unwrap();
+        (listener.heard("phase observe"), listener.heard("reused"))
+    };
+    assert_eq!(compile("calibration.samples=32"), (true, false));
+    assert_eq!(compile("calibration.samples=32"), (false, true));
+    // Other data, and other preprocessing.
+    assert_eq!(compile("calibration.samples=31"), (true, false));
+    assert_eq!(
+        compile("preprocess.steps=[{ scale = 0.125 }, { layout = \"NCHW\" }]"),
+        (true, false)
+    );
+}
+
+#[test]
+fn a_run_that_fails_leaves_the_previous_artifact_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiled = Setting::new(folder.path()).compile("generic-int8").unwrap();
+    let before = content(&compiled.folder);
+    for (set, expected) in [
+        ("calibration.samples=100000", "samples are asked for"),
+        ("evaluation.samples=100000", "samples are asked for"),
+        ("model.outputs=[\"nothing\"]", "neither a tensor nor a layer"),
+        (
+            "quantize.rule=[{ op = [\"Softmax\"], run = \"float\" }]",
+            "matches nothing",
+        ),
+    ] {
+        let stop = Setting::new(folder.path())
+            .set(set)
+            .compile("generic-int8")
+            .unwrap_err();
+        let message = message(stop);
+        assert!(message.contains(expected), "{set}: {message}");
+        assert_eq!(content(&compiled.folder), before, "{set}");
+    }
+    // Nothing is left beside it, either.
+    let entries = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name());
+    let mut entries: Vec<_> = entries.collect();
+    entries.sort();
+    assert_eq!(entries, ["cache", "generic-int8"]);
+}
+
+#[test]
+fn a_folder_that_is_not_ours_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let precious = folder.path().join("sima/thesis.txt");
+    fs::create_dir_all(precious.parent().unwrap()).unwrap();
+    fs::write(&precious, "all of it").unwrap();
+    let message = message(Setting::new(folder.path()).compile("sima").unwrap_err());
+    assert!(message.contains("thesis.txt"), "{message}");
+    assert_eq!(fs::read(&precious).unwrap(), b"all of it");
+}
+
+#[test]
+fn what_run_writes_is_what_was_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let compiled = Setting::new(folder.path()).compile("sima").unwrap();
+    let registry = targets::registry([]).unwrap();
+    let opened = Opened::open(&compiled.folder, &registry).unwrap();
+    let session = Session::new(NonZeroUsize::new(2).unwrap(), Context::detect(), &Silent);
+    let files = BTreeMap::from([("image".to_owned(), digits("eval_x.npy"))]);
+    let (floats, integers) = (folder.path().join("y.npy"), folder.path().join("raw/"));
+    run::run(&opened, &files, &floats, false, &session).unwrap();
+    let written = run::run(&opened, &files, &integers, true, &session).unwrap();
+
+    let floats = Array::open(&floats).unwrap();
+    assert_eq!(floats.shape, [640, 10]);
+    let (numbers, _) = floats.bytes.as_chunks::<4>();
+    let numbers: Vec<f32> = numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+    let largest = |row: &[f32]| {
+        (0..10u32)
+            .rev()
+            .max_by(|&a, &b| row[a as usize].total_cmp(&row[b as usize]))
+            .unwrap()
+    };
+    let answers: Vec<u32> = numbers.chunks(10).map(largest).collect();
+    let labels = read_labels(&digits("eval_y.npy"), 640).unwrap();
+    let top1 = Accuracy::new(&answers, None, Some(&labels)).top1.unwrap();
+    assert_eq!(top1.integer, compiled.report.accuracy.unwrap().top1.unwrap().integer);
+
+    // The integers on their grid are the floats.
+    let index: serde_json::Value = serde_json::from_slice(&fs::read(integers.join(run::INDEX_FILE)).unwrap()).unwrap();
+    assert_eq!(index["outputs"][0]["name"], "logits");
+    let grid = &index["outputs"][0]["grid"];
+    let (scale, zero) = (
+        grid["scale"][0].as_f64().unwrap() as f32,
+        grid["zero_point"][0].as_f64().unwrap() as f32,
+    );
+    let integers = Array::open(&written[0]).unwrap();
+    let dequantized = integers
+        .bytes
+        .iter()
+        .map(|&code| scale * (f32::from(code as i8) - zero));
+    assert!(dequantized.eq(numbers), "real = scale x (code - zero point)");
+}
+
+#[test]
+fn rules_move_layers_and_the_report_says_why() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = "quantize.rule=[{ layers = [\"/head/**\"], op = [\"Conv\"], run = \"float\", reason = \"a test\" }]";
+    let compiled = Setting::new(folder.path()).set(rule).compile("generic-int8").unwrap();
+    let report = &compiled.report;
+    let host: Vec<_> = report
+        .layers
+        .iter()
+        .filter_map(|layer| Some((&layer.op, layer.host.as_ref()?)))
+        .collect();
+    assert!(
+        host.iter().any(|(op, reason)| *op == "conv" && reason.text == "a test"),
+        "{host:?}"
+    );
+    assert_eq!(report.rules[0].layers, ["/head/conv/Conv"]);
+    let text = report.to_string();
+    assert!(text.contains("on the host: /head/conv/Conv (conv): a test"), "{text}");
+
+    let rule = "quantize.rule=[{ op = [\"Conv\"], run = \"integer\" }]";
+    Setting::new(folder.path()).set(rule).compile("generic-int8").unwrap();
+    let rule = "quantize.rule=[{ op = [\"GlobalAveragePool\"], run = \"integer\" }]";
+    let message = message(Setting::new(folder.path()).set(rule).compile("ascend").unwrap_err());
+    assert!(message.contains("`ascend` cannot"), "{message}");
+}
+
+#[test]
+fn gates_are_held_against_what_was_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let gate = "gate={ accuracy_drop = { top1 = { points = 50 }, agreement = { points = 0 } }, host_layers = [], fusions = \"exact\" }";
+    let compiled = Setting::new(folder.path()).set(gate).compile("ascend").unwrap();
+    let met: Vec<_> = compiled
+        .report
+        .gates
+        .iter()
+        .map(|gate| (gate.gate.as_str(), gate.met))
+        .collect();
+    let expected = [
+        ("accuracy_drop.top1", true),
+        ("accuracy_drop.agreement", false),
+        ("host_layers", false),
+        ("fusions", true),
+    ];
+    assert_eq!(met, expected);
+}
+
+#[test]
+fn one_configuration_compiles_for_several_targets_from_one_observation() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = Listener::default();
+    let overrides = [
+        Override::output(folder.path().join("{target}").to_string_lossy()),
+        Override::targets(TARGETS.map(str::to_owned).to_vec()),
+        Override::set(format!("calibration.cache={}", quoted(&folder.path().join("cache")))),
+    ];
+    let loaded = config::load(&repository().join("configs/sima.toml"), &overrides).unwrap();
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &listener);
+    let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session).unwrap();
+    assert_eq!(
+        compiled.iter().map(|one| one.target.as_str()).collect::<Vec<_>>(),
+        TARGETS
+    );
+    let observed = listener
+        .0
+        .lock()
+        .unwrap()
+        .iter()
+        .filter(|line| *line == "phase observe")
+        .count();
+    assert_eq!(observed, 1);
+    // The same as from a configuration of its own, but for its digest in the manifest.
+    let other = tempfile::tempdir().unwrap();
+    let alone = Setting::new(other.path()).compile("ascend").unwrap();
+    assert_eq!(differences(&compiled[0], &alone), [""; 0]);
+}
