@@ -1,0 +1,76 @@
+//! The targets of the binary, and one of them without it.
+//!
+//! This test does not use the library of the command line, and so no crate of a target is linked into it: what it
+//! compiles for, it reads from a file.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::{fs, num::NonZeroUsize, path::Path, process::Command};
+
+use strait_driver::{
+    config, pipeline,
+    session::{Session, Silent},
+};
+use strait_kernels::Context;
+use strait_target::Registry;
+
+fn strait(arguments: &[&str]) -> String {
+    let done = Command::new(env!("CARGO_BIN_EXE_strait"))
+        .args(arguments)
+        .output()
+        .unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(done.status.success(), "{arguments:?}: {}", text(&done.stderr));
+    text(&done.stdout)
+}
+
+#[test]
+fn the_expected_targets_are_registered_in_the_binary() {
+    let listed: serde_json::Value = serde_json::from_str(&strait(&["targets", "--json"])).unwrap();
+    let targets = listed["targets"].as_array().unwrap();
+    let ids: Vec<&str> = targets.iter().filter_map(|target| target["id"].as_str()).collect();
+    assert_eq!(ids, ["ascend", "generic-int8", "sima"]);
+}
+
+#[test]
+fn generic_int8_from_its_file_and_built_in_give_the_same_bytes() {
+    assert_eq!(Registry::builtin().unwrap().entries().count(), 0);
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .canonicalize()
+        .unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: String| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let quoted = |path: &str| toml_string(&repository.join(path));
+    let text = |table: &str, out: &str| {
+        format!(
+            "schema = 1\n[model]\nfile = {}\nbind = {{ N = 1 }}\n[preprocess]\nstored = {{ layout = \"NHWC\" }}\n\
+             steps = [{{ scale = 0.0625 }}, {{ layout = \"NCHW\" }}]\n[target]\nuse = [\"generic-int8\"]\n{table}\n\
+             [calibration]\ndata = {}\nsamples = 16\n[output]\ndir = \"{out}\"\n",
+            quoted("models/digits/digits.onnx"),
+            quoted("models/digits/calib_x.npy"),
+        )
+    };
+    let built_in = file("built-in.toml", text("", "built-in"));
+    strait(&["compile", built_in.to_str().unwrap()]);
+
+    let from_file = format!("file = [{}]", quoted("plugins/generic-int8/target.toml"));
+    let from_file = file("from-file.toml", text(&from_file, "from-file"));
+    let loaded = config::load(&from_file, &[]).unwrap_or_else(|_| panic!("the configuration is refused"));
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    let compiled = pipeline::compile(&loaded, &session).unwrap_or_else(|_| panic!("it does not compile"));
+    assert_eq!(compiled.len(), 1);
+
+    let bytes = |out: &str| fs::read(folder.path().join(out).join("model.strait")).unwrap();
+    assert!(!bytes("built-in").is_empty() && bytes("built-in") == bytes("from-file"));
+}
+
+/// A path as a TOML string, with forward slashes as on every system.
+fn toml_string(path: &Path) -> String {
+    let path = path.to_str().unwrap().trim_start_matches(r"\\?\").replace('\\', "/");
+    format!("\"{path}\"")
+}
