@@ -256,11 +256,11 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "the default of `mode`: `1` is not of type string",
         ),
         (
-            row(&format!("{option}[overlay.mood.a]\nrules = []")),
+            row(&format!("{option}[overlay.mood.a]\nemit = []")),
             "an overlay for `mood`, which is no option",
         ),
         (
-            row(&format!("{option}[overlay.mode.c]\nrules = []")),
+            row(&format!("{option}[overlay.mode.c]\nemit = []")),
             "`mode` is never `c`",
         ),
         (

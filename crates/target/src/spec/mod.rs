@@ -88,9 +88,6 @@ pub struct TargetSpec {
     /// merge, lists replace.
     #[serde(default)]
     pub overlay: BTreeMap<String, BTreeMap<String, PartialTable>>,
-    /// The rewrites of the float graph that are switched on for this target.
-    #[serde(default)]
-    pub rules: Vec<Located<String>>,
     /// The formats that are written for it besides the artifact.
     #[serde(default)]
     pub emit: Vec<Located<String>>,
