@@ -8,7 +8,7 @@
 //! # The same bits everywhere
 //! Neither the instruction set ([`PlanOptions::context`]) nor the number of [`Threads`] changes a bit of any result. Sums
 //! of floats have the order that `strait-kernels` states; integer primitives are exact and equal the plain interpreter
-//! in [`reference`].
+//! in [`mod@reference`].
 
 pub mod reference;
 

@@ -1,8 +1,8 @@
 //! From annotated to integers.
 //!
-//! [`lower`] makes a new module out of an annotated graph: parameters are [baked](mod@bake), each node of the accelerator
-//! becomes integer primitives by the [recipe](mod@recipes) that the target's table names, and results that are wide carry
-//! an explicit requantize. [`fuse`] then takes requantizations and clamps into their producers, row by row of the table,
+//! [`lower`] makes a new module out of an annotated graph: parameters are baked, each node of the accelerator
+//! becomes integer primitives by the recipe that the target's table names, and results that are wide carry
+//! an explicit requantize. [`fuse()`] then takes requantizations and clamps into their producers, row by row of the table,
 //! each with a certificate.
 
 mod bake;

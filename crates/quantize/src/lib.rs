@@ -1,7 +1,7 @@
 //! From float to annotated.
 //!
-//! [`observe`] runs the float graph over the calibration data once and keeps [`statistics`] of every value, free of any
-//! target. [`annotate`] then gives every operand of a node that a target computes in integers its quantization config:
+//! [`observe()`] runs the float graph over the calibration data once and keeps [`statistics`] of every value, free of any
+//! target. [`annotate()`] then gives every operand of a node that a target computes in integers its quantization config:
 //! which operands share a grid, and which grid, by an [`observers::Observer`] over the statistics.
 
 pub mod annotate;
