@@ -1,0 +1,302 @@
+//! The program as its users and their scripts meet it: exit codes, what goes where, and one clear message for each bad
+//! input.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{
+    fs,
+    io::Read as _,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use tempfile::TempDir;
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+fn digits(file: &str) -> String {
+    repository("models/digits").join(file).to_string_lossy().into_owned()
+}
+
+fn strait() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_strait"));
+    command.env_remove("STRAIT_ISA").stdin(Stdio::null());
+    command
+}
+
+fn run(arguments: &[&str]) -> Output {
+    strait().args(arguments).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A folder for artifacts, and how to compile into it.
+struct Bench(TempDir);
+
+impl Bench {
+    fn new() -> Bench {
+        Bench(tempfile::tempdir().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).to_string_lossy().into_owned()
+    }
+
+    /// Compiles the model in the repository to `out`, with more arguments.
+    fn compile(&self, more: &[&str]) -> Output {
+        let config = repository("configs/generic-int8.toml");
+        let cache = format!("calibration.cache='{}'", self.path("cache"));
+        let mut command = strait();
+        command
+            .arg("compile")
+            .arg(config)
+            .args(["--out", &self.path("out"), "--set", &cache]);
+        command.args(more).output().unwrap()
+    }
+
+    /// Writes an `.npy` of float32.
+    fn floats(&self, name: &str, shape: &str, values: &[f32]) -> String {
+        let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({shape}), }}\n");
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+        self.file(name, &bytes)
+    }
+
+    fn file(&self, name: &str, bytes: &[u8]) -> String {
+        let path = self.path(name);
+        fs::write(&path, bytes).unwrap();
+        path
+    }
+}
+
+#[test]
+fn bad_input_gives_one_clear_message_and_exit_code_1() {
+    let bench = Bench::new();
+    let model = fs::read(digits("digits.onnx")).unwrap();
+    let nan = bench.floats("nan.npy", "2, 8, 8, 1", &[&[0.0; 127][..], &[f32::NAN]].concat());
+    let empty = bench.floats("empty.npy", "0, 8, 8, 1", &[]);
+    let wide = bench.floats("wide.npy", "1, 9, 8, 1", &[0.0; 72]);
+    let flat = bench.floats("flat.npy", "1, 64", &[0.0; 64]);
+    let cut = bench.file("cut.onnx", &model[..model.len() / 2]);
+    let garbled = bench.file("garbled.onnx", b"this is not a model, whatever its name says");
+    let nothing = bench.file("empty.onnx", b"");
+    let below_a_file = format!("output.dir='{}'", bench.path("empty.onnx/out"));
+    for (arguments, expected) in [
+        (&["--target", "generic-int9"][..], "generic-int8"),
+        (&["--model", &cut], "cut.onnx"),
+        (&["--model", &garbled], "garbled.onnx"),
+        (&["--model", &nothing], "empty.onnx"),
+        (&["--model", "/no/such/model.onnx"], "cannot be read"),
+        (&["--set", "model.bind={}"], "`bind = { N = 1 }`"),
+        (
+            &[
+                "--set",
+                "model.sha256='0000000000000000000000000000000000000000000000000000000000000000'",
+            ],
+            "not the one",
+        ),
+        (&["--set", "model.outputs=['/pool/MaxPol']"], "/pool/MaxPool"),
+        (&["--calibration", &nan], "sample 1 of the input \"image\" contains NaN"),
+        (&["--calibration", &empty], "there are no samples"),
+        (&["--calibration", &wide], "do not fit the input"),
+        (&["--calibration", &flat], "4 axes"),
+        (&["--calibration", "/no/such/x.npy"], "cannot be read"),
+        (&["--calibration", &digits("digits.onnx")], "neither .npy nor .npz"),
+        (
+            &["--set", "input={ imag = { range = [0, 1] } }"],
+            "did you mean \"image\"?",
+        ),
+        (
+            &["--set", "target.options.generic-int8={ speed = 1 }"],
+            "option `speed`",
+        ),
+        (
+            &["--set", "quantize.activations={ type = 'int16' }"],
+            "no int16 activations",
+        ),
+        (
+            &["--set", "quantize.rule=[{ layers = ['/steem/**'], run = 'float' }]"],
+            "matches nothing",
+        ),
+        (&["--set", "evaluation.samples=641"], "641 samples are asked for"),
+        (&["--set", "calibration.sample=3"], "unknown key"),
+        (&["--set", &below_a_file], "empty.onnx"),
+    ] {
+        let output = bench.compile(arguments);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {message}");
+        assert!(
+            message.starts_with("error[") && message.contains(expected),
+            "{arguments:?}: {message}"
+        );
+        assert!(output.stdout.is_empty(), "{arguments:?}: {}", text(&output.stdout));
+    }
+    assert!(!Path::new(&bench.path("out")).exists(), "nothing was made");
+}
+
+#[test]
+fn a_label_that_is_no_class_and_too_few_labels_are_named() {
+    let bench = Bench::new();
+    let mut labels = vec![0.0; 640];
+    labels[7] = 10.0;
+    let wrong = bench.floats("wrong.npy", "640,", &labels);
+    let few = bench.floats("few.npy", "3,", &[0.0; 3]);
+    for (file, expected) in [(wrong, "label 7 is 10"), (few, "3 labels for 640 samples")] {
+        let output = bench.compile(&["--set", &format!("evaluation.labels='{file}'")]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn a_gate_that_is_not_met_leaves_the_artifact_and_exit_code_3() {
+    let bench = Bench::new();
+    let output = bench.compile(&["--set", "gate.accuracy_drop={ agreement = { points = 0 } }"]);
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("accuracy_drop.agreement"));
+    assert!(Path::new(&bench.path("out/manifest.json")).is_file());
+}
+
+#[test]
+fn a_command_line_that_is_not_understood_is_exit_code_2() {
+    for arguments in [
+        &[][..],
+        &["compil"],
+        &["compile"],
+        &["compile", "a.toml", "--config", "b.toml"],
+        &["compile", "a.toml", "--threads", "0"],
+        &["run", "artifact"],
+        &["inspect", "model.onnx", "--graph", "svg"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn help_and_version_are_results() {
+    for arguments in [&["--help"][..], &["--version"], &["compile", "--help"]] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(text(&output.stdout).contains("strait"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn with_json_standard_output_is_one_object() {
+    let bench = Bench::new();
+    let output = bench.compile(&["--json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let phases = found["phases"].as_array().unwrap();
+    assert!(
+        phases
+            .iter()
+            .any(|phase| phase["name"] == "observe" && phase["seconds"].is_f64()),
+        "{phases:?}"
+    );
+    assert_eq!(phases[0]["peak_bytes"].is_u64(), cfg!(target_os = "linux"));
+    assert_eq!(found["artifacts"][0]["report"]["accuracy"]["samples"], 640);
+
+    let artifact = bench.path("out");
+    let (data, labels, model) = (digits("eval_x.npy"), digits("eval_y.npy"), digits("digits.onnx"));
+    let output = run(&[
+        "eval", &artifact, "--data", &data, "--labels", &labels, "--model", &model, "--json",
+    ]);
+    let measured: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(measured["accuracy"], found["artifacts"][0]["report"]["accuracy"]);
+
+    for arguments in [
+        &["inspect", &model, "--json"][..],
+        &["inspect", &artifact, "--json"],
+        &["targets", "--json"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(
+            serde_json::from_slice::<serde_json::Value>(&output.stdout)
+                .unwrap()
+                .is_object()
+        );
+    }
+    let output = bench.compile(&["--json", "--target", "nothing"]);
+    let failed: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((output.status.code(), &failed["stopped"]), (Some(1), &"failed".into()));
+    assert_eq!(failed["diagnostics"][0]["code"], "T001");
+}
+
+#[test]
+fn outputs_go_where_they_are_asked_for() {
+    let bench = Bench::new();
+    assert_eq!(bench.compile(&[]).status.code(), Some(0));
+    let (artifact, data) = (bench.path("out"), digits("eval_x.npy"));
+    for (output, expected) in [("y.npy", "y.npy"), ("folder/", "folder/000_logits.npy")] {
+        let found = run(&["run", &artifact, "--input", &data, "--output", &bench.path(output)]);
+        assert_eq!(found.status.code(), Some(0), "{}", text(&found.stderr));
+        assert!(Path::new(&bench.path(expected)).is_file(), "{expected}");
+    }
+    let twice = format!("image={data}");
+    for (inputs, expected) in [
+        (["--input", "/no/such.npy"].as_slice(), "cannot be read"),
+        (&["--input", "picture=/no/such.npy"], "the inputs are image"),
+        (&["--input", &twice, "--input", &twice], "two files"),
+    ] {
+        let found = strait()
+            .args(["run", &artifact, "--output", &bench.path("z.npy")])
+            .args(inputs)
+            .output()
+            .unwrap();
+        assert_eq!(found.status.code(), Some(1));
+        assert!(text(&found.stderr).contains(expected), "{}", text(&found.stderr));
+        assert!(!Path::new(&bench.path("z.npy")).exists());
+    }
+}
+
+#[test]
+fn a_damaged_artifact_is_not_run() {
+    let bench = Bench::new();
+    assert_eq!(bench.compile(&[]).status.code(), Some(0));
+    let (artifact, data, model) = (bench.path("out"), digits("eval_x.npy"), bench.path("out/model.strait"));
+    let whole = fs::read(&model).unwrap();
+    let mut changed = whole.clone();
+    let middle = changed.len() / 2;
+    changed[middle] ^= 1;
+    for bytes in [&changed[..], &whole[..middle], b""] {
+        fs::write(&model, bytes).unwrap();
+        let found = run(&["run", &artifact, "--input", &data, "--output", &bench.path("y.npy")]);
+        assert_eq!(found.status.code(), Some(1), "{}", text(&found.stderr));
+        assert!(text(&found.stderr).contains("model.strait"), "{}", text(&found.stderr));
+    }
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let mut child = strait()
+        .args(["inspect", &digits("digits.onnx"), "--graph", "text"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let mut errors = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!((child.wait().unwrap().code(), errors.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn an_instruction_set_that_is_not_there_is_refused() {
+    let bench = Bench::new();
+    let output = bench.compile(&["--isa", "mmx"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        text(&output.stderr).contains("it has scalar"),
+        "{}",
+        text(&output.stderr)
+    );
+}
