@@ -7,8 +7,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use strait_core::tensor::Element;
 use strait_core::{
-    Elem, Fused, Graph, GraphId, Module, Names, Op, Placement, QuantParams, Stage, Symbol, TensorData, TensorType,
-    ValueId,
+    Elem, Fused, Graph, Module, Names, Op, Placement, QuantParams, Stage, Symbol, TensorData, TensorType, ValueId,
 };
 use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace};
 use strait_kernels::{Context, Isa};
@@ -81,6 +80,14 @@ impl Builder {
 
     pub fn output(mut self, values: &[ValueId]) -> Module {
         for &value in values {
+            // What leaves a graph of integers needs a grid.
+            let graph = self.module.main();
+            let bare = graph
+                .value(value)
+                .is_some_and(|v| v.ty.elem.int_type().is_some() && v.quant.is_none());
+            if bare {
+                self.quant(value, QuantParams::tensor(1.0, 0));
+            }
             self.module.main_mut().add_output(value);
         }
         strait_core::verifier::verify(&self.module).unwrap();
@@ -130,8 +137,4 @@ pub fn float_op(op: impl Into<Op>, inputs: &[(&[u64], &[f32])]) -> Vec<f32> {
         .values::<f32>()
         .unwrap()
         .to_vec()
-}
-
-pub fn graph_id() -> GraphId {
-    GraphId::new(0)
 }
