@@ -35,7 +35,7 @@ mod workspace;
 
 pub use error::{ExecuteError, StepError};
 pub use evaluate::evaluate;
-pub use loops_for::{LoopsFor, Standard, TargetLoops};
+pub use loops_for::{LoopsFor, Standard};
 pub use plan::{Plan, PlanOptions, Port};
 pub use samples::{SampleError, map_in_order};
 pub use tensor::{Tensor, TensorView};
