@@ -1,5 +1,7 @@
 //! What each op makes of its operands' types: a table of shapes, and hostile attributes that must never panic.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
+
 mod support;
 
 use proptest::prelude::*;

@@ -1,5 +1,7 @@
 //! Patches keep a graph whole, and cost their own size.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
+
 mod support;
 
 use proptest::prelude::*;

@@ -105,7 +105,7 @@ fn a_broken_graph_breaks_the_invariant_it_should() {
         }),
         ("an operand that was removed", 1, |g| g.values[3] = None),
         ("an operand that the use list lacks", 1, |g| {
-            g.values[3].as_mut().unwrap().first_use = None
+            g.values[3].as_mut().unwrap().first_use = None;
         }),
         ("a use list that names another value's operand", 1, |g| {
             let at = Use {
@@ -133,7 +133,7 @@ fn a_broken_graph_breaks_the_invariant_it_should() {
         }),
         ("an input that is a constant", 4, |g| g.inputs[0] = ValueId::new(3)),
         ("an output that does not know it", 4, |g| {
-            g.values[2].as_mut().unwrap().output_positions.clear()
+            g.values[2].as_mut().unwrap().output_positions.clear();
         }),
         ("an output at another position", 4, |g| g.outputs.swap(0, 1)),
     ];
