@@ -1,6 +1,6 @@
 //! The whole way on the model in the repository, for every target in the box: what a user gets, and that nothing but the
 //! input decides its bytes.
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{
     collections::BTreeMap,

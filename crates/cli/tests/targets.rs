@@ -62,7 +62,8 @@ fn generic_int8_from_its_file_and_built_in_give_the_same_bytes() {
     let from_file = file("from-file.toml", text(&from_file, "from-file"));
     let loaded = config::load(&from_file, &[]).unwrap_or_else(|_| panic!("the configuration is refused"));
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
-    let compiled = pipeline::compile(&loaded, &session).unwrap_or_else(|_| panic!("it does not compile"));
+    let compiled = pipeline::compile(&loaded, Registry::default(), &session);
+    let compiled = compiled.unwrap_or_else(|error| panic!("it does not compile: {error}"));
     assert_eq!(compiled.len(), 1);
 
     let bytes = |out: &str| fs::read(folder.path().join(out).join("model.strait")).unwrap();

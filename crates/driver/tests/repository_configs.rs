@@ -1,5 +1,7 @@
 //! The configurations that come with the repository are valid ones.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "a test may panic")]
+
 use std::path::{Path, PathBuf};
 
 use strait_driver::config;

@@ -20,7 +20,7 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
             gate: gate.to_owned(),
             met,
             text,
-        })
+        });
     };
     let accuracy = report.accuracy.as_ref();
     if let Some(drop) = &gate.accuracy_drop {

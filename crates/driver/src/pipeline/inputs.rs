@@ -45,20 +45,25 @@ pub(crate) fn shapes(module: &Module) -> Result<Vec<(String, Vec<usize>)>, Diagn
 pub(super) fn specs(module: &Module, loaded: &Loaded) -> Result<Vec<InputSpec>, Diagnostics> {
     let shapes = shapes(module)?;
     let names = || shapes.iter().map(|(name, _)| name.as_str());
-    for stranger in loaded
+    let strangers = loaded
         .config
         .input
         .keys()
-        .filter(|&key| !names().any(|name| name == key))
-    {
-        let path = KeyPath::of(&["input", stranger]);
-        let all = names().collect::<Vec<_>>().join(", ");
-        let mut finding = loaded.error(codes::RULE, &path, format!("the model has no input {stranger:?}"), "");
-        finding = finding.note(format!("its inputs are {all}"));
-        if let Some(near) = nearest::did_you_mean(stranger, names()).first() {
-            finding = finding.help(format!("did you mean {near:?}?"));
-        }
-        return Err(finding.into());
+        .filter(|&key| !names().any(|name| name == key));
+    let findings: Vec<Diagnostic> = strangers
+        .map(|stranger| {
+            let path = KeyPath::of(&["input", stranger]);
+            let all = names().collect::<Vec<_>>().join(", ");
+            let finding = loaded.error(codes::RULE, &path, format!("the model has no input {stranger:?}"), "");
+            let finding = finding.note(format!("its inputs are {all}"));
+            match nearest::did_you_mean(stranger, names()).first() {
+                Some(near) => finding.help(format!("did you mean {near:?}?")),
+                None => finding,
+            }
+        })
+        .collect();
+    if !findings.is_empty() {
+        return Err(Diagnostics(findings));
     }
     let spec = |(name, shape): &(String, Vec<usize>)| spec(name, shape, preprocess(loaded, name));
     shapes.iter().map(spec).collect()
