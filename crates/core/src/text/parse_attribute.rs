@@ -27,7 +27,10 @@ impl Parser<'_> {
     fn plain_attribute(&mut self) -> Parsed<Attribute> {
         let at = self.at;
         if self.eat_word("f32")? {
-            self.mark('[')?;
+            // `f32[]` is an empty list of floats; alone it is the word for an element type.
+            if !self.eat('[')? {
+                return Ok(Attribute::Text("f32".into()));
+            }
             self.mark(']')?;
             return Ok(Attribute::Floats(Vec::new()));
         }
