@@ -60,8 +60,8 @@ pub struct Patch {
     pub data: Vec<(String, TensorData)>,
     /// Nodes to add; later ones may use earlier ones.
     pub add: Vec<NewNode>,
-    /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name, and
-    /// the grid if it has none. Types must be equal.
+    /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name, unless
+    /// it is an input, a constant or an output, and the grid if it has none. Types must be equal.
     pub replace: Vec<(ValueId, Source)>,
     /// Nodes to take away; nothing may use them any more.
     pub remove: Vec<NodeId>,
@@ -340,11 +340,11 @@ impl Graph {
             self.outputs[position as usize] = new;
         }
         if let Some(value) = self.values[new.index()].as_mut() {
-            value.output_positions.extend(positions);
-            // An input or a constant keeps its own name: somebody outside knows it by that.
-            if matches!(value.def, Def::Node(..)) {
+            // An input, a constant or an output keeps its own name: somebody outside knows it by that.
+            if matches!(value.def, Def::Node(..)) && value.output_positions.is_empty() {
                 value.name = name;
             }
+            value.output_positions.extend(positions);
             if value.quant.is_none() {
                 value.quant = quant;
             }
