@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use strait_core::op::Unary;
-use strait_core::{DataId, Graph, GraphId, Module, Node, NodeId, Op, PassError, TensorData, TensorError, ValueId};
+use strait_core::{DataId, Elem, Graph, GraphId, Module, Node, NodeId, Op, PassError, TensorData, TensorError, ValueId};
 
 /// One node and its surroundings.
 #[derive(Clone, Copy)]
@@ -70,10 +70,18 @@ impl<'a> Site<'a> {
         Some((id, self.module.data(id)?))
     }
 
-    /// The elements of a float constant.
+    /// The elements of a constant of f32. Floats of other widths are left alone: what a rule makes of them would be f32,
+    /// and the op would have operands of two types.
     pub(crate) fn floats(&self, value: ValueId) -> Option<(&'a TensorData, Cow<'a, [f32]>)> {
         let (_, tensor) = self.constant(value)?;
-        Some((tensor, tensor.to_f32().ok()?))
+        let elements = (tensor.elem() == Elem::F32).then(|| tensor.to_f32())?;
+        Some((tensor, elements.ok()?))
+    }
+
+    /// One number per channel, from a constant that broadcasts along the last axis alone: `[N]`, `[1, N]`, and so on.
+    pub(crate) fn per_last_axis(&self, value: ValueId, channels: usize) -> Option<Cow<'a, [f32]>> {
+        let (tensor, values) = self.floats(value)?;
+        (values.len() == channels && tensor.shape().last() == Some(&(channels as u64))).then_some(values)
     }
 
     /// The only element of a float constant.
@@ -83,6 +91,26 @@ impl<'a> Site<'a> {
             [x] => Some(x),
             _ => None,
         }
+    }
+
+    /// Whether the node's result has the type of `x`: constants with more axes than x make it another.
+    pub(crate) fn keeps_type(&self, x: ValueId) -> bool {
+        let ty = |v| self.graph.value(v).map(|v| &v.ty);
+        self.output().is_some_and(|y| ty(y) == ty(x))
+    }
+
+    /// The node, then all nodes between it and `x`, which stand for one thing from now on and give it their source names.
+    pub(crate) fn down_to(&self, x: ValueId) -> Vec<NodeId> {
+        let mut found = vec![self.id];
+        let mut next = 0;
+        while let Some(node) = found.get(next).and_then(|&id| self.graph.node(id)) {
+            let operands = node.inputs.iter().flatten().filter(|&&v| v != x);
+            let producers = operands.filter_map(|&v| self.graph.producer(v)).map(|(id, _)| id);
+            let new: Vec<NodeId> = producers.filter(|id| !found.contains(id)).collect();
+            found.extend(new);
+            next += 1;
+        }
+        found
     }
 
     /// Whether a value is the constant `wanted`, up to the rounding of an exporter.

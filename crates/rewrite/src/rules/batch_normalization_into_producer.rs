@@ -72,9 +72,9 @@ impl Rule for BatchNormalizationIntoProducer {
         };
         let bias = match producer.input(2) {
             None => vec![0.0; affine.len()],
-            Some(bias) => match site.floats(bias) {
-                Some((_, bias)) if bias.len() == affine.len() => bias.into_owned(),
-                _ => {
+            Some(bias) => match site.per_last_axis(bias, affine.len()) {
+                Some(bias) => bias.into_owned(),
+                None => {
                     return Ok(Outcome::Refused(Reason::new(
                         "not-constant",
                         "the bias is no constant per channel",

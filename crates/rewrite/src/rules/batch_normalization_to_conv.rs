@@ -1,7 +1,7 @@
 //! **Pattern**: batch normalization of an image that could not be folded into its producer.
 //! **Why**: as a depthwise convolution with one weight per channel it is an op that every target has.
-//! **Preconditions**: x has one to three spatial axes; the parameters are constants; x is not the result of a conv that
-//! it alone uses (then it is folded instead).
+//! **Preconditions**: x has one to three spatial axes; the parameters are constants, and factor and summand finite; x is
+//! not the result of a conv that it alone uses (then it is folded instead).
 //! **Exactness**: exact in real numbers; computed in f64, weight and bias are rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
@@ -28,7 +28,8 @@ impl Rule for BatchNormalizationToConv {
         };
         let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
         let folds = site.producer(x, "conv").is_some() && site.used_once(x);
-        let Some(affine) = affine(&site).filter(|_| (1..=3).contains(&spatial) && !folds) else {
+        let finite = |affine: &[(f64, f64)]| affine.iter().all(|a| (a.0 as f32).is_finite() && (a.1 as f32).is_finite());
+        let Some(affine) = affine(&site).filter(|a| (1..=3).contains(&spatial) && !folds && finite(a)) else {
             return Ok(Outcome::NoMatch);
         };
         let channels = affine.len() as u64;

@@ -5,7 +5,7 @@
 //! **Exactness**: a new bias is exact; joining two rounds their sum once in f32.
 
 use crate::matching::{Site, tensor};
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Reason, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, Node, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source};
 
 /// See the module's documentation.
 pub struct BiasIntoProducer;
@@ -36,7 +36,10 @@ impl Rule for BiasIntoProducer {
             return Ok(Outcome::NoMatch);
         };
         for (x, constant) in site.both_orders() {
-            let Some(producer) = site.producer(x, "conv").or_else(|| site.producer(x, "gemm")) else {
+            let producer = site.producer(x, "conv").or_else(|| site.producer(x, "gemm"));
+            // A gemm with a beta would scale what is added here.
+            let scales = |node: &Node| matches!(&node.op, Op::Gemm(gemm) if gemm.beta != 1.0);
+            let Some(producer) = producer.filter(|producer| !scales(producer.node)) else {
                 continue;
             };
             let Some((added, values)) = site.floats(constant) else {
@@ -68,7 +71,7 @@ impl Rule for BiasIntoProducer {
                 )));
             };
             if let Some(present) = producer.input(2) {
-                let Some((_, present)) = site.floats(present).filter(|(_, p)| p.len() == channels) else {
+                let Some(present) = site.per_last_axis(present, channels) else {
                     return Ok(Outcome::Refused(Reason::new(
                         "bias",
                         "there is a bias that is no constant per channel",

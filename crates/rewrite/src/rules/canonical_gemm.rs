@@ -1,11 +1,11 @@
-//! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b.
-//! **Why**: later steps see one form: a row of the weights belongs to one output.
+//! **Pattern**: a gemm that is not a·bᵀ + bias with a constant b, or whose constant bias is not `[outputs]`.
+//! **Why**: later steps see one form: a row of the weights and an element of the bias belong to one output.
 //! **Preconditions**: b (and the bias, where beta ≠ 1) are constants; a is not transposed.
 //! **Exactness**: alpha and beta are multiplied into the constants in f32: one rounding each, none where they are 1.
 
 use crate::matching::{Site, tensor};
 use strait_core::op::Gemm;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source, ValueId};
 
 /// See the module's documentation.
 pub struct CanonicalGemm;
@@ -15,6 +15,19 @@ pub(super) fn transposed(values: &[f32], rows: usize, columns: usize) -> Vec<f32
     (0..columns)
         .flat_map(|c| (0..rows).map(move |r| values[r * columns + c]))
         .collect()
+}
+
+/// A constant bias times beta: `[outputs]` where it is the same for all rows, else of its own shape. `None` for a bias
+/// that is not constant.
+fn scaled(site: &Site<'_>, bias: ValueId, beta: f32, outputs: usize) -> Option<(Vec<u64>, Vec<f32>)> {
+    let (tensor, values) = site.floats(bias)?;
+    let scaled: Vec<f32> = values.iter().map(|v| if beta == 1.0 { *v } else { v * beta }).collect();
+    let row = vec![outputs as u64];
+    Some(match scaled[..] {
+        [one] => (row, vec![one; outputs]),
+        _ if site.per_last_axis(bias, outputs).is_some() => (row, scaled),
+        _ => (tensor.shape().to_vec(), scaled),
+    })
 }
 
 impl Rule for CanonicalGemm {
@@ -32,7 +45,16 @@ impl Rule for CanonicalGemm {
         else {
             return Ok(Outcome::NoMatch);
         };
-        if gemm.is_canonical() {
+        let Some(&[rows, columns]) = site.dims(b).as_deref() else {
+            return Ok(Outcome::NoMatch);
+        };
+        let outputs = if gemm.transpose_b { rows } else { columns };
+        let bias = site.input(2).map(|bias| (bias, scaled(&site, bias, gemm.beta, outputs as usize)));
+        let bias_is_canonical = match &bias {
+            Some((old, Some((shape, _)))) => site.dims(*old).as_ref() == Some(shape),
+            _ => true,
+        };
+        if gemm.is_canonical() && bias_is_canonical {
             return Ok(Outcome::NoMatch);
         }
         if gemm.transpose_a {
@@ -41,42 +63,41 @@ impl Rule for CanonicalGemm {
                 "its first operand is transposed",
             )));
         }
-        let Some((weight, values)) = site.floats(b) else {
+        let Some((_, values)) = site.floats(b) else {
             return Ok(Outcome::Refused(Reason::new(
                 "gemm-weight",
                 "its second operand is not a constant",
             )));
         };
-        let (rows, columns) = (weight.shape()[0], weight.shape()[1]);
-        let mut values = values.into_owned();
-        if gemm.alpha != 1.0 {
-            values.iter_mut().for_each(|w| *w *= gemm.alpha);
-        }
-        let shape = if gemm.transpose_b {
-            [rows, columns]
-        } else {
-            values = transposed(&values, rows as usize, columns as usize);
-            [columns, rows]
-        };
-        let mut patch = Patch {
-            data: vec![("weight".into(), tensor(&shape, &values)?)],
-            ..Patch::default()
-        };
-        let mut operands = vec![Some(Source::Old(a)), Some(Source::Data(0))];
-        if let Some(bias) = site.input(2) {
-            operands.push(Some(if gemm.beta == 1.0 {
-                Source::Old(bias)
+        let mut patch = Patch::default();
+        let mut operands = vec![Some(Source::Old(a)), Some(Source::Old(b))];
+        if !(gemm.transpose_b && gemm.alpha == 1.0) {
+            let mut values = values.into_owned();
+            if gemm.alpha != 1.0 {
+                values.iter_mut().for_each(|w| *w *= gemm.alpha);
+            }
+            let shape = if gemm.transpose_b {
+                [rows, columns]
             } else {
-                let Some((bias, values)) = site.floats(bias) else {
-                    return Ok(Outcome::Refused(Reason::new(
-                        "gemm-bias",
-                        "its scaled bias is not a constant",
-                    )));
-                };
-                let scaled: Vec<f32> = values.iter().map(|v| v * gemm.beta).collect();
-                patch.data.push(("bias".into(), tensor(bias.shape(), &scaled)?));
-                Source::Data(1)
-            }));
+                values = transposed(&values, rows as usize, columns as usize);
+                [columns, rows]
+            };
+            patch.data.push(("weight".into(), tensor(&shape, &values)?));
+            operands[1] = Some(Source::Data(0));
+        }
+        match bias {
+            None => {}
+            Some((old, _)) if bias_is_canonical && gemm.beta == 1.0 => operands.push(Some(Source::Old(old))),
+            Some((_, Some((shape, values)))) => {
+                operands.push(Some(Source::Data(patch.data.len() as u16)));
+                patch.data.push(("bias".into(), tensor(&shape, &values)?));
+            }
+            Some((_, None)) => {
+                return Ok(Outcome::Refused(Reason::new(
+                    "gemm-bias",
+                    "its scaled bias is not a constant",
+                )));
+            }
         }
         patch.add.push(NewNode::new(Gemm::canonical(), &operands, &[at]));
         patch.replace.push((y, Source::New(0, 0)));

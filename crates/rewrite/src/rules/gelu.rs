@@ -107,11 +107,12 @@ impl Rule for Gelu {
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
         let site = Site::new(module, graph, at)?;
-        let (Some(y), Some((function, x))) = (site.output(), find(&site)) else {
+        let found = find(&site).filter(|&(_, x)| site.keeps_type(x));
+        let (Some(y), Some((function, x))) = (site.output(), found) else {
             return Ok(Outcome::NoMatch);
         };
         Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(unary(function), &[Some(Source::Old(x))], &[at])],
+            add: vec![NewNode::new(unary(function), &[Some(Source::Old(x))], &site.down_to(x))],
             replace: vec![(y, Source::New(0, 0))],
             remove: vec![at],
             ..Patch::default()

@@ -84,12 +84,12 @@ fn tensorflow(site: &Site<'_>) -> Option<Found> {
         let shifted_mean = site.producer(shift.input(1)?, "mul")?;
         scaled.both_orders().into_iter().find_map(|(x, factor)| {
             let mean = shifted_mean.both_orders().into_iter().find(|&(_, s)| s == factor)?.0;
-            (mean_of(site, mean)?.0 == x).then_some(())?;
+            let mean = mean_of(site, mean)?;
             let product = site.producer(factor, "mul")?;
             product.both_orders().into_iter().find_map(|(inverse, scale)| {
                 site.constant(scale)?;
                 let (of, axis, epsilon) = inverse_deviation(site, inverse)?;
-                (of == x).then_some(Found {
+                (of == x && mean == (x, axis)).then_some(Found {
                     x,
                     scale,
                     bias,
@@ -147,7 +147,9 @@ impl Rule for LayerNormalization {
         let Some(y) = site.output() else {
             return Ok(Outcome::NoMatch);
         };
-        let Some(found) = tensorflow(&site).or_else(|| pytorch(&site)) else {
+        // Where the result has the type of x, γ and β broadcast to it.
+        let found = tensorflow(&site).or_else(|| pytorch(&site));
+        let Some(found) = found.filter(|found| site.keeps_type(found.x)) else {
             return Ok(Outcome::NoMatch);
         };
         let whole = op::LayerNormalization {
@@ -156,7 +158,7 @@ impl Rule for LayerNormalization {
         };
         let operands = [found.x, found.scale, found.bias].map(|v| Some(Source::Old(v)));
         Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(whole, &operands, &[at])],
+            add: vec![NewNode::new(whole, &operands, &site.down_to(found.x))],
             replace: vec![(y, Source::New(0, 0))],
             remove: vec![at],
             ..Patch::default()

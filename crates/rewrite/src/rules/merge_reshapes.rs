@@ -40,7 +40,7 @@ impl Rule for MergeReshapes {
             shape: dims.iter().map(|&d| d as i64).collect(),
         };
         Ok(Outcome::Apply(Patch {
-            add: vec![NewNode::new(merged, &[Some(Source::Old(source))], &[at])],
+            add: vec![NewNode::new(merged, &[Some(Source::Old(source))], &[at, first.id])],
             replace: vec![(y, Source::New(0, 0))],
             remove: vec![at],
             ..Patch::default()

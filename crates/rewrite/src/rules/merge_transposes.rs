@@ -40,7 +40,7 @@ impl Rule for MergeTransposes {
             add: vec![NewNode::new(
                 Transpose { permutation },
                 &[Some(Source::Old(source))],
-                &[at],
+                &[at, first.id],
             )],
             replace: vec![(y, Source::New(0, 0))],
             remove: vec![at],
