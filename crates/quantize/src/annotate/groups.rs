@@ -2,7 +2,8 @@
 
 use super::AnnotateError;
 use super::roles::{Role, clamp_producer, keeps_grid, narrows, only_codes_are_read, recipe, role};
-use strait_core::{ConfigId, Def, Elem, Granularity, Graph, Move, NodeId, Policy, QuantTable, ValueId};
+use strait_core::op::PadMode;
+use strait_core::{ConfigId, Def, Elem, Granularity, Graph, Move, NodeId, Op, Policy, QuantTable, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Per, Points, Recipe, ScaleSet};
 
@@ -68,7 +69,6 @@ pub(super) fn groups(
                 _ => {}
             }
         }
-        let operand = groups.table.id(id, 0);
         for (position, &value) in node.outputs.iter().enumerate() {
             if graph.value(value).is_none_or(|v| v.ty.elem != Elem::F32) || !has_codes(graph, spec, row, value) {
                 continue;
@@ -84,23 +84,33 @@ pub(super) fn groups(
             if !keeps_grid(kind) {
                 continue;
             }
-            let Some(operand) = operand else { continue };
-            if kind == Recipe::Clamp && clamp_producer(graph, spec, node).is_some() {
-                // The producer computes the clipped range alone: its grid is the function's.
-                groups.transition(groups.table.root(operand), Move::DominatedBy(config))?;
-            } else if node.inputs.len() == 1 {
-                groups.transition(config, Move::DominatedBy(operand))?;
-            } else {
-                // Codes of several operands are moved into one result, whose range covers them all.
-                for index in 0..node.inputs.len() {
-                    if let Some(other) = groups.table.id(id, index) {
-                        groups.transition(groups.table.root(other), Move::DominatedBy(config))?;
+            // Indices and the like have no config.
+            let operands: Vec<ConfigId> = (0..node.inputs.len()).filter_map(|i| groups.table.id(id, i)).collect();
+            let clipped_in_producer = kind == Recipe::Clamp && clamp_producer(graph, spec, node).is_some();
+            match operands[..] {
+                [operand] if !clipped_in_producer && !widens(&node.op) => {
+                    groups.transition(config, Move::DominatedBy(operand))?;
+                }
+                // The producer computes the clipped range alone, so its grid is the function's; or codes of several
+                // operands are moved into one result, whose range covers them all.
+                _ => {
+                    for operand in operands {
+                        let root = groups.table.root(operand);
+                        // Two operands may be of one group: a value beside its own maximum.
+                        if root != config {
+                            groups.transition(root, Move::DominatedBy(config))?;
+                        }
                     }
                 }
             }
         }
     }
     Ok(groups)
+}
+
+/// Whether a result holds numbers that its only operand may not have: what a pad puts in.
+fn widens(op: &Op) -> bool {
+    matches!(op, Op::Pad(pad) if pad.mode == PadMode::Constant && pad.value != 0.0)
 }
 
 /// Whether a node of the accelerator leaves codes: always where every result is narrowed, and else where codes are all

@@ -136,7 +136,13 @@ fn settle_weights(
                     let root = found.table.root(config);
                     let old = found.table.params(root).and_then(|p| p.as_tensor());
                     let Some((scale, zero)) = old else { continue };
-                    let coarser = QuantParams::tensor((f64::from(scale) * factor) as f32, zero);
+                    let coarser = (f64::from(scale) * factor) as f32;
+                    if !coarser.is_finite() {
+                        let text = "no grid of its result is so coarse that a shift reaches it";
+                        refused.push((id, Reason::new("no-shift", text)));
+                        continue;
+                    }
+                    let coarser = QuantParams::tensor(coarser, zero);
                     found
                         .table
                         .transition(root, Move::Activate(coarser.into()))
@@ -154,8 +160,12 @@ fn settle_weights(
     ))
 }
 
-/// Puts the table into the graph and each value's grid beside it.
+/// Puts the table into the graph and each value's grid beside it, in place of those of an earlier annotation.
 fn write(g: &mut Graph, found: Groups) {
+    let values: Vec<ValueId> = g.values().map(|(id, _)| id).collect();
+    for value in values {
+        g.set_quant(value, None);
+    }
     for bound in &found.bound {
         if weights::is_parameter(bound.role) {
             continue;

@@ -16,12 +16,16 @@ pub(super) enum Weights {
     Coarsen(f64),
 }
 
-/// Biases stay below 2^30, a factor of two inside i32, so that folding a zero point into them cannot overflow alone.
+/// Biases stay below 2^30, a factor of two inside i32.
 const BIAS_LIMIT: f64 = (1u64 << 30) as f64;
 
-/// A weight scale below 2^−24 of the step that moves the result by one code resolves nothing: it only makes the
-/// requantization's factor smaller than a form can hold.
-const NEGLIGIBLE: f64 = 1.0 / (1u64 << 24) as f64;
+/// A weight scale below 2^−22 of the step that moves the result by one code resolves nothing: it only makes the
+/// requantization's factor smaller than a form can hold. And a shift is then at most 22, so that a zero point of 8 bits
+/// which is folded into the bias is at most 2^29: together they leave a quarter of i32 to the products.
+const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
+
+/// Below this the grid of the accumulator is not an f32 of full precision any more.
+const FINEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 
 /// Largest magnitudes that the codes of each sign must hold, per index of axis 0.
 fn reach(values: &[f32], channels: usize) -> Vec<(f64, f64)> {
@@ -38,8 +42,8 @@ fn reach(values: &[f32], channels: usize) -> Vec<(f64, f64)> {
 /// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`].
 ///
 /// With the scales s_x and s_y of operand and result, the smallest scale that serves is
-/// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−24·s_y / s_x): it holds every weight, the bias on the
-/// accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y representable. Where the target multiplies by a shift
+/// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, the
+/// bias on the accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y and that grid itself representable. Where the target multiplies by a shift
 /// alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it.
 pub(super) fn weights(
     module: &Module,
@@ -86,6 +90,7 @@ pub(super) fn weights(
             range
                 .max(bias / (BIAS_LIMIT * x_scale))
                 .max(y_scale.map_or(0.0, |y| NEGLIGIBLE * y / x_scale))
+                .max(FINEST / x_scale)
         })
         .collect();
     let largest = least.iter().copied().fold(0.0, f64::max);
@@ -107,9 +112,13 @@ pub(super) fn weights(
         let scale = match (weight_grid, y_scale) {
             (WeightGrid::Shift, Some(y)) => match folded_shift(x_scale as f32, least as f32, y as f32) {
                 Ok((_, scale)) => scale,
-                Err(_) => {
-                    let excess = x_scale * least / y;
-                    coarsen = coarsen.max(excess.log2().ceil().exp2());
+                Err(error) => {
+                    // Exact, as in the comparison that failed; two grids of one group never come apart.
+                    let excess = x_scale * f64::from(least as f32) / y;
+                    if !(excess > 1.0 && excess.is_finite()) || shares_grid(table, node, id) {
+                        return Err(Reason::new("no-shift", error.to_string()));
+                    }
+                    coarsen = coarsen.max(excess.log2().ceil().max(1.0).exp2());
                     continue;
                 }
             },
@@ -120,7 +129,8 @@ pub(super) fn weights(
     if coarsen > 1.0 {
         return Ok(Some(Weights::Coarsen(coarsen)));
     }
-    if !scales.iter().all(|s| s.is_normal()) {
+    let accumulates = |s: f32| (s * x_scale as f32).is_normal();
+    if !scales.iter().all(|&s| s.is_normal() && accumulates(s)) {
         return Err(Reason::new(
             "weight-scale",
             "its weights are too large or too small for a scale in f32",
@@ -143,6 +153,12 @@ pub(super) fn weights(
 pub(super) fn result_scale(table: &QuantTable, node: &Node, id: NodeId) -> Option<f64> {
     let config = table.id(id, node.inputs.len())?;
     Some(f64::from(table.params(config)?.as_tensor()?.0))
+}
+
+/// Whether operand and result are on one grid, whatever it is.
+fn shares_grid(table: &QuantTable, node: &Node, id: NodeId) -> bool {
+    let root = |operand| table.id(id, operand).map(|config| table.root(config));
+    root(0) == root(node.inputs.len())
 }
 
 fn channels(module: &Module, node: &Node, graph: &strait_core::Graph) -> usize {
