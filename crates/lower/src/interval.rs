@@ -1,7 +1,7 @@
 //! Sound bounds of accumulators: from types, clamps, weights and biases alone, never from calibration data.
 
 use std::collections::BTreeMap;
-use strait_core::{Graph, Module, Node, NodeId, Op, ValueId};
+use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::Per;
 
 /// An interval of integers, both ends included.
@@ -61,7 +61,7 @@ impl<'a> Bounds<'a> {
                 .and_then(|v| Some((*v.iter().min()?, *v.iter().max()?)))
                 .map(Per::Tensor),
             None => match self.graph.producer(value) {
-                Some((id, node)) if depth > 0 => self.node(id, node, depth - 1),
+                Some((_, node)) if depth > 0 => self.node(node, depth - 1),
                 _ => None,
             },
         };
@@ -79,8 +79,7 @@ impl<'a> Bounds<'a> {
         Some((low, all.values().iter().map(|i| i.1).max()?))
     }
 
-    fn node(&mut self, id: NodeId, node: &Node, depth: usize) -> Option<Per<Interval>> {
-        let _ = id;
+    fn node(&mut self, node: &Node, depth: usize) -> Option<Per<Interval>> {
         let own = match &node.op {
             Op::Conv(conv) => {
                 let x = self.hull(node, 0, depth)?;
@@ -134,7 +133,12 @@ impl<'a> Bounds<'a> {
                 Per::Tensor((x.0.clamp(low, high), x.1.clamp(low, high)))
             }
             Op::Requantize(op) => {
-                let x = self.follow(node.inputs[0]?, depth)?;
+                let value = node.inputs[0]?;
+                let mut x = self.follow(value, depth)?;
+                // Channels of the form meet those of the value only where both run along one axis.
+                if op.form.channels().is_some() && self.channel_axis(value) != Some(op.axis as usize) {
+                    x = Per::Tensor(self.hull(node, 0, depth)?);
+                }
                 requantized(&op.form, &x, None)?
             }
             Op::MaxPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::Reshape(_) | Op::Transpose(_) => {
@@ -146,6 +150,14 @@ impl<'a> Bounds<'a> {
         match &node.fused {
             Some(fused) => requantized(&fused.requant, &own, fused.clamp),
             None => Some(own),
+        }
+    }
+
+    /// The axis of the channels of a sum of products, whose bounds are per channel.
+    fn channel_axis(&self, value: ValueId) -> Option<usize> {
+        match self.graph.producer(value)?.1.op {
+            Op::Conv(_) => Some(1),
+            _ => self.graph.value(value)?.ty.shape.len().checked_sub(1),
         }
     }
 

@@ -112,7 +112,7 @@ impl<'a> Lowering<'a> {
             .filter_map(|&v| self.graph.value(v))
             .map(|v| (self.out.names.intern(self.source.name(v.name)), v.ty.clone(), None))
             .collect();
-        let id = self.add(node, node.op.clone(), &operands, results, "");
+        let id = self.add(node, node.op.clone(), &operands, results, false);
         self.out.main_mut().place_on_host(id, reason);
         for (position, &output) in node.outputs.iter().enumerate() {
             let made = self.out.main().node(id).map(|n| n.outputs[position]);
@@ -130,13 +130,12 @@ impl<'a> Lowering<'a> {
         op: Op,
         operands: &[Option<ValueId>],
         results: Vec<(Symbol, TensorType, Option<Arc<QuantParams>>)>,
-        suffix: &str,
+        origin_is_taken_apart: bool,
     ) -> NodeId {
-        let text = self.source.name(origin.name);
-        let name = if suffix.is_empty() {
-            self.out.names.intern(text)
-        } else {
-            self.out.names.intern(&format!("{text}:{suffix}"))
+        // A primitive is called like its first result, which is unique: a recipe may use one twice.
+        let name = match results.first() {
+            Some((result, ..)) if origin_is_taken_apart => *result,
+            _ => self.out.names.intern(self.source.name(origin.name)),
         };
         let sources: Vec<Symbol> = origin
             .sources
@@ -223,7 +222,7 @@ impl<'a> Lowering<'a> {
             .map(|ty| (self.out.names.fresh(&base), ty, quant.clone()))
             .collect();
         let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
-        let id = self.add(origin, op, &operands, results, suffix);
+        let id = self.add(origin, op, &operands, results, true);
         Ok(self.out.main().node(id).map(|n| n.outputs.to_vec()).unwrap_or_default())
     }
 
@@ -356,6 +355,13 @@ impl<'a> Lowering<'a> {
         let made = self.emit(origin, Dequantize {}, &[acc], None, "dequantize")?;
         self.set_float(value, made);
         Ok(())
+    }
+
+    /// Element type and scale of a value of the new module that has one grid.
+    pub(crate) fn made(&self, value: ValueId) -> Result<(Elem, f32), Reason> {
+        let value = self.out.main().value(value);
+        let found = value.and_then(|v| Some((v.ty.elem, v.quant.as_deref()?.as_tensor()?.0)));
+        found.ok_or_else(|| Reason::new("no-grid", "a value has no grid"))
     }
 
     /// The shape of a value of the new module; all are fixed by now.

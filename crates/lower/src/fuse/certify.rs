@@ -25,12 +25,6 @@ fn meet(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
 
 /// The form as it is, or weakened, with as many clamps as an accepted form takes along.
 pub(super) fn plan(found: &Found<'_>, row: &FusionRow, spec: &TargetSpec) -> Result<Planned, Reason> {
-    if found.form.channels().is_some() && found.channel_axis() != Some(found.axis) {
-        return Err(Reason::new(
-            "channel-axis",
-            "its parameters run along another axis than the producer's channels",
-        ));
-    }
     let clamp_behind = found.clamp_behind.map(|(_, ends, _)| ends);
     let weakened = row
         .weaken_to

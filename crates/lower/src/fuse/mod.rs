@@ -176,6 +176,7 @@ fn attempt(
 ) -> Result<(strait_core::Patch, Certificate), Reason> {
     let spec = target.spec();
     found.conditions(row, options)?;
+    found.channels_fit()?;
     for verb in row.then.iter() {
         if let Verb::Custom(name) = &**verb {
             return verbs::custom(found, row, name, target, policy);

@@ -144,7 +144,8 @@ impl<'a> Found<'a> {
             when.input,
             node.inputs.first().copied().flatten().and_then(elem),
         )?;
-        if when.requantize.is_some() && node.fused.is_some() {
+        // Whatever the row says: it would compute the second requantization alone.
+        if node.fused.is_some() {
             return Err(Reason::new(
                 "already-fused",
                 "the producer has a requantization of its own",
@@ -175,6 +176,17 @@ impl<'a> Found<'a> {
             },
             Producer::Constant(_) => Some(self.axis),
         }
+    }
+
+    /// Parameters per channel can only be fused where they run along the producer's channels.
+    pub(super) fn channels_fit(&self) -> Result<(), Reason> {
+        if self.form.channels().is_some() && self.channel_axis() != Some(self.axis) {
+            return Err(Reason::new(
+                "channel-axis",
+                "its parameters run along another axis than the producer's channels",
+            ));
+        }
+        Ok(())
     }
 
     /// The element type of the requantized value.

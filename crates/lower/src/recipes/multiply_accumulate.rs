@@ -63,9 +63,11 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
         biases
             .iter_mut()
             .enumerate()
-            .for_each(|(c, b)| *b += folded.get(c).copied().unwrap_or(0));
-        // A zero point past i32 fails the check of the bounds below.
-        acc_zero = folded.map(|&z| z as i32);
+            .for_each(|(c, b)| *b = b.saturating_add(folded.get(c).copied().unwrap_or(0)));
+        acc_zero = folded.try_map(|&z| {
+            let text = || format!("the zero point before the shift is {z}, past 32 bits");
+            i32::try_from(z).map_err(|_| Reason::new("accumulator-overflow", text()))
+        })?;
     }
     let x_range = walk.spec.types.activation_range();
     let bounds = product_bounds(

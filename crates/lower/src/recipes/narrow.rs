@@ -3,7 +3,7 @@
 use super::Site;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
-use strait_core::op::{Add, Requantize};
+use strait_core::op::{Add, Requantize, ShiftLeft};
 use strait_core::{Elem, QuantParams, Reason, ValueId};
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::Located;
@@ -118,11 +118,16 @@ pub(super) fn emit(
     )
 }
 
-/// acc − zero.
+/// acc − zero: a sum, or, for codes that are requantized as they are, a shift by nothing.
 fn centre(walk: &mut Lowering<'_>, site: &Site<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Reason> {
+    let (elem, scale) = walk.made(acc)?;
+    let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
+    if elem != Elem::I32 {
+        return walk.emit(site.node, ShiftLeft { zero, bits: 0 }, &[acc], grid, "centre");
+    }
     let negated = zero
         .checked_neg()
         .ok_or_else(|| Reason::new("zero-point", "its zero point cannot be taken away"))?;
     let offset = walk.data("offset", integers(&[1], &[negated], Elem::I32)?, None);
-    walk.emit(site.node, Add {}, &[acc, offset], None, "centre")
+    walk.emit(site.node, Add {}, &[acc, offset], grid, "centre")
 }
