@@ -90,21 +90,21 @@ pub(super) fn weights(
             range
                 .max(bias / (BIAS_LIMIT * x_scale))
                 .max(y_scale.map_or(0.0, |y| NEGLIGIBLE * y / x_scale))
-                .max(FINEST / x_scale)
         })
         .collect();
     let largest = least.iter().copied().fold(0.0, f64::max);
     if bias.iter().any(|b| !b.is_finite()) {
         return Err(Reason::new("weight-not-finite", "a bias is NaN or infinite"));
     }
-    // A channel of zeros takes the tensor's scale; a tensor of zeros takes 1.
+    // A channel that asks for nothing, of zeros whose sum nothing narrows, takes the tensor's scale; such a tensor takes 1.
     let fallback = if largest > 0.0 { largest } else { 1.0 };
+    let finest = FINEST / x_scale;
     let least: Vec<f64> = match config.policy {
         Policy::Linear {
             per: Granularity::Channel { .. },
             ..
-        } => least.iter().map(|&s| if s > 0.0 { s } else { fallback }).collect(),
-        _ => vec![fallback],
+        } => least.iter().map(|&s| if s > 0.0 { s } else { fallback }.max(finest)).collect(),
+        _ => vec![fallback.max(finest)],
     };
     let mut scales = Vec::with_capacity(least.len());
     let mut coarsen = 1.0f64;
