@@ -120,20 +120,22 @@ pub fn fuse(
         let Some(found) = Found::at(module, graph, at) else {
             continue;
         };
-        let (node, value) = found.names();
+        let (node, narrow) = (found.name(), found.name_of(found.narrow));
         let mut nearest: Option<(Option<String>, Reason)> = None;
         let mut patch = None;
         for row in target.spec().fusion.iter().filter(|row| found.matches_op(row)) {
             match attempt(&found, row, target, options, policy) {
-                Ok(made) => {
-                    patch = Some((row.name.to_string(), made));
+                Ok((made, certificate)) => {
+                    // A clamp behind the requantization may have stayed there.
+                    let value = made.replace.first().map(|&(old, _)| found.name_of(old));
+                    patch = Some((row.name.to_string(), value.unwrap_or_default(), made, certificate));
                     break;
                 }
                 Err(reason) => nearest = Some((Some(row.name.to_string()), reason)),
             }
         }
         match patch {
-            Some((row, (patch, certificate))) => {
+            Some((row, value, patch, certificate)) => {
                 let applied = module.apply(graph, patch);
                 applied.map_err(|error| FuseError::Patch {
                     row: row.clone(),
@@ -156,7 +158,7 @@ pub fn fuse(
                 let (row, reason) = nearest.unwrap_or_else(no_row);
                 done.refused.push(Refused {
                     node,
-                    value,
+                    value: narrow,
                     row,
                     reason,
                 });

@@ -80,20 +80,18 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// The producer's name and the name of what it would produce after fusion.
-    pub(super) fn names(&self) -> (String, String) {
-        let last = self.clamp_behind.map_or(self.narrow, |(_, _, result)| result);
-        let value = |v: ValueId| {
-            self.graph
-                .value(v)
-                .map(|v| self.module.name(v.name).to_string())
-                .unwrap_or_default()
-        };
-        let node = match self.producer {
+    /// The producer's name.
+    pub(super) fn name(&self) -> String {
+        match self.producer {
             Producer::Node(_, node) => self.module.name(node.name).to_string(),
-            Producer::Constant(_) => value(self.wide),
-        };
-        (node, value(last))
+            Producer::Constant(_) => self.name_of(self.wide),
+        }
+    }
+
+    /// The name of a value of the graph.
+    pub(super) fn name_of(&self, value: ValueId) -> String {
+        let value = self.graph.value(value);
+        value.map(|v| self.module.name(v.name).to_string()).unwrap_or_default()
     }
 
     /// The producer's term, as rows spell it.

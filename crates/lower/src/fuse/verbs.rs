@@ -29,7 +29,7 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned) -> Re
     let (gone, result) = absorbed(found, planned.takes_clamp_behind);
     match found.producer {
         Producer::Constant(tensor) if does(Verb::RequantizeData) => {
-            let name = found.names().1;
+            let name = found.name_of(result);
             let data = requantized(tensor, &planned.after, found.axis, found.out())?;
             let replace = vec![(result, Source::Data(0))];
             Ok(Patch {
