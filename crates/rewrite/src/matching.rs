@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 use strait_core::op::Unary;
-use strait_core::{DataId, Elem, Graph, GraphId, Module, Node, NodeId, Op, PassError, TensorData, TensorError, ValueId};
+use strait_core::{
+    DataId, Elem, Graph, GraphId, Module, Node, NodeId, Op, PassError, TensorData, TensorError, ValueId,
+};
 
 /// One node and its surroundings.
 #[derive(Clone, Copy)]

@@ -103,7 +103,10 @@ pub(super) fn weights(
         Policy::Linear {
             per: Granularity::Channel { .. },
             ..
-        } => least.iter().map(|&s| if s > 0.0 { s } else { fallback }.max(finest)).collect(),
+        } => least
+            .iter()
+            .map(|&s| if s > 0.0 { s } else { fallback }.max(finest))
+            .collect(),
         _ => vec![fallback.max(finest)],
     };
     let mut scales = Vec::with_capacity(least.len());

@@ -28,7 +28,11 @@ impl Rule for BatchNormalizationToConv {
         };
         let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
         let folds = site.producer(x, "conv").is_some() && site.used_once(x);
-        let finite = |affine: &[(f64, f64)]| affine.iter().all(|a| (a.0 as f32).is_finite() && (a.1 as f32).is_finite());
+        let finite = |affine: &[(f64, f64)]| {
+            affine
+                .iter()
+                .all(|a| (a.0 as f32).is_finite() && (a.1 as f32).is_finite())
+        };
         let Some(affine) = affine(&site).filter(|a| (1..=3).contains(&spatial) && !folds && finite(a)) else {
             return Ok(Outcome::NoMatch);
         };

@@ -49,7 +49,9 @@ impl Rule for CanonicalGemm {
             return Ok(Outcome::NoMatch);
         };
         let outputs = if gemm.transpose_b { rows } else { columns };
-        let bias = site.input(2).map(|bias| (bias, scaled(&site, bias, gemm.beta, outputs as usize)));
+        let bias = site
+            .input(2)
+            .map(|bias| (bias, scaled(&site, bias, gemm.beta, outputs as usize)));
         let bias_is_canonical = match &bias {
             Some((old, Some((shape, _)))) => site.dims(*old).as_ref() == Some(shape),
             _ => true,

@@ -1,0 +1,159 @@
+//! From the float graph to the fused one, for a target.
+
+use super::Outcome;
+use std::path::Path;
+use std::sync::Arc;
+use strait_builtin as _;
+use strait_core::verifier::verify;
+use strait_core::{Module, Placement, Reason};
+use strait_lower::{FusionPolicy, LowerError};
+use strait_quantize::annotate::{Directives, Placing};
+use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
+use strait_requantize::Verdict;
+use strait_target::{Options, Registry, Target};
+
+/// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
+/// Answers with its options, too, the defaults filled in.
+fn target(text: &str) -> Result<(Arc<dyn Target>, Options), String> {
+    let mut parts = text.split(',');
+    let name = parts.next().unwrap_or_default();
+    let mut options = Options::new();
+    for part in parts {
+        let (key, value) = part
+            .split_once('=')
+            .ok_or_else(|| format!("`{part}` is not OPTION=VALUE"))?;
+        let value = match value.parse() {
+            Ok(number) => strait_target::spec::OptionValue::Integer(number),
+            Err(_) => strait_target::spec::OptionValue::String(value.into()),
+        };
+        options.insert(key.into(), value);
+    }
+    let mut registry = Registry::builtin().map_err(|error| error.to_string())?;
+    let entry = if name.ends_with(".toml") {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        registry.add_file(&path)
+    } else {
+        registry.entry(name)
+    };
+    let target = entry.and_then(|entry| entry.target(&options));
+    let target = target.map_err(|error| error.to_string())?;
+    for (name, row) in &target.spec().options {
+        options.entry(name.clone()).or_insert_with(|| (*row.default).clone());
+    }
+    Ok((target, options))
+}
+
+/// The remarks of a graph's nodes that run on the host.
+fn hosted(module: &Module) -> Vec<String> {
+    let main = module.main();
+    let nodes = main.nodes().filter_map(|(_, node)| match &node.place {
+        Placement::Host(reason) => Some(format!("host {}: {reason}", module.name(node.name))),
+        Placement::Accelerator => None,
+    });
+    nodes.collect()
+}
+
+/// `place TARGET`: accelerator or host for each node.
+pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
+    let (target, _) = target(argument)?;
+    let main = module.main;
+    let placed = strait_quantize::annotate::place(module, main, target.spec(), &Placing::new());
+    placed.map_err(|denied| format!("{denied:?}"))?;
+    Ok(Outcome::Text(match &hosted(module)[..] {
+        [] => "all on the accelerator".into(),
+        lines => lines.join("\n"),
+    }))
+}
+
+/// `NAME=LOW..HIGH`, as if the calibration data had these extremes.
+fn observation(ranges: &[&str]) -> Result<Observation, String> {
+    let mut observation = Observation {
+        samples: 1,
+        ..Observation::default()
+    };
+    for range in ranges {
+        let parsed = range.split_once('=').and_then(|(name, ends)| {
+            let (low, high) = ends.split_once("..")?;
+            Some((name, [low.parse().ok()?, high.parse().ok()?]))
+        });
+        let (name, ends) = parsed.ok_or_else(|| format!("`{range}` is not NAME=LOW..HIGH"))?;
+        let mut statistics = Statistics::default();
+        statistics.add(0, &ends);
+        observation.values.insert(name.into(), statistics);
+    }
+    Ok(observation)
+}
+
+/// `annotate TARGET NAME=LOW..HIGH …`: places the graph and gives each operand its grid, from these ranges of values.
+pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
+    let words: Vec<&str> = argument.split_whitespace().collect();
+    let (name, ranges) = words.split_first().ok_or("no target is named")?;
+    let (target, _) = target(name)?;
+    let observation = observation(ranges)?;
+    let main = module.main;
+    let placed = strait_quantize::annotate::place(module, main, target.spec(), &Placing::new());
+    placed.map_err(|denied| format!("{denied:?}"))?;
+    let how = Annotation {
+        spec: target.spec(),
+        observation: &observation,
+        observer: ObserverChoice {
+            name: "minmax".into(),
+            percentile: None,
+        },
+        weight_per: None,
+        directives: Directives::default(),
+    };
+    strait_quantize::annotate(module, main, &how).map_err(|error| error.to_string())?;
+    verify(module).map_err(|violation| violation.to_string())?;
+    Ok(Outcome::Module(hosted(module)))
+}
+
+/// `lower TARGET`: the annotated graph as integers.
+pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
+    let (target, _) = target(argument)?;
+    let refused = |nodes: Vec<(strait_core::NodeId, Reason)>| {
+        let name = |id| module.main().node(id).map_or("", |node| module.name(node.name));
+        let lines: Vec<String> = nodes.iter().map(|(id, why)| format!("{}: {why}", name(*id))).collect();
+        lines.join("\n")
+    };
+    let lowered = strait_lower::lower(module, target.spec()).map_err(|error| match error {
+        LowerError::Nodes(nodes) => refused(nodes),
+        LowerError::Ours(text) => text,
+    })?;
+    *module = lowered;
+    verify(module).map_err(|violation| violation.to_string())?;
+    Ok(Outcome::Module(Vec::new()))
+}
+
+/// `fuse TARGET [exact|any|LSB]`: the rows of its table. The remarks say which fired and which were refused why.
+pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
+    let (name, policy) = argument.split_once(' ').unwrap_or((argument, "exact"));
+    let policy = match policy {
+        "exact" => FusionPolicy::Exact,
+        "any" => FusionPolicy::Any,
+        text => FusionPolicy::Bounded(text.parse().map_err(|_| format!("`{text}` is no policy"))?),
+    };
+    let (target, options) = target(name)?;
+    let main = module.main;
+    let fusion = strait_lower::fuse(module, main, target.as_ref(), &options, policy);
+    let fusion = fusion.map_err(|error| error.to_string())?;
+    verify(module).map_err(|violation| violation.to_string())?;
+    let fired = fusion.fired.iter().map(|fired| {
+        let verdict = match fired.certificate.worst() {
+            Verdict::Exact => "exact".to_string(),
+            bounded => format!("within {}", bounded.max_lsb()),
+        };
+        format!(
+            "row {} fired at {}, makes {}: {verdict}",
+            fired.row, fired.node, fired.value
+        )
+    });
+    let refused = fusion.refused.iter().map(|refused| {
+        let row = refused.row.as_deref().unwrap_or("none");
+        format!(
+            "{} stays behind {} (row {row}): {}",
+            refused.value, refused.node, refused.reason
+        )
+    });
+    Ok(Outcome::Module(fired.chain(refused).collect()))
+}

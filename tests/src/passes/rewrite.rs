@@ -1,0 +1,57 @@
+//! The float rules.
+
+use super::Outcome;
+use strait_core::verifier::verify;
+use strait_core::{GraphId, Module, NodeId, PassError, Rule, RuleSet};
+
+/// One rule of a set, in a set of its own.
+struct Only(RuleSet, usize);
+
+impl Only {
+    fn rule(&self) -> Option<&dyn Rule> {
+        self.0.rules().nth(self.1)
+    }
+}
+
+impl Rule for Only {
+    fn name(&self) -> &'static str {
+        self.rule().map_or("", Rule::name)
+    }
+
+    fn anchors(&self) -> &'static [&'static str] {
+        self.rule().map_or(&[], Rule::anchors)
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<strait_core::Outcome, PassError> {
+        self.rule()
+            .map_or(Ok(strait_core::Outcome::NoMatch), |rule| rule.look(module, graph, at))
+    }
+}
+
+/// `canonicalise`: all rules that make a graph canonical.
+pub(super) fn canonicalise(module: &mut Module, _: &str) -> Result<Outcome, String> {
+    run(&strait_rewrite::canonical(), module)
+}
+
+/// `rewrite RULE`: that rule alone.
+pub(super) fn rewrite(module: &mut Module, name: &str) -> Result<Outcome, String> {
+    let all = strait_rewrite::canonical();
+    let known: Vec<&str> = all.rules().map(Rule::name).collect();
+    let position = known.iter().position(|&rule| rule == name);
+    let position = position.ok_or_else(|| format!("there is no rule `{name}`; there are {}", known.join(", ")))?;
+    run(&RuleSet::new(vec![Box::new(Only(all, position))]), module)
+}
+
+/// Runs the rules; the remarks say what was applied where, and what was refused where and why.
+fn run(set: &RuleSet, module: &mut Module) -> Result<Outcome, String> {
+    let main = module.main;
+    let done = set.run(module, main).map_err(|error| error.to_string())?;
+    verify(module).map_err(|violation| violation.to_string())?;
+    let applied = done
+        .applied
+        .iter()
+        .map(|(rule, node)| format!("{rule} applied at {node}"));
+    let refused = done.refused.iter();
+    let refused = refused.map(|(rule, node, reason)| format!("{rule} refused at {node}: {reason}"));
+    Ok(Outcome::Module(applied.chain(refused).collect()))
+}
