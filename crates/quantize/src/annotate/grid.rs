@@ -70,7 +70,7 @@ mod tests {
     fn ranges_become_grids() {
         for (kind, range, scale, zero) in [
             (ASYMMETRIC, [0.0, 255.0], 1.0, -128),
-            (ASYMMETRIC, [-1.0, 1.0], 2.0 / 255.0, 0),
+            (ASYMMETRIC, [-1.0, 1.0], 2.0 / 255.0, -1),
             (ASYMMETRIC, [3.0, 5.1], 0.02, -128),
             (ASYMMETRIC, [-2.55, -1.0], 0.01, 127),
             (ASYMMETRIC, [0.0, 0.0], 1.0, -128),
