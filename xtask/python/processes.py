@@ -28,14 +28,15 @@ def run(arguments, log):
 
 
 class Failed(Exception):
-    """A program ended badly; the text is the last line that it wrote."""
+    """A program ended badly; the text is what it complained of first."""
 
 
 def check(arguments, log, accepted=(0,)):
     finished = run(arguments, log)
     if finished.code not in accepted:
         lines = [line for line in log.read_text().splitlines() if line.strip()]
-        raise Failed(f"exit code {finished.code}: {lines[-1] if lines else 'without a word'} (see {log})")
+        complaints = [line for line in lines if line.startswith(("error", "defect"))] or lines[-1:]
+        raise Failed(f"exit code {finished.code}: {complaints[0] if complaints else 'without a word'} (see {log})")
     return finished
 
 
