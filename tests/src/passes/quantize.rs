@@ -14,7 +14,7 @@ use strait_target::{Options, Registry, Target};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
 /// Answers with its options, too, the defaults filled in.
-fn target(text: &str) -> Result<(Arc<dyn Target>, Options), String> {
+pub(crate) fn target(text: &str) -> Result<(Arc<dyn Target>, Options), String> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     let mut options = Options::new();

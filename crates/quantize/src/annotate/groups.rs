@@ -19,6 +19,9 @@ pub(super) struct Bound {
 pub(super) struct Groups {
     pub(super) table: QuantTable,
     pub(super) bound: Vec<Bound>,
+    /// Configs whose values the grid of their group must cover besides its root's: what codes that are joined come from
+    /// may reach further than they do (an image, of which a pool was joined with something else).
+    pub(super) covered: Vec<ConfigId>,
 }
 
 /// Configs for all operands of `order`'s nodes that run on the accelerator, bound into groups:
@@ -35,6 +38,7 @@ pub(super) fn groups(
     let mut groups = Groups {
         table: QuantTable::default(),
         bound: Vec::new(),
+        covered: Vec::new(),
     };
     // By value: the config that decides its grid.
     let mut deciding: Vec<Option<ConfigId>> = vec![None; graph.value_bound()];
@@ -92,13 +96,16 @@ pub(super) fn groups(
                     groups.transition(config, Move::DominatedBy(operand))?;
                 }
                 // The producer computes the clipped range alone, so its grid is the function's; or codes of several
-                // operands are moved into one result, whose range covers them all.
+                // operands are moved into one result, which has all their ranges.
                 _ => {
                     for operand in operands {
                         let root = groups.table.root(operand);
                         // Two operands may be of one group: a value beside its own maximum.
                         if root != config {
                             groups.transition(root, Move::DominatedBy(config))?;
+                            if !clipped_in_producer {
+                                groups.covered.push(root);
+                            }
                         }
                     }
                 }

@@ -13,7 +13,7 @@ pub use place::{Placing, Wish, place};
 use crate::statistics::Observation;
 use groups::{Groups, groups};
 use std::collections::BTreeMap;
-use strait_core::{Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, Stage, ValueId};
+use strait_core::{ConfigId, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, Stage, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Per};
 use weights::Weights;
@@ -63,8 +63,9 @@ pub enum AnnotateError {
     Ours(String),
 }
 
-/// How often scales may be coarsened before it is clear that they never settle.
-const COARSENINGS: usize = 1024;
+/// How much coarser a grid may become for the sake of a shift. Past 2^7 an 8-bit grid has one code for each sign left, and
+/// float on the host serves better. As each step is at least 2, it also means that scales settle.
+const COARSEST: f64 = 128.0;
 
 /// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid move
 /// to the host with the reason, and what depends on them is decided again.
@@ -104,7 +105,8 @@ pub fn annotate(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Re
 }
 
 /// Gives every weight its grid. Where no shift reaches the grid of a result, that grid is coarsened, which moves the
-/// grids that follow: repeated until nothing moves.
+/// grids that follow: repeated until nothing moves. Answers with the nodes that this would cost too much, and those whose
+/// weights have no grid.
 fn settle_weights(
     module: &Module,
     graph: GraphId,
@@ -113,7 +115,8 @@ fn settle_weights(
     found: &mut Groups,
 ) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
     let ours = |reason: Reason| AnnotateError::Ours(reason.to_string());
-    for _ in 0..COARSENINGS {
+    let mut coarsened: BTreeMap<ConfigId, f64> = BTreeMap::new();
+    loop {
         let mut moved = false;
         let mut refused = Vec::new();
         for &id in order {
@@ -136,9 +139,11 @@ fn settle_weights(
                     let root = found.table.root(config);
                     let old = found.table.params(root).and_then(|p| p.as_tensor());
                     let Some((scale, zero)) = old else { continue };
+                    let total = coarsened.entry(root).or_insert(1.0);
+                    *total *= factor;
                     let coarser = (f64::from(scale) * factor) as f32;
-                    if !coarser.is_finite() {
-                        let text = "no grid of its result is so coarse that a shift reaches it";
+                    if *total > COARSEST || !coarser.is_finite() {
+                        let text = format!("the grid of its result would have to be {total} times as coarse");
                         refused.push((id, Reason::new("no-shift", text)));
                         continue;
                     }
@@ -155,9 +160,6 @@ fn settle_weights(
             return Ok(refused);
         }
     }
-    Err(AnnotateError::Ours(
-        "the scales that shifts can reach never settle".into(),
-    ))
 }
 
 /// Puts the table into the graph and each value's grid beside it, in place of those of an earlier annotation.

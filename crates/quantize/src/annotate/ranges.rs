@@ -1,4 +1,4 @@
-//! Grids for activations: one range per group, by its root.
+//! Grids for activations: one range per group, its root's and those of what is joined in it.
 
 use super::groups::{Groups, is_constant};
 use super::roles::Role;
@@ -74,16 +74,29 @@ pub(super) fn activate(
         .filter(|&(root, b)| root == b.config)
         .map(|(root, b)| (root, b.value))
         .collect();
+    let values: BTreeMap<ConfigId, ValueId> = found.bound.iter().map(|b| (b.config, b.value)).collect();
+    let mut covered: BTreeMap<ConfigId, Vec<ValueId>> = BTreeMap::new();
+    for config in &found.covered {
+        let group = covered.entry(found.table.root(*config)).or_default();
+        group.extend(values.get(config));
+    }
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
     for (root, value) in roots {
         let Some(kind) = found.table.config(root).map(kind) else {
             continue;
         };
-        let value = spokesman.get(&root).copied().unwrap_or(value);
+        let spokesman = spokesman.get(&root).copied();
+        let others = covered.get(&root).filter(|_| spokesman.is_none());
+        let value = spokesman.unwrap_or(value);
         let choice = how.directives.observers.get(&value).unwrap_or(&how.observer);
         let observer =
             by_name(&choice.name, choice.percentile).ok_or_else(|| AnnotateError::Observer(choice.name.clone()))?;
-        match range(module, graph, how, value, &*observer, kind).and_then(|r| grid(kind, r)) {
+        let one = |value: ValueId| range(module, graph, how, value, &*observer, kind);
+        let hull = others.into_iter().flatten().fold(one(value), |hull, &other| {
+            let ([a, b], [c, d]) = (hull?, one(other)?);
+            Ok([a.min(c), b.max(d)])
+        });
+        match hull.and_then(|range| grid(kind, range)) {
             Ok(params) => found
                 .table
                 .transition(root, Move::Activate(Arc::new(params)))

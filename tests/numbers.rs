@@ -1,0 +1,281 @@
+//! What integer graphs compute: the same by every way of running them, inside the bounds that proofs rely on, and near to
+//! what the float graph computes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::num::NonZeroUsize;
+use strait_core::text::parse;
+use strait_core::text::random::SplitMix64;
+use strait_core::{Elem, GraphId, Module, Node, Op, Placement};
+use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, reference};
+use strait_kernels::{Context, Isa};
+use strait_lower::interval::Bounds;
+use strait_tests::integer::{InMemory, Integer, integer};
+use strait_tests::random_graph::random_graph;
+
+const TARGETS: [&str; 4] = ["generic-int8", "sima", "sima,requantization_mode=tflite", "ascend"];
+
+/// Inputs of the main graph, uniform in `[-scale, scale)`.
+fn inputs(module: &Module, seed: u64, scale: f32) -> Vec<Tensor> {
+    let mut random = SplitMix64::new(seed);
+    let graph = module.main();
+    let shapes = graph
+        .inputs()
+        .iter()
+        .map(|&v| graph.value(v).unwrap().ty.dims().unwrap());
+    let tensor = |dims: &[u64]| {
+        let shape: Vec<usize> = dims.iter().map(|&d| d as usize).collect();
+        let count = shape.iter().product();
+        let real = |_| ((random.next_u64() >> 40) as f32 / 8_388_608.0 - 1.0) * scale;
+        Tensor::from_values(&shape, &(0..count).map(real).collect::<Vec<f32>>()).unwrap()
+    };
+    let shapes: Vec<Vec<u64>> = shapes.map(|dims| dims.to_vec()).collect();
+    shapes.iter().map(|dims| dims.as_slice()).map(tensor).collect()
+}
+
+fn run(module: &Module, graph: GraphId, inputs: &[Tensor], isa: Isa, threads: usize) -> Vec<Tensor> {
+    let options = PlanOptions {
+        context: Context::with_isa(isa),
+        ..PlanOptions::default()
+    };
+    let plan = Plan::new(module, graph, &options).unwrap();
+    let threads = Threads::new(NonZeroUsize::new(threads).unwrap()).unwrap();
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    plan.run(&mut Workspace::new(&plan, &threads), &views).unwrap()
+}
+
+fn bits(tensors: &[Tensor]) -> Vec<Vec<u8>> {
+    tensors.iter().map(|t| t.view().bytes().to_vec()).collect()
+}
+
+/// Interprets one graph and holds each integer that occurs against its bounds, channel by channel where they are.
+fn interpret(integer: &Integer, graph: GraphId, inputs: &[Tensor], case: &str) -> Vec<Tensor> {
+    let module = &integer.module;
+    let main = module.graph(graph).unwrap();
+    let mut bounds = Bounds::new(module, main);
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    let mut observe = |value, tensor: TensorView<'_>| {
+        if tensor.elem() == Elem::F32 {
+            return;
+        }
+        let Some(interval) = bounds.of(value) else { return };
+        let codes = tensor.to_tensor().to_data().unwrap().to_i64().unwrap();
+        // Sums of products have channels: axis 1 of a convolution's, the last of a fully connected layer's.
+        let shape = tensor.shape();
+        let inner: usize = if shape.len() == 4 {
+            shape[2..].iter().product()
+        } else {
+            1
+        };
+        let channels = interval.channels().unwrap_or(1);
+        for (index, code) in codes.iter().enumerate() {
+            let &(low, high) = interval.get(index / inner % channels).unwrap();
+            let name = module.name(main.value(value).unwrap().name);
+            assert!(
+                (low..=high).contains(code),
+                "{case}: {name}[{index}] is {code}, outside of [{low}, {high}]"
+            );
+        }
+    };
+    reference::run(module, graph, &views, &mut observe).unwrap_or_else(|error| panic!("{case}: {error}"))
+}
+
+/// The ratio of the mean squares of signal and error, in decibels.
+fn signal_to_noise(float: &[f32], found: &[f32]) -> f64 {
+    let square = |x: f64| x * x;
+    let signal: f64 = float.iter().map(|&f| square(f.into())).sum();
+    let noise: f64 = float
+        .iter()
+        .zip(found)
+        .map(|(&f, &q)| square(f64::from(f) - f64::from(q)))
+        .sum();
+    if noise == 0.0 {
+        return f64::INFINITY;
+    }
+    10.0 * (signal / noise).log10()
+}
+
+/// Lowered and fused, interpreted and planned, with the scalar and the widest loops, with one thread and two: one result,
+/// on data like that of the calibration and on data so far outside that codes saturate.
+fn all_ways_agree(integer: &Integer, inputs: &[Tensor], case: &str) -> Vec<Tensor> {
+    let (module, fused) = (&integer.module, integer.module.main);
+    let expect = interpret(integer, integer.lowered, inputs, case);
+    let others = [
+        ("fused, interpreted", interpret(integer, fused, inputs, case)),
+        ("lowered, scalar", run(module, integer.lowered, inputs, Isa::Scalar, 1)),
+        ("fused, scalar", run(module, fused, inputs, Isa::Scalar, 1)),
+        ("fused, widest", run(module, fused, inputs, Isa::detect(), 1)),
+        ("fused, two threads", run(module, fused, inputs, Isa::detect(), 2)),
+    ];
+    for (way, found) in others {
+        assert!(
+            bits(&found) == bits(&expect),
+            "{case}: {way} differs from the lowered graph interpreted"
+        );
+    }
+    expect
+}
+
+#[test]
+fn random_graphs_compute_one_result_inside_their_bounds_and_near_to_float() {
+    let mut fired = 0;
+    for seed in 0..24 {
+        let text = random_graph(seed, 9);
+        let float = parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        let samples = InMemory((0..4).map(|i| inputs(&float, 1000 * seed + i, 1.0)).collect());
+        for target in TARGETS {
+            let case = format!("seed {seed} for {target}\n{text}");
+            let integer = integer(&float, target, &samples).unwrap_or_else(|error| panic!("{case}: {error}"));
+            fired += integer.fusion.fired.len();
+            let found = all_ways_agree(&integer, &samples.0[0], &case);
+            all_ways_agree(&integer, &inputs(&float, seed, 1000.0), &case);
+            let expect = run(&float, float.main, &samples.0[0], Isa::detect(), 1);
+            for (expect, found) in expect.iter().zip(&found) {
+                let ratio = signal_to_noise(expect.values().unwrap(), found.values().unwrap());
+                assert!(ratio > 15.0, "{case}: {ratio} dB");
+            }
+        }
+    }
+    assert!(fired > 200, "only {fired} fusions in all graphs");
+}
+
+/// One operator on values in [-1, 1), and by how many steps of its result's grid (of 255 over the range of the float
+/// result) an integer result may differ: half a step for each rounding of an operand, times what the operator makes of it,
+/// and one for that of the result and its factor.
+const OPERATORS: &[(&str, &str, &str, f64)] = &[
+    (
+        "conv",
+        "f32[1,4,5,6]",
+        "conv(%x, @w4, @b4) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=0}",
+        6.0,
+    ),
+    (
+        "depthwise",
+        "f32[1,4,5,6]",
+        "conv(%x, @w1, @b4) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=4, pad_value=0}",
+        4.0,
+    ),
+    (
+        "gemm",
+        "f32[1,5]",
+        "gemm(%v, @g, @b5) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}",
+        4.0,
+    ),
+    ("matmul", "f32[6,6]", "matmul(%m, %n) {a_zero=0, b_zero=0}", 4.0),
+    ("add", "f32[1,4,5,6]", "add(%x, %y)", 2.0),
+    ("sub", "f32[1,4,5,6]", "sub(%x, %y)", 2.0),
+    ("mul", "f32[1,4,5,6]", "mul(%x, %y) {a_zero=0, b_zero=0}", 2.5),
+    ("concat", "f32[1,8,5,6]", "concat(%x, %y) {axis=1}", 1.5),
+    ("relu", "f32[1,4,5,6]", "relu(%x)", 1.5),
+    ("clip", "f32[1,4,5,6]", "clip(%x) {min=-0.75, max=0.8}", 1.5),
+    (
+        "max pool",
+        "f32[1,4,4,5]",
+        "max_pool(%x) {size=[2,2], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0}",
+        1.5,
+    ),
+    (
+        "average pool",
+        "f32[1,4,4,5]",
+        "average_pool(%x) {size=[2,2], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0, count_include_pad=0}",
+        2.5,
+    ),
+    ("global average pool", "f32[1,4,1,1]", "global_average_pool(%x)", 6.0),
+    ("sigmoid", "f32[1,4,5,6]", "unary(%x) {function=sigmoid}", 2.0),
+    (
+        "pad",
+        "f32[1,4,7,6]",
+        "pad(%x) {amounts=[0,0,1,0,0,0,1,0], mode=constant, value=0.5}",
+        1.5,
+    ),
+    (
+        "slice",
+        "f32[1,4,4,6]",
+        "slice(%x) {starts=[1], ends=[5], axes=[2], steps=[1]}",
+        1.5,
+    ),
+    (
+        "transpose",
+        "f32[1,5,6,4]",
+        "transpose(%x) {permutation=[0,2,3,1]}",
+        1.5,
+    ),
+];
+
+const DATA: &str = "
+data @w4: f32[4,4,3,3] = random 1
+data @w1: f32[4,1,3,3] = random 2
+data @b4: f32[4] = random 3
+data @g: f32[5,7] = random 4
+data @b5: f32[5] = random 5
+";
+
+#[test]
+fn each_operator_is_within_its_steps_of_float_for_every_target() {
+    for (name, result, node, steps) in OPERATORS {
+        let text = format!(
+            "strait 1 float graph @main(%x: f32[1,4,5,6], %y: f32[1,4,5,6], %v: f32[1,7], %m: f32[6,6], %n: f32[6,6]) {{
+               %r: {result} = {node} return %r }}{DATA}"
+        );
+        let float = parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let samples = InMemory((0..4).map(|i| inputs(&float, i, 1.0)).collect());
+        for target in TARGETS {
+            let integer = integer(&float, target, &samples).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let mut worst = 0f64;
+            for sample in &samples.0 {
+                let found = all_ways_agree(&integer, sample, name);
+                let expect = run(&float, float.main, sample, Isa::detect(), 1);
+                let (expect, found) = (expect[0].values::<f32>().unwrap(), found[0].values::<f32>().unwrap());
+                let (low, high) = expect.iter().fold((0f32, 0f32), |(l, h), &v| (l.min(v), h.max(v)));
+                let step = f64::from(high - low) / 255.0;
+                let off = |(a, b): (&f32, &f32)| (f64::from(*a) - f64::from(*b)).abs() / step;
+                worst = expect.iter().zip(found).map(off).fold(worst, f64::max);
+            }
+            assert!(worst <= *steps, "{name} for {target}: {worst} steps");
+        }
+    }
+}
+
+#[test]
+fn weights_and_biases_of_extreme_sizes_stay_inside_32_bits() {
+    // Weight and bias of the second channel (next to nothing, nothing, a bias that dwarfs the weight, a huge weight), and
+    // whether a factor in front of a range of 6 is one that forms have.
+    for (weight, bias, has_factor) in [
+        ("1e-20", "0.5", true),
+        ("1e-20", "-0.5", true),
+        ("0.0", "0.0", true),
+        ("0.0", "-3.0", true),
+        ("1e-38", "1e-38", true),
+        ("0.01", "1e6", true),
+        ("0.01", "-1e30", false),
+        ("1e20", "1.0", false),
+        ("1e-3", "-100.0", true),
+    ] {
+        let text = format!(
+            "strait 1 float graph @main(%x: f32[1,1,3,3]) {{
+               %c: f32[1,2,3,3] = conv(%x, @w, @b) {{stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}}
+               %r: f32[1,2,3,3] = clip(%c) {{min=0.0, max=6.0}}
+               %d: f32[1,2,3,3] = conv(%r, @v) {{stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=2, pad_value=0}}
+               return %d }}
+             data @w: f32[2,1,1,1] = inline [1.0,{weight}]
+             data @b: f32[2] = inline [0.25,{bias}]
+             data @v: f32[2,1,1,1] = inline [0.5,-0.5]"
+        );
+        let float = parse(&text).unwrap_or_else(|error| panic!("{weight}: {error}"));
+        let samples = InMemory((0..3).map(|i| inputs(&float, i, 1.0)).collect());
+        for target in TARGETS {
+            let case = format!("weight {weight} and bias {bias} for {target}");
+            let integer = integer(&float, target, &samples).unwrap_or_else(|error| panic!("{case}: {error}"));
+            let nodes = integer.module.graph(integer.lowered).unwrap().nodes();
+            let on_host = |node: &Node| node.place != Placement::Accelerator && matches!(node.op, Op::Conv(_));
+            let hosted = nodes.filter(|(_, node)| on_host(node)).count();
+            assert!(hosted == 0 || !has_factor, "{case}: {hosted} convolutions on the host");
+            let found = all_ways_agree(&integer, &samples.0[0], &case);
+            all_ways_agree(&integer, &inputs(&float, 9, 1e6), &case);
+            let expect = run(&float, float.main, &samples.0[0], Isa::detect(), 1);
+            let (expect, found) = (expect[0].values::<f32>().unwrap(), found[0].values::<f32>().unwrap());
+            for (expect, found) in expect.iter().zip(found) {
+                assert!((expect - found).abs() < 0.1, "{case}: {found} for {expect}");
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! From a float graph to integers for a target, on calibration data that is in memory.
+
+use std::num::NonZeroUsize;
+use std::ops::ControlFlow;
+use strait_core::verifier::verify;
+use strait_core::{GraphId, Module};
+use strait_execute::{PlanOptions, Tensor};
+use strait_lower::{Fusion, FusionPolicy, LowerError};
+use strait_quantize::annotate::{Directives, Placing};
+use strait_quantize::observe::{Samples, observe};
+use strait_quantize::{Annotation, ObserverChoice};
+
+/// Samples, each with the graph's inputs in order.
+pub struct InMemory(pub Vec<Vec<Tensor>>);
+
+impl Samples for InMemory {
+    fn count(&self) -> usize {
+        self.0.len()
+    }
+
+    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
+        self.0
+            .get(index)
+            .cloned()
+            .ok_or_else(|| format!("there is no sample {index}"))
+    }
+}
+
+/// The integer model: graph [`Integer::lowered`], and the fused one, which is main.
+pub struct Integer {
+    /// Both graphs.
+    pub module: Module,
+    /// The graph before fusion.
+    pub lowered: GraphId,
+    /// What was fused.
+    pub fusion: Fusion,
+}
+
+/// Observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between. `target` is as in
+/// the filetests. Only exact fusions are made.
+///
+/// # Errors
+/// Whatever stopped it, as text.
+pub fn integer(float: &Module, target: &str, samples: &InMemory) -> Result<Integer, String> {
+    let text = |error: &dyn std::fmt::Display| error.to_string();
+    let (target, options) = crate::passes::target(target)?;
+    let mut progress = |_| ControlFlow::Continue(());
+    let (one, main) = (NonZeroUsize::MIN, float.main);
+    let observation = observe(float, main, None, samples, one, &PlanOptions::default(), &mut progress);
+    let observation = observation.map_err(|e| text(&e))?;
+    let mut refused = Vec::new();
+    // A node that its recipe refuses moves to the host, and all is decided again; there are only so many nodes.
+    for _ in 0..=float.main().nodes().count() {
+        let mut annotated = float.clone();
+        for (id, reason) in &refused {
+            annotated
+                .main_mut()
+                .place_on_host(*id, strait_core::Reason::clone(reason));
+        }
+        let placed = strait_quantize::annotate::place(&mut annotated, main, target.spec(), &Placing::new());
+        placed.map_err(|denied| format!("{denied:?}"))?;
+        let how = Annotation {
+            spec: target.spec(),
+            observation: &observation,
+            observer: ObserverChoice {
+                name: "minmax".into(),
+                percentile: None,
+            },
+            weight_per: None,
+            directives: Directives::default(),
+        };
+        strait_quantize::annotate(&mut annotated, main, &how).map_err(|e| text(&e))?;
+        verify(&annotated).map_err(|e| text(&e))?;
+        let mut module = match strait_lower::lower(&annotated, target.spec()) {
+            Ok(module) => module,
+            Err(LowerError::Nodes(nodes)) => {
+                refused.extend(nodes);
+                continue;
+            }
+            Err(LowerError::Ours(defect)) => return Err(defect),
+        };
+        verify(&module).map_err(|e| text(&e))?;
+        let lowered = module.main;
+        let mut fused = module.main().clone();
+        fused.name = module.names.fresh("main");
+        module.graphs.push(fused);
+        module.main = GraphId::new(module.graphs.len() - 1);
+        let fused = module.main;
+        let fusion = strait_lower::fuse(&mut module, fused, target.as_ref(), &options, FusionPolicy::Exact);
+        let fusion = fusion.map_err(|e| text(&e))?;
+        verify(&module).map_err(|e| text(&e))?;
+        return Ok(Integer {
+            module,
+            lowered,
+            fusion,
+        });
+    }
+    Err("recipes keep refusing nodes".into())
+}
