@@ -91,7 +91,7 @@ impl Maker {
             }
             4 => {
                 let (x, dims) = self.pick();
-                self.node(&format!("clip(%{x}) {{min=-0.25, max=0.5}}"), dims);
+                self.node(&format!("clip(%{x}) {{min=-1.0, max=2.0}}"), dims);
             }
             5 => {
                 let (a, b, dims) = self.pair();
