@@ -219,11 +219,12 @@ impl Unfinished {
             .filter(|folder| !folder.as_os_str().is_empty())
             .unwrap_or(Path::new("."));
         let shape: Vec<usize> = [samples].into_iter().chain(output.shape.iter().copied()).collect();
-        let beside = tempfile::Builder::new()
-            .prefix(".strait-")
-            .suffix(".npy")
-            .tempfile_in(folder)
-            .map_err(failed)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".strait-").suffix(".npy");
+        // A result is for whoever may read the folder; the user's mask still applies.
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        let beside = builder.tempfile_in(folder).map_err(failed)?;
         let beside = beside.into_temp_path();
         Ok(Unfinished {
             writer: Writer::create(&beside, output.number_type, &shape).map_err(failed)?,

@@ -9,7 +9,7 @@ use crate::{
     table,
 };
 
-use super::{FiredReport, Layer, Report};
+use super::{FiredReport, Layer, ReasonReport, Report};
 
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -35,22 +35,15 @@ impl Display for Report {
             summary.bounded,
             summary.unfused
         )?;
-        for refused in &self.fusions.refused {
-            writeln!(
-                f,
-                "  not fused: {}: {} [{}]",
-                refused.layer, refused.reason.text, refused.reason.code
-            )?;
-        }
-        for layer in &self.layers {
-            if let Some(reason) = &layer.host {
-                writeln!(
-                    f,
-                    "  on the host: {} ({}): {} [{}]",
-                    layer.name, layer.op, reason.text, reason.code
-                )?;
-            }
-        }
+        let refused = self.fusions.refused.iter();
+        let refused = refused.map(|r| (format!("{} into {}", r.value, r.layer), &r.reason));
+        grouped(f, "not fused", refused)?;
+        let host = self
+            .layers
+            .iter()
+            .filter_map(|layer| Some((layer, layer.host.as_ref()?)));
+        let host = host.map(|(layer, reason)| (format!("{} ({})", layer.name, layer.op), reason));
+        grouped(f, "on the host", host)?;
         let ratio = self.size.float_bytes as f64 / self.size.integer_bytes.max(1) as f64;
         let (before, after) = (
             table::bytes(self.size.float_bytes),
@@ -71,6 +64,33 @@ impl Display for Report {
         }
         Ok(())
     }
+}
+
+/// How many of those with one reason are named; `--json` and `report.json` have them all.
+const NAMED: usize = 4;
+
+/// One line for each reason, in the order in which they first occur, with what it holds for.
+fn grouped<'a>(
+    f: &mut fmt::Formatter<'_>,
+    what: &str,
+    all: impl Iterator<Item = (String, &'a ReasonReport)>,
+) -> fmt::Result {
+    let mut groups: Vec<(&ReasonReport, Vec<String>)> = Vec::new();
+    for (name, reason) in all {
+        match groups.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => groups.push((reason, vec![name])),
+        }
+    }
+    for (reason, names) in groups {
+        let more = match names.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let shown = names[..names.len().min(NAMED)].join(", ");
+        writeln!(f, "  {what}: {shown}{more}: {} [{}]", reason.text, reason.code)?;
+    }
+    Ok(())
 }
 
 fn layers(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
