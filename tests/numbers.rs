@@ -29,7 +29,7 @@ fn inputs(module: &Module, seed: u64, scale: f32) -> Vec<Tensor> {
         Tensor::from_values(&shape, &(0..count).map(real).collect::<Vec<f32>>()).unwrap()
     };
     let shapes: Vec<Vec<u64>> = shapes.map(|dims| dims.to_vec()).collect();
-    shapes.iter().map(|dims| dims.as_slice()).map(tensor).collect()
+    shapes.iter().map(Vec::as_slice).map(tensor).collect()
 }
 
 fn run(module: &Module, graph: GraphId, inputs: &[Tensor], isa: Isa, threads: usize) -> Vec<Tensor> {
