@@ -8,10 +8,9 @@ use strait_execute::Threads;
 use strait_requantize::{Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step};
 use strait_verify::{VerifyOptions, VerifyReport, verify_module};
 
+/// What an artifact may hold, whether or not the invariants of its stage hold in it: many a test damages it on purpose.
 pub(crate) fn parse(text: &str) -> Module {
-    let module = strait_core::text::parse(text).unwrap();
-    strait_core::verifier::verify(&module).unwrap();
-    module
+    strait_core::text::parse(text).unwrap()
 }
 
 pub(crate) fn verify(module: &Module, records: &[CertificateRecord]) -> VerifyReport {
