@@ -117,11 +117,14 @@ def losses(rows, targets, problems):
     found = [(r, t) for r in rows for t in targets if t in r.scores and r.loss(t) > LOSS_TO_EXPLAIN]
     if not found:
         yield "None."
+    explained = {}  # note -> what it explains; several losses may have one reason
     for row, target in found:
         loss, note = f"{row.loss(target):.1f} points", NOTES.get((row.model, target))
-        yield f"- {row.model} on {row.data} for `{target}`, {loss}: {note or 'not explained'}"
+        explained.setdefault(note or "not explained", []).append(f"{row.model} on {row.data} for `{target}`, {loss}")
         if not note:
             problems.append(f"{row.model} for {target} loses {loss}: explain it in xtask/python/accuracy_notes.py")
+    for note, what in explained.items():
+        yield f"- {'; '.join(what)}: {note}."
 
 
 def header(cells):
