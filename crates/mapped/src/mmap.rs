@@ -1,9 +1,10 @@
 //! The one wrapper around a memory map.
 
 use bytes::Bytes;
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions};
 use std::fs::{self, File};
 use std::io::{Error, ErrorKind, Read, Result};
+use std::ops::Range;
 use std::path::Path;
 
 /// The bytes of the regular file at `path`, of at most `limit` bytes; empty for an empty file.
@@ -15,32 +16,67 @@ use std::path::Path;
 /// The file must not change while the bytes are in use. A file that another process truncates takes the pages behind its
 /// new end away, and touching one ends the process (SIGBUS on Unix); one that is replaced by a rename is safe.
 pub fn map(path: &Path, limit: u64) -> Result<Bytes> {
-    let refuse = |text: String| Err(Error::new(ErrorKind::InvalidInput, text));
-    if !fs::metadata(path)?.is_file() {
-        return refuse("this is not a regular file".into());
-    }
-    let file = File::open(path)?;
-    let length = file.metadata()?.len();
-    if length > limit {
-        return refuse(format!("the file has {length} bytes, at most {limit} are read"));
-    }
-    match map_file(&file) {
-        _ if length == 0 => Ok(Bytes::new()),
-        Ok(map) => Ok(Bytes::from_owner(map)),
-        Err(_) => {
-            let mut bytes = Vec::new();
-            file.take(limit).read_to_end(&mut bytes)?;
-            Ok(bytes.into())
+    Ok(MappedFile::open(path, limit)?.whole)
+}
+
+/// A file that can be looked at part by part. Pages of a map that were looked at count as the process's memory for as
+/// long as the map lives; those of a part go with the part.
+#[derive(Debug)]
+pub struct MappedFile {
+    file: File,
+    whole: Bytes,
+}
+
+impl MappedFile {
+    /// Opens the file under the conditions of [`map`].
+    pub fn open(path: &Path, limit: u64) -> Result<MappedFile> {
+        let refuse = |text: String| Err(Error::new(ErrorKind::InvalidInput, text));
+        if !fs::metadata(path)?.is_file() {
+            return refuse("this is not a regular file".into());
         }
+        let file = File::open(path)?;
+        let length = file.metadata()?.len();
+        if length > limit {
+            return refuse(format!("the file has {length} bytes, at most {limit} are read"));
+        }
+        let whole = match map_file(&file, MmapOptions::new()) {
+            _ if length == 0 => Bytes::new(),
+            Ok(map) => Bytes::from_owner(map),
+            Err(_) => {
+                let mut bytes = Vec::new();
+                (&file).take(limit).read_to_end(&mut bytes)?;
+                bytes.into()
+            }
+        };
+        Ok(MappedFile { file, whole })
+    }
+
+    /// All of it, as [`map`] gives it.
+    pub fn whole(&self) -> &Bytes {
+        &self.whole
+    }
+
+    /// The bytes in `range` as a map of their own; a slice of the whole where there can be none.
+    ///
+    /// # Panics
+    /// A range that does not lie in the file is a defect of the caller.
+    pub fn part(&self, range: Range<usize>) -> Bytes {
+        let slice = self.whole.slice(range.clone());
+        if slice.is_empty() {
+            return slice;
+        }
+        let mut options = MmapOptions::new();
+        options.offset(range.start as u64).len(range.len());
+        map_file(&self.file, options).map_or(slice, Bytes::from_owner)
     }
 }
 
 #[allow(unsafe_code)]
-fn map_file(file: &File) -> Result<Mmap> {
+fn map_file(file: &File, options: MmapOptions) -> Result<Mmap> {
     // SAFETY: the map is private and read-only, and `Bytes` hands out shared slices only. What remains is another process
     // that writes to the file or truncates it: that is outside of what a program can rule out, is the stated condition of
     // `map`, and no value of the bytes is relied on for memory safety (every reader checks offsets and lengths).
-    unsafe { Mmap::map(file) }
+    unsafe { options.map(file) }
 }
 
 #[cfg(test)]
@@ -65,6 +101,18 @@ mod tests {
         let slice = map(&path, 4).unwrap().slice(1..3);
         fs::remove_file(&path).unwrap();
         assert_eq!(slice, [2, 3][..]);
+    }
+
+    #[test]
+    fn a_part_is_the_same_as_the_slice() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let content: Vec<u8> = (0..20_000).map(|i| (i % 251) as u8).collect();
+        fs::write(&path, &content).unwrap();
+        let file = MappedFile::open(&path, 20_000).unwrap();
+        for range in [0..20_000, 5000..5001, 4096..8192, 19_999..20_000, 7..7] {
+            assert_eq!(file.part(range.clone()), content[range.clone()], "{range:?}");
+        }
     }
 
     #[test]

@@ -30,7 +30,7 @@ pub fn read_labels(path: &Path, count: usize) -> Result<Vec<u32>, Diagnostics> {
         let bytes = array.sample_bytes(sample);
         let class = array
             .number_type
-            .to_whole(bytes)
+            .to_whole(&bytes)
             .and_then(|label| u32::try_from(label).ok());
         class.ok_or_else(|| {
             let message = format!("label {sample} of {shown} is not a class: a whole number from 0 on");

@@ -11,9 +11,11 @@ use std::{
     fs::File,
     io::{self, BufWriter, Write},
     path::Path,
+    sync::Arc,
 };
 
 use bytes::Bytes;
+use strait_mapped::MappedFile;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
@@ -38,6 +40,8 @@ pub struct Array {
     pub shape: Vec<usize>,
     /// Its numbers: as many bytes as type and shape ask for.
     pub bytes: Bytes,
+    /// The file, and where the bytes begin in it, of an array that can be looked at sample by sample.
+    pub(super) file: Option<(Arc<MappedFile>, usize)>,
 }
 
 impl Array {
@@ -47,9 +51,13 @@ impl Array {
     /// A file that cannot be read, and as for [`Array::parse`].
     pub fn open(path: &Path) -> Result<Array, Diagnostics> {
         let name = path.display().to_string();
-        let bytes = strait_mapped::map(path, u64::MAX)
+        let file = MappedFile::open(path, u64::MAX)
             .map_err(|error| Diagnostic::error(codes::FILE, format!("{name} cannot be read: {error}")))?;
-        Array::parse(&name, &bytes)
+        let mut array = Array::parse(&name, file.whole())?;
+        array.file = header(file.whole())
+            .map(|(_, begin)| begin)
+            .map(|begin| (Arc::new(file), begin));
+        Ok(array)
     }
 
     /// The array in `bytes`, which are not copied. `name` is for messages.
@@ -79,6 +87,7 @@ impl Array {
                 number_type,
                 shape: parsed.shape,
                 bytes: bytes.slice(start..start + expected),
+                file: None,
             }),
             _ => {
                 let expected = expected.map_or("more than a computer has".to_owned(), |bytes| bytes.to_string());
@@ -93,10 +102,15 @@ impl Array {
         self.shape.first().copied()
     }
 
-    /// The bytes of one sample.
-    pub(super) fn sample_bytes(&self, sample: usize) -> &[u8] {
+    /// The bytes of one sample. From a file they are a map of their own, so that memory does not grow with the number of
+    /// samples that were looked at.
+    pub(super) fn sample_bytes(&self, sample: usize) -> Bytes {
         let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
-        &self.bytes[sample * size..(sample + 1) * size]
+        let range = sample * size..(sample + 1) * size;
+        match &self.file {
+            Some((file, begin)) => file.part(begin + range.start..begin + range.end),
+            None => self.bytes.slice(range),
+        }
     }
 }
 

@@ -122,7 +122,7 @@ impl Samples {
         let input = &self.inputs[input];
         assert_eq!(out.len(), input.elements, "the length of the model's input");
         let (array, position) = input.locate(sample);
-        array.number_type.to_f32(array.sample_bytes(position), out);
+        array.number_type.to_f32(&array.sample_bytes(position), out);
         input.steps.apply(out, &mut scratch.0);
         if out.iter().all(|x| x.is_finite()) {
             return Ok(());
@@ -167,7 +167,9 @@ impl Samples {
                         &mut hasher,
                         &format!("{} {:?}", array.number_type.name(), &array.shape[1..]),
                     );
-                    hasher.update(&array.bytes[..used * (array.bytes.len() / available)]);
+                    for sample in 0..used {
+                        hasher.update(array.sample_bytes(sample));
+                    }
                 }
             }
         }
@@ -277,6 +279,7 @@ mod tests {
             number_type: NumberType::F32,
             shape: shape.to_vec(),
             bytes: Bytes::from(values.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>()),
+            file: None,
         }
     }
 
