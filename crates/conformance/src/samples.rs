@@ -1,7 +1,7 @@
 //! Requantizations within the limits of a form.
 
 use crate::numbers::Numbers;
-use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization};
+use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, form};
 use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftLimits};
 
 /// A requantization and the clamp behind it.
@@ -86,32 +86,32 @@ fn sample(
         out,
     };
     Some(match row.form_kind()? {
-        FormKind::ArithFolded => Requantization::ArithFolded {
+        FormKind::ArithFolded => Requantization::ArithFolded(form::ArithFolded {
             narrowing: narrowing(&mut pick),
-        },
-        FormKind::FractionalZero => Requantization::FractionalZero {
+        }),
+        FormKind::FractionalZero => Requantization::FractionalZero(form::FractionalZero {
             sc: pick.per(channels, factor),
             zp: pick.per(channels, |p| p.one(-(1 << 40), 1 << 40)),
             narrowing: narrowing(&mut pick),
-        },
-        FormKind::TfLite => Requantization::TfLite {
+        }),
+        FormKind::TfLite => Requantization::TfLite(form::TfLite {
             sc: pick.per(channels, factor),
             zp,
             narrowing: narrowing(&mut pick),
-        },
-        FormKind::Fixed => Requantization::Fixed {
+        }),
+        FormKind::Fixed => Requantization::Fixed(form::Fixed {
             sc: pick.per(channels, factor),
             add: pick.per(channels, |p| p.one(-(1 << 40), 1 << 40)),
             zp,
             narrowing: narrowing(&mut pick),
-        },
-        FormKind::Gemmlowp => Requantization::Gemmlowp {
+        }),
+        FormKind::Gemmlowp => Requantization::Gemmlowp(form::Gemmlowp {
             multiplier: pick.per(channels, factor),
             // A right shift is a negative exponent.
             exponent: pick.per(channels, |p| -shift(p) as i8),
             zp,
             out,
-        },
+        }),
         FormKind::Float => {
             let spare = 24 - u32::from(bits.min(24));
             // Normal numbers whose product with an accumulator may be anything from nothing to infinity.
@@ -126,7 +126,7 @@ fn sample(
                 1 => cut(f32::from_bits(largest)),
                 _ => cut(usual(p)),
             });
-            Requantization::Float { scale, zp, out }
+            Requantization::Float(form::Float { scale, zp, out })
         }
         FormKind::Steps => {
             let codes = out.max() - out.min();
@@ -138,11 +138,11 @@ fn sample(
                 thresholds.into()
             };
             let thresholds = (0..channels.unwrap_or(1)).map(&mut list).collect();
-            Requantization::Steps {
+            Requantization::Steps(form::Steps {
                 thresholds,
                 lowest: out.min(),
                 out,
-            }
+            })
         }
     })
 }
@@ -150,10 +150,10 @@ fn sample(
 /// The result's code of real zero, where the form knows it.
 fn zero_point(form: &Requantization) -> i32 {
     match form {
-        Requantization::TfLite { zp, .. }
-        | Requantization::Gemmlowp { zp, .. }
-        | Requantization::Float { zp, .. }
-        | Requantization::Fixed { zp, .. } => *zp,
+        Requantization::TfLite(form::TfLite { zp, .. })
+        | Requantization::Gemmlowp(form::Gemmlowp { zp, .. })
+        | Requantization::Float(form::Float { zp, .. })
+        | Requantization::Fixed(form::Fixed { zp, .. }) => *zp,
         _ => 0,
     }
 }

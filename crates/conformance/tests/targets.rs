@@ -8,7 +8,7 @@ use strait_kernels::{
     KernelError,
     integer::{Loops, standard},
 };
-use strait_requantize::{Narrowing, Requantization, Rounding};
+use strait_requantize::{Narrowing, Requantization, Rounding, form};
 use strait_target::{FormKernel, Options, Registry, TargetFactory};
 
 #[test]
@@ -60,14 +60,14 @@ fn the_tables_in_configs_do_too() {
 
 /// Ties go up instead of to the even neighbour.
 fn wrong_at_ties(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
-    let Requantization::ArithFolded { narrowing } = form else {
+    let Requantization::ArithFolded(form::ArithFolded { narrowing }) = form else {
         return standard(form, clamp);
     };
     let narrowing = Narrowing {
         rounding: Rounding::HalfUp,
         ..narrowing.clone()
     };
-    standard(&Requantization::ArithFolded { narrowing }, clamp)
+    standard(&Requantization::ArithFolded(form::ArithFolded { narrowing }), clamp)
 }
 
 /// The clamp is forgotten.

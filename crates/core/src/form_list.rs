@@ -3,7 +3,7 @@
 
 use crate::attribute::{Attribute, AttributeError, Field, field};
 use std::sync::Arc;
-use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding};
+use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, form};
 
 macro_rules! per_fields {
     ($($t:ty),*) => { $(impl Field for Per<$t> {
@@ -104,34 +104,36 @@ pub fn form_list(form: &Requantization) -> Vec<(&'static str, Attribute)> {
         all
     };
     let values = match form {
-        Requantization::ArithFolded { narrowing } => narrowed(vec![], narrowing),
-        Requantization::FractionalZero { sc, zp, narrowing } => {
+        Requantization::ArithFolded(form::ArithFolded { narrowing }) => narrowed(vec![], narrowing),
+        Requantization::FractionalZero(form::FractionalZero { sc, zp, narrowing }) => {
             narrowed(vec![sc.to_attribute(), zp.to_attribute()], narrowing)
         }
-        Requantization::TfLite { sc, zp, narrowing } => narrowed(vec![sc.to_attribute(), zp.to_attribute()], narrowing),
-        Requantization::Fixed { sc, add, zp, narrowing } => narrowed(
+        Requantization::TfLite(form::TfLite { sc, zp, narrowing }) => {
+            narrowed(vec![sc.to_attribute(), zp.to_attribute()], narrowing)
+        }
+        Requantization::Fixed(form::Fixed { sc, add, zp, narrowing }) => narrowed(
             vec![sc.to_attribute(), add.to_attribute(), zp.to_attribute()],
             narrowing,
         ),
-        Requantization::Gemmlowp {
+        Requantization::Gemmlowp(form::Gemmlowp {
             multiplier,
             exponent,
             zp,
             out,
-        } => vec![
+        }) => vec![
             multiplier.to_attribute(),
             exponent.to_attribute(),
             zp.to_attribute(),
             out.to_attribute(),
         ],
-        Requantization::Float { scale, zp, out } => {
+        Requantization::Float(form::Float { scale, zp, out }) => {
             vec![scale.to_attribute(), zp.to_attribute(), out.to_attribute()]
         }
-        Requantization::Steps {
+        Requantization::Steps(form::Steps {
             thresholds,
             lowest,
             out,
-        } => vec![
+        }) => vec![
             Thresholds(thresholds.iter().flat_map(|t| t.iter().copied()).collect()).to_attribute(),
             Attribute::Ints(thresholds.iter().map(|t| t.len() as i64).collect()),
             lowest.to_attribute(),
@@ -153,36 +155,36 @@ pub fn form_from_list(
         };
     }
     Ok(match kind {
-        FormKind::ArithFolded => Requantization::ArithFolded {
+        FormKind::ArithFolded => Requantization::ArithFolded(form::ArithFolded {
             narrowing: narrowing(op, get)?,
-        },
-        FormKind::FractionalZero => Requantization::FractionalZero {
+        }),
+        FormKind::FractionalZero => Requantization::FractionalZero(form::FractionalZero {
             sc: take!("sc"),
             zp: take!("zp"),
             narrowing: narrowing(op, get)?,
-        },
-        FormKind::TfLite => Requantization::TfLite {
+        }),
+        FormKind::TfLite => Requantization::TfLite(form::TfLite {
             sc: take!("sc"),
             zp: take!("zp"),
             narrowing: narrowing(op, get)?,
-        },
-        FormKind::Fixed => Requantization::Fixed {
+        }),
+        FormKind::Fixed => Requantization::Fixed(form::Fixed {
             sc: take!("sc"),
             add: take!("add"),
             zp: take!("zp"),
             narrowing: narrowing(op, get)?,
-        },
-        FormKind::Gemmlowp => Requantization::Gemmlowp {
+        }),
+        FormKind::Gemmlowp => Requantization::Gemmlowp(form::Gemmlowp {
             multiplier: take!("multiplier"),
             exponent: take!("exponent"),
             zp: take!("zp"),
             out: take!("out"),
-        },
-        FormKind::Float => Requantization::Float {
+        }),
+        FormKind::Float => Requantization::Float(form::Float {
             scale: take!("scale"),
             zp: take!("zp"),
             out: take!("out"),
-        },
+        }),
         FormKind::Steps => steps(get)?,
     })
 }
@@ -215,11 +217,11 @@ fn steps(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Requa
     if !rest.is_empty() {
         return Err(wrong_lengths(&lengths, flat.len()));
     }
-    Ok(Requantization::Steps {
+    Ok(Requantization::Steps(form::Steps {
         thresholds: thresholds.into(),
         lowest: field(op, "lowest", get)?,
         out: field(op, "out", get)?,
-    })
+    }))
 }
 
 fn wrong_lengths(lengths: &Thresholds, count: usize) -> AttributeError {

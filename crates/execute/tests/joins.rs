@@ -9,13 +9,13 @@ use strait_core::op;
 use strait_core::{Elem, Module, QuantParams, Stage, ValueId};
 use strait_execute::{Plan, PlanOptions, Tensor, TensorView, reference};
 use strait_kernels::Isa;
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 fn shift(shift: Per<u8>, out: IntType) -> Requantization {
     let rounding = Rounding::HalfUp;
-    Requantization::ArithFolded {
+    Requantization::ArithFolded(form::ArithFolded {
         narrowing: Narrowing { shift, rounding, out },
-    }
+    })
 }
 
 fn requantize(builder: &mut Builder, value: ValueId, form: Requantization, axis: u32) -> ValueId {
@@ -94,12 +94,12 @@ fn both_ways_of_adding_are_one_step() {
         let y = row(b);
         let operands = [x, y].map(|v| {
             let wide = b.op(op::ShiftLeft { zero: 3, bits: 20 }, &[v]);
-            let form = Requantization::Gemmlowp {
+            let form = Requantization::Gemmlowp(form::Gemmlowp {
                 multiplier: Per::Tensor(1_518_500_250),
                 exponent: Per::Tensor(-1),
                 zp: 0,
                 out: IntType::I32,
-            };
+            });
             requantize(b, wide, form, 0)
         });
         let sum = b.op(op::Add {}, &operands);
@@ -109,15 +109,17 @@ fn both_ways_of_adding_are_one_step() {
     // Over a common grid; the difference is left as accumulators.
     check(1, |b, x| {
         let y = row(b);
-        let form = || Requantization::Fixed {
-            sc: Per::Tensor(12345),
-            add: Per::Tensor(17),
-            zp: 0,
-            narrowing: Narrowing {
-                shift: 7.into(),
-                rounding: Rounding::HalfEven,
-                out: IntType::I32,
-            },
+        let form = || {
+            Requantization::Fixed(form::Fixed {
+                sc: Per::Tensor(12345),
+                add: Per::Tensor(17),
+                zp: 0,
+                narrowing: Narrowing {
+                    shift: 7.into(),
+                    rounding: Rounding::HalfEven,
+                    out: IntType::I32,
+                },
+            })
         };
         let operands = [x, y].map(|v| requantize(b, v, form(), 0));
         vec![b.op(op::Sub {}, &operands)]

@@ -9,7 +9,7 @@ use strait_kernels::{
     float::{self, Bias, Matrix, Unary},
     integer::{Broadcast, ConvWeights, GemmWeights, Loops, accumulators, standard},
 };
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 /// Convolutions of ResNet-50 and MobileNetV2, as channels, size, outputs, groups, kernel, stride.
 const CONVOLUTIONS: [(&str, usize, usize, usize, usize, usize, usize); 9] = [
@@ -183,34 +183,34 @@ fn forms(channels: usize) -> Vec<(&'static str, Box<dyn Loops>)> {
         ("i32", accumulators()),
         (
             "shift",
-            form(Requantization::ArithFolded {
+            form(Requantization::ArithFolded(form::ArithFolded {
                 narrowing: narrowing(10, Rounding::HalfEven),
-            }),
+            })),
         ),
         (
             "one rounding",
-            form(Requantization::TfLite {
+            form(Requantization::TfLite(form::TfLite {
                 sc: sc(),
                 zp: 3,
                 narrowing: narrowing(41, Rounding::HalfUp),
-            }),
+            })),
         ),
         (
             "two roundings",
-            form(Requantization::Gemmlowp {
+            form(Requantization::Gemmlowp(form::Gemmlowp {
                 multiplier: sc(),
                 exponent: Per::Channel(vec![-10; channels].into()),
                 zp: 3,
                 out: IntType::I8,
-            }),
+            })),
         ),
         (
             "f32 scale",
-            form(Requantization::Float {
+            form(Requantization::Float(form::Float {
                 scale: Per::Channel(vec![0.001; channels].into()),
                 zp: 3,
                 out: IntType::I8,
-            }),
+            })),
         ),
     ]
 }

@@ -9,7 +9,7 @@ use strait_kernels::{
     Context, Images, Isa, Pool, Window,
     integer::{Broadcast, accumulators, average_pool, clamp, lookup, max_pool, standard},
 };
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::{Numbers, code, finish, forms, loops};
 
 fn bytes(values: &[i32]) -> Vec<u8> {
@@ -87,13 +87,13 @@ fn shifts_of_every_size_are_the_definition() {
     let mut numbers = Numbers::new(2);
     for rounding in Rounding::ALL {
         for shift in 0..=62 {
-            let form = Requantization::ArithFolded {
+            let form = Requantization::ArithFolded(form::ArithFolded {
                 narrowing: Narrowing {
                     shift: Per::Tensor(shift),
                     rounding,
                     out: IntType::I32,
                 },
-            };
+            });
             let mut values = boundaries(&form, 1);
             values.extend((0..20).map(|_| numbers.next() as i32));
             let wide: Vec<i64> = values.iter().map(|&x| i64::from(x)).collect();
@@ -116,16 +116,16 @@ fn shifts_of_every_size_are_the_definition() {
 #[test]
 fn wide_sums_before_a_shift_do_not_overflow() {
     for rounding in Rounding::ALL {
-        let form = Requantization::Fixed {
+        let form = Requantization::Fixed(form::Fixed {
             sc: Per::Tensor(i32::MAX),
-            add: Per::Tensor(strait_requantize::form::MAX_ADDEND),
+            add: Per::Tensor(form::MAX_ADDEND),
             zp: i32::MIN,
             narrowing: Narrowing {
                 shift: Per::Tensor(62),
                 rounding,
                 out: IntType::I32,
             },
-        };
+        });
         let values = boundaries(&form, 1);
         let wide: Vec<i64> = values.iter().map(|&x| i64::from(x)).collect();
         let mut out = vec![0; 4 * values.len()];

@@ -2,7 +2,7 @@
 
 use crate::{
     Narrowing, OutsideDomain, Per, Requantization, Rounding, Step,
-    form::{Affine, Arithmetic, MAX_ADDEND, MAX_SHIFT},
+    form::{self, Affine, Arithmetic, MAX_ADDEND, MAX_SHIFT},
     thresholds::{DecideError, Thresholds, common_channels},
 };
 
@@ -19,13 +19,13 @@ impl Requantization {
         };
         let shift = affine.try_map(|a| shift(a).ok_or(())).ok()?;
         let rounding = self.narrowing()?.rounding;
-        Some(Requantization::ArithFolded {
+        Some(Requantization::ArithFolded(form::ArithFolded {
             narrowing: Narrowing {
                 shift,
                 rounding,
                 out: self.out(),
             },
-        })
+        }))
     }
 
     /// The general fixed-point form of the forms that have one, else `None`. Equal on the form's domain.
@@ -33,12 +33,12 @@ impl Requantization {
     /// The integer multiply-shift forms are special cases. So is `Gemmlowp` with no shift to the right, where only its
     /// first rounding happens: half_up(x * 2^e * m / 2^31) = half_up(x * m / 2^(31 - e)).
     pub fn to_fixed(&self) -> Option<Requantization> {
-        if let Requantization::Gemmlowp {
+        if let Requantization::Gemmlowp(form::Gemmlowp {
             multiplier,
             exponent,
             zp,
             out,
-        } = self
+        }) = self
         {
             let shift = exponent.try_map(|e| {
                 if (0..=30).contains(e) {
@@ -52,12 +52,12 @@ impl Requantization {
                 rounding: Rounding::HalfUp,
                 out: *out,
             };
-            return Some(Requantization::Fixed {
+            return Some(Requantization::Fixed(form::Fixed {
                 sc: multiplier.clone(),
                 add: Per::Tensor(0),
                 zp: *zp,
                 narrowing,
-            });
+            }));
         }
         let affine = self.affine()?;
         Some(fixed(&affine, self.narrowing()?.rounding, self))
@@ -153,12 +153,12 @@ fn fixed(affine: &Per<Affine>, rounding: Rounding, like: &Requantization) -> Req
         rounding,
         out: like.out(),
     };
-    Requantization::Fixed {
+    Requantization::Fixed(form::Fixed {
         sc: affine.map(|a| a.factor),
         add: affine.map(|a| a.addend),
         zp,
         narrowing,
-    }
+    })
 }
 
 /// A chain of steps as thresholds: equal to it on each channel's interval, constant outside.
@@ -186,11 +186,11 @@ pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantiz
             .collect::<Result<_, _>>()
     };
     let thresholds = channels.iter().map(list).collect::<Result<_, _>>()?;
-    let form = Requantization::Steps {
+    let form = Requantization::Steps(form::Steps {
         thresholds,
         lowest,
         out,
-    };
+    });
     form.check()?;
     Ok(form)
 }

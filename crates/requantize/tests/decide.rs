@@ -8,13 +8,13 @@ use common::{form, narrow, step};
 use proptest::prelude::*;
 use strait_requantize::{
     Certificate, CertificateError, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds, Verdict,
-    compare, compose, decide::difference, thresholds::Chain, to_steps,
+    compare, compose, decide::difference, form, thresholds::Chain, to_steps,
 };
 
 fn folded(shift: u8, rounding: Rounding, out: IntType) -> Requantization {
-    Requantization::ArithFolded {
+    Requantization::ArithFolded(form::ArithFolded {
         narrowing: narrow(shift, rounding, out),
-    }
+    })
 }
 
 /// The verdict from every integer of the interval.
@@ -54,12 +54,12 @@ fn a_shift_with_other_ties_differs_at_the_ties_only() {
 
 #[test]
 fn the_interval_must_lie_inside_every_domain() {
-    let gemmlowp = Step::from(Requantization::Gemmlowp {
+    let gemmlowp = Step::from(Requantization::Gemmlowp(form::Gemmlowp {
         multiplier: (1 << 30).into(),
         exponent: 1.into(),
         zp: 0,
         out: IntType::I32,
-    });
+    }));
     let plain = Step::from(folded(0, Rounding::Floor, IntType::I32));
     let inside = (1 << 30) - 10;
     assert_eq!(
@@ -150,11 +150,11 @@ fn an_activation_before_the_requantization_moves_behind_it() {
         form: folded(0, Rounding::Floor, IntType::I32),
         clamp: Some([0, i32::MAX]),
     };
-    let shift = Requantization::TfLite {
+    let shift = Requantization::TfLite(form::TfLite {
         sc: 3.into(),
         zp: -100,
         narrowing: narrow(9, Rounding::HalfEven, IntType::I8),
-    };
+    });
     let clamp = shift.clamp_behind([0, i32::MAX]).unwrap();
     assert_eq!(clamp, Some([-100, 127]));
     let fused = Step {
@@ -177,7 +177,7 @@ fn a_certificate_survives_its_text_and_a_false_one_does_not_pass() {
             out: IntType::I8,
         };
         Step {
-            form: Requantization::ArithFolded { narrowing },
+            form: Requantization::ArithFolded(form::ArithFolded { narrowing }),
             clamp: Some([0, 127]),
         }
     };
@@ -248,11 +248,13 @@ fn shifts_compose_and_what_rounds_twice_does_not() {
 
 #[test]
 fn compositions_that_are_not_one_rounding_are_refused() {
-    let fixed = |sc: i32, add: i64, zp, shift, rounding| Requantization::Fixed {
-        sc: sc.into(),
-        add: add.into(),
-        zp,
-        narrowing: narrow(shift, rounding, IntType::I32),
+    let fixed = |sc: i32, add: i64, zp, shift, rounding| {
+        Requantization::Fixed(form::Fixed {
+            sc: sc.into(),
+            add: add.into(),
+            zp,
+            narrowing: narrow(shift, rounding, IntType::I32),
+        })
     };
     use Rounding::*;
     let whole = |sc, add, zp| fixed(sc, add, zp, 0, HalfEven);
@@ -300,18 +302,20 @@ fn compositions_that_are_not_one_rounding_are_refused() {
 #[test]
 fn factors_that_are_no_power_of_two_are_no_plain_shift() {
     for sc in [0, 3, 6, i32::MAX] {
-        let form = |zp| Requantization::TfLite {
-            sc: sc.into(),
-            zp,
-            narrowing: narrow(31, Rounding::Floor, IntType::I8),
+        let form = |zp| {
+            Requantization::TfLite(form::TfLite {
+                sc: sc.into(),
+                zp,
+                narrowing: narrow(31, Rounding::Floor, IntType::I8),
+            })
         };
         assert_eq!(form(0).to_arith_folded(), None, "{sc}");
     }
-    let shifted = Requantization::TfLite {
+    let shifted = Requantization::TfLite(form::TfLite {
         sc: 2.into(),
         zp: 1,
         narrowing: narrow(31, Rounding::Floor, IntType::I8),
-    };
+    });
     assert_eq!(shifted.to_arith_folded(), None);
 }
 
@@ -348,9 +352,9 @@ proptest! {
     #[test]
     fn near_misses_are_found(shift in 1u8..20, sc in 1i32.., zp in -128i32..128, a in common::rounding(), b in common::rounding()) {
         // The same form up to its rounding, around the accumulators where it does not saturate.
-        let form = |rounding| Step::from(Requantization::TfLite {
+        let form = |rounding| Step::from(Requantization::TfLite(form::TfLite {
             sc: sc.into(), zp, narrowing: narrow(20 + shift, rounding, IntType::I8),
-        });
+        }));
         let interval = (-1500, 1500);
         let verdict = compare(&[form(a)], &form(b), 0, interval);
         prop_assert_eq!(verdict, Ok(brute_force(&[form(a)], &form(b), interval)));
@@ -390,7 +394,7 @@ proptest! {
     #[test]
     fn powers_of_two_are_plain_shifts(exponent in 0u8..31, shift in 0u8..40, rounding in common::rounding()) {
         let narrowing = narrow(shift, rounding, IntType::I8);
-        let form = Requantization::TfLite { sc: (1 << exponent).into(), zp: 0, narrowing };
+        let form = Requantization::TfLite(form::TfLite { sc: (1 << exponent).into(), zp: 0, narrowing });
         let expect = (exponent <= shift).then(|| folded(shift - exponent, rounding, IntType::I8));
         prop_assert_eq!(form.to_arith_folded(), expect);
     }

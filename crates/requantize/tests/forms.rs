@@ -6,7 +6,7 @@ use common::{form, narrow};
 use proptest::prelude::*;
 use strait_requantize::{
     FormError, FormKind, IntType, Narrowing, Per, Requantization, Rounding,
-    form::{MAX_ADDEND, MAX_SHIFT},
+    form::{self, MAX_ADDEND, MAX_SHIFT},
 };
 
 /// gemmlowp's `SaturatingRoundingDoublingHighMul` and `RoundingDivideByPOT` as they are defined, nudges, truncating
@@ -45,11 +45,11 @@ fn names_are_those_of_the_files() {
         check(kind, kind.name());
         assert_eq!(FormKind::parse(kind.name()), Some(kind));
     }
-    let form = Requantization::TfLite {
+    let form = Requantization::TfLite(form::TfLite {
         sc: 3.into(),
         zp: -1,
         narrowing: narrow(7, Rounding::HalfEven, IntType::I8),
-    };
+    });
     let text = r#"{"tf_lite":{"sc":{"tensor":3},"zp":-1,"narrowing":{"shift":{"tensor":7},"rounding":"half_even","out":"i8"}}}"#;
     assert_eq!(serde_json::to_string(&form).unwrap(), text);
     assert_eq!(serde_json::from_str::<Requantization>(text).unwrap(), form);
@@ -61,9 +61,9 @@ fn plain_shifts_of_all_16_bit_accumulators() {
     for rounding in Rounding::ALL {
         for shift in 0..=17 {
             for out in [IntType::I8, IntType::U8] {
-                let form = Requantization::ArithFolded {
+                let form = Requantization::ArithFolded(form::ArithFolded {
                     narrowing: narrow(shift, rounding, out),
-                };
+                });
                 let channel = form.channel(0).unwrap();
                 for x in i16::MIN..=i16::MAX {
                     // Exact: a 16-bit integer over a power of two is an f64.
@@ -79,12 +79,12 @@ fn plain_shifts_of_all_16_bit_accumulators() {
 #[test]
 fn a_left_shift_that_would_wrap_is_outside_the_domain() {
     // A factor of 1.5: 2^30 doubled wraps to -2^31 in i32, for a result of -1610612736 where 1610612736 is due.
-    let form = Requantization::Gemmlowp {
+    let form = Requantization::Gemmlowp(form::Gemmlowp {
         multiplier: 0x6000_0000.into(),
         exponent: 1.into(),
         zp: 0,
         out: IntType::I32,
-    };
+    });
     assert_eq!(form.domain(0), -(1 << 30)..=(1 << 30) - 1);
     assert_eq!(form.eval(0, (1 << 30) - 1), Ok(1_610_612_735));
     assert_eq!(form.eval(0, -(1 << 30)), Ok(-1_610_612_736));
@@ -98,12 +98,12 @@ fn a_left_shift_that_would_wrap_is_outside_the_domain() {
 
 #[test]
 fn a_zero_point_that_would_wrap_is_outside_the_domain() {
-    let form = Requantization::Gemmlowp {
+    let form = Requantization::Gemmlowp(form::Gemmlowp {
         multiplier: i32::MAX.into(),
         exponent: 0.into(),
         zp: 100,
         out: IntType::I8,
-    };
+    });
     let high = *form.domain(0).end();
     assert_eq!(gemmlowp(high as i32, i32::MAX, 0) + 100, i128::from(i32::MAX));
     assert!(gemmlowp(high as i32 + 1, i32::MAX, 0) + 100 > i128::from(i32::MAX));
@@ -116,26 +116,28 @@ fn one_rounding_and_two_differ_where_the_first_makes_a_tie() {
     let (multiplier, exponent) = (1 << 30, -2);
     assert_eq!(gemmlowp(3, multiplier, exponent), 1);
     assert_eq!(single_rounding(3, multiplier, exponent), 0);
-    let twice = Requantization::Gemmlowp {
+    let twice = Requantization::Gemmlowp(form::Gemmlowp {
         multiplier: multiplier.into(),
         exponent: exponent.into(),
         zp: 0,
         out: IntType::I8,
-    };
-    let once = Requantization::TfLite {
+    });
+    let once = Requantization::TfLite(form::TfLite {
         sc: multiplier.into(),
         zp: 0,
         narrowing: narrow(33, Rounding::HalfUp, IntType::I8),
-    };
+    });
     assert_eq!((twice.eval(0, 3), once.eval(0, 3)), (Ok(1), Ok(0)));
 }
 
 #[test]
 fn float_rounds_the_accumulator_the_product_and_the_result() {
-    let form = |scale: f32, zp, out| Requantization::Float {
-        scale: scale.into(),
-        zp,
-        out,
+    let form = |scale: f32, zp, out| {
+        Requantization::Float(form::Float {
+            scale: scale.into(),
+            zp,
+            out,
+        })
     };
     // 2^24 + 1 is not an f32: it becomes 2^24.
     assert_eq!(form(1.0, 0, IntType::I32).eval(0, (1 << 24) + 1), Ok(1 << 24));
@@ -153,11 +155,11 @@ fn float_rounds_the_accumulator_the_product_and_the_result() {
 #[test]
 fn steps_count_the_thresholds_passed() {
     let thresholds = [[-5, 0, 0, 7].into(), [1].into()].into();
-    let form = Requantization::Steps {
+    let form = Requantization::Steps(form::Steps {
         thresholds,
         lowest: 2,
         out: IntType::U8,
-    };
+    });
     assert_eq!(form.check(), Ok(()));
     assert_eq!(form.channels(), Some(2));
     for (x, y) in [(-6, 2), (-5, 3), (-1, 3), (0, 5), (6, 5), (7, 6)] {
@@ -170,32 +172,42 @@ fn steps_count_the_thresholds_passed() {
 #[test]
 fn identities_are_recognised_by_their_function() {
     let full = narrow(0, Rounding::Floor, IntType::I32);
-    let folded = |shift| Requantization::ArithFolded {
-        narrowing: narrow(shift, Rounding::HalfUp, IntType::I8),
+    let folded = |shift| {
+        Requantization::ArithFolded(form::ArithFolded {
+            narrowing: narrow(shift, Rounding::HalfUp, IntType::I8),
+        })
     };
-    let tf_lite = |sc: i32, zp, shift| Requantization::TfLite {
-        sc: sc.into(),
-        zp,
-        narrowing: narrow(shift, Rounding::Ceil, IntType::I16),
+    let tf_lite = |sc: i32, zp, shift| {
+        Requantization::TfLite(form::TfLite {
+            sc: sc.into(),
+            zp,
+            narrowing: narrow(shift, Rounding::Ceil, IntType::I16),
+        })
     };
-    let gemmlowp = |exponent: i8, zp| Requantization::Gemmlowp {
-        multiplier: (1 << 30).into(),
-        exponent: exponent.into(),
-        zp,
-        out: IntType::I8,
+    let gemmlowp = |exponent: i8, zp| {
+        Requantization::Gemmlowp(form::Gemmlowp {
+            multiplier: (1 << 30).into(),
+            exponent: exponent.into(),
+            zp,
+            out: IntType::I8,
+        })
     };
-    let float = |scale: f32, out| Requantization::Float {
-        scale: scale.into(),
-        zp: 0,
-        out,
+    let float = |scale: f32, out| {
+        Requantization::Float(form::Float {
+            scale: scale.into(),
+            zp: 0,
+            out,
+        })
     };
-    let steps = |lowest, out| Requantization::Steps {
-        thresholds: [(lowest + 1..=127).collect()].into(),
-        lowest,
-        out,
+    let steps = |lowest, out| {
+        Requantization::Steps(form::Steps {
+            thresholds: [(lowest + 1..=127).collect()].into(),
+            lowest,
+            out,
+        })
     };
     let cases = [
-        (Requantization::ArithFolded { narrowing: full }, true),
+        (Requantization::ArithFolded(form::ArithFolded { narrowing: full }), true),
         (folded(0), true),
         (folded(1), false),
         (tf_lite(1 << 15, 0, 15), true),
@@ -238,27 +250,35 @@ fn identities_are_recognised_by_their_function() {
 #[test]
 fn what_is_not_legal_has_a_reason_and_no_domain() {
     let out = IntType::I8;
-    let fixed = |sc: i32, add: i64, shift: u8| Requantization::Fixed {
-        sc: sc.into(),
-        add: add.into(),
-        zp: 0,
-        narrowing: narrow(shift, Rounding::Floor, out),
+    let fixed = |sc: i32, add: i64, shift: u8| {
+        Requantization::Fixed(form::Fixed {
+            sc: sc.into(),
+            add: add.into(),
+            zp: 0,
+            narrowing: narrow(shift, Rounding::Floor, out),
+        })
     };
-    let gemmlowp = |multiplier: i32, exponent: i8| Requantization::Gemmlowp {
-        multiplier: multiplier.into(),
-        exponent: exponent.into(),
-        zp: 0,
-        out,
+    let gemmlowp = |multiplier: i32, exponent: i8| {
+        Requantization::Gemmlowp(form::Gemmlowp {
+            multiplier: multiplier.into(),
+            exponent: exponent.into(),
+            zp: 0,
+            out,
+        })
     };
-    let float = |scale: f32| Requantization::Float {
-        scale: scale.into(),
-        zp: 0,
-        out,
+    let float = |scale: f32| {
+        Requantization::Float(form::Float {
+            scale: scale.into(),
+            zp: 0,
+            out,
+        })
     };
-    let steps = |thresholds: &[i32], lowest, out| Requantization::Steps {
-        thresholds: [thresholds.into()].into(),
-        lowest,
-        out,
+    let steps = |thresholds: &[i32], lowest, out| {
+        Requantization::Steps(form::Steps {
+            thresholds: [thresholds.into()].into(),
+            lowest,
+            out,
+        })
     };
     let codes = |count, lowest| FormError::Codes {
         channel: 0,
@@ -352,10 +372,12 @@ fn fields_per_channel_agree_about_their_number() {
         rounding: Rounding::HalfEven,
         out: IntType::I8,
     };
-    let form = |sc: &[i32]| Requantization::TfLite {
-        sc: sc.iter().copied().collect(),
-        zp: 0,
-        narrowing: narrowing.clone(),
+    let form = |sc: &[i32]| {
+        Requantization::TfLite(form::TfLite {
+            sc: sc.iter().copied().collect(),
+            zp: 0,
+            narrowing: narrowing.clone(),
+        })
     };
     assert_eq!(form(&[1, 1, 1]).check(), Ok(()));
     assert_eq!(form(&[1, 1, 1]).channels(), Some(3));
@@ -371,17 +393,17 @@ fn fields_per_channel_agree_about_their_number() {
         form(&[1, 1, -1]).check(),
         Err(FormError::NegativeFactor { channel: 2, factor: -1 })
     );
-    let empty = Requantization::Float {
+    let empty = Requantization::Float(form::Float {
         scale: [].into_iter().collect(),
         zp: 0,
         out: IntType::I8,
-    };
+    });
     assert_eq!(empty.check(), Err(FormError::NoChannels { kind: FormKind::Float }));
-    let empty = Requantization::Steps {
+    let empty = Requantization::Steps(form::Steps {
         thresholds: [].into(),
         lowest: 0,
         out: IntType::I8,
-    };
+    });
     assert_eq!(empty.check(), Err(FormError::NoChannels { kind: FormKind::Steps }));
     assert!(!empty.is_identity() && empty.eval(0, 0).is_err());
 }
@@ -395,7 +417,7 @@ proptest! {
         out in common::int_type(),
     ) {
         let x = x >> scale;
-        let form = Requantization::Gemmlowp { multiplier: multiplier.into(), exponent: exponent.into(), zp, out };
+        let form = Requantization::Gemmlowp(form::Gemmlowp { multiplier: multiplier.into(), exponent: exponent.into(), zp, out });
         let wide = gemmlowp(x, multiplier, exponent) + i128::from(zp);
         let fits = |v: i128| i32::try_from(v).is_ok();
         let expect = fits(i128::from(x) << exponent.max(0)) && fits(wide);
@@ -412,7 +434,7 @@ proptest! {
     ) {
         let x = x >> scale;
         let narrowing = narrow((31 - exponent) as u8, Rounding::HalfUp, IntType::I8);
-        let form = Requantization::TfLite { sc: multiplier.into(), zp, narrowing };
+        let form = Requantization::TfLite(form::TfLite { sc: multiplier.into(), zp, narrowing });
         let expect = saturate(single_rounding(x, multiplier, exponent) + i128::from(zp), IntType::I8);
         prop_assert_eq!(form.eval(0, i64::from(x)), Ok(expect));
     }
@@ -437,12 +459,12 @@ proptest! {
         let rounded = |p: i128| rounding.shift_right_wide(p, shift);
         let (sc_, product) = (Per::Tensor(sc), i128::from(x) * i128::from(sc));
         let cases = [
-            (Requantization::ArithFolded { narrowing: narrowing.clone() }, rounded(i128::from(x))),
-            (Requantization::FractionalZero { sc: sc_.clone(), zp: add.into(), narrowing: narrowing.clone() },
+            (Requantization::ArithFolded(form::ArithFolded { narrowing: narrowing.clone() }), rounded(i128::from(x))),
+            (Requantization::FractionalZero(form::FractionalZero { sc: sc_.clone(), zp: add.into(), narrowing: narrowing.clone() }),
                 rounded(product + i128::from(add))),
-            (Requantization::TfLite { sc: sc_.clone(), zp, narrowing: narrowing.clone() },
+            (Requantization::TfLite(form::TfLite { sc: sc_.clone(), zp, narrowing: narrowing.clone() }),
                 rounded(product) + i128::from(zp)),
-            (Requantization::Fixed { sc: sc_, add: add.into(), zp, narrowing },
+            (Requantization::Fixed(form::Fixed { sc: sc_, add: add.into(), zp, narrowing }),
                 rounded(product + i128::from(add)) + i128::from(zp)),
         ];
         for (form, wide) in cases {

@@ -3,7 +3,7 @@
 
 use strait_core::op::{Add, Conv};
 use strait_core::{Elem, Op, TensorType};
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use strait_target::spec::{FormRow, OpSite, Operand, Rescale, Scales};
 use strait_target::{Options, Table, TargetSpec};
 
@@ -30,39 +30,47 @@ fn code(row: &FormRow, form: &Requantization, clamp: Option<[i32; 2]>) -> String
 #[test]
 fn a_form_accepts_what_its_limits_say_and_names_what_does_not_fit() {
     let spec = spec();
-    let shift = |shift, rounding| Requantization::ArithFolded {
-        narrowing: narrowing(shift, rounding),
+    let shift = |shift, rounding| {
+        Requantization::ArithFolded(form::ArithFolded {
+            narrowing: narrowing(shift, rounding),
+        })
     };
-    let tf_lite = |sc: i32, shift, zp| Requantization::TfLite {
-        sc: sc.into(),
-        zp,
-        narrowing: narrowing(shift, Rounding::HalfUp),
+    let tf_lite = |sc: i32, shift, zp| {
+        Requantization::TfLite(form::TfLite {
+            sc: sc.into(),
+            zp,
+            narrowing: narrowing(shift, Rounding::HalfUp),
+        })
     };
-    let gemmlowp = |exponent: i8, out| Requantization::Gemmlowp {
-        multiplier: (1 << 30).into(),
-        exponent: exponent.into(),
-        zp: 3,
-        out,
+    let gemmlowp = |exponent: i8, out| {
+        Requantization::Gemmlowp(form::Gemmlowp {
+            multiplier: (1 << 30).into(),
+            exponent: exponent.into(),
+            zp: 3,
+            out,
+        })
     };
-    let float = |scale: f32| Requantization::Float {
-        scale: scale.into(),
-        zp: -5,
-        out: IntType::I8,
+    let float = |scale: f32| {
+        Requantization::Float(form::Float {
+            scale: scale.into(),
+            zp: -5,
+            out: IntType::I8,
+        })
     };
-    let channels = Requantization::ArithFolded {
+    let channels = Requantization::ArithFolded(form::ArithFolded {
         narrowing: Narrowing {
             shift: [1, 2].into_iter().collect(),
             rounding: Rounding::HalfEven,
             out: IntType::I8,
         },
-    };
-    let wide = Requantization::ArithFolded {
+    });
+    let wide = Requantization::ArithFolded(form::ArithFolded {
         narrowing: Narrowing {
             shift: 3.into(),
             rounding: Rounding::HalfEven,
             out: IntType::I16,
         },
-    };
+    });
     for (form, requantization, clamp, expect) in [
         ("shift", shift(7, Rounding::HalfEven), None, "ok"),
         ("shift", shift(7, Rounding::HalfUp), None, "form-rounding"),
@@ -92,11 +100,11 @@ fn a_form_accepts_what_its_limits_say_and_names_what_does_not_fit() {
             "{form} {requantization:?} {clamp:?}"
         );
     }
-    let illegal = Requantization::TfLite {
+    let illegal = Requantization::TfLite(form::TfLite {
         sc: (-1).into(),
         zp: 0,
         narrowing: narrowing(31, Rounding::HalfUp),
-    };
+    });
     assert_eq!(code(&spec.form["single"], &illegal, None), "form-illegal");
 }
 
@@ -160,9 +168,9 @@ fn a_shift_is_built_for_powers_of_two_alone() {
         spec.form["shift"].build(&rescale).map_err(|e| e.code.into_owned())
     };
     let expect = |shift| {
-        Ok(Requantization::ArithFolded {
+        Ok(Requantization::ArithFolded(form::ArithFolded {
             narrowing: narrowing(shift, Rounding::HalfEven),
-        })
+        }))
     };
     assert_eq!(build(1.0, 0), expect(0));
     assert_eq!(build(0.0625, 0), expect(4));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use strait_core::Reason;
 use strait_core::op::{Add, Conv};
 use strait_kernels::integer::{Loops, standard};
-use strait_requantize::{IntType, Narrowing, Requantization, Rounding};
+use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{
     Decision, FormKernel, OptionValue, Options, Prepare, Registry, Site, TableTarget, Target, TargetError,
     TargetFactory, TargetSpec,
@@ -109,13 +109,13 @@ fn a_file_that_is_absent_or_no_text_is_refused_by_its_name() {
 }
 
 fn shift(shift: u8) -> Requantization {
-    Requantization::ArithFolded {
+    Requantization::ArithFolded(form::ArithFolded {
         narrowing: Narrowing {
             shift: shift.into(),
             rounding: Rounding::HalfEven,
             out: IntType::I8,
         },
-    }
+    })
 }
 
 #[test]

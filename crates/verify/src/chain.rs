@@ -2,7 +2,7 @@
 
 use crate::intervals::channel_axis;
 use strait_core::{Def, Graph, Module, Node, NodeId, Op, ValueId};
-use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Rounding, Step};
+use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Rounding, Step, form};
 
 /// Where a chain starts.
 #[derive(Clone, Copy, Debug)]
@@ -90,13 +90,13 @@ fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
 
 /// Saturation to 32 bits, which changes no sum that fits them.
 fn identity() -> Requantization {
-    Requantization::ArithFolded {
+    Requantization::ArithFolded(form::ArithFolded {
         narrowing: Narrowing {
             shift: 0.into(),
             rounding: Rounding::Floor,
             out: IntType::I32,
         },
-    }
+    })
 }
 
 fn common(axes: &[Option<usize>]) -> Result<Option<usize>, String> {

@@ -6,7 +6,7 @@ use strait_container::{
     ArtifactWriter, CertificateRecord, Digest, Manifest, Provenance, Sources, TargetVersion, ToolVersion,
 };
 use strait_core::Module;
-use strait_requantize::{Certificate, IntType, Narrowing, Requantization, Rounding};
+use strait_requantize::{Certificate, IntType, Narrowing, Requantization, Rounding, form};
 
 /// Two graphs over one pool: a convolution before and after its requantization is fused. `@b` and `@c` are equal.
 pub(crate) const TEXT: &str = "
@@ -32,19 +32,19 @@ pub(crate) fn module() -> Module {
 }
 
 pub(crate) fn certificates() -> Vec<CertificateRecord> {
-    let form = Requantization::ArithFolded {
+    let form = Requantization::ArithFolded(form::ArithFolded {
         narrowing: Narrowing {
             shift: 7.into(),
             rounding: Rounding::HalfEven,
             out: IntType::I8,
         },
-    };
+    });
     // A float whose shortest decimal has many digits, so that losing one shows.
-    let float = Requantization::Float {
+    let float = Requantization::Float(form::Float {
         scale: 0.007_812_501.into(),
         zp: -3,
         out: IntType::I8,
-    };
+    });
     let certificate = |after: Requantization| {
         let before = vec![form.clone().into()];
         Certificate::derive(before, after.into(), [(-5000, 7000), (-1, 1)].into_iter().collect()).unwrap()

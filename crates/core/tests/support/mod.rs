@@ -10,7 +10,7 @@ use strait_core::{
     Attribute, DataId, Elem, Fused, Graph, GraphId, Module, Names, Op, Placement, QuantParams, Reason, Stage,
     TensorData, TensorType, ValueId,
 };
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 /// Decisions, one after the other; 0 when they run out.
 pub(crate) struct Choices<'a> {
@@ -108,30 +108,30 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
     let sc = per(choices, channels, |c| i32::MAX - c as i32);
     let out = narrowing.out;
     match choices.below(7) {
-        0 => Requantization::ArithFolded { narrowing },
-        1 => Requantization::FractionalZero {
+        0 => Requantization::ArithFolded(form::ArithFolded { narrowing }),
+        1 => Requantization::FractionalZero(form::FractionalZero {
             sc,
             zp: per(choices, channels, |c| (1 << 60) - c as i64),
             narrowing,
-        },
-        2 => Requantization::TfLite { sc, zp: -3, narrowing },
-        3 => Requantization::Gemmlowp {
+        }),
+        2 => Requantization::TfLite(form::TfLite { sc, zp: -3, narrowing }),
+        3 => Requantization::Gemmlowp(form::Gemmlowp {
             multiplier: sc,
             exponent: per(choices, channels, |c| -(c as i8) % 31),
             zp: 7,
             out,
-        },
-        4 => Requantization::Float {
+        }),
+        4 => Requantization::Float(form::Float {
             scale: per(choices, channels, |c| 0.1 / (c + 1) as f32),
             zp: 1,
             out,
-        },
-        5 => Requantization::Fixed {
+        }),
+        5 => Requantization::Fixed(form::Fixed {
             sc,
             add: per(choices, channels, |c| -(c as i64)),
             zp: 1,
             narrowing,
-        },
+        }),
         _ => {
             let list: Arc<[i32]> = vec![-9, -9, 0, 70_000].into();
             let thresholds = if choices.flip() {
@@ -139,11 +139,11 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
             } else {
                 vec![list; channels]
             };
-            Requantization::Steps {
+            Requantization::Steps(form::Steps {
                 thresholds: thresholds.into(),
                 lowest: 2,
                 out: IntType::U8,
-            }
+            })
         }
     }
 }

@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use strait_core::op::{self, Coordinate, Nearest, PadMode, Reduction, ResizeMode};
 use strait_core::{Elem, Fused, Module, Op, QuantParams, Stage, ValueId};
 use strait_execute::Tensor;
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 /// SplitMix64.
 pub struct Random(pub u64);
@@ -67,36 +67,36 @@ impl Random {
             out,
         };
         match self.range(0, if out == IntType::I8 { 6 } else { 5 }) {
-            0 => Requantization::ArithFolded {
+            0 => Requantization::ArithFolded(form::ArithFolded {
                 narrowing: narrowing(self, shift),
-            },
-            1 => Requantization::FractionalZero {
+            }),
+            1 => Requantization::FractionalZero(form::FractionalZero {
                 sc: self.per(channels, |r| r.range(0, 255) as i32),
                 zp: self.per(channels, |r| r.range(-5000, 5000)),
                 narrowing: narrowing(self, shift + 7),
-            },
-            2 => Requantization::TfLite {
+            }),
+            2 => Requantization::TfLite(form::TfLite {
                 sc: self.per(channels, |r| r.range(1 << 30, i64::from(i32::MAX)) as i32),
                 zp,
                 narrowing: narrowing(self, shift + 31),
-            },
-            3 => Requantization::Gemmlowp {
+            }),
+            3 => Requantization::Gemmlowp(form::Gemmlowp {
                 multiplier: self.per(channels, |r| r.range(1 << 30, i64::from(i32::MAX)) as i32),
                 exponent: self.per(channels, |r| -(shift + r.range(-1, 1)) as i8),
                 zp,
                 out,
-            },
-            4 => Requantization::Float {
+            }),
+            4 => Requantization::Float(form::Float {
                 scale: self.per(channels, |r| r.range(1, 1000) as f32 / 500.0 / (1u64 << shift) as f32),
                 zp,
                 out,
-            },
-            5 => Requantization::Fixed {
+            }),
+            5 => Requantization::Fixed(form::Fixed {
                 sc: self.per(channels, |r| r.range(0, 32767) as i32),
                 add: self.per(channels, |r| r.range(-100_000, 100_000)),
                 zp,
                 narrowing: narrowing(self, shift + 14),
-            },
+            }),
             _ => {
                 let lists = if self.flip() { channels.unwrap_or(1) } else { 1 };
                 let spread = 1 << bits.min(30);
@@ -105,11 +105,11 @@ impl Random {
                     list.sort_unstable();
                     list.into()
                 };
-                Requantization::Steps {
+                Requantization::Steps(form::Steps {
                     thresholds: (0..lists).map(|_| list(self)).collect(),
                     lowest: -100,
                     out,
-                }
+                })
             }
         }
     }
@@ -409,12 +409,12 @@ impl Maker {
             0 => {
                 let zero = self.random.range(0, 9) as i32;
                 let shifted = self.add(op::ShiftLeft { zero, bits: 20 }, &[value.id], None);
-                let form = Requantization::Gemmlowp {
+                let form = Requantization::Gemmlowp(form::Gemmlowp {
                     multiplier: Per::Tensor(self.random.range(1 << 30, i64::from(i32::MAX)) as i32),
                     exponent: Per::Tensor(self.random.range(-3, 0) as i8),
                     zp: 0,
                     out: IntType::I32,
-                };
+                });
                 self.add(op::Requantize { form, axis: 0 }, &[shifted], None)
             }
             1 => {

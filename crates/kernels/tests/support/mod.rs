@@ -6,7 +6,7 @@ use strait_kernels::{
     KernelError,
     integer::{Axis, Loops, ThroughTile, Tile, TileKernel, standard},
 };
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 /// A small generator of repeatable numbers.
 pub(crate) struct Numbers(u64);
@@ -74,48 +74,48 @@ pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Re
             out,
         };
         let (plain, wide, multiplied) = (narrowing(0), narrowing(31), narrowing(8));
-        forms.push(Requantization::ArithFolded { narrowing: plain });
-        forms.push(Requantization::TfLite {
+        forms.push(Requantization::ArithFolded(form::ArithFolded { narrowing: plain }));
+        forms.push(Requantization::TfLite(form::TfLite {
             sc: per(channels, || numbers.between(1 << 30, i32::MAX)),
             zp: numbers.between(-100, 100),
             narrowing: wide,
-        });
-        forms.push(Requantization::FractionalZero {
+        }));
+        forms.push(Requantization::FractionalZero(form::FractionalZero {
             sc: per(channels, || numbers.between(1, 500)),
             zp: per(channels, || i64::from(numbers.between(-100_000, 100_000))),
             narrowing: multiplied.clone(),
-        });
-        forms.push(Requantization::Fixed {
+        }));
+        forms.push(Requantization::Fixed(form::Fixed {
             sc: per(channels, || numbers.between(1, 500)),
             add: per(channels, || i64::from(numbers.between(-1000, 1000))),
             zp: numbers.between(-20, 20),
             narrowing: multiplied,
-        });
-        forms.push(Requantization::Gemmlowp {
+        }));
+        forms.push(Requantization::Gemmlowp(form::Gemmlowp {
             multiplier: per(channels, || numbers.between(1 << 30, i32::MAX)),
             exponent: per(channels, || {
                 (numbers.between(-3, 1) - shift_to_8_bits).clamp(-31, 0) as i8
             }),
             zp: numbers.between(-100, 100),
             out,
-        });
-        forms.push(Requantization::Float {
+        }));
+        forms.push(Requantization::Float(form::Float {
             scale: per(channels, || {
                 200.0 / size as f32 * (1.0 + numbers.between(0, 1000) as f32 / 999.0)
             }),
             zp: numbers.between(-100, 100),
             out,
-        });
+        }));
         let mut list = || {
             let mut list: Vec<i32> = (0..200).map(|_| numbers.between(-size as i32, size as i32)).collect();
             list.sort_unstable();
             list.into()
         };
-        forms.push(Requantization::Steps {
+        forms.push(Requantization::Steps(form::Steps {
             thresholds: (0..channels.max(1)).map(|_| list()).collect(),
             lowest: -100,
             out: IntType::I8,
-        });
+        }));
     }
     forms
 }

@@ -4,7 +4,7 @@ use super::accepts;
 use super::site::{Found, Producer};
 use crate::interval::Bounds;
 use strait_core::Reason;
-use strait_requantize::{Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step};
+use strait_requantize::{Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 use strait_target::TargetSpec;
 use strait_target::spec::{FusionRow, Verb};
 
@@ -96,7 +96,7 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
             out: IntType::I32,
         };
         before.push(Step {
-            form: Requantization::ArithFolded { narrowing },
+            form: Requantization::ArithFolded(form::ArithFolded { narrowing }),
             clamp: Some(ends),
         });
     }

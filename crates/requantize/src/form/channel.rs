@@ -1,5 +1,5 @@
-use super::{Affine, Doubling, Float, FormError, OutsideDomain, Requantization, Steps};
-use crate::{IntType, Per};
+use super::{Arithmetic, FormError, OutsideDomain, Requantization, Scalars};
+use crate::IntType;
 use std::ops::RangeInclusive;
 
 /// One channel of a form with its parameters looked up and found legal: what to hold while many accumulators pass, and
@@ -13,77 +13,10 @@ pub struct Channel<'a> {
     domain: (i64, i64),
 }
 
-/// The families of arithmetic behind the forms: each computes a wide integer that [`Channel::out`] then saturates.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Arithmetic<'a> {
-    /// Multiply, add, shift with one rounding, add.
-    Affine(Affine),
-    /// Multiply and shift with two roundings.
-    Doubling(Doubling),
-    /// Multiply in `f32`.
-    Float(Float),
-    /// Count thresholds.
-    Steps(Steps<'a>),
-}
-
 impl Requantization {
     /// One channel, its parameters looked up and checked.
     pub fn channel(&self, channel: usize) -> Result<Channel<'_>, FormError> {
-        fn at<T: Copy>(values: &Per<T>, field: &'static str, channel: usize) -> Result<T, FormError> {
-            values
-                .get(channel)
-                .copied()
-                .ok_or(FormError::NoSuchChannel { field, channel })
-        }
-        let affine = |factor, addend, narrowing: &super::Narrowing, zero_point| {
-            let shift = at(&narrowing.shift, "shift", channel)?;
-            Ok(Arithmetic::Affine(Affine {
-                factor,
-                addend,
-                shift,
-                rounding: narrowing.rounding,
-                zero_point,
-            }))
-        };
-        let arithmetic = match self {
-            Requantization::ArithFolded { narrowing } => affine(1, 0, narrowing, 0)?,
-            Requantization::FractionalZero { sc, zp, narrowing } => {
-                affine(at(sc, "sc", channel)?, at(zp, "zp", channel)?, narrowing, 0)?
-            }
-            Requantization::TfLite { sc, zp, narrowing } => affine(at(sc, "sc", channel)?, 0, narrowing, *zp)?,
-            Requantization::Fixed { sc, add, zp, narrowing } => {
-                affine(at(sc, "sc", channel)?, at(add, "add", channel)?, narrowing, *zp)?
-            }
-            Requantization::Gemmlowp {
-                multiplier,
-                exponent,
-                zp,
-                ..
-            } => {
-                let exponent = at(exponent, "exponent", channel)?;
-                Arithmetic::Doubling(Doubling {
-                    multiplier: at(multiplier, "multiplier", channel)?,
-                    left_shift: exponent.max(0).unsigned_abs(),
-                    right_shift: exponent.min(0).unsigned_abs(),
-                    zero_point: *zp,
-                })
-            }
-            Requantization::Float { scale, zp, .. } => Arithmetic::Float(Float {
-                scale: at(scale, "scale", channel)?,
-                zero_point: *zp,
-            }),
-            Requantization::Steps { thresholds, lowest, .. } => {
-                let index = if thresholds.len() == 1 { 0 } else { channel };
-                let list = thresholds.get(index).ok_or(FormError::NoSuchChannel {
-                    field: "thresholds",
-                    channel,
-                })?;
-                Arithmetic::Steps(Steps {
-                    thresholds: list,
-                    lowest: *lowest,
-                })
-            }
-        };
+        let Scalars { arithmetic } = self.form().scalars(channel)?;
         let out = self.out();
         arithmetic.check(channel, out)?;
         let domain = match arithmetic {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, FormKind, Requantization};
+use super::{FormKind, Requantization};
 use crate::IntType;
 
 /// The largest shift of a narrowing: a factor of 31 fractional bits and 31 more.
@@ -122,6 +122,7 @@ impl Requantization {
         let kind = self.kind();
         let mut channels = None;
         for (field, found) in self
+            .form()
             .lengths()
             .into_iter()
             .filter_map(|(field, length)| Some((field, length?)))
@@ -142,73 +143,5 @@ impl Requantization {
             Some(0) => Err(FormError::NoChannels { kind }),
             count => (0..count.unwrap_or(1)).try_for_each(|c| self.channel(c).map(drop)),
         }
-    }
-}
-
-impl Arithmetic<'_> {
-    /// Whether the scalars are legal.
-    pub(super) fn check(&self, channel: usize, out: IntType) -> Result<(), FormError> {
-        match self {
-            Arithmetic::Affine(a) => {
-                if a.factor < 0 {
-                    return Err(FormError::NegativeFactor {
-                        channel,
-                        factor: a.factor,
-                    });
-                }
-                if !(-MAX_ADDEND..=MAX_ADDEND).contains(&a.addend) {
-                    return Err(FormError::Addend {
-                        channel,
-                        addend: a.addend,
-                    });
-                }
-                if a.shift > MAX_SHIFT {
-                    return Err(FormError::Shift {
-                        channel,
-                        shift: a.shift,
-                    });
-                }
-            }
-            Arithmetic::Doubling(d) => {
-                if d.multiplier < 0 {
-                    return Err(FormError::NegativeFactor {
-                        channel,
-                        factor: d.multiplier,
-                    });
-                }
-                if d.left_shift > 30 || d.right_shift > 31 {
-                    let exponent = i16::from(d.left_shift) - i16::from(d.right_shift);
-                    return Err(FormError::Exponent { channel, exponent });
-                }
-            }
-            Arithmetic::Float(f) => {
-                if !(f.scale.is_finite() && f.scale > 0.0) {
-                    return Err(FormError::Scale {
-                        channel,
-                        scale: f.scale,
-                    });
-                }
-            }
-            Arithmetic::Steps(s) => {
-                if out.bits() > 8 {
-                    return Err(FormError::StepsOut { out });
-                }
-                let count = s.thresholds.len();
-                let inside = s.lowest >= out.min()
-                    && i64::try_from(count).is_ok_and(|n| n <= i64::from(out.max()) - i64::from(s.lowest));
-                if !inside {
-                    return Err(FormError::Codes {
-                        channel,
-                        count,
-                        lowest: s.lowest,
-                        out,
-                    });
-                }
-                if let Some(i) = s.thresholds.windows(2).position(|pair| pair[0] > pair[1]) {
-                    return Err(FormError::Unsorted { channel, index: i + 1 });
-                }
-            }
-        }
-        Ok(())
     }
 }

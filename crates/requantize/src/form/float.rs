@@ -1,27 +1,35 @@
-/// `half_even(f32(x) * scale) + zero_point`: the arithmetic of `Float`. The conversion to `f32` rounds to the nearest, ties
-/// to even, and so does the product. Defined on `i32`, the accumulators of the runtimes that compute so.
-#[derive(Clone, Copy, Debug, PartialEq)]
+use super::{Arithmetic, FloatProduct, Form, FormError, Scalars, at};
+use crate::{IntType, Per};
+use serde::{Deserialize, Serialize};
+
+/// `sat(half_even(f32(x) * scale) + zp)`, the conversion and the product rounded to `f32`.
+///
+/// This is ONNX Runtime's QLinearConv, and AscendRequant with `scale` the packed requantization scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Float {
     /// Factor, finite and positive.
-    pub scale: f32,
-    /// Added after the rounding, outside of float.
-    pub zero_point: i32,
+    pub scale: Per<f32>,
+    /// Zero point of the output.
+    pub zp: i32,
+    /// What the result saturates to.
+    pub out: IntType,
 }
 
-impl Float {
-    pub(super) fn wide(&self, x: i64) -> i64 {
-        // A product beyond i64, infinity included, saturates; both conversions are monotone.
-        let rounded = (x as f32 * self.scale).round_ties_even() as i64;
-        rounded.saturating_add(i64::from(self.zero_point))
+impl Form for Float {
+    fn out(&self) -> IntType {
+        self.out
     }
 
-    /// An accumulator near the first one that reaches `value`: exact but for the two roundings of `wide`.
-    pub(super) fn guess(&self, value: i64) -> i64 {
-        ((value as f64 - f64::from(self.zero_point) - 0.5) / f64::from(self.scale)).ceil() as i64
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![("scale", self.scale.channels())]
     }
 
-    /// A scale of one keeps what `f32` keeps: integers up to 2^24, more than a type of 16 bits holds.
-    pub(super) fn is_identity(&self, bits: u8) -> bool {
-        self.scale == 1.0 && self.zero_point == 0 && bits <= 16
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        Ok(Arithmetic::Float(FloatProduct {
+            scale: at("scale", &self.scale, channel)?,
+            zero_point: self.zp,
+        })
+        .into())
     }
 }

@@ -1,23 +1,34 @@
 //! Requantization forms: the data ([`Requantization`]), what makes it legal ([`Requantization::check`]) and what it
 //! computes ([`Requantization::eval`], or [`Channel`] for many values of one channel).
+//!
+//! One file per form; behind them are a few families of arithmetic.
 
-mod affine;
+mod arithmetic;
 mod channel;
 mod check;
-mod doubling;
-mod float;
-mod steps;
 
-pub use affine::Affine;
-pub use channel::{Arithmetic, Channel};
+mod arith_folded;
+mod fixed;
+mod float;
+mod fractional_zero;
+mod gemmlowp;
+mod steps;
+mod tf_lite;
+
+pub use arith_folded::ArithFolded;
+pub use arithmetic::{Affine, Arithmetic, Doubling, FloatProduct, StepCount};
+pub use channel::Channel;
 pub use check::{FormError, MAX_ADDEND, MAX_SHIFT};
-pub use doubling::Doubling;
+pub use fixed::Fixed;
 pub use float::Float;
+pub use fractional_zero::FractionalZero;
+pub use gemmlowp::Gemmlowp;
 pub use steps::Steps;
+pub use tf_lite::TfLite;
 
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
-use std::{fmt, ops::RangeInclusive, sync::Arc};
+use std::{fmt, ops::RangeInclusive};
 
 /// The last stage of most forms: divide by a power of two, round, saturate to a narrow type.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,136 +42,112 @@ pub struct Narrowing {
     pub out: IntType,
 }
 
-/// A requantization with its parameters: from an accumulator `x` to a narrow integer. Plain data.
-///
-/// The set is closed: a target's own form is [`Fixed`](Requantization::Fixed) or [`Steps`](Requantization::Steps), so
-/// that every form can be executed, printed and proved. `round` is the narrowing's, `s` its shift, `sat` saturates to
-/// the output type. An activation behind it is a clamp of its own ([`Step`](crate::Step)).
-///
-/// Every form is non-decreasing on its [`domain`](Requantization::domain), which is all of `i32` for every form but
-/// `Gemmlowp`, and more for those that multiply integers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Requantization {
-    /// `sat(round(x / 2^s))`: the factor and the zero point are folded into weights and bias.
-    ArithFolded {
-        /// Shift, rounding, output type.
-        narrowing: Narrowing,
-    },
-    /// `sat(round((x * sc + zp) / 2^s))`: the zero point has fractional bits.
-    FractionalZero {
-        /// Factor, not negative.
-        sc: Per<i32>,
-        /// Zero point times `2^s`; its size is at most [`MAX_ADDEND`].
-        zp: Per<i64>,
-        /// Shift, rounding, output type.
-        narrowing: Narrowing,
-    },
-    /// `sat(round(x * sc / 2^s) + zp)`: one rounding, then the zero point.
-    ///
-    /// With `half_up`, `sc` a 31-bit multiplier and `s = 31 - exponent` this is LiteRT's FULLY_CONNECTED (and its
-    /// single-rounding builds); with `s = 15 - exponent` and a 15-bit multiplier its int16 activations.
-    TfLite {
-        /// Factor, not negative.
-        sc: Per<i32>,
-        /// Zero point of the output.
-        zp: i32,
-        /// Shift, rounding, output type.
-        narrowing: Narrowing,
-    },
-    /// `sat(d(h(x * 2^e⁺ * multiplier / 2^31) / 2^e⁻) + zp)` with `e⁺ = max(exponent, 0)`, `e⁻ = max(-exponent, 0)`, `h` to
-    /// the nearest with ties up, `d` to the nearest with ties away from zero.
-    ///
-    /// This is gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift: LiteRT's
-    /// CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8, and TOSA's double rounding.
-    Gemmlowp {
-        /// Mantissa with 31 fractional bits, not negative.
-        multiplier: Per<i32>,
-        /// The factor is `multiplier * 2^(exponent - 31)`; -31 ..= 30, to the left where it is positive.
-        exponent: Per<i8>,
-        /// Zero point of the output.
-        zp: i32,
-        /// What the result saturates to.
-        out: IntType,
-    },
-    /// `sat(half_even(f32(x) * scale) + zp)`, the conversion and the product rounded to `f32`.
-    ///
-    /// This is ONNX Runtime's QLinearConv, and AscendRequant with `scale` the packed requantization scale.
-    Float {
-        /// Factor, finite and positive.
-        scale: Per<f32>,
-        /// Zero point of the output.
-        zp: i32,
-        /// What the result saturates to.
-        out: IntType,
-    },
-    /// `sat(round((x * sc + add) / 2^s) + zp)`: the general fixed-point form.
-    Fixed {
-        /// Factor, not negative.
-        sc: Per<i32>,
-        /// Added before the shift; its size is at most [`MAX_ADDEND`].
-        add: Per<i64>,
-        /// Zero point of the output.
-        zp: i32,
-        /// Shift, rounding, output type.
-        narrowing: Narrowing,
-    },
-    /// `lowest + #{t in thresholds[channel] : t <= x}`: any non-decreasing function of an `i32` into eight bits.
-    Steps {
-        /// Sorted, one list per channel, or a single one for all; `lowest` plus their number stays inside `out`.
-        thresholds: Arc<[Arc<[i32]>]>,
-        /// The value below the first threshold.
-        lowest: i32,
-        /// `i8` or `u8`.
-        out: IntType,
-    },
+/// The closed set of forms: the enum, the kinds with their names, and who answers for which.
+macro_rules! forms {
+    ($($form:ident $name:literal,)*) => {
+        /// A requantization with its parameters: from an accumulator `x` to a narrow integer. Plain data.
+        ///
+        /// The set is closed: a target's own form is [`Fixed`] or [`Steps`], so that every form can be executed, printed
+        /// and proved. `round` is the narrowing's, `s` its shift, `sat` saturates to the output type. An activation
+        /// behind it is a clamp of its own ([`Step`](crate::Step)).
+        ///
+        /// Every form is non-decreasing on its [`domain`](Requantization::domain), which is all of `i32` for every form
+        /// but `Gemmlowp`, and more for those that multiply integers.
+        #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum Requantization {
+            $(#[doc = concat!("See [`", stringify!($form), "`](struct@", stringify!($form), ").")] $form($form),)*
+        }
+
+        /// Which form, without its parameters: what a target's table accepts.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum FormKind {
+            $(#[doc = concat!("[`", stringify!($form), "`](struct@", stringify!($form), ")")] $form,)*
+        }
+
+        impl FormKind {
+            /// Every kind, in the order of the declaration.
+            pub const ALL: [FormKind; [$($name),*].len()] = [$(FormKind::$form),*];
+
+            /// The name in text forms and tables, `arith_folded` for instance.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(FormKind::$form => $name,)*
+                }
+            }
+        }
+
+        impl Requantization {
+            /// Which form this is.
+            pub fn kind(&self) -> FormKind {
+                match self {
+                    $(Requantization::$form(_) => FormKind::$form,)*
+                }
+            }
+
+            fn form(&self) -> &dyn Form {
+                match self {
+                    $(Requantization::$form(form) => form,)*
+                }
+            }
+        }
+
+        $(impl From<$form> for Requantization {
+            fn from(form: $form) -> Self {
+                Requantization::$form(form)
+            }
+        })*
+    };
 }
 
-/// Which form, without its parameters: what a target's table accepts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FormKind {
-    /// [`Requantization::ArithFolded`]
-    ArithFolded,
-    /// [`Requantization::FractionalZero`]
-    FractionalZero,
-    /// [`Requantization::TfLite`]
-    TfLite,
-    /// [`Requantization::Gemmlowp`]
-    Gemmlowp,
-    /// [`Requantization::Float`]
-    Float,
-    /// [`Requantization::Fixed`]
-    Fixed,
-    /// [`Requantization::Steps`]
-    Steps,
+forms! {
+    ArithFolded "arith_folded",
+    FractionalZero "fractional_zero",
+    TfLite "tf_lite",
+    Gemmlowp "gemmlowp",
+    Float "float",
+    Fixed "fixed",
+    Steps "steps",
+}
+
+/// What a form says of itself. [`Requantization`] and [`Channel`] make the rest of it.
+trait Form {
+    /// What the result saturates to.
+    fn out(&self) -> IntType;
+
+    /// The narrowing, of a form that ends in a shift.
+    fn narrowing(&self) -> Option<&Narrowing> {
+        None
+    }
+
+    /// The name of each field that may have one value per channel, and how many it has, `None` for one value for all.
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)>;
+
+    /// The parameters of one channel.
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError>;
+}
+
+/// One channel of a form, looked up.
+struct Scalars<'a> {
+    arithmetic: Arithmetic<'a>,
+}
+
+impl<'a> From<Arithmetic<'a>> for Scalars<'a> {
+    fn from(arithmetic: Arithmetic<'a>) -> Self {
+        Scalars { arithmetic }
+    }
+}
+
+/// The value of a field for a channel.
+fn at<T: Copy>(field: &'static str, values: &Per<T>, channel: usize) -> Result<T, FormError> {
+    values
+        .get(channel)
+        .copied()
+        .ok_or(FormError::NoSuchChannel { field, channel })
 }
 
 impl FormKind {
-    /// Every kind, in the order of the declaration.
-    pub const ALL: [FormKind; 7] = [
-        FormKind::ArithFolded,
-        FormKind::FractionalZero,
-        FormKind::TfLite,
-        FormKind::Gemmlowp,
-        FormKind::Float,
-        FormKind::Fixed,
-        FormKind::Steps,
-    ];
-
-    /// The name in text forms and tables, `arith_folded` for instance.
-    pub const fn name(self) -> &'static str {
-        match self {
-            FormKind::ArithFolded => "arith_folded",
-            FormKind::FractionalZero => "fractional_zero",
-            FormKind::TfLite => "tf_lite",
-            FormKind::Gemmlowp => "gemmlowp",
-            FormKind::Float => "float",
-            FormKind::Fixed => "fixed",
-            FormKind::Steps => "steps",
-        }
-    }
-
     /// The inverse of [`FormKind::name`].
     pub fn parse(name: &str) -> Option<FormKind> {
         FormKind::ALL.into_iter().find(|k| k.name() == name)
@@ -188,68 +175,20 @@ pub struct OutsideDomain {
 }
 
 impl Requantization {
-    /// Which form this is.
-    pub fn kind(&self) -> FormKind {
-        match self {
-            Requantization::ArithFolded { .. } => FormKind::ArithFolded,
-            Requantization::FractionalZero { .. } => FormKind::FractionalZero,
-            Requantization::TfLite { .. } => FormKind::TfLite,
-            Requantization::Gemmlowp { .. } => FormKind::Gemmlowp,
-            Requantization::Float { .. } => FormKind::Float,
-            Requantization::Fixed { .. } => FormKind::Fixed,
-            Requantization::Steps { .. } => FormKind::Steps,
-        }
-    }
-
     /// What the result saturates to.
     pub fn out(&self) -> IntType {
-        match self {
-            Requantization::ArithFolded { narrowing }
-            | Requantization::FractionalZero { narrowing, .. }
-            | Requantization::TfLite { narrowing, .. }
-            | Requantization::Fixed { narrowing, .. } => narrowing.out,
-            Requantization::Gemmlowp { out, .. }
-            | Requantization::Float { out, .. }
-            | Requantization::Steps { out, .. } => *out,
-        }
+        self.form().out()
     }
 
     /// The narrowing of the forms that end in a shift.
     pub fn narrowing(&self) -> Option<&Narrowing> {
-        match self {
-            Requantization::ArithFolded { narrowing }
-            | Requantization::FractionalZero { narrowing, .. }
-            | Requantization::TfLite { narrowing, .. }
-            | Requantization::Fixed { narrowing, .. } => Some(narrowing),
-            _ => None,
-        }
+        self.form().narrowing()
     }
 
     /// The number of channels, `None` where the same parameters serve any number. Of a form that
     /// [`check`](Requantization::check) refuses for its lengths, one of them.
     pub fn channels(&self) -> Option<usize> {
-        match self {
-            Requantization::Steps { thresholds, .. } => (thresholds.len() != 1).then_some(thresholds.len()),
-            _ => self.lengths().into_iter().find_map(|(_, length)| length),
-        }
-    }
-
-    /// The name and the length of each field that may have one value per channel.
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        let shift = self.narrowing().map(|n| ("shift", n.shift.channels()));
-        let own = match self {
-            Requantization::ArithFolded { .. } | Requantization::Steps { .. } => vec![],
-            Requantization::FractionalZero { sc, zp, .. } => vec![("sc", sc.channels()), ("zp", zp.channels())],
-            Requantization::TfLite { sc, .. } => vec![("sc", sc.channels())],
-            Requantization::Gemmlowp {
-                multiplier, exponent, ..
-            } => {
-                vec![("multiplier", multiplier.channels()), ("exponent", exponent.channels())]
-            }
-            Requantization::Float { scale, .. } => vec![("scale", scale.channels())],
-            Requantization::Fixed { sc, add, .. } => vec![("sc", sc.channels()), ("add", add.channels())],
-        };
-        own.into_iter().chain(shift).collect()
+        self.form().lengths().into_iter().find_map(|(_, length)| length)
     }
 
     /// The result for one accumulator of one channel. Never wraps and never panics: outside the domain it is an error.

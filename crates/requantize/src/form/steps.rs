@@ -1,32 +1,41 @@
-/// `lowest + #{t in thresholds : t <= x}`: the arithmetic of `Steps`. Defined on `i32`, like its thresholds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Steps<'a> {
-    /// Sorted, at most 255.
-    pub thresholds: &'a [i32],
+use super::{Arithmetic, Form, FormError, Scalars, StepCount};
+use crate::IntType;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// `lowest + #{t in thresholds[channel] : t <= x}`: any non-decreasing function of an `i32` into eight bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Steps {
+    /// Sorted, one list per channel, or a single one for all; `lowest` plus their number stays inside `out`.
+    pub thresholds: Arc<[Arc<[i32]>]>,
     /// The value below the first threshold.
     pub lowest: i32,
+    /// `i8` or `u8`.
+    pub out: IntType,
 }
 
-impl Steps<'_> {
-    pub(super) fn wide(&self, x: i64) -> i64 {
-        let passed = self.thresholds.partition_point(|t| i64::from(*t) <= x);
-        // At most 255 thresholds.
-        i64::from(self.lowest) + passed as i64
+impl Form for Steps {
+    fn out(&self) -> IntType {
+        self.out
     }
 
-    /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are.
-    pub(super) fn least_reaching(&self, value: i64) -> i128 {
-        match value.saturating_sub(i64::from(self.lowest)) {
-            ..=0 => i128::MIN,
-            rank => match usize::try_from(rank - 1).ok().and_then(|i| self.thresholds.get(i)) {
-                Some(threshold) => i128::from(*threshold),
-                None => i128::MAX,
-            },
-        }
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        let lists = self.thresholds.len();
+        vec![("thresholds", (lists != 1).then_some(lists))]
     }
 
-    pub(super) fn is_identity(&self, out: crate::IntType) -> bool {
-        // sat(x) takes its smallest value below min + 1 and steps at every integer from there to max.
-        self.lowest == out.min() && self.thresholds.iter().copied().eq(out.min() + 1..=out.max())
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        let index = if self.thresholds.len() == 1 { 0 } else { channel };
+        let field = "thresholds";
+        let thresholds = self
+            .thresholds
+            .get(index)
+            .ok_or(FormError::NoSuchChannel { field, channel })?;
+        Ok(Arithmetic::Steps(StepCount {
+            thresholds,
+            lowest: self.lowest,
+        })
+        .into())
     }
 }

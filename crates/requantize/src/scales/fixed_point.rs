@@ -1,7 +1,7 @@
 //! Real factors as `mantissa * 2^exponent` with an integer mantissa, for the multiply-shift forms.
 
 use super::{ScaleError, positive, unzip};
-use crate::{IntType, Narrowing, Per, Requantization, Rounding, form::MAX_SHIFT};
+use crate::{IntType, Narrowing, Per, Requantization, Rounding, form, form::MAX_SHIFT};
 
 /// The fraction in [0.5, 1) and the exponent of two that make `x`; zero and what is not finite with an exponent of zero.
 ///
@@ -89,11 +89,11 @@ pub fn tf_lite(
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
     let (sc, shift) = unzip(&factor.try_map(|f| multiplier_and_shift(*f, bits))?);
-    let form = Requantization::TfLite {
+    let form = Requantization::TfLite(form::TfLite {
         sc,
         zp,
         narrowing: Narrowing { shift, rounding, out },
-    };
+    });
     form.check()?;
     Ok(form)
 }
@@ -146,11 +146,11 @@ mod tests {
     fn large_factors_are_refused_and_small_ones_lose_bits() {
         let form = |factor: f64| tf_lite(&factor.into(), 7, 0, Rounding::HalfUp, IntType::I8);
         let integers = |factor| match form(factor) {
-            Ok(Requantization::TfLite {
+            Ok(Requantization::TfLite(form::TfLite {
                 sc: Per::Tensor(sc),
                 narrowing,
                 ..
-            }) => (sc, *narrowing.shift.get(0).unwrap()),
+            })) => (sc, *narrowing.shift.get(0).unwrap()),
             other => panic!("{other:?}"),
         };
         assert_eq!(integers(127.0), (127, 0));

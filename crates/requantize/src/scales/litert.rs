@@ -4,7 +4,7 @@
 //! `Prepare` functions of ADD and MUL in LiteRT's kernels; which op rounds how often is measured with LiteRT 2.3.0.
 
 use super::{ScaleError, fixed_point::FixedPoint, positive, unzip};
-use crate::{IntType, Narrowing, Per, Requantization, Rounding};
+use crate::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 /// The 31-bit mantissa and the exponent of a factor, `mantissa * 2^(exponent - 31)`.
 ///
@@ -64,7 +64,7 @@ pub fn fully_connected(
     // The exponent is -31 ..= 30, the shift 1 ..= 62.
     let parts = |factor: &f64| quantize_multiplier(*factor).map(|(sc, exponent)| (sc, (31 - exponent).unsigned_abs()));
     let (sc, shift) = unzip(&weights.try_map(factor)?.try_map(parts)?);
-    let form = Requantization::TfLite {
+    let form = Requantization::TfLite(form::TfLite {
         sc,
         zp,
         narrowing: Narrowing {
@@ -72,7 +72,7 @@ pub fn fully_connected(
             rounding: Rounding::HalfUp,
             out,
         },
-    };
+    });
     form.check()?;
     Ok(form)
 }
@@ -115,12 +115,12 @@ pub fn addition(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Ad
 
 fn gemmlowp(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
-    let form = Requantization::Gemmlowp {
+    let form = Requantization::Gemmlowp(form::Gemmlowp {
         multiplier,
         exponent,
         zp,
         out,
-    };
+    });
     form.check()?;
     Ok(form)
 }
@@ -161,13 +161,13 @@ mod tests {
 
         let per_channel: Per<f32> = [w].into_iter().collect();
         let gemmlowp = |form| match form {
-            Ok(Requantization::Gemmlowp {
+            Ok(Requantization::Gemmlowp(form::Gemmlowp {
                 multiplier, exponent, ..
-            }) => (*multiplier.get(0).unwrap(), *exponent.get(0).unwrap()),
+            })) => (*multiplier.get(0).unwrap(), *exponent.get(0).unwrap()),
             other => panic!("{other:?}"),
         };
         let tf_lite = |form| match form {
-            Ok(Requantization::TfLite { sc, narrowing, .. }) => {
+            Ok(Requantization::TfLite(form::TfLite { sc, narrowing, .. })) => {
                 assert_eq!(narrowing.rounding, Rounding::HalfUp);
                 (*sc.get(0).unwrap(), 31 - *narrowing.shift.get(0).unwrap() as i8)
             }

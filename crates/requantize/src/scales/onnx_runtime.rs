@@ -1,7 +1,7 @@
 //! ONNX Runtime's rules (CPU, QOperator), measured with 1.31.1.
 
 use super::{ScaleError, positive};
-use crate::{IntType, Per, Requantization};
+use crate::{IntType, Per, Requantization, form};
 
 /// QLinearConv: `(input * weight) / output` in `f32`, in this order.
 pub fn convolution(
@@ -17,11 +17,11 @@ pub fn convolution(
         positive("weight scale", f64::from(*w))?;
         Ok::<_, ScaleError>(input * *w / output)
     };
-    let form = Requantization::Float {
+    let form = Requantization::Float(form::Float {
         scale: weights.try_map(factor)?,
         zp,
         out,
-    };
+    });
     form.check()?;
     Ok(form)
 }
@@ -33,7 +33,7 @@ mod tests {
     #[test]
     fn the_product_is_rounded_before_the_quotient() {
         let (x, w, y) = (0.02f32, 0.003f32, 0.07f32);
-        let Ok(Requantization::Float { scale, .. }) = convolution(x, &w.into(), y, 3, IntType::U8) else {
+        let Ok(Requantization::Float(form::Float { scale, .. })) = convolution(x, &w.into(), y, 3, IntType::U8) else {
             panic!()
         };
         assert_eq!(scale, Per::Tensor((x * w) / y));

@@ -2,7 +2,7 @@
 //! bits are cut off. The relative error is below 2^-10.
 
 use super::{ScaleError, positive};
-use crate::{IntType, Per, Requantization};
+use crate::{IntType, Per, Requantization, form};
 
 /// The bits of an `f32` that remain.
 pub const MASK: u32 = 0xFFFF_E000;
@@ -36,11 +36,11 @@ pub fn requantization(
         let req = (*w * input) * (1.0 / output);
         if packed { truncate(req) } else { Ok(req) }
     };
-    let form = Requantization::Float {
+    let form = Requantization::Float(form::Float {
         scale: weights.try_map(factor)?,
         zp: offset,
         out,
-    };
+    });
     form.check()?;
     Ok(form)
 }
@@ -68,11 +68,11 @@ mod tests {
     #[test]
     fn the_packed_factor_is_the_truncated_one() {
         let scale = |packed| match requantization(0.02, &0.003.into(), 0.05, 4, packed, IntType::I8) {
-            Ok(Requantization::Float {
+            Ok(Requantization::Float(form::Float {
                 scale: Per::Tensor(scale),
                 zp: 4,
                 ..
-            }) => scale,
+            })) => scale,
             other => panic!("{other:?}"),
         };
         assert_eq!(scale(false), (0.003f32 * 0.02) * (1.0 / 0.05));

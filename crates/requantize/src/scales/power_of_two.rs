@@ -6,7 +6,7 @@ use super::{
     fixed_point::{frexp, ldexp},
     positive, unzip,
 };
-use crate::{IntType, Narrowing, Per, Requantization, Rounding, form::MAX_SHIFT};
+use crate::{IntType, Narrowing, Per, Requantization, Rounding, form, form::MAX_SHIFT};
 
 /// The shifts to the right that a folded factor may use.
 pub const FOLDED_SHIFTS: std::ops::RangeInclusive<u8> = 0..=31;
@@ -72,11 +72,11 @@ pub fn fractional_zero(
     let integers = corrections.try_map(|c| c.integers(bits))?;
     let (sc, rest) = unzip(&integers.map(|(sc, zp, shift)| (*sc, (*zp, *shift))));
     let (zp, shift) = unzip(&rest);
-    let form = Requantization::FractionalZero {
+    let form = Requantization::FractionalZero(form::FractionalZero {
         sc,
         zp,
         narrowing: Narrowing { shift, rounding, out },
-    };
+    });
     form.check()?;
     Ok(form)
 }
@@ -134,7 +134,10 @@ mod tests {
             rounding: Rounding::HalfEven,
             out: IntType::I8,
         };
-        assert_eq!(form.to_arith_folded(), Some(Requantization::ArithFolded { narrowing }));
+        assert_eq!(
+            form.to_arith_folded(),
+            Some(Requantization::ArithFolded(form::ArithFolded { narrowing }))
+        );
     }
 
     #[test]
@@ -148,11 +151,11 @@ mod tests {
         assert_eq!(form(1.0, 1.0, 0), Err(ScaleError::Bits(0)));
         assert_eq!(form(1.0, 1.0, 31), Err(ScaleError::Bits(31)));
         let integers = |input| match form(input, 1.0, 15) {
-            Ok(Requantization::FractionalZero {
+            Ok(Requantization::FractionalZero(form::FractionalZero {
                 sc: Per::Tensor(sc),
                 narrowing,
                 ..
-            }) => (sc, narrowing.shift),
+            })) => (sc, narrowing.shift),
             other => panic!("{other:?}"),
         };
         assert_eq!(integers(0.75 * 2f64.powi(-47)), (3 << 13, 62.into()));

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use std::sync::Arc;
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 
 pub(crate) fn rounding() -> impl Strategy<Value = Rounding> {
     proptest::sample::select(Rounding::ALL.to_vec())
@@ -25,39 +25,39 @@ fn narrowing(shift: std::ops::Range<u8>) -> impl Strategy<Value = Narrowing> {
 pub(crate) fn form() -> impl Strategy<Value = Requantization> {
     let zp = || prop_oneof![-130i32..260, any::<i32>()];
     prop_oneof![
-        narrowing(0..24).prop_map(|narrowing| Requantization::ArithFolded { narrowing }),
+        narrowing(0..24).prop_map(|narrowing| Requantization::ArithFolded(form::ArithFolded { narrowing })),
         (0..1i32 << 9, -(1i64 << 30)..1 << 30, narrowing(5..28)).prop_map(|(sc, zp, narrowing)| {
-            Requantization::FractionalZero {
+            Requantization::FractionalZero(form::FractionalZero {
                 sc: sc.into(),
                 zp: zp.into(),
                 narrowing,
-            }
+            })
         }),
-        (0..=i32::MAX, zp(), narrowing(28..50)).prop_map(|(sc, zp, narrowing)| Requantization::TfLite {
+        (0..=i32::MAX, zp(), narrowing(28..50)).prop_map(|(sc, zp, narrowing)| Requantization::TfLite(form::TfLite {
             sc: sc.into(),
             zp,
             narrowing
-        }),
+        })),
         (0..=i32::MAX, -20i8..6, zp(), int_type()).prop_map(|(multiplier, exponent, zp, out)| {
-            Requantization::Gemmlowp {
+            Requantization::Gemmlowp(form::Gemmlowp {
                 multiplier: multiplier.into(),
                 exponent: exponent.into(),
                 zp,
                 out,
-            }
+            })
         }),
-        (1e-7f32..4.0, zp(), int_type()).prop_map(|(scale, zp, out)| Requantization::Float {
+        (1e-7f32..4.0, zp(), int_type()).prop_map(|(scale, zp, out)| Requantization::Float(form::Float {
             scale: scale.into(),
             zp,
             out
-        }),
+        })),
         (0..=i32::MAX, -(1i64 << 52)..1 << 52, zp(), narrowing(28..50)).prop_map(|(sc, add, zp, narrowing)| {
-            Requantization::Fixed {
+            Requantization::Fixed(form::Fixed {
                 sc: sc.into(),
                 add: add.into(),
                 zp,
                 narrowing,
-            }
+            })
         }),
         (
             proptest::collection::vec(-(1i32 << 20)..1 << 20, 0..=120),
@@ -71,11 +71,11 @@ pub(crate) fn form() -> impl Strategy<Value = Requantization> {
                 } else {
                     (lowest, IntType::U8)
                 };
-                Requantization::Steps {
+                Requantization::Steps(form::Steps {
                     thresholds: [Arc::from(thresholds)].into(),
                     lowest,
                     out,
-                }
+                })
             }),
     ]
 }

@@ -129,9 +129,9 @@ impl FormRow {
         let out = form.out();
         // Real zero is the zero point; where that is part of the bias, the form does not know it.
         let zero = match form {
-            Requantization::TfLite { zp, .. }
-            | Requantization::Gemmlowp { zp, .. }
-            | Requantization::Float { zp, .. } => Some(*zp),
+            Requantization::TfLite(form::TfLite { zp, .. })
+            | Requantization::Gemmlowp(form::Gemmlowp { zp, .. })
+            | Requantization::Float(form::Float { zp, .. }) => Some(*zp),
             _ => None,
         };
         let (open_below, open_above) = (low <= out.min(), high >= out.max());

@@ -9,7 +9,7 @@ use strait_requantize::scales::{
     litert, onnx_runtime, packed_float,
     power_of_two::{Correction, fractional_zero},
 };
-use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, Step, to_steps};
+use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, Step, form, to_steps};
 
 /// From one grid to another.
 #[derive(Clone, Copy, Debug)]
@@ -144,13 +144,13 @@ impl FormRow {
 
     /// `sat(round(x / 2^shift))` within this row's limits, for a factor that is folded into the weights.
     pub fn build_shift(&self, shift: Per<u8>, out: IntType) -> Result<Requantization, Reason> {
-        let form = Requantization::ArithFolded {
+        let form = Requantization::ArithFolded(form::ArithFolded {
             narrowing: Narrowing {
                 shift,
                 rounding: self.rounding(),
                 out,
             },
-        };
+        });
         self.accepts(&form, None)?;
         Ok(form)
     }
@@ -206,7 +206,7 @@ impl FormRow {
             rounding: self.rounding(),
             out: rescale.out,
         };
-        Ok(Requantization::ArithFolded { narrowing })
+        Ok(Requantization::ArithFolded(form::ArithFolded { narrowing }))
     }
 
     fn fractional_zero(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
@@ -256,7 +256,7 @@ impl FormRow {
         } else {
             scale
         };
-        let form = Requantization::Float { scale, zp, out };
+        let form = Requantization::Float(form::Float { scale, zp, out });
         form.check()?;
         Ok(form)
     }
@@ -282,9 +282,9 @@ const I32: (i64, i64) = (i32::MIN as i64, i32::MAX as i64);
 fn fixed(rescale: &Rescale<'_>, bits: u8, rounding: Rounding) -> Result<Requantization, ScaleError> {
     let factor = rescale.scales.factor();
     match fixed_point::tf_lite(&factor, bits, rescale.output_zero, rounding, rescale.out)? {
-        Requantization::TfLite { sc, zp, narrowing } => {
+        Requantization::TfLite(form::TfLite { sc, zp, narrowing }) => {
             let add = sc.map(|sc| -i64::from(rescale.input_zero) * i64::from(*sc));
-            let form = Requantization::Fixed { sc, add, zp, narrowing };
+            let form = Requantization::Fixed(form::Fixed { sc, add, zp, narrowing });
             form.check()?;
             Ok(form)
         }
@@ -314,12 +314,12 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
 fn from_factor(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let parts = factor.try_map(|f| litert::quantize_multiplier(*f))?;
     let (multiplier, exponent) = (parts.map(|(m, _)| *m), parts.map(|(_, e)| *e));
-    let form = Requantization::Gemmlowp {
+    let form = Requantization::Gemmlowp(form::Gemmlowp {
         multiplier,
         exponent,
         zp,
         out,
-    };
+    });
     form.check()?;
     Ok(form)
 }

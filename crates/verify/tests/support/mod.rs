@@ -5,7 +5,7 @@
 use strait_container::CertificateRecord;
 use strait_core::Module;
 use strait_execute::Threads;
-use strait_requantize::{Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step};
+use strait_requantize::{Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 use strait_verify::{VerifyOptions, VerifyReport, verify_module};
 
 /// What an artifact may hold, whether or not the invariants of its stage hold in it: many a test damages it on purpose.
@@ -26,18 +26,18 @@ pub(crate) fn shifted(shifts: &[u8]) -> Step {
     };
     let (rounding, out) = (Rounding::HalfEven, IntType::I8);
     let narrowing = Narrowing { shift, rounding, out };
-    Requantization::ArithFolded { narrowing }.into()
+    Requantization::ArithFolded(form::ArithFolded { narrowing }).into()
 }
 
 /// sat8(half_up(x·sc / 2^shift)).
 pub(crate) fn scaled(sc: i32, shift: u8) -> Step {
     let (shift, rounding, out) = (shift.into(), Rounding::HalfUp, IntType::I8);
     let narrowing = Narrowing { shift, rounding, out };
-    Requantization::TfLite {
+    Requantization::TfLite(form::TfLite {
         sc: sc.into(),
         zp: 0,
         narrowing,
-    }
+    })
     .into()
 }
 

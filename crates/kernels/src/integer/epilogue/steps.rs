@@ -1,6 +1,6 @@
 use super::{Epilogue, PerChannel, per_channel};
 use crate::error::KernelError;
-use strait_requantize::{Requantization, form::Arithmetic};
+use strait_requantize::{Requantization, form, form::Arithmetic};
 
 /// `lowest + #{t in thresholds : t ≤ x}`: `Steps`.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ impl Steps {
     /// # Errors
     /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Steps, KernelError> {
-        let Requantization::Steps { lowest, .. } = form else {
+        let Requantization::Steps(form::Steps { lowest, .. }) = form else {
             return Err(KernelError::Requantization(format!(
                 "{} has no thresholds",
                 form.kind()

@@ -22,7 +22,7 @@ pub struct Doubling {
 
 impl Doubling {
     /// Where neither the left shift nor the addition of the zero point leaves `i32`. Where they do, the runtimes wrap.
-    pub(super) fn domain(&self) -> RangeInclusive<i64> {
+    pub(in crate::form) fn domain(&self) -> RangeInclusive<i64> {
         let (low, high) = (
             i64::from(i32::MIN) >> self.left_shift,
             i64::from(i32::MAX) >> self.left_shift,
@@ -31,7 +31,7 @@ impl Doubling {
         bounded(self.least_reaching(i64::from(i32::MIN)))..=bounded(self.least_reaching(i64::from(i32::MAX) + 1)) - 1
     }
 
-    pub(super) fn wide(&self, x: i64) -> i64 {
+    pub(in crate::form) fn wide(&self, x: i64) -> i64 {
         let product = (x << self.left_shift) * i64::from(self.multiplier);
         let high = Rounding::HalfUp.shift_right(product, 31);
         Rounding::HalfAway.shift_right(high, self.right_shift) + i64::from(self.zero_point)
@@ -39,14 +39,14 @@ impl Doubling {
 
     /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are: the inverse of
     /// each stage, last one first.
-    pub(super) fn least_reaching(&self, value: i64) -> i128 {
+    pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = i128::from(value) - i128::from(self.zero_point);
         let high = Rounding::HalfAway.least_reaching(quotient, self.right_shift);
         let product = Rounding::HalfUp.least_reaching(high, 31);
         least_multiplicand(product, i64::from(self.multiplier) << self.left_shift)
     }
 
-    pub(super) fn is_identity(&self) -> bool {
+    pub(in crate::form) fn is_identity(&self) -> bool {
         i64::from(self.multiplier) << self.left_shift == 1 << (31 + self.right_shift) && self.zero_point == 0
     }
 }

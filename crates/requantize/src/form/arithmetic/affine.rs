@@ -1,5 +1,5 @@
-use super::check::{MAX_ADDEND, MAX_SHIFT};
 use crate::Rounding;
+use crate::form::{MAX_ADDEND, MAX_SHIFT};
 use std::ops::RangeInclusive;
 
 /// `round((x * factor + addend) / 2^shift) + zero_point`: the arithmetic of `ArithFolded`, `FractionalZero`, `TfLite` and
@@ -25,14 +25,14 @@ const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WI
 
 impl Affine {
     /// Where `|x * factor + addend| <= WIDEST`, hence where `i64` arithmetic is exact. A factor of zero counts as one.
-    pub(super) fn domain(&self) -> RangeInclusive<i64> {
+    pub(in crate::form) fn domain(&self) -> RangeInclusive<i64> {
         // |x| <= WIDEST + MAX_ADDEND < 2^63, and x * factor is as small.
         let factor = i64::from(self.factor.max(1));
         let (low, high) = (-WIDEST - self.addend, WIDEST - self.addend);
         -(-low).div_euclid(factor)..=high.div_euclid(factor)
     }
 
-    pub(super) fn wide(&self, x: i64) -> i64 {
+    pub(in crate::form) fn wide(&self, x: i64) -> i64 {
         let product = x * i64::from(self.factor) + self.addend;
         self.rounding.shift_right(product, self.shift) + i64::from(self.zero_point)
     }
@@ -41,20 +41,20 @@ impl Affine {
     ///
     /// wide(x) >= v  iff  round(p / 2^s) >= v - zero_point  iff  p >= t (the rounding's threshold)  iff
     /// x >= ceil((t - addend) / factor), where p = x * factor + addend.
-    pub(super) fn least_reaching(&self, value: i64) -> i128 {
+    pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = i128::from(value) - i128::from(self.zero_point);
         let rest = self.rounding.least_reaching(quotient, self.shift) - i128::from(self.addend);
         least_multiplicand(rest, i64::from(self.factor))
     }
 
-    pub(super) fn is_identity(&self) -> bool {
+    pub(in crate::form) fn is_identity(&self) -> bool {
         // round(x * 2^s / 2^s) = x
         i64::from(self.factor) == 1 << self.shift && self.addend == 0 && self.zero_point == 0
     }
 }
 
 /// The smallest `x` with `x * factor >= product`, or an end of `i128` where all or none are; `factor >= 0`.
-pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
+pub(in crate::form) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,
         (0, _) => i128::MAX,

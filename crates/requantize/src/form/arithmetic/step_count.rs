@@ -1,0 +1,32 @@
+/// `lowest + #{t in thresholds : t <= x}`: the arithmetic of `Steps`. Defined on `i32`, like its thresholds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StepCount<'a> {
+    /// Sorted, at most 255.
+    pub thresholds: &'a [i32],
+    /// The value below the first threshold.
+    pub lowest: i32,
+}
+
+impl StepCount<'_> {
+    pub(in crate::form) fn wide(&self, x: i64) -> i64 {
+        let passed = self.thresholds.partition_point(|t| i64::from(*t) <= x);
+        // At most 255 thresholds.
+        i64::from(self.lowest) + passed as i64
+    }
+
+    /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are.
+    pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
+        match value.saturating_sub(i64::from(self.lowest)) {
+            ..=0 => i128::MIN,
+            rank => match usize::try_from(rank - 1).ok().and_then(|i| self.thresholds.get(i)) {
+                Some(threshold) => i128::from(*threshold),
+                None => i128::MAX,
+            },
+        }
+    }
+
+    pub(in crate::form) fn is_identity(&self, out: crate::IntType) -> bool {
+        // sat(x) takes its smallest value below min + 1 and steps at every integer from there to max.
+        self.lowest == out.min() && self.thresholds.iter().copied().eq(out.min() + 1..=out.max())
+    }
+}

@@ -1,0 +1,46 @@
+use super::{Affine, Arithmetic, Form, FormError, Narrowing, Scalars, at};
+use crate::{IntType, Per};
+use serde::{Deserialize, Serialize};
+
+/// `sat(round((x * sc + add) / 2^s) + zp)`: the general fixed-point form.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fixed {
+    /// Factor, not negative.
+    pub sc: Per<i32>,
+    /// Added before the shift; its size is at most [`MAX_ADDEND`](super::MAX_ADDEND).
+    pub add: Per<i64>,
+    /// Zero point of the output.
+    pub zp: i32,
+    /// Shift, rounding, output type.
+    pub narrowing: Narrowing,
+}
+
+impl Form for Fixed {
+    fn out(&self) -> IntType {
+        self.narrowing.out
+    }
+
+    fn narrowing(&self) -> Option<&Narrowing> {
+        Some(&self.narrowing)
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![
+            ("sc", self.sc.channels()),
+            ("add", self.add.channels()),
+            ("shift", self.narrowing.shift.channels()),
+        ]
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        Ok(Arithmetic::Affine(Affine {
+            factor: at("sc", &self.sc, channel)?,
+            addend: at("add", &self.add, channel)?,
+            shift: at("shift", &self.narrowing.shift, channel)?,
+            rounding: self.narrowing.rounding,
+            zero_point: self.zp,
+        })
+        .into())
+    }
+}

@@ -1,0 +1,44 @@
+use super::{Affine, Arithmetic, Form, FormError, Narrowing, Scalars, at};
+use crate::{IntType, Per};
+use serde::{Deserialize, Serialize};
+
+/// `sat(round((x * sc + zp) / 2^s))`: the zero point has fractional bits.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FractionalZero {
+    /// Factor, not negative.
+    pub sc: Per<i32>,
+    /// Zero point times `2^s`; its size is at most [`MAX_ADDEND`](super::MAX_ADDEND).
+    pub zp: Per<i64>,
+    /// Shift, rounding, output type.
+    pub narrowing: Narrowing,
+}
+
+impl Form for FractionalZero {
+    fn out(&self) -> IntType {
+        self.narrowing.out
+    }
+
+    fn narrowing(&self) -> Option<&Narrowing> {
+        Some(&self.narrowing)
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![
+            ("sc", self.sc.channels()),
+            ("zp", self.zp.channels()),
+            ("shift", self.narrowing.shift.channels()),
+        ]
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        Ok(Arithmetic::Affine(Affine {
+            factor: at("sc", &self.sc, channel)?,
+            addend: at("zp", &self.zp, channel)?,
+            shift: at("shift", &self.narrowing.shift, channel)?,
+            rounding: self.narrowing.rounding,
+            zero_point: 0,
+        })
+        .into())
+    }
+}

@@ -1,0 +1,43 @@
+use super::{Affine, Arithmetic, Form, FormError, Narrowing, Scalars, at};
+use crate::{IntType, Per};
+use serde::{Deserialize, Serialize};
+
+/// `sat(round(x * sc / 2^s) + zp)`: one rounding, then the zero point.
+///
+/// With `half_up`, `sc` a 31-bit multiplier and `s = 31 - exponent` this is LiteRT's FULLY_CONNECTED (and its
+/// single-rounding builds); with `s = 15 - exponent` and a 15-bit multiplier its int16 activations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TfLite {
+    /// Factor, not negative.
+    pub sc: Per<i32>,
+    /// Zero point of the output.
+    pub zp: i32,
+    /// Shift, rounding, output type.
+    pub narrowing: Narrowing,
+}
+
+impl Form for TfLite {
+    fn out(&self) -> IntType {
+        self.narrowing.out
+    }
+
+    fn narrowing(&self) -> Option<&Narrowing> {
+        Some(&self.narrowing)
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![("sc", self.sc.channels()), ("shift", self.narrowing.shift.channels())]
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        Ok(Arithmetic::Affine(Affine {
+            factor: at("sc", &self.sc, channel)?,
+            addend: 0,
+            shift: at("shift", &self.narrowing.shift, channel)?,
+            rounding: self.narrowing.rounding,
+            zero_point: self.zp,
+        })
+        .into())
+    }
+}
