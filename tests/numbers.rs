@@ -12,7 +12,13 @@ use strait_lower::interval::Bounds;
 use strait_tests::integer::{InMemory, Integer, integer};
 use strait_tests::random_graph::random_graph;
 
-const TARGETS: [&str; 4] = ["generic-int8", "sima", "sima,requantization_mode=tflite", "ascend"];
+const TARGETS: [&str; 5] = [
+    "generic-int8",
+    "sima",
+    "sima,correction_folding=afterwards",
+    "sima,requantization_mode=tflite",
+    "ascend",
+];
 
 /// Inputs of the main graph, uniform in `[-scale, scale)`.
 fn inputs(module: &Module, seed: u64, scale: f32) -> Vec<Tensor> {

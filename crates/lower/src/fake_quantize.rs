@@ -4,7 +4,7 @@
 //! codes, biases as i32 on the accumulator's grid (without what lowering folds in). A runtime that joins the pairs into
 //! integer operators of its own requantizes as it does, which need not be as the target does.
 
-use crate::bake;
+use crate::bake::{self, Folding};
 use crate::lowering::{LowerError, integers};
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize};
@@ -14,7 +14,7 @@ use strait_core::{
 };
 use strait_requantize::Per;
 use strait_target::TargetSpec;
-use strait_target::spec::Divide;
+use strait_target::spec::{Divide, Recipe, WeightGrid};
 
 /// The module whose main graph is that of `annotated` with the pairs, in the float stage but for them.
 ///
@@ -132,12 +132,7 @@ impl Walk<'_> {
             return Ok([None; 3]);
         }
         let bias = constant(2);
-        let codes = bake::codes(
-            &tensor,
-            &grid,
-            &self.spec.types.weight_range(),
-            self.spec.quantize.weight_rounding(),
-        )?;
+        let codes = bake::weights(&tensor, &grid, self.spec, self.folding(id, node))?;
         let codes = integers(tensor.shape(), &codes, self.spec.types.weight_type().into())?;
         let made = self.dequantized(weight, codes, grid.clone());
         let x = operand(0).and_then(|x| self.graph.value(x)?.quant.as_deref()?.as_tensor());
@@ -156,6 +151,21 @@ impl Walk<'_> {
         let codes = integers(tensor.shape(), &codes, Elem::I32)?;
         let bias = self.dequantized(bias, codes, grid.into());
         Ok([None, Some(made), Some(bias)])
+    }
+
+    /// How the weights of a node reach their grid, where that is in two roundings.
+    fn folding(&self, id: NodeId, node: &Node) -> Option<Folding> {
+        let (_, row) = self.spec.op_row(node.op.term())?;
+        let folds = Recipe::MultiplyAccumulate {
+            weight_grid: WeightGrid::MaxAbsThenShift,
+        };
+        let recipe = row.recipe(self.spec.types.activation_type().into())?;
+        let table = &self.graph.quant;
+        let scale = |index| Some(table.params(table.id(id, index)?)?.as_tensor()?.0);
+        (recipe == folds).then_some(Folding {
+            x: scale(0)?,
+            y: scale(node.inputs.len())?,
+        })
     }
 
     /// A value as a node reads it: rounded to its grid, if it has one and `rounded` says so.

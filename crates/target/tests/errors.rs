@@ -146,6 +146,11 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "there is no form `singel`",
         ),
         (
+            "[\"shift\", \"single\"]",
+            "[\"single\"]\nweight_grid = \"max_abs_then_shift\"",
+            "`max_abs_then_shift` leaves a shift, and none of the forms in `requantize` is one",
+        ),
+        (
             "recipe     = \"add_common_grid\"",
             "recipe     = \"multiply\"",
             "`multiply` does not lower `add`; it lowers `mul`",

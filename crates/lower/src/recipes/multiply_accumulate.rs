@@ -6,7 +6,7 @@
 
 use super::Site;
 use super::narrow::{Narrow, Product, Wide, emit, narrow};
-use crate::bake;
+use crate::bake::{self, Folding};
 use crate::interval::product_bounds;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
@@ -15,19 +15,6 @@ use strait_core::{Elem, Op, QuantParams, Reason, TensorData};
 use strait_requantize::Per;
 use strait_target::spec::{Arithmetic, WeightGrid};
 
-/// The shifts of a target that has nothing else: s_x·s_w / s_y = 2^−n, to which the weights' grid was made.
-fn shifts(walk: &Lowering<'_>, site: &Site<'_>, x: f32, weights: &Per<f32>) -> Result<Per<u8>, Reason> {
-    let (y, _) = walk.grid(site.output()?)?;
-    // The weights' scale was rounded to f32, so the logarithm is within 2^−20 of a whole number.
-    let shift = |w: &f32| {
-        (f64::from(y) / (f64::from(x) * f64::from(*w)))
-            .log2()
-            .round()
-            .clamp(0.0, 31.0) as u8
-    };
-    Ok(weights.map(shift))
-}
-
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: WeightGrid) -> Result<(), Reason> {
     let (x, w) = (site.input(0)?, site.input(1)?);
     let (x_scale, x_zero) = walk.grid(x)?;
@@ -35,8 +22,13 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
     let weight = walk
         .constant(w)
         .ok_or_else(|| Reason::new("weight-not-constant", "its weights are not constants"))?;
-    let range = walk.spec.types.weight_range();
-    let codes = bake::codes(weight, &grid, &range, walk.spec.quantize.weight_rounding())?;
+    // The grid that a shift leads to: there is one where the result has codes.
+    let shifting = weight_grid.leaves_a_shift() && walk.has_grid(site.id, site.node);
+    let target = shifting.then(|| site.output().and_then(|y| walk.grid(y))).transpose()?;
+    let folding = target
+        .filter(|_| weight_grid == WeightGrid::MaxAbsThenShift)
+        .map(|(y, _)| Folding { x: x_scale, y });
+    let codes = bake::weights(weight, &grid, walk.spec, folding)?;
     let channels = weight.shape().first().copied().unwrap_or(1) as usize;
     let bias = site
         .node
@@ -52,14 +44,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
     let rounding = walk.spec.quantize.bias_rounding();
     let real_bias = bias.as_deref().unwrap_or_default();
     let mut biases = bake::biases(real_bias, &codes, &grid.scale, (x_scale, x_zero), channels, rounding);
-    let shifts = match weight_grid {
-        WeightGrid::Shift if walk.has_grid(site.id, site.node) => Some(shifts(walk, site, x_scale, &grid.scale)?),
-        _ => None,
-    };
+    let shifts = target.map(|(y, zero)| (bake::shifts(x_scale, &grid.scale, y), y, zero));
     let mut acc_zero = Per::Tensor(0);
-    if let Some(shifts) = &shifts {
-        let (_, zero) = walk.grid(site.output()?)?;
-        let folded = shifts.map(|&s| i64::from(zero) << s);
+    if let Some((shifts, _, zero)) = &shifts {
+        let folded = shifts.map(|&s| i64::from(*zero) << s);
         biases
             .iter_mut()
             .enumerate()
@@ -128,10 +116,9 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
         product,
         axis: axis as u32,
     };
-    let Some(shifts) = shifts else {
+    let Some((shifts, scale, zero)) = shifts else {
         return narrow(walk, site, wide);
     };
-    let (scale, zero) = walk.grid(site.output()?)?;
     let to = Narrow {
         scale,
         zero,

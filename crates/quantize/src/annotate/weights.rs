@@ -6,7 +6,7 @@ use strait_core::{Granularity, GraphId, Module, Node, NodeId, Policy, QuantParam
 use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_target::TargetSpec;
-use strait_target::spec::{Recipe, WeightGrid};
+use strait_target::spec::Recipe;
 
 /// What came of one node's weights.
 pub(super) enum Weights {
@@ -113,7 +113,7 @@ pub(super) fn weights(
     let mut coarsen = 1.0f64;
     for &least in &least {
         let scale = match (weight_grid, y_scale) {
-            (WeightGrid::Shift, Some(y)) => match folded_shift(x_scale as f32, least as f32, y as f32) {
+            (grid, Some(y)) if grid.leaves_a_shift() => match folded_shift(x_scale as f32, least as f32, y as f32) {
                 Ok((_, scale)) => scale,
                 Err(error) => {
                     // Exact, as in the comparison that failed; two grids of one group never come apart.

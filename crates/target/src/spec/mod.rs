@@ -84,8 +84,8 @@ pub struct TargetSpec {
     /// What a configuration may set.
     #[serde(default)]
     pub options: BTreeMap<String, OptionRow>,
-    /// `[overlay.OPTION.VALUE]`: a partial table that is merged over this one while the option has the value. Tables
-    /// merge, lists replace.
+    /// `[overlay.OPTION.VALUE]`: a partial table that is merged over this one while the option has the value; those of
+    /// several options in the order of the options' names. Tables merge, lists replace.
     #[serde(default)]
     pub overlay: BTreeMap<String, BTreeMap<String, PartialTable>>,
     /// The formats that are written for it besides the artifact.

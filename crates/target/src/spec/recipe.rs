@@ -41,6 +41,19 @@ words! {
         MaxAbs = "max_abs",
         /// The finest one that holds them and leaves a power of two as the factor to the output: s_w = 2^-n · s_y / s_x.
         Shift = "shift",
+        /// As `shift`, but reached in two roundings: codes on the grid of `max_abs`, times the correction in (0.5, 1] that
+        /// leads from there to the grid of `shift`, rounded half to even.
+        MaxAbsThenShift = "max_abs_then_shift",
+    }
+}
+
+impl WeightGrid {
+    /// Whether a power of two is all that is left as the factor to the output.
+    pub fn leaves_a_shift(self) -> bool {
+        match self {
+            WeightGrid::MaxAbs => false,
+            WeightGrid::Shift | WeightGrid::MaxAbsThenShift => true,
+        }
     }
 }
 

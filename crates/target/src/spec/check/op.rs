@@ -4,7 +4,7 @@ use super::{DERIVED, Findings, attribute_keys, terms};
 use crate::Located;
 use crate::error::SpecError;
 use crate::nearest;
-use crate::spec::{OpRow, RecipeName};
+use crate::spec::{Arithmetic, OpRow, RecipeName};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -132,6 +132,16 @@ fn accelerator(
             }
             _ => {}
         }
+    }
+    if let Some(grid) = row.weight_grid.as_ref().filter(|grid| grid.leaves_a_shift()) {
+        let spec = findings.spec;
+        let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form.as_str()));
+        findings.ensure(forms.any(|form| *form.kind == Arithmetic::Shift), &grid.span(), || {
+            format!(
+                "`{}` leaves a shift, and none of the forms in `requantize` is one",
+                **grid
+            )
+        });
     }
     if let Some(left_shift) = &row.left_shift {
         findings.ensure(**left_shift <= 24, &left_shift.span(), || {
