@@ -1,7 +1,6 @@
 use crate::{
     Per, Step, Verdict,
-    decide::compare,
-    thresholds::{DecideError, common_channels},
+    decide::{DecideError, verdicts},
 };
 use serde::{Deserialize, Serialize};
 
@@ -75,28 +74,5 @@ impl Certificate {
         let all = self.verdict.values();
         let worst = all.iter().rev().max_by_key(|v| v.max_lsb());
         worst.unwrap_or(&Verdict::Exact)
-    }
-}
-
-/// One verdict where steps and interval are the same for all channels, one per channel otherwise.
-fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Result<Per<Verdict>, DecideError> {
-    before
-        .iter()
-        .chain([after])
-        .try_for_each(Step::check)
-        .map_err(DecideError::from)?;
-    let channels = common_channels(before.iter().chain([after]), interval)?;
-    match (channels, interval) {
-        (None, Per::Tensor(interval)) => Ok(Per::Tensor(compare(before, after, 0, *interval)?)),
-        (count, interval) => (0..count.unwrap_or(0))
-            .map(|c| {
-                let no_interval = DecideError::Channels {
-                    expected: count.unwrap_or(0),
-                    found: c,
-                };
-                compare(before, after, c, *interval.get(c).ok_or(no_interval)?)
-            })
-            .collect::<Result<_, _>>()
-            .map(Per::Channel),
     }
 }

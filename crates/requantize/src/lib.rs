@@ -29,14 +29,12 @@ pub mod quantize;
 mod rounding;
 pub mod scales;
 mod step;
-pub mod thresholds;
 
 pub use certificate::{Certificate, CertificateError};
 pub use convert::{compose, to_steps};
-pub use decide::{Verdict, compare};
+pub use decide::{DecideError, Thresholds, Verdict, compare, thresholds};
 pub use form::{FormError, FormKind, Narrowing, OutsideDomain, Requantization};
 pub use int_type::IntType;
 pub use per::Per;
 pub use rounding::Rounding;
 pub use step::Step;
-pub use thresholds::{DecideError, Thresholds};

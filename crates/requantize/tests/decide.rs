@@ -8,7 +8,11 @@ use common::{form, narrow, step};
 use proptest::prelude::*;
 use strait_requantize::{
     Certificate, CertificateError, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds, Verdict,
-    compare, compose, decide::difference, form, thresholds::Chain, to_steps,
+    compare, compose,
+    decide::{difference, equal_on, verdicts},
+    form,
+    thresholds::Chain,
+    to_steps,
 };
 
 fn folded(shift: u8, rounding: Rounding, out: IntType) -> Requantization {
@@ -100,27 +104,83 @@ fn the_interval_must_lie_inside_every_domain() {
 }
 
 #[test]
-fn wide_results_are_decided_only_where_they_are_few() {
-    let plain = Step::from(folded(0, Rounding::Floor, IntType::I32));
-    let fixed = Step::from(folded(0, Rounding::Floor, IntType::I32).to_fixed().unwrap());
-    assert_eq!(
-        compare(std::slice::from_ref(&plain), &fixed, 0, (-0x7FFF, 0x8000)),
-        Ok(Verdict::Exact)
+fn wide_results_are_decided_by_their_parameters_or_not_at_all() {
+    let whole = (i64::from(i32::MIN), i64::from(i32::MAX));
+    let of = |before: &Requantization, after: &Requantization, interval| {
+        let (before, after) = ([before.clone().into()], Step::from(after.clone()));
+        compare(&before, &after, 0, interval).unwrap()
+    };
+    let plain = folded(0, Rounding::Floor, IntType::I32);
+    assert_eq!(of(&plain, &plain, whole), Verdict::Exact);
+    assert_eq!(of(&plain, &plain.to_fixed().unwrap(), whole), Verdict::Exact);
+    let multiply = |sc: i32, shift, rounding| {
+        Requantization::from(form::TfLite {
+            sc: sc.into(),
+            zp: 3,
+            narrowing: narrow(shift, rounding, IntType::I32),
+        })
+    };
+    // A common power of two of factor and divisor.
+    let (up, even) = (multiply(5, 2, Rounding::HalfUp), multiply(5, 2, Rounding::HalfEven));
+    let inside = (-1 << 28, 1 << 28);
+    assert_eq!(of(&up, &multiply(20, 4, Rounding::HalfUp), inside), Verdict::Exact);
+    assert_eq!(of(&even, &multiply(20, 4, Rounding::HalfEven), inside), Verdict::Exact);
+    // Every fourth accumulator is a tie, and up and down disagree about each of them.
+    let verdict = of(&up, &multiply(5, 2, Rounding::HalfDown), (0, (1 << 28) - 1));
+    let ties = Verdict::Bounded {
+        max_lsb: 1,
+        witness: 2,
+        share: 0.25,
+    };
+    assert_eq!(verdict, ties);
+    // No accumulator of 32 bits is a tie of a divisor of 2^40.
+    let (up, even) = (
+        multiply(i32::MAX, 40, Rounding::HalfUp),
+        multiply(i32::MAX, 40, Rounding::HalfEven),
     );
-    let error = DecideError::TooManySteps { steps: 0x1_0000 };
+    assert_eq!(of(&up, &even, whole), Verdict::Exact);
+    // Another slope, or ties to even: not equal, and not said to be.
+    assert_eq!(of(&plain, &multiply(5, 2, Rounding::HalfUp), inside), Verdict::Unknown);
     assert_eq!(
-        compare(std::slice::from_ref(&plain), &fixed, 0, (-0x8000, 0x8000)),
-        Err(error)
-    );
-    // A step is equal to itself however wide it is.
-    assert_eq!(
-        compare(
-            std::slice::from_ref(&plain),
-            &plain,
-            0,
-            (i64::from(i32::MIN), i64::from(i32::MAX))
+        of(
+            &multiply(5, 2, Rounding::HalfUp),
+            &multiply(5, 2, Rounding::HalfEven),
+            inside
         ),
+        Verdict::Unknown
+    );
+    let steps = |form: &Requantization| [Step::from(form.clone())];
+    assert!(matches!(
+        equal_on(&steps(&plain), &steps(&multiply(5, 2, Rounding::HalfUp)), 0, inside),
+        Err(DecideError::TooManySteps { .. })
+    ));
+    assert!(Verdict::Unknown.max_lsb() > 1 << 30 && !Verdict::Unknown.is_exact());
+}
+
+#[test]
+fn a_clamp_in_front_of_a_wide_result_is_one_behind_it() {
+    let form = Requantization::from(form::TfLite {
+        sc: 3.into(),
+        zp: -100,
+        narrowing: narrow(1, Rounding::HalfEven, IntType::I32),
+    });
+    let front = Step {
+        form: folded(0, Rounding::Floor, IntType::I32),
+        clamp: Some([0, i32::MAX]),
+    };
+    let behind = |clamp| Step {
+        form: form.clone(),
+        clamp: Some(clamp),
+    };
+    let interval = (-1 << 24, 1 << 24);
+    let chain = [front, form.clone().into()];
+    assert_eq!(
+        compare(&chain, &behind([-100, i32::MAX]), 0, interval),
         Ok(Verdict::Exact)
+    );
+    assert_eq!(
+        compare(&chain, &behind([-99, i32::MAX]), 0, interval),
+        Ok(Verdict::Unknown)
     );
 }
 
@@ -344,8 +404,17 @@ proptest! {
         before in proptest::collection::vec(step(), 1..=2), after in step(), low in -3000i64..3000, width in 0i64..2000,
     ) {
         let interval = (low, low + width);
-        if let Ok(verdict) = compare(&before, &after, 0, interval) {
-            prop_assert_eq!(verdict, brute_force(&before, &after, interval));
+        match compare(&before, &after, 0, interval) {
+            Ok(Verdict::Unknown) => prop_assert!(after.out() == IntType::I32 || before.last().unwrap().out() == IntType::I32),
+            Ok(verdict) => {
+                prop_assert_eq!(&verdict, &brute_force(&before, &after, interval));
+                let equal = equal_on(&before, std::slice::from_ref(&after), 0, interval);
+                prop_assert_eq!(equal, Ok(verdict.is_exact()));
+                let channels: Per<(i64, i64)> = [interval, (low, low), interval].into_iter().collect();
+                let each = channels.map(|i| compare(&before, &after, 0, *i).unwrap());
+                prop_assert_eq!(verdicts(&before, &after, &channels), Ok(each));
+            }
+            Err(error) => prop_assert!(matches!(error, DecideError::Domain(_)), "{}", error),
         }
     }
 

@@ -141,6 +141,7 @@ pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome,
     let fired = fusion.fired.iter().map(|fired| {
         let verdict = match fired.certificate.worst() {
             Verdict::Exact => "exact".to_string(),
+            Verdict::Unknown => "undecided".to_string(),
             bounded => format!("within {}", bounded.max_lsb()),
         };
         format!(

@@ -126,6 +126,7 @@ fn several<T>(all: &[T], text: impl Fn(&T) -> String) -> String {
 fn fusion(fired: &FiredReport) -> String {
     match &fired.verdict {
         Verdict::Exact => format!("{}: exact", fired.row),
+        Verdict::Unknown => format!("{}: undecided", fired.row),
         bounded => format!("{}: within {} units", fired.row, bounded.max_lsb()),
     }
 }

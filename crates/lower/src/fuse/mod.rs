@@ -11,7 +11,7 @@ mod verbs;
 
 use site::Found;
 use strait_core::{GraphId, Module, NodeId, Op, PatchError, Reason};
-use strait_requantize::Certificate;
+use strait_requantize::{Certificate, Verdict};
 use strait_target::spec::{FusionRow, Options, Verb};
 use strait_target::{Target, TargetSpec};
 
@@ -28,18 +28,23 @@ pub enum FusionPolicy {
 
 impl FusionPolicy {
     fn allows(self, certificate: &Certificate) -> Result<(), Reason> {
-        let difference = certificate.worst().max_lsb();
+        let worst = certificate.worst();
+        let difference = worst.max_lsb();
         let allowed = match self {
             FusionPolicy::Exact => difference == 0,
             FusionPolicy::Bounded(limit) => difference <= limit,
             FusionPolicy::Any => true,
         };
-        let text = || format!("the result would differ by up to {difference} units in the last place");
         if allowed {
-            Ok(())
-        } else {
-            Err(Reason::new("not-exact", text()))
+            return Ok(());
         }
+        Err(match worst {
+            Verdict::Unknown => Reason::new("undecided", "nothing proves that the result would be the same"),
+            _ => Reason::new(
+                "not-exact",
+                format!("the result would differ by up to {difference} units in the last place"),
+            ),
+        })
     }
 }
 

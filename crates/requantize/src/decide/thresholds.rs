@@ -1,6 +1,7 @@
 //! A non-decreasing step function on an interval, as the list of places where it steps.
 
 use crate::{FormError, OutsideDomain, Per, Step, form::Channel};
+use smallvec::SmallVec;
 
 /// The most steps that a function may have here: those of any function into 16 bits.
 pub const MAX_STEPS: u32 = 0xFFFF;
@@ -20,7 +21,8 @@ pub enum DecideError {
     /// The interval, or what an earlier step makes of it, leaves the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// The function steps more than [`MAX_STEPS`] times on the interval: a 32-bit result.
+    /// A function steps more than [`MAX_STEPS`] times on the interval (a 32-bit result), and its parameters alone do not
+    /// decide.
     #[error("{steps} steps on the interval are above {MAX_STEPS}")]
     TooManySteps {
         /// How many.
@@ -42,7 +44,7 @@ pub enum DecideError {
 /// One channel of a chain of steps, each applied to the result of the one before.
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
-    stages: Vec<(Channel<'a>, Option<[i32; 2]>)>,
+    pub(super) stages: SmallVec<[(Channel<'a>, Option<[i32; 2]>); 2]>,
 }
 
 impl<'a> Chain<'a> {
@@ -71,12 +73,26 @@ impl<'a> Chain<'a> {
         Ok(last)
     }
 
+    /// The values at the ends of an interval, if there are at most [`MAX_STEPS`] between them.
+    pub(super) fn ends(&self, interval: (i64, i64)) -> Result<(i32, i32), DecideError> {
+        ends(interval, |x| self.eval(x).map_err(DecideError::from))
+    }
+
+    /// All thresholds on an interval.
+    pub(super) fn thresholds(&self, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
+        let (lowest, highest) = self.ends(interval)?;
+        let at = (i64::from(lowest) + 1..=i64::from(highest))
+            .map(|k| self.least_reaching(k))
+            .collect();
+        Ok(Thresholds { interval, lowest, at })
+    }
+
     /// The smallest accumulator of the first step's domain whose result is at least `value`, one past it where none is:
     /// the inverse of each step, last one first.
     ///
     /// f2(f1(x)) >= k  iff  f1(x) >= T2(k)  iff  x >= T1(T2(k)), and a clamp [a, b] reaches k everywhere for k <= a,
     /// nowhere for k > b.
-    fn least_reaching(&self, value: i64) -> i64 {
+    pub(super) fn least_reaching(&self, value: i64) -> i64 {
         self.stages.iter().rev().fold(value, |value, (form, clamp)| {
             form.least_reaching(match clamp {
                 Some([low, _]) if value <= i64::from(*low) => i64::MIN,
@@ -101,12 +117,7 @@ pub struct Thresholds {
 impl Thresholds {
     /// The thresholds of one channel of a chain, in closed form: microseconds for eight bits.
     pub fn of(steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Self, DecideError> {
-        let chain = Chain::new(steps, channel)?;
-        let (lowest, highest) = ends(interval, |x| chain.eval(x).map_err(DecideError::from))?;
-        let at = (i64::from(lowest) + 1..=i64::from(highest))
-            .map(|k| chain.least_reaching(k))
-            .collect();
-        Ok(Thresholds { interval, lowest, at })
+        Chain::new(steps, channel)?.thresholds(interval)
     }
 
     /// The thresholds of any function that does not decrease on the interval, by bisection. The caller answers for that;
