@@ -45,6 +45,11 @@ impl fmt::Display for Finding {
 
 impl Artifact {
     /// Opens the artifact in a folder. Costs the same for any size: the container file is mapped and not yet read.
+    ///
+    /// # Errors
+    /// [`ArtifactError::NotAnArtifact`] for a folder that has neither a manifest of ours nor a `model.strait` beside
+    /// whatever is called `manifest.json`; [`ArtifactError::Damaged`] for an artifact whose manifest or container file is
+    /// missing, cut or changed; [`ArtifactError::Schema`] for one of another version.
     pub fn open(folder: &Path) -> Result<Artifact, ArtifactError> {
         let mut before = read_manifest(folder)?;
         for _ in 0..ATTEMPTS {
@@ -53,10 +58,16 @@ impl Artifact {
             // A writer exchanges the whole folder: with the same manifest afterwards, both files are of one artifact.
             let after = read_manifest(folder)?;
             if after.0 == bytes {
+                let model = model.map_err(|error| match error {
+                    ArtifactError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+                        damaged(folder, MODEL_FILE, "it is missing".into())
+                    }
+                    other => other,
+                })?;
                 let artifact = Artifact {
                     folder: folder.into(),
                     manifest,
-                    model: model?,
+                    model,
                 };
                 artifact.check_length(MODEL_FILE, &artifact.model)?;
                 return Ok(artifact);
@@ -132,11 +143,15 @@ impl Artifact {
     }
 
     fn damaged(&self, name: &str, reason: String) -> ArtifactError {
-        ArtifactError::Damaged {
-            path: self.folder.clone(),
-            name: name.into(),
-            reason,
-        }
+        damaged(&self.folder, name, reason)
+    }
+}
+
+fn damaged(folder: &Path, name: &str, reason: String) -> ArtifactError {
+    ArtifactError::Damaged {
+        path: folder.into(),
+        name: name.into(),
+        reason,
     }
 }
 
@@ -146,15 +161,19 @@ fn read_manifest(folder: &Path) -> Result<(Vec<u8>, Manifest), ArtifactError> {
         path: folder.into(),
         reason,
     };
+    // A container file tells that this is an artifact, whatever became of its manifest.
+    let is_ours = || place(folder, MODEL_FILE).is_file();
     let path = folder.join(MANIFEST_FILE);
     let bytes = read_file(&path, manifest::MAX_BYTES).map_err(|error| match error.kind() {
+        ErrorKind::NotFound if is_ours() => damaged(folder, MANIFEST_FILE, "it is missing".into()),
         ErrorKind::NotFound if folder.is_dir() => not(format!("it has no {MANIFEST_FILE}")),
         ErrorKind::NotADirectory => not("it is not a folder".into()),
         ErrorKind::NotFound => ArtifactError::io(folder)(error),
         _ => ArtifactError::io(&path)(error),
     })?;
     let manifest = Manifest::decode(&bytes).map_err(|error| match error {
-        ManifestError::Not(reason) => not(reason),
+        ManifestError::Not(reason) if is_ours() => damaged(folder, MANIFEST_FILE, reason),
+        ManifestError::Not(reason) => not(format!("its {MANIFEST_FILE} is none: {reason}")),
         ManifestError::Schema(found) => ArtifactError::Schema {
             path: folder.into(),
             found,

@@ -1,4 +1,7 @@
 //! `manifest.json`: what the artifact consists of and what it was made from.
+//!
+//! The manifest has a digest of every other file and one of itself, and only one spelling: no bit of an artifact can change
+//! unnoticed.
 
 use crate::digest::Digest;
 use crate::path::is_file_name;
@@ -9,16 +12,21 @@ use std::collections::BTreeMap;
 pub(crate) const FORMAT: &str = "strait-artifact";
 
 /// The version of the manifest's keys.
-pub(crate) const SCHEMA: u64 = 1;
+pub(crate) const SCHEMA: u64 = 2;
 
 /// The longest manifest that is read, in bytes.
 pub(crate) const MAX_BYTES: u64 = 1 << 24;
+
+/// The line of the manifest's own digest: where it begins, behind the opening brace, and where it ends.
+const DIGEST_LINE: std::ops::Range<usize> = 2..82;
 
 /// The content of `manifest.json`, keys in alphabetical order. No clock and no host name: the same input gives the same
 /// manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
+    /// First, because its line is taken out of the text of which it is the digest: see [`Manifest::digest`].
+    digest: Digest,
     /// Every file of the artifact but the manifest itself, by its path with `/`.
     pub files: BTreeMap<String, FileEntry>,
     format: String,
@@ -102,15 +110,28 @@ pub(crate) enum ManifestError {
 }
 
 impl Manifest {
-    pub(crate) fn new(provenance: Provenance, files: BTreeMap<String, FileEntry>) -> Manifest {
-        Manifest {
+    pub(crate) fn new(
+        provenance: Provenance,
+        files: BTreeMap<String, FileEntry>,
+    ) -> Result<Manifest, serde_json::Error> {
+        let mut manifest = Manifest {
+            digest: Digest::of(b""),
             files,
             format: FORMAT.into(),
             schema: SCHEMA,
             sources: provenance.sources,
             target: provenance.target,
             tool: provenance.tool,
-        }
+        };
+        manifest.digest = digest_of(&manifest.encode()?);
+        Ok(manifest)
+    }
+
+    /// The digest of the whole artifact, by which it is known: SHA-256 of `manifest.json` without the line that states it.
+    /// As that text has the digest of every other file and of what the artifact was made from, an artifact of the same
+    /// digest is the same byte for byte.
+    pub fn digest(&self) -> Digest {
+        self.digest
     }
 
     /// The bytes of `manifest.json`.
@@ -120,24 +141,35 @@ impl Manifest {
         Ok(bytes)
     }
 
+    /// What the bytes say, where they are the one spelling of it and have the digest that they state.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Manifest, ManifestError> {
-        let not = |error: serde_json::Error| ManifestError::Not(format!("its manifest is damaged: {error}"));
+        let not = |error: serde_json::Error| ManifestError::Not(error.to_string());
         let head: Head = serde_json::from_slice(bytes).map_err(not)?;
         if head.format != FORMAT {
-            return Err(ManifestError::Not(format!(
-                "its manifest is of format `{}`",
-                head.format
-            )));
+            return Err(ManifestError::Not(format!("it is of format `{}`", head.format)));
         }
         if head.schema != SCHEMA {
             return Err(ManifestError::Schema(head.schema));
         }
         let manifest: Manifest = serde_json::from_slice(bytes).map_err(not)?;
-        match manifest.files.keys().find(|name| !is_file_name(name)) {
-            Some(name) => Err(ManifestError::Not(format!("its manifest names a file `{name}`"))),
-            None => Ok(manifest),
+        if let Some(name) = manifest.files.keys().find(|name| !is_file_name(name)) {
+            return Err(ManifestError::Not(format!("it names a file `{name}`")));
         }
+        if manifest.encode().map_err(not)? != bytes {
+            return Err(ManifestError::Not("it is not spelt as strait writes it".into()));
+        }
+        if digest_of(bytes) != manifest.digest {
+            return Err(ManifestError::Not("its own digest is another than it states".into()));
+        }
+        Ok(manifest)
     }
+}
+
+/// The digest of an encoded manifest without the line that states it.
+fn digest_of(encoded: &[u8]) -> Digest {
+    let before = encoded.get(..DIGEST_LINE.start).unwrap_or_default();
+    let behind = encoded.get(DIGEST_LINE.end..).unwrap_or_default();
+    Digest::of(&[before, behind].concat())
 }
 
 /// The files that a manifest of any schema lists, or `None` where it is not one of ours.
@@ -150,4 +182,35 @@ pub(crate) fn listed_files(bytes: &[u8]) -> Option<Vec<String>> {
     }
     let listing: Listing = serde_json::from_slice(bytes).ok()?;
     (listing.format == FORMAT).then(|| listing.files.into_keys().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_that_of_the_text_without_its_line() {
+        let digest = Digest::of(b"");
+        let provenance = Provenance {
+            sources: Sources {
+                config: digest,
+                data: BTreeMap::new(),
+                model: digest,
+            },
+            target: TargetVersion {
+                id: "t".into(),
+                table: digest,
+                version: "1".into(),
+            },
+            tool: ToolVersion {
+                name: "strait".into(),
+                version: "1".into(),
+            },
+        };
+        let manifest = Manifest::new(provenance, BTreeMap::new()).unwrap();
+        let text = String::from_utf8(manifest.encode().unwrap()).unwrap();
+        let stated = format!("  \"digest\": \"{}\",\n", manifest.digest());
+        assert!(text.starts_with(&format!("{{\n{stated}")), "{text}");
+        assert_eq!(Digest::of(text.replace(&stated, "").as_bytes()), manifest.digest());
+    }
 }

@@ -100,11 +100,10 @@ impl ArtifactWriter {
             let source = ModelError::Missing;
             return Err(ArtifactError::Model { path, source });
         }
-        let manifest = Manifest::new(provenance, std::mem::take(&mut self.files));
-        let bytes = manifest.encode().map_err(io::Error::from);
-        bytes
-            .and_then(|bytes| write_file(&path, |out| out.write_all(&bytes)))
-            .map_err(ArtifactError::io(&path))?;
+        let encoded = Manifest::new(provenance, std::mem::take(&mut self.files))
+            .and_then(|manifest| Ok((manifest.encode()?, manifest)));
+        let (bytes, manifest) = encoded.map_err(io::Error::from).map_err(ArtifactError::io(&path))?;
+        write_file(&path, |out| out.write_all(&bytes)).map_err(ArtifactError::io(&path))?;
         for folder in folders(manifest.files.keys()) {
             let folder = place(staged, &folder);
             sync_folder(&folder).map_err(ArtifactError::io(&folder))?;
