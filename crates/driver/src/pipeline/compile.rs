@@ -147,10 +147,10 @@ fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
         found
     })?;
     match &model.sha256 {
-        Some(expected) if expected.hex() != read.digest.to_string() => {
+        Some(expected) if expected.hex() != read.file.to_string() => {
             let path = KeyPath::of(&["model", "sha256"]);
             let finding = loaded.error(codes::DIGEST, &path, "the model is not the one that is asked for", "");
-            Err(finding.note(format!("the file has {}", read.digest)).into())
+            Err(finding.note(format!("the file has {}", read.file)).into())
         }
         _ => Ok(read),
     }

@@ -37,6 +37,8 @@ pub struct FloatModel {
     /// Its main graph is in the float stage; every shape is fixed.
     pub module: Module,
     /// Of the file.
+    pub file: Digest,
+    /// Of the file and of the data files that its tensors are in; without those it is that of the file.
     pub digest: Digest,
 }
 
@@ -64,7 +66,7 @@ impl Reading {
         let named = |error: OnnxError| failure::onnx_findings(&error, file);
         let bytes = strait_mapped::map(file, MOST_BYTES)
             .map_err(|error| Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display())))?;
-        let digest = Digest::of(&bytes);
+        let file_digest = Digest::of(&bytes);
         let model = Model::decode(bytes, file.parent().unwrap_or(Path::new(""))).map_err(named)?;
         let options = ReadOptions {
             bind: self.bind.clone(),
@@ -76,8 +78,23 @@ impl Reading {
         if !free.is_empty() {
             return Err(Diagnostics(free.iter().map(failure::free_dimension).collect()));
         }
-        Ok(FloatModel { module, digest })
+        Ok(FloatModel {
+            module,
+            file: file_digest,
+            digest: whole(file_digest, &model.data_files()),
+        })
     }
+}
+
+/// The digest of a model whose tensors are in files beside it: of a text with a line for each file, `DIGEST  NAME`, as
+/// `sha256sum` prints it; that of the model itself comes first, and without a name.
+fn whole(file: Digest, data_files: &[(String, bytes::Bytes)]) -> Digest {
+    if data_files.is_empty() {
+        return file;
+    }
+    let line = |(name, bytes): &(String, bytes::Bytes)| format!("{}  {name}\n", Digest::of(bytes));
+    let lines: String = data_files.iter().map(line).collect();
+    Digest::of(format!("{file}\n{lines}").as_bytes())
 }
 
 /// The names that patterns stand for, in the order of the patterns and then of the file. A pattern with wildcards stands
@@ -107,5 +124,20 @@ fn resolve(model: &Model, key: &str, patterns: &[String]) -> Result<Vec<String>,
         Ok(names)
     } else {
         Err(Diagnostics(findings))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_of_a_model_covers_its_data_files() {
+        let file = Digest::of(b"model");
+        let with =
+            |name: &str, content: &'static [u8]| whole(file, &[(name.to_owned(), bytes::Bytes::from_static(content))]);
+        assert_eq!(whole(file, &[]), file);
+        let one = with("weights", b"1");
+        assert!(one != file && one != with("weights", b"2") && one != with("other", b"1"));
     }
 }

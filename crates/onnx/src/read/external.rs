@@ -52,6 +52,22 @@ impl DataFiles {
         }
     }
 
+    /// The files that tensors were read from so far, by their place below the folder.
+    pub(crate) fn opened(&self) -> Vec<(String, Bytes)> {
+        let place = |path: &Path| {
+            let parts = path.strip_prefix(&self.folder).unwrap_or(path).components();
+            let parts: Vec<_> = parts.map(|part| part.as_os_str().to_string_lossy()).collect();
+            parts.join("/")
+        };
+        let mapped = self.mapped.borrow();
+        let mut opened: Vec<_> = mapped
+            .iter()
+            .map(|(path, bytes)| (place(path), bytes.clone()))
+            .collect();
+        opened.sort_by(|(a, _), (b, _)| a.cmp(b));
+        opened
+    }
+
     fn file(&self, location: &str) -> Result<Bytes, String> {
         let path = self
             .resolve(Path::new(location))

@@ -104,6 +104,12 @@ impl Model {
             .flat_map(|g| g.node.iter().map(index::node_name))
     }
 
+    /// The data files that have been read from so far, each by its place below the model's folder, with `/` between its
+    /// parts, in the order of these names. After [`Model::read`] these are all that the module has tensors from.
+    pub fn data_files(&self) -> Vec<(String, Bytes)> {
+        self.files.opened()
+    }
+
     /// Builds the module.
     ///
     /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names; one

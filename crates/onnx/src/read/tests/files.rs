@@ -68,8 +68,15 @@ fn data_files_are_read_inside_of_the_folder_only() {
                 &["y"],
             ),
         );
-        let module =
-            Model::decode(model.encode_to_vec().into(), &folder.path().join("data"))?.read(&ReadOptions::default())?;
+        let model = Model::decode(model.encode_to_vec().into(), &folder.path().join("data"))?;
+        assert_eq!(model.data_files(), []);
+        let module = model.read(&ReadOptions::default())?;
+        let files: Vec<(String, usize)> = model
+            .data_files()
+            .into_iter()
+            .map(|(name, b)| (name, b.len()))
+            .collect();
+        assert_eq!(files, [("weights".to_owned(), 12)]);
         Ok::<_, OnnxError>(module.pool()[0].to_f32().unwrap().into_owned())
     };
     assert_eq!(
