@@ -76,6 +76,33 @@ fn the_observer_sees_each_value_before_it_is_overwritten() {
 }
 
 #[test]
+fn a_part_of_a_graph_computes_what_the_whole_does() {
+    let (module, x) = network();
+    let options = PlanOptions::default();
+    let whole = Plan::new(&module, module.main, &options).unwrap();
+    let mut seen = Vec::new();
+    let mut space = Workspace::new(&whole, &threads(1));
+    let mut observe = |value, view: TensorView<'_>| seen.push((value, view.to_tensor()));
+    whole.run_observed(&mut space, &[x.view()], &mut observe).unwrap();
+    // Each value out of each one that comes before it, as far as nothing else is needed.
+    let mut parts = 0;
+    for (to, (output, expected)) in seen.iter().enumerate() {
+        for (input, given) in &seen[..to] {
+            match Plan::of_part(&module, module.main, &[*input], &[*output], &options) {
+                Ok(part) => {
+                    let found = part.run(&mut Workspace::new(&part, &threads(1)), &[given.view()]);
+                    assert_eq!(found.unwrap(), [expected.clone()], "{input:?} -> {output:?}");
+                    parts += 1;
+                }
+                // `sum` has two operands, and from one alone the other is not to be had.
+                Err(error) => assert!(error.to_string().contains("neither given nor made"), "{error}"),
+            }
+        }
+    }
+    assert_eq!(parts, 19);
+}
+
+#[test]
 fn elementwise_ops_and_reshapes_share_memory() {
     // A chain in place: one buffer of 4096 bytes beside nothing.
     let mut b = Builder::new(Stage::Float);

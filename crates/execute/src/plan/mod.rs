@@ -130,6 +130,21 @@ impl Plan {
         build::build(module, graph, options)
     }
 
+    /// Plans the part of a graph that makes `outputs` out of `inputs` and constants, whatever lies above and below it.
+    /// Nothing in it is joined.
+    ///
+    /// # Errors
+    /// As for [`Plan::new`]; outputs that also depend on another input of the graph are the caller's fault.
+    pub fn of_part(
+        module: &Module,
+        graph: GraphId,
+        inputs: &[ValueId],
+        outputs: &[ValueId],
+        options: &PlanOptions<'_>,
+    ) -> Result<Plan, ExecuteError> {
+        build::build_part(module, graph, inputs, outputs, options)
+    }
+
     /// The inputs, in the order of the graph.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Port> {
         self.inputs.iter().map(|(port, _)| port)
