@@ -1,7 +1,8 @@
 //! The host's own loops for every form.
 
 use super::{
-    epilogue::{Accumulators, Affine, Doubling, Float, Shift, Steps},
+    batch::Batch,
+    epilogue::{Accumulators, Affine, Doubling, Epilogue, Float, Shift, Steps},
     finish::InRegisters,
     loops::Loops,
 };
@@ -23,18 +24,20 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
         )));
     }
     let out = form.out();
+    let batch = Batch::new(form)?;
+    fn loops<E: Epilogue>(epilogue: E, out: IntType, clamp: Option<[i32; 2]>, batch: Option<Batch>) -> Box<dyn Loops> {
+        Box::new(InRegisters::new(epilogue, out, clamp).with_batch(batch))
+    }
     Ok(match form.kind() {
         FormKind::ArithFolded => match Shift::new(form) {
-            Ok(shift) => Box::new(InRegisters::new(shift, out, clamp)),
+            Ok(shift) => loops(shift, out, clamp, batch),
             // A shift above 30.
-            Err(_) => Box::new(InRegisters::new(Affine::new(form)?, out, clamp)),
+            Err(_) => loops(Affine::new(form)?, out, clamp, batch),
         },
-        FormKind::FractionalZero | FormKind::TfLite | FormKind::Fixed => {
-            Box::new(InRegisters::new(Affine::new(form)?, out, clamp))
-        }
-        FormKind::Gemmlowp => Box::new(InRegisters::new(Doubling::new(form)?, out, clamp)),
-        FormKind::Float => Box::new(InRegisters::new(Float::new(form)?, out, clamp)),
-        FormKind::Steps => Box::new(InRegisters::new(Steps::new(form)?, out, clamp)),
+        FormKind::FractionalZero | FormKind::TfLite | FormKind::Fixed => loops(Affine::new(form)?, out, clamp, batch),
+        FormKind::Gemmlowp => loops(Doubling::new(form)?, out, clamp, batch),
+        FormKind::Float => loops(Float::new(form)?, out, clamp, batch),
+        FormKind::Steps => loops(Steps::new(form)?, out, clamp, batch),
     })
 }
 

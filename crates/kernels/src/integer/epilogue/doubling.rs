@@ -1,4 +1,4 @@
-use super::{Epilogue, PerChannel, per_channel, saturate};
+use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form::Arithmetic};
 
@@ -18,6 +18,7 @@ pub struct DoublingConstants {
     half: i64,
     negative: i64,
     zero_point: i64,
+    domain: [i32; 2],
 }
 
 impl Doubling {
@@ -26,7 +27,7 @@ impl Doubling {
     /// # Errors
     /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Doubling, KernelError> {
-        let constants = per_channel(form, |arithmetic| match arithmetic {
+        let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Doubling(d) => {
                 let right_shift = u32::from(d.right_shift);
                 Some(DoublingConstants {
@@ -36,6 +37,7 @@ impl Doubling {
                     half: (1 << right_shift) >> 1,
                     negative: if right_shift == 0 { 0 } else { -1 },
                     zero_point: i64::from(d.zero_point),
+                    domain: domain(channel),
                 })
             }
             _ => None,
@@ -53,8 +55,8 @@ impl Epilogue for Doubling {
 
     #[inline(always)]
     fn lane(&self, c: &DoublingConstants, accumulator: i32) -> i32 {
-        // Inside the form's domain the shifted accumulator is an i32. Outside of it, it wraps.
-        let shifted = accumulator.wrapping_shl(c.left_shift);
+        // Inside the form's domain the shifted accumulator is an i32.
+        let shifted = accumulator.max(c.domain[0]).min(c.domain[1]) << c.left_shift;
         let product = i64::from(shifted) * i64::from(c.multiplier);
         let high = (product + (1 << 30)) >> 31;
         saturate(((high + c.half + (c.negative & (high >> 63))) >> c.right_shift) + c.zero_point)
