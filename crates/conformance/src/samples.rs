@@ -1,7 +1,10 @@
 //! Requantizations within the limits of a form.
 
 use crate::numbers::Numbers;
-use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, form};
+use strait_requantize::{
+    FormKind, IntType, Narrowing, Per, Requantization,
+    form::{self, TosaInput},
+};
 use strait_target::spec::{ClampSet, FormRow, Integer, Per as Granularity, ShiftLimits};
 
 /// A requantization and the clamp behind it.
@@ -110,24 +113,49 @@ fn sample(
             // A right shift is a negative exponent.
             exponent: pick.per(channels, |p| -shift(p) as i8),
             zp,
+            roundings: row.roundings(),
+            out,
+        }),
+        FormKind::SixteenByEight => Requantization::SixteenByEight(form::SixteenByEight {
+            multiplier: pick.per(channels, |p| p.one(1 << 30, i32::MAX.into()) as i32),
+            exponent: pick.per(channels, |p| -shift(p) as i8),
+            zp,
+            out,
+        }),
+        FormKind::TosaRescale => Requantization::TosaRescale(form::TosaRescale {
+            multiplier: pick.per(channels, factor),
+            shift: pick.per(channels, |p| shift(p) as u8),
+            scale32: bits == 31,
+            roundings: row.roundings(),
+            input: if bits == 31 { TosaInput::I32 } else { TosaInput::I48 },
+            input_zp: 0,
+            output_zp: if out.bits() == 8 { zp } else { 0 },
             out,
         }),
         FormKind::Float => {
-            let spare = 24 - u32::from(bits.min(24));
-            // Normal numbers whose product with an accumulator may be anything from nothing to infinity.
-            let (smallest, largest) = (f32::MIN_POSITIVE.to_bits(), f32::MAX.to_bits());
-            let cut = |scale: f32| f32::from_bits(scale.to_bits() >> spare << spare);
-            let usual = |p: &mut Pick<'_>| {
-                2f32.powi(p.numbers.between(-30, 2) as i32)
-                    * (1.0 + p.numbers.between(0, 1 << 22) as f32 / (1 << 22) as f32)
-            };
-            let scale = pick.per(channels, |p| match p.round {
-                0 => f32::from_bits(smallest),
-                1 => cut(f32::from_bits(largest)),
-                _ => cut(usual(p)),
-            });
+            let scale = scales(&mut pick, channels, bits);
             Requantization::Float(form::Float { scale, zp, out })
         }
+        FormKind::FloatZeroInside => {
+            let scale = scales(&mut pick, channels, bits);
+            Requantization::FloatZeroInside(form::FloatZeroInside { scale, zp, out })
+        }
+        FormKind::AscendRequant => Requantization::AscendRequant(form::AscendRequant {
+            scale: scales(&mut pick, channels, bits),
+            // Nine bits.
+            offset: zp.clamp(-256, 255),
+            relu: pick.round % 2 == 1,
+            out,
+        }),
+        FormKind::DequantQuant => Requantization::DequantQuant(form::DequantQuant {
+            deq: scales(&mut pick, channels, bits),
+            relu: pick.round % 2 == 1,
+            scale: [1.0, 0.37, 1e-3, 250.0][pick.round % 4],
+            offset: zp,
+            out,
+        }),
+        // No row describes them.
+        FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => return None,
         FormKind::Steps => {
             let codes = out.max() - out.min();
             let mut list = |_: usize| {
@@ -147,13 +175,33 @@ fn sample(
     })
 }
 
+/// Normal numbers whose product with an accumulator may be anything from nothing to infinity, of so many significant bits.
+fn scales(pick: &mut Pick<'_>, channels: Option<usize>, bits: u8) -> Per<f32> {
+    let spare = 24 - u32::from(bits.min(24));
+    let (smallest, largest) = (f32::MIN_POSITIVE.to_bits(), f32::MAX.to_bits());
+    let cut = |scale: f32| f32::from_bits(scale.to_bits() >> spare << spare);
+    let usual = |p: &mut Pick<'_>| {
+        2f32.powi(p.numbers.between(-30, 2) as i32) * (1.0 + p.numbers.between(0, 1 << 22) as f32 / (1 << 22) as f32)
+    };
+    pick.per(channels, |p| match p.round {
+        0 => f32::from_bits(smallest),
+        1 => cut(f32::from_bits(largest)),
+        _ => cut(usual(p)),
+    })
+}
+
 /// The result's code of real zero, where the form knows it.
 fn zero_point(form: &Requantization) -> i32 {
     match form {
         Requantization::TfLite(form::TfLite { zp, .. })
         | Requantization::Gemmlowp(form::Gemmlowp { zp, .. })
         | Requantization::Float(form::Float { zp, .. })
-        | Requantization::Fixed(form::Fixed { zp, .. }) => *zp,
+        | Requantization::Fixed(form::Fixed { zp, .. })
+        | Requantization::SixteenByEight(form::SixteenByEight { zp, .. })
+        | Requantization::FloatZeroInside(form::FloatZeroInside { zp, .. })
+        | Requantization::TosaRescale(form::TosaRescale { output_zp: zp, .. })
+        | Requantization::AscendRequant(form::AscendRequant { offset: zp, .. })
+        | Requantization::DequantQuant(form::DequantQuant { offset: zp, .. }) => *zp,
         _ => 0,
     }
 }

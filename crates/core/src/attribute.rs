@@ -77,6 +77,10 @@ pub trait Field: Sized {
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
     /// What fits, for the error.
     fn allowed() -> String;
+    /// The value of a field that is not there; `None` where every field has to be.
+    fn implied() -> Option<Self> {
+        None
+    }
 }
 
 /// What the `op!` macro derives for each op.
@@ -270,7 +274,9 @@ pub(crate) fn field<T: Field>(
     key: &'static str,
     get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
 ) -> Result<T, AttributeError> {
-    let found = get(key).ok_or(AttributeError::Missing { op, key })?;
+    let Some(found) = get(key) else {
+        return T::implied().ok_or(AttributeError::Missing { op, key });
+    };
     T::from_attribute(&found).ok_or_else(|| AttributeError::Value {
         op,
         key,

@@ -3,7 +3,10 @@
 
 use crate::attribute::{Attribute, AttributeError, Field, field};
 use std::sync::Arc;
-use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, form};
+use strait_requantize::{
+    FormKind, IntType, Narrowing, Per, Requantization, Roundings,
+    form::{self, TosaInput},
+};
 
 macro_rules! per_fields {
     ($($t:ty),*) => { $(impl Field for Per<$t> {
@@ -46,19 +49,30 @@ impl Field for Per<f32> {
     }
 }
 
-impl Field for IntType {
-    fn to_attribute(&self) -> Attribute {
-        Attribute::Text(self.name().into())
-    }
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        match attribute {
-            Attribute::Text(word) => IntType::parse(word),
-            _ => None,
+/// Types whose values are written as words; `implied`, the one that is not written down.
+macro_rules! word_fields {
+    ($($t:ty: $all:expr $(, implied $value:expr)?;)*) => { $(impl Field for $t {
+        fn to_attribute(&self) -> Attribute {
+            Attribute::Text(self.name().into())
         }
-    }
-    fn allowed() -> String {
-        format!("one of {} is expected", IntType::ALL.map(IntType::name).join(", "))
-    }
+        fn from_attribute(attribute: &Attribute) -> Option<Self> {
+            match attribute {
+                Attribute::Text(word) => <$t>::parse(word),
+                _ => None,
+            }
+        }
+        fn allowed() -> String {
+            format!("one of {} is expected", $all.map(<$t>::name).join(", "))
+        }
+        $(fn implied() -> Option<Self> {
+            Some($value)
+        })?
+    })* };
+}
+word_fields! {
+    IntType: IntType::ALL;
+    TosaInput: TosaInput::ALL;
+    Roundings: [Roundings::One, Roundings::Two], implied Roundings::Two;
 }
 
 /// The threshold lists of all channels one after the other; `lengths` tells them apart.
@@ -83,145 +97,134 @@ impl Field for Thresholds {
     }
 }
 
-/// The keys of a form's list, in order.
-pub fn form_keys(kind: FormKind) -> &'static [&'static str] {
-    match kind {
-        FormKind::ArithFolded => &["shift", "rounding", "out"],
-        FormKind::FractionalZero => &["sc", "zp", "shift", "rounding", "out"],
-        FormKind::TfLite => &["sc", "zp", "shift", "rounding", "out"],
-        FormKind::Gemmlowp => &["multiplier", "exponent", "zp", "out"],
-        FormKind::Float => &["scale", "zp", "out"],
-        FormKind::Fixed => &["sc", "add", "zp", "shift", "rounding", "out"],
-        FormKind::Steps => &["thresholds", "lengths", "lowest", "out"],
+/// How a form is written: its keys, and its fields in their order.
+trait Spelled: Sized {
+    const KIND: FormKind;
+    const KEYS: &'static [&'static str];
+
+    fn values(&self) -> Vec<Option<Attribute>>;
+
+    fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
+}
+
+/// The attribute, unless it is what its absence says.
+fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
+    (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
+}
+
+/// Forms whose keys are their fields; behind a `+` the three of the narrowing.
+macro_rules! spelled {
+    ($($form:ident: $($field:ident)* $(+ $narrowing:ident { $($narrow:ident)* })?;)*) => { $(
+        impl Spelled for form::$form {
+            const KIND: FormKind = FormKind::$form;
+            const KEYS: &'static [&'static str] = &[$(stringify!($field),)* $($(stringify!($narrow),)*)?];
+
+            fn values(&self) -> Vec<Option<Attribute>> {
+                vec![$(written(&self.$field),)* $($(written(&self.$narrowing.$narrow),)*)?]
+            }
+
+            fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
+                let op = Self::KIND.name();
+                Ok(form::$form {
+                    $($field: field(op, stringify!($field), get)?,)*
+                    $($narrowing: Narrowing { $($narrow: field(op, stringify!($narrow), get)?,)* },)?
+                })
+            }
+        }
+    )* };
+}
+
+spelled! {
+    ArithFolded: + narrowing { shift rounding out };
+    FractionalZero: sc zp + narrowing { shift rounding out };
+    TfLite: sc zp + narrowing { shift rounding out };
+    Gemmlowp: multiplier exponent zp roundings out;
+    SixteenByEight: multiplier exponent zp out;
+    TosaRescale: multiplier shift scale32 roundings input input_zp output_zp out;
+    Float: scale zp out;
+    FloatZeroInside: scale zp out;
+    AscendRequant: scale offset relu out;
+    AscendDequantS16: shift relu;
+    AscendRequantS16: scale offset;
+    DequantQuant: deq relu scale offset out;
+    Fixed: sc add zp + narrowing { shift rounding out };
+}
+
+impl Spelled for form::Steps {
+    const KIND: FormKind = FormKind::Steps;
+    const KEYS: &'static [&'static str] = &["thresholds", "lengths", "lowest", "out"];
+
+    fn values(&self) -> Vec<Option<Attribute>> {
+        let flat = self.thresholds.iter().flat_map(|t| t.iter().copied()).collect();
+        vec![
+            Some(Thresholds(flat).to_attribute()),
+            Some(Attribute::Ints(
+                self.thresholds.iter().map(|t| t.len() as i64).collect(),
+            )),
+            written(&self.lowest),
+            written(&self.out),
+        ]
     }
-}
 
-/// The fields of a form in the order of [`form_keys`]. None of them is itself a form.
-pub fn form_list(form: &Requantization) -> Vec<(&'static str, Attribute)> {
-    let narrowed = |own: Vec<Attribute>, n: &Narrowing| {
-        let mut all = own;
-        all.extend([n.shift.to_attribute(), n.rounding.to_attribute(), n.out.to_attribute()]);
-        all
-    };
-    let values = match form {
-        Requantization::ArithFolded(form::ArithFolded { narrowing }) => narrowed(vec![], narrowing),
-        Requantization::FractionalZero(form::FractionalZero { sc, zp, narrowing }) => {
-            narrowed(vec![sc.to_attribute(), zp.to_attribute()], narrowing)
+    fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError> {
+        let op = FormKind::Steps.name();
+        let Thresholds(flat) = field(op, "thresholds", get)?;
+        let lengths: Thresholds = field(op, "lengths", get)?;
+        let mut rest = flat.as_slice();
+        let mut thresholds: Vec<Arc<[i32]>> = Vec::with_capacity(lengths.0.len());
+        for &length in &lengths.0 {
+            let split = usize::try_from(length).ok().and_then(|n| rest.split_at_checked(n));
+            let Some((channel, behind)) = split else {
+                return Err(wrong_lengths(&lengths, flat.len()));
+            };
+            thresholds.push(channel.into());
+            rest = behind;
         }
-        Requantization::TfLite(form::TfLite { sc, zp, narrowing }) => {
-            narrowed(vec![sc.to_attribute(), zp.to_attribute()], narrowing)
-        }
-        Requantization::Fixed(form::Fixed { sc, add, zp, narrowing }) => narrowed(
-            vec![sc.to_attribute(), add.to_attribute(), zp.to_attribute()],
-            narrowing,
-        ),
-        Requantization::Gemmlowp(form::Gemmlowp {
-            multiplier,
-            exponent,
-            zp,
-            out,
-        }) => vec![
-            multiplier.to_attribute(),
-            exponent.to_attribute(),
-            zp.to_attribute(),
-            out.to_attribute(),
-        ],
-        Requantization::Float(form::Float { scale, zp, out }) => {
-            vec![scale.to_attribute(), zp.to_attribute(), out.to_attribute()]
-        }
-        Requantization::Steps(form::Steps {
-            thresholds,
-            lowest,
-            out,
-        }) => vec![
-            Thresholds(thresholds.iter().flat_map(|t| t.iter().copied()).collect()).to_attribute(),
-            Attribute::Ints(thresholds.iter().map(|t| t.len() as i64).collect()),
-            lowest.to_attribute(),
-            out.to_attribute(),
-        ],
-    };
-    form_keys(form.kind()).iter().copied().zip(values).collect()
-}
-
-/// The form with this kind and these fields. Whether its parameters are legal is for [`Requantization::check`].
-pub fn form_from_list(
-    kind: FormKind,
-    get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
-) -> Result<Requantization, AttributeError> {
-    let op = kind.name();
-    macro_rules! take {
-        ($key:literal) => {
-            field(op, $key, get)?
-        };
-    }
-    Ok(match kind {
-        FormKind::ArithFolded => Requantization::ArithFolded(form::ArithFolded {
-            narrowing: narrowing(op, get)?,
-        }),
-        FormKind::FractionalZero => Requantization::FractionalZero(form::FractionalZero {
-            sc: take!("sc"),
-            zp: take!("zp"),
-            narrowing: narrowing(op, get)?,
-        }),
-        FormKind::TfLite => Requantization::TfLite(form::TfLite {
-            sc: take!("sc"),
-            zp: take!("zp"),
-            narrowing: narrowing(op, get)?,
-        }),
-        FormKind::Fixed => Requantization::Fixed(form::Fixed {
-            sc: take!("sc"),
-            add: take!("add"),
-            zp: take!("zp"),
-            narrowing: narrowing(op, get)?,
-        }),
-        FormKind::Gemmlowp => Requantization::Gemmlowp(form::Gemmlowp {
-            multiplier: take!("multiplier"),
-            exponent: take!("exponent"),
-            zp: take!("zp"),
-            out: take!("out"),
-        }),
-        FormKind::Float => Requantization::Float(form::Float {
-            scale: take!("scale"),
-            zp: take!("zp"),
-            out: take!("out"),
-        }),
-        FormKind::Steps => steps(get)?,
-    })
-}
-
-fn narrowing(
-    op: &'static str,
-    get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
-) -> Result<Narrowing, AttributeError> {
-    Ok(Narrowing {
-        shift: field(op, "shift", get)?,
-        rounding: field::<Rounding>(op, "rounding", get)?,
-        out: field(op, "out", get)?,
-    })
-}
-
-fn steps(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Requantization, AttributeError> {
-    let op = FormKind::Steps.name();
-    let Thresholds(flat) = field(op, "thresholds", get)?;
-    let lengths: Thresholds = field(op, "lengths", get)?;
-    let mut rest = flat.as_slice();
-    let mut thresholds: Vec<Arc<[i32]>> = Vec::with_capacity(lengths.0.len());
-    for &length in &lengths.0 {
-        let split = usize::try_from(length).ok().and_then(|n| rest.split_at_checked(n));
-        let Some((channel, behind)) = split else {
+        if !rest.is_empty() {
             return Err(wrong_lengths(&lengths, flat.len()));
-        };
-        thresholds.push(channel.into());
-        rest = behind;
+        }
+        Ok(form::Steps {
+            thresholds: thresholds.into(),
+            lowest: field(op, "lowest", get)?,
+            out: field(op, "out", get)?,
+        })
     }
-    if !rest.is_empty() {
-        return Err(wrong_lengths(&lengths, flat.len()));
-    }
-    Ok(Requantization::Steps(form::Steps {
-        thresholds: thresholds.into(),
-        lowest: field(op, "lowest", get)?,
-        out: field(op, "out", get)?,
-    }))
+}
+
+/// Which [`Spelled`] answers for which form.
+macro_rules! of_each {
+    ($($form:ident)*) => {
+        /// The keys of a form's list, in order. One whose value is implied may be missing.
+        pub fn form_keys(kind: FormKind) -> &'static [&'static str] {
+            match kind {
+                $(FormKind::$form => <form::$form as Spelled>::KEYS,)*
+            }
+        }
+
+        /// The fields of a form in the order of [`form_keys`]. None of them is itself a form.
+        pub fn form_list(form: &Requantization) -> Vec<(&'static str, Attribute)> {
+            let values = match form {
+                $(Requantization::$form(form) => form.values(),)*
+            };
+            let keys = form_keys(form.kind()).iter();
+            keys.zip(values).filter_map(|(key, value)| Some((*key, value?))).collect()
+        }
+
+        /// The form with this kind and these fields. Whether its parameters are legal is for [`Requantization::check`].
+        pub fn form_from_list(
+            kind: FormKind,
+            get: &mut dyn FnMut(&'static str) -> Option<Attribute>,
+        ) -> Result<Requantization, AttributeError> {
+            Ok(match kind {
+                $(FormKind::$form => Requantization::$form(Spelled::read(get)?),)*
+            })
+        }
+    };
+}
+
+of_each! {
+    ArithFolded FractionalZero TfLite Gemmlowp SixteenByEight TosaRescale Float FloatZeroInside
+    AscendRequant AscendDequantS16 AscendRequantS16 DequantQuant Fixed Steps
 }
 
 fn wrong_lengths(lengths: &Thresholds, count: usize) -> AttributeError {

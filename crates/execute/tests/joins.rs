@@ -98,6 +98,7 @@ fn both_ways_of_adding_are_one_step() {
                 multiplier: Per::Tensor(1_518_500_250),
                 exponent: Per::Tensor(-1),
                 zp: 0,
+                roundings: form::Roundings::Two,
                 out: IntType::I32,
             });
             requantize(b, wide, form, 0)

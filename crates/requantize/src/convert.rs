@@ -30,41 +30,20 @@ impl Requantization {
 
     /// The general fixed-point form of the forms that have one, else `None`. Equal on the form's domain.
     ///
-    /// The integer multiply-shift forms are special cases. So is `Gemmlowp` with no shift to the right, where only its
-    /// first rounding happens: half_up(x * 2^e * m / 2^31) = half_up(x * m / 2^(31 - e)).
+    /// Every form that multiplies integers and rounds once is a special case: those with a narrowing, `Gemmlowp` with one
+    /// rounding or no shift to the right, `SixteenByEight`, `TosaRescale` where it rounds once, `AscendDequantS16` without
+    /// ReLU.
     pub fn to_fixed(&self) -> Option<Requantization> {
-        if let Requantization::Gemmlowp(form::Gemmlowp {
-            multiplier,
-            exponent,
-            zp,
-            out,
-        }) = self
-        {
-            let shift = exponent.try_map(|e| {
-                if (0..=30).contains(e) {
-                    Ok(31 - e.unsigned_abs())
-                } else {
-                    Err(())
-                }
-            });
-            let narrowing = Narrowing {
-                shift: shift.ok()?,
-                rounding: Rounding::HalfUp,
-                out: *out,
-            };
-            return Some(Requantization::Fixed(form::Fixed {
-                sc: multiplier.clone(),
-                add: Per::Tensor(0),
-                zp: *zp,
-                narrowing,
-            }));
-        }
         let affine = self.affine()?;
-        Some(fixed(&affine, self.narrowing()?.rounding, self))
+        let rounding = affine.values().first()?.rounding;
+        Some(fixed(&affine, rounding, self))
     }
 
-    /// The scalars of every channel of an integer multiply-shift form that is legal.
+    /// The scalars of every channel of a legal form that multiplies integers, rounds once and has no ReLU in it.
     fn affine(&self) -> Option<Per<Affine>> {
+        if self.range() != [self.out().min(), self.out().max()] {
+            return None;
+        }
         let at = |channel| match self.channel(channel).ok()?.arithmetic() {
             Arithmetic::Affine(a) => Some(a),
             _ => None,

@@ -1,16 +1,46 @@
 //! From float to integer and back: `real = scale * (q - zero_point)`.
 //!
-//! The quotient is rounded to `f32` and then to an integer; the zero point is added behind the rounding, in integers.
-//! Infinities take the ends of the range, and not-a-number the value nearest to real zero: a caller that wants to refuse
-//! them looks first.
+//! The quotient is rounded to `f32` and then to an integer; the zero point is added behind that rounding, in integers, or
+//! in front of it, in `f32`. Infinities take the ends of the range, and not-a-number the value nearest to real zero: a
+//! caller that wants to refuse them looks first.
 
 use crate::Rounding;
+use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
+
+/// Where a quantization adds its zero point. The two differ at ties, where the zero point is odd.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ZeroPoint {
+    /// `round(q) + z`: ONNX, LiteRT.
+    #[default]
+    After,
+    /// `round(q + z)`, the sum rounded to `f32`: AscendQuant.
+    InsideRounding,
+}
+
+impl ZeroPoint {
+    /// Every place, in the order of the declaration.
+    pub const ALL: [ZeroPoint; 2] = [ZeroPoint::After, ZeroPoint::InsideRounding];
+
+    /// The name in text forms and tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ZeroPoint::After => "after",
+            ZeroPoint::InsideRounding => "inside_rounding",
+        }
+    }
+
+    /// The inverse of [`ZeroPoint::name`].
+    pub fn parse(name: &str) -> Option<ZeroPoint> {
+        ZeroPoint::ALL.into_iter().find(|z| z.name() == name)
+    }
+}
 
 /// `clamp(round(x / scale) + zero_point)` with a true division: QuantizeLinear of ONNX (`half_even`), QUANTIZE of LiteRT
 /// (`half_away`).
 pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
-    narrow(x / scale, zero_point, rounding, range)
+    narrow(x / scale, zero_point, ZeroPoint::After, rounding, range)
 }
 
 /// `clamp(round(x * factor) + zero_point)`: the targets that store the reciprocal of the scale. It differs from the
@@ -22,7 +52,7 @@ pub fn quantize_by_factor(
     rounding: Rounding,
     range: &RangeInclusive<i32>,
 ) -> i32 {
-    narrow(x * factor, zero_point, rounding, range)
+    narrow(x * factor, zero_point, ZeroPoint::After, rounding, range)
 }
 
 /// `scale * (q - zero_point)`; the difference is exact, its conversion and the product round to `f32`.
@@ -30,10 +60,19 @@ pub fn dequantize(q: i32, scale: f32, zero_point: i32) -> f32 {
     scale * (i64::from(q) - i64::from(zero_point)) as f32
 }
 
-fn narrow(quotient: f32, zero_point: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
-    // Saturates beyond i64, and is zero for not-a-number.
-    let whole = rounding.round_f32(quotient) as i64;
-    let shifted = whole.saturating_add(i64::from(zero_point));
+/// `clamp(round(quotient) + zero_point)`, or with the zero point inside of the rounding.
+pub fn narrow(
+    quotient: f32,
+    zero_point: i32,
+    place: ZeroPoint,
+    rounding: Rounding,
+    range: &RangeInclusive<i32>,
+) -> i32 {
+    // The conversions to i64 saturate, and make zero of not-a-number.
+    let shifted = match place {
+        ZeroPoint::InsideRounding if !quotient.is_nan() => rounding.round_f32(quotient + zero_point as f32) as i64,
+        _ => (rounding.round_f32(quotient) as i64).saturating_add(i64::from(zero_point)),
+    };
     // Not `clamp`, which panics for an empty range. The result is one of the range's i32 ends or between them.
     shifted.min(i64::from(*range.end())).max(i64::from(*range.start())) as i32
 }
@@ -68,6 +107,24 @@ mod tests {
         // 0.5 goes to the even zero, then the odd zero point is added; rint(0.5 + 1) would be 2.
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfEven, &IntType::U8.range()), 1);
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfAway, &IntType::U8.range()), 2);
+        let inside = |x, zero_point| {
+            narrow(
+                x,
+                zero_point,
+                ZeroPoint::InsideRounding,
+                Rounding::HalfEven,
+                &IntType::I8.range(),
+            )
+        };
+        assert_eq!((inside(0.5, 1), inside(0.5, 2), inside(-0.5, 1)), (2, 2, 0));
+        assert_eq!(
+            (
+                inside(f32::NAN, 3),
+                inside(f32::INFINITY, 3),
+                inside(f32::NEG_INFINITY, 3)
+            ),
+            (3, 127, -128)
+        );
     }
 
     #[test]

@@ -62,6 +62,7 @@ fn the_interval_must_lie_inside_every_domain() {
         multiplier: (1 << 30).into(),
         exponent: 1.into(),
         zp: 0,
+        roundings: form::Roundings::Two,
         out: IntType::I32,
     }));
     let plain = Step::from(folded(0, Rounding::Floor, IntType::I32));

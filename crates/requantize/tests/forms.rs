@@ -83,6 +83,7 @@ fn a_left_shift_that_would_wrap_is_outside_the_domain() {
         multiplier: 0x6000_0000.into(),
         exponent: 1.into(),
         zp: 0,
+        roundings: form::Roundings::Two,
         out: IntType::I32,
     });
     assert_eq!(form.domain(0), -(1 << 30)..=(1 << 30) - 1);
@@ -102,6 +103,7 @@ fn a_zero_point_that_would_wrap_is_outside_the_domain() {
         multiplier: i32::MAX.into(),
         exponent: 0.into(),
         zp: 100,
+        roundings: form::Roundings::Two,
         out: IntType::I8,
     });
     let high = *form.domain(0).end();
@@ -120,6 +122,7 @@ fn one_rounding_and_two_differ_where_the_first_makes_a_tie() {
         multiplier: multiplier.into(),
         exponent: exponent.into(),
         zp: 0,
+        roundings: form::Roundings::Two,
         out: IntType::I8,
     });
     let once = Requantization::TfLite(form::TfLite {
@@ -189,6 +192,7 @@ fn identities_are_recognised_by_their_function() {
             multiplier: (1 << 30).into(),
             exponent: exponent.into(),
             zp,
+            roundings: form::Roundings::Two,
             out: IntType::I8,
         })
     };
@@ -249,6 +253,12 @@ fn identities_are_recognised_by_their_function() {
 
 #[test]
 fn what_is_not_legal_has_a_reason_and_no_domain() {
+    let range = |field, value, range| FormError::Range {
+        field,
+        channel: 0,
+        value,
+        range,
+    };
     let out = IntType::I8;
     let fixed = |sc: i32, add: i64, shift: u8| {
         Requantization::Fixed(form::Fixed {
@@ -263,6 +273,7 @@ fn what_is_not_legal_has_a_reason_and_no_domain() {
             multiplier: multiplier.into(),
             exponent: exponent.into(),
             zp: 0,
+            roundings: form::Roundings::Two,
             out,
         })
     };
@@ -304,34 +315,13 @@ fn what_is_not_legal_has_a_reason_and_no_domain() {
         ),
         (
             fixed(1, 0, MAX_SHIFT + 1),
-            FormError::Shift {
-                channel: 0,
-                shift: MAX_SHIFT + 1,
-            },
+            range("shift", i64::from(MAX_SHIFT) + 1, 0..=62),
         ),
-        (fixed(1, 0, 255), FormError::Shift { channel: 0, shift: 255 }),
+        (fixed(1, 0, 255), range("shift", 255, 0..=62)),
         (gemmlowp(-1, 0), FormError::NegativeFactor { channel: 0, factor: -1 }),
-        (
-            gemmlowp(1, 31),
-            FormError::Exponent {
-                channel: 0,
-                exponent: 31,
-            },
-        ),
-        (
-            gemmlowp(1, -32),
-            FormError::Exponent {
-                channel: 0,
-                exponent: -32,
-            },
-        ),
-        (
-            gemmlowp(1, i8::MIN),
-            FormError::Exponent {
-                channel: 0,
-                exponent: -128,
-            },
-        ),
+        (gemmlowp(1, 31), range("exponent", 31, -31..=30)),
+        (gemmlowp(1, -32), range("exponent", -32, -31..=30)),
+        (gemmlowp(1, i8::MIN), range("exponent", -128, -31..=30)),
         (float(0.0), FormError::Scale { channel: 0, scale: 0.0 }),
         (
             float(-1.0),
@@ -417,7 +407,7 @@ proptest! {
         out in common::int_type(),
     ) {
         let x = x >> scale;
-        let form = Requantization::Gemmlowp(form::Gemmlowp { multiplier: multiplier.into(), exponent: exponent.into(), zp, out });
+        let form = Requantization::Gemmlowp(form::Gemmlowp { multiplier: multiplier.into(), exponent: exponent.into(), zp, roundings: form::Roundings::Two, out });
         let wide = gemmlowp(x, multiplier, exponent) + i128::from(zp);
         let fits = |v: i128| i32::try_from(v).is_ok();
         let expect = fits(i128::from(x) << exponent.max(0)) && fits(wide);

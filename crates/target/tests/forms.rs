@@ -47,6 +47,7 @@ fn a_form_accepts_what_its_limits_say_and_names_what_does_not_fit() {
             multiplier: (1 << 30).into(),
             exponent: exponent.into(),
             zp: 3,
+            roundings: form::Roundings::Two,
             out,
         })
     };

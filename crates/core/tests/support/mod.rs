@@ -119,6 +119,7 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
             multiplier: sc,
             exponent: per(choices, channels, |c| -(c as i8) % 31),
             zp: 7,
+            roundings: form::Roundings::Two,
             out,
         }),
         4 => Requantization::Float(form::Float {

@@ -84,6 +84,7 @@ impl Random {
                 multiplier: self.per(channels, |r| r.range(1 << 30, i64::from(i32::MAX)) as i32),
                 exponent: self.per(channels, |r| -(shift + r.range(-1, 1)) as i8),
                 zp,
+                roundings: form::Roundings::Two,
                 out,
             }),
             4 => Requantization::Float(form::Float {
@@ -413,6 +414,7 @@ impl Maker {
                     multiplier: Per::Tensor(self.random.range(1 << 30, i64::from(i32::MAX)) as i32),
                     exponent: Per::Tensor(self.random.range(-3, 0) as i8),
                     zp: 0,
+                    roundings: form::Roundings::Two,
                     out: IntType::I32,
                 });
                 self.add(op::Requantize { form, axis: 0 }, &[shifted], None)

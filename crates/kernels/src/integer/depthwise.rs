@@ -93,9 +93,7 @@ impl<F: Finish> Job for PlaneTask<'_, '_, F> {
                     axis: Axis::Rows,
                     first_channel: output,
                 };
-                // SAFETY: this is compiled for `S`.
-                let cx = unsafe { Context::of::<S>() };
-                self.finish.finish(cx, &sums, rows * width, &place)?;
+                self.finish.finish(&sums, rows * width, &place)?;
             }
         }
         Ok(())

@@ -10,7 +10,7 @@
 use super::finish::{Finish, Place};
 use crate::{
     error::KernelError,
-    isa::{Context, Job},
+    isa::Job,
     simd::{Dots, Simd},
 };
 
@@ -96,9 +96,7 @@ impl Strip<'_> {
                 }
                 panel += wide;
             }
-            // SAFETY: this is compiled for `S`.
-            let cx = unsafe { Context::of::<S>() };
-            finish.finish(cx, sums.as_flattened(), STRIP, &self.place.rows(row, height))?;
+            finish.finish(sums.as_flattened(), STRIP, &self.place.rows(row, height))?;
             row += height;
         }
         Ok(())

@@ -97,6 +97,7 @@ pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Re
                 (numbers.between(-3, 1) - shift_to_8_bits).clamp(-31, 0) as i8
             }),
             zp: numbers.between(-100, 100),
+            roundings: form::Roundings::Two,
             out,
         }));
         forms.push(Requantization::Float(form::Float {

@@ -101,14 +101,6 @@ pub(super) fn reduced(a: &Affine) -> Affine {
 pub(super) fn one_rounding(arithmetic: Arithmetic<'_>) -> Option<Affine> {
     match arithmetic {
         Arithmetic::Affine(a) => Some(a),
-        // half_up(x 2^e m / 2^31) = half_up(x m / 2^(31 - e))
-        Arithmetic::Doubling(d) if d.right_shift == 0 => Some(Affine {
-            factor: d.multiplier,
-            addend: 0,
-            shift: 31u8.checked_sub(d.left_shift)?,
-            rounding: Rounding::HalfUp,
-            zero_point: d.zero_point,
-        }),
         _ => None,
     }
 }
@@ -157,7 +149,7 @@ impl Floor {
 /// The parts of the interval on which a form is one division rounded down.
 fn pieces(form: &Channel<'_>, interval: (i64, i64)) -> Option<Pieces> {
     match form.arithmetic() {
-        Arithmetic::Doubling(d) if d.right_shift > 0 => Some(two_roundings(&d, interval)),
+        Arithmetic::Doubling(d) => Some(two_roundings(&d, interval)),
         arithmetic => affine(&one_rounding(arithmetic)?, interval),
     }
 }
@@ -184,12 +176,17 @@ fn cut((low, high): (i64, i64), at: i128, below: Floor, from: Floor) -> Pieces {
 }
 
 fn two_roundings(d: &Doubling, interval: (i64, i64)) -> Pieces {
-    let shift = 31 + d.right_shift;
     let with = |nudge: i128| {
-        let addend = (1i128 << (shift - 1)) + nudge + (i128::from(d.zero_point) << shift);
-        Floor::new(d.multiplier.into(), addend, shift)
+        let addend = i128::from(d.addend) + (1i128 << (d.shift - 1)) + nudge + (i128::from(d.zero_point) << d.shift);
+        Floor::new(d.factor.into(), addend, d.shift)
     };
-    cut(interval, 0, with(-1 << 30), with(1 << 30))
+    // The first x with x * factor + addend >= 0.
+    let at = match i128::from(d.factor) {
+        0 if d.addend >= 0 => i128::MIN,
+        0 => i128::MAX,
+        factor => -i128::from(d.addend).div_euclid(factor),
+    };
+    cut(interval, at, with(-1 << 30), with(1 << 30))
 }
 
 fn affine(a: &Affine, interval: (i64, i64)) -> Option<Pieces> {
@@ -328,15 +325,15 @@ mod tests {
 
         #[test]
         fn two_roundings_are_one_on_each_side_of_zero(
-            multiplier: i32, right_shift in 1u8..=31, zero_point: i32, x: i32, scale in 0u8..31,
+            factor: i32, addend in -(1i64 << 39)..1 << 39, shift in 32u8..=62, zero_point: i32, x: i32, scale in 0u8..31,
         ) {
-            let d = Doubling { multiplier: multiplier & i32::MAX, left_shift: 0, right_shift, zero_point };
+            let d = Doubling { factor: factor & i32::MAX, addend: addend >> scale, shift, zero_point };
             for x in [x >> scale, 0, -1, 1, i32::MIN, i32::MAX] {
                 let x = i64::from(x);
                 let pieces = two_roundings(&d, (i32::MIN.into(), i32::MAX.into()));
                 let piece = pieces.iter().find(|p| (p.low..=p.high).contains(&x)).unwrap();
-                let high = Rounding::HalfUp.shift_right(x * i64::from(d.multiplier), 31);
-                let expect = Rounding::HalfAway.shift_right(high, right_shift) + i64::from(zero_point);
+                let high = Rounding::HalfUp.shift_right(x * i64::from(d.factor) + d.addend, 31);
+                let expect = Rounding::HalfAway.shift_right(high, shift - 31) + i64::from(zero_point);
                 prop_assert_eq!(piece.floor.eval(x), i128::from(expect));
             }
         }

@@ -10,27 +10,74 @@ pub struct Channel<'a> {
     channel: usize,
     arithmetic: Arithmetic<'a>,
     out: IntType,
+    range: [i32; 2],
     domain: (i64, i64),
 }
 
 impl Requantization {
     /// One channel, its parameters looked up and checked.
     pub fn channel(&self, channel: usize) -> Result<Channel<'_>, FormError> {
-        let Scalars { arithmetic } = self.form().scalars(channel)?;
+        self.form().rules()?;
+        let Scalars {
+            arithmetic,
+            inputs,
+            results,
+        } = self.form().scalars(channel)?;
         let out = self.out();
         arithmetic.check(channel, out)?;
-        let domain = match arithmetic {
+        let (low, high) = match arithmetic {
             Arithmetic::Affine(a) => a.domain(),
             Arithmetic::Doubling(d) => d.domain(),
-            Arithmetic::Float(_) | Arithmetic::Steps(_) => i64::from(i32::MIN)..=i64::from(i32::MAX),
-        };
+            Arithmetic::Float(_) | Arithmetic::FloatAffine(_) | Arithmetic::Steps(_) => {
+                i64::from(i32::MIN)..=i64::from(i32::MAX)
+            }
+        }
+        .into_inner();
+        let (mut low, mut high) = (low.max(inputs.0), high.min(inputs.1));
+        if let Some([least, most]) = results {
+            // What reaches `least`, and does not reach past `most`.
+            (low, high) = (
+                arithmetic.first(low, high, least),
+                arithmetic.first(low, high, most + 1) - 1,
+            );
+        }
         Ok(Channel {
             form: self,
             channel,
             arithmetic,
             out,
-            domain: domain.into_inner(),
+            range: self.range(),
+            domain: (low, high),
         })
+    }
+}
+
+impl Arithmetic<'_> {
+    /// The result for one accumulator inside the arithmetic's domain, before saturation.
+    fn wide(&self, x: i64) -> i64 {
+        match self {
+            Arithmetic::Affine(a) => a.wide(x),
+            Arithmetic::Doubling(d) => d.wide(x),
+            Arithmetic::Float(f) => f.wide(x),
+            Arithmetic::FloatAffine(f) => f.wide(x),
+            Arithmetic::Steps(s) => s.wide(x),
+        }
+    }
+
+    /// The first accumulator of `low ..= high` whose result is at least `value`; `high + 1` where none is.
+    ///
+    /// In closed form for integer arithmetic. In `f32` a guess in `f64` misses by a few accumulators at most, which a
+    /// gallop from it makes up for; it is exact whatever the guess, since the arithmetic is non-decreasing.
+    fn first(&self, low: i64, high: i64, value: i64) -> i64 {
+        let least = match self {
+            Arithmetic::Affine(a) => a.least_reaching(value),
+            Arithmetic::Doubling(d) => d.least_reaching(value),
+            Arithmetic::Steps(s) => s.least_reaching(value),
+            Arithmetic::Float(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
+            Arithmetic::FloatAffine(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
+        };
+        // The clamp leaves an i64.
+        least.clamp(i128::from(low), i128::from(high) + 1) as i64
     }
 }
 
@@ -43,6 +90,11 @@ impl<'a> Channel<'a> {
     /// What the result saturates to.
     pub fn out(&self) -> IntType {
         self.out
+    }
+
+    /// Between which ends the results lie: those of [`out`](Channel::out), less what a ReLU inside of the form cuts off.
+    pub fn range(&self) -> [i32; 2] {
+        self.range
     }
 
     /// The channel's number.
@@ -71,45 +123,36 @@ impl<'a> Channel<'a> {
 
     /// The result for an accumulator that is inside the domain.
     pub(crate) fn eval_inside(&self, acc: i64) -> i32 {
-        self.out.saturate(match self.arithmetic {
-            Arithmetic::Affine(a) => a.wide(acc),
-            Arithmetic::Doubling(d) => d.wide(acc),
-            Arithmetic::Float(f) => f.wide(acc),
-            Arithmetic::Steps(s) => s.wide(acc),
-        })
+        let [low, high] = self.range.map(i64::from);
+        // The ends are i32.
+        self.arithmetic.wide(acc).min(high).max(low) as i32
     }
 
     /// The smallest accumulator of the domain whose result is at least `value`; one past the domain where none is.
-    ///
-    /// In closed form for integer arithmetic. In `f32` a guess in `f64` misses by a few accumulators at most, which a
-    /// gallop from it makes up for; it is exact whatever the guess, since the form is non-decreasing.
     pub fn least_reaching(&self, value: i64) -> i64 {
         let (low, high) = self.domain;
         // Saturation: every result reaches the smallest value, none reaches past the largest.
-        if value <= i64::from(self.out.min()) {
+        if value <= i64::from(self.range[0]) {
             return low;
         }
-        if value > i64::from(self.out.max()) {
+        if value > i64::from(self.range[1]) {
             return high + 1;
         }
-        let least = match self.arithmetic {
-            Arithmetic::Affine(a) => a.least_reaching(value),
-            Arithmetic::Doubling(d) => d.least_reaching(value),
-            Arithmetic::Steps(s) => s.least_reaching(value),
-            Arithmetic::Float(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
-        };
-        // The clamp leaves an i64.
-        least.clamp(i128::from(low), i128::from(high) + 1) as i64
+        self.arithmetic.first(low, high, value)
     }
 
     /// Whether the channel is `sat(x)`.
     pub fn is_identity(&self) -> bool {
-        match self.arithmetic {
-            Arithmetic::Affine(a) => a.is_identity(),
-            Arithmetic::Doubling(d) => d.is_identity(),
-            Arithmetic::Float(f) => f.is_identity(self.out.bits()),
-            Arithmetic::Steps(s) => s.is_identity(self.out),
-        }
+        let whole = self.range == [self.out.min(), self.out.max()];
+        whole
+            && match self.arithmetic {
+                Arithmetic::Affine(a) => a.is_identity(),
+                // Not of i32: 2^31 - 1 is no factor of one, and the second rounding shifts by one at least.
+                Arithmetic::Doubling(_) => false,
+                Arithmetic::Float(f) => f.is_identity(self.out.bits()),
+                Arithmetic::FloatAffine(f) => f.is_identity(self.out.bits()),
+                Arithmetic::Steps(s) => s.is_identity(self.out),
+            }
     }
 }
 

@@ -1,11 +1,30 @@
 use super::{FormKind, Requantization};
-use crate::IntType;
+use crate::{IntType, Rounding};
+use std::ops::RangeInclusive;
 
 /// The largest shift of a narrowing: a factor of 31 fractional bits and 31 more.
 pub const MAX_SHIFT: u8 = 62;
 
 /// The largest size of what is added before a shift. With it, the products of all `i32` accumulators fit an `i64`.
 pub const MAX_ADDEND: i64 = 1 << 61;
+
+/// Whether a field of a channel has a value that the form has.
+pub(crate) fn in_range(
+    field: &'static str,
+    channel: usize,
+    value: i64,
+    range: RangeInclusive<i64>,
+) -> Result<(), FormError> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(FormError::Range {
+        field,
+        channel,
+        value,
+        range,
+    })
+}
 
 /// Why a form's parameters are not legal: the fault of the file or the target that they come from, or of the recipe
 /// that made them.
@@ -37,21 +56,25 @@ pub enum FormError {
         /// The channel asked for.
         channel: usize,
     },
-    /// A shift above [`MAX_SHIFT`].
-    #[error("shift {shift} of channel {channel} is above {MAX_SHIFT}")]
-    Shift {
+    /// A shift, an exponent or an offset that the form does not have.
+    #[error("{field} {value} of channel {channel} is outside {} ..= {}", .range.start(), .range.end())]
+    Range {
+        /// The field.
+        field: &'static str,
         /// The channel.
         channel: usize,
-        /// Its shift.
-        shift: u8,
+        /// Its value.
+        value: i64,
+        /// The values that the form has.
+        range: RangeInclusive<i64>,
     },
-    /// An exponent outside -31 ..= 30.
-    #[error("exponent {exponent} of channel {channel} is outside -31 ..= 30")]
-    Exponent {
-        /// The channel.
-        channel: usize,
-        /// Its exponent.
-        exponent: i16,
+    /// Fields that are legal by themselves and not together.
+    #[error("{kind}: {rule}")]
+    Together {
+        /// The form's kind.
+        kind: FormKind,
+        /// What is not so.
+        rule: &'static str,
     },
     /// A negative factor: the form would decrease.
     #[error("factor {factor} of channel {channel} is negative")]
@@ -77,6 +100,15 @@ pub enum FormError {
         /// Its scale.
         scale: f32,
     },
+    /// An addend in float that is infinite or not a number.
+    #[error("offset {offset} is not finite")]
+    Offset {
+        /// The addend.
+        offset: f32,
+    },
+    /// A rounding that the function does not have.
+    #[error("it does not round {0}")]
+    Rounding(Rounding),
     /// A threshold below its predecessor.
     #[error("threshold {index} of channel {channel} is below the one before it")]
     Unsorted {
@@ -120,6 +152,7 @@ impl Requantization {
     /// Costs one visit of each parameter. A form that passes has a domain that is not empty for each of its channels.
     pub fn check(&self) -> Result<(), FormError> {
         let kind = self.kind();
+        self.form().rules()?;
         let mut channels = None;
         for (field, found) in self
             .form()

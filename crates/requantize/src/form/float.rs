@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// `sat(half_even(f32(x) * scale) + zp)`, the conversion and the product rounded to `f32`.
 ///
-/// This is ONNX Runtime's QLinearConv, and AscendRequant with `scale` the packed requantization scale.
+/// This is ONNX Runtime's QLinearConv, and AscendRequant without ReLU.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Float {

@@ -1,12 +1,17 @@
-use super::{Arithmetic, Doubling, Form, FormError, Scalars, at};
-use crate::{IntType, Per};
+use super::{Affine, Arithmetic, Doubling, Form, FormError, Roundings, Scalars, at, check::in_range};
+use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 
 /// `sat(d(h(x * 2^e⁺ * multiplier / 2^31) / 2^e⁻) + zp)` with `e⁺ = max(exponent, 0)`, `e⁻ = max(-exponent, 0)`, `h` to
-/// the nearest with ties up, `d` to the nearest with ties away from zero.
+/// the nearest with ties up, `d` to the nearest with ties away from zero; with one rounding,
+/// `sat(h(x * multiplier / 2^(31 - exponent)) + zp)`.
 ///
-/// This is gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift: LiteRT's
-/// CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8, and TOSA's double rounding.
+/// Two roundings are gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift: LiteRT's
+/// CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8. One is what its FULLY_CONNECTED computes, and everything in builds
+/// with single rounding. For exponents of zero and more the two are the same function where both are defined.
+///
+/// Domain: the left shift of two roundings stays in `i32`, as do the result before the zero point and the one behind it.
+/// Where they do not, the runtimes wrap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gemmlowp {
@@ -16,6 +21,9 @@ pub struct Gemmlowp {
     pub exponent: Per<i8>,
     /// Zero point of the output.
     pub zp: i32,
+    /// Two, unless said otherwise.
+    #[serde(default = "Roundings::two", skip_serializing_if = "Roundings::are_two")]
+    pub roundings: Roundings,
     /// What the result saturates to.
     pub out: IntType,
 }
@@ -33,13 +41,32 @@ impl Form for Gemmlowp {
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        let (factor, addend, zero_point) = (at("multiplier", &self.multiplier, channel)?, 0, self.zp);
         let exponent = at("exponent", &self.exponent, channel)?;
-        Ok(Arithmetic::Doubling(Doubling {
-            multiplier: at("multiplier", &self.multiplier, channel)?,
-            left_shift: exponent.max(0).unsigned_abs(),
-            right_shift: exponent.min(0).unsigned_abs(),
-            zero_point: self.zp,
-        })
-        .into())
+        in_range("exponent", channel, exponent.into(), -31..=30)?;
+        let left = exponent.max(0);
+        // 1 ..= 62
+        let shift = (31 - exponent).unsigned_abs();
+        let arithmetic = match self.roundings {
+            Roundings::Two if exponent < 0 => Arithmetic::Doubling(Doubling {
+                factor,
+                addend,
+                shift,
+                zero_point,
+            }),
+            // Without a shift to the right only the first rounding happens: h(x * 2^e * m / 2^31).
+            _ => Arithmetic::Affine(Affine {
+                factor,
+                addend,
+                shift,
+                rounding: Rounding::HalfUp,
+                zero_point,
+            }),
+        };
+        let inputs = match self.roundings {
+            Roundings::One => (i32::MIN, i32::MAX),
+            Roundings::Two => (i32::MIN >> left, i32::MAX >> left),
+        };
+        Ok(Scalars::from(arithmetic).inputs(inputs).results_in_i32(zero_point))
     }
 }

@@ -8,23 +8,38 @@ mod channel;
 mod check;
 
 mod arith_folded;
+mod ascend_dequant_s16;
+mod ascend_requant;
+mod ascend_requant_s16;
+mod dequant_quant;
 mod fixed;
 mod float;
+mod float_zero_inside;
 mod fractional_zero;
 mod gemmlowp;
+mod sixteen_by_eight;
 mod steps;
 mod tf_lite;
+mod tosa_rescale;
 
 pub use arith_folded::ArithFolded;
-pub use arithmetic::{Affine, Arithmetic, Doubling, FloatProduct, StepCount};
+pub use arithmetic::{Affine, Arithmetic, Doubling, FloatAffine, FloatProduct, StepCount};
+pub use ascend_dequant_s16::AscendDequantS16;
+pub use ascend_requant::AscendRequant;
+pub use ascend_requant_s16::AscendRequantS16;
 pub use channel::Channel;
+pub(crate) use check::in_range;
 pub use check::{FormError, MAX_ADDEND, MAX_SHIFT};
+pub use dequant_quant::DequantQuant;
 pub use fixed::Fixed;
 pub use float::Float;
+pub use float_zero_inside::FloatZeroInside;
 pub use fractional_zero::FractionalZero;
 pub use gemmlowp::Gemmlowp;
+pub use sixteen_by_eight::SixteenByEight;
 pub use steps::Steps;
 pub use tf_lite::TfLite;
+pub use tosa_rescale::{TosaInput, TosaRescale};
 
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
@@ -42,17 +57,60 @@ pub struct Narrowing {
     pub out: IntType,
 }
 
-/// The closed set of forms: the enum, the kinds with their names, and who answers for which.
+/// How often a multiplication by a fixed-point factor rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Roundings {
+    /// Once, behind the whole shift.
+    One,
+    /// Twice: behind 31 bits of it and at its end.
+    Two,
+}
+
+impl Roundings {
+    /// The name in text forms.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Roundings::One => "one",
+            Roundings::Two => "two",
+        }
+    }
+
+    /// The inverse of [`Roundings::name`].
+    pub fn parse(name: &str) -> Option<Roundings> {
+        [Roundings::One, Roundings::Two].into_iter().find(|r| r.name() == name)
+    }
+
+    fn two() -> Roundings {
+        Roundings::Two
+    }
+
+    fn are_two(&self) -> bool {
+        *self == Roundings::Two
+    }
+}
+
+/// Where a form's parameters come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// The runtime derives them from the `f32` scales that its file stores, by a rule of its own: they cannot be chosen,
+    /// only reproduced ([`scales`](crate::scales)).
+    FromScales,
+    /// The file stores them: a compiler may choose the best ones.
+    Free,
+}
+
+/// The closed set of forms: the enum, the kinds with what is known of them, and who answers for which.
 macro_rules! forms {
-    ($($form:ident $name:literal,)*) => {
+    ($($form:ident $name:literal $origin:ident $formula:literal $users:literal,)*) => {
         /// A requantization with its parameters: from an accumulator `x` to a narrow integer. Plain data.
         ///
         /// The set is closed: a target's own form is [`Fixed`] or [`Steps`], so that every form can be executed, printed
         /// and proved. `round` is the narrowing's, `s` its shift, `sat` saturates to the output type. An activation
         /// behind it is a clamp of its own ([`Step`](crate::Step)).
         ///
-        /// Every form is non-decreasing on its [`domain`](Requantization::domain), which is all of `i32` for every form
-        /// but `Gemmlowp`, and more for those that multiply integers.
+        /// Every form is non-decreasing on its [`domain`](Requantization::domain), which its own page states: all of `i32`, and
+        /// more where integers are multiplied, unless a runtime would overflow.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Requantization {
@@ -74,6 +132,27 @@ macro_rules! forms {
             pub const fn name(self) -> &'static str {
                 match self {
                     $(FormKind::$form => $name,)*
+                }
+            }
+
+            /// Where the parameters come from.
+            pub const fn origin(self) -> Origin {
+                match self {
+                    $(FormKind::$form => Origin::$origin,)*
+                }
+            }
+
+            /// The function in one line.
+            pub const fn formula(self) -> &'static str {
+                match self {
+                    $(FormKind::$form => $formula,)*
+                }
+            }
+
+            /// Who computes it.
+            pub const fn users(self) -> &'static str {
+                match self {
+                    $(FormKind::$form => $users,)*
                 }
             }
         }
@@ -102,19 +181,59 @@ macro_rules! forms {
 }
 
 forms! {
-    ArithFolded "arith_folded",
-    FractionalZero "fractional_zero",
-    TfLite "tf_lite",
-    Gemmlowp "gemmlowp",
-    Float "float",
-    Fixed "fixed",
-    Steps "steps",
+    ArithFolded "arith_folded" Free
+        "sat(round(x / 2^s))"
+        "SiMa MLA, factor and zero point folded into weights and bias",
+    FractionalZero "fractional_zero" Free
+        "sat(round((x * sc + zp) / 2^s))"
+        "SiMa MLA, zero point before the shift",
+    TfLite "tf_lite" Free
+        "sat(round(x * sc / 2^s) + zp)"
+        "SiMa MLA, TFLite mode",
+    Gemmlowp "gemmlowp" FromScales
+        "sat(half_away(half_up(x * 2^e+ * m / 2^31) / 2^e-) + zp), or sat(half_up(x * m / 2^(31-e)) + zp)"
+        "LiteRT on int8, with two roundings and with one",
+    SixteenByEight "sixteen_by_eight" FromScales
+        "sat(half_up(x * m16 / 2^(15-e)) + zp), m16 = min((m + 2^15) >> 16, 0x7FFF)"
+        "LiteRT on int16 activations",
+    TosaRescale "tosa_rescale" Free
+        "sat((((x - input_zp) * m + 2^(s-1) +- 2^30) >> s) + output_zp)"
+        "TOSA RESCALE",
+    Float "float" FromScales
+        "sat(half_even(f32(x) * scale) + zp)"
+        "ONNX Runtime QLinearConv",
+    FloatZeroInside "float_zero_inside" FromScales
+        "sat(half_even(f32(x) * scale + zp))"
+        "ONNX Runtime QLinearMul",
+    AscendRequant "ascend_requant" FromScales
+        "sat(max(half_even(f32(x) * scale), 0) + offset)"
+        "Ascend AscendRequant",
+    AscendDequantS16 "ascend_dequant_s16" Free
+        "sat16(floor(x / 2^N))"
+        "Ascend S16 path, first half",
+    AscendRequantS16 "ascend_requant_s16" FromScales
+        "sat8(half_even(f32(x) * scale) + offset)"
+        "Ascend S16 path, second half",
+    DequantQuant "dequant_quant" FromScales
+        "sat(half_even(max(f32(x) * deq, 0) * scale + offset))"
+        "Ascend AscendDequant, ReLU and AscendQuant in a row",
+    Fixed "fixed" Free
+        "sat(round((x * sc + add) / 2^s) + zp)"
+        "any chip that multiplies and shifts",
+    Steps "steps" Free
+        "lowest + #{t : t <= x}"
+        "any chip that compares or looks up",
 }
 
 /// What a form says of itself. [`Requantization`] and [`Channel`] make the rest of it.
 trait Form {
     /// What the result saturates to.
     fn out(&self) -> IntType;
+
+    /// Between which ends the results lie: the type's, unless the form has a ReLU in it.
+    fn range(&self) -> [i32; 2] {
+        [self.out().min(), self.out().max()]
+    }
 
     /// The narrowing, of a form that ends in a shift.
     fn narrowing(&self) -> Option<&Narrowing> {
@@ -124,18 +243,54 @@ trait Form {
     /// The name of each field that may have one value per channel, and how many it has, `None` for one value for all.
     fn lengths(&self) -> Vec<(&'static str, Option<usize>)>;
 
+    /// Whether the fields that belong to no channel are legal, by themselves and together.
+    fn rules(&self) -> Result<(), FormError> {
+        Ok(())
+    }
+
     /// The parameters of one channel.
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError>;
 }
 
-/// One channel of a form, looked up.
+/// One channel of a form, looked up: its arithmetic, and what the form confines it to.
 struct Scalars<'a> {
     arithmetic: Arithmetic<'a>,
+    /// The accumulators that the form takes.
+    inputs: (i64, i64),
+    /// The ends that the result must not leave before it saturates.
+    results: Option<[i64; 2]>,
 }
 
 impl<'a> From<Arithmetic<'a>> for Scalars<'a> {
     fn from(arithmetic: Arithmetic<'a>) -> Self {
-        Scalars { arithmetic }
+        Scalars {
+            arithmetic,
+            inputs: (i64::MIN, i64::MAX),
+            results: None,
+        }
+    }
+}
+
+impl Scalars<'_> {
+    fn inputs(self, (low, high): (i32, i32)) -> Self {
+        self.wide_inputs((low.into(), high.into()))
+    }
+
+    fn wide_inputs(self, inputs: (i64, i64)) -> Self {
+        Scalars { inputs, ..self }
+    }
+
+    /// r - zero_point, which is what the runtime has before it adds the zero point, and r, behind it, are both `i32`.
+    fn results_in_i32(self, zero_point: i32) -> Self {
+        let zero_point = i64::from(zero_point);
+        let results = [
+            i64::from(i32::MIN) + zero_point.max(0),
+            i64::from(i32::MAX) + zero_point.min(0),
+        ];
+        Scalars {
+            results: Some(results),
+            ..self
+        }
     }
 }
 
@@ -178,6 +333,12 @@ impl Requantization {
     /// What the result saturates to.
     pub fn out(&self) -> IntType {
         self.form().out()
+    }
+
+    /// Between which ends the results lie: those of [`out`](Requantization::out), less what a ReLU inside of the form
+    /// cuts off.
+    pub fn range(&self) -> [i32; 2] {
+        self.form().range()
     }
 
     /// The narrowing of the forms that end in a shift.

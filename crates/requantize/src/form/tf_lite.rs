@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// `sat(round(x * sc / 2^s) + zp)`: one rounding, then the zero point.
 ///
-/// With `half_up`, `sc` a 31-bit multiplier and `s = 31 - exponent` this is LiteRT's FULLY_CONNECTED (and its
-/// single-rounding builds); with `s = 15 - exponent` and a 15-bit multiplier its int16 activations.
+/// SiMa's TFLite mode. LiteRT's own forms, which have this shape and other domains, are
+/// [`Gemmlowp`](super::Gemmlowp) with one rounding and [`SixteenByEight`](super::SixteenByEight).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TfLite {

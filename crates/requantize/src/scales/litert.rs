@@ -4,7 +4,7 @@
 //! `Prepare` functions of ADD and MUL in LiteRT's kernels; which op rounds how often is measured with LiteRT 2.3.0.
 
 use super::{ScaleError, fixed_point::FixedPoint, positive, unzip};
-use crate::{IntType, Narrowing, Per, Requantization, Rounding, form};
+use crate::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
 /// The 31-bit mantissa and the exponent of a factor, `mantissa * 2^(exponent - 31)`.
 ///
@@ -32,12 +32,50 @@ pub fn convolution(
     zp: i32,
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
+    gemmlowp(&convolution_factor(input, weights, output)?, zp, out)
+}
+
+/// The factor `input * weight / output` of a convolution, in `f64` from the left to the right.
+fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result<Per<f64>, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,
         positive("output scale", output.into())?,
     );
-    let factor = |w: &f32| Ok::<_, ScaleError>(input * positive("weight scale", f64::from(*w))? / output);
-    gemmlowp(&weights.try_map(factor)?, zp, out)
+    weights.try_map(|w| Ok(input * positive("weight scale", f64::from(*w))? / output))
+}
+
+/// The form in a build of LiteRT with TFLITE_SINGLE_ROUNDING: the same integers, one rounding. Other forms stay what
+/// they are.
+pub fn single_rounding(form: Requantization) -> Requantization {
+    match form {
+        Requantization::Gemmlowp(form) => Requantization::Gemmlowp(form::Gemmlowp {
+            roundings: Roundings::One,
+            ..form
+        }),
+        other => other,
+    }
+}
+
+/// CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED with weights per channel on int16 activations: the factor of the int8
+/// convolution, its multiplier reduced to 16 bits when it is applied. A factor that needs a left shift of more than 7 is
+/// refused.
+pub fn sixteen_by_eight(
+    input: f32,
+    weights: &Per<f32>,
+    output: f32,
+    zp: i32,
+    out: IntType,
+) -> Result<Requantization, ScaleError> {
+    let factor = convolution_factor(input, weights, output)?;
+    let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
+    let form = Requantization::SixteenByEight(form::SixteenByEight {
+        multiplier,
+        exponent,
+        zp,
+        out,
+    });
+    form.check()?;
+    Ok(form)
 }
 
 /// FULLY_CONNECTED: one rounding, ties up. The factor of weights with one scale comes from a product in `f32`, those of
@@ -119,6 +157,7 @@ fn gemmlowp(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, 
         multiplier,
         exponent,
         zp,
+        roundings: Roundings::Two,
         out,
     });
     form.check()?;
@@ -178,6 +217,49 @@ mod tests {
         assert_eq!(tf_lite(fully_connected(x, &per_channel, y, 0, IntType::I8)), a);
         assert_eq!(tf_lite(fully_connected(x, &w.into(), y, 0, IntType::I8)), b);
         assert_eq!(gemmlowp(multiplication(x, w, y, 0, IntType::I8)), c);
+    }
+
+    #[test]
+    fn int16_activations_keep_sixteen_bits_of_the_multiplier() {
+        // 0.8 * 2^31 = 1717986918.4, of which the upper half is 26214.4.
+        let form = sixteen_by_eight(0.1, &1.0.into(), 1.0, 0, IntType::I16).unwrap();
+        let Requantization::SixteenByEight(form::SixteenByEight {
+            multiplier, exponent, ..
+        }) = &form
+        else {
+            panic!()
+        };
+        assert_eq!(
+            (multiplier, exponent),
+            (
+                &Per::Tensor(quantize_multiplier(f64::from(0.1f32)).unwrap().0),
+                &Per::Tensor(-3)
+            )
+        );
+        for x in [-(1i64 << 34), -5, 0, 5, 12_345, 1 << 33] {
+            let expect = ((i128::from(x) * 26_214 + (1 << 17)) >> 18).clamp(-32_768, 32_767);
+            assert_eq!(form.eval(0, x).map(i128::from), Ok(expect), "{x}");
+        }
+        assert!(sixteen_by_eight(127.0, &1.0.into(), 1.0, 0, IntType::I16).is_ok());
+        assert!(matches!(
+            sixteen_by_eight(128.0, &1.0.into(), 1.0, 0, IntType::I16),
+            Err(ScaleError::Form(crate::FormError::Range {
+                field: "exponent",
+                value: 8,
+                ..
+            }))
+        ));
+    }
+
+    #[test]
+    fn a_build_with_single_rounding_differs_at_double_ties_only() {
+        let twice = convolution(0.02, &0.003.into(), 0.1, -5, IntType::I8).unwrap();
+        let once = single_rounding(twice.clone());
+        let differing = (-300_000..300_000)
+            .filter(|x| twice.eval(0, *x) != once.eval(0, *x))
+            .count();
+        assert!(differing < 300, "{differing}");
+        assert_ne!(twice, once);
     }
 
     #[test]

@@ -4,11 +4,14 @@
 //! `input * weight / output`; the rules differ in the types and the order of that product, in how many bits of it they
 //! keep, and in how the rest is rounded.
 
+pub mod ascend;
+pub mod ascend_words;
 pub mod fixed_point;
 pub mod litert;
 pub mod onnx_runtime;
 pub mod packed_float;
 pub mod power_of_two;
+pub mod tosa;
 
 use crate::{FormError, Per};
 

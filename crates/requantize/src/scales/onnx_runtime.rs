@@ -1,7 +1,7 @@
 //! ONNX Runtime's rules (CPU, QOperator), measured with 1.31.1.
 
 use super::{ScaleError, positive};
-use crate::{IntType, Per, Requantization, form};
+use crate::{IntType, Per, Requantization, form, mixed::QLinearAdd};
 
 /// QLinearConv: `(input * weight) / output` in `f32`, in this order.
 pub fn convolution(
@@ -11,17 +11,58 @@ pub fn convolution(
     zp: i32,
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
-    positive("input scale", input.into())?;
-    positive("output scale", output.into())?;
-    let factor = |w: &f32| {
-        positive("weight scale", f64::from(*w))?;
-        Ok::<_, ScaleError>(input * *w / output)
-    };
     let form = Requantization::Float(form::Float {
-        scale: weights.try_map(factor)?,
+        scale: convolution_factor(input, weights, output)?,
         zp,
         out,
     });
+    form.check()?;
+    Ok(form)
+}
+
+/// The factor of a convolution.
+pub fn convolution_factor(input: f32, weights: &Per<f32>, output: f32) -> Result<Per<f32>, ScaleError> {
+    positive("input scale", input.into())?;
+    positive("output scale", output.into())?;
+    weights.try_map(|w| {
+        positive("weight scale", f64::from(*w))?;
+        Ok(input * *w / output)
+    })
+}
+
+/// QLinearMul on the product of the operands' integers, less their zero points: `(a * b) / output` in `f32`, the zero point
+/// inside of the rounding.
+pub fn multiplication(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    positive("first scale", a.into())?;
+    positive("second scale", b.into())?;
+    positive("output scale", output.into())?;
+    let form = Requantization::FloatZeroInside(form::FloatZeroInside {
+        scale: Per::Tensor(a * b / output),
+        zp,
+        out,
+    });
+    form.check()?;
+    Ok(form)
+}
+
+/// QLinearAdd: `ra = a / output`, `rb = b / output` and `k = zp - fma(ra, za, rb * zb)` in `f32`, from scales and zero
+/// points of the operands.
+pub fn addition(
+    (a, a_zero): (f32, i32),
+    (b, b_zero): (f32, i32),
+    (output, output_zero): (f32, i32),
+    out: IntType,
+) -> Result<QLinearAdd, ScaleError> {
+    positive("first scale", a.into())?;
+    positive("second scale", b.into())?;
+    positive("output scale", output.into())?;
+    let (a, b) = (a / output, b / output);
+    let form = QLinearAdd {
+        a,
+        b,
+        offset: output_zero as f32 - a.mul_add(a_zero as f32, b * b_zero as f32),
+        out,
+    };
     form.check()?;
     Ok(form)
 }
@@ -38,7 +79,23 @@ mod tests {
         };
         assert_eq!(scale, Per::Tensor((x * w) / y));
         assert_ne!(scale, Per::Tensor((x / y) * w));
+        // The product has another one still, and its zero point in the rounding.
+        let Ok(Requantization::FloatZeroInside(form::FloatZeroInside { scale, .. })) =
+            multiplication(x, w, y, 3, IntType::U8)
+        else {
+            panic!()
+        };
+        assert_eq!(scale, Per::Tensor(x * w / y));
         // Underflow: no factor is left.
         assert!(convolution(1e-30, &1e-30.into(), 1.0, 0, IntType::U8).is_err());
+    }
+
+    #[test]
+    fn a_sum_of_real_zeros_is_the_zero_point() {
+        let add = addition((0.1, 7), (0.37, 250), (0.3, 13), IntType::U8).unwrap();
+        assert_eq!(add.eval(7, 250), 13);
+        // 0.1 * 100 / 0.3 = 33.3
+        assert_eq!(add.eval(107, 250), 46);
+        assert!(addition((0.0, 0), (1.0, 0), (1.0, 0), IntType::U8).is_err());
     }
 }

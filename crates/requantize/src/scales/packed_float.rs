@@ -1,8 +1,7 @@
 //! Scales of 19 bits (sign, 8 of exponent, 10 of mantissa), as Ascend's cube unit takes them: an `f32` whose 13 lowest
 //! bits are cut off. The relative error is below 2^-10.
 
-use super::{ScaleError, positive};
-use crate::{IntType, Per, Requantization, form};
+use super::ScaleError;
 
 /// The bits of an `f32` that remain.
 pub const MASK: u32 = 0xFFFF_E000;
@@ -17,32 +16,6 @@ pub fn truncate(scale: f32) -> Result<f32, ScaleError> {
         });
     }
     Ok(f32::from_bits(scale.to_bits() & MASK))
-}
-
-/// The requantization `sat(rint(f32(x) * req) + offset)` with `req = (weight * input) * (1 / output)` in `f32`: the
-/// dequantization's scale times the quantization's. `packed` cuts `req` to 19 bits.
-pub fn requantization(
-    input: f32,
-    weights: &Per<f32>,
-    output: f32,
-    offset: i32,
-    packed: bool,
-    out: IntType,
-) -> Result<Requantization, ScaleError> {
-    positive("input scale", input.into())?;
-    positive("output scale", output.into())?;
-    let factor = |w: &f32| {
-        positive("weight scale", f64::from(*w))?;
-        let req = (*w * input) * (1.0 / output);
-        if packed { truncate(req) } else { Ok(req) }
-    };
-    let form = Requantization::Float(form::Float {
-        scale: weights.try_map(factor)?,
-        zp: offset,
-        out,
-    });
-    form.check()?;
-    Ok(form)
 }
 
 #[cfg(test)]
@@ -63,20 +36,5 @@ mod tests {
         for scale in [0.0, -1.0, f32::MIN_POSITIVE.next_down(), f32::INFINITY, f32::NAN] {
             assert!(truncate(scale).is_err(), "{scale}");
         }
-    }
-
-    #[test]
-    fn the_packed_factor_is_the_truncated_one() {
-        let scale = |packed| match requantization(0.02, &0.003.into(), 0.05, 4, packed, IntType::I8) {
-            Ok(Requantization::Float(form::Float {
-                scale: Per::Tensor(scale),
-                zp: 4,
-                ..
-            })) => scale,
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(scale(false), (0.003f32 * 0.02) * (1.0 / 0.05));
-        assert_eq!(Ok(scale(true)), truncate(scale(false)));
-        assert_ne!(scale(true), scale(false));
     }
 }

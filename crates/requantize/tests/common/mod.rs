@@ -43,6 +43,7 @@ pub(crate) fn form() -> impl Strategy<Value = Requantization> {
                 multiplier: multiplier.into(),
                 exponent: exponent.into(),
                 zp,
+                roundings: form::Roundings::Two,
                 out,
             })
         }),

@@ -1,8 +1,8 @@
 //! Whether a form takes over a requantization.
 
-use super::{Arithmetic, ClampSet, FormRow, Integer, Per};
+use super::{ClampSet, FormRow, Integer, Per};
 use strait_core::Reason;
-use strait_requantize::{FormKind, IntType, Requantization, Rounding, form};
+use strait_requantize::{self as requantize, FormKind, IntType, Requantization, Rounding, form};
 
 impl FormRow {
     /// Whether the target computes this requantization, with this clamp behind it, by this form: kind, output type,
@@ -19,6 +19,7 @@ impl FormRow {
             ));
         }
         self.accepts_output(form.out())?;
+        self.accepts_roundings(form)?;
         let per = if form.channels().is_some() {
             Per::Channel
         } else {
@@ -35,10 +36,9 @@ impl FormRow {
             self.accepts_rounding(narrowing.rounding, narrowing.shift.all(|s| *s == 0))?;
         }
         for channel in 0..form.channels().unwrap_or(1) {
-            let scalars = form
-                .channel(channel)
+            form.channel(channel)
                 .map_err(|e| Reason::new("form-illegal", e.to_string()))?;
-            self.accepts_channel(channel, scalars.arithmetic())?;
+            self.accepts_channel(channel, form)?;
         }
         clamp.map_or(Ok(()), |clamp| self.accepts_clamp(form, clamp))
     }
@@ -55,6 +55,30 @@ impl FormRow {
         ))
     }
 
+    /// How often it rounds, of the kinds that may do it twice; of RESCALE also the multiplier's width.
+    fn accepts_roundings(&self, form: &Requantization) -> Result<(), Reason> {
+        let (roundings, scale32) = match form {
+            Requantization::Gemmlowp(f) => (f.roundings, None),
+            Requantization::TosaRescale(f) => (f.roundings, Some(f.scale32)),
+            _ => return Ok(()),
+        };
+        if roundings != self.roundings() {
+            let [its, own] = [roundings, self.roundings()].map(form::Roundings::name);
+            return Err(Reason::new(
+                "form-rounding",
+                format!("its roundings are {its}, the form's {own}"),
+            ));
+        }
+        if scale32.is_some_and(|scale32| scale32 != (self.multiplier_bits() == 31)) {
+            let text = format!(
+                "its multiplier is of another width than the form's {} bits",
+                self.multiplier_bits()
+            );
+            return Err(Reason::new("form-multiplier", text));
+        }
+        Ok(())
+    }
+
     /// A shift by nothing rounds nothing.
     fn accepts_rounding(&self, rounding: Rounding, exact: bool) -> Result<(), Reason> {
         if exact || rounding == self.rounding() {
@@ -66,45 +90,55 @@ impl FormRow {
         ))
     }
 
-    fn accepts_channel(&self, channel: usize, arithmetic: form::Arithmetic<'_>) -> Result<(), Reason> {
-        let shift = |shift: i16| match self.shift.as_deref() {
-            Some(limits) if shift < i16::from(limits.min) || shift > i16::from(limits.max) => Err(Reason::new(
-                "form-shift",
-                format!(
-                    "the shift {shift} of channel {channel} is outside {} ..= {}",
-                    limits.min, limits.max
-                ),
-            )),
-            _ => Ok(()),
+    /// The limits of one channel of a legal form, on the numbers as the form has them.
+    fn accepts_channel(&self, channel: usize, form: &Requantization) -> Result<(), Reason> {
+        let right = |shift: &requantize::Per<u8>| shift.get(channel).map(|s| i16::from(*s));
+        // A shift to the right is a negative exponent.
+        let exponent = |exponent: &requantize::Per<i8>| exponent.get(channel).map(|e| -i16::from(*e));
+        let whole = |factor: &requantize::Per<i32>| factor.get(channel).copied();
+        let (shift, factor, scale) = match form {
+            Requantization::ArithFolded(f) => (right(&f.narrowing.shift), None, None),
+            Requantization::FractionalZero(f) => (right(&f.narrowing.shift), whole(&f.sc), None),
+            Requantization::TfLite(f) => (right(&f.narrowing.shift), whole(&f.sc), None),
+            Requantization::Fixed(f) => (right(&f.narrowing.shift), whole(&f.sc), None),
+            Requantization::Gemmlowp(f) => (exponent(&f.exponent), whole(&f.multiplier), None),
+            // It takes any multiplier, and reduces it itself.
+            Requantization::SixteenByEight(f) => (exponent(&f.exponent), None, None),
+            Requantization::TosaRescale(f) => (right(&f.shift), whole(&f.multiplier), None),
+            Requantization::AscendDequantS16(f) => (right(&f.shift), None, None),
+            Requantization::Float(f) => (None, None, f.scale.get(channel)),
+            Requantization::FloatZeroInside(f) => (None, None, f.scale.get(channel)),
+            Requantization::AscendRequant(f) => (None, None, f.scale.get(channel)),
+            Requantization::AscendRequantS16(f) => (None, None, f.scale.get(channel)),
+            Requantization::DequantQuant(f) => (None, None, f.deq.get(channel)),
+            Requantization::Steps(_) => (None, None, None),
         };
-        match arithmetic {
-            form::Arithmetic::Affine(a) => {
-                shift(a.shift.into())?;
-                if *self.kind == Arithmetic::Shift {
-                    Ok(())
-                } else {
-                    self.accepts_multiplier(channel, a.factor)
-                }
-            }
-            form::Arithmetic::Doubling(d) => {
-                shift(i16::from(d.right_shift) - i16::from(d.left_shift))?;
-                self.accepts_multiplier(channel, d.multiplier)
-            }
-            form::Arithmetic::Float(f) => {
-                // An f32 has 24 significant bits; those below the form's must be zero.
-                let spare = 24 - u32::from(self.multiplier_bits().min(24));
-                if f.scale.to_bits().trailing_zeros() >= spare {
-                    return Ok(());
-                }
-                let text = format!(
-                    "the scale {} of channel {channel} has more than {} significant bits",
-                    f.scale,
-                    24 - spare
-                );
-                Err(Reason::new("form-multiplier", text))
-            }
-            form::Arithmetic::Steps(_) => Ok(()),
+        if let (Some(shift), Some(limits)) = (shift, self.shift.as_deref())
+            && (shift < i16::from(limits.min) || shift > i16::from(limits.max))
+        {
+            let text = format!(
+                "the shift {shift} of channel {channel} is outside {} ..= {}",
+                limits.min, limits.max
+            );
+            return Err(Reason::new("form-shift", text));
         }
+        if let Some(scale) = scale {
+            self.accepts_scale(channel, *scale)?;
+        }
+        factor.map_or(Ok(()), |factor| self.accepts_multiplier(channel, factor))
+    }
+
+    /// An f32 has 24 significant bits; those below the form's must be zero.
+    fn accepts_scale(&self, channel: usize, scale: f32) -> Result<(), Reason> {
+        let spare = 24 - u32::from(self.multiplier_bits().min(24));
+        if scale.to_bits().trailing_zeros() >= spare {
+            return Ok(());
+        }
+        let text = format!(
+            "the scale {scale} of channel {channel} has more than {} significant bits",
+            24 - spare
+        );
+        Err(Reason::new("form-multiplier", text))
     }
 
     fn accepts_multiplier(&self, channel: usize, factor: i32) -> Result<(), Reason> {
@@ -131,7 +165,12 @@ impl FormRow {
         let zero = match form {
             Requantization::TfLite(form::TfLite { zp, .. })
             | Requantization::Gemmlowp(form::Gemmlowp { zp, .. })
-            | Requantization::Float(form::Float { zp, .. }) => Some(*zp),
+            | Requantization::SixteenByEight(form::SixteenByEight { zp, .. })
+            | Requantization::TosaRescale(form::TosaRescale { output_zp: zp, .. })
+            | Requantization::Float(form::Float { zp, .. })
+            | Requantization::FloatZeroInside(form::FloatZeroInside { zp, .. })
+            | Requantization::AscendRequant(form::AscendRequant { offset: zp, .. })
+            | Requantization::DequantQuant(form::DequantQuant { offset: zp, .. }) => Some(*zp),
             _ => None,
         };
         let (open_below, open_above) = (low <= out.min(), high >= out.max());

@@ -4,12 +4,13 @@ use super::{FormRow, ScaleRule, TargetSpec};
 use crate::Located;
 use strait_core::Reason;
 use strait_requantize::scales::{
-    ScaleError, fixed_point,
+    ScaleError, ascend, fixed_point,
     fixed_point::frexp,
     litert, onnx_runtime, packed_float,
     power_of_two::{Correction, fractional_zero},
+    tosa,
 };
-use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, Step, form, to_steps};
+use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Rounding, Roundings, Step, form, to_steps};
 
 /// From one grid to another.
 #[derive(Clone, Copy, Debug)]
@@ -182,8 +183,19 @@ impl FormRow {
             FormKind::ArithFolded => self.shift_alone(rescale),
             FormKind::FractionalZero => self.fractional_zero(rescale).map_err(refused),
             FormKind::TfLite => self.tf_lite(rescale).map_err(refused),
-            FormKind::Gemmlowp => gemmlowp(rescale).map_err(refused),
-            FormKind::Float => self.float(rescale).map_err(refused),
+            FormKind::Gemmlowp => match (gemmlowp(rescale).map_err(refused)?, self.roundings()) {
+                (form, Roundings::One) => Ok(litert::single_rounding(form)),
+                (form, Roundings::Two) => Ok(form),
+            },
+            FormKind::SixteenByEight => sixteen_by_eight(rescale).map_err(refused),
+            FormKind::TosaRescale => self.tosa_rescale(rescale).map_err(refused),
+            FormKind::Float | FormKind::FloatZeroInside | FormKind::AscendRequant => {
+                self.float(kind, rescale).map_err(refused)
+            }
+            FormKind::DequantQuant => self.dequant_quant(rescale),
+            FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => {
+                Err(Reason::new("form-kind", format!("a {kind} is half a requantization")))
+            }
             FormKind::Fixed => self.fixed(rescale).map_err(refused),
             FormKind::Steps => self.steps(rescale),
         }
@@ -232,31 +244,97 @@ impl FormRow {
         fixed_point::tf_lite(&factor, self.multiplier_bits(), zp, self.rounding(), out)
     }
 
-    fn float(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+    /// The product of scales in `f32`, in the order of the row's runtime, cut to the row's width.
+    fn float(&self, kind: FormKind, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (zp, out) = (rescale.output_zero, rescale.out);
         let packed = self.multiplier_bits() < 24;
         let scale = match (rescale.scales, *self.from) {
             (
                 Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output },
                 ScaleRule::Ascend,
-            ) => {
-                return packed_float::requantization(input, weight, output, zp, packed, out);
+            ) => ascend::Scales {
+                input,
+                weight,
+                output,
+                packed,
             }
+            .requantization()?,
             (
                 Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output },
                 ScaleRule::OnnxRuntime,
-            ) => {
-                return onnx_runtime::convolution(input, weight, output, zp, out);
+            ) => onnx_runtime::convolution_factor(input, weight, output)?,
+            (scales, rule) => {
+                let scale = match rule {
+                    ScaleRule::Free => scales.factor().map(|f| *f as f32),
+                    _ => scales.single(),
+                };
+                if packed {
+                    scale.try_map(|s| packed_float::truncate(*s))?
+                } else {
+                    scale
+                }
             }
-            (scales, ScaleRule::Free) => scales.factor().map(|f| *f as f32),
-            (scales, _) => scales.single(),
         };
-        let scale = if packed {
-            scale.try_map(|s| packed_float::truncate(*s))?
+        let form: Requantization = match kind {
+            FormKind::AscendRequant => form::AscendRequant {
+                scale,
+                offset: zp,
+                relu: false,
+                out,
+            }
+            .into(),
+            FormKind::FloatZeroInside => form::FloatZeroInside { scale, zp, out }.into(),
+            _ => form::Float { scale, zp, out }.into(),
+        };
+        form.check()?;
+        Ok(form)
+    }
+
+    /// Of scales that are a product in front and one behind: a ratio has no scale of the real number in between.
+    fn dequant_quant(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
+        let packed = self.multiplier_bits() < 24;
+        let built = |input, weight: &Per<f32>, output| {
+            let scales = ascend::Scales {
+                input,
+                weight,
+                output,
+                packed,
+            };
+            ascend::dequant_quant(&scales, rescale.output_zero, false, rescale.out).map_err(refused)
+        };
+        match rescale.scales {
+            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
+                built(input, weight, output)
+            }
+            Scales::Product { a, b, output } => built(a, &Per::Tensor(b), output),
+            Scales::Ratio(_) => Err(Reason::new(
+                "form-factor",
+                "a ratio of scales does not tell the scale of the real number in between",
+            )),
+        }
+    }
+
+    /// RESCALE of accumulators: of 32 bits, or with a multiplier of 15 bits of 48.
+    fn tosa_rescale(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+        let (width, input) = if self.multiplier_bits() == 31 {
+            (tosa::Scale::Scale32, form::TosaInput::I32)
         } else {
-            scale
+            (tosa::Scale::Scale16, form::TosaInput::I48)
         };
-        let form = Requantization::Float(form::Float { scale, zp, out });
+        let integers = rescale
+            .scales
+            .factor()
+            .try_map(|f| tosa::multiplier_and_shift(*f, width))?;
+        let form = Requantization::from(form::TosaRescale {
+            multiplier: integers.map(|i| i.0),
+            shift: integers.map(|i| i.1),
+            scale32: width == tosa::Scale::Scale32,
+            roundings: self.roundings(),
+            input,
+            input_zp: 0,
+            output_zp: rescale.output_zero,
+            out: rescale.out,
+        });
         form.check()?;
         Ok(form)
     }
@@ -311,6 +389,19 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     }
 }
 
+/// As LiteRT's convolutions on int16, whatever the factor is of.
+fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+    let parts = rescale.scales.factor().try_map(|f| litert::quantize_multiplier(*f))?;
+    let form = Requantization::from(form::SixteenByEight {
+        multiplier: parts.map(|(m, _)| *m),
+        exponent: parts.map(|(_, e)| *e),
+        zp: rescale.output_zero,
+        out: rescale.out,
+    });
+    form.check()?;
+    Ok(form)
+}
+
 fn from_factor(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let parts = factor.try_map(|f| litert::quantize_multiplier(*f))?;
     let (multiplier, exponent) = (parts.map(|(m, _)| *m), parts.map(|(_, e)| *e));
@@ -318,6 +409,7 @@ fn from_factor(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantizatio
         multiplier,
         exponent,
         zp,
+        roundings: Roundings::Two,
         out,
     });
     form.check()?;

@@ -4,7 +4,7 @@ use super::words::{Evidence, Integer, Per, RoundingWord, words};
 use crate::Located;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use strait_requantize::{FormKind, Rounding};
+use strait_requantize::{FormKind, Rounding, Roundings};
 
 /// One requantization that the target computes: its kind, the limits of its integers, and how these come about.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -12,15 +12,16 @@ use strait_requantize::{FormKind, Rounding};
 pub struct FormRow {
     /// The arithmetic.
     pub kind: Located<Arithmetic>,
-    /// The multiplier's width; for `multiply_shift` and `float_scale`.
+    /// The multiplier's width; for the kinds that have one.
     pub multiplier: Option<Located<Multiplier>>,
-    /// The right shift behind the multiplication, for `shift` and `multiply_shift`; a negative one is a left shift in
-    /// front of it, which only `stages = 2` has. With `stages = 2`, the shift behind the doubling multiplication.
+    /// The right shift behind the multiplication, for the kinds that multiply integers; a negative one is a left shift in
+    /// front of it, which `gemmlowp`, `sixteen_by_eight` and `stages = 2` have. With `stages = 2`, the shift behind the doubling multiplication.
     pub shift: Option<Located<ShiftLimits>>,
     /// How the quotient becomes a whole number. Of `stages = 2` it is the second rounding (the first is half up).
     #[schemars(with = "Option<RoundingWord>")]
     pub rounding: Option<Located<Rounding>>,
-    /// How often `multiply_shift` rounds: 2 is the doubling high multiply followed by a rounding right shift.
+    /// How often `multiply_shift`, `gemmlowp` and `tosa_rescale` round: 2 is the doubling high multiply followed by a rounding
+    /// right shift.
     #[schemars(range(min = 1, max = 2))]
     pub stages: Option<Located<u8>>,
     /// Where the output's zero point comes in.
@@ -49,8 +50,19 @@ words! {
         Shift = "shift",
         /// round(acc · m / 2^s), with the zero point before or after the shift.
         MultiplyShift = "multiply_shift",
-        /// half_even(f32(acc) · m) + z, in `f32`.
+        /// round(acc · m / 2^s) + z as gemmlowp computes it, once or twice rounded as `stages` says, ties up, with shifts to
+        /// the left; `multiply_shift` with `stages = 2` is its second stage by another name.
+        Gemmlowp = "gemmlowp",
+        /// round(acc · m / 2^s) + z of accumulators of up to 48 bits, m reduced to 16 bits, ties up.
+        SixteenByEight = "sixteen_by_eight",
+        /// RESCALE of TOSA: m of 15 bits (`scale16`) or 31 (`scale32`), rounded once or twice as `stages` says.
+        TosaRescale = "tosa_rescale",
+        /// half_even(f32(acc) · m) + z, in `f32`; with z inside of the rounding, half_even(f32(acc) · m + z).
         FloatScale = "float_scale",
+        /// max(half_even(f32(acc) · m), 0) + z, in `f32`, without the max where there is no ReLU.
+        AscendRequant = "ascend_requant",
+        /// half_even(max(f32(acc) · m, 0) / s + z), every operation in `f32`: three that one requantization replaces.
+        DequantQuant = "dequant_quant",
         /// The number of thresholds that acc reaches.
         Steps = "steps",
     }
@@ -65,6 +77,8 @@ words! {
         BeforeShift = "before_shift",
         /// Added after the rounding.
         After = "after",
+        /// Added in front of the rounding, in `f32` (`float_scale`, `dequant_quant`).
+        InsideRounding = "inside_rounding",
         /// A constant before the shift and the zero point after it: the general fixed-point form.
         Both = "before_and_after",
     }
@@ -74,7 +88,7 @@ words! {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Multiplier {
-    /// Bits of its magnitude; of a `float_scale`, of its significand (24 for `f32`).
+    /// Bits of its magnitude; of an `f32`, of its significand (24 where nothing is cut off).
     #[schemars(range(min = 1, max = 31))]
     pub bits: u8,
     /// Its highest bit is set.
@@ -124,6 +138,16 @@ words! {
     }
 }
 
+impl Arithmetic {
+    /// Whether its multiplier is an `f32`.
+    pub(super) fn is_float(self) -> bool {
+        matches!(
+            self,
+            Arithmetic::FloatScale | Arithmetic::AscendRequant | Arithmetic::DequantQuant
+        )
+    }
+}
+
 impl FormRow {
     /// The requantization that this row describes; `None` for a combination that the check refuses.
     pub fn form_kind(&self) -> Option<FormKind> {
@@ -134,10 +158,25 @@ impl FormRow {
             (Arithmetic::MultiplyShift, ZeroPoint::After) => FormKind::TfLite,
             (Arithmetic::MultiplyShift, ZeroPoint::BeforeShift) if !two_stages => FormKind::FractionalZero,
             (Arithmetic::MultiplyShift, ZeroPoint::Both) if !two_stages => FormKind::Fixed,
+            (Arithmetic::Gemmlowp, ZeroPoint::After) => FormKind::Gemmlowp,
+            (Arithmetic::SixteenByEight, ZeroPoint::After) => FormKind::SixteenByEight,
+            (Arithmetic::TosaRescale, ZeroPoint::After) => FormKind::TosaRescale,
             (Arithmetic::FloatScale, ZeroPoint::After) => FormKind::Float,
+            (Arithmetic::FloatScale, ZeroPoint::InsideRounding) => FormKind::FloatZeroInside,
+            (Arithmetic::AscendRequant, ZeroPoint::After) => FormKind::AscendRequant,
+            (Arithmetic::DequantQuant, ZeroPoint::InsideRounding) => FormKind::DequantQuant,
             (Arithmetic::Steps, ZeroPoint::Folded) => FormKind::Steps,
             _ => return None,
         })
+    }
+
+    /// How often a form that may round once or twice does.
+    pub fn roundings(&self) -> Roundings {
+        if self.stages.as_deref() == Some(&2) {
+            Roundings::Two
+        } else {
+            Roundings::One
+        }
     }
 
     /// The rounding, half even where the kind leaves no choice and the row says nothing.
@@ -152,7 +191,7 @@ impl FormRow {
 
     /// The multiplier's width; 31 bits, or the 24 of an `f32`, where the row says nothing.
     pub fn multiplier_bits(&self) -> u8 {
-        let default = if *self.kind == Arithmetic::FloatScale { 24 } else { 31 };
+        let default = if self.kind.is_float() { 24 } else { 31 };
         self.multiplier.as_ref().map_or(default, |m| m.bits)
     }
 }

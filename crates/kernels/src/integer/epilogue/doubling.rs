@@ -1,24 +1,25 @@
-use super::{Epilogue, PerChannel, domain, per_channel, saturate};
+use super::{Epilogue, PerChannel, per_channel, saturate};
 use crate::error::KernelError;
-use strait_requantize::{Requantization, form::Arithmetic};
+use strait_requantize::{Requantization, Rounding, form::Arithmetic};
 
-/// Multiply and shift with two roundings, the first half up by 31 bits, the second half away from zero: `Gemmlowp`.
+/// Multiply and shift with two roundings, the first half up by 31 bits, the second half away from zero: `Gemmlowp` with a
+/// shift to the right, and TOSA's double rounding.
 #[derive(Clone, Debug)]
 pub struct Doubling {
     constants: PerChannel<DoublingConstants>,
 }
 
-/// See [`Doubling`].
+/// Both roundings are one shift of p = x·factor + addend: (p + 2^(shift−1) ± 2^30) >> shift, with + for p ≥ 0. Channels of
+/// such a form that round once, half up, do without the 2^30.
 #[derive(Clone, Copy, Debug)]
 pub struct DoublingConstants {
-    multiplier: i32,
-    left_shift: u32,
-    right_shift: u32,
-    /// Half of 2^right_shift, and −1 where that is not 0: subtracted for negative values, as in half away.
-    half: i64,
+    factor: i32,
+    addend: i64,
+    /// What is added to products, and what of that is taken back from negative ones.
+    nudge: i64,
     negative: i64,
+    shift: u32,
     zero_point: i64,
-    domain: [i32; 2],
 }
 
 impl Doubling {
@@ -27,19 +28,23 @@ impl Doubling {
     /// # Errors
     /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Doubling, KernelError> {
-        let constants = per_channel(form, |channel| match channel.arithmetic() {
-            Arithmetic::Doubling(d) => {
-                let right_shift = u32::from(d.right_shift);
-                Some(DoublingConstants {
-                    multiplier: d.multiplier,
-                    left_shift: u32::from(d.left_shift),
-                    right_shift,
-                    half: (1 << right_shift) >> 1,
-                    negative: if right_shift == 0 { 0 } else { -1 },
-                    zero_point: i64::from(d.zero_point),
-                    domain: domain(channel),
-                })
-            }
+        let constants = per_channel(form, |arithmetic| match *arithmetic {
+            Arithmetic::Doubling(d) => Some(DoublingConstants {
+                factor: d.factor,
+                addend: d.addend,
+                nudge: (1 << (d.shift - 1)) + (1 << 30),
+                negative: -(1 << 31),
+                shift: d.shift.into(),
+                zero_point: d.zero_point.into(),
+            }),
+            Arithmetic::Affine(a) if a.rounding == Rounding::HalfUp => Some(DoublingConstants {
+                factor: a.factor,
+                addend: a.addend,
+                nudge: (1 << a.shift) >> 1,
+                negative: 0,
+                shift: a.shift.into(),
+                zero_point: a.zero_point.into(),
+            }),
             _ => None,
         })?;
         Ok(Doubling { constants })
@@ -55,10 +60,8 @@ impl Epilogue for Doubling {
 
     #[inline(always)]
     fn lane(&self, c: &DoublingConstants, accumulator: i32) -> i32 {
-        // Inside the form's domain the shifted accumulator is an i32.
-        let shifted = accumulator.max(c.domain[0]).min(c.domain[1]) << c.left_shift;
-        let product = i64::from(shifted) * i64::from(c.multiplier);
-        let high = (product + (1 << 30)) >> 31;
-        saturate(((high + c.half + (c.negative & (high >> 63))) >> c.right_shift) + c.zero_point)
+        let product = i64::from(accumulator) * i64::from(c.factor) + c.addend;
+        let nudge = c.nudge + (c.negative & (product >> 63));
+        saturate(((product + nudge) >> c.shift) + c.zero_point)
     }
 }

@@ -1,27 +1,26 @@
 //! The last step of a loop, one file for each family of arithmetic.
 //!
 //! An epilogue gives what the form's `eval` in `strait-requantize` defines, before saturation: an `i32`, itself
-//! saturated where the exact value is wider. An accumulator outside of the form's domain counts as its nearer end: nobody
-//! asks for that, but it is the same on every instruction set. [`InRegisters`](super::InRegisters) then saturates to the
-//! output type and clamps.
+//! saturated where the exact value is wider. [`InRegisters`](super::InRegisters) then saturates to the output type and clamps.
 
 mod accumulators;
 mod affine;
 mod doubling;
 mod float;
+mod float_affine;
 mod shift;
 mod steps;
 
 pub use accumulators::Accumulators;
 pub use affine::Affine;
-pub(crate) use affine::Correction;
 pub use doubling::Doubling;
 pub use float::Float;
+pub use float_affine::FloatAffine;
 pub use shift::Shift;
 pub use steps::Steps;
 
 use crate::error::KernelError;
-use strait_requantize::{IntType, Requantization, form::Channel};
+use strait_requantize::{IntType, Requantization, form::Arithmetic};
 
 /// From accumulators to unsaturated results: the constants of each channel, and what they make of one accumulator.
 ///
@@ -66,31 +65,25 @@ impl<T> PerChannel<T> {
     }
 }
 
-/// The constants of each channel from its scalars, one for all where the form has one set of parameters.
+/// The constants of each channel from its arithmetic, one for all where the form has one set of parameters.
 ///
 /// # Errors
 /// [`KernelError::Requantization`] for parameters that are not legal, and where `constant` has none.
 pub fn per_channel<T>(
     form: &Requantization,
-    constant: impl Fn(&Channel<'_>) -> Option<T>,
+    constant: impl Fn(&Arithmetic<'_>) -> Option<T>,
 ) -> Result<PerChannel<T>, KernelError> {
     let of = |channel| {
         let channel = form
             .channel(channel)
             .map_err(|e| KernelError::Requantization(e.to_string()))?;
-        constant(&channel)
+        constant(&channel.arithmetic())
             .ok_or_else(|| KernelError::Requantization(format!("{} is not of this family of arithmetic", form.kind())))
     };
     match form.channels() {
         None => Ok(PerChannel::Tensor(of(0)?)),
         Some(channels) => Ok(PerChannel::Channels((0..channels).map(of).collect::<Result<_, _>>()?)),
     }
-}
-
-/// The accumulators that a channel is defined on.
-pub(crate) fn domain(channel: &Channel<'_>) -> [i32; 2] {
-    let (low, high) = channel.domain().into_inner();
-    [low, high].map(saturate)
 }
 
 /// The ends of saturation and clamp together. `min(high).max(low)` with them is `clamp(saturate(x))`.

@@ -2,8 +2,8 @@ use crate::Rounding;
 use crate::form::{MAX_ADDEND, MAX_SHIFT};
 use std::ops::RangeInclusive;
 
-/// `round((x * factor + addend) / 2^shift) + zero_point`: the arithmetic of `ArithFolded`, `FractionalZero`, `TfLite` and
-/// `Fixed`. Legal parameters only: `factor >= 0`, `|addend| <= MAX_ADDEND`, `shift <= MAX_SHIFT`.
+/// `round((x * factor + addend) / 2^shift) + zero_point`: the arithmetic of all forms that multiply integers and round once.
+/// Legal parameters only: `factor >= 0`, `|addend| <= MAX_ADDEND`, `shift <= MAX_SHIFT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Affine {
     /// Factor, not negative.
@@ -24,12 +24,9 @@ const WIDEST: i64 = MAX_ADDEND + (1 << 62) - (1 << 31);
 const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WIDEST >= 1 << 31);
 
 impl Affine {
-    /// Where `|x * factor + addend| <= WIDEST`, hence where `i64` arithmetic is exact. A factor of zero counts as one.
+    /// Where `i64` arithmetic is exact.
     pub(in crate::form) fn domain(&self) -> RangeInclusive<i64> {
-        // |x| <= WIDEST + MAX_ADDEND < 2^63, and x * factor is as small.
-        let factor = i64::from(self.factor.max(1));
-        let (low, high) = (-WIDEST - self.addend, WIDEST - self.addend);
-        -(-low).div_euclid(factor)..=high.div_euclid(factor)
+        product_domain(self.factor, self.addend)
     }
 
     pub(in crate::form) fn wide(&self, x: i64) -> i64 {
@@ -53,8 +50,16 @@ impl Affine {
     }
 }
 
+/// Where `|x * factor + addend| <= WIDEST`, hence where `i64` arithmetic is exact. A factor of zero counts as one.
+pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
+    // |x| <= WIDEST + MAX_ADDEND < 2^63, and x * factor is as small.
+    let factor = i64::from(factor.max(1));
+    let (low, high) = (-WIDEST - addend, WIDEST - addend);
+    -(-low).div_euclid(factor)..=high.div_euclid(factor)
+}
+
 /// The smallest `x` with `x * factor >= product`, or an end of `i128` where all or none are; `factor >= 0`.
-pub(in crate::form) fn least_multiplicand(product: i128, factor: i64) -> i128 {
+pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,
         (0, _) => i128::MAX,

@@ -2,15 +2,17 @@
 
 mod affine;
 mod doubling;
+mod float_affine;
 mod float_product;
 mod step_count;
 
 pub use affine::Affine;
 pub use doubling::Doubling;
+pub use float_affine::FloatAffine;
 pub use float_product::FloatProduct;
 pub use step_count::StepCount;
 
-use super::{FormError, MAX_ADDEND, MAX_SHIFT};
+use super::{FormError, MAX_ADDEND, MAX_SHIFT, check::in_range};
 use crate::IntType;
 
 /// One channel's scalars. Each family computes a wide integer that [`Channel`](super::Channel) then saturates.
@@ -18,10 +20,12 @@ use crate::IntType;
 pub enum Arithmetic<'a> {
     /// Multiply, add, shift with one rounding, add.
     Affine(Affine),
-    /// Multiply and shift with two roundings.
+    /// Multiply, add, shift with two roundings, add.
     Doubling(Doubling),
-    /// Multiply in `f32`.
+    /// Multiply in `f32`, round, add.
     Float(FloatProduct),
+    /// Multiply and add in `f32`, round.
+    FloatAffine(FloatAffine),
     /// Count thresholds.
     Steps(StepCount<'a>),
 }
@@ -31,44 +35,17 @@ impl Arithmetic<'_> {
     pub(in crate::form) fn check(&self, channel: usize, out: IntType) -> Result<(), FormError> {
         match self {
             Arithmetic::Affine(a) => {
-                if a.factor < 0 {
-                    return Err(FormError::NegativeFactor {
-                        channel,
-                        factor: a.factor,
-                    });
-                }
-                if !(-MAX_ADDEND..=MAX_ADDEND).contains(&a.addend) {
-                    return Err(FormError::Addend {
-                        channel,
-                        addend: a.addend,
-                    });
-                }
-                if a.shift > MAX_SHIFT {
-                    return Err(FormError::Shift {
-                        channel,
-                        shift: a.shift,
-                    });
-                }
+                check_product(channel, a.factor, a.addend)?;
+                in_range("shift", channel, a.shift.into(), 0..=MAX_SHIFT.into())?;
             }
             Arithmetic::Doubling(d) => {
-                if d.multiplier < 0 {
-                    return Err(FormError::NegativeFactor {
-                        channel,
-                        factor: d.multiplier,
-                    });
-                }
-                if d.left_shift > 30 || d.right_shift > 31 {
-                    let exponent = i16::from(d.left_shift) - i16::from(d.right_shift);
-                    return Err(FormError::Exponent { channel, exponent });
-                }
+                check_product(channel, d.factor, d.addend)?;
+                in_range("shift", channel, d.shift.into(), 32..=MAX_SHIFT.into())?;
             }
-            Arithmetic::Float(f) => {
-                if !(f.scale.is_finite() && f.scale > 0.0) {
-                    return Err(FormError::Scale {
-                        channel,
-                        scale: f.scale,
-                    });
-                }
+            Arithmetic::Float(f) => check_scale(channel, f.scale)?,
+            Arithmetic::FloatAffine(f) => {
+                check_scale(channel, f.factor)?;
+                check_scale(channel, f.scale)?;
             }
             Arithmetic::Steps(s) => {
                 if out.bits() > 8 {
@@ -91,5 +68,23 @@ impl Arithmetic<'_> {
             }
         }
         Ok(())
+    }
+}
+
+fn check_product(channel: usize, factor: i32, addend: i64) -> Result<(), FormError> {
+    if factor < 0 {
+        return Err(FormError::NegativeFactor { channel, factor });
+    }
+    if !(-MAX_ADDEND..=MAX_ADDEND).contains(&addend) {
+        return Err(FormError::Addend { channel, addend });
+    }
+    Ok(())
+}
+
+fn check_scale(channel: usize, scale: f32) -> Result<(), FormError> {
+    if scale.is_finite() && scale > 0.0 {
+        Ok(())
+    } else {
+        Err(FormError::Scale { channel, scale })
     }
 }

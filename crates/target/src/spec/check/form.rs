@@ -2,7 +2,7 @@
 
 use super::Findings;
 use crate::error::SpecError;
-use crate::spec::{Arithmetic, FormRow, ScaleRule, ShiftLimits, ZeroPoint};
+use crate::spec::{Arithmetic, FormRow, ScaleRule, ShiftLimits};
 use strait_requantize::{FormKind, Rounding};
 
 pub(super) fn check(findings: &mut Findings<'_>) {
@@ -14,7 +14,12 @@ pub(super) fn check(findings: &mut Findings<'_>) {
             let message = format!("`{name}`: no {} has its zero point `{}`", *row.kind, *row.zero_point);
             let allowed = match *row.kind {
                 Arithmetic::Shift | Arithmetic::Steps => "`folded_in_bias`",
-                Arithmetic::FloatScale => "`after`",
+                Arithmetic::FloatScale => "`after` and `inside_rounding`",
+                Arithmetic::DequantQuant => "`inside_rounding`",
+                Arithmetic::Gemmlowp
+                | Arithmetic::SixteenByEight
+                | Arithmetic::TosaRescale
+                | Arithmetic::AscendRequant => "`after`",
                 Arithmetic::MultiplyShift => "`after`, or with one stage also `before_shift` and `before_and_after`",
             };
             findings.add(SpecError::at(row.zero_point.span(), message).help(format!("allowed: {allowed}")));
@@ -28,7 +33,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         }
         if let Some(multiplier) = &row.multiplier {
             // The multiplier of the forms is an i32; the significand of an f32 has 24 bits.
-            let most = if *row.kind == Arithmetic::FloatScale { 24 } else { 31 };
+            let most = if row.kind.is_float() { 24 } else { 31 };
             findings.ensure((1..=most).contains(&multiplier.bits), &multiplier.span(), || {
                 format!("`{name}`: a multiplier has 1 to {most} bits, not {}", multiplier.bits)
             });
@@ -37,9 +42,25 @@ pub(super) fn check(findings: &mut Findings<'_>) {
                 &multiplier.span(),
                 || format!("`{name}`: the doubling high multiply has 31 bits"),
             );
+            findings.ensure(
+                kind != FormKind::TosaRescale || matches!(multiplier.bits, 15 | 31),
+                &multiplier.span(),
+                || format!("`{name}`: a multiplier of RESCALE has 15 or 31 bits"),
+            );
+            let twice = row.stages.as_deref() == Some(&2);
+            findings.ensure(
+                kind != FormKind::TosaRescale || multiplier.bits == 31 || !twice,
+                &multiplier.span(),
+                || format!("`{name}`: RESCALE with a multiplier of 15 bits rounds once"),
+            );
         }
         if let Some(shift) = &row.shift {
-            let (least, most) = if kind == FormKind::Gemmlowp { (-30, 31) } else { (0, 62) };
+            let (least, most) = match kind {
+                FormKind::Gemmlowp => (-30, 31),
+                FormKind::SixteenByEight => (-7, 31),
+                FormKind::TosaRescale => (2, 62),
+                _ => (0, 62),
+            };
             let ShiftLimits { min, max } = **shift;
             findings.ensure(least <= min && min <= max && max <= most, &shift.span(), || {
                 format!("`{name}`: shifts of this kind lie in {least} ..= {most}, `min` first")
@@ -47,7 +68,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         }
         let fixed = match kind {
             FormKind::Gemmlowp => Some(Rounding::HalfAway),
-            FormKind::Float => Some(Rounding::HalfEven),
+            FormKind::Float | FormKind::FloatZeroInside => Some(Rounding::HalfEven),
             _ => None,
         };
         if let (Some(rounding), Some(fixed)) = (&row.rounding, fixed) {
@@ -69,48 +90,50 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 
 /// Keys that the kind needs, and keys that it does not have.
 fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow, place: &std::ops::Range<usize>) {
+    use Key::{May, Must, No};
+    let twice = row.stages.as_deref() == Some(&2);
+    // A float multiplier is an f32 unless the row says less. Where a kind leaves no choice of the rounding, there is no key
+    // for it; a float scale may say the one that it has.
     let (multiplier, shift, rounding, stages) = match *row.kind {
-        Arithmetic::Shift => (false, true, true, false),
-        Arithmetic::MultiplyShift => (true, true, true, true),
-        Arithmetic::FloatScale => (true, false, true, false),
-        Arithmetic::Steps => (false, false, false, false),
+        Arithmetic::Shift => (No, Must, Must, No),
+        Arithmetic::MultiplyShift => (Must, Must, if twice { May } else { Must }, May),
+        Arithmetic::Gemmlowp => (May, Must, No, Must),
+        Arithmetic::SixteenByEight => (No, Must, No, No),
+        Arithmetic::TosaRescale => (Must, Must, No, Must),
+        Arithmetic::FloatScale => (May, No, May, No),
+        Arithmetic::AscendRequant | Arithmetic::DequantQuant => (May, No, No, No),
+        Arithmetic::Steps => (No, No, No, No),
     };
-    // A float scale is an f32 unless the row says less, and rounds half to even; the roundings of two stages are fixed.
-    let needed = *row.kind != Arithmetic::FloatScale;
     let keys = [
         (
             "multiplier",
             row.multiplier.as_ref().map(crate::Located::span),
             multiplier,
-            multiplier && needed,
         ),
-        ("shift", row.shift.as_ref().map(crate::Located::span), shift, shift),
-        (
-            "rounding",
-            row.rounding.as_ref().map(crate::Located::span),
-            rounding,
-            rounding && needed && row.stages.as_deref() != Some(&2),
-        ),
-        ("stages", row.stages.as_ref().map(crate::Located::span), stages, stages),
+        ("shift", row.shift.as_ref().map(crate::Located::span), shift),
+        ("rounding", row.rounding.as_ref().map(crate::Located::span), rounding),
+        ("stages", row.stages.as_ref().map(crate::Located::span), stages),
     ];
-    for (key, given, allowed, needed) in keys {
+    for (key, given, rule) in keys {
         match given {
-            Some(span) if !allowed => {
+            Some(span) if rule == No => {
                 findings.add(SpecError::at(span, format!("`{name}`: a {} has no `{key}`", *row.kind)));
             }
-            None if needed => findings.add(SpecError::at(
+            None if rule == Must => findings.add(SpecError::at(
                 place.clone(),
                 format!("`{name}`: a {} needs `{key}`", *row.kind),
             )),
             _ => {}
         }
     }
-    if *row.kind == Arithmetic::FloatScale && *row.zero_point != ZeroPoint::After {
-        findings.add(SpecError::at(
-            row.zero_point.span(),
-            format!("`{name}`: its zero point comes after the rounding"),
-        ));
-    }
+}
+
+/// Whether a kind has a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Key {
+    No,
+    May,
+    Must,
 }
 
 /// The rules that make the integers of a kind.
@@ -119,7 +142,12 @@ pub(super) fn rules(kind: FormKind) -> &'static [ScaleRule] {
         FormKind::ArithFolded | FormKind::FractionalZero => &[ScaleRule::Sima, ScaleRule::Free],
         FormKind::TfLite => &[ScaleRule::Litert, ScaleRule::Sima, ScaleRule::Free],
         FormKind::Gemmlowp => &[ScaleRule::Litert, ScaleRule::Free],
+        FormKind::SixteenByEight => &[ScaleRule::Litert],
         FormKind::Float => &[ScaleRule::OnnxRuntime, ScaleRule::Ascend, ScaleRule::Free],
-        FormKind::Fixed | FormKind::Steps => &[ScaleRule::Free],
+        FormKind::FloatZeroInside => &[ScaleRule::OnnxRuntime, ScaleRule::Free],
+        FormKind::AscendRequant | FormKind::DequantQuant => &[ScaleRule::Ascend],
+        FormKind::TosaRescale | FormKind::Fixed | FormKind::Steps => &[ScaleRule::Free],
+        // No row describes them: they are halves of a requantization.
+        FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => &[],
     }
 }

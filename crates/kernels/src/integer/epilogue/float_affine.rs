@@ -1,0 +1,49 @@
+use super::{Epilogue, PerChannel, per_channel};
+use crate::error::KernelError;
+use strait_requantize::{Requantization, form::Arithmetic};
+
+/// `half_even(f32(x)·factor·scale + offset)`, every operation rounded to f32: `FloatZeroInside` and `DequantQuant`.
+#[derive(Clone, Debug)]
+pub struct FloatAffine {
+    constants: PerChannel<FloatAffineConstants>,
+}
+
+/// See [`FloatAffine`].
+#[derive(Clone, Copy, Debug)]
+pub struct FloatAffineConstants {
+    factor: f32,
+    scale: f32,
+    offset: f32,
+}
+
+impl FloatAffine {
+    /// The epilogue of a form of this family.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    pub fn new(form: &Requantization) -> Result<FloatAffine, KernelError> {
+        let constants = per_channel(form, |arithmetic| match *arithmetic {
+            Arithmetic::FloatAffine(f) => Some(FloatAffineConstants {
+                factor: f.factor,
+                scale: f.scale,
+                offset: f.offset,
+            }),
+            _ => None,
+        })?;
+        Ok(FloatAffine { constants })
+    }
+}
+
+impl Epilogue for FloatAffine {
+    type Constants = FloatAffineConstants;
+
+    fn constants(&self) -> &PerChannel<FloatAffineConstants> {
+        &self.constants
+    }
+
+    #[inline(always)]
+    fn lane(&self, c: &FloatAffineConstants, accumulator: i32) -> i32 {
+        // Saturates at the ends of i32; finite factors and a finite offset make no NaN.
+        (accumulator as f32 * c.factor * c.scale + c.offset).round_ties_even() as i32
+    }
+}

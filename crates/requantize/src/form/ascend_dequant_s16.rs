@@ -1,0 +1,51 @@
+use super::{Affine, Arithmetic, Form, FormError, Scalars, at, check::in_range};
+use crate::{IntType, Per, Rounding};
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// `sat16(floor(x / 2^shift))`, with `relu` not below zero.
+///
+/// The first half of Ascend's S16 pair: accumulators become 16 bits wide, so that they can be added before
+/// [`AscendRequantS16`](super::AscendRequantS16).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AscendDequantS16 {
+    /// N, 1 ..= 16.
+    pub shift: Per<u8>,
+    /// Whether negative results become zero.
+    pub relu: bool,
+}
+
+impl AscendDequantS16 {
+    /// The shifts that its word has room for.
+    pub const SHIFTS: RangeInclusive<u8> = 1..=16;
+}
+
+impl Form for AscendDequantS16 {
+    fn out(&self) -> IntType {
+        IntType::I16
+    }
+
+    fn range(&self) -> [i32; 2] {
+        let out = self.out();
+        [if self.relu { 0 } else { out.min() }, out.max()]
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![("shift", self.shift.channels())]
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        let shift = at("shift", &self.shift, channel)?;
+        let (least, most) = Self::SHIFTS.into_inner();
+        in_range("shift", channel, shift.into(), least.into()..=most.into())?;
+        let arithmetic = Arithmetic::Affine(Affine {
+            factor: 1,
+            addend: 0,
+            shift,
+            rounding: Rounding::Floor,
+            zero_point: 0,
+        });
+        Ok(Scalars::from(arithmetic).inputs((i32::MIN, i32::MAX)))
+    }
+}

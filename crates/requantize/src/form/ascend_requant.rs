@@ -1,0 +1,49 @@
+use super::{Arithmetic, FloatProduct, Form, FormError, Scalars, at, check::in_range};
+use crate::{IntType, Per};
+use serde::{Deserialize, Serialize};
+
+/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, without the `max` where `relu` is not set: a ReLU on real zero, then
+/// the offset. The conversion and the product are rounded to `f32`.
+///
+/// Ascend's AscendRequant; its `scale` is the product of the dequantization's and the quantization's scale, of which the
+/// cube unit keeps 19 bits ([`packed_float`](crate::scales::packed_float)).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AscendRequant {
+    /// Factor, finite and positive.
+    pub scale: Per<f32>,
+    /// Added after the rounding; -256 ..= 255, the nine bits of the word.
+    pub offset: i32,
+    /// Whether negative results become real zero.
+    pub relu: bool,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+impl Form for AscendRequant {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
+    fn range(&self) -> [i32; 2] {
+        // max(r, 0) + offset = max(r + offset, offset)
+        let low = if self.relu { self.offset } else { i32::MIN };
+        [self.out.saturate(low.into()), self.out.max()]
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![("scale", self.scale.channels())]
+    }
+
+    fn rules(&self) -> Result<(), FormError> {
+        in_range("offset", 0, self.offset.into(), -256..=255)
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        Ok(Arithmetic::Float(FloatProduct {
+            scale: at("scale", &self.scale, channel)?,
+            zero_point: self.offset,
+        })
+        .into())
+    }
+}

@@ -1,0 +1,38 @@
+use super::{Arithmetic, FloatProduct, Form, FormError, Scalars, at, check::in_range};
+use crate::{IntType, Per};
+use serde::{Deserialize, Serialize};
+
+/// `sat8(half_even(f32(x) * scale) + offset)` of 16-bit integers, the product rounded to `f32`.
+///
+/// The second half of Ascend's S16 pair; `scale` is the dequantization's times the quantization's times the `2^N` that
+/// [`AscendDequantS16`](super::AscendDequantS16) took off. Domain: `i16`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AscendRequantS16 {
+    /// Factor, finite and positive.
+    pub scale: Per<f32>,
+    /// Added after the rounding; -128 ..= 127.
+    pub offset: i32,
+}
+
+impl Form for AscendRequantS16 {
+    fn out(&self) -> IntType {
+        IntType::I8
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![("scale", self.scale.channels())]
+    }
+
+    fn rules(&self) -> Result<(), FormError> {
+        in_range("offset", 0, self.offset.into(), -128..=127)
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        let arithmetic = Arithmetic::Float(FloatProduct {
+            scale: at("scale", &self.scale, channel)?,
+            zero_point: self.offset,
+        });
+        Ok(Scalars::from(arithmetic).inputs((i16::MIN.into(), i16::MAX.into())))
+    }
+}

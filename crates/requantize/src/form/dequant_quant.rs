@@ -1,0 +1,53 @@
+use super::{Arithmetic, FloatAffine, Form, FormError, Scalars, at, check::in_range};
+use crate::{IntType, Per};
+use serde::{Deserialize, Serialize};
+
+/// `sat(half_even(f32(f32(max(f32(x) * deq, 0) * scale) + f32(offset))))`, without the `max` where `relu` is not set; every
+/// operation rounded to `f32`.
+///
+/// Ascend's AscendDequant, a ReLU in float and AscendQuant, one after the other: what stands in the graph before ATC makes
+/// one [`AscendRequant`](super::AscendRequant) of them. It rounds three times where that rounds once, and has its offset
+/// inside of the last rounding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DequantQuant {
+    /// The dequantization's factor, finite and positive.
+    pub deq: Per<f32>,
+    /// Whether negative reals become zero.
+    pub relu: bool,
+    /// The quantization's factor, the reciprocal of the output's scale; finite and positive.
+    pub scale: f32,
+    /// Added inside of the rounding; an integer that `f32` holds, at most 2^24 in size.
+    pub offset: i32,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+impl Form for DequantQuant {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
+    fn range(&self) -> [i32; 2] {
+        // Non-decreasing behind the max, hence max(f(x), f(0)); f(0) = rint(0 * scale + offset) = offset.
+        let low = if self.relu { self.offset } else { i32::MIN };
+        [self.out.saturate(low.into()), self.out.max()]
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![("deq", self.deq.channels())]
+    }
+
+    fn rules(&self) -> Result<(), FormError> {
+        in_range("offset", 0, self.offset.into(), -(1 << 24)..=1 << 24)
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        Ok(Arithmetic::FloatAffine(FloatAffine {
+            factor: at("deq", &self.deq, channel)?,
+            scale: self.scale,
+            offset: self.offset as f32,
+        })
+        .into())
+    }
+}

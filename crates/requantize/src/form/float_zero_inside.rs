@@ -1,0 +1,38 @@
+use super::{Arithmetic, FloatAffine, Form, FormError, Scalars, at};
+use crate::{IntType, Per};
+use serde::{Deserialize, Serialize};
+
+/// `sat(half_even(f32(f32(x) * scale) + f32(zp)))`, conversion, product and sum rounded to `f32`: the zero point inside of
+/// the rounding. An odd one moves ties to other neighbours than [`Float`](super::Float) does.
+///
+/// This is ONNX Runtime's QLinearMul on the product of the operands' integers, less their zero points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FloatZeroInside {
+    /// Factor, finite and positive.
+    pub scale: Per<f32>,
+    /// Zero point of the output.
+    pub zp: i32,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+impl Form for FloatZeroInside {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![("scale", self.scale.channels())]
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        Ok(Arithmetic::FloatAffine(FloatAffine {
+            factor: at("scale", &self.scale, channel)?,
+            // A product with one is exact.
+            scale: 1.0,
+            offset: self.zp as f32,
+        })
+        .into())
+    }
+}

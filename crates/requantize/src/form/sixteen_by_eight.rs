@@ -1,0 +1,76 @@
+use super::{Affine, Arithmetic, Form, FormError, Scalars, at, check::in_range};
+use crate::{IntType, Per, Rounding};
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// `sat(half_up(x * m16 / 2^(15 - exponent)) + zp)`, where `m16` is the multiplier reduced to its upper 16 bits:
+/// `m16 = min((multiplier + 2^15) >> 16, 0x7FFF)`.
+///
+/// LiteRT's requantization of wide accumulators: int16 activations with int8 weights (CONV_2D, DEPTHWISE_CONV_2D,
+/// FULLY_CONNECTED and others).
+///
+/// Domain: accumulators of 48 bits, whose result before the zero point and behind it stays in `i32`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SixteenByEight {
+    /// Mantissa with 31 fractional bits as the file's scales make it, before it is reduced; not negative.
+    pub multiplier: Per<i32>,
+    /// The factor is `multiplier * 2^(exponent - 31)`; -31 ..= 7, to the left where it is positive.
+    pub exponent: Per<i8>,
+    /// Zero point of the output.
+    pub zp: i32,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+/// The accumulators of 48 bits.
+pub(super) const I48: (i64, i64) = (-(1 << 47), (1 << 47) - 1);
+
+impl SixteenByEight {
+    /// The exponents that the form has.
+    pub const EXPONENTS: RangeInclusive<i8> = -31..=7;
+
+    /// The upper 16 bits of a multiplier that is not negative, rounded; the largest one where that would be 2^15.
+    pub fn reduced(multiplier: i32) -> i32 {
+        if multiplier < 0x7FFF_0000 {
+            (multiplier + (1 << 15)) >> 16
+        } else {
+            0x7FFF
+        }
+    }
+}
+
+impl Form for SixteenByEight {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![
+            ("multiplier", self.multiplier.channels()),
+            ("exponent", self.exponent.channels()),
+        ]
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        let multiplier: i32 = at("multiplier", &self.multiplier, channel)?;
+        let exponent = at("exponent", &self.exponent, channel)?;
+        let (least, most) = Self::EXPONENTS.into_inner();
+        in_range("exponent", channel, exponent.into(), least.into()..=most.into())?;
+        if multiplier < 0 {
+            // -1 would be reduced to zero.
+            return Err(FormError::NegativeFactor {
+                channel,
+                factor: multiplier,
+            });
+        }
+        let arithmetic = Arithmetic::Affine(Affine {
+            factor: Self::reduced(multiplier),
+            addend: 0,
+            shift: (15 - exponent).unsigned_abs(),
+            rounding: Rounding::HalfUp,
+            zero_point: self.zp,
+        });
+        Ok(Scalars::from(arithmetic).wide_inputs(I48).results_in_i32(self.zp))
+    }
+}

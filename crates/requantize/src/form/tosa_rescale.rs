@@ -1,0 +1,200 @@
+use super::{
+    Affine, Arithmetic, Doubling, Form, FormError, FormKind, Roundings, Scalars, at, check::in_range,
+    sixteen_by_eight::I48,
+};
+use crate::{IntType, Per, Rounding};
+use serde::{Deserialize, Serialize};
+use std::{fmt, ops::RangeInclusive};
+
+/// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`; `d` is zero with one rounding
+/// or a shift up to 31, else `2^30` for `v >= 0` and `-2^30` below.
+///
+/// RESCALE of TOSA 1.0, `SINGLE_ROUND` and `DOUBLE_ROUND`, with TOSA's own conditions: what it calls an error of the graph
+/// (ERROR_IF) is refused by `check`, and where it leaves a result open (REQUIRE) the form is not defined.
+///
+/// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`; the result before the output's zero
+/// point and behind it in `i32`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TosaRescale {
+    /// Not negative; with `scale32` up to 2^31 - 1, else up to 2^15 - 1.
+    pub multiplier: Per<i32>,
+    /// 2 ..= 62
+    pub shift: Per<u8>,
+    /// A multiplier of 32 bits for inputs of up to 32 bits; otherwise one of 16 bits for inputs of up to 48 bits.
+    pub scale32: bool,
+    /// Two only with `scale32`.
+    pub roundings: Roundings,
+    /// Type of what is rescaled.
+    pub input: TosaInput,
+    /// Zero point of the input; for eight bits any of the type's values, for `u16` 0 or 32768, else 0.
+    pub input_zp: i32,
+    /// Zero point of the output; 0 for more than eight bits.
+    pub output_zp: i32,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+/// The types that TOSA rescales.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TosaInput {
+    /// 8 bits with a sign
+    I8,
+    /// 8 bits, `input_unsigned`
+    U8,
+    /// 16 bits with a sign
+    I16,
+    /// 16 bits, `input_unsigned`
+    U16,
+    /// 32 bits with a sign
+    I32,
+    /// 48 bits with a sign
+    I48,
+}
+
+impl TosaInput {
+    /// Every type, in the order of the declaration.
+    pub const ALL: [TosaInput; 6] = [
+        TosaInput::I8,
+        TosaInput::U8,
+        TosaInput::I16,
+        TosaInput::U16,
+        TosaInput::I32,
+        TosaInput::I48,
+    ];
+
+    /// The name in text forms, `i48` for instance.
+    pub const fn name(self) -> &'static str {
+        match self {
+            TosaInput::I8 => "i8",
+            TosaInput::U8 => "u8",
+            TosaInput::I16 => "i16",
+            TosaInput::U16 => "u16",
+            TosaInput::I32 => "i32",
+            TosaInput::I48 => "i48",
+        }
+    }
+
+    /// The inverse of [`TosaInput::name`].
+    pub fn parse(name: &str) -> Option<TosaInput> {
+        TosaInput::ALL.into_iter().find(|t| t.name() == name)
+    }
+
+    /// The smallest value and the largest.
+    pub const fn range(self) -> (i64, i64) {
+        match self {
+            TosaInput::I8 => (-128, 127),
+            TosaInput::U8 => (0, 255),
+            TosaInput::I16 => (-32_768, 32_767),
+            TosaInput::U16 => (0, 65_535),
+            TosaInput::I32 => (-(1 << 31), (1 << 31) - 1),
+            TosaInput::I48 => I48,
+        }
+    }
+}
+
+impl fmt::Display for TosaInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl TosaRescale {
+    /// The shifts that TOSA has.
+    pub const SHIFTS: RangeInclusive<u8> = 2..=62;
+}
+
+impl Form for TosaRescale {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
+    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
+        vec![
+            ("multiplier", self.multiplier.channels()),
+            ("shift", self.shift.channels()),
+        ]
+    }
+
+    fn rules(&self) -> Result<(), FormError> {
+        let (low, high) = self.input.range();
+        let input_zp = match self.input {
+            TosaInput::I8 | TosaInput::U8 => (low..=high).contains(&self.input_zp.into()),
+            TosaInput::U16 => matches!(self.input_zp, 0 | 32_768),
+            TosaInput::I16 | TosaInput::I32 | TosaInput::I48 => self.input_zp == 0,
+        };
+        let output_zp = if self.out.bits() == 8 {
+            self.out.range().contains(&self.output_zp)
+        } else {
+            self.output_zp == 0
+        };
+        let unsigned = matches!(self.input, TosaInput::U8 | TosaInput::U16);
+        let wide = matches!(self.input, TosaInput::I32 | TosaInput::I48);
+        let rules = [
+            (input_zp, "the input's type has no such zero point"),
+            (output_zp, "the output's type has no such zero point"),
+            (
+                !(self.scale32 && self.input == TosaInput::I48),
+                "scale32 takes no 48 bits",
+            ),
+            (self.scale32 || self.roundings == Roundings::One, "scale16 rounds once"),
+            (
+                !(unsigned && self.out == IntType::U8),
+                "an unsigned input and an unsigned output",
+            ),
+            (
+                !(unsigned && self.out == IntType::I32),
+                "an unsigned input and an output of 32 bits",
+            ),
+            (
+                !(wide && self.out == IntType::U8),
+                "an input of 32 or 48 bits and an unsigned output",
+            ),
+        ];
+        match rules.into_iter().find(|(holds, _)| !holds) {
+            Some((_, rule)) => Err(FormError::Together {
+                kind: FormKind::TosaRescale,
+                rule,
+            }),
+            None => Ok(()),
+        }
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        let factor: i32 = at("multiplier", &self.multiplier, channel)?;
+        let most = if self.scale32 { i32::MAX } else { 0x7FFF };
+        in_range("multiplier", channel, factor.into(), 0..=most.into())?;
+        let shift = at("shift", &self.shift, channel)?;
+        let (least, most) = Self::SHIFTS.into_inner();
+        in_range("shift", channel, shift.into(), least.into()..=most.into())?;
+        // (x - z) * m = x * m - z * m; the zero point has 16 bits at most.
+        let addend = -i64::from(self.input_zp) * i64::from(factor);
+        let zero_point = self.output_zp;
+        // The sign of v is that of v * m, and for m = 0 the result is 0 either way: TOSA's double rounding is gemmlowp's.
+        let arithmetic = if self.roundings == Roundings::Two && shift > 31 {
+            Arithmetic::Doubling(Doubling {
+                factor,
+                addend,
+                shift,
+                zero_point,
+            })
+        } else {
+            Arithmetic::Affine(Affine {
+                factor,
+                addend,
+                shift,
+                rounding: Rounding::HalfUp,
+                zero_point,
+            })
+        };
+        let (mut low, mut high) = self.input.range();
+        if self.scale32 {
+            let (half, zero) = (1i64 << (shift - 1), i64::from(self.input_zp));
+            (low, high) = (low.max(zero - half), high.min(zero + half - 1));
+        }
+        Ok(Scalars::from(arithmetic)
+            .wide_inputs((low, high))
+            .results_in_i32(zero_point))
+    }
+}

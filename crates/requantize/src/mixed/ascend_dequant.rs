@@ -1,0 +1,31 @@
+use super::{Undefined, check_scale};
+use crate::{FormError, Per};
+use serde::{Deserialize, Serialize};
+
+/// `f32(x) * scale`, with `relu` not below zero: AscendDequant. The conversion and the product are rounded to `f32`.
+///
+/// Domain: `i32`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AscendDequant {
+    /// Factor, finite and positive; one of 19 bits where the chip packs it.
+    pub scale: Per<f32>,
+    /// Whether negative reals become zero.
+    pub relu: bool,
+}
+
+impl AscendDequant {
+    /// Whether the parameters are legal.
+    pub fn check(&self) -> Result<(), FormError> {
+        let scales = self.scale.values().iter().enumerate();
+        scales.map(|(channel, scale)| check_scale(channel, *scale)).collect()
+    }
+
+    /// The real number of an accumulator.
+    pub fn eval(&self, channel: usize, acc: i64) -> Result<f32, Undefined> {
+        let scale = self.scale.get(channel).ok_or(Undefined::Channel(channel))?;
+        let acc = i32::try_from(acc).map_err(|_| Undefined::Accumulator(acc))?;
+        let real = acc as f32 * scale;
+        Ok(if self.relu { real.max(0.0) } else { real })
+    }
+}

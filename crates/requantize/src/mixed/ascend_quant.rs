@@ -1,0 +1,55 @@
+use super::{Undefined, check_offset, check_scale};
+use crate::{FormError, IntType, Rounding};
+use serde::{Deserialize, Serialize};
+
+/// `sat(round(x * scale + offset))` in `f32`, the offset inside of the rounding: AscendQuant; with `sqrt_mode`
+/// `sat(round(x * scale * scale + offset))`.
+///
+/// Domain: every `f32` but not-a-number; infinities saturate. (Chips that compute in 16-bit floats are another function.)
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AscendQuant {
+    /// Factor, the reciprocal of the result's scale, or the square root of that; finite and positive.
+    pub scale: f32,
+    /// Added before the rounding, finite.
+    pub offset: f32,
+    /// Whether the factor is applied twice.
+    #[serde(default)]
+    pub sqrt_mode: bool,
+    /// `half_even`, `floor`, `ceil` or `toward_zero`: `round_mode` Round, Floor, Ceil and Trunc.
+    pub rounding: Rounding,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+impl AscendQuant {
+    /// The roundings that the op has.
+    pub const ROUNDINGS: [Rounding; 4] = [
+        Rounding::HalfEven,
+        Rounding::Floor,
+        Rounding::Ceil,
+        Rounding::TowardZero,
+    ];
+
+    /// Whether the parameters are legal.
+    pub fn check(&self) -> Result<(), FormError> {
+        check_scale(0, self.scale)?;
+        check_offset(self.offset)?;
+        if Self::ROUNDINGS.contains(&self.rounding) {
+            Ok(())
+        } else {
+            Err(FormError::Rounding(self.rounding))
+        }
+    }
+
+    /// The code of a real number.
+    pub fn eval(&self, x: f32) -> Result<i32, Undefined> {
+        if x.is_nan() {
+            return Err(Undefined::NotANumber);
+        }
+        let product = x * self.scale;
+        let product = if self.sqrt_mode { product * self.scale } else { product };
+        // Saturates beyond i64, infinities included.
+        Ok(self.out.saturate(self.rounding.round_f32(product + self.offset) as i64))
+    }
+}

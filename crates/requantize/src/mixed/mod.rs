@@ -1,0 +1,52 @@
+//! Quantized functions that are no requantization of one integer: from `f32`, to `f32`, or of two integers. Each is a small
+//! struct with the manners of a [form](crate::form): legal parameters are for `check` to tell, and outside of its domain
+//! `eval` is a typed error.
+
+mod ascend_dequant;
+mod ascend_quant;
+mod qlinear_add;
+mod quantize_linear;
+
+pub use ascend_dequant::AscendDequant;
+pub use ascend_quant::AscendQuant;
+pub use qlinear_add::QLinearAdd;
+pub use quantize_linear::QuantizeLinear;
+
+use crate::FormError;
+
+/// An argument that one of these functions is not defined for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Undefined {
+    /// Not-a-number has no code.
+    #[error("not-a-number has no code")]
+    NotANumber,
+    /// An accumulator of more than 32 bits.
+    #[error("accumulator {0} is outside of 32 bits")]
+    Accumulator(i64),
+    /// A channel that there is no scale for.
+    #[error("there is no channel {0}")]
+    Channel(usize),
+}
+
+/// Whether a factor is finite and positive.
+fn check_scale(channel: usize, scale: f32) -> Result<(), FormError> {
+    if scale.is_finite() && scale > 0.0 {
+        Ok(())
+    } else {
+        Err(FormError::Scale { channel, scale })
+    }
+}
+
+/// Whether an addend is finite.
+fn check_offset(offset: f32) -> Result<(), FormError> {
+    if offset.is_finite() {
+        Ok(())
+    } else {
+        Err(FormError::Offset { offset })
+    }
+}
+
+/// Whether a zero point is a value of the type.
+fn check_zero_point(zero_point: i32, out: crate::IntType) -> Result<(), FormError> {
+    crate::form::in_range("zero_point", 0, zero_point.into(), out.min().into()..=out.max().into())
+}

@@ -1,0 +1,33 @@
+use super::{check_offset, check_scale};
+use crate::{FormError, IntType};
+use serde::{Deserialize, Serialize};
+
+/// `sat(half_even(fma(a, x, fma(b, y, offset))))` of two codes: ONNX Runtime's QLinearAdd, which holds all three zero points
+/// in the offset ([`onnx_runtime::addition`](crate::scales::onnx_runtime::addition)). Each `fma` is rounded to `f32` once.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QLinearAdd {
+    /// Factor of the first operand, finite and positive.
+    pub a: f32,
+    /// Factor of the second operand, finite and positive.
+    pub b: f32,
+    /// The zero points' part, finite.
+    pub offset: f32,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+impl QLinearAdd {
+    /// Whether the parameters are legal.
+    pub fn check(&self) -> Result<(), FormError> {
+        check_scale(0, self.a)?;
+        check_scale(1, self.b)?;
+        check_offset(self.offset)
+    }
+
+    /// The code of the sum. Defined for all integers; the op has codes of eight bits.
+    pub fn eval(&self, x: i32, y: i32) -> i32 {
+        let sum = self.a.mul_add(x as f32, self.b.mul_add(y as f32, self.offset));
+        self.out.saturate(sum.round_ties_even() as i64)
+    }
+}

@@ -1,0 +1,39 @@
+use super::{Undefined, check_scale, check_zero_point};
+use crate::{FormError, IntType, Rounding, quantize::quantize};
+use serde::{Deserialize, Serialize};
+
+/// `sat(half_even(x / scale) + zero_point)` with a true division in `f32`: QuantizeLinear of ONNX.
+///
+/// Domain: every `f32` but not-a-number; infinities saturate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuantizeLinear {
+    /// Divisor, finite and positive.
+    pub scale: f32,
+    /// The code of real zero, one of the type's.
+    pub zero_point: i32,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+impl QuantizeLinear {
+    /// Whether the parameters are legal.
+    pub fn check(&self) -> Result<(), FormError> {
+        check_scale(0, self.scale)?;
+        check_zero_point(self.zero_point, self.out)
+    }
+
+    /// The code of a real number.
+    pub fn eval(&self, x: f32) -> Result<i32, Undefined> {
+        if x.is_nan() {
+            return Err(Undefined::NotANumber);
+        }
+        Ok(quantize(
+            x,
+            self.scale,
+            self.zero_point,
+            Rounding::HalfEven,
+            &self.out.range(),
+        ))
+    }
+}

@@ -1,0 +1,133 @@
+//! Ascend's rules, on the scales of quantization records in the sense `real = scale * (q - zero_point)`.
+//!
+//! The dequantization's factor is `weight * input`, the quantization's `1 / output`, the requantization's their product; all
+//! in `f32`. The tools store the first two; the chip's cube unit keeps 19 bits of what it is given
+//! ([`packed_float`](super::packed_float)).
+
+use super::{ScaleError, packed_float::truncate, positive};
+use crate::{
+    IntType, Per, Requantization,
+    form::{self, AscendDequantS16, FormError},
+};
+
+/// The scales around a convolution or a matrix product.
+#[derive(Clone, Copy, Debug)]
+pub struct Scales<'a> {
+    /// Scale of the activation.
+    pub input: f32,
+    /// Scale of the weights.
+    pub weight: &'a Per<f32>,
+    /// Scale of the result.
+    pub output: f32,
+    /// Whether the dequantization's factor, or that of the requantization, is cut to 19 bits.
+    pub packed: bool,
+}
+
+impl Scales<'_> {
+    /// AscendDequant's: `weight * input`.
+    pub fn dequantization(&self) -> Result<Per<f32>, ScaleError> {
+        positive("input scale", self.input.into())?;
+        self.weight.try_map(|w| {
+            positive("weight scale", f64::from(*w))?;
+            self.keep(*w * self.input)
+        })
+    }
+
+    /// AscendQuant's: `1 / output`.
+    pub fn quantization(&self) -> Result<f32, ScaleError> {
+        positive("output scale", self.output.into())?;
+        Ok(1.0 / self.output)
+    }
+
+    /// AscendRequant's, the product of the two, cut once.
+    pub fn requantization(&self) -> Result<Per<f32>, ScaleError> {
+        let quantization = self.quantization()?;
+        let whole = Scales { packed: false, ..*self };
+        whole.dequantization()?.try_map(|deq| self.keep(*deq * quantization))
+    }
+
+    fn keep(&self, scale: f32) -> Result<f32, ScaleError> {
+        if self.packed { truncate(scale) } else { Ok(scale) }
+    }
+}
+
+/// AscendRequant.
+pub fn requant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
+    checked(form::AscendRequant {
+        scale: scales.requantization()?,
+        offset,
+        relu,
+        out,
+    })
+}
+
+/// AscendDequant, a ReLU where `relu` is set, and AscendQuant, which stand in the graph before they become one AscendRequant.
+pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
+    checked(form::DequantQuant {
+        deq: scales.dequantization()?,
+        relu,
+        scale: scales.quantization()?,
+        offset,
+        out,
+    })
+}
+
+/// The S16 pair with a shift of N: accumulators to 16 bits, and from there by `deq * quant * 2^N` to 8.
+pub fn s16(scales: &Scales<'_>, shift: u8, offset: i32, relu: bool) -> Result<[Requantization; 2], ScaleError> {
+    let first = checked(AscendDequantS16 {
+        shift: shift.into(),
+        relu,
+    })?;
+    // N is at most 16 by now: an exact power of two.
+    let back = 2f32.powi(shift.into());
+    let scale = scales.requantization()?.map(|scale| scale * back);
+    Ok([first, checked(form::AscendRequantS16 { scale, offset })?])
+}
+
+fn checked(form: impl Into<Requantization>) -> Result<Requantization, ScaleError> {
+    let form = form.into();
+    form.check().map_err(|e: FormError| e.into()).map(|()| form)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scales(weight: &Per<f32>, packed: bool) -> Scales<'_> {
+        Scales {
+            input: 0.02,
+            weight,
+            output: 0.05,
+            packed,
+        }
+    }
+
+    #[test]
+    fn the_packed_factor_is_the_truncated_one() {
+        let weight = Per::Tensor(0.003);
+        let scale = |packed| scales(&weight, packed).requantization().unwrap().values()[0];
+        assert_eq!(scale(false), (0.003f32 * 0.02) * (1.0 / 0.05));
+        assert_eq!(Ok(scale(true)), truncate(scale(false)));
+        assert_ne!(scale(true), scale(false));
+        assert!(scales(&Per::Tensor(0.0), false).requantization().is_err());
+    }
+
+    #[test]
+    fn the_three_ways_differ_by_their_roundings_only() {
+        let weight = Per::Tensor(0.003);
+        let scales = scales(&weight, false);
+        let one = requant(&scales, 5, true, IntType::I8).unwrap();
+        let chain = dequant_quant(&scales, 5, true, IntType::I8).unwrap();
+        let [first, second] = s16(&scales, 4, 5, true).unwrap();
+        for x in -200_000..200_000 {
+            let code = one.eval(0, x).unwrap();
+            assert!(code.abs_diff(chain.eval(0, x).unwrap()) <= 1, "{x}");
+            let half = first.eval(0, x).unwrap();
+            // Sixteen bits with a shift of four hold |x| < 2^19; the floor costs up to 16 of them, 0.02 codes.
+            assert!(code.abs_diff(second.eval(0, half.into()).unwrap()) <= 1, "{x}");
+            assert!(code >= 5);
+        }
+        assert!(s16(&scales, 17, 0, false).is_err() && s16(&scales, 0, 0, false).is_err());
+        assert!(requant(&scales, 256, false, IntType::I8).is_err());
+    }
+}
