@@ -14,5 +14,5 @@ mod lowering;
 mod recipes;
 
 pub use fake_quantize::fake_quantize;
-pub use fuse::{FuseError, Fused, Fusion, FusionPolicy, Refused, fuse};
+pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Refused, Until, fuse};
 pub use lowering::{LowerError, lower};

@@ -19,7 +19,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod certificate;
+pub mod certificate;
 mod convert;
 pub mod decide;
 pub mod form;
@@ -31,7 +31,7 @@ mod rounding;
 pub mod scales;
 mod step;
 
-pub use certificate::{Certificate, CertificateError};
+pub use certificate::{Argument, Because, Certificate, CertificateError, FromFloat};
 pub use convert::{compose, to_steps};
 pub use decide::{DecideError, Thresholds, Verdict, compare, thresholds};
 pub use form::{FormError, FormKind, Narrowing, Origin, OutsideDomain, Requantization, Roundings};

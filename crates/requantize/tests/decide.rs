@@ -7,8 +7,8 @@ mod common;
 use common::{form, narrow, step};
 use proptest::prelude::*;
 use strait_requantize::{
-    Certificate, CertificateError, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds, Verdict,
-    compare, compose,
+    Argument, Certificate, CertificateError, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds,
+    Verdict, compare, compose,
     decide::{difference, equal_on, verdicts},
     form,
     thresholds::Chain,
@@ -244,7 +244,7 @@ fn a_certificate_survives_its_text_and_a_false_one_does_not_pass() {
     };
     let (up, even) = (before(Rounding::HalfUp), before(Rounding::HalfEven));
     let interval: Per<(i64, i64)> = [(-500, 500), (9, 15), (0, 1 << 20)].into_iter().collect();
-    let good = Certificate::derive(vec![up], even, interval).unwrap();
+    let good = Certificate::derive(Argument::SameAccumulator, vec![up], Some(even), interval).unwrap();
     assert_eq!(good.check(), Ok(()));
     let text = serde_json::to_string(&good).unwrap();
     assert_eq!(serde_json::from_str::<Certificate>(&text).unwrap(), good);

@@ -95,7 +95,7 @@ impl Claims {
         }
         // A constant that was requantized does not show by which step.
         let shows = site.kind == SiteKind::Accumulators;
-        if shows && site.fused.steps != [record.certificate.after.clone()] {
+        if shows && site.fused.steps != record.certificate.after.as_slice() {
             self.fault(site, other("after"));
         }
     }

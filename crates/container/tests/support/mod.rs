@@ -6,7 +6,7 @@ use strait_container::{
     ArtifactWriter, CertificateRecord, Digest, Manifest, Provenance, Sources, TargetVersion, ToolVersion,
 };
 use strait_core::Module;
-use strait_requantize::{Certificate, IntType, Narrowing, Requantization, Rounding, form};
+use strait_requantize::{Argument, Certificate, IntType, Narrowing, Requantization, Rounding, form};
 
 /// Two graphs over one pool: a convolution before and after its requantization is fused. `@b` and `@c` are equal.
 pub(crate) const TEXT: &str = "
@@ -47,7 +47,8 @@ pub(crate) fn certificates() -> Vec<CertificateRecord> {
     });
     let certificate = |after: Requantization| {
         let before = vec![form.clone().into()];
-        Certificate::derive(before, after.into(), [(-5000, 7000), (-1, 1)].into_iter().collect()).unwrap()
+        let intervals = [(-5000, 7000), (-1, 1)].into_iter().collect();
+        Certificate::derive(Argument::SameAccumulator, before, Some(after.into()), intervals).unwrap()
     };
     let record = |row: &str, certificate| CertificateRecord {
         node: "q".into(),

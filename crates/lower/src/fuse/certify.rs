@@ -1,10 +1,10 @@
 //! What a row would make of a site, and the proof of it.
 
-use super::accepts;
-use super::site::{Found, Producer};
+use super::site::Found;
+use super::{accepts, grounds};
 use crate::interval::Bounds;
 use strait_core::Reason;
-use strait_requantize::{Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
+use strait_requantize::{Certificate, DecideError, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 use strait_target::TargetSpec;
 use strait_target::spec::{FusionRow, Verb};
 
@@ -105,18 +105,24 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
         form: found.form.clone(),
         clamp: behind.map(|(_, ends, _)| ends),
     });
-    let unbounded = || Reason::new("no-interval", "its accumulators have no known bounds");
-    let interval = match found.producer {
-        Producer::Node(..) => Bounds::new(found.module, found.graph)
-            .of(found.wide)
-            .ok_or_else(unbounded)?,
-        Producer::Constant(tensor) => {
+    let after = Some(planned.after.clone());
+    let undecided = |error: DecideError| Reason::new("undecided", error.to_string());
+    let mut bounds = Bounds::new(found.module, found.graph);
+    let certificate = match found.entries() {
+        Some(tensor) => {
+            let channels = found.channels_of(tensor.shape());
             let codes = tensor.to_i64().map_err(|e| Reason::new("parameter", e.to_string()))?;
-            let ends = codes.iter().min().zip(codes.iter().max());
-            ends.map(|(&low, &high)| Per::Tensor((low, high)))
-                .ok_or_else(unbounded)?
+            let entries = codes.iter().enumerate().map(|(index, &x)| (channels.of(index), x));
+            Certificate::of_entries(before, after, entries).map_err(undecided)?
+        }
+        None => {
+            let interval = bounds.of(found.wide);
+            let interval =
+                interval.ok_or_else(|| Reason::new("no-interval", "its accumulators have no known bounds"))?;
+            Certificate::derive(found.argument(), before, after, interval).map_err(undecided)?
         }
     };
-    Certificate::derive(before, planned.after.clone(), interval)
-        .map_err(|error| Reason::new("undecided", error.to_string()))
+    let because = grounds::because(found, &mut bounds);
+    let digest = grounds::digest(found, &certificate).ok_or_else(|| Reason::new("undecided", "it has no digest"))?;
+    Ok(certificate.grounded(because, digest))
 }

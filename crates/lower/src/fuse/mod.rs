@@ -6,6 +6,7 @@
 //! node computes the same on every accumulator that can occur.
 
 mod certify;
+mod grounds;
 mod site;
 mod verbs;
 
@@ -59,6 +60,8 @@ pub struct Fused {
     pub row: String,
     /// What it claims.
     pub certificate: Certificate,
+    /// The rows in front of it, which did not fire; near misses first.
+    pub tried: Vec<Attempt>,
 }
 
 /// A requantization that stays a node of its own.
@@ -72,6 +75,41 @@ pub struct Refused {
     pub row: Option<String>,
     /// Why.
     pub reason: Reason,
+    /// All rows of the table, near misses first.
+    pub tried: Vec<Attempt>,
+}
+
+/// A row that did not fire at a site.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Attempt {
+    /// The row.
+    pub row: String,
+    /// How far it came.
+    pub until: Until,
+    /// Why it came no further.
+    pub reason: Reason,
+}
+
+/// What a row failed at, in the order in which it is looked at: the later, the nearer a miss it was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Until {
+    /// It is for producers of other ops.
+    Producer,
+    /// Something that it asks of the site does not hold.
+    Conditions,
+    /// It accepts no such form.
+    Form,
+    /// What it would make could not be proved, or the patch could not be made.
+    Proof,
+    /// What it would make differs by more than the policy allows.
+    Policy,
+}
+
+impl Until {
+    /// A reason that a row fails at this.
+    fn failed(self) -> impl Fn(Reason) -> (Until, Reason) {
+        move |reason| (self, reason)
+    }
 }
 
 /// All that happened, in topological order.
@@ -126,20 +164,26 @@ pub fn fuse(
             continue;
         };
         let (node, narrow) = (found.name(), found.name_of(found.narrow));
-        let mut nearest: Option<(Option<String>, Reason)> = None;
-        let mut patch = None;
-        for row in target.spec().fusion.iter().filter(|row| found.matches_op(row)) {
+        let mut tried = Vec::new();
+        let mut made = None;
+        for row in &target.spec().fusion {
             match attempt(&found, row, target, options, policy) {
-                Ok((made, certificate)) => {
+                Ok((patch, certificate)) => {
                     // A clamp behind the requantization may have stayed there.
-                    let value = made.replace.first().map(|&(old, _)| found.name_of(old));
-                    patch = Some((row.name.to_string(), value.unwrap_or_default(), made, certificate));
+                    let value = patch.replace.first().map(|&(old, _)| found.name_of(old));
+                    made = Some((row.name.to_string(), value.unwrap_or_default(), patch, certificate));
                     break;
                 }
-                Err(reason) => nearest = Some((Some(row.name.to_string()), reason)),
+                Err((until, reason)) => {
+                    let row = row.name.to_string();
+                    tried.push(Attempt { row, until, reason });
+                }
             }
         }
-        match patch {
+        // Of those that came as far, the last one is looked at first.
+        tried.reverse();
+        tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
+        match made {
             Some((row, value, patch, certificate)) => {
                 let applied = module.apply(graph, patch);
                 applied.map_err(|error| FuseError::Patch {
@@ -151,21 +195,24 @@ pub fn fuse(
                     value,
                     row,
                     certificate,
+                    tried,
                 });
             }
             None => {
-                let no_row = || {
-                    (
-                        None,
-                        Reason::new("no-row", format!("no row of the table fuses into {}", found.term())),
-                    )
+                let nearest = tried.first().filter(|attempt| attempt.until > Until::Producer);
+                let (row, reason) = match nearest {
+                    Some(attempt) => (Some(attempt.row.clone()), attempt.reason.clone()),
+                    None => {
+                        let text = format!("no row of the table fuses into {}", found.term());
+                        (None, Reason::new("no-row", text))
+                    }
                 };
-                let (row, reason) = nearest.unwrap_or_else(no_row);
                 done.refused.push(Refused {
                     node,
                     value: narrow,
                     row,
                     reason,
+                    tried,
                 });
             }
         }
@@ -173,26 +220,35 @@ pub fn fuse(
     Ok(done)
 }
 
-/// The patch and the certificate of `row` at a site, or why it does not fire.
+/// The patch and the certificate of `row` at a site, or at what it fails.
 fn attempt(
     found: &Found<'_>,
     row: &FusionRow,
     target: &dyn Target,
     options: &Options,
     policy: FusionPolicy,
-) -> Result<(strait_core::Patch, Certificate), Reason> {
+) -> Result<(strait_core::Patch, Certificate), (Until, Reason)> {
     let spec = target.spec();
-    found.conditions(row, options)?;
-    found.channels_fit()?;
-    for verb in row.then.iter() {
-        if let Verb::Custom(name) = &**verb {
-            return verbs::custom(found, row, name, target, policy);
-        }
-    }
-    let plan = certify::plan(found, row, spec)?;
-    let certificate = certify::certificate(found, &plan)?;
-    policy.allows(&certificate)?;
-    Ok((verbs::patch(found, row, &plan)?, certificate))
+    found.matches_op(row).map_err(Until::Producer.failed())?;
+    found.conditions(row, options).map_err(Until::Conditions.failed())?;
+    found.channels_fit().map_err(Until::Conditions.failed())?;
+    let custom = row.then.iter().find_map(|verb| match &**verb {
+        Verb::Custom(name) => Some(name),
+        _ => None,
+    });
+    let plan = match custom {
+        Some(name) => verbs::decided(found, row, name, target),
+        None => certify::plan(found, row, spec).map(|planned| (None, planned)),
+    };
+    let (op, planned) = plan.map_err(Until::Form.failed())?;
+    let certificate = certify::certificate(found, &planned).map_err(Until::Proof.failed())?;
+    let patch = match op {
+        Some(op) => verbs::taken(found, op, &planned),
+        None => verbs::patch(found, row, &planned),
+    };
+    let patch = patch.map_err(Until::Proof.failed())?;
+    policy.allows(&certificate).map_err(Until::Policy.failed())?;
+    Ok((patch, certificate))
 }
 
 /// Whether a form of the table called `name` accepts a requantization with this clamp.

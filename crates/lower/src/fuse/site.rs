@@ -1,7 +1,7 @@
 //! Finding a site, and the conditions of a row at it.
 
 use strait_core::{Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, TensorData, ValueId};
-use strait_requantize::{IntType, Requantization};
+use strait_requantize::{Argument, IntType, Requantization};
 use strait_target::spec::{FusionRow, Integer, Options};
 
 /// What produces the value that is requantized.
@@ -30,6 +30,20 @@ pub(super) struct Found<'a> {
     pub(super) narrow: ValueId,
     /// A clamp of codes behind it, which alone reads it, with its result.
     pub(super) clamp_behind: Option<(NodeId, [i32; 2], ValueId)>,
+}
+
+/// Where channels lie in a tensor.
+#[derive(Clone, Copy)]
+pub(super) struct Channels {
+    inner: u64,
+    extent: u64,
+}
+
+impl Channels {
+    /// The channel of the element at an index.
+    pub(super) fn of(self, index: usize) -> usize {
+        (index as u64 / self.inner % self.extent) as usize
+    }
 }
 
 impl<'a> Found<'a> {
@@ -103,8 +117,17 @@ impl<'a> Found<'a> {
     }
 
     /// Whether the row is for producers like this one.
-    pub(super) fn matches_op(&self, row: &FusionRow) -> bool {
-        row.ops.iter().any(|op| op.as_str() == self.term())
+    pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
+        if row.ops.iter().any(|op| op.as_str() == self.term()) {
+            return Ok(());
+        }
+        let ops = row.ops.iter().map(|op| op.as_str()).collect::<Vec<_>>().join(", ");
+        let text = format!(
+            "it is for {ops}, and {} is made by {}",
+            self.name_of(self.wide),
+            self.term()
+        );
+        Err(Reason::new("producer", text))
     }
 
     /// Whether everything that the row asks of the site holds, but for the form.
@@ -161,6 +184,37 @@ impl<'a> Found<'a> {
         Ok(())
     }
 
+    /// The tensor whose elements are requantized ahead of time: a constant, or the table of a lookup.
+    pub(super) fn entries(&self) -> Option<&'a TensorData> {
+        match self.producer {
+            Producer::Constant(tensor) => Some(tensor),
+            Producer::Node(_, node) if matches!(node.op, Op::Lookup(_)) => {
+                self.module.constant(self.graph, node.inputs.get(1).copied().flatten()?)
+            }
+            Producer::Node(..) => None,
+        }
+    }
+
+    /// Why it is enough to compare what stands behind the producer.
+    pub(super) fn argument(&self) -> Argument {
+        match self.producer {
+            Producer::Node(_, node) if matches!(node.op, Op::MaxPool(_)) => Argument::Commutes,
+            _ => Argument::SameAccumulator,
+        }
+    }
+
+    /// The channel of each element of a tensor of this shape, along the axis of the form.
+    pub(super) fn channels_of(&self, shape: &[u64]) -> Channels {
+        let axis = self.axis as usize;
+        Channels {
+            inner: shape.iter().skip(axis + 1).product::<u64>().max(1),
+            extent: match self.form.channels() {
+                Some(_) => shape.get(axis).copied().unwrap_or(1).max(1),
+                None => 1,
+            },
+        }
+    }
+
     /// The axis that channels of the producer's fused parameters run along: that of a convolution's or a pool's channels,
     /// or the last.
     pub(super) fn channel_axis(&self) -> Option<u32> {
@@ -185,6 +239,23 @@ impl<'a> Found<'a> {
             ));
         }
         Ok(())
+    }
+
+    /// The extents of the producer's first operand; all are fixed by now.
+    pub(super) fn extents(&self) -> Vec<u64> {
+        let Producer::Node(_, node) = self.producer else {
+            return Vec::new();
+        };
+        let operand = node.inputs.first().copied().flatten().and_then(|v| self.graph.value(v));
+        operand
+            .and_then(|v| v.ty.dims())
+            .map(|dims| dims.to_vec())
+            .unwrap_or_default()
+    }
+
+    /// The integer type of the producer's result.
+    pub(super) fn wide_type(&self) -> Option<IntType> {
+        self.graph.value(self.wide)?.ty.elem.int_type()
     }
 
     /// The element type of the requantized value.

@@ -1,12 +1,11 @@
 //! What the verbs of a row do.
 
-use super::FusionPolicy;
-use super::certify::{self, Planned};
+use super::certify::Planned;
 use super::site::{Found, Producer};
 use crate::lowering::integers;
 use smallvec::smallvec;
 use strait_core::{Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, Source, TensorData, ValueId};
-use strait_requantize::{Certificate, Step};
+use strait_requantize::Step;
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, Site, Target};
 
@@ -30,7 +29,7 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned) -> Re
     match found.producer {
         Producer::Constant(tensor) if does(Verb::RequantizeData) => {
             let name = found.name_of(result);
-            let data = requantized(tensor, &planned.after, found.axis, found.out())?;
+            let data = requantized(found, tensor, &planned.after)?;
             let replace = vec![(result, Source::Data(0))];
             Ok(Patch {
                 data: vec![(name, data)],
@@ -104,7 +103,7 @@ fn burn(
             "it is no lookup with one requantization for all entries",
         ));
     };
-    let burnt = requantized(table, &planned.after, 0, found.out())?;
+    let burnt = requantized(found, table, &planned.after)?;
     let inputs = [node.inputs[0].map(Source::Old), Some(Source::Data(0))];
     let mut origins = vec![id];
     origins.extend(&gone);
@@ -121,32 +120,30 @@ fn burn(
     })
 }
 
-/// The elements of a constant, each through the step of its channel along `axis`.
-fn requantized(tensor: &TensorData, step: &Step, axis: u32, out: Elem) -> Result<TensorData, Reason> {
+/// The elements of a constant, each through the step of its channel.
+fn requantized(found: &Found<'_>, tensor: &TensorData, step: &Step) -> Result<TensorData, Reason> {
     let values = tensor.to_i64().map_err(|e| Reason::new("parameter", e.to_string()))?;
     let shape = tensor.shape();
-    let inner: u64 = shape.iter().skip(axis as usize + 1).product();
-    let extent = shape.get(axis as usize).copied().unwrap_or(1);
-    let channel = |index: usize| (index as u64 / inner.max(1) % extent.max(1)) as usize;
+    let channels = found.channels_of(shape);
     let codes = values
         .iter()
         .enumerate()
-        .map(|(index, &x)| step.eval(channel(index), x));
+        .map(|(index, &x)| step.eval(channels.of(index), x));
     let codes = codes
         .collect::<Result<Vec<i32>, _>>()
         .map_err(|e| Reason::new("outside-domain", e.to_string()))?;
-    integers(shape, &codes, out)
+    integers(shape, &codes, found.out())
 }
 
-/// A fusion that the target's code decides. Its claim is certified like any other.
-pub(super) fn custom(
+/// What the target's code decides at a site: the op and the step that are to stand there. Its claim is certified like
+/// any other.
+pub(super) fn decided(
     found: &Found<'_>,
     row: &FusionRow,
     verb: &str,
     target: &dyn Target,
-    policy: FusionPolicy,
-) -> Result<(Patch, Certificate), Reason> {
-    let Producer::Node(id, node) = found.producer else {
+) -> Result<(Option<Op>, Planned), Reason> {
+    let Producer::Node(_, node) = found.producer else {
         return Err(Reason::new("verb", format!("custom:{verb} is not for constants")));
     };
     let operands: Vec<(Elem, Option<&QuantParams>)> = (node.inputs.iter().flatten())
@@ -159,26 +156,32 @@ pub(super) fn custom(
         operands: &operands,
         requant: found.form,
     };
-    match target
-        .custom(verb, &site)
-        .map_err(|error| Reason::new("custom-verb", error.to_string()))?
-    {
+    let decision = target.custom(verb, &site);
+    match decision.map_err(|error| Reason::new("custom-verb", error.to_string()))? {
         Decision::Refuse(reason) => Err(reason),
         Decision::Fuse { op, fused } => {
             let after = Step {
-                form: fused.requant.clone(),
+                form: fused.requant,
                 clamp: fused.clamp,
             };
-            let certificate = certify::certificate(
-                found,
-                &Planned {
-                    after,
-                    takes_clamp_behind: false,
-                },
-            )?;
-            policy.allows(&certificate)?;
-            let (gone, result) = absorbed(found, false);
-            Ok((absorb(found, (id, node), op, fused, gone, result), certificate))
+            let planned = Planned {
+                after,
+                takes_clamp_behind: false,
+            };
+            Ok((Some(op), planned))
         }
     }
+}
+
+/// The patch of a fusion that the target's code decided.
+pub(super) fn taken(found: &Found<'_>, op: Op, planned: &Planned) -> Result<Patch, Reason> {
+    let Producer::Node(id, node) = found.producer else {
+        return Err(Reason::new("verb", "a constant has no node"));
+    };
+    let (gone, result) = absorbed(found, planned.takes_clamp_behind);
+    let fused = Fused {
+        requant: planned.after.form.clone(),
+        clamp: planned.after.clamp,
+    };
+    Ok(absorb(found, (id, node), op, fused, gone, result))
 }

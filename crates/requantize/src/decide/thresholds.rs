@@ -28,6 +28,9 @@ pub enum DecideError {
         /// How many.
         steps: u32,
     },
+    /// A quantization of floats is by a scale that is not positive and finite.
+    #[error("the scale {0}, or its reciprocal, is not positive and finite")]
+    Scale(f32),
     /// A step past `i32` in a conversion to [`Requantization::Steps`](crate::Requantization::Steps).
     #[error("threshold {0} is outside i32")]
     Wide(i64),

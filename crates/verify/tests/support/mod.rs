@@ -5,7 +5,7 @@
 use strait_container::CertificateRecord;
 use strait_core::Module;
 use strait_execute::Threads;
-use strait_requantize::{Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
+use strait_requantize::{Argument, Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 use strait_verify::{VerifyOptions, VerifyReport, verify_module};
 
 /// What an artifact may hold, whether or not the invariants of its stage hold in it: many a test damages it on purpose.
@@ -45,6 +45,6 @@ pub(crate) fn record(node: &str, before: &[Step], after: Step, interval: Per<(i6
     CertificateRecord {
         node: node.into(),
         row: "row".into(),
-        certificate: Certificate::derive(before.to_vec(), after, interval).unwrap(),
+        certificate: Certificate::derive(Argument::SameAccumulator, before.to_vec(), Some(after), interval).unwrap(),
     }
 }

@@ -1,0 +1,99 @@
+//! What a certificate rests on: the facts that its interval follows from, and the digest of all of it.
+
+use super::site::{Found, Producer};
+use crate::interval::Bounds;
+use sha2::{Digest as _, Sha256};
+use strait_core::{Node, Op, TensorData};
+use strait_requantize::certificate::Digest;
+use strait_requantize::{Because, Certificate};
+
+/// The facts behind the bounds of the producer's result. They name what [`Bounds`] looked at.
+pub(super) fn because(found: &Found<'_>, bounds: &mut Bounds<'_>) -> Vec<Because> {
+    let node = match found.producer {
+        Producer::Node(_, node) => node,
+        Producer::Constant(_) => return vec![Because::Entries],
+    };
+    let mut operands = |count: usize| -> Vec<Because> {
+        let each = node.inputs.iter().take(count).enumerate();
+        each.filter_map(|(index, value)| {
+            let all = bounds.of((*value)?)?;
+            let low = all.values().iter().map(|ends| ends.0).min()?;
+            let high = all.values().iter().map(|ends| ends.1).max()?;
+            let index = index as u32;
+            Some(Because::Operand { index, low, high })
+        })
+        .collect()
+    };
+    let padding = |pad: &[u32], value: i32| pad.iter().any(|&p| p > 0).then_some(Because::Padding { value });
+    let zero_points = |zeros: [i32; 2]| (zeros != [0, 0]).then_some(Because::ZeroPoints);
+    let parameters = |node: &Node| {
+        let has_bias = node.inputs.get(2).is_some_and(Option::is_some);
+        [Some(Because::Weights), has_bias.then_some(Because::Bias)]
+    };
+    match &node.op {
+        Op::Conv(op) => {
+            let facts = operands(1).into_iter().chain(parameters(node).into_iter().flatten());
+            facts.chain(padding(&op.pad, op.pad_value)).collect()
+        }
+        Op::Gemm(op) if op.is_canonical() => operands(1)
+            .into_iter()
+            .chain(parameters(node).into_iter().flatten())
+            .collect(),
+        Op::MatMul(op) => {
+            let elements = found.extents().last().copied().unwrap_or(1);
+            let facts = operands(2).into_iter().chain(zero_points([op.a_zero, op.b_zero]));
+            facts.chain([Because::Window { elements }]).collect()
+        }
+        Op::Mul(op) => operands(2)
+            .into_iter()
+            .chain(zero_points([op.a_zero, op.b_zero]))
+            .collect(),
+        Op::Add(_) | Op::Sub(_) => operands(2),
+        Op::ShiftLeft(op) => operands(1).into_iter().chain(zero_points([op.zero, 0])).collect(),
+        Op::SumPool(op) => {
+            let elements = op.size.iter().map(|&extent| u64::from(extent)).product();
+            let facts = operands(1).into_iter().chain([Because::Window { elements }]);
+            facts.chain(padding(&op.pad, op.pad_value)).collect()
+        }
+        Op::Reduce(op) => {
+            let dims = found.extents();
+            let axes = op.reduced(dims.len()).unwrap_or_default();
+            let elements = axes.iter().filter_map(|&axis| dims.get(axis)).product();
+            operands(1).into_iter().chain([Because::Window { elements }]).collect()
+        }
+        Op::Clamp(_) | Op::MaxPool(_) | Op::Reshape(_) | Op::Transpose(_) => operands(1),
+        Op::Lookup(_) => vec![Because::Entries],
+        _ => found.wide_type().map(Because::Type).into_iter().collect(),
+    }
+}
+
+/// SHA-256 over what a certificate was derived from: its argument, chains and interval as JSON, then each constant
+/// operand of the producer, or the constant itself: its position, the number of its bytes and the bytes.
+///
+/// Numbers are 8 bytes, little endian.
+pub(super) fn digest(found: &Found<'_>, certificate: &Certificate) -> Option<Digest> {
+    let mut hasher = Sha256::new();
+    let claim = (
+        &certificate.argument,
+        &certificate.before,
+        &certificate.after,
+        &certificate.interval,
+    );
+    hasher.update(serde_json::to_vec(&claim).ok()?);
+    let mut add = |position: usize, tensor: &TensorData| {
+        hasher.update((position as u64).to_le_bytes());
+        hasher.update((tensor.bytes().len() as u64).to_le_bytes());
+        hasher.update(&tensor.bytes()[..]);
+    };
+    match found.producer {
+        Producer::Constant(tensor) => add(0, tensor),
+        Producer::Node(_, node) => {
+            for (position, value) in node.inputs.iter().enumerate() {
+                if let Some(tensor) = value.and_then(|v| found.module.constant(found.graph, v)) {
+                    add(position, tensor);
+                }
+            }
+        }
+    }
+    Some(Digest(hasher.finalize().into()))
+}

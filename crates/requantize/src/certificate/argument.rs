@@ -1,0 +1,74 @@
+use crate::{IntType, Rounding, quantize};
+use serde::{Deserialize, Serialize};
+
+/// Why comparing two chains of steps says how two graphs differ.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Argument {
+    /// The producer makes the accumulators that it made before, so the chains meet the same integers: convolutions, sums,
+    /// products, sums of windows.
+    SameAccumulator,
+    /// The producer picks one of its operand's elements by their order, which a non-decreasing function keeps:
+    /// R(max(x1, x2, …)) = max(R(x1), R(x2), …). Where in the pool the target applies it makes no difference.
+    Commutes,
+    /// The chains were applied to all elements of a tensor ahead of time, and each was compared: lookups, constants.
+    EveryEntry {
+        /// How many there are.
+        entries: u64,
+    },
+    /// The producer quantizes real numbers, and does so on another grid behind the fusion. Both ways, quantization and
+    /// steps, are non-decreasing functions of an f32, so that comparing their thresholds over the ordered bit patterns
+    /// compares them on every float. Not-a-number is left out.
+    OrderedFloats {
+        /// What the steps `before` stood behind.
+        before: FromFloat,
+        /// What the steps `after` stand behind.
+        after: FromFloat,
+    },
+}
+
+impl Argument {
+    /// The word for it in JSON, `same_accumulator` for instance.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Argument::SameAccumulator => "same_accumulator",
+            Argument::Commutes => "commutes",
+            Argument::EveryEntry { .. } => "every_entry",
+            Argument::OrderedFloats { .. } => "ordered_floats",
+        }
+    }
+}
+
+/// A quantization of real numbers: `sat(round(x / scale) + zero_point)`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FromFloat {
+    /// Positive and finite.
+    pub scale: f32,
+    /// Added behind the rounding.
+    pub zero_point: i32,
+    /// Of the quotient, which is an f32.
+    pub rounding: Rounding,
+    /// Whether the reciprocal of the scale is multiplied by, instead of a division.
+    pub reciprocal: bool,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+impl FromFloat {
+    /// The code of a real number.
+    pub fn eval(&self, x: f32) -> i32 {
+        let range = self.out.range();
+        if self.reciprocal {
+            quantize::quantize_by_factor(x, 1.0 / self.scale, self.zero_point, self.rounding, &range)
+        } else {
+            quantize::quantize(x, self.scale, self.zero_point, self.rounding, &range)
+        }
+    }
+
+    /// Whether it does not decrease: the scale is positive and finite, and so is its reciprocal where that is used.
+    pub fn is_legal(&self) -> bool {
+        let scale = if self.reciprocal { 1.0 / self.scale } else { self.scale };
+        self.scale > 0.0 && self.scale.is_finite() && scale > 0.0 && scale.is_finite()
+    }
+}

@@ -1,0 +1,50 @@
+//! Floats as integers in the same order.
+
+/// The place of a float among all of them: `a < b` in floats makes `ordered(a) < ordered(b)`, and neighbours are one
+/// apart. Zeros are neighbours too: −0 is −1. Not-a-number lies beyond the infinities.
+pub fn ordered(x: f32) -> i64 {
+    // Sign and magnitude to two's complement; the bits of a positive float are in its order already.
+    let bits = i64::from(x.to_bits());
+    if bits < 1 << 31 { bits } else { (1 << 31) - 1 - bits }
+}
+
+/// The float at a place: the inverse of [`ordered`]; of what no float has, the nearest that one has.
+pub fn unordered(place: i64) -> f32 {
+    let bits = if place >= 0 {
+        place.min((1 << 31) - 1)
+    } else {
+        (1 << 31) - 1 - place.max(-(1 << 31))
+    };
+    // Between 0 and 2^32 - 1.
+    f32::from_bits(bits as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_in_the_order_of_the_floats() {
+        let floats = [
+            f32::NEG_INFINITY,
+            f32::MIN,
+            -1.5,
+            -1.0,
+            -1e-45,
+            -0.0,
+            0.0,
+            1e-45,
+            1.0,
+            f32::MAX,
+            f32::INFINITY,
+        ];
+        for pair in floats.windows(2) {
+            assert!(ordered(pair[0]) < ordered(pair[1]), "{pair:?}");
+        }
+        for x in floats {
+            assert_eq!(unordered(ordered(x)).to_bits(), x.to_bits());
+        }
+        assert_eq!((ordered(-0.0), ordered(0.0), ordered(-1e-45)), (-1, 0, -2));
+        assert!(unordered(i64::MAX).is_nan() && unordered(i64::MIN).is_nan());
+    }
+}

@@ -1,0 +1,161 @@
+//! The claim that a fused step computes what it replaces, with all that it takes to derive it again.
+
+mod argument;
+mod because;
+mod digest;
+mod floats;
+mod text;
+mod verdicts;
+
+pub use argument::{Argument, FromFloat};
+pub use because::Because;
+pub use digest::Digest;
+pub use floats::{ordered, unordered};
+
+use crate::{Per, Step, Verdict, decide::DecideError};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// What a fusion claims: on each channel's interval, `after` is equal to the chain `before`, or as far from it as the
+/// verdict says. `Display` says it for people: "exact on [−18 231, 20 110]: 255 equal thresholds".
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// Why it is enough to compare the two chains.
+    pub argument: Argument,
+    /// The steps that were there, in the order of their application.
+    pub before: Vec<Step>,
+    /// The step that replaces them; none where the producer became another quantization of floats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Step>,
+    /// What can reach the chains, both ends included: accumulators, entries, or [`ordered`] floats.
+    pub interval: Per<(i64, i64)>,
+    /// From what the interval follows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub because: Vec<Because>,
+    /// Of the argument, both chains, the interval and the parameters that it follows from; made by who derives the
+    /// certificate from a graph. All zeros where nobody did.
+    #[serde(default)]
+    pub derived_from: Digest,
+    /// The outcome; one per channel where steps or intervals are.
+    pub verdict: Per<Verdict>,
+}
+
+/// Why a certificate is refused.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CertificateError {
+    /// It cannot be derived at all.
+    #[error(transparent)]
+    Decide(#[from] DecideError),
+    /// It claims one thing and the derivation yields another.
+    #[error("channel {channel}: the certificate claims {claimed:?}, the derivation yields {derived:?}")]
+    Differs {
+        /// The first such channel.
+        channel: usize,
+        /// The certificate's verdict, if it has one there.
+        claimed: Option<Verdict>,
+        /// The derived verdict.
+        derived: Verdict,
+    },
+}
+
+impl Certificate {
+    /// Derives the verdict for every channel. For [`Argument::EveryEntry`] this speaks of every integer of the interval;
+    /// [`of_entries`](Certificate::of_entries) speaks of the entries alone.
+    pub fn derive(
+        argument: Argument,
+        before: Vec<Step>,
+        after: Option<Step>,
+        interval: Per<(i64, i64)>,
+    ) -> Result<Self, DecideError> {
+        let verdict = verdicts::verdicts(&argument, &before, after.as_ref(), &interval)?;
+        Ok(Certificate {
+            argument,
+            before,
+            after,
+            interval,
+            because: Vec::new(),
+            derived_from: Digest::default(),
+            verdict,
+        })
+    }
+
+    /// Compares the chains on each entry of a table or a constant, given with its channel; at least one.
+    pub fn of_entries(
+        before: Vec<Step>,
+        after: Option<Step>,
+        entries: impl IntoIterator<Item = (usize, i64)>,
+    ) -> Result<Self, DecideError> {
+        let (count, interval, verdict) = verdicts::of_entries(&before, after.as_ref(), entries)?;
+        Ok(Certificate {
+            argument: Argument::EveryEntry { entries: count },
+            before,
+            after,
+            interval: interval.into(),
+            because: vec![Because::Entries],
+            derived_from: Digest::default(),
+            verdict: verdict.into(),
+        })
+    }
+
+    /// The certificate with the reasons for its interval, and the digest of what it was derived from.
+    pub fn grounded(self, because: Vec<Because>, derived_from: Digest) -> Self {
+        Certificate {
+            because,
+            derived_from,
+            ..self
+        }
+    }
+
+    /// Derives every verdict again and compares.
+    ///
+    /// A certificate does not hold the entries of [`Argument::EveryEntry`]: its claim is only refused where it is worse
+    /// than what holds on the whole interval. Whoever has the entries can say more.
+    pub fn check(&self) -> Result<(), CertificateError> {
+        let derived = verdicts::verdicts(&self.argument, &self.before, self.after.as_ref(), &self.interval)?;
+        if self.is_of_entries() {
+            return self.check_entries(&derived);
+        }
+        if derived.channels() != self.verdict.channels() {
+            let (expected, found) = (derived.values().len(), self.verdict.values().len());
+            return Err(DecideError::Channels { expected, found }.into());
+        }
+        for (channel, (derived, claimed)) in derived.values().iter().zip(self.verdict.values()).enumerate() {
+            if derived != claimed {
+                return Err(differs(channel, claimed, derived));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_of_entries(&self) -> bool {
+        matches!(self.argument, Argument::EveryEntry { .. })
+    }
+
+    fn check_entries(&self, derived: &Per<Verdict>) -> Result<(), CertificateError> {
+        let (claimed, derived) = (self.worst(), worst(derived));
+        if claimed.max_lsb() > derived.max_lsb() {
+            return Err(differs(0, claimed, derived));
+        }
+        Ok(())
+    }
+
+    /// The verdict of the channel with the largest difference, the first of several.
+    pub fn worst(&self) -> &Verdict {
+        worst(&self.verdict)
+    }
+}
+
+fn differs(channel: usize, claimed: &Verdict, derived: &Verdict) -> CertificateError {
+    let (claimed, derived) = (Some(claimed.clone()), derived.clone());
+    CertificateError::Differs {
+        channel,
+        claimed,
+        derived,
+    }
+}
+
+fn worst(verdicts: &Per<Verdict>) -> &Verdict {
+    let larger = |a: &&Verdict, b: &&Verdict| a.max_lsb().cmp(&b.max_lsb()).then(Ordering::Greater);
+    verdicts.values().iter().max_by(larger).unwrap_or(&Verdict::Exact)
+}
