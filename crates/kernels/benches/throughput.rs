@@ -1,5 +1,6 @@
 //! Prints the speed of the kernels: `cargo bench -p strait-kernels [-- NAME]`. A measurement is the best of several runs
-//! on one thread; figures are 10⁹ multiply-adds a second, of the elementwise kernels 10⁹ elements.
+//! on one thread; figures are 10⁹ multiply-adds a second, of the elementwise kernels 10⁹ elements. Requantization alone is
+//! measured by `--bench requantize`.
 
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
 
@@ -107,23 +108,6 @@ fn all(cx: &Context, wanted: &str) {
     }
     let count = 1 << 16;
     let (a, b) = (bytes(count), bytes(count));
-    let sums: Vec<u8> = (0..count as i32)
-        .flat_map(|i| (i * 7 - 200_000).to_ne_bytes())
-        .collect();
-    for (form, loops) in forms(16) {
-        let mut out = vec![0; count * 4];
-        let out = &mut out[..count * usize::from(loops.out().bits()) / 8];
-        report(&format!("requantize {form}"), count, &mut || {
-            loops
-                .requantize(cx, [1, 16, count / 16], IntType::I32, &sums, out)
-                .unwrap();
-        });
-        report(&format!("requantize {form}, channels last"), count, &mut || {
-            loops
-                .requantize(cx, [count / 16, 16, 1], IntType::I32, &sums, out)
-                .unwrap();
-        });
-    }
     let (_, add) = forms(1).remove(2);
     let tables: [[i32; 256]; 2] = [
         std::array::from_fn(|i| i as i32 * 1000),

@@ -2,7 +2,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{Avx2, Avx512};
-use crate::simd::{Scalar, Simd};
+use crate::simd::{I32s, Scalar, Simd};
 
 /// The instruction set that a kernel runs on. Which one never changes a bit of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,12 +78,43 @@ impl Context {
         self.isa
     }
 
+    /// That of code that is compiled for `S`.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    #[inline(always)]
+    pub(crate) unsafe fn of<S: Simd>() -> Context {
+        Context { isa: S::ISA }
+    }
+
+    /// Runs a job on vectors of this context's instruction set; false, and nothing is done, where it has none.
+    pub(crate) fn run_on_vectors<J: VectorJob>(self, job: J) -> bool {
+        match self.isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2 => {
+                // SAFETY: the field is private, and what makes a context gives only what the machine has.
+                unsafe { on_avx2_vectors(job) };
+                true
+            }
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512 => {
+                // SAFETY: as above.
+                unsafe { on_avx512_vectors(job) };
+                true
+            }
+            _ => {
+                drop(job);
+                false
+            }
+        }
+    }
+
     /// Runs a job compiled for this context's instruction set.
     #[inline]
     pub(crate) fn run<J: Job>(self, job: J) -> J::Output {
         match self.isa {
             Isa::Scalar => job.run::<Scalar>(),
-            // SAFETY: the fields are private, and both constructors give only what `Isa::detect` found.
+            // SAFETY: the field is private, and what makes a context gives only what the machine has.
             #[cfg(target_arch = "x86_64")]
             Isa::Avx2 => unsafe { with_avx2(job) },
             // SAFETY: as above.
@@ -102,6 +133,33 @@ pub(crate) trait Job {
     type Output;
     /// Does it.
     fn run<S: Simd>(self) -> Self::Output;
+}
+
+/// A loop nest written for vectors of i32. `run` must be `#[inline(always)]`, as must all that it calls.
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only x86-64 has vectors so far")
+)]
+pub(crate) trait VectorJob {
+    /// Does it.
+    ///
+    /// # Safety
+    /// The machine has the vectors' instruction set.
+    unsafe fn run<V: I32s>(self);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma")]
+fn on_avx2_vectors<J: VectorJob>(job: J) {
+    // SAFETY: this is compiled for them.
+    unsafe { job.run::<std::arch::x86_64::__m256i>() }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni")]
+fn on_avx512_vectors<J: VectorJob>(job: J) {
+    // SAFETY: this is compiled for them.
+    unsafe { job.run::<std::arch::x86_64::__m512i>() }
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -1,9 +1,18 @@
 //! The few vector operations that the compiler does not find by itself, for each instruction set.
 
-use crate::isa::Job;
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only x86-64 has vectors so far")
+)]
+mod i32s;
+
+use crate::isa::{Isa, Job};
+pub(crate) use i32s::I32s;
 
 /// What a [`crate::isa::Job`] is compiled for.
 pub(crate) trait Simd {
+    /// Its name.
+    const ISA: Isa;
     /// Vectors of f32.
     type F32s: F32s;
     /// Sixteen dot products of four bytes.
@@ -66,6 +75,7 @@ pub(crate) trait Dots: Copy {
 /// No instruction set beyond the compiler's baseline.
 pub(crate) struct Scalar;
 impl Simd for Scalar {
+    const ISA: Isa = Isa::Scalar;
     type F32s = [f32; 8];
     type Dots = [i32; 16];
 
@@ -206,12 +216,13 @@ pub(crate) use x86::{Avx2, Avx512};
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use super::{Dots, F32s, Simd};
-    use crate::isa::{Job, with_avx2, with_avx512};
+    use crate::isa::{Isa, Job, with_avx2, with_avx512};
     use std::arch::x86_64::*;
 
     /// AVX2 and FMA.
     pub(crate) struct Avx2;
     impl Simd for Avx2 {
+        const ISA: Isa = Isa::Avx2;
         type F32s = __m256;
         type Dots = Pairs;
 
@@ -225,6 +236,7 @@ mod x86 {
     /// AVX-512 with VNNI.
     pub(crate) struct Avx512;
     impl Simd for Avx512 {
+        const ISA: Isa = Isa::Avx512;
         type F32s = __m512;
         type Dots = Vnni;
 

@@ -35,7 +35,7 @@ impl Epilogue for Requant {
 /// The loops of a `Float` that narrows to at most 16 bits, with an offset that is one of its codes.
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let out = form.out();
-    let constants = per_channel(form, |arithmetic| match arithmetic {
+    let constants = per_channel(form, |channel| match channel.arithmetic() {
         Arithmetic::Float(f) if out.bits() <= 16 && out.range().contains(&f.zero_point) => Some(Constants {
             scale: f.scale,
             offset: f.zero_point,

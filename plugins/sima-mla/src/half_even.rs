@@ -14,8 +14,8 @@ pub(crate) fn constants<T>(
     form: &Requantization,
     constant: impl Fn(&Affine) -> Option<T>,
 ) -> Result<PerChannel<T>, KernelError> {
-    per_channel(form, |arithmetic| match arithmetic {
-        Arithmetic::Affine(a) if a.rounding == Rounding::HalfEven || a.shift == 0 => constant(a),
+    per_channel(form, |channel| match channel.arithmetic() {
+        Arithmetic::Affine(a) if a.rounding == Rounding::HalfEven || a.shift == 0 => constant(&a),
         _ => None,
     })
 }

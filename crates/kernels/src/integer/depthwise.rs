@@ -93,7 +93,9 @@ impl<F: Finish> Job for PlaneTask<'_, '_, F> {
                     axis: Axis::Rows,
                     first_channel: output,
                 };
-                self.finish.finish(&sums, rows * width, &place)?;
+                // SAFETY: this is compiled for `S`.
+                let cx = unsafe { Context::of::<S>() };
+                self.finish.finish(cx, &sums, rows * width, &place)?;
             }
         }
         Ok(())

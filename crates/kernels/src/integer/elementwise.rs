@@ -86,6 +86,9 @@ impl Broadcast {
 /// Elements of a piece of a row: a task, and a tile of accumulators.
 const PIECE: usize = 1 << 11;
 
+/// Elements of a piece of accumulators that need no tile.
+const LONG_PIECE: usize = 1 << 13;
+
 /// Runs `accumulator(a, b)` on two operands of 8 bits.
 fn binary<F: Finish>(
     finish: &F,
@@ -206,7 +209,40 @@ impl<F: Finish, A: Source> Job for LineTask<'_, '_, F, A> {
         let mut accumulators = [0; PIECE];
         self.source
             .fill(&mut accumulators[..self.place.rows * self.place.columns]);
-        self.finish.finish(&accumulators, self.place.columns, &self.place)
+        // SAFETY: this is compiled for `S`.
+        let cx = unsafe { Context::of::<S>() };
+        self.finish.finish(cx, &accumulators, self.place.columns, &self.place)
+    }
+}
+
+/// Rows of accumulators that are there already.
+struct RowsTask<'a, 'b, F> {
+    finish: &'a F,
+    place: Place<'b>,
+    accumulators: &'a [i32],
+}
+
+impl<F: Finish> Job for RowsTask<'_, '_, F> {
+    type Output = Result<(), KernelError>;
+
+    #[inline(always)]
+    fn run<S: Simd>(self) -> Result<(), KernelError> {
+        // SAFETY: this is compiled for `S`.
+        let cx = unsafe { Context::of::<S>() };
+        self.finish
+            .finish(cx, self.accumulators, self.place.columns, &self.place)
+    }
+}
+
+/// Elements as accumulators, where they are some already and the machine's addresses allow it.
+fn accumulators(element: IntType, data: &[u8]) -> Option<&[i32]> {
+    if element != IntType::I32 {
+        return None;
+    }
+    // SAFETY: every pattern of four bytes is an i32.
+    match unsafe { data.align_to() } {
+        ([], accumulators, []) => Some(accumulators),
+        _ => None,
     }
 }
 
@@ -274,33 +310,42 @@ pub(crate) fn requantize<F: Finish>(
     } else {
         (outer * channels, inner, Axis::Rows)
     };
+    let accumulators = accumulators(element, input);
+    let piece = if accumulators.is_some() { LONG_PIECE } else { PIECE };
     // Short rows of all channels go several at a time, long rows in pieces.
     let lines = if axis == Axis::Columns {
-        (PIECE / columns).clamp(1, rows)
+        (piece / columns).clamp(1, rows)
     } else {
         1
     };
-    let pieces = columns.div_ceil(PIECE);
+    let pieces = columns.div_ceil(piece);
     let out = Shared::new(out);
     try_for_each(rows.div_ceil(lines) * pieces, rows * columns, &|task| {
-        let (row, first) = (task / pieces * lines, task % pieces * PIECE);
+        let (row, first) = (task / pieces * lines, task % pieces * piece);
         let start = row * columns + first;
         let place = Place {
             out: &out,
             at: start,
             row_stride: columns,
             rows: lines.min(rows - row),
-            columns: PIECE.min(columns - first),
+            columns: piece.min(columns - first),
             axis,
             first_channel: if axis == Axis::Rows { row % channels } else { first },
         };
-        cx.run(LineTask {
-            finish,
-            place,
-            source: Array {
-                element,
-                data: &input[start * from..],
-            },
-        })
+        match accumulators {
+            Some(accumulators) => cx.run(RowsTask {
+                finish,
+                place,
+                accumulators: &accumulators[start..],
+            }),
+            None => cx.run(LineTask {
+                finish,
+                place,
+                source: Array {
+                    element,
+                    data: &input[start * from..],
+                },
+            }),
+        }
     })
 }

@@ -1,10 +1,11 @@
 //! How accumulators leave a loop.
 
 use super::{
+    batch::Batch,
     bytes::width,
     epilogue::{Epilogue, PerChannel},
 };
-use crate::{error::KernelError, parallel::Shared};
+use crate::{error::KernelError, isa::Context, parallel::Shared};
 use strait_requantize::IntType;
 
 /// Along which axis of a tile the channels run.
@@ -66,12 +67,12 @@ pub trait Finish: Send + Sync {
     /// How many channels there are parameters for; `None` if one set serves any number.
     fn channels(&self) -> Option<usize>;
 
-    /// Turns a tile's accumulators into results. Row `r` of the tile is `accumulators[r·stride..]`; the tile is small
-    /// enough for the first-level cache.
+    /// Turns a tile's accumulators into results, on the instruction set of `cx`. Row `r` of the tile is
+    /// `accumulators[r·stride..]`; the tile is small enough for the first-level cache.
     ///
     /// # Errors
     /// [`KernelError::Tile`] from a target's batch kernel.
-    fn finish(&self, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError>;
+    fn finish(&self, cx: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError>;
 }
 
 /// Refuses parameters for another number of channels.
@@ -89,6 +90,7 @@ pub(crate) fn check_channels(finish: &impl Finish, wanted: usize) -> Result<(), 
 #[derive(Clone, Debug)]
 pub struct InRegisters<E> {
     epilogue: E,
+    batch: Option<Batch>,
     out: IntType,
     low: i32,
     high: i32,
@@ -101,10 +103,19 @@ impl<E: Epilogue> InRegisters<E> {
         let [low, high] = super::epilogue::bounds(out, clamp);
         InRegisters {
             epilogue,
+            batch: None,
             out,
             low,
             high,
         }
+    }
+
+    /// The same loops with a batch kernel in the place of the epilogue where the machine has vectors: one for a form of
+    /// which the epilogue gives the same results. One that saturates to another type is left out.
+    #[must_use]
+    pub fn with_batch(self, batch: Option<Batch>) -> InRegisters<E> {
+        let batch = batch.filter(|batch| batch.out() == self.out);
+        InRegisters { batch, ..self }
     }
 }
 
@@ -118,7 +129,12 @@ impl<E: Epilogue> Finish for InRegisters<E> {
     }
 
     #[inline(always)]
-    fn finish(&self, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+    fn finish(&self, cx: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+        if let Some(batch) = &self.batch
+            && batch.run(cx, [self.low, self.high], accumulators, stride, place)
+        {
+            return Ok(());
+        }
         for row in 0..place.rows {
             let accumulators = &accumulators[row * stride..row * stride + place.columns];
             // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.

@@ -4,11 +4,12 @@
 //! Activations have 8 bits, weights are `i8`, accumulators `i32`. Sums wrap: the caller knows that they do not.
 //!
 //! # The seam
-//! [`Loops`] are all loops of one layer for one requantization. A loop computes a tile of accumulators, at most 8 KB, and
+//! [`Loops`] are all loops of one layer for one requantization. A loop computes a tile of accumulators, at most 32 KB, and
 //! hands it to a [`Finish`]:
 //! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`], and computes it in one pass from accumulators to
-//!   bytes. The epilogues of the host are in [`epilogue`]; [`standard`] picks one for a form. A target's crate
-//!   instantiates one of these, or writes its own: constants of a channel and a function of one accumulator.
+//!   bytes. The epilogues of the host are in [`epilogue`]; [`standard`] picks one for a form, and gives it the form's
+//!   [`Batch`] kernel, which does the same with whole vectors. A target's crate instantiates one of these, or writes its
+//!   own: constants of a channel and a function of one accumulator.
 //! - [`ThroughTile<K>`](ThroughTile) calls a [`TileKernel`] for the tile: what crosses a C interface.
 //!
 //! ```
@@ -39,6 +40,11 @@
 //! # Ok::<(), strait_kernels::KernelError>(())
 //! ```
 
+#[cfg_attr(
+    not(target_arch = "x86_64"),
+    allow(dead_code, reason = "only x86-64 has vectors so far")
+)]
+mod batch;
 mod bytes;
 mod conv;
 mod depthwise;
@@ -53,6 +59,7 @@ mod product;
 mod standard;
 mod through_tile;
 
+pub use batch::Batch;
 pub use conv::ConvWeights;
 pub use elementwise::Broadcast;
 pub use epilogue::{Epilogue, PerChannel, per_channel};

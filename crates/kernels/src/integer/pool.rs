@@ -216,7 +216,10 @@ impl<F: Finish> Job for SumTask<'_, '_, F> {
                     .wrapping_add(inside.wrapping_mul(self.element.min()))
                     .wrapping_add((taps - inside).wrapping_mul(self.pad_value));
             }
+            // SAFETY: this is compiled for `S`.
+            let cx = unsafe { Context::of::<S>() };
             self.finish.finish(
+                cx,
                 &sums,
                 columns,
                 &Place {

@@ -10,7 +10,7 @@
 use super::finish::{Finish, Place};
 use crate::{
     error::KernelError,
-    isa::Job,
+    isa::{Context, Job},
     simd::{Dots, Simd},
 };
 
@@ -96,7 +96,9 @@ impl Strip<'_> {
                 }
                 panel += wide;
             }
-            finish.finish(sums.as_flattened(), STRIP, &self.place.rows(row, height))?;
+            // SAFETY: this is compiled for `S`.
+            let cx = unsafe { Context::of::<S>() };
+            finish.finish(cx, sums.as_flattened(), STRIP, &self.place.rows(row, height))?;
             row += height;
         }
         Ok(())

@@ -1,7 +1,8 @@
 //! The host's own loops for every form.
 
 use super::{
-    epilogue::{Accumulators, Affine, Doubling, Float, FloatAffine, Shift, Steps},
+    batch::Batch,
+    epilogue::{Accumulators, Affine, Doubling, Epilogue, Float, FloatAffine, Shift, Steps},
     finish::InRegisters,
     loops::Loops,
 };
@@ -32,18 +33,23 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
     let channels = || (0..form.channels().unwrap_or(1)).filter_map(|c| form.channel(c).ok());
     let doubling = |channel: &Channel<'_>| matches!(channel.arithmetic(), Arithmetic::Doubling(_));
     let family = channels().find(doubling).or_else(|| channels().next());
-    Ok(match family.map(|channel| channel.arithmetic()) {
+    let batch = Batch::new(form)?;
+    match family.map(|channel| channel.arithmetic()) {
         Some(Arithmetic::Affine(_)) => match Shift::new(form) {
-            Ok(shift) => Box::new(InRegisters::new(shift, out, clamp)),
+            Ok(shift) => Ok(loops(shift, out, clamp, batch)),
             // A factor, an addend, a zero point, or a shift above 30.
-            Err(_) => Box::new(InRegisters::new(Affine::new(form)?, out, clamp)),
+            Err(_) => Ok(loops(Affine::new(form)?, out, clamp, batch)),
         },
-        Some(Arithmetic::Doubling(_)) => Box::new(InRegisters::new(Doubling::new(form)?, out, clamp)),
-        Some(Arithmetic::Float(_)) => Box::new(InRegisters::new(Float::new(form)?, out, clamp)),
-        Some(Arithmetic::FloatAffine(_)) => Box::new(InRegisters::new(FloatAffine::new(form)?, out, clamp)),
-        Some(Arithmetic::Steps(_)) => Box::new(InRegisters::new(Steps::new(form)?, out, clamp)),
-        None => return Err(KernelError::Requantization(format!("{} has no channel", form.kind()))),
-    })
+        Some(Arithmetic::Doubling(_)) => Ok(loops(Doubling::new(form)?, out, clamp, batch)),
+        Some(Arithmetic::Float(_)) => Ok(loops(Float::new(form)?, out, clamp, batch)),
+        Some(Arithmetic::FloatAffine(_)) => Ok(loops(FloatAffine::new(form)?, out, clamp, batch)),
+        Some(Arithmetic::Steps(_)) => Ok(loops(Steps::new(form)?, out, clamp, batch)),
+        None => Err(KernelError::Requantization(format!("{} has no channel", form.kind()))),
+    }
+}
+
+fn loops<E: Epilogue>(epilogue: E, out: IntType, clamp: Option<[i32; 2]>, batch: Option<Batch>) -> Box<dyn Loops> {
+    Box::new(InRegisters::new(epilogue, out, clamp).with_batch(batch))
 }
 
 /// The loops without a requantization: their results are the `i32` accumulators.

@@ -5,7 +5,7 @@ use super::{
     epilogue::bounds,
     finish::{Axis, Finish, Place},
 };
-use crate::error::KernelError;
+use crate::{error::KernelError, isa::Context};
 use strait_requantize::{IntType, Requantization};
 
 /// What a tile is, for a kernel that takes it as a whole.
@@ -59,7 +59,7 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
         self.form.channels()
     }
 
-    fn finish(&self, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+    fn finish(&self, _: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
         let out = self.form.out();
         let (rows, columns) = (place.rows, place.columns);
         let mut dense = Vec::new();

@@ -22,7 +22,7 @@ impl Epilogue for Floor {
 }
 
 fn floor(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
-    let shifts = per_channel(form, |arithmetic| match arithmetic {
+    let shifts = per_channel(form, |channel| match channel.arithmetic() {
         Arithmetic::Affine(a) if a.shift < 32 => Some(a.shift.into()),
         _ => None,
     })?;

@@ -1,4 +1,4 @@
-use super::{Epilogue, PerChannel, per_channel, saturate};
+use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, Rounding, form::Arithmetic};
 
@@ -35,18 +35,19 @@ pub struct AffineConstants {
     shift: u32,
     /// The zero point and `after`.
     zero_point: i64,
+    domain: [i32; 2],
 }
 
 /// The row of the table above.
-pub(super) struct Correction {
-    pub(super) base: i64,
-    pub(super) negative: i64,
-    pub(super) even: i64,
-    pub(super) after: i64,
+pub(crate) struct Correction {
+    pub(crate) base: i64,
+    pub(crate) negative: i64,
+    pub(crate) even: i64,
+    pub(crate) after: i64,
 }
 
 impl Correction {
-    pub(super) fn new(rounding: Rounding, shift: u32) -> Correction {
+    pub(crate) fn new(rounding: Rounding, shift: u32) -> Correction {
         let none = Correction {
             base: 0,
             negative: 0,
@@ -95,7 +96,7 @@ impl Affine {
     /// # Errors
     /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Affine, KernelError> {
-        let constants = per_channel(form, |arithmetic| match arithmetic {
+        let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Affine(a) => {
                 let shift = u32::from(a.shift);
                 let Correction {
@@ -112,6 +113,7 @@ impl Affine {
                     even,
                     shift,
                     zero_point: i64::from(a.zero_point) + after,
+                    domain: domain(channel),
                 })
             }
             _ => None,
@@ -129,6 +131,7 @@ impl Epilogue for Affine {
 
     #[inline(always)]
     fn lane(&self, c: &AffineConstants, accumulator: i32) -> i32 {
+        let accumulator = accumulator.max(c.domain[0]).min(c.domain[1]);
         let v = i64::from(accumulator) * i64::from(c.factor) + c.addend;
         let correction = c.base + (c.negative & (v >> 63)) + (c.even & (v >> c.shift));
         saturate(((v + correction) >> c.shift) + c.zero_point)

@@ -1,4 +1,4 @@
-use super::{Epilogue, PerChannel, per_channel, saturate};
+use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, Rounding, form::Arithmetic};
 
@@ -20,6 +20,7 @@ pub struct DoublingConstants {
     negative: i64,
     shift: u32,
     zero_point: i64,
+    domain: [i32; 2],
 }
 
 impl Doubling {
@@ -28,7 +29,7 @@ impl Doubling {
     /// # Errors
     /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Doubling, KernelError> {
-        let constants = per_channel(form, |arithmetic| match *arithmetic {
+        let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Doubling(d) => Some(DoublingConstants {
                 factor: d.factor,
                 addend: d.addend,
@@ -36,6 +37,7 @@ impl Doubling {
                 negative: -(1 << 31),
                 shift: d.shift.into(),
                 zero_point: d.zero_point.into(),
+                domain: domain(channel),
             }),
             Arithmetic::Affine(a) if a.rounding == Rounding::HalfUp => Some(DoublingConstants {
                 factor: a.factor,
@@ -44,6 +46,7 @@ impl Doubling {
                 negative: 0,
                 shift: a.shift.into(),
                 zero_point: a.zero_point.into(),
+                domain: domain(channel),
             }),
             _ => None,
         })?;
@@ -60,6 +63,7 @@ impl Epilogue for Doubling {
 
     #[inline(always)]
     fn lane(&self, c: &DoublingConstants, accumulator: i32) -> i32 {
+        let accumulator = accumulator.max(c.domain[0]).min(c.domain[1]);
         let product = i64::from(accumulator) * i64::from(c.factor) + c.addend;
         let nudge = c.nudge + (c.negative & (product >> 63));
         saturate(((product + nudge) >> c.shift) + c.zero_point)

@@ -14,7 +14,7 @@ impl Float {
     /// # Errors
     /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
     pub fn new(form: &Requantization) -> Result<Float, KernelError> {
-        let constants = per_channel(form, |arithmetic| match arithmetic {
+        let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Float(f) => Some(FloatConstants {
                 scale: f.scale,
                 zero_point: i64::from(f.zero_point),

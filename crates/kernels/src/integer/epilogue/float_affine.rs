@@ -22,7 +22,7 @@ impl FloatAffine {
     /// # Errors
     /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
     pub fn new(form: &Requantization) -> Result<FloatAffine, KernelError> {
-        let constants = per_channel(form, |arithmetic| match *arithmetic {
+        let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::FloatAffine(f) => Some(FloatAffineConstants {
                 factor: f.factor,
                 scale: f.scale,

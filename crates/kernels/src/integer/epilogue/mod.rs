@@ -1,7 +1,9 @@
 //! The last step of a loop, one file for each family of arithmetic.
 //!
 //! An epilogue gives what the form's `eval` in `strait-requantize` defines, before saturation: an `i32`, itself
-//! saturated where the exact value is wider. [`InRegisters`](super::InRegisters) then saturates to the output type and clamps.
+//! saturated where the exact value is wider. An accumulator outside of the form's domain counts as its nearer end: nobody
+//! asks for that, but it is the same on every instruction set. [`InRegisters`](super::InRegisters) then saturates to the
+//! output type and clamps.
 
 mod accumulators;
 mod affine;
@@ -13,6 +15,7 @@ mod steps;
 
 pub use accumulators::Accumulators;
 pub use affine::Affine;
+pub(crate) use affine::Correction;
 pub use doubling::Doubling;
 pub use float::Float;
 pub use float_affine::FloatAffine;
@@ -20,7 +23,7 @@ pub use shift::Shift;
 pub use steps::Steps;
 
 use crate::error::KernelError;
-use strait_requantize::{IntType, Requantization, form::Arithmetic};
+use strait_requantize::{IntType, Requantization, form::Channel};
 
 /// From accumulators to unsaturated results: the constants of each channel, and what they make of one accumulator.
 ///
@@ -65,25 +68,31 @@ impl<T> PerChannel<T> {
     }
 }
 
-/// The constants of each channel from its arithmetic, one for all where the form has one set of parameters.
+/// The constants of each channel from its scalars, one for all where the form has one set of parameters.
 ///
 /// # Errors
 /// [`KernelError::Requantization`] for parameters that are not legal, and where `constant` has none.
 pub fn per_channel<T>(
     form: &Requantization,
-    constant: impl Fn(&Arithmetic<'_>) -> Option<T>,
+    constant: impl Fn(&Channel<'_>) -> Option<T>,
 ) -> Result<PerChannel<T>, KernelError> {
     let of = |channel| {
         let channel = form
             .channel(channel)
             .map_err(|e| KernelError::Requantization(e.to_string()))?;
-        constant(&channel.arithmetic())
+        constant(&channel)
             .ok_or_else(|| KernelError::Requantization(format!("{} is not of this family of arithmetic", form.kind())))
     };
     match form.channels() {
         None => Ok(PerChannel::Tensor(of(0)?)),
         Some(channels) => Ok(PerChannel::Channels((0..channels).map(of).collect::<Result<_, _>>()?)),
     }
+}
+
+/// The accumulators that a channel is defined on.
+pub(crate) fn domain(channel: &Channel<'_>) -> [i32; 2] {
+    let (low, high) = channel.domain().into_inner();
+    [low, high].map(saturate)
 }
 
 /// The ends of saturation and clamp together. `min(high).max(low)` with them is `clamp(saturate(x))`.

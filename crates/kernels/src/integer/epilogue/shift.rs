@@ -27,7 +27,7 @@ impl Shift {
     /// [`KernelError::Requantization`] for another form, a factor, an addend or a zero point, a shift above 30, or parameters
     /// that are not legal.
     pub fn new(form: &Requantization) -> Result<Shift, KernelError> {
-        let constants = per_channel(form, |arithmetic| match arithmetic {
+        let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Affine(a) if (a.factor, a.addend, a.zero_point) == (1, 0, 0) && a.shift <= 30 => {
                 let shift = u32::from(a.shift);
                 let Correction {

@@ -31,7 +31,7 @@ impl Steps {
                 form.kind()
             )));
         };
-        let constants = per_channel(form, |arithmetic| match arithmetic {
+        let constants = per_channel(form, |channel| match channel.arithmetic() {
             Arithmetic::Steps(steps) if steps.thresholds.len() < PADDED => {
                 let mut sorted = [i32::MAX; PADDED];
                 sorted[..steps.thresholds.len()].copy_from_slice(steps.thresholds);

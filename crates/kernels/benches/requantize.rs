@@ -1,0 +1,163 @@
+//! Prints the speed of requantization from i32 to i8, in cache and on one thread: `cargo bench -p strait-kernels
+//! --bench requantize [-- NAME]`. Figures are 10⁹ elements a second, the median of many short runs, for accumulators that
+//! stay in the first-level cache (16 KB of them) and in the second-level one (256 KB).
+//!
+//! Per tensor all elements have the same constants; per channel each row of 512 has its own; channels last, each of 64
+//! columns. `i32` is no requantization but a copy: what the loads and stores cost.
+
+#![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark")]
+
+use std::{hint::black_box, time::Instant};
+use strait_kernels::{
+    Context, Isa,
+    integer::{Loops, accumulators, standard},
+};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
+
+const ELEMENTS: [usize; 2] = [1 << 12, 1 << 16];
+const ROW: usize = 512;
+const COLUMNS: usize = 64;
+
+fn main() {
+    let wanted = std::env::args()
+        .skip(1)
+        .find(|a| !a.starts_with('-'))
+        .unwrap_or_default();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    println!(
+        "{:<12} {:<38} {:>15} {:>15} {:>15}",
+        "", "10⁹ elements/s in L1, L2", "per tensor", "per channel", "channels last"
+    );
+    for isa in Isa::available() {
+        for (name, form) in FORMS {
+            let name = format!("requantize {name}");
+            if name.contains(&wanted) {
+                let cells = pool.install(|| cells(&Context::with_isa(isa), form));
+                println!("{:<12} {name:<38} {}", isa.name(), cells.join(" "));
+            }
+        }
+    }
+}
+
+/// A form for some channels, or for one tensor.
+type Form = fn(Option<usize>) -> Option<Requantization>;
+
+const FORMS: [(&str, Form); 9] = [
+    ("i32", |_| None),
+    ("shift, half up", |channels| Some(shift(channels, Rounding::HalfUp))),
+    ("shift, half even", |channels| Some(shift(channels, Rounding::HalfEven))),
+    ("shift, half away", |channels| Some(shift(channels, Rounding::HalfAway))),
+    ("31 bits, one rounding, half up", |channels| {
+        Some(multiplier(channels, Rounding::HalfUp))
+    }),
+    ("31 bits, one rounding, half even", |channels| {
+        Some(multiplier(channels, Rounding::HalfEven))
+    }),
+    ("15 bits and zero point, half even", |channels| {
+        Some(
+            form::FractionalZero {
+                sc: per(channels, |c| 20_000 + 2 * c as i32),
+                zp: per(channels, |c| 1_000_000 + c as i64),
+                narrowing: narrowing(channels, 25, Rounding::HalfEven),
+            }
+            .into(),
+        )
+    }),
+    ("31 bits, two roundings", |channels| {
+        Some(
+            form::Gemmlowp {
+                roundings: form::Roundings::Two,
+                multiplier: per(channels, |c| 1_500_000_001 + 2 * c as i32),
+                exponent: per(channels, |c| -10 + (c % 2) as i8),
+                zp: 3,
+                out: IntType::I8,
+            }
+            .into(),
+        )
+    }),
+    ("f32 scale", |channels| {
+        Some(
+            form::Float {
+                scale: per(channels, |c| 0.0007 + c as f32 * 1e-6),
+                zp: 3,
+                out: IntType::I8,
+            }
+            .into(),
+        )
+    }),
+];
+
+fn shift(channels: Option<usize>, rounding: Rounding) -> Requantization {
+    form::ArithFolded {
+        narrowing: narrowing(channels, 10, rounding),
+    }
+    .into()
+}
+
+fn multiplier(channels: Option<usize>, rounding: Rounding) -> Requantization {
+    form::TfLite {
+        sc: per(channels, |c| 1_500_000_001 + 2 * c as i32),
+        zp: 3,
+        narrowing: narrowing(channels, 41, rounding),
+    }
+    .into()
+}
+
+fn narrowing(channels: Option<usize>, shift: u8, rounding: Rounding) -> Narrowing {
+    Narrowing {
+        shift: per(channels, |c| shift + (c % 2) as u8),
+        rounding,
+        out: IntType::I8,
+    }
+}
+
+fn per<T>(channels: Option<usize>, value: impl Fn(usize) -> T) -> Per<T> {
+    match channels {
+        None => Per::Tensor(value(0)),
+        Some(channels) => (0..channels).map(value).collect(),
+    }
+}
+
+/// The speeds in both caches, for each layout.
+fn cells(cx: &Context, form: Form) -> Vec<String> {
+    let layouts: [fn(usize) -> (Option<usize>, [usize; 3]); 3] = [
+        |n| (None, [1, 1, n]),
+        |n| (Some(n / ROW), [1, n / ROW, ROW]),
+        |n| (Some(COLUMNS), [n / COLUMNS, COLUMNS, 1]),
+    ];
+    layouts
+        .iter()
+        .map(|layout| {
+            let speeds = ELEMENTS.map(|count| {
+                let (channels, extents) = layout(count);
+                let loops =
+                    form(channels).map_or_else(accumulators, |form| standard(&form, Some([-100, 127])).unwrap());
+                speed(cx, &*loops, extents, count)
+            });
+            format!("{:>7.2} {:>7.2}", speeds[0], speeds[1])
+        })
+        .collect()
+}
+
+fn speed(cx: &Context, loops: &dyn Loops, extents: [usize; 3], count: usize) -> f64 {
+    // In i32, so that the addresses are those of accumulators.
+    let words: Vec<i32> = (0..count as i32).map(|i| (i * 7919) % 200_000 - 100_000).collect();
+    let input: Vec<u8> = words.iter().flat_map(|x| x.to_ne_bytes()).collect();
+    let mut out = vec![0; count * usize::from(loops.out().bits()) / 8];
+    let mut run = || {
+        loops
+            .requantize(cx, extents, IntType::I32, black_box(&input), black_box(&mut out))
+            .unwrap();
+    };
+    // About 20 µs a measurement, and a hundred of them.
+    let repeats = (1 << 18) / count;
+    let mut seconds: Vec<f64> = (0..100)
+        .map(|_| {
+            let start = Instant::now();
+            (0..repeats).for_each(|_| run());
+            start.elapsed().as_secs_f64() / repeats as f64
+        })
+        .collect();
+    seconds.sort_by(f64::total_cmp);
+    count as f64 / seconds[seconds.len() / 2] / 1e9
+}

@@ -1,0 +1,58 @@
+use super::{ALL, Constants, Kernel, Kind, ends};
+use crate::simd::I32s;
+use strait_requantize::form::{Arithmetic, Channel};
+
+/// Whether a whole number is an i32; 2^31 is an f32.
+pub(super) fn is_i32(whole: f32) -> bool {
+    const LIMIT: f32 = (1_u32 << 31) as f32;
+    (-LIMIT..LIMIT).contains(&whole)
+}
+
+/// The kernel for all channels: where each product and result is an i32, else with accumulators clamped to where they are.
+pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
+    let values: Vec<[i32; 4]> = channels
+        .iter()
+        .map(|channel| {
+            let Arithmetic::Float(f) = channel.arithmetic() else {
+                return None;
+            };
+            let fits = |x: i64| {
+                let rounded = (x as f32 * f.scale).round_ties_even();
+                is_i32(rounded) && i32::try_from(rounded as i64 + i64::from(f.zero_point)).is_ok()
+            };
+            let [low, high] = ends(channel, range, fits)?;
+            Some([low, high, f.scale.to_bits() as i32, f.zero_point])
+        })
+        .collect::<Option<_>>()?;
+    Some(if values.iter().all(|&[low, high, ..]| [low, high] == ALL) {
+        let values: Vec<_> = values
+            .iter()
+            .map(|&[_, _, scale, zero_point]| [scale, zero_point])
+            .collect();
+        Kind::Float(Constants::new(&values, tensor))
+    } else {
+        Kind::FloatClamped(Constants::new(&values, tensor))
+    })
+}
+
+/// `half_even(f32(x)·scale) + zero_point`.
+pub(super) struct Float;
+
+impl Kernel<2> for Float {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&[scale, zero_point]: &[V; 2], x: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { x.to_f32().multiply_f32(scale).round_f32().add(zero_point) }
+    }
+}
+
+/// The same for accumulators clamped to where products are i32.
+pub(super) struct FloatClamped;
+
+impl Kernel<4> for FloatClamped {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&[low, high, scale, zero_point]: &[V; 4], x: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { Float::lanes(&[scale, zero_point], x.max(low).min(high)) }
+    }
+}

@@ -1,0 +1,143 @@
+//! Batch kernels: whole vectors of accumulators, from `i32` to the bytes of the results in one pass.
+//!
+//! A family has a lane function, its definition for one accumulator ([`Epilogue::lane`](super::Epilogue::lane)), and one
+//! or several [`Kernel`]s here. Which one serves a form is decided from all its channels when the plan is made: what
+//! costs something per element (64-bit carries, ties, saturation of 32-bit results) is left out where it is *proved* not
+//! to matter for any `i32` accumulator. Where none serves, and where the machine has no vectors, the lane function does.
+
+mod constants;
+mod fixed_point;
+mod float;
+mod float_affine;
+mod narrow;
+mod shift;
+mod tile;
+
+use super::finish::Place;
+use crate::{error::KernelError, isa::Context, simd::I32s};
+use constants::Constants;
+use strait_requantize::{
+    IntType, Requantization,
+    form::{Arithmetic, Channel},
+};
+use tile::TileJob;
+
+/// The arithmetic of a form on whole vectors, with the constants of its channels; equal to the form's definition inside
+/// its domain, outside of it to the definition at the domain's nearer end. Attached to an epilogue by
+/// [`InRegisters::with_batch`](super::InRegisters::with_batch).
+#[derive(Clone, Debug)]
+pub struct Batch {
+    kind: Kind,
+    out: IntType,
+    /// The least and the largest result.
+    range: [i32; 2],
+}
+
+/// The kernels, with their constants.
+#[derive(Clone, Debug)]
+enum Kind {
+    HighHalf(Constants<3>),
+    HighHalfTwice(Constants<3>),
+    Wide(Constants<{ fixed_point::WIDE }>),
+    WideSigned(Constants<{ fixed_point::WIDE }>),
+    WideEven(Constants<{ fixed_point::WIDE }>),
+    Float(Constants<2>),
+    FloatClamped(Constants<4>),
+    FloatAffine(Constants<5>),
+    ShiftHalfUp(Constants<3>),
+    ShiftHalfEven(Constants<4>),
+    Shift(Constants<6>),
+}
+
+/// A step from accumulators to results on vectors. `C` constants belong to each lane.
+trait Kernel<const C: usize> {
+    /// The results before saturation to the output type.
+    ///
+    /// # Safety
+    /// The machine has the vectors' instruction set.
+    unsafe fn lanes<V: I32s>(constants: &[V; C], x: V) -> V;
+}
+
+impl Batch {
+    /// The kernel for a form; `None` where there is none, which costs speed and nothing else.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] for parameters that are not legal.
+    pub fn new(form: &Requantization) -> Result<Option<Batch>, KernelError> {
+        let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
+        form.check().map_err(|e| refused(&e))?;
+        let channels: Vec<Channel<'_>> = (0..form.channels().unwrap_or(1))
+            .map(|c| form.channel(c))
+            .collect::<Result<_, _>>()
+            .map_err(|e| refused(&e))?;
+        let tensor = form.channels().is_none();
+        let (out, range) = (form.out(), form.range());
+        let kind = match channels.first().map(Channel::arithmetic) {
+            Some(Arithmetic::Affine(_) | Arithmetic::Doubling(_)) => {
+                shift::kind(&channels, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
+            }
+            Some(Arithmetic::Float(_)) => float::kind(&channels, range, tensor),
+            Some(Arithmetic::FloatAffine(_)) => float_affine::kind(&channels, range, tensor),
+            Some(Arithmetic::Steps(_)) | None => None,
+        };
+        Ok(kind.map(|kind| Batch { kind, out, range }))
+    }
+
+    /// What the results saturate to.
+    pub(super) fn out(&self) -> IntType {
+        self.out
+    }
+
+    /// Requantizes a tile; false, and nothing is done, where the instruction set has no vectors. The bounds are codes.
+    pub(super) fn run(
+        &self,
+        cx: Context,
+        bounds: [i32; 2],
+        accumulators: &[i32],
+        stride: usize,
+        place: &Place<'_>,
+    ) -> bool {
+        let tile = tile::Tile {
+            out: self.out,
+            bounds: bounds.map(|end| end.max(self.range[0]).min(self.range[1])),
+            accumulators,
+            stride,
+            place,
+        };
+        match &self.kind {
+            Kind::HighHalf(c) => cx.run_on_vectors(TileJob::<fixed_point::HighHalf, _>::new(tile, c)),
+            Kind::HighHalfTwice(c) => cx.run_on_vectors(TileJob::<fixed_point::HighHalfTwice, _>::new(tile, c)),
+            Kind::Wide(c) => cx.run_on_vectors(TileJob::<fixed_point::Wide<false, false>, _>::new(tile, c)),
+            Kind::WideSigned(c) => cx.run_on_vectors(TileJob::<fixed_point::Wide<true, false>, _>::new(tile, c)),
+            Kind::WideEven(c) => cx.run_on_vectors(TileJob::<fixed_point::Wide<false, true>, _>::new(tile, c)),
+            Kind::Float(c) => cx.run_on_vectors(TileJob::<float::Float, _>::new(tile, c)),
+            Kind::FloatClamped(c) => cx.run_on_vectors(TileJob::<float::FloatClamped, _>::new(tile, c)),
+            Kind::FloatAffine(c) => cx.run_on_vectors(TileJob::<float_affine::FloatAffine, _>::new(tile, c)),
+            Kind::ShiftHalfUp(c) => cx.run_on_vectors(TileJob::<shift::HalfUp, _>::new(tile, c)),
+            Kind::ShiftHalfEven(c) => cx.run_on_vectors(TileJob::<shift::HalfEven, _>::new(tile, c)),
+            Kind::Shift(c) => cx.run_on_vectors(TileJob::<shift::AnyRounding, _>::new(tile, c)),
+        }
+    }
+}
+
+/// All `i32` accumulators.
+const ALL: [i32; 2] = [i32::MIN, i32::MAX];
+
+/// Between which ends accumulators need to be computed: all that a channel is defined on, if the ends `fit`; else those
+/// beyond which results are the ends of the form's range, if these fit. A form does not decrease, so that between them all fit, and
+/// clamping an accumulator into them changes no result.
+fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i32; 2]> {
+    let (low, high) = channel.domain().into_inner();
+    let domain = [low.max(i32::MIN.into()), high.min(i32::MAX.into())];
+    if domain[0] > domain[1] {
+        return None;
+    }
+    let [lowest, highest] = range.map(i64::from);
+    let saturated = [channel.least_reaching(lowest + 1) - 1, channel.least_reaching(highest)];
+    let saturated = saturated.map(|x| x.clamp(domain[0], domain[1]));
+    // Both pairs are i32, by the domain.
+    [domain, saturated]
+        .into_iter()
+        .find(|pair| pair.iter().all(|&x| fits(x)))
+        .map(|pair| pair.map(|x| x as i32))
+}

@@ -1,0 +1,105 @@
+use super::{Constants, Kernel, Kind};
+use crate::{integer::epilogue::Correction, simd::I32s};
+use strait_requantize::{
+    Rounding,
+    form::{Affine, Arithmetic, Channel},
+};
+
+/// The kernel of channels that are `round(x / 2^s)` and nothing else, in i32.
+pub(super) fn kind(channels: &[Channel<'_>], tensor: bool) -> Option<Kind> {
+    let shifts: Vec<Affine> = channels
+        .iter()
+        .map(|channel| match channel.arithmetic() {
+            Arithmetic::Affine(a) if (a.factor, a.addend, a.zero_point) == (1, 0, 0) && a.shift <= 30 => Some(a),
+            _ => None,
+        })
+        .collect::<Option<_>>()?;
+    let rounding = shifts.first()?.rounding;
+    // x + 1 leaves i32 for the largest x.
+    let halves = shifts.iter().any(|a| a.shift == 1);
+    Some(match rounding {
+        Rounding::Floor => {
+            let values: Vec<_> = shifts.iter().map(|a| [i32::from(a.shift), 0, 0]).collect();
+            Kind::ShiftHalfUp(Constants::new(&values, tensor))
+        }
+        Rounding::HalfUp if !halves => {
+            let values: Vec<_> = shifts.iter().map(|a| half_up(a.shift)).collect();
+            Kind::ShiftHalfUp(Constants::new(&values, tensor))
+        }
+        Rounding::HalfEven if !halves => {
+            let values: Vec<_> = shifts
+                .iter()
+                .map(|a| {
+                    let [first, one, second] = half_up(a.shift);
+                    // x modulo 2^(s+1), and what it is for a tie over an even quotient. Nothing & 0 is 1.
+                    let (mask, tie) = match a.shift {
+                        0 => (0, 1),
+                        s => (((2_i64 << s) - 1) as i32, 1 << (s - 1)),
+                    };
+                    debug_assert!(one == second);
+                    [first, one, mask, tie]
+                })
+                .collect();
+            Kind::ShiftHalfEven(Constants::new(&values, tensor))
+        }
+        _ => {
+            let values: Vec<_> = shifts
+                .iter()
+                .map(|a| {
+                    let c = Correction::new(a.rounding, a.shift.into());
+                    // At most 2^30 − 1 for shifts up to 30.
+                    let [base, negative, even, after] = [c.base, c.negative, c.even, c.after].map(|c| c as i32);
+                    [i32::from(a.shift), (1 << a.shift) - 1, base, negative, even, after]
+                })
+                .collect();
+            Kind::Shift(Constants::new(&values, tensor))
+        }
+    })
+}
+
+/// Constants of [`HalfUp`]; the shift is not 1.
+fn half_up(shift: u8) -> [i32; 3] {
+    match shift {
+        0 => [0, 0, 0],
+        s => [i32::from(s) - 1, 1, 1],
+    }
+}
+
+/// ⌊(x + 2^(s−1)) / 2^s⌋ = ⌊(⌊x / 2^(s−1)⌋ + 1) / 2⌋, which does not leave i32 for s > 1.
+pub(super) struct HalfUp;
+
+impl Kernel<3> for HalfUp {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&[first, one, second]: &[V; 3], x: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { x.shift_right(first).add(one).shift_right(second) }
+    }
+}
+
+/// The same less one for ties over an even quotient, x ≡ 2^(s−1) modulo 2^(s+1).
+pub(super) struct HalfEven;
+
+impl Kernel<4> for HalfEven {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&[first, one, mask, tie]: &[V; 4], x: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { HalfUp::lanes(&[first, one, one], x).decrement_where_equal(x.and(mask), tie) }
+    }
+}
+
+/// x = q·2^s + r with 0 ≤ r < 2^s: q + ((r + base + (negative if x < 0) + (even if q is odd)) >> s) + after.
+pub(super) struct AnyRounding;
+
+impl Kernel<6> for AnyRounding {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&[shift, mask, base, negative, even, after]: &[V; 6], x: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let quotient = x.shift_right(shift);
+            let sign = x.shift_right(V::splat(31));
+            let correction = base.add(sign.and(negative)).add(quotient.and(even));
+            let rest = x.and(mask).add(correction).shift_right(shift);
+            quotient.add(rest).add(after)
+        }
+    }
+}

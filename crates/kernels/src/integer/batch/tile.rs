@@ -1,0 +1,160 @@
+use super::{
+    Kernel,
+    constants::Constants,
+    narrow::{self, Narrow},
+};
+use crate::{
+    integer::{
+        bytes::width,
+        finish::{Axis, Place},
+    },
+    isa::VectorJob,
+    simd::I32s,
+};
+use std::marker::PhantomData;
+use strait_requantize::IntType;
+
+/// A tile of accumulators, and where its results go.
+pub(super) struct Tile<'a> {
+    pub(super) out: IntType,
+    /// The clamp's ends: codes.
+    pub(super) bounds: [i32; 2],
+    /// Row `r` starts at `r·stride`.
+    pub(super) accumulators: &'a [i32],
+    pub(super) stride: usize,
+    pub(super) place: &'a Place<'a>,
+}
+
+/// Requantizes a tile with the kernel `K`.
+pub(super) struct TileJob<'a, K, const C: usize> {
+    tile: Tile<'a>,
+    constants: &'a Constants<C>,
+    kernel: PhantomData<K>,
+}
+
+impl<'a, K: Kernel<C>, const C: usize> TileJob<'a, K, C> {
+    pub(super) fn new(tile: Tile<'a>, constants: &'a Constants<C>) -> TileJob<'a, K, C> {
+        TileJob {
+            tile,
+            constants,
+            kernel: PhantomData,
+        }
+    }
+}
+
+impl<K: Kernel<C>, const C: usize> VectorJob for TileJob<'_, K, C> {
+    #[inline(always)]
+    unsafe fn run<V: I32s>(self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self.tile.out {
+                IntType::I8 => self.rows::<V, narrow::I8>(),
+                IntType::U8 => self.rows::<V, narrow::U8>(),
+                IntType::I16 => self.rows::<V, narrow::I16>(),
+                IntType::I32 => self.rows::<V, narrow::I32>(),
+            }
+        }
+    }
+}
+
+impl<K: Kernel<C>, const C: usize> TileJob<'_, K, C> {
+    /// # Safety
+    /// The machine has the vectors' instruction set.
+    #[inline(always)]
+    unsafe fn rows<V: I32s, N: Narrow>(self) {
+        let TileJob {
+            tile:
+                Tile {
+                    out,
+                    bounds,
+                    accumulators,
+                    stride,
+                    place,
+                },
+            constants,
+            ..
+        } = self;
+        let Place {
+            rows,
+            columns,
+            row_stride,
+            first_channel,
+            axis,
+            ..
+        } = *place;
+        // Rows of one kind that follow each other are one long row.
+        let across = axis == Axis::Columns && constants.channels().is_some();
+        let alike =
+            constants.channels().is_none() || across && constants.repeat() && constants.channels() == Some(columns);
+        let (rows, columns) = if alike && stride == columns && row_stride == columns {
+            (1, rows * columns)
+        } else {
+            (rows, columns)
+        };
+        for row in 0..rows {
+            let x = &accumulators[row * stride..][..columns];
+            // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+            let to = unsafe { place.bytes(width(out), row, 0, columns) };
+            // SAFETY: the caller's promise.
+            unsafe {
+                let bounds = N::bounds::<V>(bounds);
+                if across {
+                    let mut run = constants.from(first_channel);
+                    line::<V, N, K, C>(x, to, bounds, || run.next());
+                } else {
+                    let splat = constants.splat(first_channel + row);
+                    line::<V, N, K, C>(x, to, bounds, || splat);
+                }
+            }
+        }
+    }
+}
+
+/// Requantizes a row, four vectors at a time. `constants` gives those of one vector after the other.
+///
+/// # Safety
+/// The machine has the vectors' instruction set.
+#[inline(always)]
+unsafe fn line<V: I32s, N: Narrow, K: Kernel<C>, const C: usize>(
+    x: &[i32],
+    to: &mut [u8],
+    bounds: [V; 2],
+    mut constants: impl FnMut() -> [V; C],
+) {
+    let block = 4 * V::LANES;
+    let vector = 4 * V::LANES;
+    assert_eq!(
+        to.len(),
+        x.len() * N::BYTES,
+        "a row of results for a row of accumulators"
+    );
+    // SAFETY: loads and stores stay in the slices: of a whole block all is there, and of the last one only what is left
+    // is touched; the caller's promise.
+    unsafe {
+        let (mut from, mut to) = (x.as_ptr(), to.as_mut_ptr());
+        for _ in 0..x.len() / block {
+            let mut four = [V::splat(0); 4];
+            for (i, results) in four.iter_mut().enumerate() {
+                *results = K::lanes(&constants(), V::load(from.add(i * V::LANES)));
+            }
+            for (i, elements) in N::narrow(four, bounds).into_iter().take(N::BYTES).enumerate() {
+                elements.store(to.add(i * vector));
+            }
+            from = from.add(block);
+            to = to.add(block * N::BYTES);
+        }
+        let left = x.len() % block;
+        if left > 0 {
+            let part = |whole: usize, i: usize, size: usize| whole.saturating_sub(i * size).min(size);
+            let mut four = [V::splat(0); 4];
+            for (i, results) in four.iter_mut().enumerate() {
+                let x = V::load_first(from.wrapping_add(i * V::LANES), part(left, i, V::LANES));
+                *results = K::lanes(&constants(), x);
+            }
+            for (i, elements) in N::narrow(four, bounds).into_iter().take(N::BYTES).enumerate() {
+                let bytes = part(left * N::BYTES, i, vector);
+                elements.store_first(to.wrapping_add(i * vector), bytes);
+            }
+        }
+    }
+}
