@@ -5,10 +5,14 @@ use std::fmt::{self, Display};
 use serde::Serialize;
 use strait_target::{
     Entry, Options, Registry, TargetSpec,
-    spec::{FormRow, FusionRow, OpRow, OptionRow},
+    spec::{FormRow, FusionRow, OpRow, OptionRow, Row},
 };
 
-use crate::{diagnostic::Diagnostics, table, targets};
+use crate::{
+    diagnostic::Diagnostics,
+    report::{Counts, claim},
+    table, targets,
+};
 
 /// A target in a list.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,10 +25,12 @@ pub struct Card {
     pub origin: String,
     /// SHA-256 of its table.
     pub digest: String,
-    /// What its integer models equal.
+    /// What its integer models follow.
     pub reference: String,
-    /// How sure that is.
-    pub evidence: String,
+    /// What may be said of a model that uses all of the table.
+    pub claim: String,
+    /// The rows that decide bits, by their evidence.
+    pub rows: Counts,
 }
 
 /// All targets, by id.
@@ -58,6 +64,8 @@ pub struct OpLine {
     pub recipe: Option<String>,
     /// The forms that narrow its results.
     pub requantize: Vec<String>,
+    /// How sure its bits are; absent on the host.
+    pub evidence: Option<String>,
     /// Why it runs on the host, or a remark.
     pub note: Option<String>,
 }
@@ -81,6 +89,8 @@ pub struct FormLine {
     pub from: String,
     /// How sure its bits are.
     pub evidence: String,
+    /// A remark.
+    pub note: Option<String>,
 }
 
 /// A fusion row.
@@ -96,6 +106,8 @@ pub struct FusionLine {
     pub then: Vec<String>,
     /// How sure its bits are.
     pub evidence: String,
+    /// A remark.
+    pub note: Option<String>,
 }
 
 /// An option.
@@ -132,7 +144,7 @@ pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
     let spec = spec(entry)?;
     Ok(Sheet {
         target: card(entry, &spec),
-        ops: spec.op.iter().map(|(name, row)| op(name, row)).collect(),
+        ops: spec.op.iter().map(|(name, row)| op(&spec, name, row)).collect(),
         forms: spec.form.iter().map(|(name, row)| form(&spec, name, row)).collect(),
         fusions: spec.fusion.iter().map(|row| fusion(&spec, row)).collect(),
         options: spec.options.iter().map(|(name, row)| option(name, row)).collect(),
@@ -153,7 +165,8 @@ fn card(entry: &Entry, spec: &TargetSpec) -> Card {
         origin: entry.origin().to_string(),
         digest: spec.digest_text(),
         reference: spec.reference.oracle.clone(),
-        evidence: spec.reference.evidence.name().to_owned(),
+        claim: claim(&spec.reference.oracle, spec.supports()),
+        rows: Counts::of(spec.supports().map(|support| support.evidence)),
     }
 }
 
@@ -162,7 +175,14 @@ fn texts<'a, T: Display + 'a>(all: impl IntoIterator<Item = &'a T>) -> Vec<Strin
     all.into_iter().map(T::to_string).collect()
 }
 
-fn op(name: &str, row: &OpRow) -> OpLine {
+/// The evidence of a row that the table has.
+fn evidence(spec: &TargetSpec, row: Row<'_>) -> String {
+    spec.support(row)
+        .map(|support| support.evidence.to_string())
+        .unwrap_or_default()
+}
+
+fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
     let ops = row
         .ops
         .as_deref()
@@ -175,6 +195,7 @@ fn op(name: &str, row: &OpRow) -> OpLine {
             .filter(|_| !row.is_host())
             .map(|recipe| recipe.name().to_owned()),
         requantize: row.requantize.iter().map(|form| form.to_string()).collect(),
+        evidence: (!row.is_host()).then(|| evidence(spec, Row::Op(name))),
         note: row.why.as_deref().cloned().or_else(|| row.note.clone()),
     }
 }
@@ -190,7 +211,8 @@ fn form(spec: &TargetSpec, name: &str, row: &FormRow) -> FormLine {
         output: texts(row.output.iter()),
         per: texts(row.per.iter()),
         from: row.from.to_string(),
-        evidence: row.evidence.unwrap_or(spec.reference.evidence).name().to_owned(),
+        evidence: evidence(spec, Row::Form(name)),
+        note: row.note.clone(),
     }
 }
 
@@ -200,7 +222,8 @@ fn fusion(spec: &TargetSpec, row: &FusionRow) -> FusionLine {
         ops: row.ops.iter().map(|op| op.to_string()).collect(),
         accept: row.accept.iter().map(|form| form.to_string()).collect(),
         then: row.then.iter().map(|verb| verb.to_string()).collect(),
-        evidence: row.evidence.unwrap_or(spec.reference.evidence).name().to_owned(),
+        evidence: evidence(spec, Row::Fusion(&row.name)),
+        note: row.note.clone(),
     }
 }
 
@@ -218,7 +241,7 @@ fn option(name: &str, row: &OptionRow) -> OptionLine {
 
 impl Display for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let heading = ["target", "version", "from", "table", "equals", "evidence"].map(str::to_owned);
+        let heading = ["target", "version", "from", "table", "rows by evidence", "what it says"].map(str::to_owned);
         let line = |card: &Card| {
             let digest = card.digest.chars().take(12).collect();
             [
@@ -226,8 +249,8 @@ impl Display for List {
                 card.version.clone(),
                 card.origin.clone(),
                 digest,
-                card.reference.clone(),
-                card.evidence.clone(),
+                card.rows.to_string(),
+                card.claim.clone(),
             ]
         };
         table::write(f, std::iter::once(heading).chain(self.targets.iter().map(line)))
@@ -238,18 +261,23 @@ impl Display for Sheet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let card = &self.target;
         writeln!(f, "{} {}, from {}", card.id, card.version, card.origin)?;
-        writeln!(f, "equals {} ({})", card.reference, card.evidence)?;
-        writeln!(f, "table {}\n", card.digest)?;
+        writeln!(f, "{}", card.claim)?;
+        writeln!(f, "table {}; rows by evidence: {}\n", card.digest, card.rows)?;
         let op = |line: &OpLine| {
             let recipe = line.recipe.clone().unwrap_or_else(|| "on the host".to_owned());
             [
                 line.ops.join(", "),
                 recipe,
                 line.requantize.join(", "),
+                line.evidence.clone().unwrap_or_default(),
                 line.note.clone().unwrap_or_default(),
             ]
         };
-        section(f, ["op", "recipe", "narrowed by", "note"], self.ops.iter().map(op))?;
+        section(
+            f,
+            ["op", "recipe", "narrowed by", "evidence", "note"],
+            self.ops.iter().map(op),
+        )?;
         let form = |line: &FormLine| {
             let shift = line
                 .shift
@@ -264,6 +292,7 @@ impl Display for Sheet {
                 per,
                 line.from.clone(),
                 line.evidence.clone(),
+                line.note.clone().unwrap_or_default(),
             ]
         };
         let heading = [
@@ -275,6 +304,7 @@ impl Display for Sheet {
             "per",
             "integers by",
             "evidence",
+            "note",
         ];
         section(f, heading, self.forms.iter().map(form))?;
         let fusion = |line: &FusionLine| {
@@ -284,11 +314,12 @@ impl Display for Sheet {
                 line.accept.join(", "),
                 line.then.join(", "),
                 line.evidence.clone(),
+                line.note.clone().unwrap_or_default(),
             ]
         };
         section(
             f,
-            ["fusion", "into", "accepts", "then", "evidence"],
+            ["fusion", "into", "accepts", "then", "evidence", "note"],
             self.fusions.iter().map(fusion),
         )?;
         let option = |line: &OptionLine| {

@@ -31,6 +31,11 @@ pub(crate) fn shortened(name: &str) -> String {
     start.iter().chain(&['…']).chain(end).collect()
 }
 
+/// A number of things.
+pub(crate) fn count(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 /// A number of bytes.
 pub(crate) fn bytes(count: u64) -> String {
     match count {

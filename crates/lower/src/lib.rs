@@ -15,4 +15,4 @@ mod recipes;
 
 pub use fake_quantize::fake_quantize;
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Refused, Until, fuse};
-pub use lowering::{LowerError, lower};
+pub use lowering::{LowerError, lower, origin_name};

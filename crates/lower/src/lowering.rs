@@ -90,6 +90,17 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
     Ok(walk.out)
 }
 
+/// What a primitive is called that is made from a node of this name.
+fn primitive_name(origin: &str, what: &str) -> String {
+    format!("{origin}:{what}")
+}
+
+/// The name of the node that a primitive was made from: the inverse of how primitives are called. What runs on the host
+/// keeps its node's name, and is none.
+pub fn origin_name(primitive: &str) -> &str {
+    primitive.rsplit_once(':').map_or(primitive, |(origin, _)| origin)
+}
+
 fn reason_of(text: &str) -> Reason {
     Reason::new("refused", text)
 }
@@ -216,7 +227,7 @@ impl<'a> Lowering<'a> {
             .map(|&v| self.out.main().value(v).map(|v| &v.ty))
             .collect();
         let types = self.out.result_types(&op, &types, None)?;
-        let base = format!("{}:{suffix}", self.source.name(origin.name));
+        let base = primitive_name(self.source.name(origin.name), suffix);
         let results = types
             .into_iter()
             .map(|ty| (self.out.names.fresh(&base), ty, quant.clone()))
@@ -336,7 +347,7 @@ impl<'a> Lowering<'a> {
         quant: Option<Arc<QuantParams>>,
         what: &str,
     ) -> ValueId {
-        let text = format!("{}:{what}", self.source.name(name));
+        let text = primitive_name(self.source.name(name), what);
         let (node, result) = (self.out.names.intern(&text), self.out.names.fresh(&format!("{text}d")));
         let shape = self
             .out

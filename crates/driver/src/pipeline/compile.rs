@@ -234,6 +234,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     let mut report = report::build(Material {
         spec: job.target.spec(),
         canonical: job.canonical,
+        annotated: &lowered.annotated,
         integer: &lowered.module,
         fusion: &lowered.fusion,
         rewrites: &rewritten.applied,

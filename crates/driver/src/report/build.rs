@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{DataId, Graph, Module, Node, Op, Placement, Reason, Value, ValueId, shape::fixed_dims};
 use strait_lower::{Fused, Fusion};
 use strait_requantize::Per;
-use strait_target::TargetSpec;
+use strait_target::{TargetSpec, spec::Support};
 
 use super::{
     FiredReport, Fusions, Grid, Layer, ReasonReport, RefusedReport, Report, Rewrite, RuleReport, SCHEMA, Size, Summary,
     TargetReport, ValueReport,
+    evidence::{self, Grounds},
 };
 
 /// What the report is made from.
@@ -19,6 +20,8 @@ pub struct Material<'a> {
     pub spec: &'a TargetSpec,
     /// The canonical float module.
     pub canonical: &'a Module,
+    /// The annotated module that the integer one was made from.
+    pub annotated: &'a Module,
     /// The integer module; its main graph is the fused one.
     pub integer: &'a Module,
     /// What became of the requantizations.
@@ -32,6 +35,7 @@ pub fn build(material: Material<'_>) -> Report {
     let Material {
         spec,
         canonical,
+        annotated,
         integer,
         fusion,
         rewrites,
@@ -41,7 +45,16 @@ pub fn build(material: Material<'_>) -> Report {
     // The verifier has seen to it that there is an order.
     let order = graph.topological_order().unwrap_or_default();
     let nodes = order.into_iter().filter_map(|id| graph.node(id));
-    let layers: Vec<Layer> = nodes.clone().map(|node| layer(integer, node, &fused)).collect();
+    let rows = fused
+        .iter()
+        .map(|(&value, fired)| (value, fired.row.as_str()))
+        .collect();
+    let grounds = Grounds::new(spec, annotated, integer, &rows);
+    let supports: Vec<Vec<Support<'_>>> = nodes.clone().map(|node| grounds.of(node)).collect();
+    let layers = nodes.clone().zip(&supports);
+    let layers = layers
+        .map(|(node, supports)| layer(integer, node, supports, &fused))
+        .collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (rule, _) in rewrites {
         *counts.entry(rule).or_default() += 1;
@@ -74,6 +87,7 @@ pub fn build(material: Material<'_>) -> Report {
             bounded: fusion.fired.len() - exact,
             unfused: fusion.refused.len(),
         },
+        evidence: evidence::count(&spec.reference.oracle, &supports),
         size: Size {
             float_bytes: parameter_bytes(canonical),
             integer_bytes: parameter_bytes(integer),
@@ -105,15 +119,10 @@ pub fn build(material: Material<'_>) -> Report {
     }
 }
 
-fn layer(module: &Module, node: &Node, fused: &BTreeMap<&str, &Fused>) -> Layer {
+fn layer(module: &Module, node: &Node, supports: &[Support<'_>], fused: &BTreeMap<&str, &Fused>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
     let results: Vec<ValueReport> = node.outputs.iter().filter_map(value).collect();
-    let requantization = match (&node.op, &node.fused) {
-        (_, Some(fused)) => Some(&fused.requant),
-        (Op::Requantize(op), None) => Some(&op.form),
-        _ => None,
-    };
     let made_by = node
         .fused
         .as_ref()
@@ -130,9 +139,11 @@ fn layer(module: &Module, node: &Node, fused: &BTreeMap<&str, &Fused>) -> Layer 
             Placement::Accelerator => None,
             Placement::Host(why) => Some(reason(why)),
         },
-        form: requantization.map(|form| form.kind().name().to_owned()),
+        form: evidence::form(node).map(|form| form.kind().name().to_owned()),
         clamp: node.fused.as_ref().and_then(|fused| fused.clamp),
         fusion: made_by.map(fired),
+        evidence: supports.last().map(|weakest| weakest.evidence.to_string()),
+        rests_on: supports.iter().map(|support| support.row.to_string()).collect(),
         results,
     }
 }

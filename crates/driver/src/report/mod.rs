@@ -3,6 +3,7 @@
 //! Nothing in it depends on when, where, by whom or with how many threads the artifact was made.
 
 mod build;
+mod evidence;
 mod table;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use strait_requantize::Verdict;
 use crate::evaluation::Accuracy;
 
 pub use build::{Material, build};
+pub use evidence::{Counts, EvidenceReport, Ground, claim};
 
 /// The version of the report's keys.
 pub const SCHEMA: u32 = 1;
@@ -27,6 +29,8 @@ pub struct Report {
     pub target: TargetReport,
     /// How many layers there are, and where they run.
     pub summary: Summary,
+    /// How sure it is that the layers compute what the target does.
+    pub evidence: EvidenceReport,
     /// How large the parameters are.
     pub size: Size,
     /// How good it is, where `[evaluation]` asks for it.
@@ -53,7 +57,7 @@ pub struct TargetReport {
     pub version: String,
     /// What the integer model equals.
     pub reference: String,
-    /// How sure that is: `proved`, `measured`, `documented` or `assumed`.
+    /// How sure the table is of that where a row says nothing else: `proved`, `measured`, `documented` or `assumed`.
     pub evidence: String,
 }
 
@@ -117,6 +121,10 @@ pub struct Layer {
     pub clamp: Option<[i32; 2]>,
     /// The fusion that made it.
     pub fusion: Option<FiredReport>,
+    /// The evidence of the weakest row that it rests on; absent on the host.
+    pub evidence: Option<String>,
+    /// The rows of the target's table that decide its bits, the weakest last.
+    pub rests_on: Vec<String>,
 }
 
 /// A code for programs and a sentence for people.

@@ -3,22 +3,19 @@
 use std::fmt::{self, Display};
 
 use strait_requantize::Verdict;
+use strait_target::spec::Evidence;
 
 use crate::{
     evaluation::{Accuracy, Share},
     table,
 };
 
-use super::{FiredReport, Layer, ReasonReport, Report};
+use super::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report};
 
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = &self.target;
-        writeln!(
-            f,
-            "{} {}: {} ({})",
-            target.id, target.version, target.reference, target.evidence
-        )?;
+        writeln!(f, "{} {}: {}", target.id, target.version, self.evidence.claim)?;
         writeln!(f)?;
         layers(f, &self.layers)?;
         let summary = &self.summary;
@@ -44,6 +41,7 @@ impl Display for Report {
             .filter_map(|layer| Some((layer, layer.host.as_ref()?)));
         let host = host.map(|(layer, reason)| (format!("{} ({})", layer.name, layer.op), reason));
         grouped(f, "on the host", host)?;
+        write!(f, "{}", self.evidence)?;
         let ratio = self.size.float_bytes as f64 / self.size.integer_bytes.max(1) as f64;
         let (before, after) = (
             table::bytes(self.size.float_bytes),
@@ -63,6 +61,30 @@ impl Display for Report {
             )?;
         }
         Ok(())
+    }
+}
+
+impl Display for EvidenceReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "layers by evidence: {}", self.layers)?;
+        let assumed = self.rows.iter().filter(|row| row.evidence == Evidence::Assumed.name());
+        let assumed: Vec<&Ground> = assumed.collect();
+        for row in assumed.iter().take(NAMED) {
+            let note = row.note.as_deref().map_or_else(String::new, |note| format!(": {note}"));
+            writeln!(
+                f,
+                "  assumed: {}, in {}{note}",
+                row.row,
+                table::count(row.layers, "layer")
+            )?;
+        }
+        match assumed.get(NAMED..) {
+            None | Some([]) => Ok(()),
+            Some(more) => {
+                let names: Vec<&str> = more.iter().map(|row| row.row.as_str()).collect();
+                writeln!(f, "  assumed besides: {}", names.join(", "))
+            }
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 mod accept;
 mod build;
 mod check;
+mod evidence;
 mod form;
 mod fusion;
 mod op;
@@ -20,6 +21,7 @@ mod types;
 pub(crate) mod words;
 
 pub use build::{Rescale, Scales};
+pub use evidence::{Row, Support};
 pub use form::{Arithmetic, ClampSet, FormRow, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
 pub use fusion::{FusionRow, Own, Verb, When, With};
 pub use op::{Limit, LimitValue, OpRow, Run};

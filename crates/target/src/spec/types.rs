@@ -1,6 +1,6 @@
 //! `[types]`, `[accumulator]` and `[quantize]`: what codes there are, and how a real number becomes one.
 
-use super::words::{Integer, Interval, Per, RoundingWord, words};
+use super::words::{Evidence, Integer, Interval, Per, RoundingWord, words};
 use crate::Located;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -116,6 +116,12 @@ pub struct Quantize {
     /// How a range is made from what was observed, unless the configuration says otherwise.
     #[serde(default)]
     pub observer: Observer,
+    /// The reference that this equals, where it is another one than the table's.
+    pub oracle: Option<String>,
+    /// How sure that is, where it differs from the table's.
+    pub evidence: Option<Evidence>,
+    /// A remark for people.
+    pub note: Option<String>,
 }
 
 words! {

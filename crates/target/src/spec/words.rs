@@ -57,7 +57,8 @@ impl Visitor<'_> for Word {
 }
 
 words! {
-    /// How sure it is that the table says what the reference computes.
+    /// How sure it is that the table says what the reference computes, the strongest first: what rests on several rows
+    /// rests on the weakest, which is the largest.
     Evidence {
         /// Derived from the reference's definition.
         Proved = "proved",

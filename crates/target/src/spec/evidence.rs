@@ -1,0 +1,123 @@
+//! How sure it is that the rows of a table say what the reference computes. A row says it of itself, or the table for it.
+
+use super::words::Evidence;
+use super::{FormRow, FusionRow, OpRow, TargetSpec};
+use std::fmt;
+use strait_requantize::Requantization;
+
+/// A row that decides bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Row<'a> {
+    /// `[quantize]`: what happens at the border between real numbers and codes.
+    Quantize,
+    /// `[op.NAME]`, by its name.
+    Op(&'a str),
+    /// `[form.NAME]`, by its name.
+    Form(&'a str),
+    /// The row of `[[fusion]]` with this name.
+    Fusion(&'a str),
+}
+
+/// What is known of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Support<'a> {
+    /// The row.
+    pub row: Row<'a>,
+    /// How sure it is that it says what `oracle` computes.
+    pub evidence: Evidence,
+    /// Whose bits they are.
+    pub oracle: &'a str,
+    /// The row's remark.
+    pub note: Option<&'a str>,
+}
+
+impl fmt::Display for Row<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Row::Quantize => f.write_str("quantize"),
+            Row::Op(name) => write!(f, "op {name}"),
+            Row::Form(name) => write!(f, "form {name}"),
+            Row::Fusion(name) => write!(f, "fusion {name}"),
+        }
+    }
+}
+
+impl TargetSpec {
+    /// What is known of a row; `None` where the table has no such row.
+    pub fn support<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
+        match row {
+            Row::Quantize => Some(self.of_quantize()),
+            Row::Op(name) => self.op.get_key_value(name).map(|(name, row)| self.of_op(name, row)),
+            Row::Form(name) => self.form.get_key_value(name).map(|(name, row)| self.of_form(name, row)),
+            Row::Fusion(name) => self
+                .fusion
+                .iter()
+                .find(|row| *row.name == name)
+                .map(|row| self.of_fusion(row)),
+        }
+    }
+
+    /// What is known of every row that decides bits, in the order of the table. Ops of the host decide none.
+    pub fn supports(&self) -> impl Iterator<Item = Support<'_>> {
+        let forms = self.form.iter().map(|(name, row)| self.of_form(name, row));
+        let ops = self.op.iter().filter(|(_, row)| !row.is_host());
+        let ops = ops.map(|(name, row)| self.of_op(name, row));
+        let fusions = self.fusion.iter().map(|row| self.of_fusion(row));
+        std::iter::once(self.of_quantize())
+            .chain(forms)
+            .chain(ops)
+            .chain(fusions)
+    }
+
+    /// The first of these forms that computes a requantization; with none of them, the first of the table that does.
+    pub fn form_name<'a>(&'a self, among: &[&str], form: &Requantization) -> Option<&'a str> {
+        let computes = |row: &FormRow| row.accepts(form, None).is_ok();
+        let named = among.iter().filter_map(|name| self.form.get_key_value(*name));
+        named
+            .chain(&self.form)
+            .find(|(_, row)| computes(row))
+            .map(|(name, _)| name.as_str())
+    }
+
+    fn of_quantize(&self) -> Support<'_> {
+        let row = &self.quantize;
+        self.known(Row::Quantize, row.evidence, row.oracle.as_deref(), row.note.as_deref())
+    }
+
+    fn of_op<'a>(&'a self, name: &'a str, row: &'a OpRow) -> Support<'a> {
+        self.known(Row::Op(name), row.evidence, row.oracle.as_deref(), row.note.as_deref())
+    }
+
+    fn of_form<'a>(&'a self, name: &'a str, row: &'a FormRow) -> Support<'a> {
+        self.known(
+            Row::Form(name),
+            row.evidence,
+            row.oracle.as_deref(),
+            row.note.as_deref(),
+        )
+    }
+
+    fn of_fusion<'a>(&'a self, row: &'a FusionRow) -> Support<'a> {
+        self.known(
+            Row::Fusion(&row.name),
+            row.evidence,
+            row.oracle.as_deref(),
+            row.note.as_deref(),
+        )
+    }
+
+    fn known<'a>(
+        &'a self,
+        row: Row<'a>,
+        evidence: Option<Evidence>,
+        oracle: Option<&'a str>,
+        note: Option<&'a str>,
+    ) -> Support<'a> {
+        Support {
+            row,
+            evidence: evidence.unwrap_or(self.reference.evidence),
+            oracle: oracle.unwrap_or(&self.reference.oracle),
+            note,
+        }
+    }
+}
