@@ -5,16 +5,17 @@
 //! integer operators of its own requantizes as it does, which need not be as the target does.
 
 use crate::bake::{self, Folding};
+use crate::boundary;
 use crate::lowering::{LowerError, integers};
 use std::sync::Arc;
-use strait_core::op::{Dequantize, Quantize};
+use strait_core::op::Dequantize;
 use strait_core::{
     Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, Stage, Symbol, TensorData,
-    TensorType, ValueId,
+    ValueId,
 };
 use strait_requantize::Per;
 use strait_target::TargetSpec;
-use strait_target::spec::{Divide, Recipe, WeightGrid};
+use strait_target::spec::{Recipe, WeightGrid};
 
 /// The module whose main graph is that of `annotated` with the pairs, in the float stage but for them.
 ///
@@ -188,11 +189,7 @@ impl Walk<'_> {
             }
             None => {
                 let plain = self.plain(value)?;
-                let quantize = Quantize {
-                    to: elem,
-                    rounding: self.spec.quantize.rounding,
-                    reciprocal: self.spec.quantize.divide == Divide::MultiplyByReciprocal,
-                };
+                let quantize = boundary::quantize(self.spec);
                 let codes = self.convert(source.name, quantize.into(), plain, elem, Some(quant), "quantized");
                 self.convert(source.name, Dequantize {}.into(), codes, Elem::F32, None, "dequantized")
             }
@@ -257,20 +254,7 @@ impl Walk<'_> {
     ) -> ValueId {
         let base = format!("{}_{what}", self.out.name(name));
         let name = self.out.names.fresh(&base);
-        let shape = self
-            .out
-            .main()
-            .value(operand)
-            .map(|value| value.ty.shape.clone())
-            .unwrap_or_default();
-        let main = self.out.main_mut();
-        let id = main.add_node(
-            name,
-            op,
-            &[Some(operand)],
-            vec![(name, TensorType { elem, shape }, quant)],
-        );
-        main.node(id).map_or(operand, |node| node.outputs[0])
+        boundary::convert(&mut self.out, [name, name], op, operand, elem, quant)
     }
 
     fn intern(&mut self, name: Symbol) -> Symbol {

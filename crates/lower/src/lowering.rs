@@ -1,14 +1,13 @@
 //! The walk over the annotated graph that builds the integer one.
 
-use crate::{bake, recipes};
+use crate::{bake, boundary, recipes};
 use std::sync::Arc;
-use strait_core::op::{Dequantize, Quantize};
+use strait_core::op::Dequantize;
 use strait_core::{
     Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, Stage, Symbol, TensorData,
     TensorType, ValueId,
 };
 use strait_target::TargetSpec;
-use strait_target::spec::Divide;
 
 /// Why a graph was not lowered.
 #[derive(Debug, thiserror::Error)]
@@ -290,11 +289,7 @@ impl<'a> Lowering<'a> {
             }
             None => {
                 let float = self.float(value)?;
-                let quantize = Quantize {
-                    to,
-                    rounding: self.spec.quantize.rounding,
-                    reciprocal: self.spec.quantize.divide == Divide::MultiplyByReciprocal,
-                };
+                let quantize = boundary::quantize(self.spec);
                 self.boundary(source.name, quantize.into(), float, to, Some(quant), "quantize")
             }
         };
@@ -349,16 +344,7 @@ impl<'a> Lowering<'a> {
     ) -> ValueId {
         let text = primitive_name(self.source.name(name), what);
         let (node, result) = (self.out.names.intern(&text), self.out.names.fresh(&format!("{text}d")));
-        let shape = self
-            .out
-            .main()
-            .value(operand)
-            .map(|v| v.ty.shape.clone())
-            .unwrap_or_default();
-        let results = vec![(result, TensorType { elem, shape }, quant)];
-        let main = self.out.main_mut();
-        let id = main.add_node(node, op, &[Some(operand)], results);
-        main.node(id).map_or(operand, |n| n.outputs[0])
+        boundary::convert(&mut self.out, [node, result], op, operand, elem, quant)
     }
 
     /// Lowers `value`, the result of a node that is left in accumulators, to real numbers.
