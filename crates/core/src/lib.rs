@@ -39,7 +39,7 @@ pub use ids::{ConfigId, DataId, GraphId, NodeId, Symbol, ValueId};
 pub use module::Module;
 pub use names::Names;
 pub use op::Op;
-pub use pass::{Pass, PassError, PassManager};
+pub use pass::PassError;
 pub use patch::{Applied, NewNode, Patch, PatchError, Source};
 pub use quant_params::QuantParams;
 pub use quant_table::{Granularity, Move, Policy, QuantConfig, QuantTable, State};

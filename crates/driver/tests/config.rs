@@ -79,8 +79,8 @@ fn nine_lines_are_complete_and_the_rest_has_defaults() {
     assert_eq!(
         config.fusion,
         Fusion {
-            accept: Accept::Bounded,
-            max_lsb: 1,
+            accept: None,
+            max_lsb: None,
             refused: Refused::Keep
         }
     );

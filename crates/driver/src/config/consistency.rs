@@ -119,11 +119,11 @@ impl Checker<'_> {
 
     fn fusion(&mut self) {
         let path = KeyPath::of(&["fusion", "max_lsb"]);
-        if self.loaded.has(&path) && self.loaded.config.fusion.accept != Accept::Bounded {
+        if self.loaded.has(&path) && self.loaded.config.fusion.accept != Some(Accept::Bounded) {
             self.conflict(
                 &path,
                 format!("`{path}` needs accept = \"bounded\""),
-                "set accept, or leave max_lsb out",
+                "set accept = \"bounded\", or leave max_lsb out",
             );
         }
     }

@@ -330,26 +330,17 @@ pub enum Run {
 }
 
 /// Which differences a fused requantization may make.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub struct Fusion {
-    /// What counts as equal.
-    pub accept: Accept,
-    /// With `accept = "bounded"`: the largest difference, in units of the last place of the output.
+    /// What counts as equal. Absent: the target's default.
+    pub accept: Option<Accept>,
+    /// With `accept = "bounded"`: the largest difference, in units of the last place of the output. Absent: 1.
     #[schemars(range(min = 1, max = 255))]
-    pub max_lsb: u32,
+    pub max_lsb: Option<u32>,
     /// What happens where a fusion is not accepted.
+    #[serde(default)]
     pub refused: Refused,
-}
-
-impl Default for Fusion {
-    fn default() -> Self {
-        Fusion {
-            accept: Accept::Bounded,
-            max_lsb: 1,
-            refused: Refused::Keep,
-        }
-    }
 }
 
 /// Which fusions are made.
@@ -365,12 +356,13 @@ pub enum Accept {
 }
 
 /// What happens where a fusion is not accepted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Refused {
     /// The requantization stays an operation of its own.
+    #[default]
     Keep,
-    /// The compilation fails.
+    /// The compilation fails; it names each layer, and why.
     Error,
 }
 

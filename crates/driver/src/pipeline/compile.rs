@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion};
-use strait_core::{Module, Rewritten, verifier};
+use strait_core::{Module, Rewritten};
 use strait_execute::{Plan, PlanOptions};
 use strait_target::Registry;
 
@@ -25,7 +25,7 @@ use crate::{
 
 use super::{
     emit, gates, inputs,
-    lowered::{Job, Lowered, lowered, pass},
+    lowered::{Job, Lowered, lowered, pass, whole},
     observe,
     read::{FloatModel, Reading},
     select::{Selection, select},
@@ -160,7 +160,7 @@ fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
 pub(crate) fn canonical(mut module: Module) -> Result<(Module, Rewritten), Stop> {
     let main = module.main;
     let rewritten = strait_rewrite::canonical().run(&mut module, main).map_err(pass)?;
-    verifier::verify(&module).map_err(|violation| Stop::Defect(format!("behind canonicalise: {violation}")))?;
+    whole(&module, "canonicalise")?;
     Ok((module, rewritten))
 }
 

@@ -12,7 +12,7 @@ use strait_verify::VerifyOptions;
 
 use crate::{
     config::{
-        KeyPath, Loaded,
+        self, KeyPath, Loaded,
         types::{Accept, Refused},
     },
     diagnostic::Diagnostics,
@@ -82,7 +82,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
 /// Holds the fused graph against the lowered one, by other means than those that made it. What does not hold is our
 /// defect, or that of the target's code; nothing is written then.
 fn verify(job: &Job<'_>, module: &Module, certificates: &[CertificateRecord]) -> Result<(), Stop> {
-    verifier::verify(module).map_err(|violation| Stop::Defect(format!("behind fuse: {violation}")))?;
+    whole(module, "fuse")?;
     let threads = Threads::one().map_err(failure::execute)?;
     let loops = TargetLoops(job.target.clone());
     let options = VerifyOptions {
@@ -100,6 +100,11 @@ fn verify(job: &Job<'_>, module: &Module, certificates: &[CertificateRecord]) ->
         "the integer model does not hold: {}",
         findings.join("; ")
     )))
+}
+
+/// Holds a module against every invariant of its stage.
+pub(super) fn whole(module: &Module, behind: &str) -> Result<(), Stop> {
+    verifier::verify(module).map_err(|violation| Stop::Defect(format!("behind {behind}: {violation}")))
 }
 
 /// The annotated module and the lowered one. A node that its recipe refuses moves to the host, and all is decided again.
@@ -120,8 +125,12 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
             directives: wishes.directives.clone(),
         };
         annotate(&mut module, main, &how).map_err(|error| Stop::Defect(error.to_string()))?;
+        whole(&module, "annotate")?;
         match lower(&module, spec) {
-            Ok(integer) => return Ok((module, integer)),
+            Ok(integer) => {
+                whole(&integer, "lower")?;
+                return Ok((module, integer));
+            }
             Err(LowerError::Nodes(nodes)) => refused.extend(nodes),
             Err(LowerError::Ours(text)) => return Err(Stop::Defect(text)),
         }
@@ -135,15 +144,21 @@ fn fused(job: &Job<'_>, mut module: Module) -> Result<(Module, Fusion), Stop> {
     main.name = module.names.fresh("main");
     module.graphs.push(main);
     module.main = GraphId::new(module.graphs.len() - 1);
-    let policy = match job.loaded.config.fusion.accept {
-        Accept::Exact => FusionPolicy::Exact,
-        Accept::Bounded => FusionPolicy::Bounded(job.loaded.config.fusion.max_lsb),
-        Accept::Any => FusionPolicy::Any,
-    };
+    let policy = policy(&job.loaded.config.fusion, job.target.spec());
     let main = module.main;
     let fusion = fuse(&mut module, main, job.target.as_ref(), &job.options, policy)
         .map_err(|error| Stop::Defect(format!("fusing for `{}`: {error}", *job.target.spec().id)))?;
     Ok((module, fusion))
+}
+
+/// Which fusions are made: as the configuration says, else as the target's table does.
+fn policy(config: &config::types::Fusion, spec: &TargetSpec) -> FusionPolicy {
+    match config.accept {
+        None => FusionPolicy::Exact,
+        Some(Accept::Exact) => FusionPolicy::Exact,
+        Some(Accept::Bounded) => FusionPolicy::Bounded(config.max_lsb.unwrap_or(1)),
+        Some(Accept::Any) => FusionPolicy::Any,
+    }
 }
 
 /// With `refused = "error"` every requantization that stays an operation of its own is one.
