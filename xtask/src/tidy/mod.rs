@@ -4,6 +4,7 @@
 //! a reason per entry. A single line is excused by a comment on it or above it: `// tidy: allow(CHECK): why`.
 
 mod arrows;
+mod claims;
 mod hash_tables;
 mod leftovers;
 mod length;
@@ -33,6 +34,7 @@ Checks the invariants of ARCHITECTURE.md that a program can check, on the files 
   length      no file over 600 lines without a reason, no large file
   hash        no hash table in a library crate without a reason
   machine     no path of a machine, no other registry than the public one
+  claims      nothing says to equal a chip bit for bit but the function that knows the evidence
   manifests   every crate takes the workspace's lints and stands in ARCHITECTURE.md
 
 A line is excused by a comment on it or above it:   // tidy: allow(hash): only ever looked up
@@ -64,6 +66,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("length", length::check),
     ("hash", hash_tables::check),
     ("machine", machine::check),
+    ("claims", claims::check),
     ("manifests", manifests::check),
 ];
 

@@ -98,11 +98,11 @@ pub struct TargetSpec {
     pub digest: [u8; 32],
 }
 
-/// Whose bits a table's are.
+/// Whose bits a table's are to be.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// What the integer model equals, with its version.
+    /// What the integer model is to equal, with its version.
     pub oracle: String,
     /// How sure that is. Rows may say otherwise of themselves.
     pub evidence: Evidence,

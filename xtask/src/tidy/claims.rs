@@ -1,0 +1,38 @@
+//! Nothing claims to equal a chip or a runtime to the bit but the function that looks at the evidence first.
+
+use super::{Findings, Repository};
+
+/// Words that claim it.
+const CLAIMS: &[&str] = &["bit-accurate", "bit accurate", "bit-exact", "bit exact"];
+
+/// The function's file, and the files that have to name what they look for.
+const MAY: &[&str] = &["crates/driver/src/report/evidence.rs", "xtask/src/tidy/claims.rs"];
+
+pub(super) fn check(repository: &Repository, findings: &mut Findings) {
+    for file in repository.files.iter().filter(|file| !MAY.contains(&&*file.path)) {
+        for (number, line) in file.lines() {
+            let line = line.to_lowercase();
+            if let Some(claim) = CLAIMS.iter().find(|claim| line.contains(**claim)) {
+                let text = format!("`{claim}` is for {} to say, which knows the evidence", MAY[0]);
+                findings.add(&file.path, Some(number), text);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::testing::findings, MAY, check};
+
+    #[test]
+    fn a_claim_is_found_wherever_it_is_not_computed() {
+        let text = "our model\nis Bit-Accurate to the chip";
+        assert_eq!(findings(check, &[(MAY[0], text)]), Vec::<String>::new());
+        let found = findings(check, &[("README.md", text)]);
+        assert!(
+            matches!(&found[..], [one] if one.starts_with("README.md:2: `bit-accurate`")),
+            "{found:?}"
+        );
+        assert!(findings(check, &[("README.md", "bit for bit the same on every machine")]).is_empty());
+    }
+}
