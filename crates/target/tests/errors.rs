@@ -45,6 +45,17 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "evidence = 3",
             "t.toml:7:12: invalid type: integer `3`, expected one of `proved`, `measured`, `documented`, `assumed`",
         ),
+        // what is fused
+        (
+            "[quantize]",
+            "[fusion_default]\nmax_lsb = 2\n[quantize]",
+            "`max_lsb` goes with `accept = \"bounded\"`",
+        ),
+        (
+            "[quantize]",
+            "[fusion_default]\naccept = \"bounded\"\nmax_lsb = 0\n[quantize]",
+            "`max_lsb` cannot be 0; it is from 1 to 255",
+        ),
         // identity
         (
             "schema  = 1",

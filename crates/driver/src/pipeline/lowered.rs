@@ -7,7 +7,7 @@ use strait_core::{GraphId, Module, NodeId, PassError, Reason, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, fuse, lower};
 use strait_quantize::{Annotation, Observation, annotate, annotate::place};
-use strait_target::{Options, Target, TargetSpec};
+use strait_target::{Options, Target, TargetSpec, spec::Difference};
 use strait_verify::VerifyOptions;
 
 use crate::{
@@ -153,11 +153,12 @@ fn fused(job: &Job<'_>, mut module: Module) -> Result<(Module, Fusion), Stop> {
 
 /// Which fusions are made: as the configuration says, else as the target's table does.
 fn policy(config: &config::types::Fusion, spec: &TargetSpec) -> FusionPolicy {
-    match config.accept {
-        None => FusionPolicy::Exact,
-        Some(Accept::Exact) => FusionPolicy::Exact,
-        Some(Accept::Bounded) => FusionPolicy::Bounded(config.max_lsb.unwrap_or(1)),
-        Some(Accept::Any) => FusionPolicy::Any,
+    let default = &spec.fusion_default;
+    match (config.accept, default.accept) {
+        (Some(Accept::Exact), _) | (None, Difference::Exact) => FusionPolicy::Exact,
+        (Some(Accept::Bounded), _) => FusionPolicy::Bounded(config.max_lsb.unwrap_or(1)),
+        (None, Difference::Bounded) => FusionPolicy::Bounded(default.max_lsb.as_deref().copied().unwrap_or(1)),
+        (Some(Accept::Any), _) | (None, Difference::Any) => FusionPolicy::Any,
     }
 }
 

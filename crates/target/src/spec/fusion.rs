@@ -7,6 +7,32 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use std::{borrow::Cow, collections::BTreeMap, fmt};
 
+/// Which fusions are made unless a configuration says otherwise.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FusionDefault {
+    /// Which differences they may make.
+    #[serde(default)]
+    pub accept: Difference,
+    /// With `accept = "bounded"`: the largest difference, in units of the last place of the result. Absent: 1.
+    #[schemars(range(min = 1, max = 255))]
+    pub max_lsb: Option<Located<u32>>,
+}
+
+words! {
+    /// Which differences a fusion may make.
+    #[derive(Default)]
+    Difference {
+        /// None: it is proved to give the same integers.
+        #[default]
+        Exact = "exact",
+        /// At most `max_lsb`, as is proved.
+        Bounded = "bounded",
+        /// Any; the report states it.
+        Any = "any",
+    }
+}
+
 /// One row: where it applies, what it accepts and what it does.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

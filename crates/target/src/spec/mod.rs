@@ -23,7 +23,7 @@ pub(crate) mod words;
 pub use build::{Rescale, Scales};
 pub use evidence::{Row, Support};
 pub use form::{Arithmetic, ClampSet, FormRow, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
-pub use fusion::{FusionRow, Own, Verb, When, With};
+pub use fusion::{Difference, FusionDefault, FusionRow, Own, Verb, When, With};
 pub use op::{Limit, LimitValue, OpRow, Run};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
@@ -80,6 +80,9 @@ pub struct TargetSpec {
     /// How a requantization is fused into its producer. Rows are tried in order.
     #[serde(default)]
     pub fusion: Vec<FusionRow>,
+    /// Which fusions are made unless a configuration says otherwise.
+    #[serde(default)]
+    pub fusion_default: FusionDefault,
     /// What happens to ops that are left behind.
     #[serde(default)]
     pub host: Host,

@@ -2,7 +2,7 @@
 
 use super::{Findings, terms};
 use crate::error::SpecError;
-use crate::spec::{FusionRow, Verb};
+use crate::spec::{Difference, FusionRow, Verb};
 
 /// The producer that is no op: a tensor of the model.
 pub(crate) const CONSTANT: &str = "constant";
@@ -11,6 +11,15 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     let mut producers = terms();
     producers.push(CONSTANT);
     let spec = findings.spec;
+    let default = &spec.fusion_default;
+    if let Some(max_lsb) = &default.max_lsb {
+        findings.ensure(default.accept == Difference::Bounded, &max_lsb.span(), || {
+            "`max_lsb` goes with `accept = \"bounded\"`".into()
+        });
+        findings.ensure((1..=255).contains(&**max_lsb), &max_lsb.span(), || {
+            format!("`max_lsb` cannot be {}; it is from 1 to 255", **max_lsb)
+        });
+    }
     for (index, row) in spec.fusion.iter().enumerate() {
         let first = spec.fusion[..index].iter().all(|other| other.name != row.name);
         findings.ensure(first, &row.name.span(), || {
