@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-/// Turns a trained float model and a handful of samples into an integer model for one chip, bit for bit.
+/// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
 /// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 70 a defect in
 /// Strait; 130 interrupted.
@@ -33,6 +33,16 @@ pub(crate) struct Machine {
     /// The instruction set, for tests [also: the environment variable STRAIT_ISA]
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) isa: Option<String>,
+}
+
+/// A compiled model that is to be executed.
+#[derive(Debug, Args)]
+pub(crate) struct Executed {
+    /// The folder of the artifact
+    #[arg(value_name = "ARTIFACT")]
+    pub(crate) artifact: PathBuf,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
 }
 
 /// Compile a model, as a configuration says
@@ -82,9 +92,8 @@ Examples:
   strait run build/sima --input x.npy --output y.npy
   strait run build/yolox --input images=x.npy --output outputs/ --raw")]
 pub(crate) struct Run {
-    /// The folder of the artifact
-    #[arg(value_name = "ARTIFACT")]
-    pub(crate) artifact: PathBuf,
+    #[command(flatten)]
+    pub(crate) executed: Executed,
     /// Samples for an input; the name may be left out where there is only one
     #[arg(long, value_name = "[NAME=]FILE", required = true)]
     pub(crate) input: Vec<String>,
@@ -94,8 +103,6 @@ pub(crate) struct Run {
     /// Write integers, as they are in front of the last dequantization
     #[arg(long)]
     pub(crate) raw: bool,
-    #[command(flatten)]
-    pub(crate) machine: Machine,
 }
 
 /// Measure a compiled model: top-1 and, beside its float model, agreement
@@ -104,9 +111,8 @@ pub(crate) struct Run {
 Example:
   strait eval build/sima --data eval_x.npy --labels eval_y.npy --model model.onnx")]
 pub(crate) struct Eval {
-    /// The folder of the artifact
-    #[arg(value_name = "ARTIFACT")]
-    pub(crate) artifact: PathBuf,
+    #[command(flatten)]
+    pub(crate) executed: Executed,
     /// Samples, stored as those of the calibration
     #[arg(long, value_name = "PATH")]
     pub(crate) data: PathBuf,
@@ -119,8 +125,6 @@ pub(crate) struct Eval {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
-    #[command(flatten)]
-    pub(crate) machine: Machine,
 }
 
 /// Look at a model or an artifact

@@ -6,8 +6,8 @@ use crate::{arguments::Eval, console, exit::Exit, watch::Watch};
 
 pub(crate) fn run(arguments: &Eval) -> Exit {
     let watch = Watch::new();
-    let result = super::context(&arguments.machine).and_then(|context| {
-        let session = Session::new(super::threads(&arguments.machine), context, &watch);
+    let result = super::context(&arguments.executed.machine).and_then(|context| {
+        let session = Session::new(super::threads(&arguments.executed.machine), context, &watch);
         measured(arguments, &session)
     });
     drop(watch);
@@ -19,7 +19,7 @@ pub(crate) fn run(arguments: &Eval) -> Exit {
 }
 
 fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
-    let opened = Opened::open(&arguments.artifact, &targets::registry([])?)?;
+    let opened = Opened::open(&arguments.executed.artifact, &targets::registry([])?)?;
     let (labels, float) = (arguments.labels.as_deref(), arguments.model.as_deref());
     eval(&opened, &arguments.data, labels, float, session)
 }

@@ -16,8 +16,8 @@ use crate::{arguments::Run, console, exit::Exit, watch::Watch};
 
 pub(crate) fn run(arguments: &Run) -> Exit {
     let watch = Watch::new();
-    let result = super::context(&arguments.machine).and_then(|context| {
-        let session = Session::new(super::threads(&arguments.machine), context, &watch);
+    let result = super::context(&arguments.executed.machine).and_then(|context| {
+        let session = Session::new(super::threads(&arguments.executed.machine), context, &watch);
         written(arguments, &session)
     });
     drop(watch);
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Run) -> Exit {
 }
 
 fn written(arguments: &Run, session: &Session<'_>) -> Result<Vec<PathBuf>, Stop> {
-    let opened = Opened::open(&arguments.artifact, &targets::registry([])?)?;
+    let opened = Opened::open(&arguments.executed.artifact, &targets::registry([])?)?;
     let inputs = opened.inputs()?;
     let mut files = BTreeMap::new();
     for argument in &arguments.input {
