@@ -133,6 +133,7 @@ pub(crate) struct Eval {
 Examples:
   strait inspect model.onnx
   strait inspect build/sima --graph text --match '/layer1/**'
+  strait inspect build/sima --fusions
   strait inspect build/sima --graph dot | dot -Tsvg > graph.svg")]
 pub(crate) struct Inspect {
     /// A model or the folder of an artifact
@@ -141,6 +142,9 @@ pub(crate) struct Inspect {
     /// Print the graph
     #[arg(long, value_name = "FORM")]
     pub(crate) graph: Option<GraphForm>,
+    /// Show each row of the target's fusion table: where it fired and what is proved of it, or why not
+    #[arg(long, conflicts_with = "graph")]
+    pub(crate) fusions: bool,
     /// Only layers whose source names match this pattern
     #[arg(long = "match", value_name = "PATTERN")]
     pub(crate) pattern: Option<String>,

@@ -232,6 +232,77 @@ fn with_json_standard_output_is_one_object() {
 }
 
 #[test]
+fn a_fusion_that_is_refused_can_be_an_error() {
+    let bench = Bench::new();
+    let output = bench.compile(&["--target", "sima", "--set", "fusion.refused='error'"]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    for expected in [
+        "`/block/pointwise/Conv:accumulate` is not fused: the result of the producer is i8, not int32",
+        "`/stem/conv/Conv:accumulate` is not fused",
+    ] {
+        assert!(message.contains(expected), "{expected}: {message}");
+    }
+    assert!(!Path::new(&bench.path("out")).exists(), "nothing was made");
+}
+
+#[test]
+fn every_row_of_the_fusion_table_says_where_it_fired_or_why_not() {
+    let bench = Bench::new();
+    let artifact = bench.path("out");
+    for (target, expected) in [
+        (
+            "generic-int8",
+            [
+                "(measured): fired 7 times\n  /stem/conv/Conv:accumulate ",
+                "lookup-requantize, into lookup (proved): nothing came by",
+                "no row of the table fuses into shift_left [no-row]",
+            ],
+        ),
+        (
+            "sima",
+            [
+                "conv-arith-folded, into conv, gemm (documented): fired 5 times\n  /stem/conv/Conv:accumulate ",
+                "matmul, into matmul (assumed): nothing came by",
+                "the result of the producer is i8, not int32 [type]",
+            ],
+        ),
+    ] {
+        let output = bench.compile(&["--target", target]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let shown = text(&run(&["inspect", &artifact, "--fusions"]).stdout);
+        for expected in expected
+            .iter()
+            .chain(&["  exact on [", " equal thresholds\n", "  not: "])
+        {
+            assert!(shown.contains(expected), "{expected}: {shown}");
+        }
+    }
+
+    let narrowed = run(&["inspect", &artifact, "--fusions", "--match", "/block/**", "--json"]);
+    let narrowed: serde_json::Value = serde_json::from_slice(&narrowed.stdout).unwrap();
+    let rows = narrowed["rows"].as_array().unwrap();
+    let fired: Vec<&str> = rows
+        .iter()
+        .flat_map(|row| row["fired"].as_array().unwrap())
+        .map(|fired| fired["layer"].as_str().unwrap())
+        .collect();
+    assert!(fired.contains(&"/block/Add:accumulate"), "{fired:?}");
+    assert!(!fired.contains(&"/head/conv/Conv:accumulate"), "{fired:?}");
+
+    for (subject, pattern, expected) in [
+        (&artifact, "/blok/Add", "`/block/Add`"),
+        (&digits("digits.onnx"), "**", "is a model"),
+        (&bench.path("none"), "**", "none"),
+    ] {
+        let output = run(&["inspect", subject, "--fusions", "--match", pattern]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
 fn outputs_go_where_they_are_asked_for() {
     let bench = Bench::new();
     assert_eq!(bench.compile(&[]).status.code(), Some(0));

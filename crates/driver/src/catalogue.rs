@@ -241,7 +241,7 @@ fn option(name: &str, row: &OptionRow) -> OptionLine {
 
 impl Display for List {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let heading = ["target", "version", "from", "table", "rows by evidence", "what it says"].map(str::to_owned);
+        let heading = ["target", "version", "from", "table", "rows by evidence", "reference"].map(str::to_owned);
         let line = |card: &Card| {
             let digest = card.digest.chars().take(12).collect();
             [
@@ -250,7 +250,7 @@ impl Display for List {
                 card.origin.clone(),
                 digest,
                 card.rows.to_string(),
-                card.claim.clone(),
+                card.reference.clone(),
             ]
         };
         table::write(f, std::iter::once(heading).chain(self.targets.iter().map(line)))

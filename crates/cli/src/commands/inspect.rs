@@ -1,6 +1,6 @@
 //! `strait inspect`
 
-use strait_driver::inspect::Inspected;
+use strait_driver::inspect::{self, Inspected};
 
 use crate::{
     arguments::{GraphForm, Inspect},
@@ -9,6 +9,13 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &Inspect) -> Exit {
+    if arguments.fusions {
+        return match inspect::fusions(&arguments.subject, arguments.pattern.as_deref()) {
+            Ok(fusions) if arguments.json => console::print_json(&serde_json::json!(fusions)),
+            Ok(fusions) => console::print(&fusions.to_string()),
+            Err(stop) => console::stopped(&stop, arguments.json),
+        };
+    }
     let inspected = match Inspected::open(&arguments.subject, arguments.pattern.as_deref()) {
         Ok(inspected) => inspected,
         Err(stop) => return console::stopped(&stop, arguments.json),

@@ -1,6 +1,7 @@
 //! Looks at a model or an artifact: what it consists of, all of it or the layers that a pattern chooses.
 
 mod extract;
+mod fusions;
 mod summary;
 
 use std::path::Path;
@@ -17,6 +18,7 @@ use crate::{
     stop::Stop,
 };
 
+pub use fusions::{Fusions, Row, fusions};
 pub use summary::{LayerLine, OpCount, Port, Summary};
 
 /// A module to look at.
@@ -53,12 +55,7 @@ impl Inspected {
                 let names = graph
                     .nodes()
                     .flat_map(|(_, node)| node.sources.iter().map(|&source| module.name(source)));
-                let pattern = pattern.unwrap_or_default();
-                let near = nearest::closest(pattern, names, 3).join("`, `");
-                let message = format!("no layer is called `{pattern}`");
-                return Err(Diagnostic::error(codes::RULE, message)
-                    .help(format!("near it are `{near}`"))
-                    .into());
+                return Err(no_layer(pattern.unwrap_or_default(), names).into());
             }
         }
         Ok(Inspected { module, pattern: glob })
@@ -86,4 +83,11 @@ impl Inspected {
             Some(pattern) => show(&extract::extract(&self.module, pattern)),
         }
     }
+}
+
+/// A pattern that matches none of these names.
+fn no_layer<'a>(pattern: &str, names: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let near = nearest::closest(pattern, names, 3).join("`, `");
+    let message = format!("no layer is called `{pattern}`");
+    Diagnostic::error(codes::RULE, message).help(format!("near it are `{near}`"))
 }

@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{DataId, Graph, Module, Node, Op, Placement, Reason, Value, ValueId, shape::fixed_dims};
+use strait_core::{DataId, Graph, Module, Node, Op, Placement, Value, ValueId, shape::fixed_dims};
 use strait_lower::{Fused, Fusion};
 use strait_requantize::Per;
 use strait_target::{TargetSpec, spec::Support};
 
 use super::{
-    FiredReport, Fusions, Grid, Layer, ReasonReport, RefusedReport, Report, Rewrite, RuleReport, SCHEMA, Size, Summary,
-    TargetReport, ValueReport,
+    Grid, Layer, Report, Rewrite, RuleReport, SCHEMA, Size, Summary, TargetReport, ValueReport,
     evidence::{self, Grounds},
+    fusions::{fired, fusions, reason},
 };
 
 /// What the report is made from.
@@ -95,19 +95,7 @@ pub fn build(material: Material<'_>) -> Report {
         accuracy: None,
         gates: Vec::new(),
         layers,
-        fusions: Fusions {
-            fired: fusion.fired.iter().map(fired).collect(),
-            refused: fusion
-                .refused
-                .iter()
-                .map(|refused| RefusedReport {
-                    layer: refused.node.clone(),
-                    value: refused.value.clone(),
-                    row: refused.row.clone(),
-                    reason: reason(&refused.reason),
-                })
-                .collect(),
-        },
+        fusions: fusions(spec, fusion),
         rewrites: counts
             .into_iter()
             .map(|(rule, applied)| Rewrite {
@@ -164,21 +152,6 @@ fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
     match per {
         Per::Tensor(one) => vec![one.clone()],
         Per::Channel(all) => all.to_vec(),
-    }
-}
-
-fn fired(fired: &Fused) -> FiredReport {
-    FiredReport {
-        layer: fired.node.clone(),
-        row: fired.row.clone(),
-        verdict: fired.certificate.worst().clone(),
-    }
-}
-
-fn reason(reason: &Reason) -> ReasonReport {
-    ReasonReport {
-        code: reason.code.to_string(),
-        text: reason.text.clone(),
     }
 }
 

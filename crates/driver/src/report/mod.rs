@@ -4,15 +4,17 @@
 
 mod build;
 mod evidence;
+mod fusions;
 mod table;
 
 use serde::{Deserialize, Serialize};
-use strait_requantize::Verdict;
 
 use crate::evaluation::Accuracy;
 
 pub use build::{Material, build};
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
+pub use fusions::{FiredReport, Fusions, Miss, RefusedReport, RowReport};
+pub(crate) use table::grouped;
 
 /// The version of the report's keys.
 pub const SCHEMA: u32 = 1;
@@ -159,42 +161,6 @@ pub struct Grid {
     pub scale: Vec<f32>,
     /// One zero point, or one for each channel.
     pub zero_point: Vec<i32>,
-}
-
-/// What became of the requantizations.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Fusions {
-    /// Those that became part of their producers.
-    pub fired: Vec<FiredReport>,
-    /// Those that stay operations of their own.
-    pub refused: Vec<RefusedReport>,
-}
-
-/// A fusion.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FiredReport {
-    /// The operation that resulted.
-    pub layer: String,
-    /// The row of the target's table that fired.
-    pub row: String,
-    /// The verdict on the channel with the largest difference.
-    pub verdict: Verdict,
-}
-
-/// A fusion that was not made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RefusedReport {
-    /// The operation in front.
-    pub layer: String,
-    /// The requantized value.
-    pub value: String,
-    /// The row that came nearest.
-    pub row: Option<String>,
-    /// Why it did not fire.
-    pub reason: ReasonReport,
 }
 
 /// How often a rewrite was applied.

@@ -92,7 +92,7 @@ impl Display for EvidenceReport {
 const NAMED: usize = 4;
 
 /// One line for each reason, in the order in which they first occur, with what it holds for.
-fn grouped<'a>(
+pub(crate) fn grouped<'a>(
     f: &mut fmt::Formatter<'_>,
     what: &str,
     all: impl Iterator<Item = (String, &'a ReasonReport)>,

@@ -1,0 +1,153 @@
+//! What became of the requantizations: one by one, and row by row of the target's table.
+
+use serde::{Deserialize, Serialize};
+use strait_core::Reason;
+use strait_lower::{Attempt, Fused, Fusion, Refused, Until};
+use strait_requantize::Verdict;
+use strait_target::{
+    TargetSpec,
+    spec::{FusionRow, Row},
+};
+
+use super::ReasonReport;
+
+/// What became of the requantizations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fusions {
+    /// Those that became part of their producers.
+    pub fired: Vec<FiredReport>,
+    /// Those that stay operations of their own.
+    pub refused: Vec<RefusedReport>,
+    /// The rows of the target's table, in the order in which they are tried.
+    pub rows: Vec<RowReport>,
+}
+
+/// A fusion.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FiredReport {
+    /// The operation that resulted.
+    pub layer: String,
+    /// The row of the target's table that fired.
+    pub row: String,
+    /// The verdict on the channel with the largest difference.
+    pub verdict: Verdict,
+    /// The certificate in words.
+    pub claim: String,
+}
+
+/// A fusion that was not made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RefusedReport {
+    /// The operation in front.
+    pub layer: String,
+    /// The requantized value.
+    pub value: String,
+    /// The row that came nearest.
+    pub row: Option<String>,
+    /// Why it did not fire.
+    pub reason: ReasonReport,
+}
+
+/// A row of the target's table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RowReport {
+    /// Its name.
+    pub row: String,
+    /// The producers that it is for.
+    pub ops: Vec<String>,
+    /// How sure its bits are.
+    pub evidence: String,
+    /// Where it was tried at such a producer and did not fire, near misses first.
+    pub missed: Vec<Miss>,
+}
+
+/// A row that did not fire where it was tried.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Miss {
+    /// The operation in front.
+    pub layer: String,
+    /// The requantized value.
+    pub value: String,
+    /// How far it came: `conditions`, `form`, `proof` or `policy`.
+    pub failed_at: String,
+    /// Why no further.
+    pub reason: ReasonReport,
+    /// The row that fired in its stead.
+    pub instead: Option<String>,
+}
+
+pub(super) fn fusions(spec: &TargetSpec, fusion: &Fusion) -> Fusions {
+    Fusions {
+        fired: fusion.fired.iter().map(fired).collect(),
+        refused: fusion.refused.iter().map(refused).collect(),
+        rows: spec.fusion.iter().map(|row| self::row(spec, row, fusion)).collect(),
+    }
+}
+
+pub(super) fn fired(fired: &Fused) -> FiredReport {
+    FiredReport {
+        layer: fired.node.clone(),
+        row: fired.row.clone(),
+        verdict: fired.certificate.worst().clone(),
+        claim: fired.certificate.to_string(),
+    }
+}
+
+fn refused(refused: &Refused) -> RefusedReport {
+    RefusedReport {
+        layer: refused.node.clone(),
+        value: refused.value.clone(),
+        row: refused.row.clone(),
+        reason: reason(&refused.reason),
+    }
+}
+
+pub(super) fn reason(reason: &Reason) -> ReasonReport {
+    ReasonReport {
+        code: reason.code.to_string(),
+        text: reason.text.clone(),
+    }
+}
+
+fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
+    let fired = (fusion.fired.iter()).map(|fired| (&fired.node, &fired.value, Some(&fired.row), &fired.tried));
+    let refused = (fusion.refused.iter()).map(|refused| (&refused.node, &refused.value, None, &refused.tried));
+    let mut missed: Vec<(Until, Miss)> = Vec::new();
+    for (layer, value, instead, tried) in fired.chain(refused) {
+        let here = |attempt: &&Attempt| attempt.row == *row.name && attempt.until > Until::Producer;
+        missed.extend(tried.iter().filter(here).map(|attempt| {
+            let miss = Miss {
+                layer: layer.clone(),
+                value: value.clone(),
+                failed_at: failed_at(attempt.until).to_owned(),
+                reason: reason(&attempt.reason),
+                instead: instead.cloned(),
+            };
+            (attempt.until, miss)
+        }));
+    }
+    // What stays by itself comes before what another row has fused.
+    missed.sort_by_key(|(until, miss)| (miss.instead.is_some(), std::cmp::Reverse(*until)));
+    let support = spec.support(Row::Fusion(&row.name));
+    RowReport {
+        row: row.name.to_string(),
+        ops: row.ops.iter().map(|op| op.to_string()).collect(),
+        evidence: support.map_or_else(String::new, |support| support.evidence.to_string()),
+        missed: missed.into_iter().map(|(_, miss)| miss).collect(),
+    }
+}
+
+fn failed_at(until: Until) -> &'static str {
+    match until {
+        Until::Producer => "producer",
+        Until::Conditions => "conditions",
+        Until::Form => "form",
+        Until::Proof => "proof",
+        Until::Policy => "policy",
+    }
+}
