@@ -10,35 +10,7 @@ use strait_kernels::{
     integer::{Broadcast, accumulators, average_pool, clamp, lookup, max_pool, standard},
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
-use support::{Numbers, code, finish, forms, loops};
-
-fn bytes(values: &[i32]) -> Vec<u8> {
-    values.iter().flat_map(|v| v.to_ne_bytes()).collect()
-}
-
-/// Accumulators where roundings, saturations and thresholds differ: ends of the type, around zero, around halves.
-fn boundaries(form: &Requantization, channels: usize) -> Vec<i32> {
-    let mut values = vec![i32::MIN, i32::MIN + 1, -1, 0, 1, i32::MAX - 1, i32::MAX];
-    values.extend(
-        (0..31)
-            .flat_map(|s| [-1, 1].map(|sign| sign * (1 << s)))
-            .flat_map(|v| [v - 1, v, v + 1]),
-    );
-    for channel in 0..channels {
-        let domain = form.domain(channel);
-        for value in [form.out().min(), -100, -1, 0, 1, 100, form.out().max()] {
-            let step = form.channel(channel).unwrap().least_reaching(i64::from(value));
-            values.extend(
-                [step - 1, step, step + 1]
-                    .into_iter()
-                    .filter(|x| domain.contains(x))
-                    .filter_map(|x| i32::try_from(x).ok()),
-            );
-        }
-    }
-    values.retain(|&x| (0..channels).all(|c| form.domain(c).contains(&i64::from(x))));
-    values
-}
+use support::{Numbers, boundaries, bytes, code, finish, forms, loops};
 
 #[test]
 fn every_epilogue_is_the_definition_at_every_boundary() {

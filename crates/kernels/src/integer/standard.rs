@@ -27,9 +27,10 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
         )));
     }
     let out = form.out();
-    // A ReLU inside of the form is a clamp of its results.
-    let [low, high] = form.range();
-    let clamp = Some(clamp.map_or([low, high], |ends| ends.map(|end| end.max(low).min(high))));
+    // A ReLU inside of the form is a clamp of its results, before the other one.
+    let clamp = Some(clamp.map_or(form.range(), |[low, high]| {
+        form.range().map(|end| end.max(low).min(high))
+    }));
     let channels = || (0..form.channels().unwrap_or(1)).filter_map(|c| form.channel(c).ok());
     let doubling = |channel: &Channel<'_>| matches!(channel.arithmetic(), Arithmetic::Doubling(_));
     let family = channels().find(doubling).or_else(|| channels().next());

@@ -31,7 +31,7 @@ impl Numbers {
     }
 
     pub(crate) fn between(&mut self, low: i32, high: i32) -> i32 {
-        low + self.below((i64::from(high) - i64::from(low) + 1) as usize) as i32
+        low.wrapping_add(self.below((i64::from(high) - i64::from(low) + 1) as usize) as i32)
     }
 
     pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
@@ -118,7 +118,100 @@ pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Re
             out: IntType::I8,
         }));
     }
+    for (i, out) in [IntType::I8, IntType::U8, IntType::I16, IntType::I32]
+        .into_iter()
+        .enumerate()
+    {
+        let multiplier = |numbers: &mut Numbers| per(channels, || numbers.between(1 << 30, i32::MAX));
+        let scale = |numbers: &mut Numbers| {
+            per(channels, || {
+                200.0 / size as f32 * (1.0 + numbers.between(0, 1000) as f32 / 999.0)
+            })
+        };
+        forms.push(Requantization::Gemmlowp(form::Gemmlowp {
+            multiplier: multiplier(numbers),
+            exponent: per(channels, || {
+                (numbers.between(-3, 3) - shift_to_8_bits).clamp(-31, 3) as i8
+            }),
+            zp: numbers.between(-100, 100),
+            roundings: [form::Roundings::One, form::Roundings::Two][i % 2],
+            out,
+        }));
+        forms.push(Requantization::SixteenByEight(form::SixteenByEight {
+            multiplier: multiplier(numbers),
+            exponent: per(channels, || {
+                (numbers.between(-3, 3) - shift_to_8_bits).clamp(-31, 3) as i8
+            }),
+            zp: numbers.between(-100, 100),
+            out,
+        }));
+        if out != IntType::U8 {
+            forms.push(Requantization::TosaRescale(form::TosaRescale {
+                multiplier: multiplier(numbers),
+                shift: per(channels, || {
+                    (30 + shift_to_8_bits + numbers.between(-1, 3)).clamp(30, 62) as u8
+                }),
+                scale32: true,
+                roundings: [form::Roundings::Two, form::Roundings::One][i % 2],
+                input: form::TosaInput::I32,
+                input_zp: 0,
+                output_zp: if out == IntType::I8 { 7 } else { 0 },
+                out,
+            }));
+        }
+        forms.push(Requantization::FloatZeroInside(form::FloatZeroInside {
+            scale: scale(numbers),
+            zp: numbers.between(-100, 100),
+            out,
+        }));
+        forms.push(Requantization::AscendRequant(form::AscendRequant {
+            scale: scale(numbers),
+            offset: numbers.between(-100, 100),
+            relu: i % 2 == 0,
+            out,
+        }));
+        forms.push(Requantization::DequantQuant(form::DequantQuant {
+            deq: scale(numbers),
+            relu: i % 2 == 1,
+            scale: 0.7,
+            offset: numbers.between(-100, 100),
+            out,
+        }));
+    }
+    forms.push(Requantization::AscendDequantS16(form::AscendDequantS16 {
+        shift: per(channels, || numbers.between(1, 16) as u8),
+        relu: channels == 0,
+    }));
     forms
+}
+
+/// Accumulators as bytes.
+pub(crate) fn bytes(values: &[i32]) -> Vec<u8> {
+    values.iter().flat_map(|v| v.to_ne_bytes()).collect()
+}
+
+/// Accumulators where roundings, saturations and thresholds differ: ends of the type, around zero, around halves.
+pub(crate) fn boundaries(form: &Requantization, channels: usize) -> Vec<i32> {
+    let mut values = vec![i32::MIN, i32::MIN + 1, -1, 0, 1, i32::MAX - 1, i32::MAX];
+    values.extend(
+        (0..31)
+            .flat_map(|s| [-1, 1].map(|sign| sign * (1 << s)))
+            .flat_map(|v| [v - 1, v, v + 1]),
+    );
+    for channel in 0..channels {
+        let domain = form.domain(channel);
+        for value in [form.out().min(), -100, -1, 0, 1, 100, form.out().max()] {
+            let step = form.channel(channel).unwrap().least_reaching(i64::from(value));
+            values.extend(
+                [step - 1, step, step + 1]
+                    .into_iter()
+                    .filter(|x| domain.contains(x))
+                    .filter_map(|x| i32::try_from(x).ok()),
+            );
+        }
+    }
+    values.retain(|&x| (0..channels).all(|c| form.domain(c).contains(&i64::from(x))));
+    values
 }
 
 /// `clamp(requantize(accumulators))` by the definition, as bytes; `channel` gives the channel of an element.

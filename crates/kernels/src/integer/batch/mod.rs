@@ -97,9 +97,11 @@ impl Batch {
         stride: usize,
         place: &Place<'_>,
     ) -> bool {
+        // First the form's own range, then the clamp behind it.
+        let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
         let tile = tile::Tile {
             out: self.out,
-            bounds: bounds.map(|end| end.max(self.range[0]).min(self.range[1])),
+            bounds,
             accumulators,
             stride,
             place,

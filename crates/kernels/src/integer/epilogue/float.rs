@@ -1,4 +1,4 @@
-use super::{Epilogue, PerChannel, per_channel, saturate};
+use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, form::Arithmetic};
 
@@ -18,6 +18,7 @@ impl Float {
             Arithmetic::Float(f) => Some(FloatConstants {
                 scale: f.scale,
                 zero_point: i64::from(f.zero_point),
+                domain: domain(channel),
             }),
             _ => None,
         })?;
@@ -32,6 +33,7 @@ const LIMIT: f32 = (1_u64 << 33) as f32;
 pub struct FloatConstants {
     scale: f32,
     zero_point: i64,
+    domain: [i32; 2],
 }
 
 impl Epilogue for Float {
@@ -43,6 +45,7 @@ impl Epilogue for Float {
 
     #[inline(always)]
     fn lane(&self, c: &FloatConstants, accumulator: i32) -> i32 {
+        let accumulator = accumulator.max(c.domain[0]).min(c.domain[1]);
         // Beyond ±2^33 any zero point leaves the sum outside of i32. The form's scale is finite: no NaN.
         let rounded = (accumulator as f32 * c.scale).round_ties_even().clamp(-LIMIT, LIMIT);
         // SAFETY: the clamp leaves numbers that i64 holds, and the product is not a NaN.

@@ -1,0 +1,372 @@
+//! Requantization of arrays: every form, for every length, layout, type and parameter, is its definition on every
+//! instruction set.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+mod support;
+
+use strait_kernels::{
+    Context, Isa,
+    integer::{Loops, standard},
+};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
+use support::{Numbers, boundaries, bytes, finish, forms};
+
+/// What the loops make of some accumulators, between two bytes that have to stay as they are.
+fn run(loops: &dyn Loops, isa: Isa, extents: [usize; 3], input: &[u8]) -> Vec<u8> {
+    let count = extents.iter().product::<usize>() * usize::from(loops.out().bits()) / 8;
+    let mut out = vec![0xA5; count + 2];
+    loops
+        .requantize(
+            &Context::with_isa(isa),
+            extents,
+            IntType::I32,
+            input,
+            &mut out[1..=count],
+        )
+        .unwrap();
+    assert_eq!(
+        (out[0], out[count + 1]),
+        (0xA5, 0xA5),
+        "a byte outside of the output was written"
+    );
+    out[1..=count].to_vec()
+}
+
+/// Accumulators of about `size` that are inside of every channel's domain.
+fn accumulators(form: &Requantization, count: usize, size: i32, numbers: &mut Numbers) -> Vec<i32> {
+    let inside = |x: &i32| (0..form.channels().unwrap_or(1)).all(|c| form.domain(c).contains(&i64::from(*x)));
+    std::iter::repeat_with(|| numbers.between(-size, size))
+        .filter(inside)
+        .take(count)
+        .collect()
+}
+
+fn wide(values: &[i32]) -> Vec<i64> {
+    values.iter().map(|&x| i64::from(x)).collect()
+}
+
+const SIZE: i32 = 60_000;
+
+#[test]
+fn rows_of_every_length_are_the_definition() {
+    let mut numbers = Numbers::new(11);
+    let channels = 2;
+    for form in [
+        forms(0, SIZE.into(), &mut numbers),
+        forms(channels, SIZE.into(), &mut numbers),
+    ]
+    .concat()
+    {
+        let loops = standard(&form, Some([-120, 99])).unwrap();
+        let values = accumulators(&form, channels * 130, SIZE, &mut numbers);
+        for length in 0..=130 {
+            let values = &values[..channels * length];
+            let wanted = finish(&form, Some([-120, 99]), &wide(values), |i| i / length);
+            for isa in Isa::available() {
+                let found = run(&*loops, isa, [1, channels, length], &bytes(values));
+                assert!(found == wanted, "{length} of {form:?} on {}", isa.name());
+            }
+        }
+    }
+}
+
+#[test]
+fn channels_last_are_the_definition_for_every_number_of_channels() {
+    let mut numbers = Numbers::new(12);
+    for channels in (1..=40).chain([48, 63, 64, 65, 96, 127, 128, 129, 130, 144, 257]) {
+        let forms = forms(channels, SIZE.into(), &mut numbers);
+        for form in forms.iter().skip(channels % 3).step_by(3) {
+            let loops = standard(form, None).unwrap();
+            for rows in [1, 2, 7] {
+                let values = accumulators(form, rows * channels, SIZE, &mut numbers);
+                let wanted = finish(form, None, &wide(&values), |i| i % channels);
+                for isa in Isa::available() {
+                    let found = run(&*loops, isa, [rows, channels, 1], &bytes(&values));
+                    assert!(found == wanted, "{rows} × {channels} of {form:?} on {}", isa.name());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn accumulators_may_lie_at_any_address() {
+    let mut numbers = Numbers::new(13);
+    for form in forms(3, SIZE.into(), &mut numbers) {
+        let loops = standard(&form, None).unwrap();
+        let values = accumulators(&form, 3 * 3000, SIZE, &mut numbers);
+        let wanted = finish(&form, None, &wide(&values), |i| i / 3000);
+        for offset in 0..4 {
+            let shifted = [vec![0; offset], bytes(&values)].concat();
+            let found = run(&*loops, Isa::detect(), [1, 3, 3000], &shifted[offset..]);
+            assert!(found == wanted, "{form:?}");
+        }
+    }
+}
+
+/// Forms over all their parameters: every rounding and shift, factors, addends and zero points from the ends of their
+/// ranges, scales of every size.
+fn parameters(numbers: &mut Numbers) -> Vec<Requantization> {
+    let outs = [IntType::I8, IntType::U8, IntType::I16, IntType::I32];
+    let mut list: Vec<Requantization> = vec![];
+    for (rounding, shift) in Rounding::ALL.into_iter().flat_map(|r| (0..=62).map(move |s| (r, s))) {
+        for out in outs {
+            let any = (numbers.next() >> 33) as i32;
+            let factors = [
+                0,
+                1,
+                2,
+                3,
+                127,
+                1 << 14,
+                20_000,
+                1 << 30,
+                1_500_000_001,
+                i32::MAX,
+                any,
+                any >> 9,
+            ];
+            let addends = [
+                0,
+                0,
+                1,
+                -1,
+                1 << 32,
+                -(1 << 40),
+                i64::from(any),
+                (1 << 61) - 1,
+                -(1 << 61),
+            ];
+            let zero_points = [0, 0, 3, -128, 255, 40_000, -(1 << 30), i32::MAX, i32::MIN];
+            let narrowing = Narrowing {
+                shift: Per::Tensor(shift),
+                rounding,
+                out,
+            };
+            list.push(
+                form::Fixed {
+                    sc: Per::Tensor(factors[numbers.below(factors.len())]),
+                    add: Per::Tensor(addends[numbers.below(addends.len())]),
+                    zp: zero_points[numbers.below(zero_points.len())],
+                    narrowing: narrowing.clone(),
+                }
+                .into(),
+            );
+            list.push(
+                form::TfLite {
+                    sc: Per::Tensor(factors[numbers.below(factors.len())]),
+                    zp: zero_points[numbers.below(5)],
+                    narrowing: narrowing.clone(),
+                }
+                .into(),
+            );
+            list.push(form::ArithFolded { narrowing }.into());
+        }
+    }
+    for (exponent, roundings) in (-31..=30).flat_map(|e| [(e, form::Roundings::One), (e, form::Roundings::Two)]) {
+        for out in outs {
+            let multipliers = [0, 1, 1 << 30, 1_500_000_001, i32::MAX, (numbers.next() >> 33) as i32];
+            list.push(
+                form::Gemmlowp {
+                    multiplier: Per::Tensor(multipliers[numbers.below(6)]),
+                    exponent: Per::Tensor(exponent),
+                    zp: [0, 3, -128, 255][numbers.below(4)],
+                    roundings,
+                    out,
+                }
+                .into(),
+            );
+        }
+    }
+    for (power, out) in (-126..=127).step_by(3).flat_map(|p| outs.map(|out| (p, out))) {
+        let scale = Per::Tensor(2.0_f32.powi(power) * (1.0 + numbers.between(0, 99) as f32 / 100.0));
+        let zp = [0, 3, -128, 255, -(1 << 24)][numbers.below(5)];
+        list.push(
+            form::Float {
+                scale: scale.clone(),
+                zp,
+                out,
+            }
+            .into(),
+        );
+        list.push(
+            form::FloatZeroInside {
+                scale: scale.clone(),
+                zp,
+                out,
+            }
+            .into(),
+        );
+        let relu = numbers.below(2) == 0;
+        list.push(
+            form::DequantQuant {
+                deq: scale,
+                relu,
+                scale: 1.5,
+                offset: zp,
+                out,
+            }
+            .into(),
+        );
+    }
+    list.retain(|form| form.check().is_ok());
+    list
+}
+
+#[test]
+fn every_parameter_is_the_definition_at_every_boundary() {
+    let mut numbers = Numbers::new(14);
+    let forms = parameters(&mut numbers);
+    assert!(forms.len() > 6000, "{}", forms.len());
+    for form in forms {
+        let mut values = boundaries(&form, 1);
+        values.extend((0..30).map(|spread| (numbers.next() >> 20) as i32 >> spread));
+        values.retain(|&x| form.domain(0).contains(&i64::from(x)));
+        let loops = standard(&form, None).unwrap();
+        let wanted = finish(&form, None, &wide(&values), |_| 0);
+        for isa in Isa::available() {
+            let found = run(&*loops, isa, [1, 1, values.len()], &bytes(&values));
+            assert!(found == wanted, "{form:?} on {}", isa.name());
+        }
+    }
+}
+
+#[test]
+fn outside_of_its_domain_a_form_is_the_same_on_every_instruction_set() {
+    let mut numbers = Numbers::new(15);
+    for form in parameters(&mut numbers)
+        .into_iter()
+        .filter(|f| !f.domain(0).contains(&i64::from(i32::MAX)))
+    {
+        let values: Vec<i32> = [i32::MIN, i32::MAX]
+            .into_iter()
+            .chain((0..40).map(|_| numbers.next() as i32))
+            .collect();
+        let loops = standard(&form, None).unwrap();
+        let scalar = run(&*loops, Isa::Scalar, [1, 1, values.len()], &bytes(&values));
+        for isa in Isa::available() {
+            assert!(
+                run(&*loops, isa, [1, 1, values.len()], &bytes(&values)) == scalar,
+                "{form:?} on {}",
+                isa.name()
+            );
+        }
+    }
+}
+
+/// The families with a kernel of their own, and what they are in plain arithmetic, written again.
+fn families() -> Vec<(Requantization, fn(i32) -> i64)> {
+    let narrowing = |shift, rounding| Narrowing {
+        shift: Per::Tensor(shift),
+        rounding,
+        out: IntType::I8,
+    };
+    let tf_lite = |sc, shift, rounding| {
+        Requantization::from(form::TfLite {
+            sc: Per::Tensor(sc),
+            zp: 3,
+            narrowing: narrowing(shift, rounding),
+        })
+    };
+    vec![
+        (
+            form::ArithFolded {
+                narrowing: narrowing(24, Rounding::HalfUp),
+            }
+            .into(),
+            |x| (i64::from(x) + (1 << 23)).div_euclid(1 << 24),
+        ),
+        (
+            form::ArithFolded {
+                narrowing: narrowing(24, Rounding::HalfEven),
+            }
+            .into(),
+            // Exact in f64, and so is the quotient by a power of two.
+            |x| (f64::from(x) / 16_777_216.0).round_ties_even() as i64,
+        ),
+        (
+            form::ArithFolded {
+                narrowing: narrowing(24, Rounding::HalfAway),
+            }
+            .into(),
+            |x| (f64::from(x) / 16_777_216.0).round() as i64,
+        ),
+        (tf_lite(1_500_000_001, 55, Rounding::HalfUp), |x| {
+            ((i64::from(x) * 1_500_000_001 + (1 << 54)) >> 55) + 3
+        }),
+        (tf_lite(3 << 20, 44, Rounding::HalfEven), |x| {
+            // 3·2^20 / 2^44 = 3 / 2^24
+            (f64::from(x) * 3.0 / 16_777_216.0).round_ties_even() as i64 + 3
+        }),
+        (tf_lite(3 << 20, 44, Rounding::HalfAway), |x| {
+            (f64::from(x) * 3.0 / 16_777_216.0).round() as i64 + 3
+        }),
+        (
+            form::Gemmlowp {
+                multiplier: Per::Tensor(1_500_000_000),
+                exponent: Per::Tensor(-24),
+                zp: 3,
+                roundings: form::Roundings::Two,
+                out: IntType::I8,
+            }
+            .into(),
+            // gemmlowp's two functions, as they are published.
+            |x| {
+                let product = i64::from(x) * 1_500_000_000;
+                let nudge = if product >= 0 { 1 << 30 } else { 1 - (1 << 30) };
+                let high = (product + nudge) / (1 << 31);
+                let (mask, rest) = ((1 << 24) - 1, high & ((1 << 24) - 1));
+                (high >> 24) + i64::from(rest > (mask >> 1) + i64::from(high < 0)) + 3
+            },
+        ),
+        (
+            form::Float {
+                scale: Per::Tensor(5.3e-8),
+                zp: 3,
+                out: IntType::I8,
+            }
+            .into(),
+            |x| (x as f32 * 5.3e-8).round_ties_even() as i64 + 3,
+        ),
+        (
+            form::FloatZeroInside {
+                scale: Per::Tensor(5.3e-8),
+                zp: 3,
+                out: IntType::I8,
+            }
+            .into(),
+            |x| (x as f32 * 5.3e-8 + 3.0).round_ties_even() as i64,
+        ),
+    ]
+}
+
+#[test]
+#[ignore = "all 2^32 accumulators of each family: minutes"]
+fn exhaustive_every_family_is_plain_arithmetic_on_all_accumulators() {
+    const BLOCK: i64 = 1 << 20;
+    for (form, definition) in families() {
+        let loops = standard(&form, None).unwrap();
+        let block = |index: i64| {
+            let values: Vec<i32> = (0..BLOCK)
+                .map(|i| (i64::from(i32::MIN) + index * BLOCK + i) as i32)
+                .collect();
+            let wanted: Vec<u8> = values.iter().map(|&x| definition(x).clamp(-128, 127) as u8).collect();
+            let input = bytes(&values);
+            for isa in Isa::available() {
+                let found = run(&*loops, isa, [1, 1, values.len()], &input);
+                assert!(found == wanted, "{form:?} from {} on {}", values[0], isa.name());
+            }
+        };
+        let next = std::sync::atomic::AtomicI64::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+                scope.spawn(|| {
+                    while let index @ 0..4096 = next.fetch_add(1, std::sync::atomic::Ordering::Relaxed) {
+                        block(index);
+                    }
+                });
+            }
+        });
+    }
+}
