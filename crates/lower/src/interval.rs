@@ -1,25 +1,71 @@
 //! Sound bounds of accumulators: from types, clamps, weights and biases alone, never from calibration data.
 
+use crate::taps::{Taps, Window};
 use std::collections::BTreeMap;
+use strait_core::op::Conv;
 use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::Per;
+use strait_requantize::range::{self, Accumulator, Order, Summands};
+use strait_target::TargetSpec;
+use strait_target::spec::Overflow;
 
 /// An interval of integers, both ends included.
 pub type Interval = (i64, i64);
 
-/// Bounds of Σ w·q + b per channel for q in `x`; `weight` holds the codes channel by channel. An element that is padding
-/// reads as a code of `x` too, so the border needs no case of its own.
-pub fn product_bounds(weight: &[i32], bias: &[i64], x: Interval) -> Vec<Interval> {
+/// What has to be shown of the sums of a target: that they fit in the end where it wraps, and in any order where it does
+/// not. The graph keeps them in 32 bits.
+pub(crate) fn accumulator(spec: &TargetSpec) -> Accumulator {
+    let row = spec.accumulator.get(&spec.types.activation_type().into());
+    Accumulator {
+        bits: row.map_or(32, |row| (*row.bits).min(32)),
+        order: match row.map(|row| row.overflow) {
+            Some(Overflow::Wrap) => Order::Final,
+            Some(Overflow::Saturate) | None => Order::Any,
+        },
+    }
+}
+
+/// The taps of a convolution that can read padding, by the extents of its weights, its operand and its result; `None`
+/// where there is no padding.
+pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[u64]) -> Option<Taps> {
+    if conv.pad.iter().all(|&p| p == 0) {
+        return None;
+    }
+    Some(Taps::of(&Window {
+        size: kernel.get(2..)?,
+        stride: &conv.stride,
+        dilation: &conv.dilation,
+        pad: &conv.pad,
+        operand: operand.get(2..)?,
+        positions: result.get(2..)?,
+    }))
+}
+
+/// What the taps of a convolution read: codes of `codes`, or `code` outside of the operand.
+pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::Input<'_> {
+    range::Input {
+        codes,
+        zero_point: 0,
+        padding: taps.map(|taps| range::Padding {
+            code: code.into(),
+            taps: &taps.outside,
+            interior: taps.interior,
+        }),
+    }
+}
+
+/// The channels of Σ w·q + b, where `weight` holds the codes channel by channel.
+pub(crate) fn sums<'a>(
+    weight: &'a [i32],
+    bias: &'a [i64],
+    input: range::Input<'a>,
+) -> impl Iterator<Item = range::Products<'a>> {
     let each = weight.len() / bias.len().max(1);
-    bias.iter()
-        .enumerate()
-        .map(|(c, &b)| {
-            weight[c * each..(c + 1) * each].iter().fold((b, b), |(low, high), &w| {
-                let (p, q) = (i64::from(w) * x.0, i64::from(w) * x.1);
-                (low.saturating_add(p.min(q)), high.saturating_add(p.max(q)))
-            })
-        })
-        .collect()
+    bias.iter().enumerate().map(move |(c, &bias)| range::Products {
+        weights: &weight[c * each..(c + 1) * each],
+        bias,
+        input,
+    })
 }
 
 /// Bounds of the values of a lowered graph, computed when asked for.
@@ -83,32 +129,37 @@ impl<'a> Bounds<'a> {
         let own = match &node.op {
             Op::Conv(conv) => {
                 let x = self.hull(node, 0, depth)?;
-                let pad = i64::from(conv.pad_value);
-                let pads = conv.pad.iter().any(|&p| p > 0);
-                self.products(node, if pads { (x.0.min(pad), x.1.max(pad)) } else { x })?
+                let dims = |v: Option<ValueId>| self.graph.value(v?)?.ty.dims();
+                let (operand, result) = (dims(node.inputs[0])?, dims(node.outputs.first().copied())?);
+                let taps = conv_taps(conv, &dims(node.inputs[1])?, &operand, &result);
+                self.products(node, input(x, taps.as_ref(), conv.pad_value))?
             }
             Op::Gemm(gemm) if gemm.is_canonical() => {
                 let x = self.hull(node, 0, depth)?;
-                self.products(node, x)?
+                self.products(node, input(x, None, 0))?
             }
             Op::MatMul(op) => {
                 let (a, b) = (self.hull(node, 0, depth)?, self.hull(node, 1, depth)?);
                 let shape = &self.graph.value(node.inputs[0]?)?.ty;
-                let inner = i64::try_from(*shape.dims()?.last()?).ok()?;
-                let one = product(shift(a, op.a_zero), shift(b, op.b_zero));
-                Per::Tensor((one.0.saturating_mul(inner), one.1.saturating_mul(inner)))
+                let inner = *shape.dims()?.last()?;
+                let pairs = range::Pairs {
+                    count: inner,
+                    first: (a, op.a_zero.into()),
+                    second: (b, op.b_zero.into()),
+                };
+                Per::Tensor(pairs.range().interval())
             }
             Op::Mul(op) => {
                 let (a, b) = (self.hull(node, 0, depth)?, self.hull(node, 1, depth)?);
-                Per::Tensor(product(shift(a, op.a_zero), shift(b, op.b_zero)))
+                Per::Tensor(range::multiply(shift(a, op.a_zero), shift(b, op.b_zero)))
             }
             Op::Add(_) => {
                 let (a, b) = (self.hull(node, 0, depth)?, self.hull(node, 1, depth)?);
-                Per::Tensor((a.0.saturating_add(b.0), a.1.saturating_add(b.1)))
+                Per::Tensor(range::add(a, b))
             }
             Op::Sub(_) => {
                 let (a, b) = (self.hull(node, 0, depth)?, self.hull(node, 1, depth)?);
-                Per::Tensor((a.0.saturating_sub(b.1), a.1.saturating_sub(b.0)))
+                Per::Tensor(range::subtract(a, b))
             }
             Op::ShiftLeft(op) => {
                 let x = shift(self.hull(node, 0, depth)?, op.zero);
@@ -117,15 +168,19 @@ impl<'a> Bounds<'a> {
             Op::SumPool(op) => {
                 let x = self.hull(node, 0, depth)?;
                 let pad = i64::from(op.pad_value);
-                let count: i64 = op.size.iter().map(|&s| i64::from(s)).product();
-                Per::Tensor((x.0.min(pad).saturating_mul(count), x.1.max(pad).saturating_mul(count)))
+                let count = op.size.iter().map(|&s| u64::from(s)).product();
+                let x = if op.pad.iter().any(|&p| p > 0) || op.ceil {
+                    (x.0.min(pad), x.1.max(pad))
+                } else {
+                    x
+                };
+                Per::Tensor(range::repeat(x, count))
             }
             Op::Reduce(op) => {
                 let x = self.hull(node, 0, depth)?;
                 let dims = self.graph.value(node.inputs[0]?)?.ty.dims()?;
                 let axes = op.reduced(dims.len()).ok()?;
-                let count: i64 = axes.iter().map(|&a| dims[a] as i64).product();
-                Per::Tensor((x.0.saturating_mul(count), x.1.saturating_mul(count)))
+                Per::Tensor(range::repeat(x, axes.iter().map(|&a| dims[a]).product()))
             }
             Op::Clamp(op) => {
                 let x = self.hull(node, 0, depth)?;
@@ -161,7 +216,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    fn products(&self, node: &Node, x: Interval) -> Option<Per<Interval>> {
+    fn products(&self, node: &Node, input: range::Input<'_>) -> Option<Per<Interval>> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let channels = *weight.shape().first()? as usize;
         let codes: Vec<i32> = weight.to_i64().ok()?.iter().map(|&w| w as i32).collect();
@@ -169,21 +224,12 @@ impl<'a> Bounds<'a> {
             Some(bias) => self.module.constant(self.graph, bias)?.to_i64().ok()?,
             None => vec![0; channels],
         };
-        Some(Per::Channel(product_bounds(&codes, &bias, x).into()))
+        Some(sums(&codes, &bias, input).map(|sum| sum.range().interval()).collect())
     }
 }
 
 fn shift(x: Interval, zero: i32) -> Interval {
     (x.0 - i64::from(zero), x.1 - i64::from(zero))
-}
-
-fn product(a: Interval, b: Interval) -> Interval {
-    let corners = [a.0, a.1].map(|p| [p.saturating_mul(b.0), p.saturating_mul(b.1)]);
-    let all = corners.as_flattened();
-    (
-        all.iter().copied().min().unwrap_or(0),
-        all.iter().copied().max().unwrap_or(0),
-    )
 }
 
 /// A form does not decrease on its domain, so its ends bound it; outside the domain nothing is said.

@@ -13,6 +13,7 @@ pub mod fuse;
 pub mod interval;
 mod lowering;
 mod recipes;
+mod taps;
 
 pub use fake_quantize::fake_quantize;
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Refused, Until, fuse};

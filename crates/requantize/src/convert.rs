@@ -2,7 +2,7 @@
 
 use crate::{
     Narrowing, OutsideDomain, Per, Requantization, Rounding, Step,
-    form::{self, Affine, Arithmetic, MAX_ADDEND, MAX_SHIFT},
+    form::{self, Affine, Arithmetic},
     thresholds::{DecideError, Thresholds, common_channels},
 };
 
@@ -68,60 +68,6 @@ impl Requantization {
         }
         Ok(common)
     }
-}
-
-/// Two multiply-shift forms as one, where that is one rounding of the same kind; else `None`.
-///
-/// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain;
-/// [`compare`](crate::decide::compare) tells whether that is so on an interval. With p = x * m1 + a1:
-///
-/// - s1 = 0, so that nothing is rounded first:
-///   (p + z1) * m2 + a2 = x * (m1 * m2) + (a1 + z1) * m2 + a2.
-/// - m2 = 1 and both round down (or both up): floor((floor(p / 2^s1) + z1 + a2) / 2^s2) =
-///   floor((p + (z1 + a2) * 2^s1) / 2^(s1 + s2)). Both towards zero: the same for z1 + a2 = 0.
-pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
-    let (a, b) = (first.affine()?, second.affine()?);
-    let join = |a: &Affine, b: &Affine| -> Option<Affine> {
-        let between = i64::from(a.zero_point);
-        let (factor, addend, shift) = if a.shift == 0 {
-            let factor = a.factor.checked_mul(b.factor)?;
-            let addend = (a.addend + between)
-                .checked_mul(i64::from(b.factor))?
-                .checked_add(b.addend)?;
-            (factor, addend, b.shift)
-        } else {
-            let between = b.addend + between;
-            let directed = match a.rounding {
-                Rounding::Floor | Rounding::Ceil => true,
-                Rounding::TowardZero => between == 0,
-                _ => false,
-            };
-            if !directed || a.rounding != b.rounding || b.factor != 1 {
-                return None;
-            }
-            (
-                a.factor,
-                between.checked_mul(1 << a.shift)?.checked_add(a.addend)?,
-                a.shift + b.shift,
-            )
-        };
-        let legal = shift <= MAX_SHIFT && (-MAX_ADDEND..=MAX_ADDEND).contains(&addend);
-        legal.then_some(Affine {
-            factor,
-            addend,
-            shift,
-            ..*b
-        })
-    };
-    let joined = match (&a, &b) {
-        (Per::Tensor(a), b) => b.try_map(|b| join(a, b).ok_or(())).ok()?,
-        (a, Per::Tensor(b)) => a.try_map(|a| join(a, b).ok_or(())).ok()?,
-        (Per::Channel(a), Per::Channel(b)) if a.len() == b.len() => {
-            Per::Channel(a.iter().zip(b.iter()).map(|(a, b)| join(a, b)).collect::<Option<_>>()?)
-        }
-        _ => return None,
-    };
-    Some(fixed(&joined, second.narrowing()?.rounding, second))
 }
 
 /// `Fixed` from its scalars, with the output type and the zero point of `like`.

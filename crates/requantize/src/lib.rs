@@ -27,13 +27,14 @@ mod int_type;
 pub mod mixed;
 mod per;
 pub mod quantize;
+pub mod range;
 mod rounding;
 pub mod scales;
 mod step;
 
 pub use certificate::{Argument, Because, Certificate, CertificateError, FromFloat};
-pub use convert::{compose, to_steps};
-pub use decide::{DecideError, Thresholds, Verdict, compare, thresholds};
+pub use convert::to_steps;
+pub use decide::{DecideError, Thresholds, Verdict, compare, compose, thresholds};
 pub use form::{FormError, FormKind, Narrowing, Origin, OutsideDomain, Requantization, Roundings};
 pub use int_type::IntType;
 pub use per::Per;

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use strait_requantize::{
     Argument, Certificate, CertificateError, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds,
     Verdict, compare, compose,
-    decide::{difference, equal_on, verdicts},
+    decide::{Activation, Behind, compose_steps, difference, equal_on, move_behind, verdicts},
     form,
     thresholds::Chain,
     to_steps,
@@ -282,28 +282,28 @@ fn a_certificate_survives_its_text_and_a_false_one_does_not_pass() {
 }
 
 #[test]
-fn shifts_compose_and_what_rounds_twice_does_not() {
+fn two_shifts_are_one_with_an_addend_unless_ties_look_at_sign_or_parity() {
     let chain = |a: &Requantization, b: &Requantization| [a.clone().into(), b.clone().into()];
     let whole = (i64::from(i32::MIN), i64::from(i32::MAX));
     for rounding in Rounding::ALL {
         let directed = matches!(rounding, Rounding::Floor | Rounding::Ceil | Rounding::TowardZero);
         let (first, second) = (folded(7, rounding, IntType::I32), folded(5, rounding, IntType::I8));
-        match compose(&first, &second) {
-            Some(one) => {
-                assert!(directed);
-                assert_eq!(one.to_arith_folded(), Some(folded(12, rounding, IntType::I8)));
-                assert_eq!(
-                    compare(&chain(&first, &second), &one.into(), 0, whole),
-                    Ok(Verdict::Exact)
-                );
-            }
-            None => {
-                assert!(!directed);
-                // Indeed: no single shift of this rounding is the same function.
-                let one = folded(12, rounding, IntType::I8).into();
-                assert!(!compare(&chain(&first, &second), &one, 0, whole).unwrap().is_exact());
-            }
+        let plain = folded(12, rounding, IntType::I8);
+        let composed = compose(&first, &second);
+        assert_eq!(
+            composed.is_some(),
+            directed || matches!(rounding, Rounding::HalfUp | Rounding::HalfDown)
+        );
+        if let Some(one) = composed {
+            assert_eq!(one.to_arith_folded(), directed.then(|| plain.clone()));
+            assert_eq!(
+                compare(&chain(&first, &second), &one.into(), 0, whole),
+                Ok(Verdict::Exact)
+            );
         }
+        // No shift alone of a nearest mode is the same function.
+        let verdict = compare(&chain(&first, &second), &plain.into(), 0, whole).unwrap();
+        assert_eq!(verdict.is_exact(), directed);
     }
 }
 
@@ -326,8 +326,8 @@ fn compositions_that_are_not_one_rounding_are_refused() {
             fixed(11, 13, 17, 4, HalfUp),
             Some(fixed(33, 145, 17, 4, HalfUp)),
         ),
-        (whole(1 << 20, 0, 0), fixed(1 << 11, 0, 0, 4, HalfUp), None),
-        (whole(1, 1 << 61, 0), fixed(2, 0, 0, 4, HalfUp), None),
+        (whole(1 << 20, 0, 0), fixed((1 << 11) + 1, 0, 0, 4, HalfUp), None),
+        (whole(1, 1 << 61, 0), fixed(3, 0, 0, 4, HalfUp), None),
         // Two shifts in the same direction.
         (
             fixed(3, 5, 7, 4, Floor),
@@ -345,9 +345,31 @@ fn compositions_that_are_not_one_rounding_are_refused() {
             Some(fixed(3, 5, 9, 7, TowardZero)),
         ),
         (fixed(3, 5, 7, 4, TowardZero), fixed(1, 2, 9, 3, TowardZero), None),
-        (fixed(3, 5, 7, 4, Floor), fixed(2, 2, 9, 3, Floor), None),
-        (fixed(3, 5, 7, 4, Floor), fixed(1, 2, 9, 3, Ceil), None),
-        (fixed(3, 5, 7, 4, HalfUp), fixed(1, 2, 9, 3, HalfUp), None),
+        (fixed(3, 5, 7, 4, Floor), fixed(3, 2, 9, 3, Floor), None),
+        // A common power of two in the second one.
+        (
+            fixed(3, 5, 7, 4, Floor),
+            fixed(2, 2, 9, 3, Floor),
+            Some(fixed(3, 133, 9, 6, Floor)),
+        ),
+        // Two roundings of other modes that add something and round down.
+        (
+            fixed(3, 5, 7, 4, Floor),
+            fixed(1, 2, 9, 3, Ceil),
+            Some(fixed(3, 134, 9, 7, Ceil)),
+        ),
+        (
+            fixed(3, 5, 7, 4, HalfUp),
+            fixed(1, 2, 9, 3, HalfUp),
+            Some(fixed(3, 157, 9, 7, HalfUp)),
+        ),
+        (fixed(3, 5, 7, 4, HalfAway), fixed(1, 2, 9, 3, HalfUp), None),
+        // Nothing is rounded after the first one.
+        (
+            fixed(3, 5, 7, 4, HalfEven),
+            fixed(1, 2, 9, 0, HalfUp),
+            Some(fixed(3, 5, 18, 4, HalfEven)),
+        ),
         (fixed(3, 5, 7, 40, Floor), fixed(1, 0, 9, 30, Floor), None),
     ];
     for (first, second, expect) in cases {
@@ -459,6 +481,64 @@ proptest! {
                 }
             }
         }
+    }
+
+    #[test]
+    fn composed_steps_take_saturation_and_clamps_along(first in step(), second in step()) {
+        if let Some(one) = compose_steps(&first, &second) {
+            for x in -3000..3000 {
+                let x = x * 1013;
+                if let (Ok(between), Ok(one)) = (first.eval(0, x), one.eval(0, x)) {
+                    prop_assert_eq!(second.eval(0, between.into()), Ok(one));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_activation_is_moved_or_left_out_as_brute_force_says(
+        form in form(), other in form(), low in -400i64..400, width in 0i64..400, first in -500i64..500, span in 0i64..500,
+    ) {
+        let interval = Per::Tensor((first, first + span));
+        let activation = Activation::Clamp { low, high: low + width };
+        let clamped = |x: i64| x.clamp(low, low + width);
+        let all = |form: &Requantization, behind: [i32; 2]| (first..=first + span).all(|x| {
+            form.eval(0, clamped(x)).unwrap() == form.eval(0, x).unwrap().clamp(behind[0], behind[1])
+        });
+        let open = [form.out().min(), form.out().max()];
+        match move_behind(activation, &form, &interval) {
+            Ok(Behind::Redundant) => prop_assert!(all(&form, open)),
+            Ok(Behind::Clamp(behind)) => prop_assert!(all(&form, behind) && !all(&form, open)),
+            Ok(found) => prop_assert!(false, "{:?}", found),
+            Err(error) => prop_assert!(matches!(error, DecideError::Domain(_)), "{}", error),
+        }
+        // Two channels of different factors.
+        let (Requantization::TfLite(a), Requantization::TfLite(b)) = (&form, &other) else { return Ok(()) };
+        let of = |f: &form::TfLite| (f.sc.values()[0], f.narrowing.shift.values()[0]);
+        let both = Requantization::from(form::TfLite {
+            sc: [of(a).0, of(b).0].into_iter().collect(),
+            zp: a.zp,
+            narrowing: strait_requantize::Narrowing { shift: [of(a).1, of(b).1].into_iter().collect(), ..a.narrowing },
+        });
+        let whole = |behind: [i32; 2]| (0..2).all(|c| (first..=first + span).all(|x| {
+            both.eval(c, clamped(x)).unwrap() == both.eval(c, x).unwrap().clamp(behind[0], behind[1])
+        }));
+        match move_behind(activation, &both, &interval) {
+            Ok(Behind::Redundant) => prop_assert!(whole([both.out().min(), both.out().max()])),
+            Ok(Behind::Clamp(behind)) => prop_assert!(whole(behind)),
+            Ok(Behind::PerChannel { .. }) => {
+                // Only the results themselves can be limits.
+                let results: std::collections::BTreeSet<i32> =
+                    (0..2).flat_map(|c| (first..=first + span).map(move |x| (c, x))).map(|(c, x)| both.eval(c, clamped(x)).unwrap()).collect();
+                let ends: Vec<i32> = results.into_iter().chain([both.out().min(), both.out().max()]).collect();
+                if ends.len() <= 20 {
+                    let mut pairs = ends.iter().flat_map(|low| ends.iter().map(move |high| [*low, *high]));
+                    prop_assert!(!pairs.any(|[low, high]| low <= high && whole([low, high])));
+                }
+            }
+            found => prop_assert!(false, "{:?}", found),
+        }
+        prop_assert_eq!(move_behind(Activation::Sloped, &form, &interval), Ok(Behind::NotAClamp));
     }
 
     #[test]

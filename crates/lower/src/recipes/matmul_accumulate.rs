@@ -3,27 +3,28 @@
 use super::Site;
 use super::narrow::{Product, Wide, narrow};
 
+use crate::interval::accumulator;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::MatMul;
 use strait_core::{QuantParams, Reason};
 use strait_requantize::Per;
+use strait_requantize::range::{Pairs, prove};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
     let (a, b) = (site.input(0)?, site.input(1)?);
     let ((a_scale, a_zero), (b_scale, b_zero)) = (walk.grid(a)?, walk.grid(b)?);
     let operands = [walk.codes(a)?, walk.codes(b)?];
-    // Each product is below 2^16 in magnitude for 8-bit codes, and the sum of K of them must stay in 32 bits.
-    let inner = walk.dims(operands[0]).last().copied().unwrap_or(1);
+    let count = walk.dims(operands[0]).last().copied().unwrap_or(1);
     let codes = walk.spec.types.activation_range();
-    let widest = |zero: i32| (codes.end() - zero).max(zero - codes.start()).unsigned_abs();
-    let largest = u64::from(widest(a_zero)) * u64::from(widest(b_zero));
-    if inner.checked_mul(largest).is_none_or(|sum| sum > i32::MAX as u64) {
-        return Err(Reason::new(
-            "accumulator-overflow",
-            format!("a sum of {inner} products can pass 32 bits"),
-        ));
-    }
+    let codes = (i64::from(*codes.start()), i64::from(*codes.end()));
+    let sum = Pairs {
+        count,
+        first: (codes, a_zero.into()),
+        second: (codes, b_zero.into()),
+    };
+    prove(0, &sum, accumulator(walk.spec))
+        .map_err(|overflow| Reason::new("accumulator-overflow", overflow.to_string()))?;
     let weight = Per::Tensor(b_scale);
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(

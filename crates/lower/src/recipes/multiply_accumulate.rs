@@ -7,12 +7,12 @@
 use super::Site;
 use super::narrow::{Narrow, Product, Wide, emit, narrow};
 use crate::bake::{self, Folding};
-use crate::interval::product_bounds;
+use crate::interval::{self, accumulator, conv_taps, input};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
 use strait_core::{Elem, Op, QuantParams, Reason, TensorData};
-use strait_requantize::Per;
+use strait_requantize::{Per, range};
 use strait_target::spec::{Arithmetic, WeightGrid};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: WeightGrid) -> Result<(), Reason> {
@@ -58,20 +58,23 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
         })?;
     }
     let x_range = walk.spec.types.activation_range();
-    let bounds = product_bounds(
-        &codes,
-        &biases,
+    let dims = |value| walk.graph().value(value).and_then(|v| v.ty.dims());
+    let taps = match &site.node.op {
+        Op::Conv(conv) => {
+            let (operand, result) = (dims(x).unwrap_or_default(), dims(site.output()?).unwrap_or_default());
+            conv_taps(conv, weight.shape(), &operand, &result)
+        }
+        _ => None,
+    };
+    let read = input(
         (i64::from(*x_range.start()), i64::from(*x_range.end())),
+        taps.as_ref(),
+        x_zero,
     );
-    if let Some(channel) = bounds
-        .iter()
-        .position(|&(low, high)| low < i32::MIN.into() || high > i32::MAX.into())
-    {
-        let (low, high) = bounds[channel];
-        return Err(Reason::new(
-            "accumulator-overflow",
-            format!("the sum of channel {channel} can reach [{low}, {high}], past 32 bits"),
-        ));
+    let accumulator = accumulator(walk.spec);
+    for (channel, sum) in interval::sums(&codes, &biases, read).enumerate() {
+        range::prove(channel, &sum, accumulator)
+            .map_err(|overflow| Reason::new("accumulator-overflow", overflow.to_string()))?;
     }
     let biases: Vec<i32> = biases.iter().map(|&b| b as i32).collect();
     // The accumulator's own grid; a folded zero point is its code of real zero.

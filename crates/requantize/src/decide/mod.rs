@@ -1,11 +1,19 @@
 //! What can be decided about chains of steps on a whole interval of accumulators, without sampling and without a
 //! tolerance: one procedure per file.
 
+mod activation;
+mod best;
+mod compose;
 mod deviation;
+mod exact;
 mod normal;
 pub mod thresholds;
 mod verdict;
 
+pub use activation::{Activation, Behind, move_behind};
+pub use best::{Best, BestError, Grids, Ideal, Limits, Optimality, best};
+pub use compose::{compose, compose_steps};
 pub use deviation::{Deviation, compare, deviation, difference, equal_on, verdicts};
+pub use exact::{exact_addends, exact_factors};
 pub use thresholds::{Chain, DecideError, MAX_STEPS, Thresholds};
 pub use verdict::Verdict;

@@ -31,6 +31,9 @@ pub enum DecideError {
     /// A quantization of floats is by a scale that is not positive and finite.
     #[error("the scale {0}, or its reciprocal, is not positive and finite")]
     Scale(f32),
+    /// An accumulator beyond 2^50, where exact ideals are not computed.
+    #[error("accumulator {0} is beyond 2^50")]
+    Distant(i64),
     /// A step past `i32` in a conversion to [`Requantization::Steps`](crate::Requantization::Steps).
     #[error("threshold {0} is outside i32")]
     Wide(i64),
@@ -83,11 +86,11 @@ impl<'a> Chain<'a> {
 
     /// All thresholds on an interval.
     pub(super) fn thresholds(&self, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
-        let (lowest, highest) = self.ends(interval)?;
-        let at = (i64::from(lowest) + 1..=i64::from(highest))
-            .map(|k| self.least_reaching(k))
-            .collect();
-        Ok(Thresholds { interval, lowest, at })
+        Thresholds::in_closed_form(
+            interval,
+            |x| self.eval(x).map_err(DecideError::from),
+            |k| self.least_reaching(k),
+        )
     }
 
     /// The smallest accumulator of the first step's domain whose result is at least `value`, one past it where none is:
@@ -121,6 +124,22 @@ impl Thresholds {
     /// The thresholds of one channel of a chain, in closed form: microseconds for eight bits.
     pub fn of(steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Self, DecideError> {
         Chain::new(steps, channel)?.thresholds(interval)
+    }
+
+    /// The thresholds of a function that does not decrease, from its values and from the first accumulator that reaches a
+    /// value; that is asked for values above that of the lower end, up to that of the upper end.
+    pub(super) fn in_closed_form(
+        interval: (i64, i64),
+        eval: impl FnMut(i64) -> Result<i32, DecideError>,
+        least_reaching: impl FnMut(i64) -> i64,
+    ) -> Result<Self, DecideError> {
+        let (lowest, highest) = ends(interval, eval)?;
+        let codes = i64::from(lowest) + 1..=i64::from(highest);
+        Ok(Thresholds {
+            interval,
+            lowest,
+            at: codes.map(least_reaching).collect(),
+        })
     }
 
     /// The thresholds of any function that does not decrease on the interval, by bisection. The caller answers for that;

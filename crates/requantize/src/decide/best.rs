@@ -1,0 +1,320 @@
+//! The integers of a free form that come nearest to the ideal function of a real factor.
+//!
+//! With the ideal's rounding and its place of the zero point, a form is a function of v = m / 2^n alone, and of which it is
+//! the ideal for v = s. For x above zero a larger v never gives a smaller result, for x below zero never a larger one, so
+//! on either side of s the difference from the ideal grows with |v - s| at every x, and with it the largest difference and
+//! the number of x that differ. The best v is therefore the nearest that there is below s or the nearest above it, and both
+//! are looked at: what comes out is the optimum, not the best of some that were tried.
+
+use super::{
+    deviation::{Deviation, between},
+    exact::exact_factors,
+    thresholds::{DecideError, Thresholds},
+};
+use crate::{
+    IntType, Rounding, Step,
+    form::{Affine, MAX_ADDEND, MAX_SHIFT},
+    scales::{ScaleError, fixed_point::frexp},
+};
+use std::ops::RangeInclusive;
+
+/// The function that a requantization stands for: `sat(round(s (x - z_x)) + z)`, or `sat(round(s (x - z_x) + z))` with the
+/// zero point inside the rounding; in exact arithmetic with s a finite positive `f64`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ideal {
+    /// s = mantissa / 2^shift, the mantissa odd or the shift zero.
+    mantissa: i64,
+    shift: u8,
+    rounding: Rounding,
+    grids: Grids,
+}
+
+/// What the ideal function leads from and to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grids {
+    /// Zero point of x.
+    pub input_zero: i32,
+    /// Zero point of the result.
+    pub output_zero: i32,
+    /// Whether the result's zero point is added before the rounding; for the modes that look at the sign or the parity this
+    /// makes a difference at ties.
+    pub zero_inside: bool,
+    /// Type of the result.
+    pub out: IntType,
+}
+
+/// The farthest accumulator: with it, all products stay far inside `i128`.
+const FARTHEST: i64 = 1 << 50;
+/// With a shift so large, s x is below one quarter for every accumulator, and how far below makes no difference.
+const NEXT_TO_NOTHING: u8 = 104;
+
+impl Ideal {
+    /// # Errors
+    /// The factor is not finite and positive, or above 2^31.
+    pub fn new(factor: f64, rounding: Rounding, grids: Grids) -> Result<Self, ScaleError> {
+        if !(factor.is_finite() && factor > 0.0) {
+            return Err(ScaleError::NotPositive {
+                what: "factor",
+                value: factor,
+            });
+        }
+        if factor > 2f64.powi(31) {
+            return Err(ScaleError::TooLarge {
+                factor,
+                rule: "an ideal factor",
+            });
+        }
+        let (fraction, exponent) = frexp(factor);
+        // 53 bits make every f64; both are exact.
+        let mantissa = (fraction * 2f64.powi(53)) as i64;
+        let (mantissa, shift) = (
+            mantissa >> mantissa.trailing_zeros(),
+            53 - exponent - mantissa.trailing_zeros() as i32,
+        );
+        let (mantissa, shift) = match u8::try_from(shift) {
+            Ok(shift) if shift <= NEXT_TO_NOTHING => (mantissa, shift),
+            // At most 2^31.
+            Err(_) if shift < 0 => (mantissa << -shift, 0),
+            _ => (1, NEXT_TO_NOTHING),
+        };
+        Ok(Ideal {
+            mantissa,
+            shift,
+            rounding,
+            grids,
+        })
+    }
+
+    /// What is added to s (x - z_x) in front of the rounding, and behind it.
+    fn zeros(&self) -> (i128, i128) {
+        let zero = i128::from(self.grids.output_zero);
+        if self.grids.zero_inside {
+            (zero << self.shift, 0)
+        } else {
+            (0, zero)
+        }
+    }
+
+    /// The result for an accumulator of at most 2^50 in magnitude.
+    pub fn eval(&self, x: i64) -> Result<i32, DecideError> {
+        if x.unsigned_abs() > FARTHEST.unsigned_abs() {
+            return Err(DecideError::Distant(x));
+        }
+        let (inside, outside) = self.zeros();
+        let product = (i128::from(x) - i128::from(self.grids.input_zero)) * i128::from(self.mantissa) + inside;
+        let whole = self.rounding.shift_right_wide(product, self.shift) + outside;
+        let out = self.grids.out;
+        // The clamp leaves the type.
+        Ok(whole.clamp(out.min().into(), out.max().into()) as i32)
+    }
+
+    /// The thresholds on an interval, in closed form.
+    pub fn thresholds(&self, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
+        let (inside, outside) = self.zeros();
+        let mantissa = i128::from(self.mantissa);
+        Thresholds::in_closed_form(
+            interval,
+            |x| self.eval(x),
+            |k| {
+                // round((u mantissa + inside) / 2^shift) + outside >= k; the k asked for are reached inside the interval, so
+                // that none of this is large.
+                let quotient = self.rounding.least_reaching(i128::from(k) - outside, self.shift) - inside;
+                let least = -(-quotient).div_euclid(mantissa) + i128::from(self.grids.input_zero);
+                // Inside the interval.
+                least.clamp(interval.0.into(), interval.1.into()) as i64
+            },
+        )
+    }
+
+    /// How far steps are from it on an interval: what a runtime's own integers lose.
+    pub fn deviation(&self, steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
+        Ok(between(
+            &Thresholds::of(steps, channel, interval)?,
+            &self.thresholds(interval)?,
+        ))
+    }
+
+    /// s - m / 2^n, in units of 2^-104: exact, or the largest number where it is too large for that.
+    fn distance(&self, m: i32, n: u8) -> u128 {
+        let unit = |value: i128, shift: u8| value.checked_mul(1i128.checked_shl((NEXT_TO_NOTHING - shift).into())?);
+        let (own, other) = (unit(self.mantissa.into(), self.shift), unit(m.into(), n));
+        match (own, other) {
+            (Some(own), Some(other)) => own.abs_diff(other),
+            _ => u128::MAX,
+        }
+    }
+
+    /// m / 2^n below s and above it, the nearest ones of any integer m.
+    fn around(&self, n: u8) -> [i128; 2] {
+        let below = match n.checked_sub(self.shift) {
+            Some(left) => i128::from(self.mantissa) << left,
+            None => i128::from(self.mantissa) >> (self.shift - n),
+        };
+        [below, below + 1]
+    }
+}
+
+/// What integers a form may have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The multiplier's width, 1 ..= 31.
+    pub bits: u8,
+    /// Whether its highest bit must be set.
+    pub normalized: bool,
+    /// The shifts to the right.
+    pub shift: RangeInclusive<u8>,
+}
+
+impl Limits {
+    fn multipliers(&self) -> RangeInclusive<i128> {
+        let bits = self.bits.clamp(1, 31);
+        let least = if self.normalized { 1i128 << (bits - 1) } else { 0 };
+        least..=(1i128 << bits) - 1
+    }
+}
+
+/// The best integers of one channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// The integers: the form is `round((x factor + addend) / 2^shift) + zero_point`.
+    pub affine: Affine,
+    /// How far they are from the ideal.
+    pub deviation: Deviation,
+    /// With this shift, all multipliers that are exactly the ideal function, inside the limits or not; `None` where none is.
+    pub exact: Option<RangeInclusive<i32>>,
+    /// Whether nothing within the limits is better.
+    pub found: Optimality,
+}
+
+/// What is known of the best integers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Optimality {
+    /// None within the limits are better.
+    Optimal,
+    /// None of those that were tried are better.
+    BestFound,
+}
+
+/// Why there are no best integers.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BestError {
+    /// No multiplier and shift within the limits make a legal form for this factor.
+    #[error("no multiplier of {bits} bits with a shift in {} ..= {} fits the factor", .shift.start(), .shift.end())]
+    NoneLegal {
+        /// The multiplier's width.
+        bits: u8,
+        /// The shifts.
+        shift: RangeInclusive<u8>,
+    },
+    /// The ideal function cannot be listed.
+    #[error(transparent)]
+    Decide(#[from] DecideError),
+}
+
+/// The multiplier and the shift within the limits that are nearest to the ideal on an interval, by the largest difference,
+/// the number of accumulators that differ, |m / 2^n - s|, and the shift, in this order.
+///
+/// # Errors
+/// For results of more than 16 bits there are too many thresholds; nothing is said about them.
+pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best, BestError> {
+    let target = ideal.thresholds(interval)?;
+    let legal = limits.multipliers();
+    let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));
+    let too_large = |n: &u8| ideal.around(*n)[0] > *legal.end();
+    // A shift has all values of the one below it but the largest multiplier's half, so the largest that fits is enough, and
+    // its neighbours for factors between the largest multiplier and a power of two.
+    let top = (first..=last).rev().find(|n| !too_large(n)).unwrap_or(first);
+    let mut best: Option<(Affine, Deviation, u128)> = None;
+    for n in top.saturating_sub(1).max(first)..=(top + 1).min(last) {
+        for m in ideal.around(n).map(|m| m.clamp(*legal.start(), *legal.end())) {
+            // Inside the limits, hence an i32.
+            let Some(affine) = affine(ideal, m as i32, n) else {
+                continue;
+            };
+            let affine = if limits.normalized {
+                affine
+            } else {
+                shortest(affine, first)
+            };
+            let deviation = between(&thresholds(&affine, ideal.grids.out, interval)?, &target);
+            let distance = ideal.distance(affine.factor, affine.shift);
+            let key = (deviation.max_lsb, deviation.differing, distance, affine.shift);
+            let better = best
+                .as_ref()
+                .is_none_or(|(a, d, far)| key < (d.max_lsb, d.differing, *far, a.shift));
+            if better {
+                best = Some((affine, deviation, distance));
+            }
+        }
+    }
+    let none = || BestError::NoneLegal {
+        bits: limits.bits,
+        shift: limits.shift.clone(),
+    };
+    let (affine, deviation, _) = best.ok_or_else(none)?;
+    let exact = if ideal.grids.input_zero == 0 {
+        exact_factors(&target, &affine, ideal.grids.out)
+    } else {
+        None
+    };
+    Ok(Best {
+        affine,
+        deviation,
+        exact,
+        found: Optimality::Optimal,
+    })
+}
+
+/// The form with this multiplier and shift: both zero points at their places, exactly. `None` where it is not legal.
+fn affine(ideal: &Ideal, m: i32, n: u8) -> Option<Affine> {
+    let Grids {
+        input_zero,
+        output_zero,
+        zero_inside,
+        ..
+    } = ideal.grids;
+    let inside = if zero_inside {
+        i64::from(output_zero).checked_mul(1i64.checked_shl(n.into())?)?
+    } else {
+        0
+    };
+    let addend = inside.checked_sub(i64::from(input_zero) * i64::from(m))?;
+    (-MAX_ADDEND..=MAX_ADDEND).contains(&addend).then_some(Affine {
+        factor: m,
+        addend,
+        shift: n,
+        rounding: ideal.rounding,
+        zero_point: if zero_inside { 0 } else { output_zero },
+    })
+}
+
+/// The same function with the smallest shift from `first` on.
+fn shortest(a: Affine, first: u8) -> Affine {
+    let shared = a
+        .factor
+        .trailing_zeros()
+        .min(a.addend.trailing_zeros())
+        .min(a.shift.saturating_sub(first).into());
+    Affine {
+        factor: a.factor >> shared,
+        addend: a.addend >> shared,
+        // At most the shift.
+        shift: a.shift - shared as u8,
+        ..a
+    }
+}
+
+/// The thresholds of bare scalars.
+fn thresholds(a: &Affine, out: IntType, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
+    let form = crate::Requantization::from(crate::form::Fixed {
+        sc: a.factor.into(),
+        add: a.addend.into(),
+        zp: a.zero_point,
+        narrowing: crate::Narrowing {
+            shift: a.shift.into(),
+            rounding: a.rounding,
+            out,
+        },
+    });
+    Thresholds::of(&[form.into()], 0, interval)
+}

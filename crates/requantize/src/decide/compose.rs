@@ -1,0 +1,120 @@
+//! Two requantizations in a row as one.
+
+use super::normal::{bias, one_rounding, reduced};
+use crate::{
+    Narrowing, Per, Requantization, Rounding, Step,
+    form::{Affine, Fixed, MAX_ADDEND, MAX_SHIFT},
+    step::clamp,
+};
+
+/// Two multiply-shift forms as one that rounds once, where there is one; else `None`.
+///
+/// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain;
+/// [`compare`](crate::decide::compare) tells whether that is so on an interval, [`compose_steps`] takes saturation along.
+/// Common powers of two go first, so that a multiplication by one is a shift. With p = x m1 + a1:
+///
+/// - s1 = 0, so that nothing is rounded first: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
+/// - s2 = 0 and m2 = 1, so that nothing is rounded then: the zero point becomes z1 + a2 + z2.
+/// - m2 = 1 and both round down but for what they add in front (b1 and b2: 0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1):
+///   floor((floor((p + b1) / 2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) / 2^(s1 + s2)).
+/// - m2 = 1, both towards zero and z1 + a2 = 0.
+pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
+    let (a, b) = (scalars(first)?, scalars(second)?);
+    // What rounds nothing has no say in how.
+    let rounds = |all: &Per<Affine>| all.values().iter().find(|a| a.shift > 0).map(|a| a.rounding);
+    let rounding = rounds(&b).or(rounds(&a)).unwrap_or(Rounding::Floor);
+    let join = |a: &Affine, b: &Affine| join(a, b, rounding);
+    let joined: Per<Affine> = match (&a, &b) {
+        (Per::Tensor(a), b) => b.try_map(|b| join(a, b).ok_or(())).ok()?,
+        (a, Per::Tensor(b)) => a.try_map(|a| join(a, b).ok_or(())).ok()?,
+        (Per::Channel(a), Per::Channel(b)) if a.len() == b.len() => {
+            Per::Channel(a.iter().zip(b.iter()).map(|(a, b)| join(a, b)).collect::<Option<_>>()?)
+        }
+        _ => return None,
+    };
+    let zp = joined.values().first()?.zero_point;
+    let form = Requantization::from(Fixed {
+        sc: joined.map(|a| a.factor),
+        add: joined.map(|a| a.addend),
+        zp,
+        narrowing: Narrowing {
+            shift: joined.map(|a| a.shift),
+            rounding,
+            out: second.out(),
+        },
+    });
+    (joined.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
+}
+
+/// Two steps as one that equals them wherever both and the result are defined, saturation and clamps included; `None` where
+/// the forms do not compose, or where a clamp would differ from channel to channel.
+///
+/// What the first step saturates or clamps to, [a, b], is a clamp behind the second one, to what it makes of a and b.
+pub fn compose_steps(first: &Step, second: &Step) -> Option<Step> {
+    let form = compose(&first.form, &second.form)?;
+    let out = first.out();
+    let ends = [out.min(), out.max()].map(|end| clamp(end, first.clamp));
+    let channels = first.form.channels().or(second.form.channels()).unwrap_or(1);
+    let mut common = None;
+    for channel in 0..channels {
+        let scalars = second.form.channel(channel).ok()?;
+        let domain = scalars.domain();
+        // Past the domain the first step's result is no operand of the second one, whatever the clamp says.
+        let at = |end: i32| scalars.eval(i64::from(end).clamp(*domain.start(), *domain.end()));
+        let moved = [at(ends[0]).ok()?, at(ends[1]).ok()?];
+        if *common.get_or_insert(moved) != moved {
+            return None;
+        }
+    }
+    let moved = common?.map(|end| clamp(end, second.clamp));
+    let out = second.out();
+    let open = second.clamp.is_none() && moved == [out.min(), out.max()];
+    Some(Step {
+        form,
+        clamp: (!open).then_some(moved),
+    })
+}
+
+/// The scalars of every channel of a form that rounds once, without common powers of two.
+fn scalars(form: &Requantization) -> Option<Per<Affine>> {
+    let at = |channel| Some(reduced(&one_rounding(form.channel(channel).ok()?.arithmetic())?));
+    match form.channels() {
+        None => Some(Per::Tensor(at(0)?)),
+        Some(count) => (0..count).map(at).collect::<Option<_>>().map(Per::Channel),
+    }
+}
+
+/// One channel, with the result's rounding given.
+fn join(a: &Affine, b: &Affine, rounding: Rounding) -> Option<Affine> {
+    let between = i128::from(a.zero_point) + i128::from(b.addend);
+    let shift = a.shift + b.shift;
+    let (factor, addend, zero_point) = if a.shift == 0 {
+        let before = i128::from(a.addend) + i128::from(a.zero_point);
+        let addend = before.checked_mul(b.factor.into())? + i128::from(b.addend);
+        (a.factor.checked_mul(b.factor)?, addend, b.zero_point.into())
+    } else if b.factor != 1 {
+        return None;
+    } else if b.shift == 0 && rounding == a.rounding {
+        (a.factor, a.addend.into(), between + i128::from(b.zero_point))
+    } else if let (Some(first), Some(second), Some(both)) = (
+        bias(a.rounding, a.shift),
+        bias(b.rounding, b.shift),
+        bias(rounding, shift),
+    ) {
+        let addend = i128::from(a.addend) + first + ((between + second) << a.shift) - both;
+        (a.factor, addend, b.zero_point.into())
+    } else if [a.rounding, b.rounding, rounding] == [Rounding::TowardZero; 3] && between == 0 {
+        (a.factor, a.addend.into(), b.zero_point.into())
+    } else {
+        return None;
+    };
+    let addend = i64::try_from(addend).ok()?;
+    let legal = shift <= MAX_SHIFT && (-MAX_ADDEND..=MAX_ADDEND).contains(&addend);
+    legal.then_some(Affine {
+        factor,
+        addend,
+        shift,
+        rounding,
+        zero_point: i32::try_from(zero_point).ok()?,
+    })
+}

@@ -1,0 +1,84 @@
+//! What an accumulator can be: from weights, bias, zero points, padding and the codes of the operand alone, never from
+//! what a calibration has seen. Sound, and with the operand that reaches the ends.
+//!
+//! [`Products`] is one channel of a convolution or of a fully connected layer, [`Pairs`] one sum of a product of two
+//! activations; [`prove`] shows that no sum leaves the accumulator, or says what does and what would help.
+
+mod interval;
+mod overflow;
+mod pairs;
+mod products;
+
+pub use interval::{add, multiply, repeat, subtract};
+pub use overflow::{Accumulator, Order, Overflow, Repair, Summands, prove};
+pub use pairs::Pairs;
+pub use products::{Input, Padding, Products};
+
+use std::fmt;
+
+/// The ends of what a sum can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The smallest value.
+    pub low: Extreme,
+    /// The largest value.
+    pub high: Extreme,
+}
+
+/// A bound of a sum, and how to get there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Extreme {
+    /// The bound; no sum is beyond it. The ends of `i64` stand for anything past them.
+    pub value: i64,
+    /// The operand that leads to it.
+    pub pattern: Pattern,
+    /// Whether the pattern is an operand that there is, so that the bound is attained. A pattern that needs padding where
+    /// there may be none is not.
+    pub realised: bool,
+}
+
+/// An operand, by what each summand reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    /// One code under the positive weights and one under the negative ones.
+    BySign {
+        /// The code where the weight is above zero.
+        positive: i64,
+        /// The code where the weight is below zero.
+        negative: i64,
+    },
+    /// The same two codes in every product.
+    Pair {
+        /// The code of the first operand.
+        first: i64,
+        /// The code of the second operand.
+        second: i64,
+    },
+}
+
+impl Range {
+    /// Both ends, without the patterns.
+    pub fn interval(&self) -> (i64, i64) {
+        (self.low.value, self.high.value)
+    }
+}
+
+impl fmt::Display for Pattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Pattern::BySign { positive, negative } => {
+                write!(
+                    f,
+                    "{positive} under positive weights and {negative} under negative ones"
+                )
+            }
+            Pattern::Pair { first, second } => write!(f, "{first} times {second} throughout"),
+        }
+    }
+}
+
+/// The nearest `i64`.
+fn saturate(x: i128) -> i64 {
+    // The clamp leaves an i64.
+    x.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}

@@ -1,0 +1,71 @@
+use super::{
+    Extreme, Pattern, Range,
+    overflow::{Repair, Summands},
+    saturate,
+};
+
+/// One sum of a product of two activations: Σ (a - z_a) (b - z_b).
+#[derive(Clone, Copy, Debug)]
+pub struct Pairs {
+    /// The number of products.
+    pub count: u64,
+    /// The codes of the first operand and its zero point.
+    pub first: ((i64, i64), i64),
+    /// The codes of the second operand and its zero point.
+    pub second: ((i64, i64), i64),
+}
+
+impl Pairs {
+    /// The smallest and the largest product with its codes: at corners.
+    fn product(&self) -> [(i128, Pattern); 2] {
+        let ((a_codes, a_zero), (b_codes, b_zero)) = (self.first, self.second);
+        let corners = [a_codes.0, a_codes.1].into_iter().flat_map(|first| {
+            [b_codes.0, b_codes.1].map(|second| {
+                let product = (i128::from(first) - i128::from(a_zero)) * (i128::from(second) - i128::from(b_zero));
+                (product, Pattern::Pair { first, second })
+            })
+        });
+        let start = (
+            0,
+            Pattern::Pair {
+                first: a_codes.0,
+                second: b_codes.0,
+            },
+        );
+        let low = corners.clone().min_by_key(|c| c.0).unwrap_or(start);
+        [low, corners.max_by_key(|c| c.0).unwrap_or(start)]
+    }
+
+    fn bounds(&self, end: impl Fn(usize, i128) -> i128) -> Range {
+        let [low, high] = self.product();
+        let extreme = |which, (product, pattern): (i128, Pattern)| Extreme {
+            value: saturate(end(which, product).saturating_mul(self.count.into())),
+            pattern,
+            realised: true,
+        };
+        Range {
+            low: extreme(0, low),
+            high: extreme(1, high),
+        }
+    }
+}
+
+impl Summands for Pairs {
+    fn range(&self) -> Range {
+        self.bounds(|_, product| product)
+    }
+
+    fn partial_sums(&self) -> Range {
+        self.bounds(|which, product| if which == 0 { product.min(0) } else { product.max(0) })
+    }
+
+    fn repair(&self, limit: u64) -> Repair {
+        let [low, high] = self.product();
+        let widest = low.0.unsigned_abs().max(high.0.unsigned_abs()).max(1);
+        Repair::FewerProducts {
+            of: self.count,
+            // At most the limit.
+            at_most: (u128::from(limit) / widest) as u64,
+        }
+    }
+}

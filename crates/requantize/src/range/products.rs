@@ -1,0 +1,154 @@
+use super::{
+    Extreme, Pattern, Range,
+    overflow::{Repair, Summands},
+    saturate,
+};
+
+/// One channel of a sum of products with constant weights: Σ w (x - z) + b.
+#[derive(Clone, Copy, Debug)]
+pub struct Products<'a> {
+    /// The weights of the channel.
+    pub weights: &'a [i32],
+    /// The bias b.
+    pub bias: i64,
+    /// What is read.
+    pub input: Input<'a>,
+}
+
+/// What the taps of a window read.
+#[derive(Clone, Copy, Debug)]
+pub struct Input<'a> {
+    /// The codes x, both ends included.
+    pub codes: (i64, i64),
+    /// The zero point z that is taken off; 0 where it is part of the bias.
+    pub zero_point: i64,
+    /// What is read outside of the operand, if anything can be.
+    pub padding: Option<Padding<'a>>,
+}
+
+/// What is read outside of the operand.
+#[derive(Clone, Copy, Debug)]
+pub struct Padding<'a> {
+    /// The code there.
+    pub code: i64,
+    /// Which taps of a window can lie outside at some position; weight i belongs to tap i modulo their number. Empty for
+    /// all of them.
+    pub taps: &'a [bool],
+    /// Whether there is a position where no tap lies outside.
+    pub interior: bool,
+}
+
+/// Sums of the weights, which are all that the bounds depend on: with P the sum of those above zero and N of those below,
+/// Σ w x lies in [P low + N high, P high + N low], and each end is attained by the two codes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Weights {
+    above: i128,
+    below: i128,
+}
+
+impl Weights {
+    fn of(weights: impl Iterator<Item = i32>) -> Weights {
+        // Fewer than 2^32 weights of 32 bits.
+        let (above, below) = weights.fold((0i64, 0i64), |(above, below), w| {
+            (above + i64::from(w.max(0)), below + i64::from(w.min(0)))
+        });
+        Weights {
+            above: above.into(),
+            below: below.into(),
+        }
+    }
+
+    fn sum(self, positive: i64, negative: i64) -> i128 {
+        self.above * i128::from(positive) + self.below * i128::from(negative)
+    }
+}
+
+impl Products<'_> {
+    /// The sums of the weights that read codes alone, and of those that may read padding too.
+    fn split(&self) -> (Weights, Weights) {
+        let weights = self.weights.iter().copied();
+        match self.input.padding {
+            None => (Weights::of(weights), Weights::default()),
+            Some(padding) if padding.taps.iter().all(|t| *t) => (Weights::default(), Weights::of(weights)),
+            Some(padding) => {
+                let each = || weights.clone().zip(padding.taps.iter().cycle());
+                let of = |padded| Weights::of(each().filter_map(move |(w, t)| (*t == padded).then_some(w)));
+                (of(false), of(true))
+            }
+        }
+    }
+
+    /// What taps that may read padding can read.
+    fn padded(&self) -> (i64, i64) {
+        let (low, high) = self.input.codes;
+        self.input
+            .padding
+            .map_or((low, high), |p| (low.min(p.code), high.max(p.code)))
+    }
+
+    /// The bounds where every tap that helps counts in full, or nothing where `skip` leaves those out that do not.
+    fn bounds(&self, skip: bool) -> Range {
+        let (inner, outer) = self.split();
+        let (codes, padded, zero) = (self.input.codes, self.padded(), self.input.zero_point);
+        let shifted = |(low, high): (i64, i64)| (low.saturating_sub(zero), high.saturating_sub(zero));
+        let at_most = |x: i64| if skip { x.min(0) } else { x };
+        let at_least = |x: i64| if skip { x.max(0) } else { x };
+        let (mut low, mut high) = (i128::from(at_most(self.bias)), i128::from(at_least(self.bias)));
+        for (weights, (least, largest)) in [(inner, shifted(codes)), (outer, shifted(padded))] {
+            low += weights.sum(at_most(least), at_least(largest));
+            high += weights.sum(at_least(largest), at_most(least));
+        }
+        let realised = self.input.padding.is_none_or(|p| p.interior && padded == codes);
+        let extreme = |value, positive, negative| Extreme {
+            value: saturate(value),
+            pattern: Pattern::BySign { positive, negative },
+            realised,
+        };
+        Range {
+            low: extreme(low, padded.0, padded.1),
+            high: extreme(high, padded.1, padded.0),
+        }
+    }
+}
+
+impl Summands for Products<'_> {
+    fn range(&self) -> Range {
+        self.bounds(false)
+    }
+
+    fn partial_sums(&self) -> Range {
+        self.bounds(true)
+    }
+
+    /// With scales 2^k coarser a weight is at most |w| / 2^k + 1/2, and the bias at most |b| / 2^k + 1/2 and what the
+    /// rounding of the weights puts into it where a zero point was folded in, as much again:
+    /// (Σ |w| m + |b|) / 2^k + n m + 1 is enough, for n weights and m the largest |x - z|.
+    fn repair(&self, limit: u64) -> Repair {
+        let (low, high) = self.padded();
+        let largest = |x: i64| u128::from(x.saturating_sub(self.input.zero_point).unsigned_abs());
+        let widest = largest(low).max(largest(high));
+        let total: u128 = self.weights.iter().map(|w| u128::from(w.unsigned_abs())).sum();
+        let (products, bias) = (total.saturating_mul(widest), u128::from(self.bias.unsigned_abs()));
+        let rounding = (self.weights.len() as u128).saturating_mul(widest) + 1;
+        let enough = (1..=31u8).find(|k| ((products + bias) >> k) + 1 + rounding <= u128::from(limit));
+        match enough {
+            Some(bits) if bias > products => Repair::CoarserBias { bits },
+            Some(bits) => Repair::CoarserWeights { bits },
+            None => Repair::FewerProducts {
+                of: self.weights.len() as u64,
+                // A weight of the largest size and the largest operand.
+                at_most: fewer(
+                    limit,
+                    self.weights.iter().map(|w| w.unsigned_abs()).max().unwrap_or(0),
+                    widest,
+                ),
+            },
+        }
+    }
+}
+
+fn fewer(limit: u64, weight: u32, operand: u128) -> u64 {
+    let product = u128::from(weight).saturating_mul(operand).max(1);
+    // At most the limit.
+    (u128::from(limit) / product) as u64
+}

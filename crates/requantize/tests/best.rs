@@ -1,0 +1,195 @@
+//! Ideal functions and the integers nearest to them, against every multiplier and shift of small grids.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use proptest::prelude::*;
+use strait_requantize::decide::{
+    DecideError, Deviation, Grids, Ideal, Limits, Thresholds, best, deviation, difference, exact_addends, exact_factors,
+};
+use strait_requantize::form::{Affine, Fixed, TfLite};
+use strait_requantize::{IntType, Narrowing, Requantization, Rounding, Step, Verdict};
+
+fn step(a: &Affine, out: IntType) -> Step {
+    let narrowing = Narrowing {
+        shift: a.shift.into(),
+        rounding: a.rounding,
+        out,
+    };
+    Requantization::from(Fixed {
+        sc: a.factor.into(),
+        add: a.addend.into(),
+        zp: a.zero_point,
+        narrowing,
+    })
+    .into()
+}
+
+fn grids() -> impl Strategy<Value = Grids> {
+    (-3i32..3, -20i32..20, any::<bool>(), common::int_type()).prop_map(|(input_zero, output_zero, zero_inside, out)| {
+        Grids {
+            input_zero,
+            output_zero,
+            zero_inside,
+            out,
+        }
+    })
+}
+
+/// A factor that has ties within reach about every other time.
+fn factor() -> impl Strategy<Value = f64> {
+    prop_oneof![
+        (1u32..200, 0i32..9).prop_map(|(m, n)| f64::from(m) / 2f64.powi(n)),
+        1e-4f64..3.0
+    ]
+}
+
+/// The order in which integers are better.
+type Key = (u32, u128, f64, u8);
+
+proptest! {
+    #[test]
+    fn the_ideal_is_the_exact_product_rounded(m in 1i64..2000, n in 0i32..12, grids in grids(), rounding in common::rounding(), x in -900i64..900) {
+        let ideal = Ideal::new(m as f64 / 2f64.powi(n), rounding, grids).unwrap();
+        let (z_x, z) = (i64::from(grids.input_zero), i64::from(grids.output_zero));
+        let (n, product) = (n as u8, m * (x - z_x));
+        let expect = if grids.zero_inside { rounding.shift_right(product + (z << n), n) } else { rounding.shift_right(product, n) + z };
+        prop_assert_eq!(ideal.eval(x), Ok(grids.out.saturate(expect)));
+    }
+
+    #[test]
+    fn ideal_thresholds_are_those_of_bisection(
+        factor in prop_oneof![factor(), 1e-40f64..1e-10, 1e3f64..1e9], grids in grids(), rounding in common::rounding(),
+        low in -(1i64 << 40)..1 << 40, width in 0i64..1 << 41, scale in 0u8..41,
+    ) {
+        let ideal = Ideal::new(factor, rounding, grids).unwrap();
+        let interval = (low >> scale, (low + width) >> scale);
+        let bisected = Thresholds::by_bisection(interval, |x| ideal.eval(x));
+        prop_assert_eq!(ideal.thresholds(interval), bisected);
+    }
+
+    #[test]
+    fn the_exact_sets_are_those_of_brute_force(
+        factor in 0i32..60, addend in -200i64..200, shift in 0u8..7, zero_point in -5i32..5, other in -2i64..2,
+        rounding in common::rounding(), out in common::int_type(), low in -60i64..60, width in 0i64..60,
+    ) {
+        let form = Affine { factor, addend, shift, rounding, zero_point };
+        let interval = (low, low + width);
+        let target = Thresholds::of(&[step(&Affine { addend: addend + other, ..form }, out)], 0, interval).unwrap();
+        let equal = |a: &Affine| difference(&target, &Thresholds::of(&[step(a, out)], 0, interval).unwrap()) == Verdict::Exact;
+        let factors = exact_factors(&target, &form, out);
+        for factor in 0..80 {
+            let inside = factors.as_ref().is_some_and(|f| f.contains(&factor));
+            prop_assert_eq!(inside, equal(&Affine { factor, ..form }), "{}", factor);
+        }
+        let addends = exact_addends(&target, &form, out);
+        for addend in addend - 40..addend + 40 {
+            let inside = addends.as_ref().is_some_and(|a| a.contains(&addend));
+            prop_assert_eq!(inside, equal(&Affine { addend, ..form }), "{}", addend);
+        }
+    }
+
+    #[test]
+    fn nothing_within_the_limits_is_better(
+        factor in factor(), grids in grids(), rounding in common::rounding(), bits in 1u8..7, normalized in any::<bool>(),
+        least in 0u8..5, span in 0u8..9, low in -60i64..20, width in 0i64..80,
+    ) {
+        let limits = Limits { bits, normalized, shift: least..=least + span };
+        let ideal = Ideal::new(factor, rounding, grids).unwrap();
+        let interval = (low, low + width);
+        let target = ideal.thresholds(interval).unwrap();
+        let key = |a: &Affine| -> (Key, Deviation) {
+            let own = Thresholds::of(&[step(a, grids.out)], 0, interval).unwrap();
+            let differing = (low..=low + width).filter(|x| own.eval(*x) != target.eval(*x)).count();
+            let max_lsb = (low..=low + width).map(|x| own.eval(x).abs_diff(target.eval(x))).max().unwrap();
+            // Exact: few bits.
+            let distance = (f64::from(a.factor) / 2f64.powi(a.shift.into()) - factor).abs();
+            let found = ideal.deviation(&[step(a, grids.out)], 0, interval).unwrap();
+            ((max_lsb, differing as u128, distance, a.shift), found)
+        };
+        let found = best(&ideal, &limits, interval).unwrap();
+        let (own, own_deviation) = key(&found.affine);
+        prop_assert_eq!(own_deviation, found.deviation);
+        prop_assert_eq!((own.0, own.1), (found.deviation.max_lsb, found.deviation.differing));
+        let least_multiplier = if normalized { 1 << (bits - 1) } else { 0 };
+        prop_assert!((least_multiplier..1 << bits).contains(&found.affine.factor));
+        prop_assert!(limits.shift.contains(&found.affine.shift));
+        for shift in limits.shift.clone() {
+            for factor in least_multiplier..1 << bits {
+                let inside = if grids.zero_inside { i64::from(grids.output_zero) << shift } else { 0 };
+                let other = Affine {
+                    factor, shift, rounding,
+                    addend: inside - i64::from(grids.input_zero) * i64::from(factor),
+                    zero_point: if grids.zero_inside { 0 } else { grids.output_zero },
+                };
+                prop_assert!(own <= key(&other).0, "{:?} is better than {:?}", other, found);
+            }
+        }
+    }
+}
+
+#[test]
+fn thirty_one_bits_are_the_ideal_function_and_seven_are_not() {
+    let grids = Grids {
+        input_zero: 0,
+        output_zero: -128,
+        zero_inside: false,
+        out: IntType::I8,
+    };
+    let ideal = Ideal::new(0.02 * 0.003 / 0.1, Rounding::HalfUp, grids).unwrap();
+    let of = |bits| {
+        let limits = Limits {
+            bits,
+            normalized: true,
+            shift: 0..=62,
+        };
+        best(&ideal, &limits, (-1 << 20, 1 << 20)).unwrap()
+    };
+    let (wide, narrow) = (of(31), of(7));
+    assert_eq!(wide.deviation.max_lsb, 0);
+    assert!(wide.exact.unwrap().contains(&wide.affine.factor));
+    assert!(narrow.deviation.max_lsb > 0 && narrow.exact.is_none());
+    // The nearest multiplier, by LiteRT's rule, is the same one.
+    let form = strait_requantize::scales::fixed_point::tf_lite(
+        &(0.02 * 0.003 / 0.1).into(),
+        31,
+        -128,
+        Rounding::HalfUp,
+        IntType::I8,
+    );
+    let Ok(Requantization::TfLite(TfLite { sc, .. })) = form else {
+        panic!()
+    };
+    assert_eq!(sc.get(0), Some(&wide.affine.factor));
+}
+
+#[test]
+fn what_has_no_answer_is_an_error() {
+    let grids = Grids {
+        input_zero: 0,
+        output_zero: 0,
+        zero_inside: false,
+        out: IntType::I32,
+    };
+    for factor in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e10] {
+        assert!(Ideal::new(factor, Rounding::Floor, grids).is_err(), "{factor}");
+    }
+    let ideal = Ideal::new(0.5, Rounding::Floor, grids).unwrap();
+    assert_eq!(ideal.eval(1 << 51), Err(DecideError::Distant(1 << 51)));
+    assert!(matches!(
+        ideal.thresholds((-1 << 20, 1 << 20)),
+        Err(DecideError::TooManySteps { .. })
+    ));
+    let plain = [step(
+        &Affine {
+            factor: 1,
+            addend: 0,
+            shift: 1,
+            rounding: Rounding::Floor,
+            zero_point: 0,
+        },
+        IntType::I32,
+    )];
+    assert_eq!(deviation(&plain, &plain, 0, (-100, 100)).unwrap().max_lsb, 0);
+}

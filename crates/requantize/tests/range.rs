@@ -1,0 +1,163 @@
+//! Bounds of accumulators and the proof that none overflows, against every operand there is.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+use proptest::prelude::*;
+use strait_requantize::range::{Accumulator, Input, Order, Padding, Pairs, Pattern, Products, Repair, Summands, prove};
+
+/// Every list of `choices[i]`.
+fn every(choices: &[Vec<i64>]) -> Vec<Vec<i64>> {
+    let mut all = vec![vec![]];
+    for choice in choices {
+        all = (all.into_iter())
+            .flat_map(|head| choice.iter().map(move |x| [&head[..], &[*x]].concat()))
+            .collect();
+    }
+    all
+}
+
+/// The smallest and the largest sum of any of the summands.
+fn parts(summands: &[i64]) -> (i64, i64) {
+    let pick = |f: fn(i64, i64) -> i64| summands.iter().map(|s| f(*s, 0)).sum();
+    (pick(i64::min), pick(i64::max))
+}
+
+fn hull(all: impl Iterator<Item = (i64, i64)>) -> (i64, i64) {
+    all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap()
+}
+
+fn weights(list: &[i32], bias: i64, codes: (i64, i64)) -> Products<'_> {
+    Products {
+        weights: list,
+        bias,
+        input: Input {
+            codes,
+            zero_point: 0,
+            padding: None,
+        },
+    }
+}
+
+#[test]
+fn the_error_names_channel_pattern_and_repair() {
+    let wraps = Accumulator {
+        bits: 16,
+        order: Order::Final,
+    };
+    let list = [100; 4];
+    // 4 · 100 · 127 = 50800.
+    let error = prove(3, &weights(&list, 0, (-128, 127)), wraps).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the sum of channel 3 reaches -51200 where the operand is -128 under positive weights and 127 under negative \
+         ones, 18432 past 16 bits; a weight scale coarser by 2^1 would be enough"
+    );
+    let error = prove(0, &weights(&list, -1 << 20, (-128, 127)), wraps).unwrap_err();
+    assert_eq!(error.repair, Repair::CoarserBias { bits: 6 });
+    let many = [1; 400];
+    let error = prove(0, &weights(&many, 0, (-128, 127)), wraps).unwrap_err();
+    assert_eq!(error.repair, Repair::FewerProducts { of: 400, at_most: 255 });
+    assert_eq!(
+        prove(0, &weights(&[100, 50, -100], 0, (-128, 127)), wraps)
+            .unwrap()
+            .interval(),
+        (-31_900, 31_850)
+    );
+}
+
+#[test]
+fn an_order_that_saturates_needs_more_than_the_final_sum() {
+    // The sum is a difference of two large halves, and small.
+    let list = [100, -100];
+    let sum = weights(&list, 0, (400, 401));
+    let of = |order| prove(0, &sum, Accumulator { bits: 16, order });
+    assert_eq!(of(Order::Final).unwrap().interval(), (-100, 100));
+    let error = of(Order::Any).unwrap_err();
+    assert_eq!((error.extreme.value, error.extreme.realised), (40_100, true));
+    assert!(
+        error
+            .to_string()
+            .starts_with("a part of the sum of channel 0 reaches 40100")
+    );
+}
+
+proptest! {
+    #[test]
+    fn sums_of_products_are_inside_and_reach_the_ends_that_are_realised(
+        list in proptest::collection::vec(-4i32..=4, 0..5), bias in -20i64..20, low in -3i64..3, width in 0i64..3,
+        zero_point in -3i64..3, pad in proptest::option::of((-5i64..5, proptest::collection::vec(any::<bool>(), 0..3))),
+    ) {
+        let codes = (low, low + width);
+        let padding = pad.as_ref().map(|(code, taps)| Padding { code: *code, taps, interior: true });
+        let sum = Products { weights: &list, bias, input: Input { codes, zero_point, padding } };
+        let choices: Vec<Vec<i64>> = (0..list.len()).map(|i| {
+            let outside = pad.as_ref().filter(|(_, taps)| taps.is_empty() || taps[i % taps.len()]).map(|(code, _)| *code);
+            (codes.0..=codes.1).chain(outside).collect()
+        }).collect();
+        let summands = |x: &Vec<i64>| -> Vec<i64> {
+            list.iter().zip(x).map(|(w, x)| i64::from(*w) * (x - zero_point)).chain([bias]).collect()
+        };
+        let all: Vec<Vec<i64>> = every(&choices).iter().map(summands).collect();
+        let sums = hull(all.iter().map(|s| (s.iter().sum(), s.iter().sum())));
+        // Every tap may or may not read padding here, which is what the bounds suppose: they are the hull.
+        prop_assert_eq!(sum.range().interval(), sums);
+        prop_assert_eq!(sum.partial_sums().interval(), hull(all.iter().map(|s| parts(s))));
+        let widest = (codes.0 - zero_point).abs().max((codes.1 - zero_point).abs())
+            .max(pad.as_ref().map_or(0, |(code, _)| (code - zero_point).abs()));
+        let classical = bias.abs() + list.iter().map(|w| i64::from(w.abs()) * widest).sum::<i64>();
+        let (a, b) = sum.partial_sums().interval();
+        prop_assert!(-classical <= a && b <= classical);
+        for extreme in [sum.range().low, sum.range().high] {
+            let Pattern::BySign { positive, negative } = extreme.pattern else { panic!() };
+            if extreme.realised {
+                prop_assert!([positive, negative].iter().all(|x| (codes.0..=codes.1).contains(x)));
+                let value: i64 = list.iter().map(|w| match w.signum() {
+                    0 => 0,
+                    sign => i64::from(*w) * (if sign > 0 { positive } else { negative } - zero_point),
+                }).sum();
+                prop_assert_eq!(value + bias, extreme.value);
+            }
+        }
+    }
+
+    #[test]
+    fn products_of_activations_are_inside_and_reach_the_ends(
+        count in 0u64..4, a in -3i64..3, b in 0i64..3, c in -3i64..3, d in 0i64..3, p in -2i64..2, q in -2i64..2,
+    ) {
+        let (x, y) = ((a, a + b), (c, c + d));
+        let sum = Pairs { count, first: (x, p), second: (y, q) };
+        let one: Vec<i64> = (x.0..=x.1).flat_map(|x| (y.0..=y.1).map(move |y| (x - p) * (y - q))).collect();
+        let all = every(&vec![one; count as usize]);
+        prop_assert_eq!(sum.range().interval(), hull(all.iter().map(|s| (s.iter().sum(), s.iter().sum()))));
+        prop_assert_eq!(sum.partial_sums().interval(), hull(all.iter().map(|s| parts(s))));
+        let Pattern::Pair { first, second } = sum.range().high.pattern else { panic!() };
+        prop_assert_eq!(count as i64 * (first - p) * (second - q), sum.range().high.value);
+    }
+
+    #[test]
+    fn the_repair_is_enough(
+        list in proptest::collection::vec(-127i32..=127, 1..40), bias in -(1i64 << 24)..1 << 24, scale in 0u8..24,
+        zero in -128i64..=127, bits in 14u8..20, any in any::<bool>(),
+    ) {
+        let bias = bias >> scale;
+        let accumulator = Accumulator { bits, order: if any { Order::Any } else { Order::Final } };
+        // The zero point is folded into the bias.
+        let folded = |list: &[i32], bias: i64| bias - zero * list.iter().map(|w| i64::from(*w)).sum::<i64>();
+        let Err(overflow) = prove(0, &weights(&list, folded(&list, bias), (-128, 127)), accumulator) else { return Ok(()) };
+        let limit = 1i64 << (bits - 1);
+        prop_assert!(overflow.extreme.value >= limit || overflow.extreme.value < -limit);
+        match overflow.repair {
+            Repair::CoarserWeights { bits } | Repair::CoarserBias { bits } => {
+                let coarser = |w: f64| (w / f64::from(1u32 << bits)).round();
+                let list: Vec<i32> = list.iter().map(|w| coarser((*w).into()) as i32).collect();
+                let bias = folded(&list, coarser(bias as f64) as i64);
+                prop_assert!(prove(0, &weights(&list, bias, (-128, 127)), accumulator).is_ok());
+            }
+            Repair::FewerProducts { of, at_most } => {
+                prop_assert_eq!(of, list.len() as u64);
+                let list = &list[..list.len().min(at_most as usize)];
+                prop_assert!(prove(0, &weights(list, 0, (-128, 127)), accumulator).is_ok());
+            }
+        }
+    }
+}
