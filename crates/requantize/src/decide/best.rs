@@ -9,6 +9,7 @@
 use super::{
     deviation::{Deviation, between},
     exact::exact_factors,
+    normal::shared_powers,
     thresholds::{DecideError, Thresholds},
 };
 use crate::{
@@ -166,7 +167,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    fn multipliers(&self) -> RangeInclusive<i128> {
+    pub(super) fn multipliers(&self) -> RangeInclusive<i128> {
         let bits = self.bits.clamp(1, 31);
         let least = if self.normalized { 1i128 << (bits - 1) } else { 0 };
         least..=(1i128 << bits) - 1
@@ -265,6 +266,33 @@ pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best
     })
 }
 
+/// What a form whose integers the runtime itself derives from scales could gain if they were free.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gain {
+    /// How far the runtime's own integers are from the ideal.
+    pub runtime: Deviation,
+    /// The best that there are.
+    pub best: Best,
+}
+
+/// How far a runtime's own integers are from the ideal, and how far the best within the limits are. Nothing is replaced:
+/// what the file stores are scales.
+///
+/// # Errors
+/// As [`best`], and where the interval leaves the domain of the runtime's form.
+pub fn gain(
+    runtime: &Step,
+    channel: usize,
+    ideal: &Ideal,
+    limits: &Limits,
+    interval: (i64, i64),
+) -> Result<Gain, BestError> {
+    Ok(Gain {
+        runtime: ideal.deviation(std::slice::from_ref(runtime), channel, interval)?,
+        best: best(ideal, limits, interval)?,
+    })
+}
+
 /// The form with this multiplier and shift: both zero points at their places, exactly. `None` where it is not legal.
 fn affine(ideal: &Ideal, m: i32, n: u8) -> Option<Affine> {
     let Grids {
@@ -289,17 +317,12 @@ fn affine(ideal: &Ideal, m: i32, n: u8) -> Option<Affine> {
 }
 
 /// The same function with the smallest shift from `first` on.
-fn shortest(a: Affine, first: u8) -> Affine {
-    let shared = a
-        .factor
-        .trailing_zeros()
-        .min(a.addend.trailing_zeros())
-        .min(a.shift.saturating_sub(first).into());
+pub(super) fn shortest(a: Affine, first: u8) -> Affine {
+    let shared = shared_powers(&a).min(a.shift.saturating_sub(first));
     Affine {
         factor: a.factor >> shared,
         addend: a.addend >> shared,
-        // At most the shift.
-        shift: a.shift - shared as u8,
+        shift: a.shift - shared,
         ..a
     }
 }

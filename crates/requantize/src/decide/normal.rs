@@ -81,18 +81,20 @@ fn only_form<'c, 'a>(chain: &'c Chain<'a>) -> Option<&'c Channel<'a>> {
     }
 }
 
-/// A legal affine function without the powers of two that its factor, its addend and its divisor share.
+/// The powers of two that factor, addend and divisor of an affine function share, at most 31 of them.
+pub(super) fn shared_powers(a: &Affine) -> u8 {
+    let shared = a.factor.trailing_zeros().min(a.addend.trailing_zeros()).min(31);
+    // At most 31.
+    a.shift.min(shared as u8)
+}
+
+/// A legal affine function without these.
 pub(super) fn reduced(a: &Affine) -> Affine {
-    let shared = a
-        .factor
-        .trailing_zeros()
-        .min(a.addend.trailing_zeros())
-        .min(a.shift.into());
+    let shared = shared_powers(a);
     Affine {
         factor: a.factor >> shared,
         addend: a.addend >> shared,
-        // At most the shift.
-        shift: a.shift - shared as u8,
+        shift: a.shift - shared,
         ..*a
     }
 }

@@ -1,0 +1,288 @@
+//! A cheaper form that is the same function on the accumulators that can occur.
+
+use super::{
+    best::{Limits, shortest},
+    deviation::{equal_on, verdicts},
+    exact::{exact_addends, exact_factors},
+    normal::{one_rounding, reduced},
+    thresholds::{DecideError, Thresholds, common_channels},
+};
+use crate::{
+    FormKind, IntType, Narrowing, Per, Requantization, Rounding, Step,
+    convert::to_steps,
+    form::{self, Affine, Arithmetic, Channel, MAX_SHIFT},
+    scales::fixed_point::ldexp,
+};
+
+/// A form that a target computes, with its limits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    /// The form. Looked for are `ArithFolded`, `FractionalZero`, `TfLite`, `Fixed`, `Float` and `Steps`.
+    pub kind: FormKind,
+    /// Its multipliers and shifts; of `Float` the bits of the significand, up to 24.
+    pub limits: Limits,
+    /// Its rounding.
+    pub rounding: Rounding,
+}
+
+/// The first of the wanted forms, cheapest first, that is equal to `form` on every channel's interval, with its index.
+///
+/// Each threshold of the function confines a multiplier or an addend to an interval (see
+/// [`exact_factors`](super::exact_factors)), so a form of another kind, of fewer bits or of another rounding is found if the
+/// slope leaves it a chance: two roundings as one, a multiplication as a shift, a float as a fixed-point multiplication, and
+/// without the powers of two that multiplier and divisor share. What comes out is compared once more.
+///
+/// # Errors
+/// The form is not defined on the interval, or not legal. Results of 32 bits are weakened only as far as their parameters
+/// decide.
+pub fn weaken(
+    form: &Requantization,
+    wanted: &[Wanted],
+    interval: &Per<(i64, i64)>,
+) -> Result<Option<(usize, Requantization)>, DecideError> {
+    let before = [Step::from(form.clone())];
+    for (index, wanted) in wanted.iter().enumerate() {
+        let found = match wanted.kind {
+            FormKind::Steps => to_steps(&before, interval).ok(),
+            FormKind::Float => {
+                spelled(form, interval, |target| float(target, wanted))?.and_then(|all| as_float(&all, form.out()))
+            }
+            _ => spelled(form, interval, |target| Ok(affine(target, wanted)))?
+                .and_then(|all| as_kind(wanted, &all, form.out())),
+        };
+        if let Some(found) = found
+            && verdicts(&before, &found.clone().into(), interval)?.all(super::Verdict::is_exact)
+        {
+            return Ok(Some((index, found)));
+        }
+    }
+    Ok(None)
+}
+
+/// One channel of the form that is to be weakened.
+struct Target<'a> {
+    step: &'a Step,
+    scalars: Channel<'a>,
+    interval: (i64, i64),
+    /// `None` where the results have too many bits.
+    thresholds: Option<Thresholds>,
+}
+
+/// What `of` finds for every channel, if it finds something for each.
+fn spelled<T>(
+    form: &Requantization,
+    interval: &Per<(i64, i64)>,
+    of: impl Fn(&Target<'_>) -> Result<Option<T>, DecideError>,
+) -> Result<Option<Per<T>>, DecideError> {
+    let step = Step::from(form.clone());
+    let channel = |channel: usize, expected: usize| {
+        let missing = DecideError::Channels {
+            expected,
+            found: channel,
+        };
+        let interval = *interval.get(channel).ok_or(missing)?;
+        let thresholds = match Thresholds::of(std::slice::from_ref(&step), channel, interval) {
+            Err(DecideError::TooManySteps { .. }) => None,
+            found => Some(found?),
+        };
+        of(&Target {
+            step: &step,
+            scalars: step.form.channel(channel)?,
+            interval,
+            thresholds,
+        })
+    };
+    match common_channels([&step], interval)? {
+        None => Ok(channel(0, 1)?.map(Per::Tensor)),
+        Some(count) => {
+            let mut all = Vec::with_capacity(count);
+            for c in 0..count {
+                match channel(c, count)? {
+                    Some(found) => all.push(found),
+                    None => return Ok(None),
+                }
+            }
+            Ok(Some(Per::Channel(all.into())))
+        }
+    }
+}
+
+/// The factor of the linear function behind the form.
+fn slope(target: &Target<'_>) -> Option<f64> {
+    Some(match target.scalars.arithmetic() {
+        Arithmetic::Affine(a) => ldexp(a.factor.into(), -i32::from(a.shift)),
+        Arithmetic::Doubling(d) => ldexp(d.factor.into(), -i32::from(d.shift)),
+        Arithmetic::Float(f) => f.scale.into(),
+        Arithmetic::FloatAffine(_) | Arithmetic::Steps(_) => {
+            let steps = target.thresholds.as_ref()?.steps();
+            let (first, last) = (steps.first()?, steps.last()?);
+            (steps.len() - 1).max(1) as f64 / last.abs_diff(*first).max(1) as f64
+        }
+    })
+}
+
+/// The result for real zero, which is the zero point; `None` outside of the domain. Where it saturates it is as good a guess
+/// as any.
+fn zero_point(target: &Target<'_>) -> Option<i32> {
+    target.scalars.eval(0).ok()
+}
+
+/// What is added behind the multiplication, in units of the result.
+fn offset(target: &Target<'_>) -> Option<f64> {
+    match target.scalars.arithmetic() {
+        Arithmetic::Affine(a) => Some(ldexp(a.addend as f64, -i32::from(a.shift)) + f64::from(a.zero_point)),
+        _ => zero_point(target).map(f64::from),
+    }
+}
+
+/// The integers of an integer form for one channel.
+fn affine(target: &Target<'_>, wanted: &Wanted) -> Option<Affine> {
+    let Some(thresholds) = &target.thresholds else {
+        // Its own parameters, rounded as wanted: the comparison at the end decides.
+        let own = reduced(&one_rounding(target.scalars.arithmetic())?);
+        return Some(Affine {
+            rounding: wanted.rounding,
+            ..own
+        });
+    };
+    let (slope, out) = (slope(target)?, target.scalars.out());
+    let multipliers = match wanted.kind {
+        FormKind::ArithFolded => 1..=1,
+        _ => wanted.limits.multipliers(),
+    };
+    let (first, last) = (
+        *wanted.limits.shift.start(),
+        (*wanted.limits.shift.end()).min(MAX_SHIFT),
+    );
+    let fits = |n: &u8| ldexp(slope, (*n).into()) <= *multipliers.end() as f64;
+    let top = (first..=last).rev().find(fits).unwrap_or(first);
+    let candidates = [top, top + 1, top.saturating_sub(1)]
+        .into_iter()
+        .filter(|n| (first..=last).contains(n));
+    let found = candidates.filter_map(|shift| {
+        let nearest = ldexp(slope, shift.into());
+        // At most twice the largest multiplier, or anything that the limits bring back.
+        let around = [nearest.floor() as i128, nearest.ceil() as i128];
+        let around = around.map(|m| m.clamp(*multipliers.start(), *multipliers.end()) as i32);
+        let template = |factor, zero_point| Affine {
+            factor,
+            addend: 0,
+            shift,
+            rounding: wanted.rounding,
+            zero_point,
+        };
+        match wanted.kind {
+            FormKind::ArithFolded | FormKind::TfLite => {
+                let zero_point = if wanted.kind == FormKind::TfLite {
+                    zero_point(target)?
+                } else {
+                    0
+                };
+                let exact = exact_factors(thresholds, &template(0, zero_point), out)?;
+                let (least, most) = (i128::from(*exact.start()), i128::from(*exact.end()));
+                let (least, most) = (least.max(*multipliers.start()), most.min(*multipliers.end()));
+                // Between two i32.
+                (least <= most).then(|| template(i128::from(around[0]).clamp(least, most) as i32, zero_point))
+            }
+            FormKind::FractionalZero | FormKind::Fixed => around.into_iter().find_map(|factor| {
+                let exact = exact_addends(thresholds, &template(factor, 0), out)?;
+                let natural = ldexp(offset(target)?, shift.into()).round() as i64;
+                Some(Affine {
+                    addend: natural.clamp(*exact.start(), *exact.end()),
+                    ..template(factor, 0)
+                })
+            }),
+            _ => None,
+        }
+    });
+    let found = { found }.next()?;
+    Some(if wanted.limits.normalized {
+        found
+    } else {
+        shortest(found, first)
+    })
+}
+
+/// The scale and the zero point of a float form for one channel.
+fn float(target: &Target<'_>, wanted: &Wanted) -> Result<Option<(f32, i32)>, DecideError> {
+    let (Some(slope), Some(zp)) = (slope(target), zero_point(target)) else {
+        return Ok(None);
+    };
+    let spare = 24 - u32::from(wanted.limits.bits.min(24));
+    let bits = ((slope as f32).to_bits() >> spare) << spare;
+    for bits in [bits, bits.saturating_add(1 << spare), bits.saturating_sub(1 << spare)] {
+        let scale = f32::from_bits(bits);
+        let after = Step::from(Requantization::from(form::Float {
+            scale: scale.into(),
+            zp,
+            out: target.scalars.out(),
+        }));
+        let legal = scale.is_normal()
+            && after.form.domain(0).contains(&target.interval.0)
+            && after.form.domain(0).contains(&target.interval.1);
+        let (before, channel) = (std::slice::from_ref(target.step), target.scalars.index());
+        // The other form has one channel, which serves any. What is not decided is not equal.
+        let equal = || match equal_on(before, &[after], channel, target.interval) {
+            Err(DecideError::TooManySteps { .. }) => Ok(false),
+            decided => decided,
+        };
+        if legal && equal()? {
+            return Ok(Some((scale, zp)));
+        }
+    }
+    Ok(None)
+}
+
+fn as_float(all: &Per<(f32, i32)>, out: IntType) -> Option<Requantization> {
+    let zp = all.values().first()?.1;
+    let form = Requantization::from(form::Float {
+        scale: all.map(|(scale, _)| *scale),
+        zp,
+        out,
+    });
+    (all.all(|(_, other)| *other == zp) && form.check().is_ok()).then_some(form)
+}
+
+/// The integers as the wanted form; `None` where it has no place for them.
+fn as_kind(wanted: &Wanted, all: &Per<Affine>, out: IntType) -> Option<Requantization> {
+    let zp = all.values().first()?.zero_point;
+    let narrowing = Narrowing {
+        shift: all.map(|a| a.shift),
+        rounding: wanted.rounding,
+        out,
+    };
+    let legal = |a: &Affine| {
+        let multiplies = wanted.kind != FormKind::ArithFolded;
+        let width = i32::BITS - a.factor.leading_zeros();
+        wanted.limits.shift.contains(&a.shift) && (!multiplies || width <= wanted.limits.bits.into())
+    };
+    let (factors, addends) = (all.map(|a| a.factor), all.map(|a| a.addend));
+    let no_addend = addends.all(|a| *a == 0);
+    let form = match wanted.kind {
+        FormKind::ArithFolded if no_addend && zp == 0 && factors.all(|f| *f == 1) => {
+            form::ArithFolded { narrowing }.into()
+        }
+        FormKind::TfLite if no_addend => form::TfLite {
+            sc: factors,
+            zp,
+            narrowing,
+        }
+        .into(),
+        FormKind::FractionalZero if zp == 0 => form::FractionalZero {
+            sc: factors,
+            zp: addends,
+            narrowing,
+        }
+        .into(),
+        FormKind::Fixed => form::Fixed {
+            sc: factors,
+            add: addends,
+            zp,
+            narrowing,
+        }
+        .into(),
+        _ => return None,
+    };
+    let form: Requantization = form;
+    (all.all(|a| a.zero_point == zp && legal(a)) && form.check().is_ok()).then_some(form)
+}
