@@ -11,16 +11,60 @@ use crate::intervals::{Interval, Intervals, Range};
 use crate::structure::{Site, SiteKind};
 use std::collections::BTreeMap;
 use strait_container::CertificateRecord;
+use strait_core::ValueId;
 use strait_requantize::decide::difference;
-use strait_requantize::{DecideError, IntType, Step, Thresholds, Verdict, compare};
+use strait_requantize::{DecideError, IntType, Per, Step, Thresholds, Verdict, compare};
 
 /// What the fusions of an artifact are worth.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
-    pub(crate) exact: usize,
-    /// Name of the value and the largest difference.
-    pub(crate) bounded: Vec<(String, u32)>,
+    pub(crate) fusions: Vec<Fusion>,
+    /// How far the values of the fused graph may lie from those of the lowered one that they stand for, by both.
+    pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
     pub(crate) findings: Vec<Finding>,
+}
+
+/// What was derived anew for one fusion.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fusion {
+    /// The name of the value that the fused node computes.
+    pub value: String,
+    /// The row of the target's table that its certificate names, if it has one.
+    pub row: Option<String>,
+    /// The largest difference on what can occur; 0 where the fusion is exact.
+    pub max_lsb: u32,
+}
+
+/// How far the elements of a value may lie from what they stand for; not at all by default.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Allowed {
+    /// The axis of the channels, where there is more than one bound.
+    axis: usize,
+    /// One for each channel, or one for all; none is 0.
+    max_lsb: Vec<u32>,
+}
+
+impl Allowed {
+    pub(crate) fn new(verdict: &Per<Verdict>, axis: Option<usize>) -> Allowed {
+        let bounds = verdict.values().iter().map(Verdict::max_lsb);
+        let max_lsb = match axis {
+            Some(_) => bounds.collect(),
+            // Nothing is known by channel.
+            None => bounds.max().into_iter().collect(),
+        };
+        let axis = axis.unwrap_or(0);
+        Allowed { axis, max_lsb }
+    }
+
+    /// The bound for an element of a tensor of this shape.
+    pub(crate) fn at(&self, shape: &[usize], element: usize) -> u32 {
+        let inner: usize = shape.iter().skip(self.axis + 1).product();
+        let channel = match &self.max_lsb[..] {
+            [] | [_] => 0,
+            all => element / inner.max(1) % all.len(),
+        };
+        self.max_lsb.get(channel).copied().unwrap_or(0)
+    }
 }
 
 /// Checks every site against its certificate, and that every certificate has its site.
@@ -39,6 +83,13 @@ pub(crate) fn check(
     }
     for site in sites {
         let record = by_value.remove(site.value.as_str());
+        if let Some(record) = record {
+            let axis = [&site.fused.axis, &site.lowered.axis]
+                .into_iter()
+                .find_map(|axis| axis.clone().ok()?);
+            let allowed = Allowed::new(&record.certificate.verdict, axis);
+            claims.allowed.insert(site.pair, allowed);
+        }
         match record {
             Some(record) => claims.check_record(site, record),
             None if site.is_trivial() => continue,
@@ -108,7 +159,7 @@ impl Claims {
             let text = format!("an element differs by {max_lsb}, but the certificate claims {claimed:?}");
             self.fault(site, Fault::Structure(text));
         }
-        self.count(site, max_lsb);
+        self.count(site, record, max_lsb);
     }
 
     fn check_accumulators(
@@ -148,14 +199,15 @@ impl Claims {
                 );
             }
         }
-        self.count(site, largest);
+        self.count(site, record, largest);
     }
 
-    fn count(&mut self, site: &Site<'_>, max_lsb: u32) {
-        match max_lsb {
-            0 => self.exact += 1,
-            _ => self.bounded.push((site.value.clone(), max_lsb)),
-        }
+    fn count(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, max_lsb: u32) {
+        self.fusions.push(Fusion {
+            value: site.value.clone(),
+            row: record.map(|record| record.row.clone()),
+            max_lsb,
+        });
     }
 }
 

@@ -65,13 +65,39 @@ pub enum Fault {
         /// What can occur.
         bounds: Interval,
     },
+    /// On the operands of the lowered graph, an execution gave another result than the certificate allows.
+    Layer {
+        /// What was run on: `random sample 3`, for instance.
+        sample: String,
+        /// The first such element of the result.
+        element: usize,
+        /// What the lowered graph computes there.
+        expected: i64,
+        /// What the fused node computes.
+        found: i64,
+        /// By how much the certificate lets it differ.
+        max_lsb: u32,
+    },
     /// Every fusion is exact, and yet an execution gave different outputs.
     Output {
-        /// The number of the random sample.
-        sample: usize,
+        /// What was run on.
+        sample: String,
         /// The first byte that differs.
         byte: usize,
     },
+}
+
+/// Adds findings of a kind and at a value where there is none of that kind yet.
+pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
+    let kind = |finding: &Finding| std::mem::discriminant(&finding.fault);
+    for finding in more {
+        let known = findings
+            .iter()
+            .any(|known| known.value == finding.value && kind(known) == kind(&finding));
+        if !known {
+            findings.push(finding);
+        }
+    }
 }
 
 impl fmt::Display for Finding {
@@ -115,10 +141,31 @@ impl fmt::Display for Fault {
                 "the {graph} graph computed [{}, {}], outside of [{}, {}]",
                 found.low, found.high, bounds.low, bounds.high
             ),
+            Fault::Layer {
+                sample,
+                element,
+                expected,
+                found,
+                max_lsb: 0,
+            } => write!(
+                f,
+                "{sample}: element {element} is {found}, and {expected} in the lowered graph, though it is certified exact"
+            ),
+            Fault::Layer {
+                sample,
+                element,
+                expected,
+                found,
+                max_lsb,
+            } => write!(
+                f,
+                "{sample}: element {element} is {found}, and {expected} in the lowered graph: more than the {max_lsb} LSB of \
+                 its certificate"
+            ),
             Fault::Output { sample, byte } => {
                 write!(
                     f,
-                    "random sample {sample}: the graphs differ from byte {byte} on, though every fusion is exact"
+                    "{sample}: the graphs differ from byte {byte} on, though every fusion is exact"
                 )
             }
         }

@@ -5,31 +5,41 @@
 //!    in the graphs, and it claims no more than is true on all accumulators that can occur. These are derived here anew
 //!    ([`intervals`]).
 //! 3. No sum can leave 32 bits, and no requantization is asked for more than it is defined for.
-//! 4. Both graphs give the same outputs for random inputs where every fusion is exact.
+//! 4. On random and given inputs, each layer of the fused graph is what the lowered graph computes from the same operands,
+//!    bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where every fusion
+//!    is exact.
 //!
 //! It shares with the compiler what defines the meaning of a graph (`requantize`, `core`, `execute`) and nothing by which
 //! the compiler decides.
 
+mod analysis;
 mod chain;
 mod claims;
+mod comparison;
 mod error;
-mod execution;
 mod finding;
 mod intervals;
+mod layers;
 mod random;
+mod samples;
 mod structure;
 
+pub use analysis::{Analysis, analyse};
+pub use claims::Fusion;
+pub use comparison::{Comparison, ComparisonSpace};
 pub use error::VerifyError;
-pub use finding::{Fault, Finding};
+pub use finding::{Fault, Finding, merge};
 pub use intervals::{Interval, Intervals, Range, intervals};
 
-use execution::Runner;
 use strait_container::{Artifact, CertificateRecord, Integrity, Model};
-use strait_core::{GraphId, Module};
-use strait_execute::{LoopsFor, Standard, Threads};
+use strait_core::Module;
+use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Threads};
 
 /// The name of the graph before the fusions; the main graph is the one after them.
 pub const LOWERED: &str = "lowered";
+
+/// What findings and errors call the main graph.
+const FUSED: &str = "fused";
 
 /// How to verify.
 #[derive(Clone, Copy)]
@@ -87,50 +97,37 @@ pub fn verify(artifact: &Artifact, options: &VerifyOptions<'_>) -> Result<Verify
     verify_module(&module, &certificates, options)
 }
 
-/// Verifies a module that holds the graph [`LOWERED`] and, as its main graph, the fused one.
+/// Verifies a module that holds the graph [`LOWERED`] and, as its main graph, the fused one. One sample after the other:
+/// whoever has many, or some of their own, makes a [`Comparison`] of the [`Analysis`].
 pub fn verify_module(
     module: &Module,
     certificates: &[CertificateRecord],
     options: &VerifyOptions<'_>,
 ) -> Result<VerifyReport, VerifyError> {
-    let lowered = module
-        .graphs
-        .iter()
-        .position(|graph| module.name(graph.name) == LOWERED);
-    let lowered = GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?);
-    let [lowered_graph, fused_graph] =
-        [lowered, module.main].map(|id| module.graph(id).ok_or(VerifyError::NoGraph(id)));
-    let (lowered_graph, fused_graph) = (lowered_graph?, fused_graph?);
-    let lowered_bounds = intervals(module, lowered)?;
-    let fused_bounds = intervals(module, module.main)?;
-    let correspondence = structure::correspond(module, fused_graph, lowered_graph);
-    let claims = claims::check(&correspondence.sites, certificates, &fused_bounds, &lowered_bounds);
-    let mut findings = correspondence.findings;
-    findings.extend(claims.findings);
-    for finding in lowered_bounds.findings().iter().chain(fused_bounds.findings()) {
-        if !findings.contains(finding) {
-            findings.push(finding.clone());
+    let analysis = analyse(module, certificates)?;
+    let mut findings = analysis.findings().to_vec();
+    if options.samples > 0 {
+        let plan = PlanOptions {
+            loops: options.loops,
+            ..PlanOptions::default()
+        };
+        let comparison = Comparison::new(&analysis, &plan)?;
+        let mut space = comparison.space(options.threads);
+        for sample in 0..options.samples {
+            let inputs = comparison.random_inputs(options.seed, sample)?;
+            let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+            let found = comparison.run(&mut space, &views, &format!("random sample {sample}"))?;
+            merge(&mut findings, found);
         }
     }
-    let compared = claims.bounded.is_empty() && correspondence.from_float.is_empty() && options.samples > 0;
-    let runner = |name, id, bounds, loops| Runner::new(name, module, id, bounds, loops, options.threads);
-    if options.samples > 0 {
-        let mut lowered = runner("lowered", lowered, &lowered_bounds, &Standard)?;
-        let mut fused = runner("fused", module.main, &fused_bounds, options.loops)?;
-        findings.extend(execution::run(
-            &mut lowered,
-            &mut fused,
-            options.samples,
-            options.seed,
-            compared,
-        )?);
-    }
+    let bounded = analysis.fusions().iter().filter(|fusion| fusion.max_lsb > 0);
+    let bounded: Vec<(String, u32)> = bounded.map(|f| (f.value.clone(), f.max_lsb)).collect();
     Ok(VerifyReport {
-        exact: claims.exact,
-        bounded: claims.bounded,
-        from_float: correspondence.from_float,
+        exact: analysis.fusions().len() - bounded.len(),
+        bounded,
+        from_float: analysis.from_float().to_vec(),
         samples: options.samples,
-        compared,
+        compared: analysis.is_exact() && options.samples > 0,
         findings,
     })
 }

@@ -18,6 +18,8 @@ pub(crate) struct Site<'a> {
     pub(crate) fused: Chain<'a>,
     pub(crate) lowered: Chain<'a>,
     pub(crate) kind: SiteKind,
+    /// The value in the fused graph and the one in the lowered graph.
+    pub(crate) pair: (ValueId, ValueId),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,8 @@ pub(crate) enum SiteKind {
 pub(crate) struct Correspondence<'a> {
     pub(crate) sites: Vec<Site<'a>>,
     pub(crate) findings: Vec<Finding>,
+    /// Values of the fused graph, each with one of the lowered graph of the same type and grid that it stands for.
+    pub(crate) pairs: Vec<(ValueId, ValueId)>,
     /// Values that are made from floats on another grid, which no certificate is about.
     pub(crate) from_float: Vec<String>,
 }
@@ -101,6 +105,7 @@ impl<'a> Walk<'a> {
         if fused.ty != lowered.ty || fused.quant != lowered.quant {
             return self.differ(f, "its type or grid is another one in the lowered graph".into());
         }
+        self.result.pairs.push((f, l));
         match (fused.def, lowered.def) {
             (Def::Input(a), Def::Input(b)) if a == b => {}
             (Def::Data(a), Def::Data(b)) if a == b || self.module.data(a) == self.module.data(b) => {}
@@ -154,10 +159,10 @@ impl<'a> Walk<'a> {
                     && a.place == b.place
                     && result(&fused, self.fused) == result(&lowered, self.lowered) =>
             {
-                self.compare_nodes(f, fused, lowered, (a, b));
+                self.compare_nodes((f, l), fused, lowered, (a, b));
             }
             (Base::Value(a), Base::Value(b)) if [a, b] != [f, l] => {
-                self.compare_values(f, (fused, a), (lowered, b), axis);
+                self.compare_values((f, l), (fused, a), (lowered, b), axis);
             }
             (fused, lowered) => {
                 let describe = |base: Base<'_>| match base {
@@ -175,7 +180,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Both chains start at the same op.
-    fn compare_nodes(&mut self, f: ValueId, fused: Chain<'a>, lowered: Chain<'a>, (a, b): (&'a Node, &'a Node)) {
+    fn compare_nodes(
+        &mut self,
+        pair: (ValueId, ValueId),
+        fused: Chain<'a>,
+        lowered: Chain<'a>,
+        (a, b): (&'a Node, &'a Node),
+    ) {
+        let f = pair.0;
         match &a.op {
             // round(x / s1) then requantized, against round(x / s2): a function of a float, not of an accumulator.
             Op::Quantize(_) if fused.steps != lowered.steps || !self.is_one_grid(&fused, &lowered) => {
@@ -191,14 +203,14 @@ impl<'a> Walk<'a> {
                 match tables {
                     // A table is the same for all channels.
                     [Some(x), Some(y)] if fused.axis == Ok(None) && lowered.axis == Ok(None) => {
-                        self.compare_constants(f, (fused, x), (lowered, y), None);
+                        self.compare_constants(pair, (fused, x), (lowered, y), None);
                     }
                     _ => self.differ(f, "a table was replaced by one per channel".into()),
                 }
             }
             _ => {
                 self.expect_operands(f, Some(a), Some(b));
-                self.site(f, fused, lowered, SiteKind::Accumulators);
+                self.site(pair, fused, lowered, SiteKind::Accumulators);
             }
         }
     }
@@ -221,26 +233,26 @@ impl<'a> Walk<'a> {
     /// Both chains start at inputs or constants.
     fn compare_values(
         &mut self,
-        f: ValueId,
+        pair: (ValueId, ValueId),
         fused: (Chain<'a>, ValueId),
         lowered: (Chain<'a>, ValueId),
         axis: Option<usize>,
     ) {
         let is_data = [self.fused.data_of(fused.1), self.lowered.data_of(lowered.1)].map(|data| data.is_some());
         match is_data {
-            [true, true] => self.compare_constants(f, fused, lowered, axis),
+            [true, true] => self.compare_constants(pair, fused, lowered, axis),
             [false, false] => {
                 self.expect((fused.1, lowered.1));
-                self.site(f, fused.0, lowered.0, SiteKind::Accumulators);
+                self.site(pair, fused.0, lowered.0, SiteKind::Accumulators);
             }
-            _ => self.differ(f, "a constant is an input in the other graph".into()),
+            _ => self.differ(pair.0, "a constant is an input in the other graph".into()),
         }
     }
 
     /// Both chains are applied to constants: every element is known.
     fn compare_constants(
         &mut self,
-        f: ValueId,
+        pair: (ValueId, ValueId),
         fused: (Chain<'a>, ValueId),
         lowered: (Chain<'a>, ValueId),
         axis: Option<usize>,
@@ -251,19 +263,22 @@ impl<'a> Walk<'a> {
             [Some(Ok(a)), Some(Ok(b))] if a.len() == b.len() => {
                 let largest = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).max().unwrap_or(0);
                 let max_lsb = u32::try_from(largest).unwrap_or(u32::MAX);
-                self.site(f, fused.0, lowered.0, SiteKind::Constants { max_lsb });
+                self.site(pair, fused.0, lowered.0, SiteKind::Constants { max_lsb });
             }
-            [Some(Err(outside)), _] | [_, Some(Err(outside))] => self.fault(Some(f), Fault::OutsideDomain(outside)),
+            [Some(Err(outside)), _] | [_, Some(Err(outside))] => {
+                self.fault(Some(pair.0), Fault::OutsideDomain(outside))
+            }
             _ => self.differ(
-                f,
+                pair.0,
                 "a constant has another number of elements in the lowered graph".into(),
             ),
         }
     }
 
-    fn site(&mut self, f: ValueId, fused: Chain<'a>, lowered: Chain<'a>, kind: SiteKind) {
-        let value = self.name(Some(f));
+    fn site(&mut self, pair: (ValueId, ValueId), fused: Chain<'a>, lowered: Chain<'a>, kind: SiteKind) {
+        let value = self.name(Some(pair.0));
         self.result.sites.push(Site {
+            pair,
             value,
             fused,
             lowered,

@@ -1,0 +1,94 @@
+//! What can be said of an artifact without running it.
+
+use crate::LOWERED;
+use crate::claims::{self, Allowed, Fusion};
+use crate::error::VerifyError;
+use crate::finding::Finding;
+use crate::intervals::{Intervals, intervals};
+use crate::structure;
+use std::collections::BTreeMap;
+use strait_container::CertificateRecord;
+use strait_core::{Graph, GraphId, Module, ValueId};
+
+/// Both graphs of a module, how they correspond, and whether the certificates hold.
+#[derive(Debug)]
+pub struct Analysis<'a> {
+    pub(crate) module: &'a Module,
+    pub(crate) lowered: GraphId,
+    pub(crate) lowered_graph: &'a Graph,
+    pub(crate) fused_graph: &'a Graph,
+    pub(crate) lowered_bounds: Intervals,
+    pub(crate) fused_bounds: Intervals,
+    /// Values of the fused graph with those of the lowered one that they stand for.
+    pub(crate) pairs: Vec<(ValueId, ValueId)>,
+    pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
+    fusions: Vec<Fusion>,
+    from_float: Vec<String>,
+    findings: Vec<Finding>,
+}
+
+/// Holds the main graph, the fused one, against the graph `lowered`, and the certificates against both.
+///
+/// # Errors
+/// A module without a graph `lowered`, or with a cycle.
+pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Result<Analysis<'a>, VerifyError> {
+    let lowered = module
+        .graphs
+        .iter()
+        .position(|graph| module.name(graph.name) == LOWERED);
+    let lowered = GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?);
+    let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
+    let (lowered_graph, fused_graph) = (graph(lowered)?, graph(module.main)?);
+    let lowered_bounds = intervals(module, lowered)?;
+    let fused_bounds = intervals(module, module.main)?;
+    let correspondence = structure::correspond(module, fused_graph, lowered_graph);
+    let claims = claims::check(&correspondence.sites, certificates, &fused_bounds, &lowered_bounds);
+    let mut findings = correspondence.findings;
+    findings.extend(claims.findings);
+    for finding in lowered_bounds.findings().iter().chain(fused_bounds.findings()) {
+        if !findings.contains(finding) {
+            findings.push(finding.clone());
+        }
+    }
+    Ok(Analysis {
+        module,
+        lowered,
+        lowered_graph,
+        fused_graph,
+        lowered_bounds,
+        fused_bounds,
+        pairs: correspondence.pairs,
+        allowed: claims.allowed,
+        fusions: claims.fusions,
+        from_float: correspondence.from_float,
+        findings,
+    })
+}
+
+impl Analysis<'_> {
+    /// Every fusion that was found in the graphs, and what is true of it.
+    pub fn fusions(&self) -> &[Fusion] {
+        &self.fusions
+    }
+
+    /// Values that are quantized from floats to another grid than before their fusions: no certificate is about them.
+    pub fn from_float(&self) -> &[String] {
+        &self.from_float
+    }
+
+    /// What does not hold.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Whether both graphs have to give the same outputs, bit for bit.
+    pub fn is_exact(&self) -> bool {
+        self.from_float.is_empty() && self.fusions.iter().all(|fusion| fusion.max_lsb == 0)
+    }
+
+    /// The name of a value of the fused graph.
+    pub(crate) fn name(&self, id: ValueId) -> String {
+        let value = self.fused_graph.value(id);
+        value.map_or_else(String::new, |v| self.module.name(v.name).into())
+    }
+}
