@@ -3,11 +3,12 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use strait_driver::verification::Digest;
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
-/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 70 a defect in
-/// Strait; 130 interrupted.
+/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 4 an artifact is not
+/// sound; 70 a defect in Strait; 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "strait", version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -20,6 +21,7 @@ pub(crate) enum Command {
     Compile(Compile),
     Run(Run),
     Eval(Eval),
+    Verify(Verify),
     Inspect(Inspect),
     Targets(Targets),
 }
@@ -125,6 +127,43 @@ pub(crate) struct Eval {
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Check an artifact against itself, without the compiler that made it
+///
+/// Compares every file with its digest, derives every certificate anew from the graphs, and runs the fused graph against the
+/// lowered one on random samples and on yours: each layer on the same operands, bit for bit where its certificate is exact
+/// and within its bound otherwise. Ends with exit code 4 and the name of the file or layer where something does not hold.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  strait verify build/sima
+  strait verify build/sima --data x.npy --samples 16 --expect 5f2c…")]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) executed: Executed,
+    /// Samples to run on besides, stored as those of the calibration; with several inputs a file for each
+    #[arg(long, value_name = "[NAME=]PATH", num_args = 1..)]
+    pub(crate) data: Vec<String>,
+    /// How many random samples to run on
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) samples: usize,
+    /// What the random samples are made from
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// The digest that the artifact has to have, as `compile`, `inspect` and `verify` print it
+    #[arg(long, value_name = "DIGEST", value_parser = digest)]
+    pub(crate) expect: Option<Digest>,
+    /// Also a target that is a table in a file; may be given several times
+    #[arg(long, value_name = "FILE")]
+    pub(crate) file: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn digest(text: &str) -> Result<Digest, &'static str> {
+    Digest::parse(text).ok_or("a digest has 64 lower-case hexadecimal digits")
 }
 
 /// Look at a model or an artifact

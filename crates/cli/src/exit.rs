@@ -13,6 +13,8 @@ pub(crate) enum Exit {
     Usage,
     /// The artifact is built, but a gate is not met.
     Gate,
+    /// An artifact is not sound.
+    Unsound,
     /// Our own bug.
     Defect,
     /// Stopped by the user.
@@ -20,13 +22,13 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
-    fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Done => 0,
             Exit::Failed => 1,
             Exit::Usage => 2,
             Exit::Gate => 3,
-            // 4 is for artifacts that differ, which no command compares yet.
+            Exit::Unsound => 4,
             Exit::Defect => 70,
             Exit::Interrupted => INTERRUPTED,
         }

@@ -42,10 +42,30 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
         // Help and version are results.
         Err(error) => return console::print(&error.to_string()),
     };
+    guarded(|| commands::run(&arguments))
+}
+
+/// A panic is a defect of ours, and ends as one.
+fn guarded(command: impl FnOnce() -> Exit) -> Exit {
     // Whatever is behind this has no state that outlives it.
-    let result = panic::catch_unwind(panic::AssertUnwindSafe(|| commands::run(&arguments)));
+    let result = panic::catch_unwind(panic::AssertUnwindSafe(command));
     result.unwrap_or_else(|_| {
         console::explain(console::DEFECT);
         Exit::Defect
     })
+}
+
+#[cfg(test)]
+#[allow(clippy::panic, reason = "that is what is tested")]
+mod tests {
+    use super::*;
+    use strait_driver::stop::Stop;
+
+    #[test]
+    fn a_defect_of_ours_is_exit_code_70_whether_it_was_noticed_or_not() {
+        let noticed = guarded(|| console::stopped(&Stop::Defect("a proof does not hold".into()), false));
+        let unnoticed = guarded(|| panic!("an index out of bounds"));
+        assert_eq!([noticed.code(), unnoticed.code()], [70, 70]);
+        assert_eq!(guarded(|| Exit::Done).code(), 0);
+    }
 }

@@ -33,6 +33,15 @@ pub enum Finding {
     Unlisted(String),
 }
 
+impl Finding {
+    /// The name of the file.
+    pub fn file(&self) -> &str {
+        match self {
+            Finding::Missing(name) | Finding::Changed(name) | Finding::Unlisted(name) => name,
+        }
+    }
+}
+
 impl fmt::Display for Finding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -1,15 +1,18 @@
 //! An artifact, opened to be run.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
-use strait_container::{Artifact, Integrity, Model};
+use strait_container::{Artifact, Digest, Integrity, Model};
 use strait_core::Module;
 use strait_execute::{LoopsFor, Plan, PlanOptions, Standard};
 use strait_target::Registry;
 
 use crate::{
     config::types::Preprocess,
-    data::InputSpec,
+    data::{InputSpec, Samples},
     deployment::{DEPLOYMENT_FILE, Deployment, SCHEMA},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
@@ -17,6 +20,7 @@ use crate::{
     session::Session,
     stop::Stop,
     targets::{self, TargetLoops},
+    verification::Computed,
 };
 
 /// See the module.
@@ -29,6 +33,7 @@ pub struct Opened {
     pub deployment: Deployment,
     /// Who computes its requantizations.
     loops: Box<dyn LoopsFor>,
+    computed: Computed,
 }
 
 impl Opened {
@@ -42,9 +47,17 @@ impl Opened {
     pub fn open(folder: &Path, registry: &Registry) -> Result<Opened, Stop> {
         let artifact = Artifact::open(folder).map_err(failure::artifact)?;
         let model = artifact.model(Integrity::Full).map_err(failure::artifact)?;
+        Opened::new(artifact, model, registry)
+    }
+
+    /// The same, of an artifact whose graphs have been read.
+    ///
+    /// # Errors
+    /// A damaged `deployment.json`.
+    pub fn new(artifact: Artifact, model: Model, registry: &Registry) -> Result<Opened, Stop> {
         let bytes = artifact.file(DEPLOYMENT_FILE).map_err(failure::artifact)?;
         let damaged = |what: String| {
-            let message = format!("{}: {DEPLOYMENT_FILE} {what}", folder.display());
+            let message = format!("{}: {DEPLOYMENT_FILE} {what}", artifact.folder().display());
             Diagnostics::from(Diagnostic::error(codes::ARTIFACT, message))
         };
         let deployment: Deployment =
@@ -57,22 +70,35 @@ impl Opened {
             .into());
         }
         let version = &artifact.manifest().target;
-        let registered = registry.entry(&version.id).is_ok_and(|entry| {
-            let digest = strait_container::Digest::from_bytes(entry.table().digest());
-            digest == version.table
-        });
-        let loops: Box<dyn LoopsFor> = if registered {
-            let chosen = targets::choose(registry, &version.id, &deployment.options);
-            Box::new(TargetLoops(chosen.map_err(|error| targets::finding(&error))?.target))
-        } else {
-            Box::new(Standard)
+        let computed = match registry.entry(&version.id) {
+            Ok(entry) if Digest::from_bytes(entry.table().digest()) == version.table => Computed::Target,
+            Ok(_) => Computed::Host(format!("the target `{}` is registered with another table", version.id)),
+            Err(_) => Computed::Host(format!("no target `{}` is registered", version.id)),
+        };
+        let loops: Box<dyn LoopsFor> = match computed {
+            Computed::Target => {
+                let chosen = targets::choose(registry, &version.id, &deployment.options);
+                Box::new(TargetLoops(chosen.map_err(|error| targets::finding(&error))?.target))
+            }
+            Computed::Host(_) => Box::new(Standard),
         };
         Ok(Opened {
             artifact,
             model,
             deployment,
             loops,
+            computed,
         })
+    }
+
+    /// Who computes the requantizations.
+    pub fn computed(&self) -> &Computed {
+        &self.computed
+    }
+
+    /// The same, for a plan.
+    pub fn loops(&self) -> &dyn LoopsFor {
+        self.loops.as_ref()
     }
 
     /// The integer module.
@@ -105,6 +131,36 @@ impl Opened {
         };
         inputs::shapes(self.module())?.iter().map(spec).collect()
     }
+}
+
+/// The samples of arguments `[NAME=]PATH`: one path for all inputs, as the calibration takes it, or a file for each.
+///
+/// # Errors
+/// As for [`named_file`] and [`Samples`], and two files for one input.
+pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<Samples, Diagnostics> {
+    if let [only] = arguments
+        && Path::new(only).exists()
+    {
+        return Samples::open(Path::new(only), inputs, None);
+    }
+    Samples::open_by_name(&named_files(arguments, inputs)?, inputs)
+}
+
+/// The file for each input of arguments `[NAME=]FILE`.
+///
+/// # Errors
+/// As for [`named_file`], and two files for one input.
+pub fn named_files(arguments: &[String], inputs: &[InputSpec]) -> Result<BTreeMap<String, PathBuf>, Diagnostics> {
+    let mut files = BTreeMap::new();
+    for argument in arguments {
+        let (name, file) = named_file(argument, inputs)?;
+        if files.insert(name.clone(), file).is_some() {
+            return Err(
+                Diagnostic::error(crate::data::codes::NAME, format!("two files for the input {name:?}")).into(),
+            );
+        }
+    }
+    Ok(files)
 }
 
 /// An input that was named on the command line as `[NAME=]FILE`, with the inputs that there are.

@@ -17,3 +17,4 @@ pub mod session;
 pub mod stop;
 mod table;
 pub mod targets;
+pub mod verification;

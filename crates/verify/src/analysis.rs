@@ -5,10 +5,11 @@ use crate::claims::{self, Allowed, Fusion};
 use crate::error::VerifyError;
 use crate::finding::Finding;
 use crate::intervals::{Intervals, intervals};
-use crate::structure;
+use crate::{grounds, structure};
 use std::collections::BTreeMap;
 use strait_container::CertificateRecord;
 use strait_core::{Graph, GraphId, Module, ValueId};
+use strait_requantize::certificate::Digest;
 
 /// Both graphs of a module, how they correspond, and whether the certificates hold.
 #[derive(Debug)]
@@ -32,17 +33,17 @@ pub struct Analysis<'a> {
 /// # Errors
 /// A module without a graph `lowered`, or with a cycle.
 pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Result<Analysis<'a>, VerifyError> {
-    let lowered = module
-        .graphs
-        .iter()
-        .position(|graph| module.name(graph.name) == LOWERED);
-    let lowered = GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?);
-    let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
-    let (lowered_graph, fused_graph) = (graph(lowered)?, graph(module.main)?);
+    let (lowered, lowered_graph, fused_graph) = both(module)?;
     let lowered_bounds = intervals(module, lowered)?;
     let fused_bounds = intervals(module, module.main)?;
     let correspondence = structure::correspond(module, fused_graph, lowered_graph);
-    let claims = claims::check(&correspondence.sites, certificates, &fused_bounds, &lowered_bounds);
+    let claims = claims::check(
+        (module, lowered_graph),
+        &correspondence.sites,
+        certificates,
+        &fused_bounds,
+        &lowered_bounds,
+    );
     let mut findings = correspondence.findings;
     findings.extend(claims.findings);
     for finding in lowered_bounds.findings().iter().chain(fused_bounds.findings()) {
@@ -63,6 +64,29 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
         from_float: correspondence.from_float,
         findings,
     })
+}
+
+/// What a certificate has to name as the digest of what it was derived from, by the graphs and its own claim; `None`
+/// where nothing was fused at its value.
+///
+/// # Errors
+/// A module without a graph `lowered`.
+pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Option<Digest>, VerifyError> {
+    let (_, lowered, fused) = both(module)?;
+    let correspondence = structure::correspond(module, fused, lowered);
+    let site = correspondence.sites.iter().find(|site| site.value == record.node);
+    Ok(site.and_then(|site| grounds::derived_from(module, lowered, site, &record.certificate)))
+}
+
+/// The lowered graph, with its id, and the fused one.
+fn both(module: &Module) -> Result<(GraphId, &Graph, &Graph), VerifyError> {
+    let lowered = module
+        .graphs
+        .iter()
+        .position(|graph| module.name(graph.name) == LOWERED);
+    let lowered = GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?);
+    let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
+    Ok((lowered, graph(lowered)?, graph(module.main)?))
 }
 
 impl Analysis<'_> {

@@ -7,11 +7,12 @@
 
 use crate::chain::{Base, Chain};
 use crate::finding::{Fault, Finding};
+use crate::grounds;
 use crate::intervals::{Interval, Intervals, Range};
 use crate::structure::{Site, SiteKind};
 use std::collections::BTreeMap;
 use strait_container::CertificateRecord;
-use strait_core::ValueId;
+use strait_core::{Graph, Module, ValueId};
 use strait_requantize::decide::difference;
 use strait_requantize::{DecideError, IntType, Per, Step, Thresholds, Verdict, compare};
 
@@ -31,6 +32,8 @@ pub struct Fusion {
     pub value: String,
     /// The row of the target's table that its certificate names, if it has one.
     pub row: Option<String>,
+    /// The word for the argument by which its certificate holds, if it has one.
+    pub argument: Option<&'static str>,
     /// The largest difference on what can occur; 0 where the fusion is exact.
     pub max_lsb: u32,
 }
@@ -69,6 +72,7 @@ impl Allowed {
 
 /// Checks every site against its certificate, and that every certificate has its site.
 pub(crate) fn check(
+    (module, lowered_graph): (&Module, &Graph),
     sites: &[Site<'_>],
     records: &[CertificateRecord],
     fused: &Intervals,
@@ -91,7 +95,12 @@ pub(crate) fn check(
             claims.allowed.insert(site.pair, allowed);
         }
         match record {
-            Some(record) => claims.check_record(site, record),
+            Some(record) => {
+                claims.check_record(site, record);
+                for fault in grounds::check(module, lowered_graph, site, &record.certificate) {
+                    claims.fault(site, fault);
+                }
+            }
             None if site.is_trivial() => continue,
             None => claims.fault(site, Fault::NoCertificate),
         }
@@ -156,7 +165,10 @@ impl Claims {
         if let Some(claimed) = claimed
             && claimed.max_lsb() < max_lsb
         {
-            let text = format!("an element differs by {max_lsb}, but the certificate claims {claimed:?}");
+            let text = format!(
+                "an element differs by {max_lsb}, but the certificate claims {}",
+                claimed.max_lsb()
+            );
             self.fault(site, Fault::Structure(text));
         }
         self.count(site, record, max_lsb);
@@ -206,6 +218,7 @@ impl Claims {
         self.fusions.push(Fusion {
             value: site.value.clone(),
             row: record.map(|record| record.row.clone()),
+            argument: record.map(|record| record.certificate.argument.name()),
             max_lsb,
         });
     }

@@ -34,6 +34,15 @@ pub enum Fault {
     },
     /// A certificate contradicts itself.
     Certificate(CertificateError),
+    /// A certificate holds by an argument that is not one for what it is about.
+    Argument {
+        /// The word for the argument.
+        claimed: &'static str,
+        /// The term of the op that makes the accumulators.
+        term: &'static str,
+    },
+    /// A certificate was derived from other steps, intervals or parameters than are there.
+    Grounds,
     /// The claim cannot be derived on the accumulators that can occur.
     Undecided(DecideError),
     /// A certificate claims more than holds on the accumulators that can occur.
@@ -119,6 +128,17 @@ impl fmt::Display for Fault {
                 )
             }
             Fault::Certificate(error) => write!(f, "the certificate does not hold: {error}"),
+            Fault::Argument { claimed, term } => {
+                write!(
+                    f,
+                    "the certificate argues by `{claimed}`, which is no argument for {term}"
+                )
+            }
+            Fault::Grounds => write!(
+                f,
+                "the certificate was derived from something else: its argument, steps and interval with the constants of \
+                 the lowered graph have another digest than it names"
+            ),
             Fault::Undecided(error) => write!(f, "the fusion cannot be decided: {error}"),
             Fault::Claim {
                 channel,
@@ -127,8 +147,11 @@ impl fmt::Display for Fault {
                 interval,
             } => write!(
                 f,
-                "channel {channel}: the certificate claims {claimed:?}, but {derived:?} holds on [{}, {}]",
-                interval.low, interval.high
+                "channel {channel}: the certificate claims {}, but on [{}, {}] it is {}",
+                claimed.as_ref().map_or_else(|| "nothing".into(), in_words),
+                interval.low,
+                interval.high,
+                in_words(derived)
             ),
             Fault::Overflow { channel, interval } => write!(
                 f,
@@ -169,5 +192,21 @@ impl fmt::Display for Fault {
                 )
             }
         }
+    }
+}
+
+/// A verdict as people say it.
+fn in_words(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Exact => "exact".into(),
+        Verdict::Unknown => "not decided".into(),
+        Verdict::Bounded {
+            max_lsb,
+            witness,
+            share,
+        } => format!(
+            "{max_lsb} LSB off at accumulator {witness}, {:.2} % of them differ",
+            share * 100.0
+        ),
     }
 }

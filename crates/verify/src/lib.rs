@@ -2,7 +2,7 @@
 //!
 //! 1. The fused graph is the lowered one with requantizations and clamps taken into their producers, and nothing else.
 //! 2. Every such fusion has a certificate that holds: its own comparison can be repeated, it is about the steps that are
-//!    in the graphs, and it claims no more than is true on all accumulators that can occur. These are derived here anew
+//!    in the graphs, its argument is one for the op, it was derived from the parameters that are there, and it claims no more than is true on all accumulators that can occur. These are derived here anew
 //!    ([`intervals`]).
 //! 3. No sum can leave 32 bits, and no requantization is asked for more than it is defined for.
 //! 4. On random and given inputs, each layer of the fused graph is what the lowered graph computes from the same operands,
@@ -18,13 +18,14 @@ mod claims;
 mod comparison;
 mod error;
 mod finding;
+mod grounds;
 mod intervals;
 mod layers;
 mod random;
 mod samples;
 mod structure;
 
-pub use analysis::{Analysis, analyse};
+pub use analysis::{Analysis, analyse, derived_from};
 pub use claims::Fusion;
 pub use comparison::{Comparison, ComparisonSpace};
 pub use error::VerifyError;

@@ -10,7 +10,7 @@ use strait_execute::{LoopsFor, Standard, StepError, Threads};
 use strait_kernels::integer::Loops;
 use strait_requantize::Requantization;
 use strait_verify::{Fault, Finding, VerifyOptions, VerifyReport, verify_module};
-use support::{parse, record, scaled, shifted};
+use support::{grounded, parse, record, scaled, shifted};
 
 /// Two layers, one behind the other; the second one rounds halves up behind its fusion, and to even before.
 const TEXT: &str = "
@@ -58,7 +58,7 @@ fn verify(module: &Module, loops: &dyn LoopsFor) -> VerifyReport {
         loops,
         ..VerifyOptions::new(&threads)
     };
-    verify_module(module, &records(), &options).unwrap()
+    verify_module(module, &grounded(module, &records()), &options).unwrap()
 }
 
 #[test]

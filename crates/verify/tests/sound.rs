@@ -5,9 +5,9 @@
 mod support;
 
 use strait_container::CertificateRecord;
-use strait_requantize::{Per, Step, Verdict};
+use strait_requantize::{Argument, Per, Step, Verdict};
 use strait_verify::{Fault, VerifyReport};
-use support::{parse, record, scaled, shifted, verify};
+use support::{entries_record, grounded, parse, record, scaled, shifted, verify};
 
 /// Quantize, a padded convolution per channel with a clamp, a max pool, a residual add and a fully connected layer.
 const LOWERED: &str = "
@@ -89,9 +89,8 @@ fn an_artifact_is_verified_from_its_folder() {
     use strait_container::{Artifact, ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion};
     let root = tempfile::tempdir().unwrap();
     let mut writer = ArtifactWriter::create(&root.path().join("out")).unwrap();
-    writer
-        .add_model(&parse(&text(LOWERED, FUSED, DATA)), &records())
-        .unwrap();
+    let module = parse(&text(LOWERED, FUSED, DATA));
+    writer.add_model(&module, &grounded(&module, &records())).unwrap();
     let digest = Digest::of(b"");
     let provenance = Provenance {
         sources: Sources {
@@ -194,6 +193,44 @@ fn a_fusion_without_a_certificate_and_a_certificate_without_a_fusion_are_found()
     assert_eq!(faults(&report), [("r", &no_fusion), ("elsewhere", &no_fusion)]);
 }
 
+/// Both graphs share their weights, and agree on others as well: only the certificate remembers which there were.
+#[test]
+fn another_weight_is_found_at_its_layer_and_so_is_a_certificate_about_other_content() {
+    let module = parse(&text(LOWERED, FUSED, DATA));
+    let whole = grounded(&module, &records());
+    assert_eq!(verify(&module, &whole).findings, []);
+    let other = parse(&text(LOWERED, FUSED, &DATA.replace("random 8", "random 9")));
+    assert_eq!(faults(&verify(&other, &whole)), [("h", &Fault::Grounds)]);
+    // A wider interval alone is true, and not what the certificate was derived on.
+    let mut widened = whole.clone();
+    widened[1].certificate.interval = (-1, 193).into();
+    assert_eq!(faults(&verify(&module, &widened)), [("t", &Fault::Grounds)]);
+    // Two certificates in each other's place.
+    let mut swapped = whole.clone();
+    swapped[1].certificate = whole[2].certificate.clone();
+    swapped[2].certificate = whole[1].certificate.clone();
+    let report = verify(&module, &swapped);
+    for value in ["t", "h"] {
+        let found = faults(&report)
+            .iter()
+            .any(|(v, f)| *v == value && **f == Fault::Grounds);
+        assert!(found, "{value}: {report:?}");
+    }
+}
+
+#[test]
+fn an_argument_that_is_none_for_the_op_is_found() {
+    let module = parse(&text(LOWERED, FUSED, DATA));
+    let mut records = records();
+    records[0].certificate.argument = Argument::Commutes;
+    let report = verify(&module, &records);
+    let argument = Fault::Argument {
+        claimed: "commutes",
+        term: "conv",
+    };
+    assert_eq!(faults(&report), [("r", &argument)]);
+}
+
 #[test]
 fn a_certificate_that_contradicts_itself_is_found() {
     let module = parse(&text(LOWERED, FUSED, DATA));
@@ -234,13 +271,17 @@ graph @main(%in: f32[8]) {
     assert!(
         matches!(
             faults(&report)[..],
-            [(
-                "q",
-                Fault::Claim {
-                    derived: Verdict::Bounded { max_lsb: 1, .. },
-                    ..
-                }
-            )]
+            [
+                (
+                    "q",
+                    Fault::Claim {
+                        derived: Verdict::Bounded { max_lsb: 1, .. },
+                        ..
+                    }
+                ),
+                // And so it is when it runs.
+                ("q", Fault::Layer { max_lsb: 0, .. })
+            ]
         ),
         "{report:?}"
     );
@@ -293,8 +334,8 @@ graph @main(%in: f32[1,4]) {
     };
     let four: Step = shifted(&[1, 2, 3, 4]);
     let records = [
-        record("m", std::slice::from_ref(&step), step.clone(), (-5000, 11384).into()),
-        record("c", std::slice::from_ref(&four), four.clone(), (10, 1000).into()),
+        entries_record("m", &step, entries.iter().map(|&entry| (0, entry))),
+        entries_record("c", &four, [10, 20, 100, 1000].into_iter().enumerate()),
     ];
     let check = |burnt: &[i32], constant: &str| verify(&parse(&text(BEFORE, AFTER, &data(burnt, constant))), &records);
     let report = check(&burnt, "[5,5,12,62]");

@@ -30,7 +30,9 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
     let printed = if arguments.json {
         let artifacts: Vec<_> = compiled
             .iter()
-            .map(|one| json!({ "target": one.target, "folder": one.folder, "report": one.report }))
+            .map(
+                |one| json!({ "target": one.target, "folder": one.folder, "digest": one.digest, "report": one.report }),
+            )
             .collect();
         console::print_json(&json!({ "phases": phases, "artifacts": artifacts }))
     } else {
@@ -71,6 +73,13 @@ fn overrides(arguments: &Compile) -> Vec<Override> {
 }
 
 fn text(compiled: &[Compiled]) -> String {
-    let one = |one: &Compiled| format!("{}\nartifact: {}\n", one.report, one.folder.display());
+    let one = |one: &Compiled| {
+        format!(
+            "{}\nartifact: {}\ndigest: {}\n",
+            one.report,
+            one.folder.display(),
+            one.digest
+        )
+    };
     compiled.iter().map(one).collect::<Vec<_>>().join("\n")
 }

@@ -5,6 +5,7 @@ mod eval;
 mod inspect;
 mod run;
 mod targets;
+mod verify;
 
 use std::num::NonZeroUsize;
 
@@ -22,6 +23,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Compile(arguments) => compile::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Eval(arguments) => eval::run(arguments),
+        Command::Verify(arguments) => verify::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Targets(arguments) => targets::run(arguments),
     }

@@ -1,11 +1,9 @@
 //! `strait run`
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::path::PathBuf;
 
 use strait_driver::{
-    artifact::{Opened, named_file},
-    data,
-    diagnostic::Diagnostic,
+    artifact::{Opened, named_files},
     run,
     session::Session,
     stop::Stop,
@@ -33,12 +31,6 @@ pub(crate) fn run(arguments: &Run) -> Exit {
 fn written(arguments: &Run, session: &Session<'_>) -> Result<Vec<PathBuf>, Stop> {
     let opened = Opened::open(&arguments.executed.artifact, &targets::registry([])?)?;
     let inputs = opened.inputs()?;
-    let mut files = BTreeMap::new();
-    for argument in &arguments.input {
-        let (name, file) = named_file(argument, &inputs)?;
-        if files.insert(name.clone(), file).is_some() {
-            return Err(Diagnostic::error(data::codes::NAME, format!("two files for the input {name:?}")).into());
-        }
-    }
+    let files = named_files(&arguments.input, &inputs)?;
     run::run(&opened, &files, &arguments.output, arguments.raw, session)
 }

@@ -6,7 +6,7 @@ mod summary;
 
 use std::path::Path;
 
-use strait_container::{Artifact, Integrity};
+use strait_container::{Artifact, Digest, Integrity};
 use strait_core::{Module, nearest, text};
 use strait_onnx::{Model, ReadOptions};
 
@@ -25,6 +25,8 @@ pub use summary::{LayerLine, OpCount, Port, Summary};
 #[derive(Debug)]
 pub struct Inspected {
     module: Module,
+    /// Of an artifact.
+    digest: Option<Digest>,
     pattern: Option<Glob>,
 }
 
@@ -35,15 +37,13 @@ impl Inspected {
     /// # Errors
     /// What cannot be read, and a pattern that matches nothing.
     pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
-        let module = if subject.is_dir() {
+        let (module, digest) = if subject.is_dir() {
             let artifact = Artifact::open(subject).map_err(failure::artifact)?;
-            artifact
-                .model(Integrity::SkipTensors)
-                .map_err(failure::artifact)?
-                .module
+            let model = artifact.model(Integrity::SkipTensors).map_err(failure::artifact)?;
+            (model.module, Some(artifact.manifest().digest()))
         } else {
             let model = Model::open(subject).and_then(|model| model.read(&ReadOptions::default()));
-            model.map_err(|error| failure::onnx(&error, subject))?
+            (model.map_err(|error| failure::onnx(&error, subject))?, None)
         };
         let glob = pattern.map(Glob::new);
         if let Some(glob) = &glob {
@@ -58,12 +58,19 @@ impl Inspected {
                 return Err(no_layer(pattern.unwrap_or_default(), names).into());
             }
         }
-        Ok(Inspected { module, pattern: glob })
+        Ok(Inspected {
+            module,
+            digest,
+            pattern: glob,
+        })
     }
 
     /// Inputs, outputs, operators and the layers that were chosen.
     pub fn summary(&self) -> Summary {
-        summary::summary(&self.module, self.pattern.as_ref())
+        Summary {
+            digest: self.digest,
+            ..summary::summary(&self.module, self.pattern.as_ref())
+        }
     }
 
     /// The text form; tensors of more than 64 elements are not shown.

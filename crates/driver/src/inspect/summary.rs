@@ -6,6 +6,7 @@ use std::{
 };
 
 use serde::Serialize;
+use strait_container::Digest;
 use strait_core::{DataId, Dim, Module, Node, Placement, Value, ValueId};
 
 use crate::{config::glob::Glob, pipeline::select::matches_layer, table};
@@ -15,6 +16,8 @@ use crate::{config::glob::Glob, pipeline::select::matches_layer, table};
 pub struct Summary {
     /// The stage of the main graph: `float` for a model, `integer` for an artifact.
     pub stage: String,
+    /// The digest by which an artifact is known.
+    pub digest: Option<Digest>,
     /// The inputs of the main graph.
     pub inputs: Vec<Port>,
     /// Its outputs.
@@ -96,6 +99,7 @@ pub(super) fn summary(module: &Module, pattern: Option<&Glob>) -> Summary {
         |node: &&Node| pattern.is_none_or(|pattern| matches_layer(module, node, std::slice::from_ref(pattern)));
     Summary {
         stage: graph.stage().to_string(),
+        digest: None,
         inputs: ports(graph.inputs()),
         outputs: ports(graph.outputs()),
         ops: ops
@@ -178,6 +182,9 @@ impl Display for Summary {
                 ]
             };
             return table::write(f, std::iter::once(heading).chain(self.layers.iter().map(line)));
+        }
+        if let Some(digest) = self.digest {
+            writeln!(f, "digest  {digest}")?;
         }
         for (what, ports) in [("input", &self.inputs), ("output", &self.outputs)] {
             for port in ports {

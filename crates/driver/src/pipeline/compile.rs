@@ -41,6 +41,8 @@ pub struct Compiled {
     pub target: String,
     /// Where it is.
     pub folder: PathBuf,
+    /// The digest by which it is known.
+    pub digest: Digest,
     /// What was made. A gate that is not met is in it.
     pub report: Report,
 }
@@ -121,12 +123,13 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         report.gates = gates::gates(&config.gate, &report, &lowered.module);
         let id = job.target.spec().id.to_string();
         sources.config = settings_digest(loaded, &id)?;
-        session.phase(&format!("write ({id})"), None, |_| {
+        let digest = session.phase(&format!("write ({id})"), None, |_| {
             write(&job, &lowered, &report, sources.clone(), writer)
         })?;
         compiled.push(Compiled {
             target: id,
             folder,
+            digest,
             report,
         });
     }
@@ -273,7 +276,7 @@ fn write(
     report: &Report,
     sources: Sources,
     mut writer: ArtifactWriter,
-) -> Result<(), Stop> {
+) -> Result<Digest, Stop> {
     let spec = job.target.spec();
     writer
         .add_model(&lowered.module, &lowered.certificates)
@@ -300,8 +303,8 @@ fn write(
             version: env!("CARGO_PKG_VERSION").to_owned(),
         },
     };
-    writer.commit(provenance).map_err(failure::artifact)?;
-    Ok(())
+    let manifest = writer.commit(provenance).map_err(failure::artifact)?;
+    Ok(manifest.digest())
 }
 
 fn deployment(job: &Job<'_>) -> Result<Deployment, Stop> {

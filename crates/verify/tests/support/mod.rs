@@ -5,8 +5,9 @@
 use strait_container::CertificateRecord;
 use strait_core::Module;
 use strait_execute::Threads;
+use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
-use strait_verify::{VerifyOptions, VerifyReport, verify_module};
+use strait_verify::{VerifyOptions, VerifyReport, derived_from, verify_module};
 
 /// What an artifact may hold, whether or not the invariants of its stage hold in it: many a test damages it on purpose.
 pub(crate) fn parse(text: &str) -> Module {
@@ -15,7 +16,20 @@ pub(crate) fn parse(text: &str) -> Module {
 
 pub(crate) fn verify(module: &Module, records: &[CertificateRecord]) -> VerifyReport {
     let threads = Threads::one().unwrap();
-    verify_module(module, records, &VerifyOptions::new(&threads)).unwrap()
+    verify_module(module, &grounded(module, records), &VerifyOptions::new(&threads)).unwrap()
+}
+
+/// The records with the digests of what they are derived from, where they have none yet.
+pub(crate) fn grounded(module: &Module, records: &[CertificateRecord]) -> Vec<CertificateRecord> {
+    let mut records = records.to_vec();
+    for record in &mut records {
+        if record.certificate.derived_from == Digest::default()
+            && let Some(digest) = derived_from(module, record).unwrap()
+        {
+            record.certificate.derived_from = digest;
+        }
+    }
+    records
 }
 
 /// sat8(half_even(x / 2^shift)) with a shift for each channel.
@@ -46,5 +60,18 @@ pub(crate) fn record(node: &str, before: &[Step], after: Step, interval: Per<(i6
         node: node.into(),
         row: "row".into(),
         certificate: Certificate::derive(Argument::SameAccumulator, before.to_vec(), Some(after), interval).unwrap(),
+    }
+}
+
+/// A record of a constant or a table whose entries, with their channels, went through a step ahead of time.
+pub(crate) fn entries_record(
+    node: &str,
+    step: &Step,
+    entries: impl IntoIterator<Item = (usize, i64)>,
+) -> CertificateRecord {
+    CertificateRecord {
+        node: node.into(),
+        row: "row".into(),
+        certificate: Certificate::of_entries(vec![step.clone()], Some(step.clone()), entries).unwrap(),
     }
 }

@@ -1,0 +1,45 @@
+//! `strait verify`
+
+use strait_driver::{
+    session::Session,
+    stop::Stop,
+    targets,
+    verification::{Request, Verification, verify},
+};
+
+use crate::{arguments::Verify, console, exit::Exit, watch::Watch};
+
+pub(crate) fn run(arguments: &Verify) -> Exit {
+    let watch = Watch::new();
+    let result = super::context(&arguments.executed.machine).and_then(|context| {
+        let session = Session::new(super::threads(&arguments.executed.machine), context, &watch);
+        verified(arguments, &session)
+    });
+    drop(watch);
+    let found = match result {
+        Ok(found) => found,
+        Err(stop) => return console::stopped(&stop, arguments.json),
+    };
+    let printed = if arguments.json {
+        let mut json = serde_json::json!(found);
+        json["sound"] = found.is_sound().into();
+        console::print_json(&json)
+    } else {
+        console::print(&found.to_string())
+    };
+    match printed {
+        Exit::Done if !found.is_sound() => Exit::Unsound,
+        printed => printed,
+    }
+}
+
+fn verified(arguments: &Verify, session: &Session<'_>) -> Result<Verification, Stop> {
+    let registry = targets::registry(arguments.file.iter().map(AsRef::as_ref))?;
+    let request = Request {
+        data: arguments.data.clone(),
+        samples: arguments.samples,
+        seed: arguments.seed,
+        expect: arguments.expect,
+    };
+    verify(&arguments.executed.artifact, &registry, &request, session)
+}

@@ -1,0 +1,75 @@
+//! What a certificate says of itself, held against the graphs: by which argument it holds, and what it was derived from.
+
+use crate::chain::Base;
+use crate::finding::Fault;
+use crate::structure::{Site, SiteKind};
+use sha2::{Digest as _, Sha256};
+use strait_core::{Graph, Module, Op, TensorData};
+use strait_requantize::certificate::Digest;
+use strait_requantize::{Argument, Certificate};
+
+/// What does not fit.
+pub(crate) fn check(
+    module: &Module,
+    lowered: &Graph,
+    site: &Site<'_>,
+    certificate: &Certificate,
+) -> impl Iterator<Item = Fault> {
+    let argument = (!holds(&certificate.argument, site)).then(|| Fault::Argument {
+        claimed: certificate.argument.name(),
+        term: term(site.lowered.base),
+    });
+    let derived = derived_from(module, lowered, site, certificate);
+    let grounds = (derived != Some(certificate.derived_from)).then_some(Fault::Grounds);
+    argument.into_iter().chain(grounds)
+}
+
+/// Whether the argument is one for what makes the accumulators.
+fn holds(argument: &Argument, site: &Site<'_>) -> bool {
+    match (site.kind, site.lowered.base) {
+        (SiteKind::Constants { .. }, _) => matches!(argument, Argument::EveryEntry { .. }),
+        (SiteKind::Accumulators, Base::Node(_, node)) => match &node.op {
+            Op::MaxPool(_) => *argument == Argument::Commutes,
+            // It starts from a float, which is no accumulator.
+            Op::Quantize(_) => matches!(argument, Argument::OrderedFloats { .. }),
+            _ => *argument == Argument::SameAccumulator,
+        },
+        (SiteKind::Accumulators, Base::Value(_)) => *argument == Argument::SameAccumulator,
+    }
+}
+
+fn term(base: Base<'_>) -> &'static str {
+    match base {
+        Base::Node(_, node) => node.op.term(),
+        Base::Value(_) => "constant",
+    }
+}
+
+/// SHA-256 of the argument, both chains and the interval as JSON, and then of each constant operand of the producer in the
+/// lowered graph, or of the constant itself: its position, the number of its bytes (both 64 bits, little-endian) and these.
+pub(crate) fn derived_from(
+    module: &Module,
+    lowered: &Graph,
+    site: &Site<'_>,
+    certificate: &Certificate,
+) -> Option<Digest> {
+    let claim = (
+        &certificate.argument,
+        &certificate.before,
+        &certificate.after,
+        &certificate.interval,
+    );
+    let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
+    let values = match site.lowered.base {
+        Base::Node(_, node) => node.inputs.to_vec(),
+        Base::Value(value) => vec![Some(value)],
+    };
+    let constant = |value: Option<_>| -> Option<&TensorData> { module.constant(lowered, value?) };
+    let constants = values.into_iter().map(constant).enumerate();
+    for (position, tensor) in constants.filter_map(|(position, tensor)| Some((position, tensor?))) {
+        hasher.update((position as u64).to_le_bytes());
+        hasher.update((tensor.bytes().len() as u64).to_le_bytes());
+        hasher.update(tensor.bytes());
+    }
+    Some(Digest(hasher.finalize().into()))
+}
