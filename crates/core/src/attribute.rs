@@ -77,7 +77,7 @@ pub trait Field: Sized {
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
     /// What fits, for the error.
     fn allowed() -> String;
-    /// The value of a field that is not there; `None` where every field has to be.
+    /// The value of a field that is not there, and that is not written; `None` where every field has to be.
     fn implied() -> Option<Self> {
         None
     }
@@ -254,7 +254,9 @@ macro_rules! op {
 
             #[allow(unused_variables)]
             fn write(&self, put: &mut dyn FnMut(&'static str, $crate::Attribute)) {
-                $(put(stringify!($field), $crate::attribute::Field::to_attribute(&self.$field));)*
+                $(if let Some(value) = $crate::attribute::written(&self.$field) {
+                    put(stringify!($field), value);
+                })*
             }
 
             #[allow(unused_variables)]
@@ -267,6 +269,11 @@ macro_rules! op {
     };
 }
 pub(crate) use op;
+
+/// The attribute of a field, unless it is what its absence says.
+pub(crate) fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
+    (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
+}
 
 /// Reads one field; what `op!` expands to.
 pub(crate) fn field<T: Field>(

@@ -1,11 +1,12 @@
 //! A requantization form as its kind and a list of (key, attribute), written once: text form, IR bytes and JSON are all
 //! made from this list. One value stands for the tensor, a list has one value per channel.
 
-use crate::attribute::{Attribute, AttributeError, Field, field};
+use crate::attribute::{Attribute, AttributeError, Field, field, written};
 use std::sync::Arc;
 use strait_requantize::{
     FormKind, IntType, Narrowing, Per, Requantization, Roundings,
     form::{self, TosaInput},
+    quantize::ZeroPoint,
 };
 
 macro_rules! per_fields {
@@ -73,6 +74,7 @@ word_fields! {
     IntType: IntType::ALL;
     TosaInput: TosaInput::ALL;
     Roundings: [Roundings::One, Roundings::Two], implied Roundings::Two;
+    ZeroPoint: ZeroPoint::ALL, implied ZeroPoint::After;
 }
 
 /// The threshold lists of all channels one after the other; `lengths` tells them apart.
@@ -105,11 +107,6 @@ trait Spelled: Sized {
     fn values(&self) -> Vec<Option<Attribute>>;
 
     fn read(get: &mut dyn FnMut(&'static str) -> Option<Attribute>) -> Result<Self, AttributeError>;
-}
-
-/// The attribute, unless it is what its absence says.
-fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
-    (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
 }
 
 /// Forms whose keys are their fields; behind a `+` the three of the narrowing.

@@ -169,6 +169,7 @@ fn grids_per_channel_cross_the_border() {
         to: Elem::I16,
         rounding: Rounding::HalfEven,
         reciprocal: false,
+        zero_point: Default::default(),
     };
     let q = builder.op(quantize, &[x]);
     builder.quant(q, QuantParams::channel([0.5, 0.25].into_iter().collect(), 1));

@@ -12,6 +12,7 @@ pub(crate) fn quantize(spec: &TargetSpec) -> Quantize {
         to: spec.types.activation_type().into(),
         rounding: spec.quantize.rounding,
         reciprocal: spec.quantize.divide == Divide::MultiplyByReciprocal,
+        zero_point: spec.quantize.zero_point.into(),
     }
 }
 

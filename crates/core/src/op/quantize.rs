@@ -4,17 +4,20 @@ use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
 use crate::elem::Elem;
-use strait_requantize::Rounding;
+use strait_requantize::{Rounding, quantize::ZeroPoint};
 
 op! {
-    /// sat(round(x / scale) + zero point), with scale and zero point of the result's grid.
-    Quantize = "quantize" v 1 {
+    /// sat(round(x / scale) + zero point), with scale and zero point of the result's grid; with the zero point inside of the
+    /// rounding, sat(round(x / scale + zero point)).
+    Quantize = "quantize" v 2 {
         /// The integer type of the result.
         to: Elem,
         /// Rounding of the quotient.
         rounding: Rounding,
         /// Multiply by the f32 reciprocal of the scale instead of dividing; they differ at ties.
         reciprocal: bool,
+        /// Where the zero point is added. Behind the rounding, if nothing is said.
+        zero_point: ZeroPoint,
     }
 }
 

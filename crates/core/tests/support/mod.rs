@@ -10,7 +10,7 @@ use strait_core::{
     Attribute, DataId, Elem, Fused, Graph, GraphId, Module, Names, Op, Placement, QuantParams, Reason, Stage,
     TensorData, TensorType, ValueId,
 };
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
 /// Decisions, one after the other; 0 when they run out.
 pub(crate) struct Choices<'a> {
@@ -272,6 +272,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             to: Elem::I8,
             rounding: Rounding::HalfEven,
             reciprocal: choices.flip(),
+            zero_point: choices.pick(&ZeroPoint::ALL),
         }
         .into(),
         27 => Dequantize {}.into(),

@@ -2,28 +2,23 @@
 //! [`Grid`](crate::reference::Grid) defines.
 
 use crate::reference::Grid;
-use strait_requantize::{IntType, Rounding};
+use strait_core::op;
+use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 
 /// Codes are within ±2^15 of zero points within ±2^15, so quotients past ±2^17 saturate; up to 2^22 a sum with 1.5·2^23
 /// rounds an f32 to an integer, ties to even.
 const FAR: f32 = (1 << 17) as f32;
 const MAGIC: f32 = (3 << 22) as f32;
 
-/// sat(round(x / scale) + zero) for each element, or with x·(1 / scale) for `reciprocal`.
-pub(super) fn quantize<T: Code>(
-    grid: Grid,
-    rounding: Rounding,
-    reciprocal: bool,
-    to: IntType,
-    x: &[f32],
-    out: &mut [T],
-) {
+/// sat(round(x / scale) + zero) for each element, or with x·(1 / scale), or with the zero inside of the rounding, as the op
+/// says.
+pub(super) fn quantize<T: Code>(grid: Grid, op: &op::Quantize, to: IntType, x: &[f32], out: &mut [T]) {
     let simple = i16::try_from(grid.zero).is_ok() && to.bits() <= 16;
-    match rounding {
+    match op.rounding {
         Rounding::HalfEven if simple => {
-            each(grid, reciprocal, to, x, out, |q| ((q + MAGIC) - MAGIC) as i32);
+            each(grid, op, to, x, out, |q| ((q + MAGIC) - MAGIC) as i32);
         }
-        Rounding::HalfAway if simple => each(grid, reciprocal, to, x, out, |q| {
+        Rounding::HalfAway if simple => each(grid, op, to, x, out, |q| {
             // Within ±2^17 the fraction q − trunc(q) is exact.
             let whole = q as i32;
             let rest = q - whole as f32;
@@ -31,33 +26,44 @@ pub(super) fn quantize<T: Code>(
         }),
         _ => {
             for (code, &x) in out.iter_mut().zip(x) {
-                *code = T::narrow(grid.quantize(x, rounding, reciprocal, to));
+                *code = T::narrow(grid.quantize(x, op, to));
             }
         }
     }
 }
 
 #[inline(always)]
-fn each<T: Code>(grid: Grid, reciprocal: bool, to: IntType, x: &[f32], out: &mut [T], round: impl Fn(f32) -> i32) {
+fn each<T: Code>(
+    grid: Grid,
+    op: &op::Quantize,
+    to: IntType,
+    x: &[f32],
+    out: &mut [T],
+    round: impl Fn(f32) -> i32 + Copy,
+) {
     let (low, high) = (to.min(), to.max());
-    let code = |q: f32| {
-        // A NaN fails both comparisons of the first line and becomes 0.
-        let q = if (-FAR..=FAR).contains(&q) {
+    // A NaN fails both comparisons of the first line and becomes `nan`, the quotient of real zero.
+    let bounded = move |q: f32, nan: f32| {
+        if (-FAR..=FAR).contains(&q) {
             q
         } else if q > FAR {
             FAR
         } else if q < -FAR {
             -FAR
         } else {
-            0.0
-        };
-        T::narrow((round(q) + grid.zero).max(low).min(high))
+            nan
+        }
     };
-    if reciprocal {
-        let factor = 1.0 / grid.scale;
-        out.iter_mut().zip(x).for_each(|(c, &x)| *c = code(x * factor));
-    } else {
-        out.iter_mut().zip(x).for_each(|(c, &x)| *c = code(x / grid.scale));
+    let zero = grid.zero as f32;
+    let after = move |q: f32| T::narrow((round(bounded(q, 0.0)) + grid.zero).max(low).min(high));
+    let inside = move |q: f32| T::narrow(round(bounded(q + zero, zero)).max(low).min(high));
+    let factor = 1.0 / grid.scale;
+    let pairs = out.iter_mut().zip(x);
+    match (op.zero_point, op.reciprocal) {
+        (ZeroPoint::After, true) => pairs.for_each(|(c, &x)| *c = after(x * factor)),
+        (ZeroPoint::After, false) => pairs.for_each(|(c, &x)| *c = after(x / grid.scale)),
+        (ZeroPoint::InsideRounding, true) => pairs.for_each(|(c, &x)| *c = inside(x * factor)),
+        (ZeroPoint::InsideRounding, false) => pairs.for_each(|(c, &x)| *c = inside(x / grid.scale)),
     }
 }
 
@@ -98,6 +104,7 @@ codes!(i8, u8, i16, i32);
 #[cfg(test)]
 mod tests {
     use super::*;
+    use strait_core::Elem;
 
     fn numbers() -> impl Iterator<Item = f32> {
         let near_ties = (-1200..1200).flat_map(|i| {
@@ -127,14 +134,22 @@ mod tests {
         for scale in [1.0, 0.5, 0.017, 3.0e-5, 7.3e8] {
             for zero in [0, -128, 127, 37, 32767, 1 << 20] {
                 for rounding in Rounding::ALL {
-                    for reciprocal in [false, true] {
+                    for (reciprocal, zero_point) in
+                        [false, true].into_iter().flat_map(|r| ZeroPoint::ALL.map(|z| (r, z)))
+                    {
                         let grid = Grid { scale, zero };
+                        let op = op::Quantize {
+                            to: Elem::I8,
+                            rounding,
+                            reciprocal,
+                            zero_point,
+                        };
                         let mut out = vec![0i8; x.len()];
-                        quantize(grid, rounding, reciprocal, IntType::I8, &x, &mut out);
+                        quantize(grid, &op, IntType::I8, &x, &mut out);
                         let mut wide = vec![0i16; x.len()];
-                        quantize(grid, rounding, reciprocal, IntType::I16, &x, &mut wide);
+                        quantize(grid, &op, IntType::I16, &x, &mut wide);
                         for ((&x, &q), &w) in x.iter().zip(&out).zip(&wide) {
-                            let expect = |to| grid.quantize(x, rounding, reciprocal, to);
+                            let expect = |to| grid.quantize(x, &op, to);
                             assert_eq!(i32::from(q), expect(IntType::I8), "{x} / {scale} + {zero} {rounding}");
                             assert_eq!(i32::from(w), expect(IntType::I16), "{x} / {scale} + {zero} {rounding}");
                         }

@@ -31,7 +31,7 @@ impl Quantize {
         let grids = &self.grids;
         for_each_piece(io.output::<T>()?, grids.piece(), |first, out| {
             let x = &x[first..first + out.len()];
-            quantize(grids.at(first), self.op.rounding, self.op.reciprocal, self.to, x, out);
+            quantize(grids.at(first), &self.op, self.to, x, out);
             Ok(())
         })
     }

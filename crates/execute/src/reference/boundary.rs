@@ -3,7 +3,7 @@
 use crate::error::StepError;
 use crate::site::Slot;
 use strait_core::{QuantParams, op};
-use strait_requantize::{IntType, Rounding};
+use strait_requantize::{IntType, quantize::narrow};
 
 /// One grid: real = scale·(q − zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,17 +13,15 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// sat(round(x / scale) + zero), the quotient rounded to f32 first; with `reciprocal`, x·(1 / scale). Infinities
-    /// saturate and a NaN is taken as 0.
-    pub(crate) fn quantize(self, x: f32, rounding: Rounding, reciprocal: bool, to: IntType) -> i32 {
-        let quotient = if reciprocal {
+    /// sat(round(x / scale) + zero), or with the zero inside of the rounding; the quotient is rounded to f32 first, and with
+    /// `reciprocal` it is x·(1 / scale). Infinities saturate and a NaN is taken as 0.
+    pub(crate) fn quantize(self, x: f32, op: &op::Quantize, to: IntType) -> i32 {
+        let quotient = if op.reciprocal {
             x * (1.0 / self.scale)
         } else {
             x / self.scale
         };
-        // A float to i64 saturates, and NaN is 0.
-        let rounded = rounding.round_f32(quotient) as i64;
-        to.saturate(rounded.saturating_add(i64::from(self.zero)))
+        narrow(quotient, self.zero, op.zero_point, op.rounding, &to.range())
     }
 
     /// scale·(q − zero): the difference is exact and rounded to f32 once, then the product is.
@@ -87,7 +85,7 @@ impl Grids {
 
 /// [`Grid::quantize`] for each element.
 pub(super) fn quantize(op: &op::Quantize, grids: &Grids, to: IntType, x: &[f32]) -> Vec<i64> {
-    let code = |(index, &x): (usize, &f32)| i64::from(grids.at(index).quantize(x, op.rounding, op.reciprocal, to));
+    let code = |(index, &x): (usize, &f32)| i64::from(grids.at(index).quantize(x, op, to));
     x.iter().enumerate().map(code).collect()
 }
 

@@ -5,7 +5,7 @@ use smallvec::smallvec;
 use strait_core::op::{self, Coordinate, Nearest, PadMode, Reduction, ResizeMode};
 use strait_core::{Elem, Fused, Module, Op, QuantParams, Stage, ValueId};
 use strait_execute::Tensor;
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
 /// SplitMix64.
 pub struct Random(pub u64);
@@ -170,6 +170,7 @@ impl Maker {
             to,
             rounding: r.pick(&[Rounding::HalfAway, Rounding::HalfEven]),
             reciprocal: r.flip(),
+            zero_point: r.pick(&ZeroPoint::ALL),
         };
         let zero = if to == Elem::U8 { 128 } else { r.range(-20, 20) as i32 };
         let id = self.builder.op(op, &[id]);

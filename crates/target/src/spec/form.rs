@@ -61,7 +61,7 @@ words! {
         FloatScale = "float_scale",
         /// max(half_even(f32(acc) · m), 0) + z, in `f32`, without the max where there is no ReLU.
         AscendRequant = "ascend_requant",
-        /// half_even(max(f32(acc) · m, 0) / s + z), every operation in `f32`: three that one requantization replaces.
+        /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a quantization.
         DequantQuant = "dequant_quant",
         /// The number of thresholds that acc reaches.
         Steps = "steps",

@@ -32,7 +32,8 @@ pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
 pub use reference::reference_page;
 pub use schema::json_schema;
 pub use types::{
-    Accumulator, ActivationScheme, Divide, Observer, Overflow, Points, Quantize, ScaleSet, Types, WeightScheme,
+    Accumulator, ActivationScheme, Divide, Observer, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types,
+    WeightScheme,
 };
 pub use words::{Evidence, Integer, Interval, Per};
 

@@ -5,7 +5,7 @@ use crate::Located;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{collections::BTreeMap, ops::RangeInclusive};
-use strait_requantize::{IntType, Rounding};
+use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 
 /// Which integers stand for which values. Scale sense: real = scale × (q − zero point).
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -101,12 +101,15 @@ words! {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
-    /// How an activation's quotient becomes a whole number, before its zero point is added.
+    /// How an activation's quotient becomes a whole number.
     #[schemars(with = "RoundingWord")]
     pub rounding: Rounding,
     /// How an activation is divided by its scale; both ways round to `f32`.
     #[serde(default)]
     pub divide: Divide,
+    /// Where an activation's zero point is added.
+    #[serde(default)]
+    pub zero_point: QuantizeZeroPoint,
     /// The same for weights, which are always divided truly. Absent: `rounding`.
     #[schemars(with = "Option<RoundingWord>")]
     pub weight_rounding: Option<Rounding>,
@@ -133,6 +136,27 @@ words! {
         TrueDivision = "true_division",
         /// x · (1 / s); it differs near ties.
         MultiplyByReciprocal = "multiply_by_reciprocal",
+    }
+}
+
+words! {
+    /// Where the zero point is added to a quotient; the two differ at ties, where it is odd.
+    #[derive(Default)]
+    QuantizeZeroPoint {
+        /// round(x / s) + z.
+        #[default]
+        After = "after",
+        /// round(x / s + z), the sum in `f32`.
+        InsideRounding = "inside_rounding",
+    }
+}
+
+impl From<QuantizeZeroPoint> for ZeroPoint {
+    fn from(place: QuantizeZeroPoint) -> Self {
+        match place {
+            QuantizeZeroPoint::After => ZeroPoint::After,
+            QuantizeZeroPoint::InsideRounding => ZeroPoint::InsideRounding,
+        }
     }
 }
 
