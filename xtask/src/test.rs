@@ -21,6 +21,8 @@ Runs, in this order, going on after a failure:
   platforms cargo check for the other platforms whose standard library is installed (rustup target add …)
 
 Usage: cargo xtask test [STEP...]      only these steps
+       cargo xtask test --exhaustive  all 2^32 accumulators of some requantizations: the definition, the kernels of this
+                                      machine and a third statement of the arithmetic agree. Minutes; CI does not run it
 ";
 
 struct Step {
@@ -111,7 +113,31 @@ fn tests() -> Outcome {
     }
 }
 
+/// Tests that try every accumulator. They say what differs and where.
+fn exhaustive() -> Outcome {
+    process::run(
+        cargo()
+            .args([
+                "test",
+                "-p",
+                "strait-kernels",
+                "--test",
+                "exhaustive",
+                "--release",
+                "--",
+            ])
+            .args([
+                "--ignored",
+                // One after the other: each takes all threads.
+                "--test-threads=1",
+            ]),
+    )
+}
+
 fn run(arguments: &[String]) -> Outcome {
+    if arguments == ["--exhaustive"] {
+        return exhaustive();
+    }
     if let Some(unknown) = arguments
         .iter()
         .find(|name| STEPS.iter().all(|step| step.name != *name))

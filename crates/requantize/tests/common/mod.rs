@@ -2,7 +2,10 @@
 
 use proptest::prelude::*;
 use std::sync::Arc;
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, form};
+use strait_requantize::{
+    IntType, Narrowing, Per, Requantization, Rounding, Roundings, Step,
+    form::{self, TosaInput},
+};
 
 pub(crate) fn rounding() -> impl Strategy<Value = Rounding> {
     proptest::sample::select(Rounding::ALL.to_vec())
@@ -38,15 +41,34 @@ pub(crate) fn form() -> impl Strategy<Value = Requantization> {
             zp,
             narrowing
         })),
+        (0..=i32::MAX, -20i8..6, zp(), roundings(), int_type()).prop_map(
+            |(multiplier, exponent, zp, roundings, out)| {
+                Requantization::Gemmlowp(form::Gemmlowp {
+                    multiplier: multiplier.into(),
+                    exponent: exponent.into(),
+                    zp,
+                    roundings,
+                    out,
+                })
+            }
+        ),
         (0..=i32::MAX, -20i8..6, zp(), int_type()).prop_map(|(multiplier, exponent, zp, out)| {
-            Requantization::Gemmlowp(form::Gemmlowp {
+            Requantization::SixteenByEight(form::SixteenByEight {
                 multiplier: multiplier.into(),
                 exponent: exponent.into(),
                 zp,
-                roundings: form::Roundings::Two,
                 out,
             })
         }),
+        rescale(),
+        (1e-7f32..4.0, zp(), int_type()).prop_map(|(scale, zp, out)| Requantization::FloatZeroInside(
+            form::FloatZeroInside {
+                scale: scale.into(),
+                zp,
+                out
+            }
+        )),
+        ascend(),
         (1e-7f32..4.0, zp(), int_type()).prop_map(|(scale, zp, out)| Requantization::Float(form::Float {
             scale: scale.into(),
             zp,
@@ -78,6 +100,78 @@ pub(crate) fn form() -> impl Strategy<Value = Requantization> {
                     out,
                 })
             }),
+    ]
+}
+
+fn roundings() -> impl Strategy<Value = Roundings> {
+    prop_oneof![Just(Roundings::One), Just(Roundings::Two)]
+}
+
+/// TOSA's, of the types that it allows together.
+fn rescale() -> impl Strategy<Value = Requantization> {
+    let input = proptest::sample::select(TosaInput::ALL.to_vec());
+    let integers = (0..=i32::MAX, 2..=62u8);
+    let rescale = (
+        integers,
+        any::<bool>(),
+        roundings(),
+        input,
+        -128i32..256,
+        -128i32..256,
+        int_type(),
+    );
+    rescale.prop_filter_map(
+        "TOSA allows it",
+        |((multiplier, shift), scale32, roundings, input, input_zp, output_zp, out)| {
+            let eight = matches!(input, TosaInput::I8 | TosaInput::U8);
+            let form = Requantization::TosaRescale(form::TosaRescale {
+                multiplier: if scale32 { multiplier } else { multiplier >> 16 }.into(),
+                shift: shift.into(),
+                scale32: scale32 && input != TosaInput::I48,
+                roundings: if scale32 { roundings } else { Roundings::One },
+                input,
+                input_zp: if eight { input_zp } else { 0 },
+                output_zp: if out.bits() == 8 { output_zp } else { 0 },
+                out,
+            });
+            form.check().is_ok().then_some(form)
+        },
+    )
+}
+
+/// Ascend's four.
+fn ascend() -> impl Strategy<Value = Requantization> {
+    let whole = (1e-7f32..4.0, -128i32..128, any::<bool>(), int_type());
+    prop_oneof![
+        whole.prop_map(
+            |(scale, offset, relu, out)| Requantization::AscendRequant(form::AscendRequant {
+                scale: scale.into(),
+                offset,
+                relu,
+                out
+            })
+        ),
+        (1e-5f32..0.5, 0.01f32..100.0, -200i32..200, any::<bool>(), int_type()).prop_map(
+            |(deq, scale, offset, relu, out)| Requantization::DequantQuant(form::DequantQuant {
+                deq: deq.into(),
+                relu,
+                scale,
+                offset,
+                out
+            })
+        ),
+        (1..=16u8, any::<bool>()).prop_map(
+            |(shift, relu)| Requantization::AscendDequantS16(form::AscendDequantS16 {
+                shift: shift.into(),
+                relu
+            })
+        ),
+        (1e-4f32..4.0, -128i32..128).prop_map(|(scale, offset)| Requantization::AscendRequantS16(
+            form::AscendRequantS16 {
+                scale: scale.into(),
+                offset
+            }
+        )),
     ]
 }
 
