@@ -8,6 +8,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import accuracy_variants as variants
 import numpy as np
 import peers
 import processes
@@ -40,12 +41,22 @@ def rival(model, source, data, folder):
     return reference_outputs(model, quantized, data, folder)
 
 
-def our_outputs(arguments, model, target, folder):
-    """Compiles and runs; what it writes is made anew each time."""
+def integers(folder):
+    """What decides the integers of an artifact."""
+    return (folder / "artifact" / "model.strait").read_bytes()
+
+
+def our_outputs(arguments, model, target, folder, settings=(), known=None):
+    """Compiles and runs; what it writes is made anew each time. Nothing where the folder `known` has the same integers."""
     artifact = folder / "artifact"
     config = arguments.repository / "configs" / "models" / f"{model.name}.toml"
-    compile = [arguments.strait, "compile", config, "--target", target, "--out", artifact]
+    compile = [arguments.strait, "compile", config, "--target", target, "--out", artifact, *settings]
+    if "[evaluation]" in config.read_text():
+        # Scored here, from the outputs: the configuration's own evaluation would take as long again.
+        compile += ["--set", "evaluation.samples=1"]
     processes.check(compile, folder / "compile.log")
+    if known and integers(known) == integers(folder):
+        return None
     result = {}
     for name, (inputs, _) in model.evaluations.items():
         file = folder / f"{name}.npy"
@@ -65,7 +76,7 @@ def measure(arguments, model):
         "float": score.score(model, arguments.data, reference),
         "onnxruntime": score.score(model, arguments.data, peer, reference),
     }
-    failures = {}
+    failures, varied = {}, {}
     for target in arguments.targets:
         try:
             outputs = our_outputs(arguments, model, target, folder / target)
@@ -73,8 +84,22 @@ def measure(arguments, model):
         except processes.Failed as failed:
             failures[target] = str(failed)
         print(f"{model.name} {target}: {scores.get(target) or failures[target]}", file=sys.stderr, flush=True)
+    if variants.TARGET in scores:
+        base = folder / variants.TARGET
+        for variant, options in variants.VARIANTS.items():
+            place = folder / f"{variants.TARGET} {variant}"
+            try:
+                outputs = our_outputs(arguments, model, variants.TARGET, place, variants.settings(options), base)
+                varied[variant] = outputs and score.score(model, arguments.data, outputs, reference, peer)
+            except processes.Failed as failed:
+                failures[variant] = str(failed)
+            print(f"{model.name} {variant}: {varied.get(variant) or failures.get(variant, 'the same')}", file=sys.stderr, flush=True)
+
+    def of(name, scores):
+        return {key: value and value[name] for key, value in scores.items()}
+
     for name in model.evaluations:
-        yield Row(model.name, model.kind, name, {key: value[name] for key, value in scores.items()}, failures)
+        yield Row(model.name, model.kind, name, of(name, scores), failures, of(name, varied))
 
 
 def main():

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import accuracy_variants as variants
 from accuracy_notes import NOTES
 
 JUDGED_FROM = 400  # samples; smaller sets are shown only
@@ -21,7 +22,8 @@ class Row:
     kind: str
     data: str
     scores: dict  # "float", "onnxruntime" and targets -> metrics of score.py
-    failures: dict  # target -> why there are no scores
+    failures: dict  # target or variant -> why there are no scores
+    variants: dict  # variant -> metrics, or None where its integers are the target's own
 
     def main(self, who):
         return self.scores[who][MAIN_METRIC[self.kind]]
@@ -31,9 +33,21 @@ class Row:
         return POINTS[self.kind] * (self.main("float") - self.main(target))
 
     def show(self, who):
-        if who in self.failures:
+        return "failed" if who in self.failures else self.format(self.scores[who])
+
+    def show_variant(self, variant):
+        """The main metric with the agreement."""
+        if variant in self.failures:
             return "failed"
-        value = self.main(who)
+        scores = self.variants.get(variant)
+        same = scores is None
+        if same:
+            scores = self.scores[variants.TARGET]
+        agreement = f" ({scores['agreement']:.2f})" if "agreement" in scores else ""
+        return f"{self.format(scores)}{agreement}{' =' if same and variant != variants.DEFAULT else ''}"
+
+    def format(self, scores):
+        value = scores[MAIN_METRIC[self.kind]]
         return f"{value:.4f}" if self.kind == "anomaly" else f"{value:.2f}"
 
 
@@ -61,6 +75,8 @@ def document(rows, targets):
     lines = [INTRODUCTION, *results(rows, targets), "", AGREEMENT, *agreements(rows, targets)]
     if HELD_TO_MARKS in targets:
         lines += ["", MARKS, *marks(rows, problems)]
+    if variants.TARGET in targets:
+        lines += ["", f"## Variants of `{variants.TARGET}`", "", variants.EXPLANATION, *varied(rows)]
     lines += ["", f"## Losses above {LOSS_TO_EXPLAIN} points", "", *losses(rows, targets, problems)]
     return "\n".join(lines) + "\n", problems
 
@@ -101,6 +117,16 @@ def agreements(rows, targets):
             who = ["onnxruntime", *targets]
             shown = ["failed" if w in row.failures else f"{row.scores[w]['agreement']:.2f}" for w in who]
             yield line([row.model, row.data, *shown])
+
+
+def varied(rows):
+    columns = [variants.DEFAULT, *variants.VARIANTS]
+    yield header(["model", "set", "metric", "float", *columns])
+    for row in rows:
+        if variants.TARGET in row.scores:
+            metric = METRIC_NAMES[MAIN_METRIC[row.kind]]
+            shown = [row.show_variant(column) for column in columns]
+            yield line([row.model, row.data, metric, row.show("float"), *shown])
 
 
 def marks(rows, problems):
