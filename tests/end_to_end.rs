@@ -253,6 +253,23 @@ fn a_folder_that_is_not_ours_is_refused() {
 }
 
 #[test]
+fn a_package_is_written_where_a_target_has_one_and_refused_elsewhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let with = |emit: &str| Setting::new(folder.path()).set(format!("output.emit={emit}"));
+    let compiled = with("[\"package\"]").compile("sima").unwrap();
+    let written = |compiled: &Compiled, file: &str| compiled.folder.join(file).is_file();
+    let files = ["model.sima", "model_mpk.json", "model.qdq.onnx"];
+    assert_eq!(files.map(|file| written(&compiled, file)), [true, true, false]);
+    let compiled = with("[]").compile("sima").unwrap();
+    assert_eq!(files.map(|file| written(&compiled, file)), [false; 3]);
+    let message = message(with("[\"package\"]").compile("generic-int8").unwrap_err());
+    assert!(
+        message.contains("which target `generic-int8` does not have"),
+        "{message}"
+    );
+}
+
+#[test]
 fn what_run_writes_is_what_was_measured() {
     let folder = tempfile::tempdir().unwrap();
     let compiled = Setting::new(folder.path()).compile("sima").unwrap();

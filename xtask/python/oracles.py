@@ -5,6 +5,8 @@ For each target of configs/: compile, run the evaluation images by the integer e
 same artifact in ONNX Runtime. The two follow the same scales but not the same roundings (Q/DQ computes between its
 quantization points in float), so outputs may differ by a step and a few close calls by the class.
 
+The package of the target `sima` is read back and run with numpy, which must give the very integers of our executor.
+
 With the real models: our metrics of the float models against the stored figures, which another program computed.
 """
 
@@ -15,9 +17,11 @@ from pathlib import Path
 
 import metrics
 import numpy as np
+import onnx
 import peers
 import processes
 import score
+import sima_package
 from models import MODELS
 
 FLOAT_TOP1 = 98.75  # as models/digits/README.md says
@@ -46,6 +50,7 @@ def main():
     arguments = parser.parse_args()
     report = Report()
     digits(arguments, report)
+    package(arguments, report)
     if arguments.shared:
         stored_figures(arguments, report)
     sys.exit(1 if report.failed else 0)
@@ -84,6 +89,32 @@ def digits(arguments, report):
             largest = np.abs(ours.reshape(theirs.shape) - theirs).max()
             text = f"{model.name} in ONNX Runtime has the same class for {same:.2f} %, outputs within {largest:.4f}"
             report.expect(same >= LEAST_SAME_CLASS, f"{target}: {text}")
+
+
+def package(arguments, report):
+    folder, work = arguments.repository / "models" / "digits", arguments.work / "package"
+    artifact, file = work / "artifact", work / "raw.npy"
+    config = arguments.repository / "configs" / "sima.toml"
+    try:
+        command = [arguments.strait, "compile", config, "--out", artifact]
+        processes.check([*command, "--set", 'output.emit=["package", "qdq-onnx"]'], work / "compile.log")
+        command = [arguments.strait, "run", artifact, "--raw", "--input", folder / "eval_x.npy", "--output", file]
+        processes.check(command, work / "run.log")
+    except processes.Failed as failed:
+        report.expect(False, f"the package of sima: {failed}")
+        return
+    root, arrays, _ = sima_package.load(artifact)
+    images = np.load(folder / "eval_x.npy").astype(np.float32) / 16
+    different = sima_package.differing(root, arrays, images, np.load(file))
+    report.expect(different == 0, f"the package of sima in numpy: other integers for {different} of {len(images)} images")
+    # The same weights as in the Q/DQ model, whose layout is ONNX's.
+    model = onnx.load(artifact / "model.qdq.onnx").graph
+    tensors = {tensor.name: onnx.numpy_helper.to_array(tensor) for tensor in model.initializer}
+    producers = {name: node for node in model.node for name in node.output}
+    layers = {node.name: tensors[producers[node.input[1]].input[0]] for node in model.node if node.op_type in ("Conv", "Gemm")}
+    ours = dict(sima_package.weights(root, arrays))
+    same = [name for name in layers if name in ours and np.array_equal(layers[name], ours[name].reshape(layers[name].shape))]
+    report.expect(len(same) == len(layers), f"the package of sima has the weights of {len(same)} of {len(layers)} layers")
 
 
 def run(path, inputs):

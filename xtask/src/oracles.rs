@@ -14,10 +14,10 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 const HELP: &str = "
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
 Compiles the model in the repository for every target of configs/ and compares with ONNX Runtime: the float model's
-accuracy, and the Q/DQ model that we write against our own integer results. Where the real models and data are (a folder
-`shared/data` beside the repository), also our metrics against the figures stored there. Needs Python: a virtual
-environment with pinned packages is made in the target folder on first use; STRAIT_PYTHON names another interpreter that
-has them.
+accuracy, and the Q/DQ model that we write against our own integer results. Runs the package of the target sima with numpy,
+which must give the same integers. Where the real models and data are (a folder `shared/data` beside the repository), also
+our metrics against the figures stored there. Needs Python: a virtual environment with pinned packages is made in the
+target folder on first use; STRAIT_PYTHON names another interpreter that has them.
 
 Usage: cargo xtask oracles [--optional]
 

@@ -5,6 +5,9 @@ use strait_core::{Elem, Fused, Module, Op, QuantParams, Reason};
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
 
+/// The format that a target's own code writes, as tables and configurations name it.
+pub const PACKAGE: &str = "package";
+
 /// A target. One that is only a table is a [`TableTarget`](crate::TableTarget); code replaces a method where a table cannot
 /// say it.
 pub trait Target: Send + Sync {
@@ -26,13 +29,18 @@ pub trait Target: Send + Sync {
         Err(TargetError::Unsupported(format!("the fusion verb `{verb}`")))
     }
 
-    /// Writes the target's own files, besides those of the formats in [`TargetSpec::emit`].
+    /// Writes the target's own package: the format [`PACKAGE`], where the table's `emit` or the configuration asks for it.
+    /// The main graph of the module is what the artifact runs, in the integer stage.
     ///
     /// # Errors
-    /// Whatever stops it; the artifact is then not written.
+    /// [`TargetError::Unsupported`] for a target that has none, and whatever else stops it; the artifact is then not
+    /// written.
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
         let _ = (module, sink);
-        Ok(())
+        Err(TargetError::Unsupported(format!(
+            "the format `{PACKAGE}`, which target `{}` does not have,",
+            *self.spec().id
+        )))
     }
 }
 

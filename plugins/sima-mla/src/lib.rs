@@ -5,9 +5,15 @@
 
 mod half_even;
 mod multiply_shift;
+mod package;
 mod shift;
 
-use strait_target::{FormKernel, TargetFactory, inventory};
+use std::sync::Arc;
+use strait_core::Module;
+use strait_kernels::integer::Loops;
+use strait_requantize::Requantization;
+use strait_target::spec::TargetSpec;
+use strait_target::{FormKernel, Sink, TableTarget, Target, TargetError, TargetFactory, inventory};
 
 inventory::submit! {
     TargetFactory {
@@ -19,6 +25,23 @@ inventory::submit! {
             FormKernel { form: "tflite", prepare: multiply_shift::prepare },
             FormKernel { form: "common-grid", prepare: multiply_shift::prepare },
         ],
-        make: None,
+        make: Some(|table| Arc::new(Mla(table))),
+    }
+}
+
+/// Table and kernels, and files of its own.
+struct Mla(TableTarget);
+
+impl Target for Mla {
+    fn spec(&self) -> &TargetSpec {
+        self.0.spec()
+    }
+
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
+        self.0.loops(form, clamp)
+    }
+
+    fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        package::write(module, sink)
     }
 }

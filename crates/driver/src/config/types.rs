@@ -457,6 +457,8 @@ pub struct Output {
 pub enum Format {
     /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators.
     QdqOnnx,
+    /// The target's own files, for a target that has some.
+    Package,
 }
 
 impl Format {
@@ -464,6 +466,7 @@ impl Format {
     pub fn name(self) -> &'static str {
         match self {
             Format::QdqOnnx => "qdq-onnx",
+            Format::Package => strait_target::PACKAGE,
         }
     }
 }

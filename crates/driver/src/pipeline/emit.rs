@@ -4,7 +4,7 @@ use std::io;
 
 use strait_container::{ArtifactError, ArtifactWriter};
 use strait_core::Module;
-use strait_target::{Sink, TargetError};
+use strait_target::{PACKAGE, Sink, TargetError};
 
 use crate::{config::KeyPath, diagnostic::Diagnostic, failure::codes, stop::Stop};
 
@@ -16,7 +16,7 @@ const ONNX: &str = "onnx";
 /// Q/DQ ONNX, as tables and configurations name it, and its file.
 const QDQ_ONNX: (&str, &str) = ("qdq-onnx", "model.qdq.onnx");
 
-/// Writes the formats of the configuration, or those of the target's table, and then what the target's code writes.
+/// Writes the formats of the configuration, or those of the target's table.
 pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter) -> Result<(), Stop> {
     let spec = job.target.spec();
     let formats: Vec<&str> = match &job.loaded.config.output.emit {
@@ -25,13 +25,19 @@ pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter
     };
     let mut sink = Files(writer);
     for format in formats {
+        if format == PACKAGE {
+            job.target
+                .emit(&lowered.module, &mut sink)
+                .map_err(|error| sink_error(job, &error))?;
+            continue;
+        }
         if format != QDQ_ONNX.0 {
             let message = format!(
                 "the target `{}` asks for the format `{format}`, which has no writer",
                 *spec.id
             );
             return Err(Diagnostic::error(codes::TARGET, message)
-                .help(format!("there is {}", QDQ_ONNX.0))
+                .help(format!("there are {} and {PACKAGE}, the target's own", QDQ_ONNX.0))
                 .into());
         }
         let module =
@@ -39,9 +45,7 @@ pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter
         sink.graph(QDQ_ONNX.1, ONNX, &module)
             .map_err(|error| sink_error(job, &error))?;
     }
-    job.target
-        .emit(&lowered.module, &mut sink)
-        .map_err(|error| sink_error(job, &error))
+    Ok(())
 }
 
 fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {

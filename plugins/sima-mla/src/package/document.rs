@@ -1,0 +1,286 @@
+//! A tree of lists and maps, and two ways to write it: YAML in block style and JSON. Maps keep the order in which they were
+//! made, so the same tree is the same text.
+
+use std::fmt::Write as _;
+
+/// A value of a document.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Tree {
+    Bool(bool),
+    Int(i64),
+    Real(f64),
+    Text(String),
+    List(Vec<Tree>),
+    Map(Vec<(String, Tree)>),
+}
+
+/// A map of these entries.
+pub(super) fn map<const N: usize>(entries: [(&str, Tree); N]) -> Tree {
+    Tree::Map(
+        entries
+            .into_iter()
+            .map(|(key, value)| (key.to_owned(), value))
+            .collect(),
+    )
+}
+
+impl<T: Into<Tree>> From<Vec<T>> for Tree {
+    fn from(items: Vec<T>) -> Tree {
+        Tree::List(items.into_iter().map(Into::into).collect())
+    }
+}
+
+macro_rules! scalars {
+    ($($type:ty => $variant:ident($convert:expr)),* $(,)?) => {
+        $(impl From<$type> for Tree {
+            fn from(value: $type) -> Tree {
+                Tree::$variant($convert(value))
+            }
+        })*
+    };
+}
+
+scalars! {
+    bool => Bool(|v| v),
+    i32 => Int(i64::from),
+    u32 => Int(i64::from),
+    i64 => Int(|v| v),
+    f64 => Real(|v| v),
+    &str => Text(str::to_owned),
+    String => Text(|v| v),
+}
+
+/// The syntax of a document.
+#[derive(Clone, Copy, PartialEq)]
+enum Syntax {
+    Yaml,
+    Json,
+}
+
+impl Tree {
+    /// Appends an entry to a map.
+    pub(super) fn put(&mut self, key: &str, value: impl Into<Tree>) {
+        if let Tree::Map(entries) = self {
+            entries.push((key.to_owned(), value.into()));
+        }
+    }
+
+    /// As YAML 1.1 and 1.2 alike.
+    pub(super) fn yaml(&self) -> String {
+        let mut out = String::new();
+        self.block(0, &mut out);
+        out
+    }
+
+    /// As JSON.
+    pub(super) fn json(&self) -> String {
+        let mut out = String::new();
+        self.indented(0, &mut out);
+        out.push('\n');
+        out
+    }
+
+    /// Whether it is written on one line: a scalar, or lists of nothing else.
+    fn is_flat(&self) -> bool {
+        match self {
+            Tree::List(items) => items.iter().all(Tree::is_flat),
+            Tree::Map(entries) => entries.is_empty(),
+            _ => true,
+        }
+    }
+
+    /// On one line; the same in both syntaxes, but for text.
+    fn flat(&self, syntax: Syntax, out: &mut String) {
+        match self {
+            Tree::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
+            Tree::Int(value) => _ = write!(out, "{value}"),
+            Tree::Real(value) => real(*value, syntax, out),
+            Tree::Text(text) => quoted(text, out),
+            Tree::List(items) => {
+                out.push('[');
+                for (index, item) in items.iter().enumerate() {
+                    out.push_str(if index == 0 { "" } else { ", " });
+                    item.flat(syntax, out);
+                }
+                out.push(']');
+            }
+            Tree::Map(_) => out.push_str("{}"),
+        }
+    }
+
+    /// Lines of YAML, each `indent` spaces from the margin.
+    fn block(&self, indent: usize, out: &mut String) {
+        match self {
+            Tree::Map(entries) if !entries.is_empty() => {
+                for (key, value) in entries {
+                    _ = write!(out, "{:indent$}", "");
+                    self::key(key, out);
+                    out.push(':');
+                    if value.is_flat() {
+                        out.push(' ');
+                        value.block(0, out);
+                    } else {
+                        out.push('\n');
+                        value.block(indent + 2, out);
+                    }
+                }
+            }
+            Tree::List(items) if !self.is_flat() => {
+                for item in items {
+                    let mut lines = String::new();
+                    item.block(indent + 2, &mut lines);
+                    // The first line of the item stands behind the dash.
+                    _ = writeln!(out, "{:indent$}- {}", "", lines.trim());
+                }
+            }
+            flat => {
+                flat.flat(Syntax::Yaml, out);
+                out.push('\n');
+            }
+        }
+    }
+
+    fn indented(&self, indent: usize, out: &mut String) {
+        let inner = indent + 2;
+        let mut lines = |open: char, close: char, items: &mut dyn Iterator<Item = (Option<&str>, &Tree)>| {
+            out.push(open);
+            for (index, (key, item)) in items.enumerate() {
+                _ = write!(out, "{}\n{:inner$}", if index == 0 { "" } else { "," }, "");
+                if let Some(key) = key {
+                    quoted(key, out);
+                    out.push_str(": ");
+                }
+                item.indented(inner, out);
+            }
+            _ = write!(out, "\n{:indent$}{close}", "");
+        };
+        match self {
+            Tree::Map(entries) if !entries.is_empty() => {
+                lines(
+                    '{',
+                    '}',
+                    &mut entries.iter().map(|(key, value)| (Some(key.as_str()), value)),
+                );
+            }
+            Tree::List(items) if !self.is_flat() => lines('[', ']', &mut items.iter().map(|item| (None, item))),
+            flat => flat.flat(Syntax::Json, out),
+        }
+    }
+}
+
+/// The shortest decimal that reads back as the same number. YAML 1.1 takes an exponent only behind a point, with a sign.
+fn real(value: f64, syntax: Syntax, out: &mut String) {
+    if !value.is_finite() {
+        // JSON has no such number; no scale is one.
+        let text = match (value.is_nan(), value > 0.0) {
+            (true, _) => ".nan",
+            (_, true) => ".inf",
+            _ => "-.inf",
+        };
+        match syntax {
+            Syntax::Yaml => out.push_str(text),
+            Syntax::Json => quoted(text, out),
+        }
+        return;
+    }
+    let text = format!("{value:?}");
+    match text.split_once('e') {
+        None => out.push_str(&text),
+        Some((mantissa, exponent)) => {
+            let point = if mantissa.contains('.') { "" } else { ".0" };
+            let sign = if exponent.starts_with('-') { "" } else { "+" };
+            _ = write!(out, "{mantissa}{point}e{sign}{exponent}");
+        }
+    }
+}
+
+/// In double quotes. What neither syntax takes as it is, is escaped in the way that both have.
+fn quoted(text: &str, out: &mut String) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => {
+                out.push('\\');
+                out.push(c);
+            }
+            '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}' => {
+                _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+/// Words of YAML 1.1 that are no text.
+const WORDS: [&str; 11] = [
+    "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf",
+];
+
+/// A key of YAML, in quotes where it could be something else.
+fn key(text: &str, out: &mut String) {
+    let plain = text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !WORDS.contains(&text);
+    if plain {
+        out.push_str(text);
+    } else {
+        quoted(text, out);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Tree {
+        let mut tree = map([
+            ("name", "a \"b\"\n\u{85}\u{1F600}".into()),
+            ("on", true.into()),
+            ("reals", vec![1.0, 1e-7, -2.5e300].into()),
+            (
+                "nodes",
+                Tree::List(vec![map([("op", "conv".into()), ("empty", Tree::Map(Vec::new()))])]),
+            ),
+            (
+                "params",
+                Tree::List(vec![Tree::List(vec![255.0.into(), (-128).into()])]),
+            ),
+        ]);
+        tree.put("none", Vec::<i64>::new());
+        tree
+    }
+
+    #[test]
+    fn yaml_is_in_blocks_with_lists_of_scalars_on_one_line() {
+        let expect = r#"name: "a \"b\"\u000a\u0085😀"
+"on": true
+reals: [1.0, 1.0e-7, -2.5e+300]
+nodes:
+  - op: "conv"
+    empty: {}
+params: [[255.0, -128]]
+none: []
+"#;
+        assert_eq!(sample().yaml(), expect);
+    }
+
+    #[test]
+    fn json_says_the_same() {
+        let expect = r#"{
+  "name": "a \"b\"\u000a\u0085😀",
+  "on": true,
+  "reals": [1.0, 1.0e-7, -2.5e+300],
+  "nodes": [
+    {
+      "op": "conv",
+      "empty": {}
+    }
+  ],
+  "params": [[255.0, -128]],
+  "none": []
+}
+"#;
+        assert_eq!(sample().json(), expect);
+    }
+}

@@ -1,0 +1,86 @@
+//! How tensors lie: SiMa's tools have channels last, the IR has them second.
+
+/// The axes of the IR in the order in which they are stored: N, H, W, C for tensors of four axes, as they are for others.
+pub(super) fn stored_order(rank: usize) -> Vec<usize> {
+    if rank == 4 {
+        vec![0, 2, 3, 1]
+    } else {
+        (0..rank).collect()
+    }
+}
+
+/// A list by axis, in the order in which the axes are stored.
+pub(super) fn stored<T: Copy>(by_axis: &[T]) -> Vec<T> {
+    let order = stored_order(by_axis.len()).into_iter();
+    order.filter_map(|axis| by_axis.get(axis).copied()).collect()
+}
+
+/// Where an axis of the IR is in the order in which they are stored.
+pub(super) fn stored_axis(axis: usize, rank: usize) -> usize {
+    stored_order(rank).iter().position(|&a| a == axis).unwrap_or(axis)
+}
+
+/// The elements of a tensor, each `width` bytes, with its axes in another order. `bytes` has the extents' product of them.
+pub(super) fn permuted(bytes: &[u8], width: usize, shape: &[u64], order: &[usize]) -> Vec<u8> {
+    let extent = |axis: usize| shape.get(axis).map_or(1, |&extent| extent as usize);
+    let stride = |axis: usize| (axis + 1..shape.len()).map(extent).product::<usize>();
+    let axes: Vec<(usize, usize)> = order.iter().map(|&axis| (extent(axis), stride(axis))).collect();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut index = vec![0; axes.len()];
+    for _ in 0..bytes.len() / width.max(1) {
+        let at: usize = index.iter().zip(&axes).map(|(i, (_, stride))| i * stride).sum();
+        out.extend_from_slice(bytes.get(at * width..(at + 1) * width).unwrap_or_default());
+        // Counts up, the last axis fastest.
+        for (i, (extent, _)) in index.iter_mut().zip(&axes).rev() {
+            *i += 1;
+            if *i < *extent {
+                break;
+            }
+            *i = 0;
+        }
+    }
+    out
+}
+
+/// Weights of a convolution, `[O, I, H, W]` with O = groups × outputs of a group, as `[H, W, I, G, O]` with the outputs of
+/// one group: shape and elements.
+pub(super) fn convolution_weights(bytes: &[u8], width: usize, shape: [u64; 4], groups: u64) -> ([u64; 5], Vec<u8>) {
+    let [outputs, inputs, height, columns] = shape;
+    let each = outputs / groups.max(1);
+    let split = [groups, each, inputs, height, columns];
+    (
+        [height, columns, inputs, groups, each],
+        permuted(bytes, width, &split, &[3, 4, 2, 0, 1]),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn channels_come_last() {
+        assert_eq!(stored(&[1, 16, 8, 9]), [1, 8, 9, 16]);
+        assert_eq!(stored(&[3, 4]), [3, 4]);
+        assert_eq!((stored_axis(1, 4), stored_axis(2, 4), stored_axis(1, 3)), (3, 1, 1));
+    }
+
+    #[test]
+    fn elements_move_with_their_axes() {
+        // [2, 3] of two bytes each.
+        let bytes: Vec<u8> = (0..12).collect();
+        assert_eq!(
+            permuted(&bytes, 2, &[2, 3], &[1, 0]),
+            [0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11]
+        );
+        assert_eq!(permuted(&bytes, 2, &[2, 3], &[0, 1]), bytes);
+        assert_eq!(permuted(&[7], 1, &[], &[]), [7]);
+    }
+
+    #[test]
+    fn weights_are_split_into_groups() {
+        // Two groups of one output each, three inputs, one by one.
+        let (shape, weights) = convolution_weights(&[0, 1, 2, 10, 11, 12], 1, [2, 3, 1, 1], 2);
+        assert_eq!((shape, weights), ([1, 1, 3, 2, 1], vec![0, 10, 1, 11, 2, 12]));
+    }
+}

@@ -1,0 +1,160 @@
+//! The package: the integer network in the way that SiMa's tools write theirs, as far as that is public.
+//!
+//! `model.sima` is a zip of `model.yaml` (a list of documents, one with `nodes`) and `model.npz` (the arrays that they
+//! name); `model_mpk.json` says which processor runs what. docs/sima-package.md is the format's page, and says what is
+//! seen in public files, what is derived, and what was never run.
+
+mod archive;
+mod document;
+mod layout;
+mod mpk;
+mod network;
+mod stages;
+mod values;
+
+use archive::Zip;
+use network::Network;
+use strait_core::Module;
+use strait_target::{Sink, TargetError};
+
+/// What the package calls the model, whose own name no artifact has.
+const NAME: &str = "model";
+
+/// Writes both files for the main graph, which is in the integer stage.
+pub(crate) fn write(module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
+    let graph = module.main();
+    let stages = stages::stages(graph)?;
+    let mut network = Network::new(module, graph);
+    let documents = network.documents(NAME, &stages)?;
+    let mut archive = Zip::default();
+    archive.add(&format!("{NAME}.yaml"), documents.yaml().as_bytes())?;
+    archive.add(&format!("{NAME}.npz"), &network.arrays.finish()?)?;
+    let file = format!("{NAME}.sima");
+    sink.bytes(&file, &archive.finish()?)?;
+    let description = mpk::description(module, graph, &stages, NAME, &file)?;
+    sink.bytes(&format!("{NAME}_mpk.json"), description.json().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+    use super::*;
+    use std::collections::BTreeMap;
+    use strait_core::text::parse;
+
+    /// Files in memory.
+    #[derive(Default)]
+    struct Files(BTreeMap<String, Vec<u8>>);
+
+    impl Sink for Files {
+        fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
+            self.0.insert(path.into(), content.into());
+            Ok(())
+        }
+
+        fn graph(&mut self, _: &str, format: &str, _: &Module) -> Result<(), TargetError> {
+            Err(TargetError::Unsupported(format.into()))
+        }
+    }
+
+    const TEXT: &str = r#"strait 1 integer
+graph @main(%x: f32[1,2,1,1]) {
+  %q: i8[1,2,1,1] scale=0.5 zero=3 = quantize(%x) {to=i8, rounding=half_even, reciprocal=0}
+  %c: i8[1,2,1,1] scale=0.25 zero=0 = conv(%q, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=2, pad_value=3} fused={arith_folded shift=[4,5] rounding=half_even out=i8} clamp=[0,127]
+  %m: i32[1,2,1,1] scale=0.0625 zero=0 = mul(%c, @k) {a_zero=0, b_zero=0}
+  %f: f32[1,2,1,1] = dequantize(%m)
+  %s: f32[1,2,1,1] = softmax(%f) {axis=1} host=["host","not on the accelerator"]
+  return %s
+}
+data @w: i8[2,1,1,1] scale=[0.5,0.25] zero=0 axis=0 = inline [7,-8]
+data @b: i32[2] = inline [100,-200]
+data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
+"#;
+
+    fn files(text: &str) -> BTreeMap<String, Vec<u8>> {
+        let mut files = Files::default();
+        write(&parse(text).unwrap(), &mut files).unwrap();
+        files.0
+    }
+
+    fn contains(file: &[u8], part: &[u8]) -> bool {
+        file.windows(part.len()).any(|window| window == part)
+    }
+
+    #[test]
+    fn the_network_names_its_arrays_and_keeps_the_integers() {
+        let files = files(TEXT);
+        // Members are stored, so that the text stands there as it is.
+        let sima = &files["model.sima"];
+        let node = r#"          - name: "c"
+            sources: ["c"]
+            inputs: ["q"]
+            outputs:
+              - name: "c"
+                dtype: "int8"
+                shape: [1, 1, 1, 2]
+                scale: 4.0
+                zero_point: 0
+            ir:
+              node_type: "operator"
+              processor: "MLA"
+              attrs:
+                stride: [1, 1]
+                pad: [0, 0, 0, 0]
+                dilation: [1, 1]
+                groups: 2
+                pad_value: 3
+              quant:
+                op: "conv"
+                scale: 4.0
+                zero_point: 0
+                per_channel: true
+                weight_quant_data: "n0002_weight"
+                bias_quant_data: "n0002_bias"
+                requant:
+                  type: "arith_folded"
+                  shift: "n0002_shift"
+                  rounding: "half_even"
+                  out_dtype: "int8"
+                  channel_axis: 3
+                clip: [0, 127]
+          - name: "k"
+"#;
+        assert!(contains(sima, node.as_bytes()), "{}", String::from_utf8_lossy(sima));
+        assert!(contains(sima, b"channel_params: [[2.0, 3]]"));
+        // One input, two groups of one output.
+        assert!(contains(sima, b"'shape': (1, 1, 1, 2, 1), }"));
+        assert!(contains(sima, b"data: \"n0003_data\""));
+        for array in ["n0002_weight", "n0002_bias", "n0002_shift", "n0003_data"] {
+            assert!(contains(sima, format!("{array}.npy").as_bytes()), "{array}");
+        }
+    }
+
+    #[test]
+    fn the_description_has_one_plugin_for_each_visit_to_a_processor() {
+        let description = String::from_utf8(files(TEXT)["model_mpk.json"].clone()).unwrap();
+        let values = |key: &str| {
+            let lines = description
+                .lines()
+                .filter_map(|line| line.trim().strip_prefix(&format!("\"{key}\": ")));
+            lines
+                .map(|value| value.trim_end_matches(',').trim_matches('"').to_owned())
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(values("processor"), ["EV74", "MLA", "EV74", "A65"]);
+        assert_eq!(values("kernel"), ["quantization_transform", "dequantize", "softmax"]);
+        assert_eq!(
+            values("executable"),
+            [mpk::BUILT_IN, "model.sima", mpk::BUILT_IN, mpk::BUILT_IN]
+        );
+        // The package's own first, then the plugins'.
+        assert_eq!(values("sequence"), ["1", "1", "2", "3", "4"]);
+        assert_eq!(values("channel_params"), ["[[2.0, 3]]", "[[16.0, 0]]"]);
+    }
+
+    #[test]
+    fn the_same_model_is_the_same_bytes() {
+        assert_eq!(files(TEXT), files(TEXT));
+    }
+}

@@ -1,0 +1,391 @@
+//! The network: a list of documents, one with `nodes`, and the arrays that they name.
+
+use super::archive::{Zip, npy};
+use super::document::{Tree, map};
+use super::layout::{convolution_weights, permuted, stored, stored_axis, stored_order};
+use super::stages::{Processor, Stage, border};
+use super::values::{Described, channel_params, numpy_name, scales, zero_points};
+use strait_core::form_list::form_list;
+use strait_core::{Attribute, Elem, Graph, Module, Node, NodeId, Op, Placement, Reason, TensorData, ValueId};
+use strait_requantize::{FormKind, Requantization, Rounding};
+use strait_target::TargetError;
+
+/// Makes the documents and fills the archive of arrays.
+pub(super) struct Network<'a> {
+    pub(super) module: &'a Module,
+    pub(super) graph: &'a Graph,
+    /// The arrays, as `.npy` members.
+    pub(super) arrays: Zip,
+    /// By value: whether a constant has its node already.
+    written: Vec<bool>,
+    /// How many nodes of arrays there are; part of their keys, as names of a model may be any text.
+    keys: usize,
+}
+
+impl<'a> Network<'a> {
+    pub(super) fn new(module: &'a Module, graph: &'a Graph) -> Network<'a> {
+        Network {
+            module,
+            graph,
+            arrays: Zip::default(),
+            written: vec![false; graph.value_bound()],
+            keys: 0,
+        }
+    }
+
+    /// All documents.
+    pub(super) fn documents(&mut self, name: &str, stages: &[Stage]) -> Result<Tree, TargetError> {
+        let (module, graph) = (self.module, self.graph);
+        let mut nodes = Vec::new();
+        let mut subgraphs = 0;
+        for stage in stages {
+            match stage {
+                Stage::Single(id) => self.node(*id, &mut nodes)?,
+                Stage::Subgraph(inside) => {
+                    let (inputs, outputs) = border(graph, inside);
+                    let mut below = Vec::new();
+                    for &id in inside {
+                        self.node(id, &mut below)?;
+                    }
+                    let ir = map([
+                        ("node_type", "subgraph".into()),
+                        ("processor", Processor::Mla.name().into()),
+                        ("nodes", Tree::List(below)),
+                    ]);
+                    nodes.push(map([
+                        ("name", subgraph_name(subgraphs).into()),
+                        ("inputs", self.names(&inputs)?),
+                        ("outputs", self.described(&outputs)?),
+                        ("ir", ir),
+                    ]));
+                    subgraphs += 1;
+                }
+            }
+        }
+        // Outputs that are constants need their nodes, too.
+        for &output in graph.outputs() {
+            self.constant(output, &mut nodes)?;
+        }
+        let root = map([
+            ("name", name.into()),
+            ("inputs", self.described(graph.inputs())?),
+            ("outputs", self.names(graph.outputs())?),
+            ("nodes", Tree::List(nodes)),
+        ]);
+        let about = map([
+            ("producer", concat!("strait ", env!("CARGO_PKG_VERSION")).into()),
+            ("layout", "NHWC".into()),
+            ("quantization", "q = round(real * scale) + zero_point".into()),
+            ("graph", module.name(graph.name).into()),
+        ]);
+        Ok(Tree::List(vec![about, root]))
+    }
+
+    /// Appends a node, behind the constants that only it names so far.
+    fn node(&mut self, id: NodeId, nodes: &mut Vec<Tree>) -> Result<(), TargetError> {
+        let graph = self.graph;
+        let Some(node) = graph.node(id) else { return Ok(()) };
+        let parameters = self.parameters(node);
+        let operands = match &parameters {
+            Some(_) => node.inputs.get(..1).unwrap_or_default(),
+            None => &node.inputs[..],
+        };
+        let mut inputs = Vec::new();
+        for &operand in operands {
+            // An operand that is absent leaves its place empty.
+            inputs.push(match operand {
+                None => Tree::Text(String::new()),
+                Some(value) => {
+                    self.constant(value, nodes)?;
+                    self.name(value)?.into()
+                }
+            });
+        }
+        self.keys += 1;
+        let processor = Processor::of(node);
+        let mut ir = map([("node_type", "operator".into()), ("processor", processor.name().into())]);
+        if let Placement::Host(reason) = &node.place {
+            ir.put("reason", reason.text.as_str());
+        }
+        match &node.op {
+            Op::Quantize(_) | Op::Dequantize(_) => self.boundary(node, &mut ir)?,
+            op if processor == Processor::Mla => {
+                ir.put("attrs", self.attributes(op, parameters.is_some())?);
+                ir.put("quant", self.integers(node, parameters)?);
+            }
+            op => {
+                ir.put("op", op.name());
+                ir.put("attrs", self.attributes(op, false)?);
+            }
+        }
+        let sources = node.sources.iter().map(|&source| self.module.name(source));
+        nodes.push(map([
+            ("name", self.module.name(node.name).into()),
+            ("sources", sources.collect::<Vec<_>>().into()),
+            ("inputs", Tree::List(inputs)),
+            ("outputs", self.described(&node.outputs)?),
+            ("ir", ir),
+        ]));
+        Ok(())
+    }
+
+    /// A quantize or dequantize.
+    fn boundary(&self, node: &Node, ir: &mut Tree) -> Result<(), TargetError> {
+        let first = |values: &[ValueId]| values.first().copied();
+        let input = node.inputs.first().copied().flatten();
+        let (from, to) = (self.describe(input)?, self.describe(first(&node.outputs))?);
+        let quantize = match &node.op {
+            Op::Quantize(quantize) => Some(quantize),
+            _ => None,
+        };
+        let codes = if quantize.is_some() { &to } else { &from };
+        let quant = codes
+            .quant
+            .ok_or_else(|| Reason::new("no-grid", "codes without a grid"))?;
+        ir.put("op", node.op.name());
+        let mut attrs = map([
+            ("channel_params", channel_params(quant)),
+            ("num_bits", Tree::Int(8 * codes.elem.size() as i64)),
+            ("input_data_type", numpy_name(from.elem).into()),
+            ("output_data_type", numpy_name(to.elem).into()),
+        ]);
+        if let Some(quantize) = quantize {
+            attrs.put("rounding", rounding(quantize.rounding));
+        }
+        if let Some(axis) = quant.axis {
+            attrs.put("axis", stored_axis(axis.into(), codes.shape.len()) as i64);
+        }
+        ir.put("attrs", attrs);
+        Ok(())
+    }
+
+    /// What an op of the accelerator computes with: its parameters, what narrows its result, and the grid of that.
+    fn integers(&mut self, node: &Node, parameters: Option<Parameters<'_>>) -> Result<Tree, TargetError> {
+        let result = self.describe(node.outputs.first().copied())?;
+        let op = match (&node.op, &parameters) {
+            (Op::Gemm(_), Some(_)) => "dense",
+            (op, _) => op.name(),
+        };
+        let mut quant = map([("op", op.into())]);
+        if let Some(grid) = result.quant {
+            quant.put("scale", scales(grid));
+            quant.put("zero_point", zero_points(grid));
+        }
+        // Where the channels are that a requantization tells apart.
+        let mut channel_axis = match &node.op {
+            Op::Conv(_) => 1,
+            _ => result.shape.len().saturating_sub(1),
+        };
+        let form = match (&node.op, &node.fused) {
+            (Op::Requantize(requantize), _) => {
+                channel_axis = requantize.axis as usize;
+                Some(&requantize.form)
+            }
+            (_, Some(fused)) => Some(&fused.requant),
+            _ => None,
+        };
+        let channels = form.and_then(Requantization::channels);
+        quant.put("per_channel", channels.is_some());
+        if let Some(Parameters {
+            weight,
+            bias,
+            shape,
+            groups,
+        }) = parameters
+        {
+            let (shape, bytes) = convolution_weights(weight.bytes(), weight.elem().size(), shape, groups);
+            let key = self.key("weight");
+            quant.put("weight_quant_data", self.array(key, weight.elem(), &shape, &bytes)?);
+            if let Some(bias) = bias {
+                let key = self.key("bias");
+                quant.put(
+                    "bias_quant_data",
+                    self.array(key, bias.elem(), bias.shape(), bias.bytes())?,
+                );
+            }
+        }
+        if let Some(form) = form {
+            let mut requant = self.requantization(form)?;
+            if channels.is_some() {
+                requant.put("channel_axis", stored_axis(channel_axis, result.shape.len()) as i64);
+            }
+            quant.put("requant", requant);
+        }
+        if let Some([low, high]) = node.fused.as_ref().and_then(|fused| fused.clamp) {
+            quant.put("clip", vec![low, high]);
+        }
+        Ok(quant)
+    }
+
+    /// A requantization: numbers, and keys of arrays where there is one number for each channel.
+    fn requantization(&mut self, form: &Requantization) -> Result<Tree, TargetError> {
+        let kind = form.kind();
+        let mut tree = map([("type", kind.name().into())]);
+        let sima = matches!(kind, FormKind::FractionalZero | FormKind::TfLite);
+        for (key, value) in form_list(form) {
+            let key = match key {
+                "sc" if sima => "sc_correction",
+                "zp" if sima => "zp_correction",
+                "out" => "out_dtype",
+                other => other,
+            };
+            let value = match value {
+                Attribute::Text(text) if key == "out_dtype" => {
+                    Elem::parse(&text).map_or(Tree::Text(text.clone()), |elem| numpy_name(elem).into())
+                }
+                Attribute::Ints(values) => self.channels(key, &values)?.into(),
+                other => plain(other),
+            };
+            tree.put(key, value);
+        }
+        Ok(tree)
+    }
+
+    /// One integer for each channel, as an array of the narrowest of two types that holds them.
+    fn channels(&mut self, key: &str, values: &[i64]) -> Result<String, TargetError> {
+        let narrow: Option<Vec<i32>> = values.iter().map(|&value| i32::try_from(value).ok()).collect();
+        let (elem, bytes) = match narrow {
+            Some(values) => (
+                Elem::I32,
+                values.iter().flat_map(|v| v.to_le_bytes()).collect::<Vec<u8>>(),
+            ),
+            None => (Elem::I64, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
+        };
+        let name = self.key(key);
+        self.array(name, elem, &[values.len() as u64], &bytes)
+    }
+
+    /// Weights and bias of a convolution over two axes or a fully connected layer, where they are constants.
+    fn parameters(&self, node: &Node) -> Option<Parameters<'a>> {
+        let constant = |value: ValueId| self.module.constant(self.graph, value);
+        let weight = constant(node.inputs.get(1).copied().flatten()?)?;
+        let bias = match node.inputs.get(2).copied().flatten() {
+            Some(bias) => Some(constant(bias)?),
+            None => None,
+        };
+        let (shape, groups) = match (&node.op, weight.shape()) {
+            (Op::Conv(conv), &[o, i, h, w]) => ([o, i, h, w], conv.groups.into()),
+            (Op::Gemm(gemm), &[o, i]) if gemm.is_canonical() => ([o, i, 1, 1], 1),
+            _ => return None,
+        };
+        (Processor::of(node) == Processor::Mla).then_some(Parameters {
+            weight,
+            bias,
+            shape,
+            groups,
+        })
+    }
+
+    /// The node of a constant, the first time that it is named.
+    fn constant(&mut self, value: ValueId, nodes: &mut Vec<Tree>) -> Result<(), TargetError> {
+        let Some(tensor) = self.module.constant(self.graph, value) else {
+            return Ok(());
+        };
+        match self.written.get_mut(value.index()) {
+            Some(written) if !*written => *written = true,
+            _ => return Ok(()),
+        }
+        let tensor: TensorData = tensor.clone();
+        let shape = tensor.shape();
+        let bytes = permuted(tensor.bytes(), tensor.elem().size(), shape, &stored_order(shape.len()));
+        self.keys += 1;
+        let key = self.key("data");
+        let key = self.array(key, tensor.elem(), &stored(shape), &bytes)?;
+        nodes.push(map([
+            ("name", self.name(value)?.into()),
+            ("inputs", Tree::List(Vec::new())),
+            ("outputs", self.described(&[value])?),
+            (
+                "ir",
+                map([
+                    ("node_type", "constant".into()),
+                    ("op", "constant".into()),
+                    ("data", key.into()),
+                ]),
+            ),
+        ]));
+        Ok(())
+    }
+
+    /// Attributes under the IR's own names. `with_parameters`: of a product whose weights are arrays.
+    fn attributes(&self, op: &Op, with_parameters: bool) -> Result<Tree, TargetError> {
+        let mut tree = Tree::Map(Vec::new());
+        let gemm = matches!(op, Op::Gemm(_)) && with_parameters;
+        let requantize = matches!(op, Op::Requantize(_));
+        for (key, value) in op.attribute_list() {
+            match value {
+                // Said by the layout of the weights, and by `requant`.
+                _ if gemm || requantize => {}
+                Attribute::Data(_) => return Err(TargetError::Unsupported(format!("`{key}` of {}", op.name()))),
+                value => tree.put(&key, plain(value)),
+            }
+        }
+        Ok(tree)
+    }
+
+    /// The key of an array of the node that is being written.
+    fn key(&self, what: &str) -> String {
+        format!("n{:04}_{what}", self.keys)
+    }
+
+    fn array(&mut self, key: String, elem: Elem, shape: &[u64], bytes: &[u8]) -> Result<String, TargetError> {
+        self.arrays.add(&format!("{key}.npy"), &npy(elem, shape, bytes))?;
+        Ok(key)
+    }
+
+    fn describe(&self, value: Option<ValueId>) -> Result<Described<'a>, TargetError> {
+        let value = value.ok_or_else(|| Reason::new("no-value", "a value is missing"))?;
+        Described::new(self.module, self.graph, value)
+    }
+
+    fn name(&self, value: ValueId) -> Result<&'a str, TargetError> {
+        Ok(self.describe(Some(value))?.name)
+    }
+
+    fn names(&self, values: &[ValueId]) -> Result<Tree, TargetError> {
+        let names: Result<Vec<&str>, TargetError> = values.iter().map(|&value| self.name(value)).collect();
+        Ok(names?.into())
+    }
+
+    fn described(&self, values: &[ValueId]) -> Result<Tree, TargetError> {
+        let trees = values.iter().map(|&value| Ok(self.describe(Some(value))?.tree()));
+        Ok(Tree::List(trees.collect::<Result<_, TargetError>>()?))
+    }
+}
+
+/// What a product computes with.
+struct Parameters<'a> {
+    weight: &'a TensorData,
+    bias: Option<&'a TensorData>,
+    /// Of the weights, as `[O, I, H, W]`.
+    shape: [u64; 4],
+    groups: u64,
+}
+
+/// The name of the accelerator's subgraph at this position.
+pub(super) fn subgraph_name(index: usize) -> String {
+    format!("{}_{index}", Processor::Mla.name())
+}
+
+/// SiMa's words for the roundings of the quantization transform; our own for those that it has none for.
+pub(super) fn rounding(rounding: Rounding) -> &'static str {
+    match rounding {
+        Rounding::HalfEven => "TONEAREST",
+        Rounding::TowardZero => "TOZERO",
+        Rounding::Ceil => "TOPOSITIVEINFINITY",
+        Rounding::Floor => "TONEGATIVEINFINITY",
+        other => other.name(),
+    }
+}
+
+fn plain(attribute: Attribute) -> Tree {
+    match attribute {
+        Attribute::Int(value) => value.into(),
+        Attribute::Ints(values) => values.into(),
+        Attribute::Float(value) => f64::from(value).into(),
+        Attribute::Floats(values) => Tree::List(values.into_iter().map(|v| f64::from(v).into()).collect()),
+        Attribute::Text(text) => text.into(),
+        // Neither is an attribute of what is written here; they have places of their own.
+        Attribute::Data(_) | Attribute::Form(_) => Tree::Map(Vec::new()),
+    }
+}

@@ -1,0 +1,129 @@
+//! Values of the graph as the package's documents speak of them.
+
+use super::document::{Tree, map};
+use super::layout::stored;
+use strait_core::{Elem, Graph, Module, QuantParams, Reason, ValueId};
+use strait_requantize::Per;
+use strait_target::TargetError;
+
+/// A value's name, how it lies and what it means.
+pub(super) struct Described<'a> {
+    pub(super) name: &'a str,
+    pub(super) elem: Elem,
+    /// As it is stored: channels last.
+    pub(super) shape: Vec<u64>,
+    pub(super) quant: Option<&'a QuantParams>,
+}
+
+impl<'a> Described<'a> {
+    pub(super) fn new(module: &'a Module, graph: &'a Graph, id: ValueId) -> Result<Described<'a>, TargetError> {
+        let missing = || Reason::new("no-value", "a value is missing");
+        let value = graph.value(id).ok_or_else(missing)?;
+        let name = module.name(value.name);
+        let open = || Reason::new("shape", format!("the shape of {name} is not fixed"));
+        let dims = value.ty.dims().ok_or_else(open)?;
+        Ok(Described {
+            name,
+            elem: value.ty.elem,
+            shape: stored(&dims),
+            quant: value.quant.as_deref(),
+        })
+    }
+
+    /// The shape as a list.
+    pub(super) fn shape_tree(&self) -> Tree {
+        let extents = self.shape.iter().map(|&extent| Tree::Int(extent as i64));
+        Tree::List(extents.collect())
+    }
+
+    /// For the network: type, shape and grid.
+    pub(super) fn tree(&self) -> Tree {
+        let mut tree = map([
+            ("name", self.name.into()),
+            ("dtype", numpy_name(self.elem).into()),
+            ("shape", self.shape_tree()),
+        ]);
+        if let Some(quant) = self.quant {
+            tree.put("scale", scales(quant));
+            tree.put("zero_point", zero_points(quant));
+        }
+        tree
+    }
+
+    /// For the package's JSON: a buffer with its size in bytes.
+    pub(super) fn buffer(&self) -> Tree {
+        let elements = self.shape.iter().product::<u64>();
+        map([
+            ("name", self.name.into()),
+            ("type", "buffer".into()),
+            (
+                "size",
+                Tree::Int(elements.saturating_mul(self.elem.size() as u64) as i64),
+            ),
+            ("logical_shape", self.shape_tree()),
+            ("logical_dtype", logical_name(self.elem).into()),
+        ])
+    }
+}
+
+/// SiMa's scale: q = round(real · S) + Z, the reciprocal of ours. Rounded to f64, so that 1 / S, rounded to f32, is ours.
+pub(super) fn multiplicative(scale: f32) -> f64 {
+    1.0 / f64::from(scale)
+}
+
+/// One number, or one for each channel.
+pub(super) fn scales(quant: &QuantParams) -> Tree {
+    per(&quant.scale, |&scale| multiplicative(scale))
+}
+
+pub(super) fn zero_points(quant: &QuantParams) -> Tree {
+    per(&quant.zero_point, |&zero| zero)
+}
+
+fn per<T, U: Into<Tree>>(values: &Per<T>, one: impl Fn(&T) -> U) -> Tree {
+    match values {
+        Per::Tensor(value) => one(value).into(),
+        Per::Channel(values) => Tree::List(values.iter().map(|value| one(value).into()).collect()),
+    }
+}
+
+/// Pairs of scale and zero point: one, or one for each channel.
+pub(super) fn channel_params(quant: &QuantParams) -> Tree {
+    let channels = quant.scale.channels().or(quant.zero_point.channels()).unwrap_or(1);
+    let pair = |channel: usize| {
+        let scale = quant.scale.get(channel).copied().unwrap_or(1.0);
+        let zero = quant.zero_point.get(channel).copied().unwrap_or(0);
+        Tree::List(vec![multiplicative(scale).into(), zero.into()])
+    };
+    Tree::List((0..channels).map(pair).collect())
+}
+
+/// numpy's name of a type.
+pub(super) fn numpy_name(elem: Elem) -> &'static str {
+    match elem {
+        Elem::F16 => "float16",
+        Elem::F32 => "float32",
+        Elem::F64 => "float64",
+        Elem::I8 => "int8",
+        Elem::U8 => "uint8",
+        Elem::I16 => "int16",
+        Elem::I32 => "int32",
+        Elem::I64 => "int64",
+        Elem::Bool => "bool",
+    }
+}
+
+/// The package's name of a type.
+pub(super) fn logical_name(elem: Elem) -> &'static str {
+    match elem {
+        Elem::F16 => "FP16",
+        Elem::F32 => "FP32",
+        Elem::F64 => "FP64",
+        Elem::I8 => "INT8",
+        Elem::U8 => "UINT8",
+        Elem::I16 => "INT16",
+        Elem::I32 => "INT32",
+        Elem::I64 => "INT64",
+        Elem::Bool => "BOOL",
+    }
+}
