@@ -6,10 +6,9 @@ use std::sync::Arc;
 use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, Placement, Reason};
-use strait_lower::{FusionPolicy, LowerError};
+use strait_lower::{FusionPolicy, LowerError, Until};
 use strait_quantize::annotate::{Directives, Placing};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
-use strait_requantize::Verdict;
 use strait_target::{Options, Registry, Target};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
@@ -138,23 +137,21 @@ pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome,
     let fusion = strait_lower::fuse(module, main, target.as_ref(), &options, policy);
     let fusion = fusion.map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())?;
-    let fired = fusion.fired.iter().map(|fired| {
-        let verdict = match fired.certificate.worst() {
-            Verdict::Exact => "exact".to_string(),
-            Verdict::Unknown => "undecided".to_string(),
-            bounded => format!("within {}", bounded.max_lsb()),
-        };
-        format!(
-            "row {} fired at {}, makes {}: {verdict}",
-            fired.row, fired.node, fired.value
-        )
+    let near = |tried: &[strait_lower::Attempt]| -> Vec<String> {
+        let near = tried.iter().filter(|attempt| attempt.until > Until::Producer);
+        near.map(|attempt| format!("  not {}: {}", attempt.row, attempt.reason))
+            .collect()
+    };
+    let fired = fusion.fired.iter().flat_map(|fired| {
+        let (row, node, value) = (&fired.row, &fired.node, &fired.value);
+        let line = format!("row {row} fired at {node}, makes {value}: {}", fired.certificate);
+        std::iter::once(line).chain(near(&fired.tried))
     });
-    let refused = fusion.refused.iter().map(|refused| {
-        let row = refused.row.as_deref().unwrap_or("none");
-        format!(
-            "{} stays behind {} (row {row}): {}",
-            refused.value, refused.node, refused.reason
-        )
+    let refused = fusion.refused.iter().flat_map(|refused| {
+        let (value, node, row) = (&refused.value, &refused.node, refused.row.as_deref().unwrap_or("none"));
+        let line = format!("{value} stays behind {node} (row {row}): {}", refused.reason);
+        // The first is the row of the line itself.
+        std::iter::once(line).chain(near(&refused.tried).into_iter().skip(1))
     });
     Ok(Outcome::Module(fired.chain(refused).collect()))
 }

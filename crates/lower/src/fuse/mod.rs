@@ -1,17 +1,24 @@
 //! Fuse: requantizations and clamps into their producers, row by row of the target's table.
 //!
-//! A site is a requantize node with what stands around it: a producer (or a constant), perhaps a clamp of accumulators in
-//! between, perhaps a clamp of codes behind. The engine knows ops, forms and verbs only as data: the first row whose
-//! conditions hold and which accepts the form fires, its verbs make the patch, and a certificate says whether the fused
-//! node computes the same on every accumulator that can occur.
+//! A site is a producer (or a constant) and the chain of requantizations and clamps behind it, down to the first value that
+//! something else reads. The engine knows ops, forms and verbs only as data: the first row whose conditions hold, which
+//! accepts the form and whose result can be proved fires, on as much of the chain as it can take. Its verbs make the patch,
+//! and a certificate says whether the fused node computes the same on everything that can occur. What does not fire is
+//! recorded row by row, with the reason.
 
+mod called;
 mod certify;
+mod conditions;
 mod grounds;
+mod merge;
+mod plan;
 mod site;
 mod verbs;
 
-use site::Found;
-use strait_core::{GraphId, Module, NodeId, Op, PatchError, Reason};
+use plan::Planned;
+use site::{Found, Producer, What};
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::{Def, Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ValueId};
 use strait_requantize::{Certificate, Verdict};
 use strait_target::spec::{FusionRow, Options, Verb};
 use strait_target::{Target, TargetSpec};
@@ -137,7 +144,11 @@ pub enum FuseError {
     Ours(String),
 }
 
-/// Fuses what the rows of the target's table say, in one graph of the integer stage.
+/// Fuses what the rows of the target's table say, in a graph of the integer stage and in those that it calls.
+///
+/// Equal requantizations of one accumulator become one, then constants are requantized, one clone for each reader, and
+/// then requantizations go into their producers. A called graph that is also called from elsewhere stays as it is: it is
+/// not ours alone.
 ///
 /// # Errors
 /// See [`FuseError`]; a site that cannot be fused is no error.
@@ -148,30 +159,89 @@ pub fn fuse(
     options: &Options,
     policy: FusionPolicy,
 ) -> Result<Fusion, FuseError> {
-    let missing = || FuseError::Ours("the graph is not in the module".into());
-    let order = module.graph(graph).ok_or_else(missing)?.topological_order();
-    let order = order.map_err(|_| FuseError::Ours("the graph has a cycle".into()))?;
-    let is_site = |id: &NodeId| {
-        module
-            .graph(graph)
-            .and_then(|g| g.node(*id))
-            .is_some_and(|n| matches!(n.op, Op::Requantize(_)))
+    let table = Table {
+        target,
+        options,
+        policy,
     };
-    let sites: Vec<NodeId> = order.into_iter().filter(is_site).collect();
     let mut done = Fusion::default();
-    for at in sites {
+    for graph in called::from(module, graph) {
+        merge::equal_requantizations(module, graph).map_err(|error| FuseError::Patch {
+            row: "equal requantizations".into(),
+            error,
+        })?;
+        for constants in [true, false] {
+            table.fuse(module, graph, constants, &mut done)?;
+        }
+    }
+    Ok(done)
+}
+
+/// What fuses: the rows, and which differences they may make.
+struct Table<'a> {
+    target: &'a dyn Target,
+    options: &'a Options,
+    policy: FusionPolicy,
+}
+
+/// What a row does at a site.
+struct Made {
+    row: String,
+    links: usize,
+    patch: Patch,
+    certificate: Certificate,
+}
+
+impl Table<'_> {
+    /// The sites of one graph, in topological order: those behind constants or those behind nodes.
+    fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
+        let missing = || FuseError::Ours("the graph is not in the module".into());
+        let g = module.graph(graph).ok_or_else(missing)?;
+        let order = g.topological_order();
+        let order = order.map_err(|_| FuseError::Ours("the graph has a cycle".into()))?;
+        let is_site = |id: &NodeId| g.node(*id).is_some_and(|n| matches!(n.op, Op::Requantize(_)));
+        let sites: Vec<NodeId> = order.into_iter().filter(is_site).collect();
+        let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
+        let mut left = BTreeSet::new();
+        for at in sites {
+            if left.contains(&at) {
+                continue;
+            }
+            let Some(found) = Found::at(module, graph, at) else {
+                continue;
+            };
+            if constants != matches!(found.producer, Producer::Constant(_)) {
+                continue;
+            }
+            let count = clones.entry(found.wide).or_default();
+            let clone = format!("{}_requant_{count}", found.name());
+            *count += 1;
+            left.extend(self.site(module, graph, at, &clone, done)?);
+        }
+        Ok(())
+    }
+
+    /// One site: the first row that can fires, or all of them are refused. Answers with the nodes of the chain that are
+    /// left behind what fired, which are no site of their own.
+    fn site(
+        &self,
+        module: &mut Module,
+        graph: GraphId,
+        at: NodeId,
+        clone: &str,
+        done: &mut Fusion,
+    ) -> Result<Vec<NodeId>, FuseError> {
         let Some(found) = Found::at(module, graph, at) else {
-            continue;
+            return Ok(Vec::new());
         };
-        let (node, narrow) = (found.name(), found.name_of(found.narrow));
+        let node = found.name();
+        let all = found.links.len();
         let mut tried = Vec::new();
         let mut made = None;
-        for row in &target.spec().fusion {
-            match attempt(&found, row, target, options, policy) {
-                Ok((patch, certificate)) => {
-                    // A clamp behind the requantization may have stayed there.
-                    let value = patch.replace.first().map(|&(old, _)| found.name_of(old));
-                    made = Some((row.name.to_string(), value.unwrap_or_default(), patch, certificate));
+        for row in &self.target.spec().fusion {
+            match self.attempt(&found, row, clone) {
+                Ok(fires) => {
+                    made = Some(fires);
                     break;
                 }
                 Err((until, reason)) => {
@@ -183,72 +253,171 @@ pub fn fuse(
         // Of those that came as far, the last one is looked at first.
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
-        match made {
-            Some((row, value, patch, certificate)) => {
-                let applied = module.apply(graph, patch);
-                applied.map_err(|error| FuseError::Patch {
-                    row: row.clone(),
-                    error,
-                })?;
-                done.fired.push(Fused {
-                    node,
-                    value,
-                    row,
-                    certificate,
-                    tried,
-                });
+        let requantized = |links: std::ops::Range<usize>| {
+            let mut links = found.links[links].iter();
+            links
+                .find(|link| matches!(link.what, What::Requantize { .. }))
+                .map(|link| found.name_of(link.result))
+        };
+        let Some(made) = made else {
+            let nearest = tried.first().filter(|attempt| attempt.until > Until::Producer);
+            let (row, reason) = match nearest {
+                Some(attempt) => (Some(attempt.row.clone()), attempt.reason.clone()),
+                None => {
+                    let text = format!("no row of the table fuses into {}", found.term());
+                    (None, Reason::new("no-row", text))
+                }
+            };
+            let value = requantized(0..all).unwrap_or_default();
+            done.refused.push(Refused {
+                node,
+                value,
+                row,
+                reason,
+                tried,
+            });
+            return Ok(Vec::new());
+        };
+        // Behind what fires, a second requantization may be left.
+        let left = requantized(made.links..all);
+        let behind = found.links[made.links..].iter().map(|link| link.node).collect();
+        let result = found.taken(made.links).map(|(_, result)| result);
+        let name = result.map(|value| found.name_of(value)).unwrap_or_default();
+        let is_output = result.is_some_and(|value| found.graph.is_output(value));
+        let is_constant = matches!(found.producer, Producer::Constant(_));
+        let row = made.row;
+        let applied = module.apply(graph, made.patch);
+        applied.map_err(|error| FuseError::Patch {
+            row: row.clone(),
+            error,
+        })?;
+        let value = match is_constant {
+            true => named(module, graph, is_output.then_some(&*name)),
+            false => name.clone(),
+        };
+        if let Some(value) = left {
+            let text =
+                format!("it stands behind {name}, which has a requantization already, and no one form computes both");
+            done.refused.push(Refused {
+                node: node.clone(),
+                value,
+                row: Some(row.clone()),
+                reason: Reason::new("chain", text),
+                tried: Vec::new(),
+            });
+        }
+        done.fired.push(Fused {
+            node,
+            value,
+            row,
+            certificate: made.certificate,
+            tried,
+        });
+        Ok(behind)
+    }
+
+    /// What `row` does at a site, or at what it fails. It takes as many links as it can.
+    fn attempt(&self, found: &Found<'_>, row: &FusionRow, clone: &str) -> Result<Made, (Until, Reason)> {
+        found.matches_op(row).map_err(Until::Producer.failed())?;
+        found
+            .conditions(row, self.options)
+            .map_err(Until::Conditions.failed())?;
+        let mut nearest: Option<(Until, Reason)> = None;
+        let mut failed = |failure: (Until, Reason)| {
+            if nearest.as_ref().is_none_or(|(until, _)| *until < failure.0) {
+                nearest = Some(failure);
             }
-            None => {
-                let nearest = tried.first().filter(|attempt| attempt.until > Until::Producer);
-                let (row, reason) = match nearest {
-                    Some(attempt) => (Some(attempt.row.clone()), attempt.reason.clone()),
-                    None => {
-                        let text = format!("no row of the table fuses into {}", found.term());
-                        (None, Reason::new("no-row", text))
+        };
+        for links in found.prefixes() {
+            let (plans, refused) = match self.plans(found, row, links) {
+                Ok(plans) => plans,
+                Err(failure) => {
+                    failed(failure);
+                    continue;
+                }
+            };
+            if let Some(reason) = refused {
+                failed((Until::Form, reason));
+            }
+            for planned in plans {
+                match self.prove(found, row, &planned, clone) {
+                    Ok((patch, certificate)) => {
+                        let row = row.name.to_string();
+                        return Ok(Made {
+                            row,
+                            links,
+                            patch,
+                            certificate,
+                        });
                     }
-                };
-                done.refused.push(Refused {
-                    node,
-                    value: narrow,
-                    row,
-                    reason,
-                    tried,
-                });
+                    Err(failure) => failed(failure),
+                }
             }
         }
+        Err(nearest.unwrap_or_else(|| (Until::Form, Reason::new("no-form", "the row accepts no form"))))
     }
-    Ok(done)
+
+    /// What the row could make of the first `links` links.
+    fn plans(
+        &self,
+        found: &Found<'_>,
+        row: &FusionRow,
+        links: usize,
+    ) -> Result<(Vec<Planned>, Option<Reason>), (Until, Reason)> {
+        let custom = row.then.iter().find_map(|verb| match &**verb {
+            Verb::Custom(name) => Some(name),
+            _ => None,
+        });
+        let into_step = custom.is_some() || site::does(row, &Verb::SetRequantize);
+        if let (true, Producer::Node(_, node)) = (into_step, found.producer) {
+            verbs::is_accumulator(found, node).map_err(Until::Conditions.failed())?;
+            found.channels_fit(links).map_err(Until::Conditions.failed())?;
+        }
+        if site::does(row, &Verb::RequantizeZeroPoint) {
+            found.zero_points_meet(links).map_err(Until::Conditions.failed())?;
+        }
+        match custom {
+            Some(name) => {
+                let planned = verbs::decided(found, row, name, self.target, links);
+                Ok((vec![planned.map_err(Until::Form.failed())?], None))
+            }
+            None => Ok(plan::plans(found, row, self.target.spec(), links)),
+        }
+    }
+
+    /// The patch of what is planned, if it can be proved to be within the policy.
+    fn prove(
+        &self,
+        found: &Found<'_>,
+        row: &FusionRow,
+        planned: &Planned,
+        clone: &str,
+    ) -> Result<(Patch, Certificate), (Until, Reason)> {
+        let certificate = certify::certificate(found, planned).map_err(Until::Proof.failed())?;
+        let patch = verbs::patch(found, row, planned, clone).map_err(Until::Proof.failed())?;
+        self.policy.allows(&certificate).map_err(Until::Policy.failed())?;
+        Ok((patch, certificate))
+    }
 }
 
-/// The patch and the certificate of `row` at a site, or at what it fails.
-fn attempt(
-    found: &Found<'_>,
-    row: &FusionRow,
-    target: &dyn Target,
-    options: &Options,
-    policy: FusionPolicy,
-) -> Result<(strait_core::Patch, Certificate), (Until, Reason)> {
-    let spec = target.spec();
-    found.matches_op(row).map_err(Until::Producer.failed())?;
-    found.conditions(row, options).map_err(Until::Conditions.failed())?;
-    found.channels_fit().map_err(Until::Conditions.failed())?;
-    let custom = row.then.iter().find_map(|verb| match &**verb {
-        Verb::Custom(name) => Some(name),
-        _ => None,
-    });
-    let plan = match custom {
-        Some(name) => verbs::decided(found, row, name, target),
-        None => certify::plan(found, row, spec).map(|planned| (None, planned)),
+/// The name of the constant that was added last. One that became an output takes over the output's name, by which it is
+/// known outside.
+fn named(module: &mut Module, graph: GraphId, output: Option<&str>) -> String {
+    let data = |g: &Graph| {
+        g.values()
+            .filter(|(_, v)| matches!(v.def, Def::Data(_)))
+            .last()
+            .map(|(id, v)| (id, v.name))
     };
-    let (op, planned) = plan.map_err(Until::Form.failed())?;
-    let certificate = certify::certificate(found, &planned).map_err(Until::Proof.failed())?;
-    let patch = match op {
-        Some(op) => verbs::taken(found, op, &planned),
-        None => verbs::patch(found, row, &planned),
+    let Some((id, own)) = module.graph(graph).and_then(data) else {
+        return String::new();
     };
-    let patch = patch.map_err(Until::Proof.failed())?;
-    policy.allows(&certificate).map_err(Until::Policy.failed())?;
-    Ok((patch, certificate))
+    let Some(output) = output else {
+        return module.name(own).to_string();
+    };
+    let symbol = module.names.intern(output);
+    module.graphs[graph.index()].rename(id, symbol);
+    output.to_string()
 }
 
 /// Whether a form of the table called `name` accepts a requantization with this clamp.

@@ -1,8 +1,8 @@
-//! Finding a site, and the conditions of a row at it.
+//! Finding a site: a producer and the requantizations and clamps behind it.
 
 use strait_core::{Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, TensorData, ValueId};
-use strait_requantize::{Argument, IntType, Requantization};
-use strait_target::spec::{FusionRow, Integer, Options};
+use strait_requantize::{IntType, Narrowing, Requantization, Rounding, Step, form};
+use strait_target::spec::{FusionRow, Verb};
 
 /// What produces the value that is requantized.
 #[derive(Clone, Copy)]
@@ -13,84 +13,66 @@ pub(super) enum Producer<'a> {
     Constant(&'a TensorData),
 }
 
-/// A requantize node and what stands around it.
+/// A node behind the producer.
+#[derive(Clone, Copy)]
+pub(super) struct Link<'a> {
+    pub(super) node: NodeId,
+    pub(super) what: What<'a>,
+    /// Its result; the next link alone reads it.
+    pub(super) result: ValueId,
+}
+
+/// What a link does.
+#[derive(Clone, Copy)]
+pub(super) enum What<'a> {
+    Requantize { form: &'a Requantization, axis: u32 },
+    Clamp([i32; 2]),
+}
+
+/// A producer and the chain behind it, down to the first value that something else reads. The chain holds at least one
+/// requantization; clamps of accumulators may stand in front of it.
 pub(super) struct Found<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
     pub(super) producer: Producer<'a>,
     /// The producer's result.
     pub(super) wide: ValueId,
-    /// A clamp of accumulators between producer and requantization.
-    pub(super) clamp_before: Option<(NodeId, [i32; 2])>,
-    /// The requantize node.
-    pub(super) requantize: NodeId,
-    pub(super) form: &'a Requantization,
-    pub(super) axis: u32,
-    /// The requantized value.
-    pub(super) narrow: ValueId,
-    /// A clamp of codes behind it, which alone reads it, with its result.
-    pub(super) clamp_behind: Option<(NodeId, [i32; 2], ValueId)>,
-}
-
-/// Where channels lie in a tensor.
-#[derive(Clone, Copy)]
-pub(super) struct Channels {
-    inner: u64,
-    extent: u64,
-}
-
-impl Channels {
-    /// The channel of the element at an index.
-    pub(super) fn of(self, index: usize) -> usize {
-        (index as u64 / self.inner % self.extent) as usize
-    }
+    pub(super) links: Vec<Link<'a>>,
 }
 
 impl<'a> Found<'a> {
-    /// The site of a requantize node; `None` for a value that nothing produces (an input of the graph).
+    /// The site whose first requantization is the node `at`. `None` for a later one of a chain, which belongs to the same
+    /// site, and for a value that nothing produces (an input of the graph).
     pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId) -> Option<Found<'a>> {
         let graph = module.graph(graph)?;
-        let node = graph.node(at)?;
-        let Op::Requantize(op) = &node.op else { return None };
-        let (mut wide, narrow) = (node.inputs.first().copied().flatten()?, *node.outputs.first()?);
-        let clamp_of = |value: ValueId| match graph.producer(value)? {
-            (
-                id,
-                Node {
-                    op: Op::Clamp(clamp),
-                    inputs,
-                    ..
-                },
-            ) => Some((id, [clamp.min, clamp.max], (*inputs.first()?)?)),
-            _ => None,
-        };
-        let mut clamp_before = None;
-        if let Some((id, ends, source)) = clamp_of(wide)
-            && graph.only_use(wide).is_some()
+        let mut links = vec![link(at, graph.node(at)?)?];
+        let mut wide = graph.node(at)?.inputs.first().copied().flatten()?;
+        while graph.only_use(wide).is_some()
+            && let Some((id, node)) = graph.producer(wide)
+            && let Some(before) = link(id, node)
         {
-            (clamp_before, wide) = (Some((id, ends)), source);
+            if matches!(before.what, What::Requantize { .. }) {
+                return None;
+            }
+            links.insert(0, before);
+            wide = node.inputs.first().copied().flatten()?;
+        }
+        while let Some(last) = links.last()
+            && let Some(only) = graph.only_use(last.result)
+            && let Some(behind) = graph.node(only.node).and_then(|node| link(only.node, node))
+        {
+            links.push(behind);
         }
         let producer = match graph.producer(wide) {
             Some((id, node)) => Producer::Node(id, node),
             None => Producer::Constant(module.constant(graph, wide)?),
         };
-        let clamp_behind = graph.only_use(narrow).and_then(|u| {
-            let next = graph.node(u.node)?;
-            let Op::Clamp(clamp) = &next.op else { return None };
-            Some((u.node, [clamp.min, clamp.max], *next.outputs.first()?))
-        });
-        let (form, axis) = (&op.form, op.axis);
         Some(Found {
             module,
             graph,
             producer,
             wide,
-            clamp_before,
-            requantize: at,
-            form,
-            axis,
-            narrow,
-            clamp_behind,
+            links,
         })
     }
 
@@ -116,72 +98,53 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Whether the row is for producers like this one.
-    pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
-        if row.ops.iter().any(|op| op.as_str() == self.term()) {
-            return Ok(());
-        }
-        let ops = row.ops.iter().map(|op| op.as_str()).collect::<Vec<_>>().join(", ");
-        let text = format!(
-            "it is for {ops}, and {} is made by {}",
-            self.name_of(self.wide),
-            self.term()
-        );
-        Err(Reason::new("producer", text))
+    /// The chain's requantizations, with their axes.
+    pub(super) fn requantizations(&self, links: usize) -> impl Iterator<Item = (&'a Requantization, u32)> {
+        self.links.iter().take(links).filter_map(|link| match link.what {
+            What::Requantize { form, axis } => Some((form, axis)),
+            What::Clamp(_) => None,
+        })
     }
 
-    /// Whether everything that the row asks of the site holds, but for the form.
-    pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
-        if let Some(with) = &row.with {
-            return Err(Reason::new(
-                "two-inputs",
-                format!(
-                    "a {} between producer and requantization has a second operand",
-                    with.op.as_str()
-                ),
-            ));
-        }
-        let when = &row.when;
-        for (key, wanted) in &when.option {
-            if options.get(key) != Some(&**wanted) {
-                return Err(Reason::new("option", format!("the option {key} has another value")));
+    /// The numbers of links that can be fused together, largest first: each ends behind a requantization, or behind a
+    /// clamp of its codes.
+    pub(super) fn prefixes(&self) -> impl Iterator<Item = usize> {
+        let first = self
+            .links
+            .iter()
+            .position(|link| matches!(link.what, What::Requantize { .. }));
+        (first.map_or(self.links.len(), |first| first) + 1..=self.links.len()).rev()
+    }
+
+    /// What a number of links computes, in the order of application: a clamp belongs to the step before it, one of
+    /// accumulators to the identity. The producer's own step comes first, if it has one.
+    pub(super) fn steps(&self, links: usize) -> Vec<Step> {
+        let own = match self.producer {
+            Producer::Node(_, node) => node.fused.as_deref(),
+            Producer::Constant(_) => None,
+        };
+        let mut steps: Vec<Step> = Vec::new();
+        steps.extend(own.map(|fused| Step {
+            form: fused.requant.clone(),
+            clamp: fused.clamp,
+        }));
+        for link in self.links.iter().take(links) {
+            match (link.what, steps.last_mut()) {
+                (What::Requantize { form, .. }, _) => steps.push(form.clone().into()),
+                (What::Clamp(ends), Some(last)) if last.clamp.is_none() => last.clamp = Some(ends),
+                (What::Clamp(ends), _) => steps.push(Step {
+                    form: identity(),
+                    clamp: Some(ends),
+                }),
             }
         }
-        let elem = |value: ValueId| self.graph.value(value).and_then(|v| v.ty.elem.int_type());
-        let is = |what: &str, wanted: Option<Integer>, found: Option<IntType>| match wanted {
-            Some(wanted) if found != Some(wanted.into()) => {
-                let found = found.map_or("no integer", IntType::name);
-                Err(Reason::new("type", format!("{what} is {found}, not {}", wanted.name())))
-            }
-            _ => Ok(()),
-        };
-        is("the result of the producer", when.output, elem(self.wide))?;
-        is("the requantized value", when.to, Some(self.form.out()))?;
-        let Producer::Node(_, node) = self.producer else {
-            return Ok(());
-        };
-        is(
-            "the producer's operand",
-            when.input,
-            node.inputs.first().copied().flatten().and_then(elem),
-        )?;
-        // Whatever the row says: it would compute the second requantization alone.
-        if node.fused.is_some() {
-            return Err(Reason::new(
-                "already-fused",
-                "the producer has a requantization of its own",
-            ));
-        }
-        let readers = self.graph.uses(self.wide).count() + usize::from(self.graph.is_output(self.wide));
-        // Whatever the row says, a producer with other readers must leave its accumulator to them.
-        let allowed = when.consumers.map_or(1, |n| n as usize).min(1);
-        if readers != allowed {
-            return Err(Reason::new(
-                "consumers",
-                format!("the accumulator has {readers} readers"),
-            ));
-        }
-        Ok(())
+        steps
+    }
+
+    /// The nodes of a number of links, and the value behind them.
+    pub(super) fn taken(&self, links: usize) -> Option<(Vec<NodeId>, ValueId)> {
+        let taken = self.links.get(..links)?;
+        Some((taken.iter().map(|link| link.node).collect(), taken.last()?.result))
     }
 
     /// The tensor whose elements are requantized ahead of time: a constant, or the table of a lookup.
@@ -195,50 +158,36 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Why it is enough to compare what stands behind the producer.
-    pub(super) fn argument(&self) -> Argument {
-        match self.producer {
-            Producer::Node(_, node) if matches!(node.op, Op::MaxPool(_)) => Argument::Commutes,
-            _ => Argument::SameAccumulator,
+    /// Where the channels of the chain's parameters lie in a tensor of this shape.
+    pub(super) fn channels(&self, links: usize, shape: &[u64]) -> Result<Channels, Reason> {
+        let mut common = None;
+        for (form, axis) in self.requantizations(links) {
+            let Some(count) = form.channels() else { continue };
+            if *common.get_or_insert((count, axis)) != (count, axis) {
+                let text = "its requantizations have parameters along different axes";
+                return Err(Reason::new("channel-axis", text));
+            }
         }
-    }
-
-    /// The channel of each element of a tensor of this shape, along the axis of the form.
-    pub(super) fn channels_of(&self, shape: &[u64]) -> Channels {
-        let axis = self.axis as usize;
-        Channels {
+        let axis = common.map_or(0, |(_, axis)| axis as usize);
+        Ok(Channels {
             inner: shape.iter().skip(axis + 1).product::<u64>().max(1),
-            extent: match self.form.channels() {
-                Some(_) => shape.get(axis).copied().unwrap_or(1).max(1),
-                None => 1,
-            },
-        }
+            extent: common.map_or(1, |(count, _)| count.max(1)),
+        })
     }
 
-    /// The axis that channels of the producer's fused parameters run along: that of a convolution's or a pool's channels,
-    /// or the last.
+    /// The axis that channels of the producer's fused parameters run along.
     pub(super) fn channel_axis(&self) -> Option<u32> {
-        let rank = self.graph.value(self.wide)?.ty.shape.len() as u32;
-        match self.producer {
-            Producer::Node(_, node) => match &node.op {
-                Op::Conv(_) | Op::SumPool(_) | Op::MaxPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) => {
-                    Some(1)
-                }
-                _ => rank.checked_sub(1),
-            },
-            Producer::Constant(_) => Some(self.axis),
+        let Producer::Node(_, node) = self.producer else {
+            return None;
+        };
+        match &node.op {
+            Op::Conv(_) | Op::SumPool(_) | Op::MaxPool(_) => Some(1),
+            Op::Gemm(_) | Op::MatMul(_) => {
+                let rank = self.graph.value(self.wide)?.ty.shape.len();
+                u32::try_from(rank.checked_sub(1)?).ok()
+            }
+            _ => None,
         }
-    }
-
-    /// Parameters per channel can only be fused where they run along the producer's channels.
-    pub(super) fn channels_fit(&self) -> Result<(), Reason> {
-        if self.form.channels().is_some() && self.channel_axis() != Some(self.axis) {
-            return Err(Reason::new(
-                "channel-axis",
-                "its parameters run along another axis than the producer's channels",
-            ));
-        }
-        Ok(())
     }
 
     /// The extents of the producer's first operand; all are fixed by now.
@@ -246,7 +195,8 @@ impl<'a> Found<'a> {
         let Producer::Node(_, node) = self.producer else {
             return Vec::new();
         };
-        let operand = node.inputs.first().copied().flatten().and_then(|v| self.graph.value(v));
+        let operand = node.inputs.first().copied().flatten();
+        let operand = operand.and_then(|v| self.graph.value(v));
         operand
             .and_then(|v| v.ty.dims())
             .map(|dims| dims.to_vec())
@@ -258,8 +208,55 @@ impl<'a> Found<'a> {
         self.graph.value(self.wide)?.ty.elem.int_type()
     }
 
-    /// The element type of the requantized value.
-    pub(super) fn out(&self) -> Elem {
-        self.form.out().into()
+    /// The element type behind a number of links.
+    pub(super) fn out(&self, links: usize) -> Option<Elem> {
+        Some(self.graph.value(self.taken(links)?.1)?.ty.elem)
     }
+}
+
+/// Where channels lie in a tensor.
+#[derive(Clone, Copy)]
+pub(super) struct Channels {
+    /// The elements of one channel that lie together.
+    inner: u64,
+    extent: usize,
+}
+
+impl Channels {
+    /// The channel of the element at an index.
+    pub(super) fn of(self, index: usize) -> usize {
+        // A channel fits, because it is less than the extent.
+        (index as u64 / self.inner % self.extent as u64) as usize
+    }
+}
+
+/// Whether a row has a verb.
+pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
+    row.then.iter().any(|v| **v == *verb)
+}
+
+/// A node as a link, if it is one.
+fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
+    let what = match &node.op {
+        Op::Requantize(op) => What::Requantize {
+            form: &op.form,
+            axis: op.axis,
+        },
+        Op::Clamp(op) => What::Clamp([op.min, op.max]),
+        _ => return None,
+    };
+    let result = *node.outputs.first()?;
+    Some(Link { node: id, what, result })
+}
+
+/// Saturation to 32 bits, which changes no accumulator.
+fn identity() -> Requantization {
+    form::ArithFolded {
+        narrowing: Narrowing {
+            shift: 0.into(),
+            rounding: Rounding::Floor,
+            out: IntType::I32,
+        },
+    }
+    .into()
 }

@@ -57,29 +57,24 @@ fn of_floats(
     Ok(difference(&thresholds(before)?, &thresholds(after)?))
 }
 
-/// The number of entries, the interval around them, and how the chains differ on them.
+/// The number of entries, the interval around them, and how far what the chain makes of them is from what replaces them.
 pub(super) fn of_entries(
     before: &[Step],
-    after: Option<&Step>,
-    entries: impl IntoIterator<Item = (usize, i64)>,
+    entries: impl IntoIterator<Item = (usize, i64, i64)>,
 ) -> Result<(u64, (i64, i64), Verdict), DecideError> {
-    let after = slice::from_ref(after.ok_or(DecideError::Empty)?);
-    before.iter().chain(after).try_for_each(Step::check)?;
-    let eval = |steps: &[Step], channel, x| match steps {
-        [] => Err(DecideError::Empty),
-        [step] => Ok(i64::from(step.eval(channel, x)?)),
-        steps => Ok(i64::from(Chain::new(steps, channel)?.eval(x)?)),
-    };
+    before.iter().try_for_each(Step::check)?;
     let (mut count, mut differing, mut interval) = (0u64, 0u64, None::<(i64, i64)>);
     let (mut max_lsb, mut witness) = (0, 0);
-    for (channel, x) in entries {
+    for (channel, from, to) in entries {
         count += 1;
-        interval = Some(interval.map_or((x, x), |(low, high)| (low.min(x), high.max(x))));
-        let lsb = eval(before, channel, x)?.abs_diff(eval(after, channel, x)?);
-        let lsb = u32::try_from(lsb).unwrap_or(u32::MAX);
+        interval = Some(interval.map_or((from, from), |(low, high)| (low.min(from), high.max(from))));
+        let made = before
+            .iter()
+            .try_fold(from, |x, step| step.eval(channel, x).map(i64::from))?;
+        let lsb = u32::try_from(made.abs_diff(to)).unwrap_or(u32::MAX);
         differing += u64::from(lsb > 0);
         if lsb > max_lsb {
-            (max_lsb, witness) = (lsb, x);
+            (max_lsb, witness) = (lsb, from);
         }
     }
     let verdict = match max_lsb {

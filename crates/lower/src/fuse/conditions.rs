@@ -1,0 +1,169 @@
+//! What must hold at a site before a row looks at the forms.
+
+use super::site::{Found, Producer};
+use strait_core::{Node, Op, Reason, ValueId};
+use strait_requantize::{Argument, IntType};
+use strait_target::spec::{FusionRow, Integer, Options};
+
+impl Found<'_> {
+    /// Whether the row is for producers like this one. With a second op, that is what the chain stands behind, and one of
+    /// its operands is made by the row's ops.
+    pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
+        let is_ours = |term: &str| row.ops.iter().any(|op| op.as_str() == term);
+        let fits = match &row.with {
+            None => is_ours(self.term()),
+            Some(with) => self.term() == with.op.as_str() && self.operands().any(|node| is_ours(node.op.term())),
+        };
+        if fits {
+            return Ok(());
+        }
+        let mut wanted = row.ops.iter().map(|op| op.as_str()).collect::<Vec<_>>().join(", ");
+        if let Some(with) = &row.with {
+            wanted = format!("{} behind {wanted}", with.op.as_str());
+        }
+        let (wide, term) = (self.name_of(self.wide), self.term());
+        Err(Reason::new(
+            "producer",
+            format!("it is for {wanted}, and {wide} is made by {term}"),
+        ))
+    }
+
+    /// The nodes that make the producer's operands.
+    fn operands(&self) -> impl Iterator<Item = &Node> {
+        let inputs = match self.producer {
+            Producer::Node(_, node) => &node.inputs[..],
+            Producer::Constant(_) => &[],
+        };
+        let producers = inputs.iter().flatten().filter_map(|&value| self.graph.producer(value));
+        producers.map(|(_, node)| node)
+    }
+
+    /// Whether everything that the row asks of the site holds, but for the form.
+    pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
+        if let Some(with) = &row.with {
+            let (op, producers) = (
+                with.op.as_str(),
+                row.ops.iter().map(|op| op.as_str()).collect::<Vec<_>>(),
+            );
+            let text = format!(
+                "{op} has a second operand, a tensor that is made at run time, and a fused {} has no place for one",
+                producers.join(" or ")
+            );
+            return Err(Reason::new("two-inputs", text));
+        }
+        let when = &row.when;
+        for (key, wanted) in &when.option {
+            if options.get(key) != Some(&**wanted) {
+                return Err(Reason::new("option", format!("the option {key} has another value")));
+            }
+        }
+        let elem = |value: ValueId| self.graph.value(value).and_then(|v| v.ty.elem.int_type());
+        let is = |what: &str, wanted: Option<Integer>, found: Option<IntType>| match wanted {
+            Some(wanted) if found != Some(wanted.into()) => {
+                let found = found.map_or("no integer", IntType::name);
+                Err(Reason::new("type", format!("{what} is {found}, not {}", wanted.name())))
+            }
+            _ => Ok(()),
+        };
+        is("the result of the producer", when.output, elem(self.wide))?;
+        let to = self
+            .requantizations(self.links.len())
+            .next()
+            .map(|(form, _)| form.out());
+        is("the requantized value", when.to, to)?;
+        let Producer::Node(_, node) = self.producer else {
+            return Ok(());
+        };
+        let operand = node.inputs.first().copied().flatten();
+        is("the producer's operand", when.input, operand.and_then(elem))?;
+        // Whatever the row says: it would compute the second requantization alone.
+        if let Some(fused) = node.fused.as_deref()
+            && !(fused.requant.is_identity() && fused.requant.out() == IntType::I32)
+        {
+            return Err(Reason::new(
+                "already-fused",
+                "the producer has a requantization of its own, which is not the identity",
+            ));
+        }
+        self.only_reader()
+    }
+
+    /// Whether nothing reads the accumulator but the chain. A producer with other readers must leave it to them, whatever
+    /// the row says.
+    fn only_reader(&self) -> Result<(), Reason> {
+        let mut nodes: Vec<_> = self.graph.uses(self.wide).map(|reader| reader.node).collect();
+        nodes.sort_unstable();
+        let describe = |node: &Node| format!("{} ({})", self.module.name(node.name), node.op.term());
+        let readers = nodes.iter().filter_map(|&id| self.graph.node(id)).map(describe);
+        let mut readers: Vec<String> = readers.collect();
+        if self.graph.is_output(self.wide) {
+            readers.push("the graph's output".into());
+        }
+        if readers.len() <= 1 {
+            return Ok(());
+        }
+        let text = format!("the accumulator has {} readers: {}", readers.len(), readers.join(", "));
+        Err(Reason::new("consumers", text))
+    }
+
+    /// Why comparing what stands behind the producer is enough: what it makes of its operands does not depend on what is
+    /// fused into it.
+    pub(super) fn argument(&self) -> Result<Argument, Reason> {
+        let Producer::Node(_, node) = self.producer else {
+            return Ok(Argument::SameAccumulator);
+        };
+        match &node.op {
+            Op::MaxPool(_) => Ok(Argument::Commutes),
+            Op::AveragePool(_) | Op::GlobalAveragePool(_) => Err(Reason::new(
+                "divides",
+                "it divides and rounds itself; what it would compute with one rounding is another form for each divisor",
+            )),
+            Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => {
+                Ok(Argument::SameAccumulator)
+            }
+            Op::SumPool(_) | Op::Reduce(_) | Op::ShiftLeft(_) => Ok(Argument::SameAccumulator),
+            op => Err(Reason::new(
+                "accumulator",
+                format!("the result of {} is no accumulator", op.term()),
+            )),
+        }
+    }
+
+    /// Parameters per channel can only be fused where they run along the producer's channels.
+    pub(super) fn channels_fit(&self, links: usize) -> Result<(), Reason> {
+        let own = self.channel_axis();
+        let fits =
+            |(form, axis): (&strait_requantize::Requantization, u32)| form.channels().is_none() || own == Some(axis);
+        if self.requantizations(links).all(fits) {
+            return Ok(());
+        }
+        Err(Reason::new(
+            "channel-axis",
+            "its parameters run along another axis than the producer's channels",
+        ))
+    }
+
+    /// Whether the codes that stand for zero, at the resolution of the accumulators, become one code for all channels.
+    ///
+    /// A chain may have parameters per channel and its accumulator a zero point per channel: they have to meet again in
+    /// the result, whose grid has one.
+    pub(super) fn zero_points_meet(&self, links: usize) -> Result<(), Reason> {
+        let zeros = self.graph.value(self.wide).and_then(|v| v.quant.as_deref());
+        let Some(zeros) = zeros.map(|quant| &quant.zero_point) else {
+            return Ok(());
+        };
+        let channels = self.requantizations(links).find_map(|(form, _)| form.channels());
+        let mut common = None;
+        for channel in 0..channels.or(zeros.channels()).unwrap_or(1) {
+            let Some(&zero) = zeros.get(channel) else { continue };
+            let code = (self.requantizations(links)).try_fold(zero, |code, (form, _)| form.eval(channel, code.into()));
+            let code = code.map_err(|error| Reason::new("outside-domain", error.to_string()))?;
+            let first = *common.get_or_insert(code);
+            if first != code {
+                let text = format!("zero becomes {first} in the first channel and {code} in channel {channel}");
+                return Err(Reason::new("zero-point", text));
+            }
+        }
+        Ok(())
+    }
+}

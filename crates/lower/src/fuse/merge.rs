@@ -1,0 +1,60 @@
+//! Equal requantizations of one accumulator, made one.
+//!
+//! An accumulator can only be fused if one requantization reads it. Two that are the same function onto the same grid
+//! compute the same codes, so that both readers can share one.
+
+use smallvec::smallvec;
+use strait_core::{Graph, GraphId, Module, NewNode, Node, NodeId, Op, Patch, PatchError, Source, ValueId};
+
+/// Merges, for each value of the graph that only equal requantizations read, these into the first of them.
+pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Result<(), PatchError> {
+    let Some(g) = module.graph(graph) else { return Ok(()) };
+    let wide: Vec<ValueId> = g.values().map(|(id, _)| id).collect();
+    for value in wide {
+        let patch = module.graph(graph).and_then(|g| merged(g, value));
+        if let Some(patch) = patch {
+            module.apply(graph, patch)?;
+        }
+    }
+    Ok(())
+}
+
+fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
+    // Constants are requantized once for each reader.
+    graph.producer(value)?;
+    let mut readers: Vec<(NodeId, &Node)> = Vec::new();
+    for reader in graph.uses(value) {
+        let node = graph.node(reader.node)?;
+        if !matches!(node.op, Op::Requantize(_)) {
+            return None;
+        }
+        readers.push((reader.node, node));
+    }
+    if readers.len() < 2 || graph.is_output(value) {
+        return None;
+    }
+    readers.sort_unstable_by_key(|(id, _)| *id);
+    let result = |node: &Node| node.outputs.first().copied();
+    let grid = |node: &Node| graph.value(result(node)?).map(|v| v.quant.clone());
+    let (_, first) = readers[0];
+    let same =
+        |(_, node): &(NodeId, &Node)| node.op == first.op && node.place == first.place && grid(node) == grid(first);
+    let mut results: Vec<ValueId> = readers.iter().filter_map(|(_, node)| result(node)).collect();
+    // Outputs are known by their names outside: one name can stay.
+    let outputs = results.iter().filter(|&&value| graph.is_output(value)).count();
+    if !readers.iter().all(same) || outputs > 1 || results.len() != readers.len() {
+        return None;
+    }
+    // What is replaced last gives its name: the output, or else the first.
+    results.reverse();
+    results.sort_by_key(|&value| graph.is_output(value));
+    let ids: Vec<NodeId> = readers.iter().map(|(id, _)| *id).collect();
+    let mut new = NewNode::new(first.op.clone(), &[Some(Source::Old(value))], &ids);
+    new.quant = smallvec![grid(first).flatten()];
+    Some(Patch {
+        add: vec![new],
+        replace: results.into_iter().map(|value| (value, Source::New(0, 0))).collect(),
+        remove: ids,
+        ..Patch::default()
+    })
+}
