@@ -51,6 +51,10 @@ pub struct Sheet {
     pub forms: Vec<FormLine>,
     /// How requantizations are fused, in the order in which rows are tried.
     pub fusions: Vec<FusionLine>,
+    /// Which fusions are made unless a configuration says otherwise: `exact`, `bounded` or `any`.
+    pub accept: String,
+    /// With `bounded`: the largest difference, in units of the last place.
+    pub max_lsb: Option<u32>,
     /// What a configuration may set.
     pub options: Vec<OptionLine>,
 }
@@ -147,6 +151,8 @@ pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
         ops: spec.op.iter().map(|(name, row)| op(&spec, name, row)).collect(),
         forms: spec.form.iter().map(|(name, row)| form(&spec, name, row)).collect(),
         fusions: spec.fusion.iter().map(|row| fusion(&spec, row)).collect(),
+        accept: spec.fusion_default.accept.to_string(),
+        max_lsb: spec.fusion_default.bound(),
         options: spec.options.iter().map(|(name, row)| option(name, row)).collect(),
     })
 }
@@ -322,6 +328,10 @@ impl Display for Sheet {
             ["fusion", "into", "accepts", "then", "evidence", "note"],
             self.fusions.iter().map(fusion),
         )?;
+        if !self.fusions.is_empty() {
+            let bound = self.max_lsb.map_or_else(String::new, |bound| format!(", {bound} LSB"));
+            writeln!(f, "fusions by default: {}{bound}\n", self.accept)?;
+        }
         let option = |line: &OptionLine| {
             [
                 line.name.clone(),

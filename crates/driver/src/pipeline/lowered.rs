@@ -157,7 +157,7 @@ fn policy(config: &config::types::Fusion, spec: &TargetSpec) -> FusionPolicy {
     match (config.accept, default.accept) {
         (Some(Accept::Exact), _) | (None, Difference::Exact) => FusionPolicy::Exact,
         (Some(Accept::Bounded), _) => FusionPolicy::Bounded(config.max_lsb.unwrap_or(1)),
-        (None, Difference::Bounded) => FusionPolicy::Bounded(default.max_lsb.as_deref().copied().unwrap_or(1)),
+        (None, Difference::Bounded) => FusionPolicy::Bounded(default.bound().unwrap_or(1)),
         (Some(Accept::Any), _) | (None, Difference::Any) => FusionPolicy::Any,
     }
 }

@@ -122,6 +122,14 @@ pub enum Verb {
     Custom(String),
 }
 
+impl FusionDefault {
+    /// The largest difference where there is a bound.
+    pub fn bound(&self) -> Option<u32> {
+        let given = self.max_lsb.as_deref().copied();
+        (self.accept == Difference::Bounded).then(|| given.unwrap_or(1))
+    }
+}
+
 impl Verb {
     /// The words of the verbs that need no code of the target's.
     pub const NAMES: [&'static str; 7] = [
