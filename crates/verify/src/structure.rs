@@ -266,7 +266,7 @@ impl<'a> Walk<'a> {
                 self.site(pair, fused.0, lowered.0, SiteKind::Constants { max_lsb });
             }
             [Some(Err(outside)), _] | [_, Some(Err(outside))] => {
-                self.fault(Some(pair.0), Fault::OutsideDomain(outside))
+                self.fault(Some(pair.0), Fault::OutsideDomain(outside));
             }
             _ => self.differ(
                 pair.0,

@@ -199,7 +199,7 @@ impl Unsound {
     }
 
     pub(super) fn node(module: &Module, name: &str, message: String) -> Unsound {
-        let nodes = module.graphs.iter().rev().flat_map(|graph| graph.nodes());
+        let nodes = module.graphs.iter().rev().flat_map(strait_core::Graph::nodes);
         let node = nodes.map(|(_, node)| node).find(|node| module.name(node.name) == name);
         Unsound {
             subject: Subject::Layer,
