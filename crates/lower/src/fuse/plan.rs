@@ -211,6 +211,7 @@ impl Found<'_> {
             Op::Quantize(op) if operand.is_some_and(|v| v.ty.elem == Elem::F32) => Ok(FromFloat {
                 scale,
                 zero_point,
+                added: op.zero_point,
                 rounding: op.rounding,
                 reciprocal: op.reciprocal,
                 out,

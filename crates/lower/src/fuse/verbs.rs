@@ -37,6 +37,7 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                         to: to.out.into(),
                         rounding: to.rounding,
                         reciprocal: to.reciprocal,
+                        zero_point: to.added,
                     };
                     (of_op(quantize.into(), &operands()), Vec::new())
                 }

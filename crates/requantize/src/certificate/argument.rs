@@ -1,4 +1,7 @@
-use crate::{IntType, Rounding, quantize};
+use crate::{
+    IntType, Rounding,
+    quantize::{ZeroPoint, narrow},
+};
 use serde::{Deserialize, Serialize};
 
 /// Why comparing two chains of steps says how two graphs differ.
@@ -39,14 +42,16 @@ impl Argument {
     }
 }
 
-/// A quantization of real numbers: `sat(round(x / scale) + zero_point)`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A quantization of real numbers: `sat(round(x / scale) + zero_point)`, or with the zero point inside of the rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FromFloat {
     /// Positive and finite.
     pub scale: f32,
-    /// Added behind the rounding.
+    /// The code of real zero.
     pub zero_point: i32,
+    /// Where it is added.
+    pub added: ZeroPoint,
     /// Of the quotient, which is an f32.
     pub rounding: Rounding,
     /// Whether the reciprocal of the scale is multiplied by, instead of a division.
@@ -58,12 +63,12 @@ pub struct FromFloat {
 impl FromFloat {
     /// The code of a real number.
     pub fn eval(&self, x: f32) -> i32 {
-        let range = self.out.range();
-        if self.reciprocal {
-            quantize::quantize_by_factor(x, 1.0 / self.scale, self.zero_point, self.rounding, &range)
+        let quotient = if self.reciprocal {
+            x * (1.0 / self.scale)
         } else {
-            quantize::quantize(x, self.scale, self.zero_point, self.rounding, &range)
-        }
+            x / self.scale
+        };
+        narrow(quotient, self.zero_point, self.added, self.rounding, &self.out.range())
     }
 
     /// Whether it does not decrease: the scale is positive and finite, and so is its reciprocal where that is used.
