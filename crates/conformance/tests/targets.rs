@@ -87,6 +87,13 @@ fn kernels_that_are_wrong_are_found_with_a_witness() {
         "double",
         "packed",
         "single-precision",
+        "zero-inside",
+        "relu-before-offset",
+        "chain",
+        "left-or-right",
+        "sixteen",
+        "scale32",
+        "scale16",
         "general",
         "thresholds",
     ];

@@ -476,8 +476,12 @@ proptest! {
             for x in -3000..3000 {
                 let x = x * 1013;
                 let Ok(between) = first.eval(0, x) else { continue };
-                if between > first.out().min() && between < first.out().max() {
-                    prop_assert_eq!(second.eval(0, i64::from(between)), one.eval(0, x));
+                // The one form may be defined where the second is not: its runtime wraps there.
+                if let Ok(code) = second.eval(0, i64::from(between))
+                    && between > first.out().min()
+                    && between < first.out().max()
+                {
+                    prop_assert_eq!(one.eval(0, x), Ok(code));
                 }
             }
         }

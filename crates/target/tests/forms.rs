@@ -141,6 +141,11 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
                 output_zero: zero,
                 out: IntType::I8,
             };
+            if name == "chain" && matches!(scales, Scales::Ratio(_)) {
+                // There is no real number in between.
+                assert_eq!(row.build(&rescale).unwrap_err().code, "form-factor");
+                continue;
+            }
             let form = row.build(&rescale).unwrap_or_else(|e| panic!("{name}: {e}"));
             row.accepts(&form, None).unwrap();
             // Seven bits of a multiplier are the least of these; over ±1e5 that is below one code.
@@ -153,6 +158,50 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn kinds_that_round_once_or_twice_accept_their_own_number() {
+    let spec = spec();
+    let gemmlowp = |roundings| {
+        Requantization::from(form::Gemmlowp {
+            multiplier: (1 << 30).into(),
+            exponent: (-3).into(),
+            zp: 0,
+            roundings,
+            out: IntType::I8,
+        })
+    };
+    let rescale = |scale32, multiplier: i32, roundings| {
+        Requantization::from(form::TosaRescale {
+            multiplier: multiplier.into(),
+            shift: 40.into(),
+            scale32,
+            roundings,
+            input: form::TosaInput::I32,
+            input_zp: 0,
+            output_zp: 0,
+            out: IntType::I8,
+        })
+    };
+    use form::Roundings::{One, Two};
+    for (row, requantization, expect) in [
+        ("left-or-right", gemmlowp(One), "ok"),
+        ("left-or-right", gemmlowp(Two), "form-rounding"),
+        ("double", gemmlowp(Two), "ok"),
+        ("double", gemmlowp(One), "form-rounding"),
+        ("scale32", rescale(true, 1 << 30, Two), "ok"),
+        ("scale32", rescale(true, 1 << 30, One), "form-rounding"),
+        ("scale16", rescale(false, 1 << 14, One), "ok"),
+        ("scale16", rescale(true, 1 << 14, One), "form-multiplier"),
+        ("sixteen", gemmlowp(One), "form-kind"),
+    ] {
+        assert_eq!(
+            code(&spec.form[row], &requantization, None),
+            expect,
+            "{row} {requantization:?}"
+        );
     }
 }
 

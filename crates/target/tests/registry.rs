@@ -12,7 +12,7 @@ use strait_target::{
 };
 
 const TABLE: &str = include_str!("tables/every-form.toml");
-const FORMS: [&str; 9] = [
+const FORMS: [&str; 16] = [
     "shift",
     "fractional",
     "single",
@@ -22,6 +22,13 @@ const FORMS: [&str; 9] = [
     "single-precision",
     "general",
     "thresholds",
+    "zero-inside",
+    "relu-before-offset",
+    "chain",
+    "left-or-right",
+    "sixteen",
+    "scale32",
+    "scale16",
 ];
 
 fn kernels(forms: &[&'static str]) -> &'static [FormKernel] {

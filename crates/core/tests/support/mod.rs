@@ -107,7 +107,7 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
     };
     let sc = per(choices, channels, |c| i32::MAX - c as i32);
     let out = narrowing.out;
-    match choices.below(7) {
+    match choices.below(14) {
         0 => Requantization::ArithFolded(form::ArithFolded { narrowing }),
         1 => Requantization::FractionalZero(form::FractionalZero {
             sc,
@@ -119,7 +119,7 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
             multiplier: sc,
             exponent: per(choices, channels, |c| -(c as i8) % 31),
             zp: 7,
-            roundings: form::Roundings::Two,
+            roundings: choices.pick(&[form::Roundings::One, form::Roundings::Two]),
             out,
         }),
         4 => Requantization::Float(form::Float {
@@ -132,6 +132,48 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
             add: per(choices, channels, |c| -(c as i64)),
             zp: 1,
             narrowing,
+        }),
+        6 => Requantization::SixteenByEight(form::SixteenByEight {
+            multiplier: sc,
+            exponent: per(choices, channels, |c| 7 - (c as i8) % 38),
+            zp: 0,
+            out,
+        }),
+        7 => Requantization::TosaRescale(form::TosaRescale {
+            multiplier: per(choices, channels, |c| 0x7FFF - c as i32),
+            shift: per(choices, channels, |c| 2 + (c % 60) as u8),
+            scale32: choices.flip(),
+            roundings: form::Roundings::One,
+            input: choices.pick(&[form::TosaInput::I8, form::TosaInput::I16]),
+            input_zp: 0,
+            output_zp: 0,
+            out,
+        }),
+        8 => Requantization::FloatZeroInside(form::FloatZeroInside {
+            scale: per(choices, channels, |c| 0.1 / (c + 1) as f32),
+            zp: 1,
+            out,
+        }),
+        9 => Requantization::AscendRequant(form::AscendRequant {
+            scale: per(choices, channels, |c| 0.1 / (c + 1) as f32),
+            offset: -256,
+            relu: choices.flip(),
+            out,
+        }),
+        10 => Requantization::AscendDequantS16(form::AscendDequantS16 {
+            shift: per(choices, channels, |c| 1 + (c % 16) as u8),
+            relu: choices.flip(),
+        }),
+        11 => Requantization::AscendRequantS16(form::AscendRequantS16 {
+            scale: per(choices, channels, |c| 0.1 / (c + 1) as f32),
+            offset: -128,
+        }),
+        12 => Requantization::DequantQuant(form::DequantQuant {
+            deq: per(choices, channels, |c| 0.1 / (c + 1) as f32),
+            relu: choices.flip(),
+            scale: 0.25,
+            offset: 3,
+            out,
         }),
         _ => {
             let list: Arc<[i32]> = vec![-9, -9, 0, 70_000].into();
