@@ -24,7 +24,6 @@ pub struct Analysis<'a> {
     pub(crate) pairs: Vec<(ValueId, ValueId)>,
     pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
     fusions: Vec<Fusion>,
-    from_float: Vec<String>,
     findings: Vec<Finding>,
 }
 
@@ -61,7 +60,6 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
         pairs: correspondence.pairs,
         allowed: claims.allowed,
         fusions: claims.fusions,
-        from_float: correspondence.from_float,
         findings,
     })
 }
@@ -95,11 +93,6 @@ impl Analysis<'_> {
         &self.fusions
     }
 
-    /// Values that are quantized from floats to another grid than before their fusions: no certificate is about them.
-    pub fn from_float(&self) -> &[String] {
-        &self.from_float
-    }
-
     /// What does not hold.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
@@ -107,7 +100,7 @@ impl Analysis<'_> {
 
     /// Whether both graphs have to give the same outputs, bit for bit.
     pub fn is_exact(&self) -> bool {
-        self.from_float.is_empty() && self.fusions.iter().all(|fusion| fusion.max_lsb == 0)
+        self.fusions.iter().all(|fusion| fusion.max_lsb == 0)
     }
 
     /// The name of a value of the fused graph.

@@ -10,11 +10,14 @@ use crate::finding::{Fault, Finding};
 use crate::grounds;
 use crate::intervals::{Interval, Intervals, Range};
 use crate::structure::{Site, SiteKind};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_container::CertificateRecord;
 use strait_core::{Graph, Module, ValueId};
 use strait_requantize::decide::difference;
-use strait_requantize::{DecideError, IntType, Per, Step, Thresholds, Verdict, compare};
+use strait_requantize::{
+    Argument, Certificate, DecideError, FromFloat, IntType, Per, Step, Thresholds, Verdict, certificate::ordered,
+    compare,
+};
 
 /// What the fusions of an artifact are worth.
 #[derive(Debug, Default)]
@@ -85,8 +88,11 @@ pub(crate) fn check(
             claims.no_fusion(record);
         }
     }
+    let mut used = BTreeSet::new();
     for site in sites {
-        let record = by_value.remove(site.value.as_str());
+        // A value of the fused graph may stand for several equal ones of the lowered graph.
+        let record = by_value.get(site.value.as_str()).copied();
+        used.extend(record.map(|record| record.node.as_str()));
         if let Some(record) = record {
             let axis = [&site.fused.axis, &site.lowered.axis]
                 .into_iter()
@@ -107,9 +113,13 @@ pub(crate) fn check(
         match site.kind {
             SiteKind::Accumulators => claims.check_accumulators(site, record, fused, lowered),
             SiteKind::Constants { max_lsb } => claims.check_constants(site, record, max_lsb),
+            SiteKind::Floats { lowered, fused } => claims.check_floats(site, record, (lowered, fused)),
         }
     }
-    for record in by_value.into_values() {
+    for record in by_value
+        .into_values()
+        .filter(|record| !used.contains(record.node.as_str()))
+    {
         claims.no_fusion(record);
     }
     claims
@@ -125,6 +135,7 @@ impl Site<'_> {
         match self.kind {
             SiteKind::Accumulators => !is_fused && self.fused.steps == self.lowered.steps,
             SiteKind::Constants { max_lsb } => max_lsb == 0,
+            SiteKind::Floats { .. } => false,
         }
     }
 }
@@ -154,7 +165,7 @@ impl Claims {
             self.fault(site, other("before"));
         }
         // A constant that was requantized does not show by which step.
-        let shows = site.kind == SiteKind::Accumulators;
+        let shows = !matches!(site.kind, SiteKind::Constants { .. });
         if shows && site.fused.steps != record.certificate.after.as_slice() {
             self.fault(site, other("after"));
         }
@@ -172,6 +183,48 @@ impl Claims {
             self.fault(site, Fault::Structure(text));
         }
         self.count(site, record, max_lsb);
+    }
+
+    /// Both quantizations with the steps behind them, on every float.
+    fn check_floats(
+        &mut self,
+        site: &Site<'_>,
+        record: Option<&CertificateRecord>,
+        (before, after): (FromFloat, FromFloat),
+    ) {
+        let (low, high) = (ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
+        let behind = match &site.fused.steps[..] {
+            [] => None,
+            [only] => Some(only.clone()),
+            _ => {
+                return self.fault(
+                    site,
+                    Fault::Structure("several steps stand behind a quantization".into()),
+                );
+            }
+        };
+        let argument = Argument::OrderedFloats { before, after };
+        let derived = Certificate::derive(argument, site.lowered.steps.clone(), behind, (low, high).into());
+        let derived = match derived {
+            Ok(derived) => derived,
+            Err(error) => return self.fault(site, Fault::Undecided(error)),
+        };
+        if let Some(record) = record {
+            if record.certificate.argument != derived.argument {
+                let row = record.row.clone();
+                self.fault(site, Fault::OtherSteps { row, which: "argument" });
+            }
+            if record.certificate.worst().max_lsb() < derived.worst().max_lsb() {
+                let fault = Fault::Claim {
+                    channel: 0,
+                    claimed: Some(record.certificate.worst().clone()),
+                    derived: derived.worst().clone(),
+                    interval: Interval { low, high },
+                };
+                self.fault(site, fault);
+            }
+        }
+        self.count(site, record, derived.worst().max_lsb());
     }
 
     fn check_accumulators(

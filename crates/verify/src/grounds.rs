@@ -28,10 +28,9 @@ pub(crate) fn check(
 fn holds(argument: &Argument, site: &Site<'_>) -> bool {
     match (site.kind, site.lowered.base) {
         (SiteKind::Constants { .. }, _) => matches!(argument, Argument::EveryEntry { .. }),
+        (SiteKind::Floats { .. }, _) => matches!(argument, Argument::OrderedFloats { .. }),
         (SiteKind::Accumulators, Base::Node(_, node)) => match &node.op {
             Op::MaxPool(_) => *argument == Argument::Commutes,
-            // It starts from a float, which is no accumulator.
-            Op::Quantize(_) => matches!(argument, Argument::OrderedFloats { .. }),
             _ => *argument == Argument::SameAccumulator,
         },
         (SiteKind::Accumulators, Base::Value(_)) => *argument == Argument::SameAccumulator,

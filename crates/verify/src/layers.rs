@@ -102,7 +102,8 @@ fn part(graph: &Graph, counterparts: &BTreeMap<ValueId, ValueId>, value: ValueId
             Def::Input(_) => return None,
             Def::Node(node, _) => {
                 let node = graph.node(node)?;
-                part.requantizes |= node.fused.is_some() || matches!(node.op, Op::Requantize(_) | Op::Lookup(_));
+                part.requantizes |=
+                    node.fused.is_some() || matches!(node.op, Op::Requantize(_) | Op::Lookup(_) | Op::Quantize(_));
                 open.extend(node.inputs.iter().copied().flatten());
             }
         }

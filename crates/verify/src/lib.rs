@@ -75,8 +75,6 @@ pub struct VerifyReport {
     pub exact: usize,
     /// Fusions that change something: the value, and by how many units at most.
     pub bounded: Vec<(String, u32)>,
-    /// Values that are quantized from floats on another grid than in the lowered graph. No certificate is about these.
-    pub from_float: Vec<String>,
     /// The random inputs that both graphs were run on.
     pub samples: usize,
     /// Whether their outputs were required to be the same bits: every fusion is exact.
@@ -126,7 +124,6 @@ pub fn verify_module(
     Ok(VerifyReport {
         exact: analysis.fusions().len() - bounded.len(),
         bounded,
-        from_float: analysis.from_float().to_vec(),
         samples: options.samples,
         compared: analysis.is_exact() && options.samples > 0,
         findings,

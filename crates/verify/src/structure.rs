@@ -8,7 +8,8 @@
 use crate::chain::{Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
 use std::collections::BTreeSet;
-use strait_core::{Def, Graph, Module, Node, Op, ValueId};
+use strait_core::{Def, Elem, Graph, Module, Node, Op, ValueId};
+use strait_requantize::FromFloat;
 
 /// A place where the fused graph does in one node what the lowered one does in several.
 #[derive(Clone, Debug)]
@@ -22,12 +23,14 @@ pub(crate) struct Site<'a> {
     pub(crate) pair: (ValueId, ValueId),
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum SiteKind {
     /// Both chains start from the same accumulators.
     Accumulators,
     /// The chains were applied to constants; this is the largest difference of two elements.
     Constants { max_lsb: u32 },
+    /// Both chains stand behind a quantization of the same floats, to another grid each.
+    Floats { lowered: FromFloat, fused: FromFloat },
 }
 
 /// How two graphs correspond.
@@ -37,8 +40,6 @@ pub(crate) struct Correspondence<'a> {
     pub(crate) findings: Vec<Finding>,
     /// Values of the fused graph, each with one of the lowered graph of the same type and grid that it stands for.
     pub(crate) pairs: Vec<(ValueId, ValueId)>,
-    /// Values that are made from floats on another grid, which no certificate is about.
-    pub(crate) from_float: Vec<String>,
 }
 
 /// Walks both graphs.
@@ -155,7 +156,7 @@ impl<'a> Walk<'a> {
         };
         match (fused.base, lowered.base) {
             (Base::Node(_, a), Base::Node(_, b))
-                if a.op == b.op
+                if same_op(a, b)
                     && a.place == b.place
                     && result(&fused, self.fused) == result(&lowered, self.lowered) =>
             {
@@ -190,10 +191,20 @@ impl<'a> Walk<'a> {
         let f = pair.0;
         match &a.op {
             // round(x / s1) then requantized, against round(x / s2): a function of a float, not of an accumulator.
-            Op::Quantize(_) if fused.steps != lowered.steps || !self.is_one_grid(&fused, &lowered) => {
-                let name = self.name(Some(f));
-                self.result.from_float.push(name);
+            Op::Quantize(_) if a.op != b.op || fused.steps != lowered.steps || !self.is_one_grid(&fused, &lowered) => {
                 self.expect_operands(f, Some(a), Some(b));
+                let from = (from_float(self.lowered, b), from_float(self.fused, a));
+                let (Some(lowered_from), Some(fused_from)) = from else {
+                    return self.differ(
+                        f,
+                        "what is quantized to another grid are no 32-bit floats on one grid".into(),
+                    );
+                };
+                let kind = SiteKind::Floats {
+                    lowered: lowered_from,
+                    fused: fused_from,
+                };
+                self.site(pair, fused, lowered, kind);
             }
             Op::Lookup(_) if self.burnt(a, b) => {
                 if let [Some(x), Some(y)] = [a, b].map(|n| n.inputs.first().copied().flatten()) {
@@ -285,4 +296,26 @@ impl<'a> Walk<'a> {
             kind,
         });
     }
+}
+
+/// Whether two nodes compute the same of the same operands, before anything that is fused into them; a quantization of
+/// floats may narrow to another type, which its certificate is about.
+fn same_op(a: &Node, b: &Node) -> bool {
+    matches!((&a.op, &b.op), (Op::Quantize(_), Op::Quantize(_))) || a.op == b.op
+}
+
+/// The quantization of floats that a node is: of 32-bit ones, to a single grid.
+fn from_float(graph: &Graph, node: &Node) -> Option<FromFloat> {
+    let Op::Quantize(op) = &node.op else { return None };
+    let operand = graph.value(node.inputs.first().copied().flatten()?)?;
+    let result = graph.value(*node.outputs.first()?)?;
+    let (scale, zero_point) = result.quant.as_deref()?.as_tensor()?;
+    (operand.ty.elem == Elem::F32).then_some(FromFloat {
+        scale,
+        zero_point,
+        added: op.zero_point,
+        rounding: op.rounding,
+        reciprocal: op.reciprocal,
+        out: result.ty.elem.int_type()?,
+    })
 }

@@ -5,7 +5,9 @@
 mod support;
 
 use strait_container::CertificateRecord;
-use strait_requantize::{Argument, Per, Step, Verdict};
+use strait_requantize::certificate::ordered;
+use strait_requantize::quantize::ZeroPoint;
+use strait_requantize::{Argument, Certificate, FromFloat, IntType, Per, Rounding, Step, Verdict};
 use strait_verify::{Fault, VerifyReport};
 use support::{entries_record, grounded, parse, record, scaled, shifted, verify};
 
@@ -359,10 +361,10 @@ graph @main(%in: f32[1,4]) {
 }
 
 #[test]
-fn a_quantization_to_another_grid_is_reported_and_not_proved() {
+fn a_quantization_to_another_grid_is_proved_over_every_float() {
     const BEFORE: &str = "
 graph @lowered(%in: f32[4]) stage=integer {
-  %x: i8[4] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %x: i16[4] scale=0.5 zero=0 = quantize(%in) {to=i16, rounding=half_even, reciprocal=0}
   %y: i8[4] scale=1.0 zero=0 = requantize(%x) {form={arith_folded shift=1 rounding=half_even out=i8}, axis=0}
   return %y
 }
@@ -370,10 +372,70 @@ graph @main(%in: f32[4]) {
   %y: i8[4] scale=1.0 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
   return %y
 }";
-    let report = verify(&parse(&text(BEFORE, "", "")), &[]);
+    let module = parse(&text(BEFORE, "", ""));
+    let report = verify(&module, &[]);
+    assert_eq!(faults(&report), [("y", &Fault::NoCertificate)]);
+    let quantization = |scale, out| FromFloat {
+        scale,
+        zero_point: 0,
+        added: ZeroPoint::After,
+        rounding: Rounding::HalfEven,
+        reciprocal: false,
+        out,
+    };
+    let certificate = |after| {
+        let before = quantization(0.5, IntType::I16);
+        let every = (ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
+        let argument = Argument::OrderedFloats { before, after };
+        CertificateRecord {
+            node: "y".into(),
+            row: "row".into(),
+            certificate: Certificate::derive(argument, vec![shifted(&[1])], None, every.into()).unwrap(),
+        }
+    };
+    let honest = certificate(quantization(1.0, IntType::I8));
+    let report = verify(&module, std::slice::from_ref(&honest));
+    assert_eq!(report.findings, []);
     assert_eq!(
-        (report.from_float.as_slice(), report.compared),
-        (&["y".to_owned()][..], false)
+        (&report.bounded[..], report.compared),
+        (&[("y".to_owned(), 1)][..], false)
     );
-    assert!(report.is_sound(), "{:?}", report.findings);
+    // A certificate of another quantization, and one that claims too much.
+    let report = verify(&module, &[certificate(quantization(1.5, IntType::I8))]);
+    assert!(
+        faults(&report)
+            .iter()
+            .any(|(_, f)| matches!(f, Fault::OtherSteps { which: "argument", .. })),
+        "{report:?}"
+    );
+    let mut bold = honest;
+    bold.certificate.verdict = Verdict::Exact.into();
+    let report = verify(&module, &[bold]);
+    assert!(
+        faults(&report).iter().any(|(_, f)| matches!(f, Fault::Claim { .. })),
+        "{report:?}"
+    );
+}
+
+/// Two equal requantizations of one accumulator that became one.
+#[test]
+fn one_fusion_may_stand_for_two_requantizations() {
+    const BOTH: &str = "
+graph @lowered(%in: f32[4]) stage=integer {
+  %x: i8[4] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %a: i32[4] scale=0.25 zero=0 = shift_left(%x) {zero=0, bits=1}
+  %y: i8[4] scale=1.0 zero=0 = requantize(%a) {form={arith_folded shift=2 rounding=half_even out=i8}, axis=0}
+  %z: i8[4] scale=1.0 zero=0 = requantize(%a) {form={arith_folded shift=2 rounding=half_even out=i8}, axis=0}
+  %c: i8[4] scale=1.0 zero=0 = clamp(%z) {min=0, max=9}
+  return %y, %c
+}
+graph @main(%in: f32[4]) {
+  %x: i8[4] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %y: i8[4] scale=1.0 zero=0 = shift_left(%x) {zero=0, bits=1} fused={arith_folded shift=2 rounding=half_even out=i8}
+  %c: i8[4] scale=1.0 zero=0 = clamp(%y) {min=0, max=9}
+  return %y, %c
+}";
+    let record = record("y", &[shifted(&[2])], shifted(&[2]), (-256, 254).into());
+    let report = verify(&parse(&text(BOTH, "", "")), &[record]);
+    assert_eq!((report.findings.as_slice(), report.compared), (&[][..], true));
 }

@@ -98,7 +98,6 @@ pub fn verify(
         }
     };
     found.fusions = report::lines(&analysis);
-    found.from_float = analysis.from_float().to_vec();
     let mut findings = analysis.findings().to_vec();
     let failed = runs(
         &opened,

@@ -31,8 +31,6 @@ pub struct Verification {
     pub computed: Option<Computed>,
     /// The fusions, by the row of the target's table that their certificates name.
     pub fusions: Vec<FusionLine>,
-    /// Values that are quantized from floats on another grid than before their fusions, without a certificate.
-    pub from_float: Vec<String>,
     /// On what the graphs were run.
     pub runs: Runs,
     /// What does not hold; nothing, for a sound artifact.
@@ -136,7 +134,6 @@ impl Verification {
             files: 0,
             computed: None,
             fusions: Vec::new(),
-            from_float: Vec::new(),
             runs: Runs::default(),
             findings: Vec::new(),
         }
@@ -266,9 +263,6 @@ impl Display for Verification {
                 "",
                 format!("{what}: {} exact, {} bounded{worst}", line.exact, line.bounded),
             );
-        }
-        for value in &self.from_float {
-            say("", format!("{}: from a float, not certified", table::shortened(value)));
         }
         let runs = &self.runs;
         if runs.random + runs.given > 0 {

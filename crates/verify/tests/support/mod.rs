@@ -69,9 +69,12 @@ pub(crate) fn entries_record(
     step: &Step,
     entries: impl IntoIterator<Item = (usize, i64)>,
 ) -> CertificateRecord {
+    let entries = entries
+        .into_iter()
+        .map(|(channel, entry)| (channel, entry, step.eval(channel, entry).unwrap().into()));
     CertificateRecord {
         node: node.into(),
         row: "row".into(),
-        certificate: Certificate::of_entries(vec![step.clone()], Some(step.clone()), entries).unwrap(),
+        certificate: Certificate::of_entries(vec![step.clone()], entries).unwrap(),
     }
 }
