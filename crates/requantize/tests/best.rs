@@ -146,8 +146,9 @@ fn thirty_one_bits_are_the_ideal_function_and_seven_are_not() {
     };
     let (wide, narrow) = (of(31), of(7));
     assert_eq!(wide.deviation.max_lsb, 0);
-    assert!(wide.exact.unwrap().contains(&wide.affine.factor));
-    assert!(narrow.deviation.max_lsb > 0 && narrow.exact.is_none());
+    let exact = |n| ideal.exact_multipliers(n, (-1 << 20, 1 << 20)).unwrap();
+    assert!(exact(wide.affine.shift).unwrap().contains(&wide.affine.factor));
+    assert!(narrow.deviation.max_lsb > 0 && exact(narrow.affine.shift).is_none());
     // The nearest multiplier, by LiteRT's rule, is the same one.
     let form = strait_requantize::scales::fixed_point::tf_lite(
         &(0.02 * 0.003 / 0.1).into(),

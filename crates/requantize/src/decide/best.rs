@@ -120,7 +120,7 @@ impl Ideal {
                 // round((u mantissa + inside) / 2^shift) + outside >= k; the k asked for are reached inside the interval, so
                 // that none of this is large.
                 let quotient = self.rounding.least_reaching(i128::from(k) - outside, self.shift) - inside;
-                let least = -(-quotient).div_euclid(mantissa) + i128::from(self.grids.input_zero);
+                let least = least_multiplicand(quotient, mantissa) + i128::from(self.grids.input_zero);
                 // Inside the interval.
                 least.clamp(interval.0.into(), interval.1.into()) as i64
             },
@@ -133,6 +133,14 @@ impl Ideal {
             &Thresholds::of(steps, channel, interval)?,
             &self.thresholds(interval)?,
         ))
+    }
+
+    /// With the shift n, all multipliers that make exactly the ideal function on an interval; `None` where none does. Only for
+    /// an input zero point of 0, which the multiplier would change otherwise.
+    pub fn exact_multipliers(&self, n: u8, interval: (i64, i64)) -> Result<Option<RangeInclusive<i32>>, DecideError> {
+        let form = affine(self, 0, n).filter(|_| self.grids.input_zero == 0);
+        let target = self.thresholds(interval)?;
+        Ok(form.and_then(|form| exact_factors(&target, &form, self.grids.out)))
     }
 
     /// s - m / 2^n, in units of 2^-104: exact, or the largest number where it is too large for that.
@@ -181,8 +189,6 @@ pub struct Best {
     pub affine: Affine,
     /// How far they are from the ideal.
     pub deviation: Deviation,
-    /// With this shift, all multipliers that are exactly the ideal function, inside the limits or not; `None` where none is.
-    pub exact: Option<RangeInclusive<i32>>,
     /// Whether nothing within the limits is better.
     pub found: Optimality,
 }
@@ -225,7 +231,7 @@ pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best
     // A shift has all values of the one below it but the largest multiplier's half, so the largest that fits is enough, and
     // its neighbours for factors between the largest multiplier and a power of two.
     let top = (first..=last).rev().find(|n| !too_large(n)).unwrap_or(first);
-    let mut best: Option<(Affine, Deviation, u128)> = None;
+    let mut candidates: Vec<(u128, u8, bool, Affine)> = Vec::with_capacity(6);
     for n in top.saturating_sub(1).max(first)..=(top + 1).min(last) {
         for m in ideal.around(n).map(|m| m.clamp(*legal.start(), *legal.end())) {
             // Inside the limits, hence an i32.
@@ -237,33 +243,47 @@ pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best
             } else {
                 shortest(affine, first)
             };
-            let deviation = between(&thresholds(&affine, ideal.grids.out, interval)?, &target);
             let distance = ideal.distance(affine.factor, affine.shift);
-            let key = (deviation.max_lsb, deviation.differing, distance, affine.shift);
-            let better = best
-                .as_ref()
-                .is_none_or(|(a, d, far)| key < (d.max_lsb, d.differing, *far, a.shift));
-            if better {
-                best = Some((affine, deviation, distance));
-            }
+            candidates.push((distance, affine.shift, m > ideal.around(n)[0], affine));
         }
     }
+    // The nearest first; of those on one side of s the first is the best.
+    candidates.sort_by_key(|&(distance, shift, above, _)| (distance, shift, above));
+    let deviation =
+        |affine: &Affine| Ok::<_, BestError>(between(&thresholds(affine, ideal.grids.out, interval)?, &target));
     let none = || BestError::NoneLegal {
         bits: limits.bits,
         shift: limits.shift.clone(),
     };
-    let (affine, deviation, _) = best.ok_or_else(none)?;
-    let exact = if ideal.grids.input_zero == 0 {
-        exact_factors(&target, &affine, ideal.grids.out)
-    } else {
-        None
-    };
+    let &(_, _, side, nearest) = candidates.first().ok_or_else(none)?;
+    let mut best = (nearest, deviation(&nearest)?);
+    if best.1.max_lsb > 0
+        && let Some((.., other)) = candidates.iter().find(|(_, _, above, _)| *above != side)
+    {
+        let found = deviation(other)?;
+        // The nearest one stays where neither is better.
+        if (found.max_lsb, found.differing) < (best.1.max_lsb, best.1.differing) {
+            best = (*other, found);
+        }
+    }
     Ok(Best {
-        affine,
-        deviation,
-        exact,
+        affine: best.0,
+        deviation: best.1,
         found: Optimality::Optimal,
     })
+}
+
+/// The smallest x with x factor >= product, for a positive factor and |x| below 2^51 or so: a quotient in `f64`, which
+/// misses by one at most, and what is missing.
+fn least_multiplicand(product: i128, factor: i128) -> i128 {
+    let mut least = (product as f64 / factor as f64).ceil() as i128;
+    while least * factor < product {
+        least += 1;
+    }
+    while (least - 1) * factor >= product {
+        least -= 1;
+    }
+    least
 }
 
 /// What a form whose integers the runtime itself derives from scales could gain if they were free.

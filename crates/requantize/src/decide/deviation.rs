@@ -122,6 +122,26 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
         (None, Per::Tensor(interval)) => return Ok(Per::Tensor(compare(before, after, 0, *interval)?)),
         (count, _) => count.unwrap_or(0),
     };
+    let at = |channel| {
+        let missing = DecideError::Channels {
+            expected: count,
+            found: channel,
+        };
+        interval.get(channel).copied().ok_or(missing)
+    };
+    if before == std::slice::from_ref(after) {
+        // The same function, however many steps it has; still only where it is defined.
+        let defined = |channel| {
+            let (low, high) = at(channel)?;
+            if low > high {
+                return Err(DecideError::Interval(low, high));
+            }
+            let form = after.form.channel(channel)?;
+            form.eval(low).and(form.eval(high))?;
+            Ok(Verdict::Exact)
+        };
+        return (0..count).map(defined).collect::<Result<_, _>>().map(Per::Channel);
+    }
     // What is equal on the smallest interval around all of them is equal on each.
     let low = interval.values().iter().map(|i| i.0).min();
     let high = interval.values().iter().map(|i| i.1).max();
@@ -131,13 +151,7 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
     {
         return Ok(std::iter::repeat_n(Verdict::Exact, count).collect());
     }
-    let of = |channel| {
-        let missing = DecideError::Channels {
-            expected: count,
-            found: channel,
-        };
-        compare(before, after, channel, *interval.get(channel).ok_or(missing)?)
-    };
+    let of = |channel| compare(before, after, channel, at(channel)?);
     (0..count).map(of).collect::<Result<_, _>>().map(Per::Channel)
 }
 

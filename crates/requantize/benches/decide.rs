@@ -1,0 +1,226 @@
+//! What deciding costs on one thread: thresholds of one channel, and everything for the 18,056 output channels of
+//! MobileNetV2.
+//!
+//! `cargo bench -p strait-requantize` prints one line per measurement, and whether the mark was met.
+
+use std::{hint::black_box, process::ExitCode, time::Instant};
+use strait_requantize::{
+    IntType, Narrowing, Per, Requantization, Rounding, Step, Thresholds,
+    decide::{Grids, Ideal, Limits, best, verdicts},
+    form::{Float, TfLite},
+    range::{Accumulator, Input, Order, Products, prove},
+    scales::litert,
+};
+
+/// Output channels and weights per channel of every convolution and of the fully connected layer.
+fn mobilenet_v2() -> Vec<(usize, usize)> {
+    let mut layers = vec![(32, 27)];
+    let mut input = 32;
+    for (expansion, channels, repeats) in [
+        (1, 16, 1),
+        (6, 24, 2),
+        (6, 32, 3),
+        (6, 64, 4),
+        (6, 96, 3),
+        (6, 160, 3),
+        (6, 320, 1),
+    ] {
+        for _ in 0..repeats {
+            let hidden = input * expansion;
+            if expansion > 1 {
+                layers.push((hidden, input));
+            }
+            layers.extend([(hidden, 9), (channels, hidden)]);
+            input = channels;
+        }
+    }
+    layers.extend([(1280, 320), (1000, 1280)]);
+    layers
+}
+
+/// A generator of numbers that look random: xorshift.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    /// In [low, high).
+    fn real(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * (self.next() >> 40) as f32 / (1u64 << 24) as f32
+    }
+}
+
+/// Microseconds that one call takes: the best of some rounds.
+fn microseconds(calls: u32, mut work: impl FnMut()) -> f64 {
+    let round = |_| {
+        let start = Instant::now();
+        (0..calls).for_each(|_| work());
+        start.elapsed().as_secs_f64() * 1e6 / f64::from(calls)
+    };
+    { (0..5).map(round) }.fold(f64::INFINITY, f64::min)
+}
+
+fn report(name: &str, found: f64, mark: f64) {
+    let met = if found <= mark { "met" } else { "missed" };
+    println!("{name:<58} {found:>12.2} us   mark {mark:>10.0} us   {met}");
+}
+
+fn main() -> ExitCode {
+    let scale = Per::Tensor(0.003f32);
+    let twice = |out| litert::convolution(0.02, &scale, 0.1, -5, out);
+    let once = |bits: u8, out| {
+        let narrowing = Narrowing {
+            shift: bits.into(),
+            rounding: Rounding::HalfEven,
+            out,
+        };
+        Requantization::from(TfLite {
+            sc: 1_320_000_000.into(),
+            zp: -5,
+            narrowing,
+        })
+    };
+    let float = |scale: f32, out| {
+        Requantization::from(Float {
+            scale: scale.into(),
+            zp: -5,
+            out,
+        })
+    };
+    let Ok(twice_narrow) = twice(IntType::I8) else {
+        return ExitCode::FAILURE;
+    };
+    let wide = (-1 << 23, 1 << 23);
+    for (name, form, interval, mark) in [
+        (
+            "thresholds into 8 bits, two roundings",
+            twice_narrow,
+            (-1 << 20, 1 << 20),
+            8.0,
+        ),
+        (
+            "thresholds into 8 bits, one rounding",
+            once(41, IntType::I8),
+            (-1 << 20, 1 << 20),
+            8.0,
+        ),
+        (
+            "thresholds into 8 bits, float",
+            float(0.0006, IntType::I8),
+            (-1 << 20, 1 << 20),
+            8.0,
+        ),
+        (
+            "thresholds into 16 bits, one rounding",
+            once(38, IntType::I16),
+            wide,
+            1000.0,
+        ),
+        (
+            "thresholds into 16 bits, float",
+            float(0.0048, IntType::I16),
+            wide,
+            1000.0,
+        ),
+    ] {
+        let steps = [Step::from(form)];
+        let found = microseconds(20, || drop(black_box(Thresholds::of(&steps, 0, interval))));
+        report(name, found, mark);
+    }
+    match model() {
+        Some(()) => ExitCode::SUCCESS,
+        None => ExitCode::FAILURE,
+    }
+}
+
+/// All of MobileNetV2: the sums' ranges and the proof of each, then a verdict per channel against the same form, against
+/// another one, and the best integers of 31 bits. `None` if the scales above make no form.
+fn model() -> Option<()> {
+    let layers = mobilenet_v2();
+    let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
+    let mut time = [0.0f64; 4];
+    let mut channels = 0;
+    for (count, each) in layers {
+        channels += count;
+        let weights: Vec<i32> = (0..count * each).map(|_| (numbers.next() % 255) as i32 - 127).collect();
+        let biases: Vec<i64> = (0..count).map(|_| (numbers.next() % 20_000) as i64 - 10_000).collect();
+        let (x, y) = (numbers.real(0.01, 0.05), numbers.real(0.01, 0.05));
+        let scales: Per<f32> = (0..count).map(|_| numbers.real(0.001, 0.02)).collect();
+        let accumulator = Accumulator {
+            bits: 32,
+            order: Order::Any,
+        };
+        let input = Input {
+            codes: (-128, 127),
+            zero_point: 0,
+            padding: None,
+        };
+        let mut timed = |index: usize, work: &mut dyn FnMut()| {
+            let start = Instant::now();
+            work();
+            time[index] += start.elapsed().as_secs_f64() * 1e6;
+        };
+        let mut intervals = Vec::new();
+        timed(0, &mut || {
+            let sums = weights.chunks(each).zip(&biases).enumerate();
+            intervals = sums
+                .filter_map(|(channel, (weights, &bias))| {
+                    let sum = Products { weights, bias, input };
+                    prove(channel, &sum, accumulator).ok().map(|range| range.interval())
+                })
+                .collect();
+        });
+        let (Ok(own), Ok(other)) = (
+            litert::convolution(x, &scales, y, -128, IntType::I8),
+            litert::fully_connected(x, &scales, y, -128, IntType::I8),
+        ) else {
+            return None;
+        };
+        let intervals: Per<(i64, i64)> = intervals.into_iter().collect();
+        let step = |form: &Requantization| Step {
+            form: form.clone(),
+            clamp: Some([-128, 100]),
+        };
+        let (own, other) = (step(&own), step(&other));
+        timed(1, &mut || {
+            drop(black_box(verdicts(std::slice::from_ref(&own), &own, &intervals)))
+        });
+        timed(2, &mut || {
+            drop(black_box(verdicts(std::slice::from_ref(&own), &other, &intervals)))
+        });
+        let limits = Limits {
+            bits: 31,
+            normalized: true,
+            shift: 0..=62,
+        };
+        let grids = Grids {
+            input_zero: 0,
+            output_zero: -128,
+            zero_inside: false,
+            out: IntType::I8,
+        };
+        timed(3, &mut || {
+            for (w, interval) in scales.values().iter().zip(intervals.values()) {
+                let factor = f64::from(x) * f64::from(*w) / f64::from(y);
+                let ideal = Ideal::new(factor, Rounding::HalfUp, grids);
+                drop(black_box(ideal.map(|ideal| best(&ideal, &limits, *interval))));
+            }
+        });
+    }
+    println!("MobileNetV2, {channels} output channels:");
+    let names = [
+        "  ranges, and the proof in any order",
+        "  verdicts, the same form",
+        "  verdicts, two roundings against one",
+        "  best integers",
+    ];
+    for (name, found) in names.into_iter().zip(time) {
+        report(name, found, 200_000.0);
+    }
+    Some(())
+}
