@@ -18,13 +18,25 @@ use crate::{
 /// - m2 = 1 and both round down but for what they add in front (b1 and b2: 0, 2^s - 1, 2^(s-1) or 2^(s-1) - 1):
 ///   floor((floor((p + b1) / 2^s1) + z1 + a2 + b2) / 2^s2) = floor((p + b1 + (z1 + a2 + b2) 2^s1) / 2^(s1 + s2)).
 /// - m2 = 1, both towards zero and z1 + a2 = 0.
+///
+/// A form that saturates before its type does (a ReLU in it) has no second place here: the result would not.
 pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
+    let out = second.out();
+    if second.range() == [out.min(), out.max()] {
+        joined(first, second)
+    } else {
+        None
+    }
+}
+
+/// The composition, which saturates at the ends of the second form's type.
+fn joined(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let (a, b) = (scalars(first)?, scalars(second)?);
     // What rounds nothing has no say in how.
     let rounds = |all: &Per<Affine>| all.values().iter().find(|a| a.shift > 0).map(|a| a.rounding);
     let rounding = rounds(&b).or(rounds(&a)).unwrap_or(Rounding::Floor);
     let join = |a: &Affine, b: &Affine| join(a, b, rounding);
-    let joined: Per<Affine> = match (&a, &b) {
+    let all: Per<Affine> = match (&a, &b) {
         (Per::Tensor(a), b) => b.try_map(|b| join(a, b).ok_or(())).ok()?,
         (a, Per::Tensor(b)) => a.try_map(|a| join(a, b).ok_or(())).ok()?,
         (Per::Channel(a), Per::Channel(b)) if a.len() == b.len() => {
@@ -32,18 +44,18 @@ pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requan
         }
         _ => return None,
     };
-    let zp = joined.values().first()?.zero_point;
+    let zp = all.values().first()?.zero_point;
     let form = Requantization::from(Fixed {
-        sc: joined.map(|a| a.factor),
-        add: joined.map(|a| a.addend),
+        sc: all.map(|a| a.factor),
+        add: all.map(|a| a.addend),
         zp,
         narrowing: Narrowing {
-            shift: joined.map(|a| a.shift),
+            shift: all.map(|a| a.shift),
             rounding,
             out: second.out(),
         },
     });
-    (joined.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
+    (all.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
 }
 
 /// Two steps as one that equals them wherever both and the result are defined, saturation and clamps included; `None` where
@@ -51,9 +63,8 @@ pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requan
 ///
 /// What the first step saturates or clamps to, [a, b], is a clamp behind the second one, to what it makes of a and b.
 pub fn compose_steps(first: &Step, second: &Step) -> Option<Step> {
-    let form = compose(&first.form, &second.form)?;
-    let out = first.out();
-    let ends = [out.min(), out.max()].map(|end| clamp(end, first.clamp));
+    let form = joined(&first.form, &second.form)?;
+    let ends = first.form.range().map(|end| clamp(end, first.clamp));
     let channels = first.form.channels().or(second.form.channels()).unwrap_or(1);
     let mut common = None;
     for channel in 0..channels {
