@@ -238,8 +238,8 @@ fn a_fusion_that_is_refused_can_be_an_error() {
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     for expected in [
-        "`/block/pointwise/Conv:accumulate` is not fused: the result of the producer is i8, not int32",
-        "`/stem/conv/Conv:accumulate` is not fused",
+        "`/block/pointwise/Conv:accumulate` is not fused: it stands behind",
+        "`/stem/conv/Conv:accumulate` is not fused: the result of the producer is i8, not int32",
     ] {
         assert!(message.contains(expected), "{expected}: {message}");
     }
