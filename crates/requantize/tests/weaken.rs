@@ -30,20 +30,32 @@ fn tf_lite(sc: i32, zp: i32, shift: u8, rounding: Rounding) -> Requantization {
 fn a_multiplication_by_one_is_a_shift() {
     let shift = wanted(FormKind::ArithFolded, 1, Rounding::HalfEven);
     let interval = Per::Tensor((-1 << 20, 1 << 20));
-    let (index, found) = weaken(&tf_lite(1, 0, 7, Rounding::HalfEven), &[shift.clone()], &interval)
-        .unwrap()
-        .unwrap();
+    let (index, found) = weaken(
+        &tf_lite(1, 0, 7, Rounding::HalfEven),
+        std::slice::from_ref(&shift),
+        &interval,
+    )
+    .unwrap()
+    .unwrap();
     let expect = form::ArithFolded {
         narrowing: narrow(7, Rounding::HalfEven, IntType::I8),
     };
     assert_eq!((index, found), (0, expect.into()));
     // With a zero point, or with other ties that occur, it is none.
     assert_eq!(
-        weaken(&tf_lite(1, 1, 7, Rounding::HalfEven), &[shift.clone()], &interval),
+        weaken(
+            &tf_lite(1, 1, 7, Rounding::HalfEven),
+            std::slice::from_ref(&shift),
+            &interval
+        ),
         Ok(None)
     );
     assert_eq!(
-        weaken(&tf_lite(1, 0, 7, Rounding::HalfUp), &[shift.clone()], &interval),
+        weaken(
+            &tf_lite(1, 0, 7, Rounding::HalfUp),
+            std::slice::from_ref(&shift),
+            &interval
+        ),
         Ok(None)
     );
     // A multiplier that is no power of two, on accumulators that do not tell.
@@ -92,7 +104,7 @@ fn common_powers_of_two_go_also_where_results_are_wide() {
     };
     let fixed = wanted(FormKind::Fixed, 15, Rounding::HalfEven);
     let interval = Per::Tensor((-1 << 28, 1 << 28));
-    let found = weaken(&wide(5 << 20, 3 << 20, 24), &[fixed.clone()], &interval);
+    let found = weaken(&wide(5 << 20, 3 << 20, 24), std::slice::from_ref(&fixed), &interval);
     assert_eq!(found, Ok(Some((0, wide(5, 3, 4)))));
     assert_eq!(weaken(&wide((5 << 20) + 1, 3 << 20, 24), &[fixed], &interval), Ok(None));
 }

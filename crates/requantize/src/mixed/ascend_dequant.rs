@@ -17,8 +17,8 @@ pub struct AscendDequant {
 impl AscendDequant {
     /// Whether the parameters are legal.
     pub fn check(&self) -> Result<(), FormError> {
-        let scales = self.scale.values().iter().enumerate();
-        scales.map(|(channel, scale)| check_scale(channel, *scale)).collect()
+        let mut scales = self.scale.values().iter().enumerate();
+        scales.try_for_each(|(channel, scale)| check_scale(channel, *scale))
     }
 
     /// The real number of an accumulator.

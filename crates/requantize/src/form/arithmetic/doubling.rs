@@ -11,7 +11,7 @@ use std::ops::RangeInclusive;
 /// one when the rest exceeds half of the divisor, less one ulp of it where the value is not negative: ties away from zero.
 ///
 /// Both at once: with p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31 >= 1, half_away adds
-/// 2^(t-1) - [h < 0] before its shift, which is one more ulp of p's 2^31 below zero. Therefore
+/// 2^(t-1), less one where h < 0, before its shift: in p's units 2^31 less below zero. Therefore
 /// result = (p + 2^(shift-1) + (p < 0 ? -2^30 : 2^30)) >> shift,
 /// since h < 0 only for p < -2^30, and for -2^30 <= p < 0 (h = 0) both sums stay in [0, 2^shift).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
