@@ -89,7 +89,7 @@ const PIECE: usize = 1 << 11;
 /// Elements of a piece of accumulators that need no tile.
 const LONG_PIECE: usize = 1 << 13;
 
-/// Runs `accumulator(a, b)` on two operands of 8 bits.
+/// Runs `combine` on two operands of 8 bits.
 fn binary<F: Finish>(
     finish: &F,
     cx: &Context,
@@ -97,7 +97,7 @@ fn binary<F: Finish>(
     elements: [IntType; 2],
     operands: [&[u8]; 2],
     out: &mut [u8],
-    accumulator: impl Fn(u8, u8) -> i32 + Copy + Sync + Send,
+    combine: impl Combine,
 ) -> Result<(), KernelError> {
     for (o, what) in ["the first operand", "the second operand"].into_iter().enumerate() {
         check_8_bits(what, elements[o])?;
@@ -130,7 +130,7 @@ fn binary<F: Finish>(
             source: Pairs {
                 operands: from,
                 strides,
-                accumulator,
+                combine,
             },
         })
     })
@@ -149,32 +149,70 @@ fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, firs
     }
 }
 
+/// The accumulator of two elements.
+trait Combine: Copy + Send + Sync {
+    fn combine(self, a: u8, b: u8) -> i32;
+}
+
+/// `tables[0][a] + tables[1][b]`
+#[derive(Clone, Copy)]
+struct Sum<'a> {
+    tables: [&'a [i32; 256]; 2],
+    flips: [u8; 2],
+}
+
+impl Combine for Sum<'_> {
+    #[inline(always)]
+    fn combine(self, a: u8, b: u8) -> i32 {
+        let [a, b] = [a ^ self.flips[0], b ^ self.flips[1]].map(usize::from);
+        self.tables[0][a].wrapping_add(self.tables[1][b])
+    }
+}
+
+/// `(a − zeros[0])·(b − zeros[1])`, where x − zero = (x ^ flip) + offset.
+#[derive(Clone, Copy)]
+struct Product {
+    flips: [u8; 2],
+    offsets: [i32; 2],
+}
+
+impl Combine for Product {
+    #[inline(always)]
+    fn combine(self, a: u8, b: u8) -> i32 {
+        let a = i32::from(a ^ self.flips[0]).wrapping_add(self.offsets[0]);
+        let b = i32::from(b ^ self.flips[1]).wrapping_add(self.offsets[1]);
+        a.wrapping_mul(b)
+    }
+}
+
 /// Where a row's accumulators come from.
-trait Source {
+trait Source: Sync {
     /// Writes the accumulators of a whole row.
     fn fill(&self, accumulators: &mut [i32]);
 }
 
 /// Of two operands.
-struct Pairs<'a, A> {
+struct Pairs<'a, C> {
     operands: [&'a [u8]; 2],
     strides: [usize; 2],
-    accumulator: A,
+    combine: C,
 }
 
-impl<A: Fn(u8, u8) -> i32> Source for Pairs<'_, A> {
+impl<C: Combine> Source for Pairs<'_, C> {
     #[inline(always)]
     fn fill(&self, accumulators: &mut [i32]) {
+        // A copy, which no store to an accumulator can change: the loops read it once.
+        let combine = self.combine;
         let [a, b] = self.operands;
         match self.strides {
             [1, 1] => {
                 for ((to, &a), &b) in accumulators.iter_mut().zip(a).zip(b) {
-                    *to = (self.accumulator)(a, b);
+                    *to = combine.combine(a, b);
                 }
             }
             [strides_a, strides_b] => {
                 for (i, to) in accumulators.iter_mut().enumerate() {
-                    *to = (self.accumulator)(a[i * strides_a], b[i * strides_b]);
+                    *to = combine.combine(a[i * strides_a], b[i * strides_b]);
                 }
             }
         }
@@ -194,6 +232,22 @@ impl Source for Array<'_> {
     }
 }
 
+/// The first step of a [`LineTask`], a function of its own: compiled once for all finishes, and small enough that it is
+/// inlined and vectorised as a whole.
+struct Fill<'a, A> {
+    source: &'a A,
+    accumulators: &'a mut [i32],
+}
+
+impl<A: Source> Job for Fill<'_, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        self.source.fill(self.accumulators);
+    }
+}
+
 /// One row, or several where there is nothing between them.
 struct LineTask<'a, 'b, F, A> {
     finish: &'a F,
@@ -207,10 +261,14 @@ impl<F: Finish, A: Source> Job for LineTask<'_, '_, F, A> {
     #[inline(always)]
     fn run<S: Simd>(self) -> Result<(), KernelError> {
         let mut accumulators = [0; PIECE];
-        self.source
-            .fill(&mut accumulators[..self.place.rows * self.place.columns]);
         // SAFETY: this is compiled for `S`.
-        let cx = unsafe { Context::of::<S>() };
+        let cx = unsafe {
+            S::call(Fill {
+                source: &self.source,
+                accumulators: &mut accumulators[..self.place.rows * self.place.columns],
+            });
+            Context::of::<S>()
+        };
         self.finish.finish(cx, &accumulators, self.place.columns, &self.place)
     }
 }
@@ -256,9 +314,7 @@ pub(crate) fn add<F: Finish>(
     out: &mut [u8],
 ) -> Result<(), KernelError> {
     let flips = elements.map(flip);
-    binary(finish, cx, shape, elements, operands, out, |a, b| {
-        tables[0][usize::from(a ^ flips[0])].wrapping_add(tables[1][usize::from(b ^ flips[1])])
-    })
+    binary(finish, cx, shape, elements, operands, out, Sum { tables, flips })
 }
 
 pub(crate) fn multiply<F: Finish>(
@@ -273,10 +329,7 @@ pub(crate) fn multiply<F: Finish>(
     let flips = elements.map(flip);
     // x = (x ^ flip) + the type's smallest code
     let offsets = [0, 1].map(|o| elements[o].min().wrapping_sub(zeros[o]));
-    let factor = |o: usize, x: u8| i32::from(x ^ flips[o]).wrapping_add(offsets[o]);
-    binary(finish, cx, shape, elements, operands, out, |a, b| {
-        factor(0, a).wrapping_mul(factor(1, b))
-    })
+    binary(finish, cx, shape, elements, operands, out, Product { flips, offsets })
 }
 
 pub(crate) fn requantize<F: Finish>(
