@@ -1,7 +1,7 @@
 //! The target `ascend`: what AMCT's deploy models compute on Ascend's cube unit.
 //!
-//! The kernel is this crate's own: the scale's product with an accumulator in `f32`, rounded to the nearest even integer,
-//! then the offset.
+//! The kernel of a fused requantization is this crate's own: the scale's product with an accumulator in `f32`, rounded to
+//! the nearest even integer, ReLU, then the offset. What stands there before the fusion is the host's to compute.
 
 mod requant;
 
@@ -11,7 +11,10 @@ inventory::submit! {
     TargetFactory {
         origin: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
         table: include_str!("../target.toml"),
-        kernels: &[FormKernel { form: "requant", prepare: requant::prepare }],
+        kernels: &[
+            FormKernel { form: "requant", prepare: requant::prepare },
+            FormKernel { form: "dequant-quant", prepare: strait_kernels::integer::standard },
+        ],
         make: None,
     }
 }

@@ -1,4 +1,4 @@
-//! `requant`: AscendRequant, sat8(rint(f32(acc) · scale) + offset).
+//! `requant`: AscendRequant, sat8(max(rint(f32(acc) · scale), 0) + offset), the max where its ReLU is set.
 
 use strait_kernels::{
     KernelError,
@@ -32,7 +32,7 @@ impl Epilogue for Requant {
     }
 }
 
-/// The loops of a `Float` that narrows to at most 16 bits, with an offset that is one of its codes.
+/// The loops of a requantization in `f32` that narrows to at most 16 bits, with an offset that is one of its codes.
 pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
     let out = form.out();
     let constants = per_channel(form, |channel| match channel.arithmetic() {
@@ -42,5 +42,8 @@ pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<
         }),
         _ => None,
     })?;
-    Ok(Box::new(InRegisters::new(Requant(constants), out, clamp)))
+    // max(r, 0) + offset = max(r + offset, offset): a ReLU inside of the form is a clamp of its results.
+    let [low, high] = form.range();
+    let clamp = clamp.map_or([low, high], |ends| ends.map(|end| end.max(low).min(high)));
+    Ok(Box::new(InRegisters::new(Requant(constants), out, Some(clamp))))
 }

@@ -71,6 +71,7 @@ impl Found<'_> {
             .next()
             .map(|(form, _)| form.out());
         is("the requantized value", when.to, to)?;
+        self.concatenates(when.concat_multiple)?;
         let Producer::Node(_, node) = self.producer else {
             return Ok(());
         };
@@ -86,6 +87,37 @@ impl Found<'_> {
             ));
         }
         self.only_reader()
+    }
+
+    /// Whether the result has a multiple of so many elements along each axis that it is concatenated on.
+    fn concatenates(&self, multiple: Option<u32>) -> Result<(), Reason> {
+        let (Some(multiple), Some((_, result))) = (multiple, self.taken(self.links.len())) else {
+            return Ok(());
+        };
+        let dims = self.graph.value(result).and_then(|v| v.ty.dims()).unwrap_or_default();
+        let readers = self
+            .graph
+            .uses(result)
+            .filter_map(|reader| self.graph.node(reader.node));
+        for reader in readers {
+            let Op::Concat(concat) = &reader.op else { continue };
+            // Negative axes count from the end.
+            let from_end = concat.axis.min(0).unsigned_abs() as usize;
+            let axis = if concat.axis < 0 {
+                dims.len().checked_sub(from_end)
+            } else {
+                usize::try_from(concat.axis).ok()
+            };
+            let extent = axis.and_then(|axis| dims.get(axis)).copied().unwrap_or(0);
+            if extent % u64::from(multiple.max(1)) != 0 {
+                let text = format!(
+                    "{} reads it, and {extent} channels are no multiple of {multiple}",
+                    self.module.name(reader.name)
+                );
+                return Err(Reason::new("concat-alignment", text));
+            }
+        }
+        Ok(())
     }
 
     /// Whether nothing reads the accumulator but the chain. A producer with other readers must leave it to them, whatever

@@ -84,7 +84,7 @@ fn named(form: &str, reason: Reason) -> Reason {
     }
 }
 
-/// The step as it is, and weakened, as far as the row accepts its form.
+/// The step as it is, weakened, and with its scales merged where the row does that, as far as the row accepts its form.
 fn forms(step: &Step, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
     let own = row.accept.iter().map(|name| (name.as_str(), Some(step.form.clone())));
     let cheaper = row
@@ -100,6 +100,16 @@ fn forms(step: &Step, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<
                 steps.push(Step { form, clamp });
             }
             Err(reason) => refused = Some(named(name, reason)),
+        }
+    }
+    let rows = row.accept.iter().filter(|_| does(row, &Verb::MergeScales));
+    for name in rows.map(|name| name.as_str()) {
+        let merged = spec.form.get(name).and_then(|row| row.merge(&step.form, step.clamp));
+        let accepted = |step: Step| accepts(spec, name, &step.form, step.clamp).map(|()| step);
+        match merged.map(|merged| merged.and_then(accepted)) {
+            Some(Ok(step)) => steps.push(step),
+            Some(Err(reason)) => refused = Some(named(name, reason)),
+            None => {}
         }
     }
     (steps, refused)

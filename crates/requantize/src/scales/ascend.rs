@@ -6,8 +6,8 @@
 
 use super::{ScaleError, packed_float::truncate, positive};
 use crate::{
-    IntType, Per, Requantization,
-    form::{self, AscendDequantS16, FormError},
+    IntType, Per, Requantization, Step,
+    form::{self, AscendDequantS16, DequantQuant, FormError},
 };
 
 /// The scales around a convolution or a matrix product.
@@ -63,13 +63,36 @@ pub fn requant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Re
 
 /// AscendDequant, a ReLU where `relu` is set, and AscendQuant, which stand in the graph before they become one AscendRequant.
 pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
-    checked(form::DequantQuant {
+    checked(DequantQuant {
         deq: scales.dequantization()?,
         relu,
         scale: scales.quantization()?,
         offset,
         out,
     })
+}
+
+/// What ATC's requantization fusion makes of a dequantization and a quantization with `clamp` behind them: one factor, the
+/// product of theirs in `f32`, cut to 19 bits where the chip packs it, and in place of a clamp from real zero upwards the
+/// form's own ReLU, which is left out where saturation at `offset` does the same. Another clamp stays what it is.
+///
+/// The result is not what was there: three roundings become one, and the offset leaves the last of them. By how much they
+/// differ on an interval is for [`decide`](crate::decide) to say.
+pub fn merge(pair: &DequantQuant, clamp: Option<[i32; 2]>, packed: bool) -> Result<Step, ScaleError> {
+    let DequantQuant { offset, out, .. } = *pair;
+    let from_zero = clamp.is_some_and(|[low, high]| low == offset && high >= out.max());
+    let factor = |deq: &f32| {
+        let product = *deq * pair.scale;
+        if packed { truncate(product) } else { Ok(product) }
+    };
+    let form = checked(form::AscendRequant {
+        scale: pair.deq.try_map(factor)?,
+        offset,
+        relu: (pair.relu || from_zero) && offset > out.min(),
+        out,
+    })?;
+    let clamp = clamp.filter(|_| !from_zero);
+    Ok(Step { form, clamp })
 }
 
 /// The S16 pair with a shift of N: accumulators to 16 bits, and from there by `deq * quant * 2^N` to 8.
@@ -127,6 +150,23 @@ mod tests {
             assert!(code.abs_diff(second.eval(0, half.into()).unwrap()) <= 1, "{x}");
             assert!(code >= 5);
         }
+        let Requantization::DequantQuant(pair) = dequant_quant(&scales, 5, false, IntType::I8).unwrap() else {
+            panic!()
+        };
+        // The clamp from real zero is the flag, and so is none where saturation does it.
+        assert_eq!(merge(&pair, Some([5, 127]), false), Ok(one.into()));
+        let plain = requant(&scales, 5, false, IntType::I8).unwrap();
+        assert_eq!(merge(&pair, None, false), Ok(plain.clone().into()));
+        let clamp = Some([5, 100]);
+        assert_eq!(merge(&pair, clamp, false), Ok(Step { form: plain, clamp }));
+        let lowest = DequantQuant {
+            offset: -128,
+            relu: true,
+            ..pair
+        };
+        let merged = merge(&lowest, None, false).unwrap();
+        assert!(matches!(&merged.form, Requantization::AscendRequant(f) if !f.relu));
+        assert_eq!(merged.eval(0, -1_000_000), Ok(-128));
         assert!(s16(&scales, 17, 0, false).is_err() && s16(&scales, 0, 0, false).is_err());
         assert!(requant(&scales, 256, false, IntType::I8).is_err());
     }

@@ -156,6 +156,17 @@ impl FormRow {
         Ok(form)
     }
 
+    /// What this row's form computes in place of a dequantization and a quantization in a row and the clamp behind them;
+    /// `None` for every other requantization, and for a row of another kind.
+    pub fn merge(&self, pair: &Requantization, clamp: Option<[i32; 2]>) -> Option<Result<Step, Reason>> {
+        match (self.form_kind()?, pair) {
+            (FormKind::AscendRequant, Requantization::DequantQuant(pair)) => {
+                Some(ascend::merge(pair, clamp, self.multiplier_bits() < 24).map_err(refused))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether the integers of this row take in a zero point of what is requantized. Elsewhere it has to be taken away
     /// first.
     pub fn takes_input_zero(&self) -> bool {

@@ -88,6 +88,9 @@ pub struct When {
     pub input: Option<Integer>,
     /// The type that the requantization narrows to.
     pub to: Option<Integer>,
+    /// Where the requantized value is read by a concatenation, its extent along that axis is a multiple of this.
+    #[schemars(range(min = 1))]
+    pub concat_multiple: Option<u32>,
     /// Values of the target's options.
     #[serde(default)]
     pub option: BTreeMap<String, Located<super::OptionValue>>,
@@ -116,6 +119,9 @@ pub enum Verb {
     BurnIntoTable,
     /// The scale and the zero point of a quantization from float are replaced by the result's.
     RescaleQuantize,
+    /// A dequantization and a quantization, with a ReLU in between, become one factor, the product of theirs, and the form's
+    /// ReLU. The result differs from what was there; the certificate says by how much.
+    MergeScales,
     /// The other operand of the second op is added to the accumulator.
     AddInAccumulator,
     /// Code of the target, by this name.
@@ -132,13 +138,14 @@ impl FusionDefault {
 
 impl Verb {
     /// The words of the verbs that need no code of the target's.
-    pub const NAMES: [&'static str; 7] = [
+    pub const NAMES: [&'static str; 8] = [
         "set_requantize",
         "requantize_clamp",
         "requantize_zero_point",
         "requantize_data",
         "burn_into_table",
         "rescale_quantize",
+        "merge_scales",
         "add_in_accumulator",
     ];
 
@@ -151,6 +158,7 @@ impl Verb {
             "requantize_data" => Verb::RequantizeData,
             "burn_into_table" => Verb::BurnIntoTable,
             "rescale_quantize" => Verb::RescaleQuantize,
+            "merge_scales" => Verb::MergeScales,
             "add_in_accumulator" => Verb::AddInAccumulator,
             _ => Verb::Custom(word.strip_prefix("custom:").filter(|name| !name.is_empty())?.into()),
         })
@@ -166,7 +174,8 @@ impl fmt::Display for Verb {
             Verb::RequantizeData => 3,
             Verb::BurnIntoTable => 4,
             Verb::RescaleQuantize => 5,
-            Verb::AddInAccumulator => 6,
+            Verb::MergeScales => 6,
+            Verb::AddInAccumulator => 7,
             Verb::Custom(name) => return write!(f, "custom:{name}"),
         };
         f.write_str(Verb::NAMES[index])
