@@ -53,11 +53,9 @@ fn multiply(x: i32, real: f64) -> i32 {
     rounding_divide(doubling_high_multiply(x.wrapping_shl(left as u32), multiplier), right)
 }
 
-/// The same with one rounding, as FULLY_CONNECTED has it.
+/// FULLY_CONNECTED has no multiplier: `round` of C, ties away from zero, of a product of two doubles.
 fn multiply_once(x: i32, real: f64) -> i32 {
-    let (multiplier, shift) = quantize_multiplier(real);
-    let total = 31 - shift;
-    ((i64::from(x) * i64::from(multiplier) + (1 << (total - 1))) >> total) as i32
+    (f64::from(x) * real).round() as i32
 }
 
 fn saturate(x: i32) -> i32 {

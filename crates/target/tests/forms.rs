@@ -130,6 +130,17 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
             b: 0.003,
             output,
         },
+        Scales::MatrixProduct {
+            a: input,
+            b: 0.003,
+            output,
+        },
+        // A count that is a power of two leaves the multiplier all of its bits.
+        Scales::Mean {
+            input: 0.061_44,
+            count: 1024,
+            output,
+        },
         Scales::Ratio(0.0012),
     ];
     for (name, row) in spec.form.iter().filter(|(name, _)| *name != "shift") {

@@ -12,6 +12,7 @@ inventory::submit! {
         kernels: &[
             FormKernel { form: "two-roundings", prepare: standard },
             FormKernel { form: "one-rounding", prepare: standard },
+            FormKernel { form: "mean", prepare: standard },
         ],
         make: None,
     }

@@ -58,7 +58,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let zero = count * x_zero;
     let grid = Arc::new(QuantParams::tensor(x_scale / count as f32, zero));
     let acc = walk.emit(site.node, op, &[codes], Some(grid), "accumulate")?;
-    let product = Product::Grid(f64::from(x_scale) / f64::from(count));
+    let product = Product::Mean(x_scale, count.unsigned_abs());
     narrow(
         walk,
         site,

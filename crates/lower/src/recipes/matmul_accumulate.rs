@@ -8,7 +8,6 @@ use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::MatMul;
 use strait_core::{QuantParams, Reason};
-use strait_requantize::Per;
 use strait_requantize::range::{Pairs, prove};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
@@ -25,7 +24,6 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     };
     prove(0, &sum, accumulator(walk.spec))
         .map_err(|overflow| Reason::new("accumulator-overflow", overflow.to_string()))?;
-    let weight = Per::Tensor(b_scale);
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(
         site.node,
@@ -34,7 +32,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
         Some(grid),
         "accumulate",
     )?;
-    let product = Product::FullyConnected(a_scale, &weight);
+    let product = Product::Matrices(a_scale, b_scale);
     narrow(
         walk,
         site,

@@ -14,10 +14,14 @@ use strait_target::spec::{FormRow, Rescale, Scales};
 pub(super) enum Product<'a> {
     /// A convolution: input scale · weight scale.
     Convolution(f32, &'a Per<f32>),
-    /// A fully connected layer, or a product of matrices: input scale · weight scale.
+    /// A fully connected layer: input scale · weight scale.
     FullyConnected(f32, &'a Per<f32>),
+    /// A matrix product of two activations.
+    Matrices(f32, f32),
     /// An elementwise product of two activations.
     Activations(f32, f32),
+    /// A sum of so many elements on one grid, that is to become their mean.
+    Mean(f32, u32),
     /// One grid, whatever is behind it.
     Grid(f64),
 }
@@ -27,7 +31,9 @@ impl<'a> Product<'a> {
         match self {
             Product::Convolution(input, weight) => Scales::Convolution { input, weight, output },
             Product::FullyConnected(input, weight) => Scales::FullyConnected { input, weight, output },
+            Product::Matrices(a, b) => Scales::MatrixProduct { a, b, output },
             Product::Activations(a, b) => Scales::Product { a, b, output },
+            Product::Mean(input, count) => Scales::Mean { input, count, output },
             Product::Grid(scale) => Scales::Ratio(scale / f64::from(output)),
         }
     }

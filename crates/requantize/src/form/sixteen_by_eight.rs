@@ -6,8 +6,7 @@ use std::ops::RangeInclusive;
 /// `sat(half_up(x * m16 / 2^(15 - exponent)) + zp)`, where `m16` is the multiplier reduced to its upper 16 bits:
 /// `m16 = min((multiplier + 2^15) >> 16, 0x7FFF)`.
 ///
-/// LiteRT's requantization of wide accumulators: int16 activations with int8 weights (CONV_2D, DEPTHWISE_CONV_2D,
-/// FULLY_CONNECTED and others).
+/// LiteRT's requantization of wide accumulators: int16 activations with int8 weights (CONV_2D, DEPTHWISE_CONV_2D).
 ///
 /// Domain: accumulators of 48 bits, whose result before the zero point and behind it stays in `i32`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -56,9 +56,9 @@ pub fn single_rounding(form: Requantization) -> Requantization {
     }
 }
 
-/// CONV_2D, DEPTHWISE_CONV_2D and FULLY_CONNECTED with weights per channel on int16 activations: the factor of the int8
-/// convolution, its multiplier reduced to 16 bits when it is applied. A factor that needs a left shift of more than 7 is
-/// refused.
+/// CONV_2D and DEPTHWISE_CONV_2D on int16 activations: the factor of the int8 convolution, its multiplier reduced to 16
+/// bits when it is applied. A factor that needs a left shift of more than 7 is refused. FULLY_CONNECTED is another form on
+/// int16, too: LiteRT 2.3.0 rounds a product in `f64`.
 pub fn sixteen_by_eight(
     input: f32,
     weights: &Per<f32>,
@@ -78,8 +78,11 @@ pub fn sixteen_by_eight(
     Ok(form)
 }
 
-/// FULLY_CONNECTED: one rounding, ties up. The factor of weights with one scale comes from a product in `f32`, those of
-/// weights with one per channel are a convolution's.
+/// FULLY_CONNECTED: one rounding, ties away from zero, the factor computed in `f64`.
+///
+/// LiteRT 2.3.0 has no multiplier here: it rounds `f64(acc) * factor`. The 31 bits that are kept of the factor move the
+/// product by less than `|result| * 2^-31`, so the form is another function only where an accumulator comes as near as that
+/// to a tie.
 pub fn fully_connected(
     input: f32,
     weights: &Per<f32>,
@@ -87,29 +90,61 @@ pub fn fully_connected(
     zp: i32,
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
-    let (wide_input, output) = (
-        positive("input scale", input.into())?,
-        positive("output scale", output.into())?,
-    );
-    let factor = |w: &f32| {
-        let w_wide = positive("weight scale", f64::from(*w))?;
-        let product = match weights {
-            Per::Tensor(_) => f64::from(input * *w),
-            Per::Channel(_) => wide_input * w_wide,
-        };
-        Ok::<_, ScaleError>(product / output)
-    };
+    one_rounding(
+        &convolution_factor(input, weights, output)?,
+        zp,
+        Rounding::HalfAway,
+        out,
+    )
+}
+
+/// LiteRT's multiplier with one rounding, in the type of the form that has any of the eight: a target's table may say
+/// another one for its fully connected layers.
+pub fn one_rounding(
+    factor: &Per<f64>,
+    zp: i32,
+    rounding: Rounding,
+    out: IntType,
+) -> Result<Requantization, ScaleError> {
     // The exponent is -31 ..= 30, the shift 1 ..= 62.
     let parts = |factor: &f64| quantize_multiplier(*factor).map(|(sc, exponent)| (sc, (31 - exponent).unsigned_abs()));
-    let (sc, shift) = unzip(&weights.try_map(factor)?.try_map(parts)?);
+    let (sc, shift) = unzip(&factor.try_map(parts)?);
     let form = Requantization::TfLite(form::TfLite {
         sc,
         zp,
-        narrowing: Narrowing {
-            shift,
-            rounding: Rounding::HalfUp,
-            out,
-        },
+        narrowing: Narrowing { shift, rounding, out },
+    });
+    form.check()?;
+    Ok(form)
+}
+
+/// BATCH_MATMUL of two activations: two roundings; the product of their scales is rounded to `f32`.
+pub fn matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    positive("first scale", a.into())?;
+    positive("second scale", b.into())?;
+    let output = positive("output scale", output.into())?;
+    gemmlowp(&Per::Tensor(f64::from(a * b) / output), zp, out)
+}
+
+/// MEAN: the sum of `count` integers, less their zero points, becomes the output by two roundings. The division by the
+/// count goes into the multiplier, of which it truncates the last bits.
+pub fn mean(input: f32, count: u32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    let (input, output) = (
+        positive("input scale", input.into())?,
+        positive("output scale", output.into())?,
+    );
+    positive("number of elements", count.into())?;
+    let (multiplier, exponent) = quantize_multiplier(input / output)?;
+    // As many bits as the count has behind its first one, and no more than the right shift has left.
+    let bits = count.ilog2().min(31u32.saturating_add_signed(exponent.into()));
+    // Below 2^63, and no larger than the multiplier again after the division, as 2^bits <= count.
+    let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
+    let form = Requantization::Gemmlowp(form::Gemmlowp {
+        multiplier: multiplier.into(),
+        exponent: Per::Tensor(exponent - bits as i8),
+        zp,
+        roundings: Roundings::Two,
+        out,
     });
     form.check()?;
     Ok(form)
@@ -190,7 +225,7 @@ mod tests {
 
     #[test]
     fn the_types_of_the_product_show_in_the_multiplier() {
-        // Scales whose product is no f32: the convolution keeps it, the other ops round it first.
+        // Scales whose product is no f32: layers with weights keep it, the other ops round it first.
         let (x, w, y) = (0.023_529_412_f32, 0.003_017_394, 0.047_058_823);
         let wide = f64::from(x) * f64::from(w) / f64::from(y);
         let product_rounded = f64::from(x * w) / f64::from(y);
@@ -207,7 +242,7 @@ mod tests {
         };
         let tf_lite = |form| match form {
             Ok(Requantization::TfLite(form::TfLite { sc, narrowing, .. })) => {
-                assert_eq!(narrowing.rounding, Rounding::HalfUp);
+                assert_eq!(narrowing.rounding, Rounding::HalfAway);
                 (*sc.get(0).unwrap(), 31 - *narrowing.shift.get(0).unwrap() as i8)
             }
             other => panic!("{other:?}"),
@@ -215,7 +250,8 @@ mod tests {
         assert_eq!(gemmlowp(convolution(x, &w.into(), y, 0, IntType::I8)), a);
         assert_eq!(gemmlowp(convolution(x, &per_channel, y, 0, IntType::I8)), a);
         assert_eq!(tf_lite(fully_connected(x, &per_channel, y, 0, IntType::I8)), a);
-        assert_eq!(tf_lite(fully_connected(x, &w.into(), y, 0, IntType::I8)), b);
+        assert_eq!(tf_lite(fully_connected(x, &w.into(), y, 0, IntType::I8)), a);
+        assert_eq!(gemmlowp(matrix_product(x, w, y, 0, IntType::I8)), b);
         assert_eq!(gemmlowp(multiplication(x, w, y, 0, IntType::I8)), c);
     }
 
@@ -260,6 +296,25 @@ mod tests {
             .count();
         assert!(differing < 300, "{differing}");
         assert_ne!(twice, once);
+    }
+
+    #[test]
+    fn a_mean_truncates_its_multiplier() {
+        let parts = |count| match mean(0.3, count, 0.2, 0, IntType::I8) {
+            Ok(Requantization::Gemmlowp(form)) => (*form.multiplier.get(0).unwrap(), *form.exponent.get(0).unwrap()),
+            other => panic!("{other:?}"),
+        };
+        let (whole, exponent) = quantize_multiplier(f64::from(0.3f32) / f64::from(0.2f32)).unwrap();
+        assert_eq!(parts(1), (whole, exponent));
+        assert_eq!(parts(2), (whole, exponent - 1));
+        // 2/3 of it, less what is cut off; the nearest one is another integer.
+        assert_eq!(parts(3), ((i64::from(whole) * 2 / 3) as i32, exponent - 1));
+        assert_eq!(parts(49), ((i64::from(whole) * 32 / 49) as i32, exponent - 5));
+        // Where the right shift has no bits left, the multiplier loses them.
+        let tiny = mean(2f32.powi(-31), 8, 1.0, 0, IntType::I8).unwrap();
+        let Requantization::Gemmlowp(tiny) = tiny else { panic!() };
+        assert_eq!((tiny.multiplier, tiny.exponent), ((1 << 28).into(), (-31).into()));
+        assert!(mean(0.3, 0, 0.2, 0, IntType::I8).is_err());
     }
 
     #[test]

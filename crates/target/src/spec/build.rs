@@ -2,6 +2,7 @@
 
 use super::{FormRow, ScaleRule, TargetSpec};
 use crate::Located;
+use std::borrow::Cow;
 use strait_core::Reason;
 use strait_requantize::scales::{
     ScaleError, ascend, fixed_point,
@@ -33,17 +34,26 @@ pub enum Scales<'a> {
     Convolution {
         /// Scale of the activation.
         input: f32,
-        /// Scale of the weights, or of the second activation of a matrix product.
+        /// Scale of the weights.
         weight: &'a Per<f32>,
         /// Scale of the result.
         output: f32,
     },
-    /// As `Convolution`, of a fully connected layer or a product of matrices: some runtimes compute its factor otherwise.
+    /// As `Convolution`, of a fully connected layer: some runtimes round it otherwise.
     FullyConnected {
         /// Scale of the activation.
         input: f32,
-        /// Scale of the weights, or of the second activation of a matrix product.
+        /// Scale of the weights.
         weight: &'a Per<f32>,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// Of a product of two matrices that are activations; the factor is `a · b / output`.
+    MatrixProduct {
+        /// Scale of one operand.
+        a: f32,
+        /// Scale of the other.
+        b: f32,
         /// Scale of the result.
         output: f32,
     },
@@ -53,6 +63,15 @@ pub enum Scales<'a> {
         a: f32,
         /// Scale of the other.
         b: f32,
+        /// Scale of the result.
+        output: f32,
+    },
+    /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`.
+    Mean {
+        /// Scale of the elements.
+        input: f32,
+        /// How many of them.
+        count: u32,
         /// Scale of the result.
         output: f32,
     },
@@ -67,8 +86,24 @@ impl Scales<'_> {
             Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
                 weight.map(|w| f64::from(input) * f64::from(*w) / f64::from(output))
             }
-            Scales::Product { a, b, output } => Per::Tensor(f64::from(a) * f64::from(b) / f64::from(output)),
+            Scales::Product { a, b, output } | Scales::MatrixProduct { a, b, output } => {
+                Per::Tensor(f64::from(a) * f64::from(b) / f64::from(output))
+            }
+            Scales::Mean { input, count, output } => {
+                Per::Tensor(f64::from(input) / f64::from(count) / f64::from(output))
+            }
             Scales::Ratio(ratio) => Per::Tensor(ratio),
+        }
+    }
+
+    /// Input, weights' and output scale, of sums of products.
+    fn products(&self) -> Option<(f32, Cow<'_, Per<f32>>, f32)> {
+        match *self {
+            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
+                Some((input, Cow::Borrowed(weight), output))
+            }
+            Scales::MatrixProduct { a, b, output } => Some((a, Cow::Owned(Per::Tensor(b)), output)),
+            _ => None,
         }
     }
 
@@ -78,8 +113,8 @@ impl Scales<'_> {
             Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
                 weight.map(|w| input * *w / output)
             }
-            Scales::Product { a, b, output } => Per::Tensor(a * b / output),
-            Scales::Ratio(ratio) => Per::Tensor(ratio as f32),
+            Scales::Product { a, b, output } | Scales::MatrixProduct { a, b, output } => Per::Tensor(a * b / output),
+            Scales::Mean { .. } | Scales::Ratio(_) => self.factor().map(|f| *f as f32),
         }
     }
 }
@@ -246,10 +281,13 @@ impl FormRow {
             zp = Rounding::HalfEven.round_f64(offset) as i32;
         }
         let factor = match rescale.scales {
-            Scales::FullyConnected { input, weight, output } if *self.from == ScaleRule::Litert => {
-                return litert::fully_connected(input, weight, output, zp, out);
+            Scales::FullyConnected { .. } if *self.from == ScaleRule::Litert => {
+                return litert::one_rounding(&rescale.scales.factor(), zp, self.rounding(), out);
             }
             Scales::Product { .. } if *self.from == ScaleRule::Litert => rescale.scales.single().map(|f| f64::from(*f)),
+            Scales::MatrixProduct { a, b, output } if *self.from == ScaleRule::Litert => {
+                Per::Tensor(f64::from(a * b) / f64::from(output))
+            }
             _ => rescale.scales.factor(),
         };
         fixed_point::tf_lite(&factor, self.multiplier_bits(), zp, self.rounding(), out)
@@ -259,25 +297,21 @@ impl FormRow {
     fn float(&self, kind: FormKind, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (zp, out) = (rescale.output_zero, rescale.out);
         let packed = self.multiplier_bits() < 24;
-        let scale = match (rescale.scales, *self.from) {
-            (
-                Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output },
-                ScaleRule::Ascend,
-            ) => ascend::Scales {
+        let scale = match (rescale.scales.products(), *self.from) {
+            (Some((input, weight, output)), ScaleRule::Ascend) => ascend::Scales {
                 input,
-                weight,
+                weight: &weight,
                 output,
                 packed,
             }
             .requantization()?,
-            (
-                Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output },
-                ScaleRule::OnnxRuntime,
-            ) => onnx_runtime::convolution_factor(input, weight, output)?,
-            (scales, rule) => {
+            (Some((input, weight, output)), ScaleRule::OnnxRuntime) => {
+                onnx_runtime::convolution_factor(input, &weight, output)?
+            }
+            (_, rule) => {
                 let scale = match rule {
-                    ScaleRule::Free => scales.factor().map(|f| *f as f32),
-                    _ => scales.single(),
+                    ScaleRule::Free => rescale.scales.factor().map(|f| *f as f32),
+                    _ => rescale.scales.single(),
                 };
                 if packed {
                     scale.try_map(|s| packed_float::truncate(*s))?
@@ -313,12 +347,10 @@ impl FormRow {
             };
             ascend::dequant_quant(&scales, rescale.output_zero, false, rescale.out).map_err(refused)
         };
-        match rescale.scales {
-            Scales::Convolution { input, weight, output } | Scales::FullyConnected { input, weight, output } => {
-                built(input, weight, output)
-            }
-            Scales::Product { a, b, output } => built(a, &Per::Tensor(b), output),
-            Scales::Ratio(_) => Err(Reason::new(
+        match (rescale.scales.products(), rescale.scales) {
+            (Some((input, weight, output)), _) => built(input, &weight, output),
+            (_, Scales::Product { a, b, output }) => built(a, &Per::Tensor(b), output),
+            _ => Err(Reason::new(
                 "form-factor",
                 "a ratio of scales does not tell the scale of the real number in between",
             )),
@@ -387,15 +419,8 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     match rescale.scales {
         Scales::Convolution { input, weight, output } => litert::convolution(input, weight, output, zp, out),
         Scales::Product { a, b, output } => litert::multiplication(a, b, output, zp, out),
-        Scales::FullyConnected {
-            input,
-            weight: Per::Tensor(weight),
-            output,
-        } => {
-            // The product of the scales is rounded to f32 before the division.
-            let factor = f64::from(input * *weight) / f64::from(output);
-            from_factor(&Per::Tensor(factor), zp, out)
-        }
+        Scales::MatrixProduct { a, b, output } => litert::matrix_product(a, b, output, zp, out),
+        Scales::Mean { input, count, output } => litert::mean(input, count, output, zp, out),
         Scales::FullyConnected { .. } | Scales::Ratio(_) => from_factor(&rescale.scales.factor(), zp, out),
     }
 }
