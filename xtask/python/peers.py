@@ -18,11 +18,12 @@ from onnxruntime.quantization.shape_inference import quant_pre_process
 QDQ_OPSET = 13  # the first with a scale per channel
 
 
-def session(path, threads=2):
+def session(model, threads=2):
+    """A session of a file, or of the bytes of one."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    return onnxruntime.InferenceSession(model if isinstance(model, bytes) else str(model), options, providers=["CPUExecutionProvider"])
 
 
 def outputs(path, model, prepared):

@@ -13,31 +13,44 @@ pub(crate) const COMMAND: crate::Command = crate::Command {
 
 const HELP: &str = "
 Compares our reader and writer of ONNX with the onnx package and ONNX Runtime, on its node tests and on models.
+Compares the requantization forms with LiteRT's reference kernels, TOSA's reference model and ONNX Runtime's quantized
+operators, kernel by kernel (docs/oracles.md).
 Compiles the model in the repository for every target of configs/ and compares with ONNX Runtime: the float model's
 accuracy, and the Q/DQ model that we write against our own integer results. Runs the package of the target sima with numpy,
 which must give the same integers. Where the real models and data are (a folder `shared/data` beside the repository), also
-our metrics against the figures stored there. Needs Python: a virtual environment with pinned packages is made in the
-target folder on first use; STRAIT_PYTHON names another interpreter that has them.
+our metrics against the figures stored there. Needs Python: virtual environments with pinned packages are made in the
+target folder on first use; STRAIT_PYTHON and STRAIT_PYTHON_TOSA name other interpreters that have them.
 
-Usage: cargo xtask oracles [--optional]
+Usage: cargo xtask oracles [--optional] [--forms] [--document]
 
   --optional   without a way to get the packages, say so and end well
+  --forms      only the requantization forms
+  --document   write what was found about them to docs/oracles.md
 ";
 
 fn run(arguments: &[String]) -> Outcome {
-    let optional = match arguments {
-        [] => false,
-        [option] if option == "--optional" => true,
-        [other, ..] => return Err(Stop::Usage(format!("`{other}`: see --help"))),
-    };
-    let python = match python::interpreter() {
-        Ok(python) => python,
+    let (mut optional, mut forms_only, mut document) = (false, false, false);
+    for argument in arguments {
+        match argument.as_str() {
+            "--optional" => optional = true,
+            "--forms" => forms_only = true,
+            "--document" => document = true,
+            other => return Err(Stop::Usage(format!("`{other}`: see --help"))),
+        }
+    }
+    let environments = python::interpreter().and_then(|python| Ok((python, python::tosa_interpreter()?)));
+    let (python, tosa) = match environments {
+        Ok(both) => both,
         Err(_) if optional => {
-            println!("skipped: no Python with the packages of xtask/python/requirements.txt can be had");
+            println!("skipped: no Python with the packages of xtask/python/requirements*.txt can be had");
             return Ok(());
         }
         Err(stop) => return Err(stop),
     };
+    forms(&python, &tosa, document)?;
+    if forms_only {
+        return Ok(());
+    }
     let mut script = python::start(&python, "oracles")?;
     match workspace::shared_data() {
         Some(shared) => {
@@ -48,6 +61,34 @@ fn run(arguments: &[String]) -> Outcome {
     }
     process::run(&mut onnx_files(&python)?)?;
     process::run(&mut script)
+}
+
+/// Lets the programs write what they compute, and compares our forms with it.
+fn forms(python: &Path, tosa: &Path, document: bool) -> Outcome {
+    let work = workspace::target().join("oracles-forms");
+    let vectors = work.join("vectors");
+    if vectors.is_dir() {
+        // Of kernels that have another name by now.
+        std::fs::remove_dir_all(&vectors).map_err(|error| format!("{}: {error}", vectors.display()))?;
+    }
+    for (interpreter, name) in [
+        (python, "litert_vectors.py"),
+        (python, "onnxruntime_vectors.py"),
+        (tosa, "tosa_vectors.py"),
+    ] {
+        process::run(python::script(interpreter, name).arg(&vectors))?;
+    }
+    let found = work.join("oracles.md");
+    let mut compare = Command::new(workspace::build_example("strait-requantize", "oracles")?);
+    process::run(compare.arg(&vectors).arg(&found))?;
+    let committed = workspace::root().join("docs").join("oracles.md");
+    let read = |path: &Path| std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()));
+    if document {
+        std::fs::write(&committed, read(&found)?).map_err(|error| format!("{}: {error}", committed.display()))?;
+    } else if read(&found)? != read(&committed)? {
+        println!("docs/oracles.md says something else than {}", found.display());
+    }
+    Ok(())
 }
 
 /// The script that compares our reader and writer of ONNX, with the two small programs that it runs them by.

@@ -19,17 +19,26 @@ pub(crate) fn script(interpreter: &Path, name: &str) -> Command {
 /// The interpreter of `target/venv`, with the versions pinned in `requirements.txt`; made anew when those change.
 /// `STRAIT_PYTHON` names another interpreter that has the packages, for machines without a network.
 pub(crate) fn interpreter() -> Result<PathBuf, Stop> {
-    if let Some(python) = std::env::var_os("STRAIT_PYTHON") {
+    environment("venv", "requirements.txt", "STRAIT_PYTHON")
+}
+
+/// The same with `requirements-tosa.txt` and `STRAIT_PYTHON_TOSA`: those packages want older ones beside them.
+pub(crate) fn tosa_interpreter() -> Result<PathBuf, Stop> {
+    environment("venv-tosa", "requirements-tosa.txt", "STRAIT_PYTHON_TOSA")
+}
+
+fn environment(name: &str, requirements: &str, variable: &str) -> Result<PathBuf, Stop> {
+    if let Some(python) = std::env::var_os(variable) {
         return Ok(python.into());
     }
-    let folder = workspace::target().join("venv");
+    let folder = workspace::target().join(name);
     let python = match cfg!(windows) {
         true => folder.join("Scripts").join("python.exe"),
         false => folder.join("bin").join("python"),
     };
-    let requirements = scripts().join("requirements.txt");
+    let stamp = folder.join(requirements);
+    let requirements = scripts().join(requirements);
     let wanted = read(&requirements)?;
-    let stamp = folder.join("requirements.txt");
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
         return Ok(python);
     }
@@ -38,8 +47,9 @@ pub(crate) fn interpreter() -> Result<PathBuf, Stop> {
         .find(|name| process::exists(name, &["--version"]));
     let system = system.ok_or_else(|| Stop::Failed("this command needs Python 3, and there is none".into()))?;
     eprintln!(
-        "making a Python environment in {} (once; pip installs what requirements.txt pins)",
-        folder.display()
+        "making a Python environment in {} (once; pip installs what {} pins)",
+        folder.display(),
+        requirements.display()
     );
     process::run(Command::new(system).args(["-m", "venv", "--clear"]).arg(&folder))?;
     let mut pip = Command::new(&python);

@@ -1,0 +1,184 @@
+//! One file of vectors against one or several rules.
+
+use crate::rules::{self, Rows};
+use serde::Deserialize;
+use std::error::Error;
+use std::path::Path;
+use strait_requantize::form::TosaInput;
+use strait_requantize::{IntType, Per, Roundings};
+
+/// What a program was given, and what it answered.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Case {
+    /// Scale of the result.
+    pub(crate) output: f32,
+    /// Zero point of the result.
+    pub(crate) zero: i32,
+    /// Type of the result.
+    pub(crate) out: IntType,
+    /// Scales of the activations.
+    #[serde(default)]
+    pub(crate) inputs: Vec<f32>,
+    /// Their zero points, where rows hold codes.
+    #[serde(default)]
+    pub(crate) zeros: Vec<i32>,
+    /// Scales of the weights.
+    pub(crate) weights: Option<Per<f32>>,
+    /// How many elements each sum is of.
+    #[serde(default)]
+    pub(crate) count: u32,
+    /// What RESCALE has beside the output's type and zero point.
+    pub(crate) rescale: Option<Rescale>,
+    /// Accumulators, one row per channel; or operands, one row each. Floats as their bits.
+    pub(crate) x: Rows,
+    /// The results; none where the program says that it has none.
+    pub(crate) y: Vec<Vec<Option<i64>>>,
+}
+
+/// Parameters of TOSA's RESCALE.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Rescale {
+    pub(crate) multiplier: Per<i32>,
+    pub(crate) shift: Per<u8>,
+    /// Of the multiplier: 16 or 32.
+    pub(crate) bits: u8,
+    pub(crate) rounding: Roundings,
+    pub(crate) input: TosaInput,
+    pub(crate) input_zero: i32,
+}
+
+#[derive(Deserialize)]
+struct File {
+    program: String,
+    kernel: String,
+    rule: String,
+    /// Whether the rule is claimed to equal the kernel.
+    equal: bool,
+    other_rules: Vec<String>,
+    note: Option<String>,
+    cases: Vec<Case>,
+}
+
+/// What came out for a kernel.
+pub(crate) struct Kernel {
+    pub(crate) program: String,
+    pub(crate) name: String,
+    pub(crate) note: Option<String>,
+    /// Whether the rule is claimed to equal it.
+    pub(crate) equal: bool,
+    /// By our rule for it.
+    pub(crate) rule: Count,
+    /// By rules near to it, to show that the vectors tell them apart.
+    pub(crate) others: Vec<Count>,
+}
+
+/// How many results were compared.
+pub(crate) struct Count {
+    pub(crate) name: String,
+    pub(crate) compared: usize,
+    pub(crate) differing: usize,
+    /// Results that the program has outside of the form's domain, where it wraps.
+    pub(crate) outside: usize,
+    /// Where neither has one.
+    pub(crate) undefined: usize,
+    first: Option<String>,
+}
+
+impl Kernel {
+    /// Reads a file and compares.
+    pub(crate) fn read(path: &Path) -> Result<Kernel, Box<dyn Error>> {
+        let file: File = serde_json::from_slice(&std::fs::read(path)?)?;
+        let count = |rule: &String| Count::new(rule, &file.cases);
+        Ok(Kernel {
+            rule: count(&file.rule)?,
+            equal: file.equal,
+            others: file.other_rules.iter().map(count).collect::<Result<_, _>>()?,
+            program: file.program,
+            name: file.kernel,
+            note: file.note,
+        })
+    }
+
+    /// Whether it is as claimed: no result differs, and there are some.
+    pub(crate) fn holds(&self) -> bool {
+        !self.equal || (self.rule.differing == 0 && self.rule.compared > 0)
+    }
+
+    /// One line, and one more for the first difference.
+    pub(crate) fn print(&self) {
+        let verdict = match (self.holds(), self.equal) {
+            (true, true) => "ok      ",
+            (true, false) => "measured",
+            (false, _) => "FAILED  ",
+        };
+        let Count {
+            name,
+            compared,
+            differing,
+            ..
+        } = &self.rule;
+        println!(
+            "{verdict} {}, {}: {differing} of {compared} differ from {name}",
+            self.program, self.name
+        );
+        if let Some(first) = &self.rule.first {
+            println!("         {first}");
+        }
+    }
+}
+
+impl Count {
+    fn new(rule: &str, cases: &[Case]) -> Result<Count, Box<dyn Error>> {
+        let apply = rules::find(rule).ok_or_else(|| format!("there is no rule {rule}"))?;
+        let mut count = Count {
+            name: rule.into(),
+            compared: 0,
+            differing: 0,
+            outside: 0,
+            undefined: 0,
+            first: None,
+        };
+        for (number, case) in cases.iter().enumerate() {
+            let ours = apply(case).map_err(|error| format!("case {number}: {error}"))?;
+            if ours.len() != case.y.len() {
+                return Err(format!("case {number}: {} rows for {}", ours.len(), case.y.len()).into());
+            }
+            for (row, (ours, theirs)) in ours.iter().zip(&case.y).enumerate() {
+                if ours.len() != theirs.len() {
+                    return Err(format!("case {number}: {} results for {}", ours.len(), theirs.len()).into());
+                }
+                for (at, (ours, theirs)) in ours.iter().zip(theirs).enumerate() {
+                    match (ours, theirs) {
+                        (None, None) => count.undefined += 1,
+                        (None, Some(_)) => count.outside += 1,
+                        _ => count.compared += 1,
+                    }
+                    if ours.is_some() && ours != theirs {
+                        count.differing += 1;
+                        let text = || {
+                            format!(
+                                "first: case {number}, {} gives {theirs:?}, {ours:?} by {rule}",
+                                case.operands(row, at)
+                            )
+                        };
+                        count.first.get_or_insert_with(text);
+                    }
+                }
+            }
+        }
+        Ok(count)
+    }
+}
+
+impl Case {
+    /// What a result was made of: as many rows of operands as of results are channels, other numbers are operands.
+    fn operands(&self, row: usize, at: usize) -> String {
+        let rows = if self.x.len() == self.y.len() {
+            &self.x[row..=row]
+        } else {
+            &self.x[..]
+        };
+        let values: Vec<i64> = rows.iter().filter_map(|x| x.get(at).copied()).collect();
+        format!("{values:?} in row {row}")
+    }
+}

@@ -1,0 +1,37 @@
+//! Compares what other people's programs computed with our forms: `cargo xtask oracles` writes the files and starts this.
+//!
+//! `cargo run -p strait-requantize --example oracles -- FOLDER DOCUMENT`
+//!
+//! Each file of the folder holds the cases of one kernel: parameters as the program was given them (scales, zero points,
+//! integers), and rows of integers with what the program made of them. Our rules make forms of the same parameters. The
+//! counts are printed and written as a table; the end is 1 where a kernel differs from the rule that is claimed to equal
+//! it.
+
+mod compare;
+mod rules;
+mod table;
+
+use std::error::Error;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+fn main() -> Result<ExitCode, Box<dyn Error>> {
+    let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
+    let [folder, document] = arguments.as_slice() else {
+        return Err("a folder of vectors and a document to write are expected".into());
+    };
+    let mut files = std::fs::read_dir(folder)?
+        .map(|entry| entry.map(|e| e.path()))
+        .collect::<Result<Vec<_>, _>>()?;
+    files.retain(|path| path.extension().is_some_and(|e| e == "json"));
+    files.sort();
+    let mut kernels = Vec::new();
+    for path in &files {
+        let kernel = compare::Kernel::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        kernel.print();
+        kernels.push(kernel);
+    }
+    std::fs::write(document, table::markdown(&kernels)?)?;
+    let held = kernels.iter().all(compare::Kernel::holds);
+    Ok(if held { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

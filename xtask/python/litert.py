@@ -1,0 +1,104 @@
+"""One-operator models for LiteRT, run by its reference kernels."""
+
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import flatbuffers
+import numpy as np
+from ai_edge_litert import schema_py_generated as schema
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
+
+PROGRAM = f"LiteRT {version('ai-edge-litert')}, BUILTIN_REF"
+
+TYPES = {
+    "float32": schema.TensorType.FLOAT32,
+    "int8": schema.TensorType.INT8,
+    "uint8": schema.TensorType.UINT8,
+    "int16": schema.TensorType.INT16,
+    "int32": schema.TensorType.INT32,
+    "int64": schema.TensorType.INT64,
+}
+
+
+@dataclass
+class Tensor:
+    """real = scale * (values - zero); several scales run along `axis`. Of a result only type and shape count."""
+
+    values: np.ndarray
+    scale: object = None
+    zero: int = 0
+    axis: int = 0
+
+
+def result(shape, elements, scale=None, zero=0):
+    return Tensor(np.zeros(shape, elements), scale, zero)
+
+
+def options(name, **fields):
+    """The options of an operator, `Conv2DOptions` for instance."""
+    table = getattr(schema, f"{name}T")()
+    for field, value in fields.items():
+        if not hasattr(table, field):
+            raise AttributeError(f"{name} has no field {field}")
+        setattr(table, field, value)
+    return table
+
+
+def window(name, stride=(1, 1), padding="VALID", **fields):
+    """The options of an operator with a window."""
+    if name != "Pool2DOptions":
+        fields = {"dilationHFactor": 1, "dilationWFactor": 1, **fields}
+    padding = getattr(schema.Padding, padding)
+    return options(name, padding=padding, strideH=stride[0], strideW=stride[1], **fields)
+
+
+def run(operator, operator_options, inputs, constants, output):
+    """The result of a model of one operator; its operands are `inputs`, then `constants`."""
+    graph = schema.SubGraphT()
+    graph.tensors = []
+    model = schema.ModelT()
+    model.version, model.subgraphs, model.buffers = 3, [graph], [schema.BufferT()]
+
+    def add(tensor, constant=False):
+        entry = schema.TensorT()
+        entry.name, entry.shape = f"tensor{len(graph.tensors)}", list(tensor.values.shape)
+        entry.type, entry.buffer = TYPES[tensor.values.dtype.name], 0
+        if constant:
+            buffer = schema.BufferT()
+            buffer.data = np.frombuffer(tensor.values.tobytes(), np.uint8)
+            entry.buffer = len(model.buffers)
+            model.buffers.append(buffer)
+        if tensor.scale is not None:
+            entry.quantization = quantization = schema.QuantizationParametersT()
+            quantization.scale = np.atleast_1d(np.asarray(tensor.scale, np.float32))
+            quantization.zeroPoint = np.full(quantization.scale.shape, tensor.zero, np.int64)
+            quantization.quantizedDimension = tensor.axis
+        graph.tensors.append(entry)
+        return len(graph.tensors) - 1
+
+    graph.inputs = [add(tensor) for tensor in inputs]
+    operands = graph.inputs + [add(tensor, True) for tensor in constants]
+    graph.outputs = [add(output)]
+    code = schema.OperatorCodeT()
+    code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), 1
+    code.deprecatedBuiltinCode = min(code.builtinCode, 127)  # the field that older files have: one byte
+    model.operatorCodes = [code]
+    node = schema.OperatorT()
+    node.inputs, node.outputs = operands, graph.outputs
+    if operator_options is not None:
+        node.builtinOptions = operator_options
+        node.builtinOptionsType = getattr(schema.BuiltinOptions, type(operator_options).__name__.removesuffix("T"))
+    graph.operators = [node]
+    builder = flatbuffers.Builder(1024)
+    builder.Finish(model.Pack(builder), b"TFL3")
+
+    interpreter = Interpreter(
+        model_content=bytes(builder.Output()),
+        experimental_op_resolver_type=OpResolverType.BUILTIN_REF,
+        num_threads=1,
+    )
+    interpreter.allocate_tensors()
+    for detail, tensor in zip(interpreter.get_input_details(), inputs, strict=True):
+        interpreter.set_tensor(detail["index"], tensor.values)
+    interpreter.invoke()
+    return interpreter.get_tensor(interpreter.get_output_details()[0]["index"])

@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+"""Vectors of LiteRT's reference kernels. Started by `cargo xtask oracles`.
+
+Biases lead the accumulators over all of their range, output scales are made so that most results do not saturate, and a
+quarter of the factors are powers of two, where ties are.
+"""
+
+import argparse
+from pathlib import Path
+
+import litert
+import numpy as np
+from litert import PROGRAM, Tensor, options, result, window
+from vectors import WIDE, Kernel, codes, per, power, real, reciprocal, scale, short
+
+CHANNELS, DEPTH, PIXELS = 32, 8, 24
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    folder = parser.parse_args().folder
+    for seed, kernel in enumerate(KERNELS):
+        kernel(np.random.default_rng(seed)).write(folder)
+
+
+# ---- products with constant weights ----
+
+
+def product_scales(generator, exponents, bits):
+    """Input, weights' and output scale, for which accumulators of 2^exponents reach about `bits` bits."""
+    some = power if generator.random() < 0.25 else scale
+    spread = generator.integers(-2, 2) if some is power else generator.uniform(-2, 1)
+    source, target = some(generator), some(generator)
+    factors = 2.0 ** (bits - exponents + spread)
+    return source, (factors * target / source).astype(np.float32), target
+
+
+def layer(generator, activations, exponents, per_channel, depth):
+    """Operands of a layer of `depth` inputs whose accumulators are its biases and little more, and its scales."""
+    narrow, bias = (16, np.int64) if activations == np.int16 else (8, np.int32)
+    source, weights, target = product_scales(generator, exponents, narrow - 1)
+    zero, out_zero = (0, 0) if narrow == 16 else (int(z) for z in generator.integers(-128, 128, 2))
+    limit = 2.0**exponents
+    if generator.random() < 0.5:
+        x, w = codes(generator, activations, (PIXELS, depth)), generator.integers(-127, 128, (CHANNELS, depth))
+        biases = generator.uniform(-limit, limit, CHANNELS)
+    else:
+        # Around the accumulators where the result takes its next value.
+        x = np.clip(generator.integers(-12, 13, (PIXELS, 1)) + zero, -128, 127)
+        w = np.ones((CHANNELS, 1))
+        steps = generator.integers(-(2 ** (narrow - 1)), 2 ** (narrow - 1), CHANNELS) - out_zero + 0.5
+        biases = np.round(steps * (np.float64(target) / (np.float64(source) * weights.astype(np.float64))))
+        most = 2.0 ** (46 if narrow == 16 else 30)
+        biases = np.clip(biases, -most, most)
+    x, w, biases = x.astype(activations), w.astype(np.int8), biases.astype(bias)
+    if not per_channel:
+        weights = weights[:1]
+    return {
+        "x": Tensor(x, source, zero),
+        "w": Tensor(w, weights),
+        "b": Tensor(biases, source * weights),
+        "acc": (x.astype(WIDE) - zero) @ w.T.astype(WIDE) + biases,
+        "output": (target, out_zero),
+        "weights": per(weights if per_channel else weights[0]),
+    }
+
+
+def layers(run, name, rule, others, activations=np.int8, per_channel=True, exponents=(3, 31), depth=DEPTH, **claim):
+    """A kernel with constant weights; `run` makes and runs the model of a layer. Accumulators are up to 2^exponents."""
+    kind = "int16 activations" if activations == np.int16 else "int8"
+    bound = f", accumulators below 2^{exponents[1]}" if exponents[1] < 30 else ""
+
+    def fill(generator):
+        channels = "per channel" if per_channel else "per tensor"
+        kernel = Kernel(PROGRAM, f"{name}, {kind}, {channels}{bound}", rule, others, **claim)
+        while len(kernel.data["cases"]) < 120:
+            limits = generator.integers(*exponents, CHANNELS if per_channel else 1).astype(np.float64)
+            made = layer(generator, activations, limits, per_channel, depth)
+            acc = made["acc"]
+            if np.abs(acc).max() >= 2 ** (47 if activations == np.int16 else min(exponents[1], 31)):
+                continue
+            target, zero = made["output"]
+            y = run(made, lambda shape: result(shape, activations, target, zero)).reshape(PIXELS, CHANNELS)
+            rows = (acc.T, y.T) if per_channel else ([acc.T], [y.T])
+            kernel.add(*rows, short(activations), target, zero, inputs=[real(made["x"].scale)], weights=made["weights"])
+        return kernel
+
+    return fill
+
+
+def conv_2d(made, output):
+    x, w = made["x"], made["w"]
+    image = Tensor(x.values.reshape(1, PIXELS, 1, -1), x.scale, x.zero)
+    kernel = Tensor(w.values.reshape(CHANNELS, 1, 1, -1), w.scale, 0, 0)
+    return litert.run("CONV_2D", window("Conv2DOptions"), [image], [kernel, made["b"]], output((1, PIXELS, 1, CHANNELS)))
+
+
+def fully_connected(made, output):
+    plain = options("FullyConnectedOptions", weightsFormat=0, keepNumDims=False)
+    return litert.run("FULLY_CONNECTED", plain, [made["x"]], [made["w"], made["b"]], output((PIXELS, CHANNELS)))
+
+
+def depthwise_conv_2d(made, output):
+    """Each channel of its own input; only where the inputs are equal is that a product of matrices."""
+    x, w = made["x"], made["w"]
+    image = Tensor(np.repeat(x.values, CHANNELS, 1).reshape(1, PIXELS, 1, CHANNELS), x.scale, x.zero)
+    taps = Tensor(w.values.reshape(1, 1, 1, CHANNELS), w.scale, 0, 3)
+    plain = window("DepthwiseConv2DOptions", depthMultiplier=1)
+    return litert.run("DEPTHWISE_CONV_2D", plain, [image], [taps, made["b"]], output((1, PIXELS, 1, CHANNELS)))
+
+
+# ---- two activations ----
+
+
+def grids(generator, elements):
+    """Two operands' grids and codes."""
+    some = power if generator.random() < 0.25 else scale
+    zero = (lambda: 0) if elements == np.int16 else lambda: int(generator.integers(-128, 128))
+    return [Tensor(codes(generator, elements, (64, 64)), some(generator), zero()) for _ in range(2)], zero()
+
+
+def product_grids(generator, elements, bits):
+    """Two operands' grids and codes, and the scale and zero point of a result of `bits` bits."""
+    (a, b), zero = grids(generator, elements)
+    if generator.random() < 0.2:
+        a.scale, b.scale = reciprocal(generator)
+        a.values, b.values = (t.values // 16 for t in (a, b))
+        a.zero, b.zero = 0, 0
+        return a, b, np.float32(2), zero
+    exact = all(np.frexp(t.scale)[0] == 0.5 for t in (a, b))
+    spread = generator.integers(-4, 4) if exact else generator.uniform(-4, 4)
+    return a, b, np.float32(np.float64(a.scale) * np.float64(b.scale) * 2.0 ** (bits + spread)), zero
+
+
+def multiplied(name, elements, rule):
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"MUL, {name}", rule, ["one rounding", "factor in f64"])
+        for _ in range(60):
+            a, b, target, zero = product_grids(generator, elements, 15 if elements == np.int16 else 7)
+            y = litert.run("MUL", options("MulOptions"), [a, b], [], result((64, 64), elements, target, zero))
+            product = (a.values.astype(WIDE) - a.zero) * (b.values.astype(WIDE) - b.zero)
+            kernel.add([product], [y], short(elements), target, zero, inputs=[real(a.scale), real(b.scale)])
+        return kernel
+
+    return fill
+
+
+def summed(operator, elements):
+    rule = {"ADD": "litert::addition", "SUB": "litert::addition, subtracted"}[operator]
+
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"{operator}, {np.dtype(elements).name}", rule)
+        while len(kernel.data["cases"]) < 60:
+            (a, b), zero = grids(generator, elements)
+            largest = max(a.scale, b.scale)
+            target = np.float32(largest * 2.0 ** generator.uniform(-2, 4))
+            if min(a.scale, b.scale) * 2.0**20 < largest:
+                continue
+            plain = options({"ADD": "AddOptions", "SUB": "SubOptions"}[operator], potScaleInt16=False)
+            y = litert.run(operator, plain, [a, b], [], result((64, 64), elements, target, zero))
+            kernel.add([a.values.astype(WIDE) - a.zero, b.values.astype(WIDE) - b.zero], [y],
+                       short(elements), target, zero,
+                       inputs=[real(a.scale), real(b.scale)])  # fmt: skip
+        return kernel
+
+    return fill
+
+
+def batch_matmul(generator):
+    kernel = Kernel(PROGRAM, "BATCH_MATMUL, int8", "litert::matrix_product", ["one rounding", "litert::convolution"])
+    for _ in range(150):
+        depth = int(generator.choice([1, 4, 64]))
+        a, b, target, zero = product_grids(generator, np.int8, 8)
+        if target != 2:
+            target = np.float32(target * np.sqrt(depth))
+        a.values = a.values.reshape(-1)[: 48 * depth].reshape(1, 48, depth)
+        b.values = b.values.reshape(-1)[: 40 * depth].reshape(1, depth, 40)
+        plain = options("BatchMatMulOptions", adjX=False, adjY=False, asymmetricQuantizeInputs=False)
+        y = litert.run("BATCH_MATMUL", plain, [a, b], [], result((1, 48, 40), np.int8, target, zero))
+        acc = (a.values.astype(WIDE) - a.zero) @ (b.values.astype(WIDE) - b.zero)
+        kernel.add([acc], [y], "i8", target, zero, inputs=[real(a.scale)], weights=per(b.scale))
+    return kernel
+
+
+# ---- one activation ----
+
+
+def quantize(elements):
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"QUANTIZE, float32 to {np.dtype(elements).name}", "quantize, half away", ["reciprocal, half away"])
+        limits = np.iinfo(elements)
+        for _ in range(40):
+            target = (power if generator.random() < 0.5 else scale)(generator)
+            zero = 0 if elements == np.int16 else int(generator.integers(limits.min, limits.max + 1))
+            x = generator.uniform(limits.min - 10, limits.max + 10, 4096) - zero
+            x[::2] = np.floor(x[::2]) + 0.5  # ties, or as near as their products are
+            x = (x * target).astype(np.float32)
+            y = litert.run("QUANTIZE", None, [Tensor(x)], [], result(x.shape, elements, target, zero))
+            kernel.add([x.view(np.uint32)], [y], short(elements), target, zero)
+        return kernel
+
+    return fill
+
+
+def requantize(source, elements):
+    def fill(generator):
+        names = [np.dtype(e).name for e in (source, elements)]
+        kernel = Kernel(PROGRAM, f"QUANTIZE, {names[0]} to {names[1]}", "litert::convolution, weight 1", ["one rounding"])
+        for _ in range(100):
+            some = power if generator.random() < 0.25 else scale
+            x = np.arange(np.iinfo(source).min, np.iinfo(source).max + 1).astype(source)
+            if source == np.int16:
+                x = codes(generator, source, 4096)
+            ratio = generator.integers(-6, 7) if some is power else generator.uniform(-6, 6)
+            a = some(generator)
+            bits = 8 * (np.dtype(source).itemsize - np.dtype(elements).itemsize)
+            target = np.float32(a * 2.0 ** (ratio + bits))
+            zeros = [0 if e == np.int16 else int(generator.integers(-128, 128)) for e in (source, elements)]
+            y = litert.run("QUANTIZE", None, [Tensor(x, a, zeros[0])], [], result(x.shape, elements, target, zeros[1]))
+            kernel.add([x.astype(WIDE) - zeros[0]], [y], short(elements), target, zeros[1], inputs=[real(a)])
+        return kernel
+
+    return fill
+
+
+def mean(same_grid):
+    def fill(generator):
+        grid = "one grid" if same_grid else "two grids"
+        kernel = Kernel(PROGRAM, f"MEAN over the spatial axes, int8, {grid}", "litert::mean", ["nearest multiplier", "one rounding"])
+        for _ in range(200):
+            height, width = (int(v) for v in generator.integers(1, 18, 2))
+            some = power if generator.random() < 0.25 else scale
+            x = Tensor(codes(generator, np.int8, (1, height, width, 128)), some(generator), int(generator.integers(-128, 128)))
+            # Means of random codes are near the middle: a finer output grid keeps them apart.
+            ratio = generator.integers(-4, 1) if some is power else generator.uniform(-4, 1)
+            target, zero = np.float32(x.scale * 2.0**ratio), int(generator.integers(-128, 128))
+            if same_grid:
+                target, zero = x.scale, x.zero
+            y = litert.run("MEAN", options("ReducerOptions", keepDims=True), [x], [Tensor(np.array([1, 2], np.int32))],
+                           result((1, 1, 1, 128), np.int8, target, zero))  # fmt: skip
+            sums = (x.values.astype(WIDE) - x.zero).sum((1, 2))
+            kernel.add([sums], [y], "i8", target, zero, inputs=[real(x.scale)], count=height * width)
+        return kernel
+
+    return fill
+
+
+FULLY_CONNECTED = "rounds the product in f64; a multiplier of 31 bits is another function beside ties of large accumulators"
+OTHERS = ["one rounding, half up", "factor in f32"]
+TWICE = ["litert::convolution", *OTHERS]
+
+KERNELS = [
+    layers(conv_2d, "CONV_2D", "litert::convolution", OTHERS),
+    layers(conv_2d, "CONV_2D", "litert::convolution", OTHERS, per_channel=False),
+    layers(depthwise_conv_2d, "DEPTHWISE_CONV_2D", "litert::convolution", OTHERS, depth=1),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", TWICE, exponents=(3, 20)),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", TWICE, exponents=(3, 20), per_channel=False),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", ["product in f64, half away", *TWICE],
+           equal=False, note=FULLY_CONNECTED),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", ["product in f64, half away", *TWICE],
+           per_channel=False, equal=False, note=FULLY_CONNECTED),
+    multiplied("int8", np.int8, "litert::multiplication"),
+    summed("ADD", np.int8),
+    summed("SUB", np.int8),
+    batch_matmul,
+    mean(False),
+    mean(True),
+    quantize(np.int8),
+    quantize(np.int16),
+    requantize(np.int8, np.int8),
+    requantize(np.int16, np.int8),
+    requantize(np.int16, np.int16),
+    layers(conv_2d, "CONV_2D", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40)),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::sixteen_by_eight", ["product in f64, half away"], np.int16,
+           exponents=(10, 40), equal=False, note="rounds the product in f64, not with 16 bits as CONV_2D does"),
+]  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
