@@ -42,7 +42,7 @@ fn main() {
 /// A form for some channels, or for one tensor.
 type Form = fn(Option<usize>) -> Option<Requantization>;
 
-const FORMS: [(&str, Form); 9] = [
+const FORMS: [(&str, Form); 10] = [
     ("i32", |_| None),
     ("shift, half up", |channels| Some(shift(channels, Rounding::HalfUp))),
     ("shift, half even", |channels| Some(shift(channels, Rounding::HalfEven))),
@@ -80,6 +80,17 @@ const FORMS: [(&str, Form); 9] = [
             form::Float {
                 scale: per(channels, |c| 0.0007 + c as f32 * 1e-6),
                 zp: 3,
+                out: IntType::I8,
+            }
+            .into(),
+        )
+    }),
+    ("255 thresholds", |channels| {
+        let list = |c: usize| (1..256).map(|k| (k - 128) * 781 + c as i32).collect();
+        Some(
+            form::Steps {
+                thresholds: (0..channels.unwrap_or(1)).map(list).collect(),
+                lowest: -128,
                 out: IntType::I8,
             }
             .into(),

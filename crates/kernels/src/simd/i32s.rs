@@ -28,6 +28,9 @@ pub(crate) trait I32s: Copy {
     /// One less where `a` and `b` are equal.
     unsafe fn decrement_where_equal(self, a: Self, b: Self) -> Self;
 
+    /// How many of sixteen sorted numbers are at most `x`.
+    unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize;
+
     /// The wide lanes of which these are the low and the high halves: those of the even lanes, and of the odd ones.
     unsafe fn widen(low: Self, high: Self) -> [Self; 2];
     /// The exact products of the even lanes, and of the odd ones.
@@ -132,6 +135,18 @@ mod x86 {
         unsafe fn decrement_where_equal(self, a: Self, b: Self) -> Self {
             // SAFETY: the caller's promise.
             unsafe { _mm256_add_epi32(self, _mm256_cmpeq_epi32(a, b)) }
+        }
+
+        #[inline(always)]
+        unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize {
+            // SAFETY: the caller's promise.
+            unsafe {
+                let x = _mm256_set1_epi32(x);
+                let (front, back) = (Self::load(sorted.as_ptr()), Self::load(sorted.as_ptr().add(8)));
+                let above = |eight| _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(eight, x)));
+                // The numbers above x are the last ones; a bit behind them stands for none.
+                (1 << 16 | above(back) << 8 | above(front)).trailing_zeros() as usize
+            }
         }
 
         #[inline(always)]
@@ -311,6 +326,14 @@ mod x86 {
         unsafe fn decrement_where_equal(self, a: Self, b: Self) -> Self {
             // SAFETY: the caller's promise.
             unsafe { _mm512_mask_sub_epi32(self, _mm512_cmpeq_epi32_mask(a, b), self, _mm512_set1_epi32(1)) }
+        }
+
+        #[inline(always)]
+        unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize {
+            // SAFETY: the caller's promise.
+            let above = unsafe { _mm512_cmpgt_epi32_mask(Self::load(sorted.as_ptr()), _mm512_set1_epi32(x)) };
+            // The numbers above x are the last ones; a bit behind them stands for none.
+            (1 << 16 | u32::from(above)).trailing_zeros() as usize
         }
 
         #[inline(always)]

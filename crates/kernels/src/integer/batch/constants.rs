@@ -15,10 +15,10 @@ pub(super) struct Constants<const C: usize> {
 /// The widest vector, where loads are fastest.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
-struct Line([i32; WIDEST]);
+pub(super) struct Line(pub(super) [i32; WIDEST]);
 
 /// Lanes of the widest vector.
-const WIDEST: usize = 16;
+pub(super) const WIDEST: usize = 16;
 /// The most elements that a small number of channels is repeated to.
 const LONGEST_PERIOD: usize = 2048;
 

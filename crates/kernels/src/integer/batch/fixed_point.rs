@@ -171,7 +171,7 @@ pub(super) struct HighHalf;
 
 impl Kernel<3> for HighHalf {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&[factor, addend, shift]: &[V; 3], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, &[factor, addend, shift]: &[V; 3], x: V) -> V {
         // SAFETY: the caller's promise.
         unsafe { V::high_halves(x.products(factor)).add(addend).shift_right(shift) }
     }
@@ -183,7 +183,7 @@ pub(super) struct HighHalfTwice;
 
 impl Kernel<3> for HighHalfTwice {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&[factor, addend, shift]: &[V; 3], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, &[factor, addend, shift]: &[V; 3], x: V) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let [even, odd] = x.products(factor);
@@ -204,7 +204,7 @@ pub(super) struct Wide<const SIGNED: bool, const EVEN: bool>;
 
 impl<const SIGNED: bool, const EVEN: bool> Kernel<WIDE> for Wide<SIGNED, EVEN> {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(constants: &[V; WIDE], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, constants: &[V; WIDE], x: V) -> V {
         let &[
             low,
             high,

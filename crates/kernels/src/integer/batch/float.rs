@@ -40,7 +40,7 @@ pub(super) struct Float;
 
 impl Kernel<2> for Float {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&[scale, zero_point]: &[V; 2], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, &[scale, zero_point]: &[V; 2], x: V) -> V {
         // SAFETY: the caller's promise.
         unsafe { x.to_f32().multiply_f32(scale).round_f32().add(zero_point) }
     }
@@ -51,8 +51,8 @@ pub(super) struct FloatClamped;
 
 impl Kernel<4> for FloatClamped {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&[low, high, scale, zero_point]: &[V; 4], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, &[low, high, scale, zero_point]: &[V; 4], x: V) -> V {
         // SAFETY: the caller's promise.
-        unsafe { Float::lanes(&[scale, zero_point], x.max(low).min(high)) }
+        unsafe { Float.lanes(&[scale, zero_point], x.max(low).min(high)) }
     }
 }

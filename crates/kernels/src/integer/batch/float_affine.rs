@@ -24,7 +24,7 @@ pub(super) struct FloatAffine;
 
 impl Kernel<5> for FloatAffine {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&[low, high, factor, scale, offset]: &[V; 5], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, &[low, high, factor, scale, offset]: &[V; 5], x: V) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let x = x.max(low).min(high).to_f32();

@@ -11,6 +11,7 @@ mod float;
 mod float_affine;
 mod narrow;
 mod shift;
+mod steps;
 mod tile;
 
 use super::finish::Place;
@@ -47,6 +48,7 @@ enum Kind {
     ShiftHalfUp(Constants<3>),
     ShiftHalfEven(Constants<4>),
     Shift(Constants<6>),
+    Steps(Constants<3>, steps::Steps),
 }
 
 /// A step from accumulators to results on vectors. `C` constants belong to each lane.
@@ -55,7 +57,7 @@ trait Kernel<const C: usize> {
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.
-    unsafe fn lanes<V: I32s>(constants: &[V; C], x: V) -> V;
+    unsafe fn lanes<V: I32s>(&self, constants: &[V; C], x: V) -> V;
 }
 
 impl Batch {
@@ -78,7 +80,8 @@ impl Batch {
             }
             Some(Arithmetic::Float(_)) => float::kind(&channels, range, tensor),
             Some(Arithmetic::FloatAffine(_)) => float_affine::kind(&channels, range, tensor),
-            Some(Arithmetic::Steps(_)) | None => None,
+            Some(Arithmetic::Steps(_)) => steps::kind(&channels, tensor),
+            None => None,
         };
         Ok(kind.map(|kind| Batch { kind, out, range }))
     }
@@ -107,17 +110,18 @@ impl Batch {
             place,
         };
         match &self.kind {
-            Kind::HighHalf(c) => cx.run_on_vectors(TileJob::<fixed_point::HighHalf, _>::new(tile, c)),
-            Kind::HighHalfTwice(c) => cx.run_on_vectors(TileJob::<fixed_point::HighHalfTwice, _>::new(tile, c)),
-            Kind::Wide(c) => cx.run_on_vectors(TileJob::<fixed_point::Wide<false, false>, _>::new(tile, c)),
-            Kind::WideSigned(c) => cx.run_on_vectors(TileJob::<fixed_point::Wide<true, false>, _>::new(tile, c)),
-            Kind::WideEven(c) => cx.run_on_vectors(TileJob::<fixed_point::Wide<false, true>, _>::new(tile, c)),
-            Kind::Float(c) => cx.run_on_vectors(TileJob::<float::Float, _>::new(tile, c)),
-            Kind::FloatClamped(c) => cx.run_on_vectors(TileJob::<float::FloatClamped, _>::new(tile, c)),
-            Kind::FloatAffine(c) => cx.run_on_vectors(TileJob::<float_affine::FloatAffine, _>::new(tile, c)),
-            Kind::ShiftHalfUp(c) => cx.run_on_vectors(TileJob::<shift::HalfUp, _>::new(tile, c)),
-            Kind::ShiftHalfEven(c) => cx.run_on_vectors(TileJob::<shift::HalfEven, _>::new(tile, c)),
-            Kind::Shift(c) => cx.run_on_vectors(TileJob::<shift::AnyRounding, _>::new(tile, c)),
+            Kind::HighHalf(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::HighHalf, c)),
+            Kind::HighHalfTwice(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::HighHalfTwice, c)),
+            Kind::Wide(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::Wide::<false, false>, c)),
+            Kind::WideSigned(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::Wide::<true, false>, c)),
+            Kind::WideEven(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::Wide::<false, true>, c)),
+            Kind::Float(c) => cx.run_on_vectors(TileJob::new(tile, &float::Float, c)),
+            Kind::FloatClamped(c) => cx.run_on_vectors(TileJob::new(tile, &float::FloatClamped, c)),
+            Kind::FloatAffine(c) => cx.run_on_vectors(TileJob::new(tile, &float_affine::FloatAffine, c)),
+            Kind::ShiftHalfUp(c) => cx.run_on_vectors(TileJob::new(tile, &shift::HalfUp, c)),
+            Kind::ShiftHalfEven(c) => cx.run_on_vectors(TileJob::new(tile, &shift::HalfEven, c)),
+            Kind::Shift(c) => cx.run_on_vectors(TileJob::new(tile, &shift::AnyRounding, c)),
+            Kind::Steps(c, steps) => cx.run_on_vectors(TileJob::new(tile, steps, c)),
         }
     }
 }

@@ -70,7 +70,7 @@ pub(super) struct HalfUp;
 
 impl Kernel<3> for HalfUp {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&[first, one, second]: &[V; 3], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, &[first, one, second]: &[V; 3], x: V) -> V {
         // SAFETY: the caller's promise.
         unsafe { x.shift_right(first).add(one).shift_right(second) }
     }
@@ -81,9 +81,13 @@ pub(super) struct HalfEven;
 
 impl Kernel<4> for HalfEven {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&[first, one, mask, tie]: &[V; 4], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, &[first, one, mask, tie]: &[V; 4], x: V) -> V {
         // SAFETY: the caller's promise.
-        unsafe { HalfUp::lanes(&[first, one, one], x).decrement_where_equal(x.and(mask), tie) }
+        unsafe {
+            HalfUp
+                .lanes(&[first, one, one], x)
+                .decrement_where_equal(x.and(mask), tie)
+        }
     }
 }
 
@@ -92,7 +96,7 @@ pub(super) struct AnyRounding;
 
 impl Kernel<6> for AnyRounding {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&[shift, mask, base, negative, even, after]: &[V; 6], x: V) -> V {
+    unsafe fn lanes<V: I32s>(&self, &[shift, mask, base, negative, even, after]: &[V; 6], x: V) -> V {
         // SAFETY: the caller's promise.
         unsafe {
             let quotient = x.shift_right(shift);

@@ -11,7 +11,6 @@ use crate::{
     isa::VectorJob,
     simd::I32s,
 };
-use std::marker::PhantomData;
 use strait_requantize::IntType;
 
 /// A tile of accumulators, and where its results go.
@@ -28,16 +27,16 @@ pub(super) struct Tile<'a> {
 /// Requantizes a tile with the kernel `K`.
 pub(super) struct TileJob<'a, K, const C: usize> {
     tile: Tile<'a>,
+    kernel: &'a K,
     constants: &'a Constants<C>,
-    kernel: PhantomData<K>,
 }
 
 impl<'a, K: Kernel<C>, const C: usize> TileJob<'a, K, C> {
-    pub(super) fn new(tile: Tile<'a>, constants: &'a Constants<C>) -> TileJob<'a, K, C> {
+    pub(super) fn new(tile: Tile<'a>, kernel: &'a K, constants: &'a Constants<C>) -> TileJob<'a, K, C> {
         TileJob {
             tile,
+            kernel,
             constants,
-            kernel: PhantomData,
         }
     }
 }
@@ -71,8 +70,8 @@ impl<K: Kernel<C>, const C: usize> TileJob<'_, K, C> {
                     stride,
                     place,
                 },
+            kernel,
             constants,
-            ..
         } = self;
         let Place {
             rows,
@@ -100,10 +99,10 @@ impl<K: Kernel<C>, const C: usize> TileJob<'_, K, C> {
                 let bounds = N::bounds::<V>(bounds);
                 if across {
                     let mut run = constants.from(first_channel);
-                    line::<V, N, K, C>(x, to, bounds, || run.next());
+                    line::<V, N, K, C>(kernel, x, to, bounds, || run.next());
                 } else {
                     let splat = constants.splat(first_channel + row);
-                    line::<V, N, K, C>(x, to, bounds, || splat);
+                    line::<V, N, K, C>(kernel, x, to, bounds, || splat);
                 }
             }
         }
@@ -116,6 +115,7 @@ impl<K: Kernel<C>, const C: usize> TileJob<'_, K, C> {
 /// The machine has the vectors' instruction set.
 #[inline(always)]
 unsafe fn line<V: I32s, N: Narrow, K: Kernel<C>, const C: usize>(
+    kernel: &K,
     x: &[i32],
     to: &mut [u8],
     bounds: [V; 2],
@@ -135,7 +135,7 @@ unsafe fn line<V: I32s, N: Narrow, K: Kernel<C>, const C: usize>(
         for _ in 0..x.len() / block {
             let mut four = [V::splat(0); 4];
             for (i, results) in four.iter_mut().enumerate() {
-                *results = K::lanes(&constants(), V::load(from.add(i * V::LANES)));
+                *results = kernel.lanes(&constants(), V::load(from.add(i * V::LANES)));
             }
             for (i, elements) in N::narrow(four, bounds).into_iter().take(N::BYTES).enumerate() {
                 elements.store(to.add(i * vector));
@@ -149,7 +149,7 @@ unsafe fn line<V: I32s, N: Narrow, K: Kernel<C>, const C: usize>(
             let mut four = [V::splat(0); 4];
             for (i, results) in four.iter_mut().enumerate() {
                 let x = V::load_first(from.wrapping_add(i * V::LANES), part(left, i, V::LANES));
-                *results = K::lanes(&constants(), x);
+                *results = kernel.lanes(&constants(), x);
             }
             for (i, elements) in N::narrow(four, bounds).into_iter().take(N::BYTES).enumerate() {
                 let bytes = part(left * N::BYTES, i, vector);
