@@ -1,8 +1,8 @@
-//! What both kernels take from a form: the scalars of each channel, and only those that round half to even.
+//! What both kernels share: the scalars of each channel, and only those that round half to even, and the loops.
 
 use strait_kernels::{
     KernelError,
-    integer::{PerChannel, per_channel},
+    integer::{Batch, Epilogue, InRegisters, Loops, PerChannel, per_channel},
 };
 use strait_requantize::{
     Requantization, Rounding,
@@ -18,4 +18,15 @@ pub(crate) fn constants<T>(
         Arithmetic::Affine(a) if a.rounding == Rounding::HalfEven || a.shift == 0 => constant(&a),
         _ => None,
     })
+}
+
+/// The loops of a form: one accumulator at a time by the epilogue of this crate, whole vectors of them, where the machine
+/// has some, by the host's batch kernel for the same form.
+pub(crate) fn loops(
+    epilogue: impl Epilogue,
+    form: &Requantization,
+    clamp: Option<[i32; 2]>,
+) -> Result<Box<dyn Loops>, KernelError> {
+    let loops = InRegisters::new(epilogue, form.out(), clamp);
+    Ok(Box::new(loops.with_batch(Batch::new(form)?)))
 }

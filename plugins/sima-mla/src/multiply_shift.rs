@@ -1,9 +1,9 @@
 //! `fractional-zero`, `tflite` and `common-grid`: round((acc · m + a) / 2^s) + z, ties to even, in 64 bits.
 
-use crate::half_even::constants;
+use crate::half_even::{constants, loops};
 use strait_kernels::{
     KernelError,
-    integer::{Epilogue, InRegisters, Loops, PerChannel},
+    integer::{Epilogue, Loops, PerChannel},
 };
 use strait_requantize::Requantization;
 
@@ -49,5 +49,5 @@ pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<
             zero_point: a.zero_point.into(),
         })
     })?;
-    Ok(Box::new(InRegisters::new(MultiplyShift(constants), form.out(), clamp)))
+    loops(MultiplyShift(constants), form, clamp)
 }

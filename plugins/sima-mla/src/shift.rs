@@ -1,9 +1,9 @@
 //! `arith-folded`: round(acc / 2^s), ties to even, in 32 bits.
 
-use crate::half_even::constants;
+use crate::half_even::{constants, loops};
 use strait_kernels::{
     KernelError,
-    integer::{Epilogue, InRegisters, Loops, PerChannel},
+    integer::{Epilogue, Loops, PerChannel},
 };
 use strait_requantize::Requantization;
 
@@ -43,5 +43,5 @@ pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<
             half: if a.shift == 0 { 1 } else { 1 << (a.shift - 1) },
         })
     })?;
-    Ok(Box::new(InRegisters::new(Shift(constants), form.out(), clamp)))
+    loops(Shift(constants), form, clamp)
 }
