@@ -2,19 +2,19 @@
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
+mod support;
+
 use strait_kernels::{
-    Context, Conv, Images, Isa, Window,
+    Context, Conv, Isa, Window,
     float::{Bias, Matrix, conv, gemm},
 };
+use support::{
+    Numbers,
+    convolutions::{case, cases, outputs},
+};
 
-/// Numbers of both signs and several magnitudes; the same on every run.
 fn numbers(count: usize, seed: u32) -> Vec<f32> {
-    let mut state = seed.wrapping_mul(2_654_435_761).wrapping_add(1);
-    let mut next = || {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (state >> 8) as f32 / 8_388_608.0 - 1.0
-    };
-    (0..count).map(|_| next() * (1.0 + 3.0 * next())).collect()
+    Numbers::new(seed.into()).floats(count)
 }
 
 fn assert_same_bits(what: &str, found: &[f32], wanted: &[f32]) {
@@ -87,140 +87,14 @@ fn gemm_is_ascending_chains_per_element() {
     }
 }
 
-/// `out_channels`, and what else a convolution is made of.
-fn case(channels: usize, size: [usize; 2], out_channels: usize, groups: usize, window: Window) -> Conv {
-    Conv {
-        window,
-        input: Images {
-            batch: 2,
-            channels,
-            size,
-        },
-        out_channels,
-        groups,
-    }
-}
-
-fn cases() -> Vec<Conv> {
-    let window = Window::new;
-    vec![
-        case(
-            3,
-            [5, 7],
-            5,
-            1,
-            Window {
-                pads: [1; 4],
-                ..window([3, 3])
-            },
-        ),
-        case(8, [7, 7], 14, 1, window([1, 1])),
-        case(
-            8,
-            [7, 9],
-            3,
-            1,
-            Window {
-                stride: [2, 2],
-                ..window([1, 1])
-            },
-        ),
-        case(
-            6,
-            [13, 17],
-            6,
-            6,
-            Window {
-                pads: [1; 4],
-                stride: [2, 2],
-                ..window([3, 3])
-            },
-        ),
-        case(
-            4,
-            [20, 41],
-            4,
-            4,
-            Window {
-                pads: [2; 4],
-                dilation: [2, 2],
-                ..window([3, 3])
-            },
-        ),
-        case(
-            4,
-            [9, 11],
-            8,
-            2,
-            Window {
-                pads: [0, 3, 2, 1],
-                stride: [1, 3],
-                dilation: [1, 2],
-                ..window([2, 4])
-            },
-        ),
-        case(
-            2,
-            [1, 50],
-            3,
-            1,
-            Window {
-                pads: [0, 4, 0, 4],
-                stride: [1, 2],
-                ..window([1, 9])
-            },
-        ),
-        case(
-            40,
-            [6, 6],
-            7,
-            1,
-            Window {
-                pads: [1, 1, 1, 1],
-                ..window([3, 3])
-            },
-        ),
-        case(
-            2,
-            [4, 4],
-            2,
-            1,
-            Window {
-                pads: [3; 4],
-                stride: [3, 5],
-                ..window([5, 5])
-            },
-        ),
-    ]
-}
-
 /// The definition: taps in the order channel, row, column; padding takes part as zeros.
 fn reference(c: &Conv, input: &[f32], weights: &[f32], bias: &[f32]) -> Vec<f32> {
-    let [height, width] = c.input.size;
-    let [rows, columns] = c.window.output(c.input.size).unwrap();
-    let (per_group, outputs) = (c.input.channels / c.groups, c.out_channels / c.groups);
-    let mut out = Vec::new();
-    for b in 0..c.input.batch {
-        for o in 0..c.out_channels {
-            for (y, x) in (0..rows * columns).map(|p| (p / columns, p % columns)) {
-                out.push(chained(bias[o], c.depth(), |tap| {
-                    let [kh, kw] = c.window.kernel;
-                    let (channel, i, j) = (tap / (kh * kw), tap / kw % kh, tap % kw);
-                    let at = |o: usize, tap: usize, axis: usize| {
-                        (o * c.window.stride[axis] + tap * c.window.dilation[axis]).checked_sub(c.window.pads[axis])
-                    };
-                    let value = match (at(y, i, 0), at(x, j, 1)) {
-                        (Some(y), Some(x)) if y < height && x < width => {
-                            input[((b * c.input.channels + o / outputs * per_group + channel) * height + y) * width + x]
-                        }
-                        _ => 0.0,
-                    };
-                    [weights[o * c.depth() + tap], value]
-                }));
-            }
-        }
-    }
-    out
+    outputs(c, |channel, at| {
+        let weights = &weights[channel * c.depth()..];
+        chained(bias[channel], c.depth(), |tap| {
+            [weights[tap], at(tap).map_or(0.0, |i| input[i])]
+        })
+    })
 }
 
 #[test]

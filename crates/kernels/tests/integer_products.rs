@@ -10,148 +10,25 @@ use strait_kernels::{
     integer::{Activation, ConvWeights, GemmWeights, accumulators},
 };
 use strait_requantize::{IntType, Requantization};
-use support::{Numbers, code, finish, forms, loops};
-
-fn conv_cases() -> Vec<Conv> {
-    let case = |channels, size, out_channels, groups, window| Conv {
-        window,
-        input: Images {
-            batch: 2,
-            channels,
-            size,
-        },
-        out_channels,
-        groups,
-    };
-    let window = Window::new;
-    vec![
-        case(1, [1, 1], 1, 1, window([1, 1])),
-        case(
-            3,
-            [5, 7],
-            5,
-            1,
-            Window {
-                pads: [1; 4],
-                ..window([3, 3])
-            },
-        ),
-        case(8, [7, 7], 13, 1, window([1, 1])),
-        case(5, [16, 16], 17, 1, window([1, 1])),
-        case(
-            8,
-            [7, 9],
-            3,
-            1,
-            Window {
-                stride: [2, 2],
-                ..window([1, 1])
-            },
-        ),
-        case(
-            6,
-            [13, 17],
-            6,
-            6,
-            Window {
-                pads: [1; 4],
-                stride: [2, 2],
-                ..window([3, 3])
-            },
-        ),
-        case(
-            4,
-            [20, 41],
-            4,
-            4,
-            Window {
-                pads: [2; 4],
-                dilation: [2, 2],
-                ..window([3, 3])
-            },
-        ),
-        case(
-            4,
-            [9, 11],
-            8,
-            2,
-            Window {
-                pads: [0, 3, 2, 1],
-                stride: [1, 3],
-                dilation: [1, 2],
-                ..window([2, 4])
-            },
-        ),
-        case(
-            2,
-            [1, 50],
-            3,
-            1,
-            Window {
-                pads: [0, 4, 0, 4],
-                stride: [1, 2],
-                ..window([1, 9])
-            },
-        ),
-        case(
-            2,
-            [4, 4],
-            2,
-            1,
-            Window {
-                pads: [3; 4],
-                stride: [3, 5],
-                ..window([5, 5])
-            },
-        ),
-        case(
-            3,
-            [30, 20],
-            24,
-            3,
-            Window {
-                pads: [0, 1, 0, 1],
-                ..window([1, 3])
-            },
-        ),
-    ]
-}
+use support::{
+    Numbers, code,
+    convolutions::{cases, outputs},
+    finish, forms, loops,
+};
 
 fn conv_reference(c: &Conv, element: IntType, pad_value: i32, input: &[u8], weights: &[i8], bias: &[i32]) -> Vec<i64> {
-    let [height, width] = c.input.size;
-    let [rows, columns] = c.window.output(c.input.size).unwrap();
-    let (per_group, outputs) = (c.input.channels / c.groups, c.out_channels / c.groups);
-    let mut sums = vec![];
-    for b in 0..c.input.batch {
-        for o in 0..c.out_channels {
-            for (y, x) in (0..rows * columns).map(|p| (p / columns, p % columns)) {
-                let mut sum = i64::from(bias[o]);
-                for tap in 0..c.depth() {
-                    let [kh, kw] = c.window.kernel;
-                    let (channel, i, j) = (tap / (kh * kw), tap / kw % kh, tap % kw);
-                    let at = |o: usize, tap: usize, axis: usize| {
-                        (o * c.window.stride[axis] + tap * c.window.dilation[axis]).checked_sub(c.window.pads[axis])
-                    };
-                    let value = match (at(y, i, 0), at(x, j, 1)) {
-                        (Some(y), Some(x)) if y < height && x < width => {
-                            let plane = b * c.input.channels + o / outputs * per_group + channel;
-                            code(element, input[(plane * height + y) * width + x])
-                        }
-                        _ => i64::from(pad_value),
-                    };
-                    sum += i64::from(weights[o * c.depth() + tap]) * value;
-                }
-                sums.push(sum);
-            }
-        }
-    }
-    sums
+    outputs(c, |channel, at| {
+        let value = |tap| at(tap).map_or(i64::from(pad_value), |i| code(element, input[i]));
+        let weights = &weights[channel * c.depth()..][..c.depth()];
+        let products = weights.iter().enumerate().map(|(tap, &w)| i64::from(w) * value(tap));
+        i64::from(bias[channel]) + products.sum::<i64>()
+    })
 }
 
 #[test]
 fn convolution_is_exact_for_every_form() {
     let mut numbers = Numbers::new(1);
-    for (i, c) in conv_cases().into_iter().enumerate() {
+    for (i, c) in cases().into_iter().enumerate() {
         let element = [IntType::I8, IntType::U8][i % 2];
         let pad_value = numbers.between(element.min(), element.max());
         let input = numbers.bytes(c.input.elements().unwrap());

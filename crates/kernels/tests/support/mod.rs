@@ -1,6 +1,8 @@
-//! What the tests of the integer kernels share: numbers, forms, and what a form makes of accumulators.
+//! What the tests of the kernels share: numbers, convolutions, forms, and what a form makes of accumulators.
 
 #![allow(dead_code, reason = "each test file uses a part")]
+
+pub(crate) mod convolutions;
 
 use strait_kernels::{
     KernelError,
@@ -36,6 +38,12 @@ impl Numbers {
 
     pub(crate) fn bytes(&mut self, count: usize) -> Vec<u8> {
         (0..count).map(|_| (self.next() >> 30) as u8).collect()
+    }
+
+    /// Of both signs and several magnitudes.
+    pub(crate) fn floats(&mut self, count: usize) -> Vec<f32> {
+        let mut unit = || (self.next() >> 40) as f32 / 8_388_608.0 - 1.0;
+        (0..count).map(|_| unit() * (1.0 + 3.0 * unit())).collect()
     }
 
     pub(crate) fn weights(&mut self, count: usize) -> Vec<i8> {
