@@ -2,7 +2,7 @@
 
 use strait_kernels::{
     KernelError,
-    integer::{Epilogue, InRegisters, Loops, PerChannel, per_channel},
+    integer::{Batch, Epilogue, InRegisters, Loops, PerChannel, per_channel},
 };
 use strait_requantize::{Requantization, form::Arithmetic};
 
@@ -45,5 +45,7 @@ pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<
     // max(r, 0) + offset = max(r + offset, offset): a ReLU inside of the form is a clamp of its results.
     let [low, high] = form.range();
     let clamp = clamp.map_or([low, high], |ends| ends.map(|end| end.max(low).min(high)));
-    Ok(Box::new(InRegisters::new(Requant(constants), out, Some(clamp))))
+    // On vectors the host's kernel for the same form.
+    let loops = InRegisters::new(Requant(constants), out, Some(clamp));
+    Ok(Box::new(loops.with_batch(Batch::new(form)?)))
 }
