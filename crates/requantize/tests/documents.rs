@@ -8,9 +8,15 @@ const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs
 fn the_page_has_a_section_and_the_formula_of_every_form() {
     for kind in FormKind::ALL {
         let name = format!("`{kind}`");
-        let section = PAGE.lines().any(|line| line.starts_with("### ") && line.contains(&name));
+        let section = PAGE
+            .lines()
+            .any(|line| line.starts_with("### ") && line.contains(&name));
         assert!(section, "no section for {name}");
-        assert!(PAGE.contains(kind.formula()), "{name}: the page lacks {}", kind.formula());
+        assert!(
+            PAGE.contains(kind.formula()),
+            "{name}: the page lacks {}",
+            kind.formula()
+        );
     }
 }
 

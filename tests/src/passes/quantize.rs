@@ -13,7 +13,7 @@ use strait_target::{Options, Registry, Target};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
 /// Answers with its options, too, the defaults filled in.
-pub(crate) fn target(text: &str) -> Result<(Arc<dyn Target>, Options), String> {
+pub fn target(text: &str) -> Result<(Arc<dyn Target>, Options), String> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     let mut options = Options::new();

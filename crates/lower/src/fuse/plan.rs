@@ -2,8 +2,10 @@
 
 use super::accepts;
 use super::site::{Found, Producer, does};
+use crate::interval::Bounds;
 use crate::lowering::integers;
 use strait_core::{Elem, Op, Reason, TensorData};
+use strait_requantize::decide::weaken;
 use strait_requantize::{FormKind, FromFloat, IntType, Requantization, Step, compose};
 use strait_target::TargetSpec;
 use strait_target::spec::{FusionRow, Verb};
@@ -49,7 +51,7 @@ pub(super) fn plans(
     match joined(found, row, links) {
         Err(reason) => (Vec::new(), Some(reason)),
         Ok(step) => {
-            let (steps, refused) = forms(&step, row, spec);
+            let (steps, refused) = forms(found, &step, row, spec);
             let plans = steps.into_iter().map(|step| Planned {
                 links,
                 becomes: Becomes::Step(step, None),
@@ -85,14 +87,14 @@ fn named(form: &str, reason: Reason) -> Reason {
 }
 
 /// The step as it is, weakened, and with its scales merged where the row does that, as far as the row accepts its form.
-fn forms(step: &Step, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
+fn forms(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
     let own = row.accept.iter().map(|name| (name.as_str(), Some(step.form.clone())));
-    let cheaper = row
+    let weakened = row
         .weaken_to
         .iter()
-        .map(|name| (name.as_str(), weaken(spec, name.as_str(), &step.form)));
+        .map(|name| (name.as_str(), cheaper(found, spec, name.as_str(), &step.form)));
     let (mut steps, mut refused) = (Vec::<Step>::new(), None);
-    for (name, form) in own.chain(cheaper) {
+    for (name, form) in own.chain(weakened) {
         let Some(form) = form else { continue };
         match accepts(spec, name, &form, step.clamp) {
             Ok(()) => {
@@ -115,13 +117,20 @@ fn forms(step: &Step, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<
     (steps, refused)
 }
 
-/// The requantization as the form `name`, where that is another spelling of it.
-fn weaken(spec: &TargetSpec, name: &str, form: &Requantization) -> Option<Requantization> {
-    match spec.form.get(name)?.form_kind()? {
+/// The requantization as the form `name`, where that is another spelling of it, or equal on every accumulator that can
+/// occur.
+fn cheaper(found: &Found<'_>, spec: &TargetSpec, name: &str, form: &Requantization) -> Option<Requantization> {
+    let row = spec.form.get(name)?;
+    let spelled = match row.form_kind()? {
         FormKind::ArithFolded => form.to_arith_folded(),
         FormKind::Fixed => form.to_fixed(),
         _ => None,
-    }
+    };
+    spelled.or_else(|| {
+        let interval = Bounds::new(found.module, found.graph).of(found.wide)?;
+        let weakened = weaken(form, &[row.wanted()?], &interval).ok()??;
+        Some(weakened.1)
+    })
 }
 
 /// The first links as one step. A clamp in front of a requantization moves behind it, its ends requantized; two

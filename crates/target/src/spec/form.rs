@@ -4,6 +4,8 @@ use super::words::{Evidence, Integer, Per, RoundingWord, words};
 use crate::Located;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use strait_requantize::decide::{Limits, Wanted};
+use strait_requantize::form::MAX_SHIFT;
 use strait_requantize::{FormKind, Rounding, Roundings};
 
 /// One requantization that the target computes: its kind, the limits of its integers, and how these come about.
@@ -193,5 +195,24 @@ impl FormRow {
     pub fn multiplier_bits(&self) -> u8 {
         let default = if self.kind.is_float() { 24 } else { 31 };
         self.multiplier.as_ref().map_or(default, |m| m.bits)
+    }
+
+    /// The form with its limits, for a requantization that is to become one of it; `None` for a kind without a form.
+    pub fn wanted(&self) -> Option<Wanted> {
+        // A shift to the left is none that a wanted form has.
+        let end = |limit: i8| u8::try_from(limit).unwrap_or(0);
+        let shift = self
+            .shift
+            .as_deref()
+            .map_or(0..=MAX_SHIFT, |limits| end(limits.min)..=end(limits.max));
+        Some(Wanted {
+            kind: self.form_kind()?,
+            limits: Limits {
+                bits: self.multiplier_bits(),
+                normalized: self.multiplier.as_ref().is_some_and(|m| m.normalized),
+                shift,
+            },
+            rounding: self.rounding(),
+        })
     }
 }

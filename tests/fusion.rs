@@ -1,0 +1,249 @@
+//! What fused graphs compute, on random ones: under `exact` the bits of the lowered graph, under a bound no more than each
+//! certificate says of its value.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use strait_core::text::parse;
+use strait_core::text::random::SplitMix64;
+use strait_core::verifier::verify;
+use strait_core::{Elem, GraphId, Module};
+use strait_execute::{Tensor, TensorView, reference};
+use strait_lower::{Fusion, FusionPolicy};
+use strait_tests::passes::target;
+
+struct Maker {
+    random: SplitMix64,
+    nodes: String,
+    outputs: Vec<String>,
+}
+
+impl Maker {
+    fn below(&mut self, count: u64) -> u64 {
+        (self.random.next_u64() >> 8) % count
+    }
+
+    fn one_of<'a>(&mut self, words: &[&'a str]) -> &'a str {
+        words[self.below(words.len() as u64) as usize]
+    }
+
+    /// A requantization by at most 2^-shift, to i8 or i32, with parameters per channel where that is asked for.
+    fn form(&mut self, shift: u64, channels: bool, out: &str) -> String {
+        let rounding = self.one_of(&["half_even", "half_up", "floor"]);
+        let each = |maker: &mut Maker, low: u64, high: u64| {
+            let value = low + maker.below(high - low);
+            if channels {
+                format!("[{value},{}]", low + maker.below(high - low))
+            } else {
+                value.to_string()
+            }
+        };
+        match self.below(5) {
+            0 => format!(
+                "arith_folded shift={} rounding={rounding} out={out}",
+                each(self, shift, shift + 3)
+            ),
+            1 => {
+                let (sc, zp) = (each(self, 1 << 14, 1 << 15), each(self, 0, 1 << 19));
+                format!(
+                    "fractional_zero sc={sc} zp={zp} shift={} rounding={rounding} out={out}",
+                    shift + 14
+                )
+            }
+            2 => {
+                let sc = each(self, 1 << 30, (1 << 31) - 1);
+                format!(
+                    "tf_lite sc={sc} zp=3 shift={} rounding={rounding} out={out}",
+                    shift + 31
+                )
+            }
+            3 => format!(
+                "tf_lite sc=1073741824 zp=0 shift={} rounding={rounding} out={out}",
+                shift + 30
+            ),
+            _ => {
+                let (multiplier, exponent) = (each(self, 1 << 30, (1 << 31) - 1), -(shift as i64));
+                let exponent = if channels {
+                    format!("[{exponent},{exponent}]")
+                } else {
+                    exponent.to_string()
+                };
+                format!("gemmlowp multiplier={multiplier} exponent={exponent} zp=-2 out={out}")
+            }
+        }
+    }
+
+    /// A producer, perhaps a clamp, a requantization, perhaps a second one, perhaps a clamp; perhaps a second reader.
+    fn site(&mut self, index: usize) {
+        let window = "size=[2,2], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0";
+        let kernel = "stride=[1,1], pad=[1,1,0,0], dilation=[1,1], groups=1, pad_value=-4";
+        let producers = [
+            (format!("conv(%x, @w, @b) {{{kernel}}}"), 8, true),
+            (format!("conv(%x, @w) {{{kernel}}}"), 7, true),
+            ("add(%i, %i)".into(), 3, false),
+            ("sub(%i, %x_wide)".into(), 2, false),
+            ("mul(%x, %x) {a_zero=-4, b_zero=2}".into(), 7, false),
+            (format!("max_pool(%i) {{{window}}}"), 1, true),
+            (format!("sum_pool(%x) {{{window}, pad_value=0}}"), 2, true),
+            ("lookup(%x, @table)".into(), 8, false),
+            (
+                "quantize(%f) {to=i16, rounding=half_even, reciprocal=0}".into(),
+                6,
+                false,
+            ),
+        ];
+        let (producer, shift, may_channels) = producers[self.below(producers.len() as u64) as usize].clone();
+        let pooled = producer.contains("_pool");
+        let dims = if pooled { "[1,2,3,2]" } else { "[1,2,4,3]" };
+        let wide = if producer.starts_with("quantize") { "i16" } else { "i32" };
+        let channels = may_channels && self.below(2) == 0;
+        let _ = writeln!(self.nodes, "  %a{index}: {wide}{dims} scale=0.0625 zero=0 = {producer}");
+        let mut at = format!("a{index}");
+        if self.below(4) == 0 && wide == "i32" {
+            let _ = writeln!(
+                self.nodes,
+                "  %b{index}: i32{dims} scale=0.0625 zero=0 = clamp(%{at}) {{min=0, max=900}}"
+            );
+            at = format!("b{index}");
+        }
+        if self.below(5) == 0 && wide == "i32" {
+            let form = self.form(1, channels, "i32");
+            let requantize = format!("requantize(%{at}) {{form={{{form}}}, axis=1}}");
+            let _ = writeln!(self.nodes, "  %c{index}: i32{dims} scale=0.0625 zero=0 = {requantize}");
+            at = format!("c{index}");
+        }
+        let form = match wide {
+            // 4.0 is 64 times 0.0625.
+            "i16" => format!(
+                "arith_folded shift=6 rounding={} out=i8",
+                self.one_of(&["half_even", "floor"])
+            ),
+            _ => self.form(shift, channels, "i8"),
+        };
+        let readers = if self.below(4) == 0 { 2 } else { 1 };
+        for reader in 0..readers {
+            let requantize = format!("requantize(%{at}) {{form={{{form}}}, axis=1}}");
+            let _ = writeln!(
+                self.nodes,
+                "  %q{index}_{reader}: i8{dims} scale=4.0 zero=0 = {requantize}"
+            );
+            let mut last = format!("q{index}_{reader}");
+            if self.below(3) == 0 {
+                let _ = writeln!(
+                    self.nodes,
+                    "  %r{index}_{reader}: i8{dims} scale=4.0 zero=0 = clamp(%{last}) {{min=-9, max=70}}"
+                );
+                last = format!("r{index}_{reader}");
+            }
+            self.outputs.push(last);
+        }
+    }
+}
+
+/// A lowered graph of some sites side by side.
+fn graph(seed: u64) -> String {
+    let mut maker = Maker {
+        random: SplitMix64::new(seed),
+        nodes: String::new(),
+        outputs: Vec::new(),
+    };
+    (0..5).for_each(|index| maker.site(index));
+    let form = maker.form(1, false, "i8");
+    let outputs: Vec<String> = maker.outputs.iter().map(|name| format!("%{name}")).collect();
+    format!(
+        "strait 1 integer
+graph @lowered(%x: i8[1,2,4,3] scale=1.0 zero=-4, %f: f32[1,2,4,3]) {{
+  %i: i32[1,2,4,3] scale=0.25 zero=0 = shift_left(%x) {{zero=-4, bits=2}}
+  %x_wide: i32[1,2,4,3] scale=1.0 zero=0 = shift_left(%x) {{zero=0, bits=0}}
+{}  %k: i8[2] scale=1.0 zero=0 = requantize(@constant) {{form={{{form}}}, axis=0}}
+  return {}, %k
+}}
+data @w: i8[2,2,2,2] = random {seed}
+data @b: i32[2] = inline [700,-333]
+data @table: i32[256] = random {}
+data @constant: i32[2] = inline [100,-77]",
+        maker.nodes,
+        outputs.join(", "),
+        seed + 1
+    )
+}
+
+/// The module with its graph fused.
+fn fused(text: &str, on: &str, policy: FusionPolicy) -> (Module, Fusion) {
+    let mut module = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let (target, options) = target(on).unwrap();
+    let main = module.main;
+    let fusion = strait_lower::fuse(&mut module, main, target.as_ref(), &options, policy).unwrap();
+    verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    (module, fusion)
+}
+
+fn inputs(seed: u64) -> [Tensor; 2] {
+    let mut random = SplitMix64::new(seed);
+    let codes: Vec<i8> = (0..24).map(|_| (random.next_u64() >> 32) as i8).collect();
+    let floats: Vec<f32> = (0..24)
+        .map(|_| ((random.next_u64() >> 40) as f32 / 8_388_608.0 - 1.0) * 700.0)
+        .collect();
+    [
+        Tensor::from_values(&[1, 2, 4, 3], &codes).unwrap(),
+        Tensor::from_values(&[1, 2, 4, 3], &floats).unwrap(),
+    ]
+}
+
+/// The integers of every value of a graph, by name.
+fn values(module: &Module, graph: GraphId, inputs: &[Tensor]) -> (Vec<Tensor>, BTreeMap<String, Vec<i64>>) {
+    let g = module.graph(graph).unwrap();
+    let mut all = BTreeMap::new();
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    let mut observe = |id, tensor: TensorView<'_>| {
+        if tensor.elem() != Elem::F32 {
+            let codes = tensor.to_tensor().to_data().unwrap().to_i64().unwrap();
+            all.insert(module.name(g.value(id).unwrap().name).to_owned(), codes);
+        }
+    };
+    let outputs = reference::run(module, graph, &views, &mut observe).unwrap();
+    (outputs, all)
+}
+
+const TARGETS: [&str; 4] = ["sima", "generic-int8", "ascend", "filetests/tables/every-form.toml"];
+
+#[test]
+fn exact_fusions_change_no_bit_and_bounded_ones_no_more_than_they_say() {
+    let (mut exact, mut bounded) = (0, 0);
+    for seed in 0..60 {
+        let text = graph(seed);
+        let lowered = parse(&text).unwrap();
+        let samples = [inputs(2 * seed), inputs(2 * seed + 1)];
+        let expected = samples.each_ref().map(|inputs| values(&lowered, lowered.main, inputs));
+        for on in TARGETS {
+            for policy in [FusionPolicy::Exact, FusionPolicy::Bounded(1), FusionPolicy::Any] {
+                let (module, fusion) = fused(&text, on, policy);
+                let case = format!("seed {seed} on {on} under {policy:?}\n{text}");
+                for (inputs, (before, expect)) in samples.iter().zip(&expected) {
+                    let (after, found) = values(&module, module.main, inputs);
+                    for fired in &fusion.fired {
+                        let bound = fired.certificate.worst().max_lsb();
+                        // A constant that was requantized is none that is computed.
+                        let (Some(a), Some(b)) = (expect.get(&fired.value), found.get(&fired.value)) else {
+                            continue;
+                        };
+                        let off = a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).max().unwrap();
+                        assert!(off <= bound.into(), "{}: {off}, not {bound}: {case}", fired.value);
+                        exact += usize::from(bound == 0);
+                        bounded += usize::from(bound > 0);
+                    }
+                    if policy == FusionPolicy::Exact {
+                        for (before, after) in before.iter().zip(&after) {
+                            assert!(before.view().bytes() == after.view().bytes(), "{case}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(
+        exact > 400 && bounded > 20,
+        "{exact} exact and {bounded} bounded fusions in all graphs"
+    );
+}
