@@ -32,8 +32,8 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
         }
         Becomes::Quantize(after) => {
             let argument = Argument::OrderedFloats {
-                before: found.from_float()?,
-                after: after.clone(),
+                before: found.quantization()?,
+                after: *after,
             };
             let every = (ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
             Certificate::derive(argument, before, None, every.into()).map_err(undecided)?

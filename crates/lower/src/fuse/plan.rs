@@ -205,7 +205,7 @@ fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
 /// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given, rounded
 /// once, and not what is left of the first one after two truncations.
 fn rescaled(found: &Found<'_>, links: usize) -> Result<FromFloat, Reason> {
-    let before = found.from_float()?;
+    let before = found.quantization()?;
     let result = found.taken(links).and_then(|(_, result)| found.graph.value(result));
     let grid = result.and_then(|v| Some((v.ty.elem.int_type()?, v.quant.as_deref()?.as_tensor()?)));
     let (out, (scale, zero_point)) = grid.ok_or_else(|| Reason::new("no-grid", "the result has no single grid"))?;
@@ -219,7 +219,7 @@ fn rescaled(found: &Found<'_>, links: usize) -> Result<FromFloat, Reason> {
 
 impl Found<'_> {
     /// The quantization that the producer is.
-    pub(super) fn from_float(&self) -> Result<FromFloat, Reason> {
+    pub(super) fn quantization(&self) -> Result<FromFloat, Reason> {
         let wide = self.graph.value(self.wide);
         let grid = wide.and_then(|v| Some((v.ty.elem.int_type()?, v.quant.as_deref()?.as_tensor()?)));
         let (Producer::Node(_, node), Some((out, (scale, zero_point)))) = (self.producer, grid) else {
