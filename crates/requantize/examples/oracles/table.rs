@@ -8,8 +8,8 @@ const HEAD: &str = "\
 
 Written by `cargo xtask oracles --document`; without the option the command compares all of it again and fails where a
 kernel differs from the rule that is claimed to equal it. Each line is one kernel of one program, of the version in the
-heading, run on models of one operator with random scales, zero points and integers. A quarter of the factors or more are
-powers of two, where ties are; where an operator takes biases, half of the accumulators lie beside the steps of the result.
+heading, run on models of one operator with random scales, zero points and integers. Many factors of LiteRT's and
+TOSA's are powers of two, where ties are; where an operator takes biases, half of the cases lie beside steps of the result.
 Our side is the form that the named rule makes of the same parameters (`crates/requantize/src/scales`), computed by the
 forms' definition; that the kernels compute what the definition says is tested elsewhere.
 
