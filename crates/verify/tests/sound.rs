@@ -7,7 +7,9 @@ mod support;
 use strait_container::CertificateRecord;
 use strait_requantize::certificate::ordered;
 use strait_requantize::quantize::ZeroPoint;
-use strait_requantize::{Argument, Certificate, FromFloat, IntType, Per, Rounding, Step, Verdict};
+use strait_requantize::{
+    Argument, Certificate, DecideError, FromFloat, IntType, Per, Rounding, Step, Verdict,
+};
 use strait_verify::{Fault, VerifyReport};
 use support::{entries_record, grounded, parse, record, scaled, shifted, verify};
 
@@ -415,6 +417,48 @@ graph @main(%in: f32[4]) {
         faults(&report).iter().any(|(_, f)| matches!(f, Fault::Claim { .. })),
         "{report:?}"
     );
+}
+
+/// One grid stands for parameters per channel: that would be proved for the first channel alone.
+#[test]
+fn a_quantization_in_place_of_parameters_per_channel_is_found() {
+    const CHANNELS: &str = "
+graph @lowered(%in: f32[2]) stage=integer {
+  %x: i16[2] scale=0.5 zero=0 = quantize(%in) {to=i16, rounding=half_even, reciprocal=0}
+  %y: i8[2] scale=1.0 zero=0 = requantize(%x) {form={arith_folded shift=[1,7] rounding=half_even out=i8}, axis=0}
+  return %y
+}
+graph @main(%in: f32[2]) {
+  %y: i8[2] scale=1.0 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  return %y
+}";
+    let quantization = |scale, out| FromFloat {
+        scale,
+        zero_point: 0,
+        added: ZeroPoint::After,
+        rounding: Rounding::HalfEven,
+        reciprocal: false,
+        out,
+    };
+    let argument = Argument::OrderedFloats {
+        before: quantization(0.5, IntType::I16),
+        after: quantization(1.0, IntType::I8),
+    };
+    let every: Per<(i64, i64)> = (ordered(f32::NEG_INFINITY), ordered(f32::INFINITY)).into();
+    let wrong = DecideError::Channels { expected: 1, found: 2 };
+    let derived = Certificate::derive(argument.clone(), vec![shifted(&[1, 7])], None, every.clone());
+    assert_eq!(derived, Err(wrong.clone()));
+    let mut certificate = Certificate::derive(argument, vec![shifted(&[1])], None, every).unwrap();
+    certificate.before = vec![shifted(&[1, 7])];
+    let record = CertificateRecord {
+        node: "y".into(),
+        row: "row".into(),
+        certificate,
+    };
+    let report = verify(&parse(&text(CHANNELS, "", "")), &[record]);
+    let found = faults(&report);
+    assert!(found.contains(&("y", &Fault::Undecided(wrong.clone()))), "{report:?}");
+    assert!(found.contains(&("y", &Fault::Certificate(wrong.into()))), "{report:?}");
 }
 
 /// Two equal requantizations of one accumulator that became one.

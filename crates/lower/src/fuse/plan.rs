@@ -205,6 +205,9 @@ fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
 /// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given, rounded
 /// once, and not what is left of the first one after two truncations.
 fn rescaled(found: &Found<'_>, links: usize) -> Result<FromFloat, Reason> {
+    if found.requantizations(links).any(|(form, _)| form.channels().is_some()) {
+        return Err(Reason::new("channels", "a quantization has one grid for all channels"));
+    }
     let before = found.quantization()?;
     let result = found.taken(links).and_then(|(_, result)| found.graph.value(result));
     let grid = result.and_then(|v| Some((v.ty.elem.int_type()?, v.quant.as_deref()?.as_tensor()?)));

@@ -25,6 +25,10 @@ pub(super) fn verdicts(
                 let found = interval.values().len();
                 return Err(DecideError::Channels { expected: 1, found });
             };
+            let mut all = before.iter().chain(after);
+            if let Some(found) = all.find_map(|step| step.form.channels()) {
+                return Err(DecideError::Channels { expected: 1, found });
+            }
             of_floats((from, before), (to, after), *ends).map(Per::Tensor)
         }
         _ => decide::verdicts(before, after.ok_or(DecideError::Empty)?, interval),
