@@ -251,8 +251,10 @@ impl Claims {
                 Err(error) => return self.fault(site, Fault::Undecided(error)),
             };
             largest = largest.max(derived.max_lsb());
-            if claimed(channel).is_some_and(|c| c.max_lsb() < derived.max_lsb()) {
-                let claimed = claimed(channel).cloned();
+            let claimed = claimed(channel);
+            // A certificate says something of every channel.
+            if record.is_some() && claimed.is_none_or(|c| c.max_lsb() < derived.max_lsb()) {
+                let claimed = claimed.cloned();
                 self.fault(
                     site,
                     Fault::Claim {

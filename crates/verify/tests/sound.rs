@@ -461,6 +461,50 @@ graph @main(%in: f32[2]) {
     assert!(found.contains(&("y", &Fault::Certificate(wrong.into()))), "{report:?}");
 }
 
+/// The second channel of the convolution differs, and its certificate says nothing of it.
+#[test]
+fn a_certificate_of_fewer_channels_than_there_are_is_found() {
+    const CHANNELS: &str = "
+graph @lowered(%x: i8[1,1,2,2] scale=1.0 zero=0) stage=integer {
+  %a: i32[1,2,2,2] = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+  %y: i8[1,2,2,2] scale=2.0 zero=0 = requantize(%a) {form={tf_lite sc=1 zp=0 shift=1 rounding=half_up out=i8}, axis=1}
+  return %y
+}
+graph @main(%x: i8[1,1,2,2] scale=1.0 zero=0) {
+  %y: i8[1,2,2,2] scale=2.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0} fused={arith_folded shift=1 rounding=half_even out=i8}
+  return %y
+}
+data @w: i8[2,1,1,1] = inline [0,1]
+data @b: i32[2] = inline [0,0]";
+    let module = parse(&text(CHANNELS, "", ""));
+    let of = |interval: Per<(i64, i64)>| grounded(&module, &[record("y", &[scaled(1, 1)], shifted(&[1]), interval)]);
+    let first = of([(0, 0)].into_iter().collect());
+    assert_eq!(first[0].certificate.verdict.values(), [Verdict::Exact]);
+    let threads = strait_execute::Threads::one().unwrap();
+    let without_samples = strait_verify::VerifyOptions {
+        samples: 0,
+        ..strait_verify::VerifyOptions::new(&threads)
+    };
+    let report = strait_verify::verify_module(&module, &first, &without_samples).unwrap();
+    let [
+        (
+            value,
+            Fault::Claim {
+                channel: 1,
+                claimed: None,
+                ..
+            },
+        ),
+    ] = faults(&report)[..]
+    else {
+        panic!("{report:?}")
+    };
+    assert_eq!(value, "y");
+    let both = of([(0, 0), (-128, 127)].into_iter().collect());
+    let report = strait_verify::verify_module(&module, &both, &without_samples).unwrap();
+    assert_eq!((report.findings, report.bounded), (vec![], vec![("y".to_owned(), 1)]));
+}
+
 /// Two equal requantizations of one accumulator that became one.
 #[test]
 fn one_fusion_may_stand_for_two_requantizations() {
