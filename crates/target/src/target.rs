@@ -62,9 +62,10 @@ pub struct Site<'a> {
 pub enum Decision {
     /// It stays as it is.
     Refuse(Reason),
-    /// The producer becomes this.
+    /// The producer computes this behind its accumulators.
     Fuse {
-        /// The op.
+        /// The producer's op, as it is. Another one is refused: a certificate compares what stands behind accumulators, and
+        /// not what makes them.
         op: Op,
         /// What is fused into it.
         fused: Fused,

@@ -13,7 +13,7 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
     let undecided = |error: DecideError| Reason::new("undecided", error.to_string());
     let mut bounds = Bounds::new(found.module, found.graph);
     let certificate = match &planned.becomes {
-        Becomes::Step(after, _) => {
+        Becomes::Step(after) => {
             let argument = found.argument()?;
             let interval = bounds.of(found.wide);
             let interval =

@@ -364,10 +364,7 @@ impl Table<'_> {
         row: &FusionRow,
         links: usize,
     ) -> Result<(Vec<Planned>, Option<Reason>), (Until, Reason)> {
-        let custom = row.then.iter().find_map(|verb| match &**verb {
-            Verb::Custom(name) => Some(name),
-            _ => None,
-        });
+        let custom = site::decides(row);
         let into_step = custom.is_some() || site::does(row, &Verb::SetRequantize);
         if let (true, Producer::Node(_, node)) = (into_step, found.producer) {
             verbs::is_accumulator(found, node).map_err(Until::Conditions.failed())?;

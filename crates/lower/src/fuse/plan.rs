@@ -19,8 +19,8 @@ pub(super) struct Planned {
 
 /// What the producer becomes.
 pub(super) enum Becomes {
-    /// The same op, or another one of the target's, with this step behind its accumulator.
-    Step(Step, Option<Box<Op>>),
+    /// The same op, with this step behind its accumulator.
+    Step(Step),
     /// A constant, or a lookup with a table, of these elements.
     Entries(TensorData),
     /// A quantization of floats to another grid.
@@ -54,7 +54,7 @@ pub(super) fn plans(
             let (steps, refused) = forms(found, &step, row, spec);
             let plans = steps.into_iter().map(|step| Planned {
                 links,
-                becomes: Becomes::Step(step, None),
+                becomes: Becomes::Step(step),
             });
             (plans.collect(), refused)
         }

@@ -235,6 +235,14 @@ pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
     row.then.iter().any(|v| **v == *verb)
 }
 
+/// The verb by which a row leaves the decision to the target's code, if it has one.
+pub(super) fn decides(row: &FusionRow) -> Option<&str> {
+    row.then.iter().find_map(|verb| match &**verb {
+        Verb::Custom(name) => Some(&**name),
+        _ => None,
+    })
+}
+
 /// A node as a link, if it is one.
 fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     let what = match &node.op {

@@ -1,7 +1,7 @@
 //! The patches that the verbs of a row make.
 
 use super::plan::{Becomes, Planned};
-use super::site::{Found, Producer, does};
+use super::site::{Found, Producer, decides, does};
 use smallvec::smallvec;
 use strait_core::{Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, Source, TensorData, op};
 use strait_requantize::Step;
@@ -41,9 +41,8 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                     };
                     (of_op(quantize.into(), &operands()), Vec::new())
                 }
-                Becomes::Step(step, decided) if decided.is_some() || does(Verb::SetRequantize) => {
-                    let op = decided.as_deref().unwrap_or(&node.op).clone();
-                    let mut new = of_op(op, &operands());
+                Becomes::Step(step) if decides(row).is_some() || does(Verb::SetRequantize) => {
+                    let mut new = of_op(node.op.clone(), &operands());
                     new.fused = Some(Fused {
                         requant: step.form.clone(),
                         clamp: step.clamp,
@@ -86,8 +85,8 @@ fn no_meaning(row: &FusionRow) -> Reason {
     Reason::new("verb", format!("{verbs} has no exact meaning at this site"))
 }
 
-/// What the target's code decides at a site: the op and the step that are to stand there. Its claim is certified like
-/// any other.
+/// What the target's code decides at a site: the step that is to stand there, certified like any other. The op stays: the
+/// certificate compares what stands behind the accumulators, and says nothing of an op that makes other ones.
 pub(super) fn decided(
     found: &Found<'_>,
     row: &FusionRow,
@@ -111,12 +110,19 @@ pub(super) fn decided(
     let decision = target.custom(verb, &site);
     match decision.map_err(|error| Reason::new("custom-verb", error.to_string()))? {
         Decision::Refuse(reason) => Err(reason),
-        Decision::Fuse { op, fused } => {
+        Decision::Fuse { op, .. } if op != node.op => {
+            let text = format!(
+                "custom:{verb} puts another op in the place of {}, and no certificate compares two ops",
+                node.op.term()
+            );
+            Err(Reason::new("other-op", text))
+        }
+        Decision::Fuse { fused, .. } => {
             let step = Step {
                 form: fused.requant,
                 clamp: fused.clamp,
             };
-            let becomes = Becomes::Step(step, Some(Box::new(op)));
+            let becomes = Becomes::Step(step);
             Ok(Planned { links, becomes })
         }
     }

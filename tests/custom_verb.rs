@@ -1,0 +1,78 @@
+//! What a target's own code may decide at a fusion site: the step behind an op, and not the op.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::sync::Arc;
+use strait_core::op::Conv;
+use strait_core::text::parse;
+use strait_core::{Fused, Op};
+use strait_kernels::integer::Loops;
+use strait_lower::{Fusion, FusionPolicy, fuse};
+use strait_requantize::Requantization;
+use strait_target::{Decision, Options, Registry, Site, Target, TargetError, TargetSpec};
+
+const TABLE: &str = include_str!("filetests/tables/every-form.toml");
+
+const GRAPH: &str = "strait 1 integer
+graph @main(%x: i8[1,1,2,2] scale=1.0 zero=0) {
+  %a: i32[1,1,2,2] scale=1.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+  %y: i8[1,1,2,2] scale=8.0 zero=0 = requantize(%a) {form={arith_folded shift=3 rounding=half_even out=i8}, axis=1}
+  return %y
+}
+data @w: i8[1,1,1,1] = inline [3]
+data @b: i32[1] = inline [5]";
+
+/// A table whose row for convolutions leaves the decision to code: to take over the requantization as it is, into the
+/// producer's op or into another one.
+struct Deciding {
+    table: Arc<dyn Target>,
+    other: Option<Op>,
+}
+
+impl Target for Deciding {
+    fn spec(&self) -> &TargetSpec {
+        self.table.spec()
+    }
+
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
+        self.table.loops(form, clamp)
+    }
+
+    fn custom(&self, _verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+        Ok(Decision::Fuse {
+            op: self.other.clone().unwrap_or_else(|| site.op.clone()),
+            fused: Fused {
+                requant: site.requant.clone(),
+                clamp: None,
+            },
+        })
+    }
+}
+
+fn fused(other: Option<Op>) -> Fusion {
+    let verbs = r#"["set_requantize", "requantize_clamp"]"#;
+    assert!(TABLE.contains(verbs));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("deciding.toml");
+    std::fs::write(&path, TABLE.replace(verbs, r#"["custom:keep"]"#)).unwrap();
+    let mut registry = Registry::default();
+    registry.add_file(&path).unwrap();
+    let table = registry.get("every-form", &Options::new()).unwrap();
+    let mut module = parse(GRAPH).unwrap();
+    let main = module.main;
+    let target = Deciding { table, other };
+    fuse(&mut module, main, &target, &Options::new(), FusionPolicy::Any).unwrap()
+}
+
+#[test]
+fn a_step_that_code_decides_is_certified_and_another_op_is_refused() {
+    let kept = fused(None);
+    assert_eq!((kept.fired.len(), kept.refused.len()), (1, 0), "{:?}", kept.refused);
+    assert_eq!(kept.fired[0].row, "conv");
+    assert_eq!(kept.fired[0].certificate.worst().max_lsb(), 0);
+    let replaced = fused(Some(Conv::plain(3).into()));
+    assert_eq!((replaced.fired.len(), replaced.refused.len()), (0, 1));
+    assert_eq!(
+        replaced.refused[0].reason.text,
+        "custom:keep puts another op in the place of conv, and no certificate compares two ops"
+    );
+}
