@@ -44,8 +44,9 @@ fn term(base: Base<'_>) -> &'static str {
     }
 }
 
-/// SHA-256 of the argument, both chains and the interval as JSON, and then of each constant operand of the producer in the
-/// lowered graph, or of the constant itself: its position, the number of its bytes (both 64 bits, little-endian) and these.
+/// SHA-256 of the argument, both chains, the interval and the facts behind it as JSON, and then of each constant operand of
+/// the producer in the lowered graph, or of the constant itself: its position, the number of its bytes (both 64 bits,
+/// little-endian) and these.
 pub(crate) fn derived_from(
     module: &Module,
     lowered: &Graph,
@@ -57,6 +58,7 @@ pub(crate) fn derived_from(
         &certificate.before,
         &certificate.after,
         &certificate.interval,
+        &certificate.because,
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
     let values = match site.lowered.base {

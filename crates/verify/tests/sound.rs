@@ -8,7 +8,7 @@ use strait_container::CertificateRecord;
 use strait_requantize::certificate::ordered;
 use strait_requantize::quantize::ZeroPoint;
 use strait_requantize::{
-    Argument, Certificate, DecideError, FromFloat, IntType, Per, Rounding, Step, Verdict,
+    Argument, Because, Certificate, DecideError, FromFloat, IntType, Per, Rounding, Step, Verdict,
 };
 use strait_verify::{Fault, VerifyReport};
 use support::{entries_record, grounded, parse, record, scaled, shifted, verify};
@@ -503,6 +503,18 @@ data @b: i32[2] = inline [0,0]";
     let both = of([(0, 0), (-128, 127)].into_iter().collect());
     let report = strait_verify::verify_module(&module, &both, &without_samples).unwrap();
     assert_eq!((report.findings, report.bounded), (vec![], vec![("y".to_owned(), 1)]));
+}
+
+/// The facts behind an interval are part of what a certificate names the digest of.
+#[test]
+fn a_fact_that_was_replaced_is_found() {
+    let module = parse(&text(LOWERED, FUSED, DATA));
+    let mut records = records();
+    records[2].certificate.because = vec![Because::Weights, Because::Bias];
+    let mut whole = grounded(&module, &records);
+    assert_eq!(verify(&module, &whole).findings, []);
+    whole[2].certificate.because = vec![Because::Weights];
+    assert_eq!(faults(&verify(&module, &whole)), [("h", &Fault::Grounds)]);
 }
 
 /// Two equal requantizations of one accumulator that became one.

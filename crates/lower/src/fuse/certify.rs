@@ -44,6 +44,7 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
         Argument::OrderedFloats { .. } => vec![strait_requantize::Because::EveryFloat],
         Argument::SameAccumulator | Argument::Commutes => grounds::because(found, &mut bounds),
     };
-    let digest = grounds::digest(found, &certificate).ok_or_else(|| Reason::new("undecided", "it has no digest"))?;
+    let digest = grounds::digest(found, &certificate, &because);
+    let digest = digest.ok_or_else(|| Reason::new("undecided", "it has no digest"))?;
     Ok(certificate.grounded(because, digest))
 }

@@ -67,17 +67,19 @@ pub(super) fn because(found: &Found<'_>, bounds: &mut Bounds<'_>) -> Vec<Because
     }
 }
 
-/// SHA-256 over what a certificate was derived from: its argument, chains and interval as JSON, then each constant
-/// operand of the producer, or the constant itself: its position, the number of its bytes and the bytes.
+/// SHA-256 over what a certificate was derived from: its argument, chains, interval and the facts behind that as
+/// JSON, then each constant operand of the producer, or the constant itself: its position, the number of its bytes and the
+/// bytes.
 ///
 /// Numbers are 8 bytes, little endian.
-pub(super) fn digest(found: &Found<'_>, certificate: &Certificate) -> Option<Digest> {
+pub(super) fn digest(found: &Found<'_>, certificate: &Certificate, because: &[Because]) -> Option<Digest> {
     let mut hasher = Sha256::new();
     let claim = (
         &certificate.argument,
         &certificate.before,
         &certificate.after,
         &certificate.interval,
+        because,
     );
     hasher.update(serde_json::to_vec(&claim).ok()?);
     let mut add = |position: usize, tensor: &TensorData| {

@@ -33,7 +33,7 @@ pub struct Certificate {
     /// From what the interval follows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Because>,
-    /// Of the argument, both chains, the interval and the parameters that it follows from; made by who derives the
+    /// Of the argument, both chains, the interval, and the facts and parameters that it follows from; made by who derives the
     /// certificate from a graph. All zeros where nobody did.
     #[serde(default)]
     pub derived_from: Digest,
