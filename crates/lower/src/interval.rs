@@ -125,8 +125,23 @@ impl<'a> Bounds<'a> {
         Some((low, all.values().iter().map(|i| i.1).max()?))
     }
 
+    /// The interval of what a node makes, before a step that is fused into it; of 32 bits at most.
+    pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Per<Interval>> {
+        let (low, high) = (i32::MIN.into(), i32::MAX.into());
+        let own = self.accumulate(node, DEPTH - 1);
+        Some(own?.map(|ends| (ends.0.clamp(low, high), ends.1.clamp(low, high))))
+    }
+
     fn node(&mut self, node: &Node, depth: usize) -> Option<Per<Interval>> {
-        let own = match &node.op {
+        let own = self.accumulate(node, depth)?;
+        match &node.fused {
+            Some(fused) => requantized(&fused.requant, &own, fused.clamp),
+            None => Some(own),
+        }
+    }
+
+    fn accumulate(&mut self, node: &Node, depth: usize) -> Option<Per<Interval>> {
+        Some(match &node.op {
             Op::Conv(conv) => {
                 let x = self.hull(node, 0, depth)?;
                 let dims = |v: Option<ValueId>| self.graph.value(v?)?.ty.dims();
@@ -201,11 +216,7 @@ impl<'a> Bounds<'a> {
             }
             Op::Lookup(_) => Per::Tensor(self.hull(node, 1, depth)?),
             _ => return None,
-        };
-        match &node.fused {
-            Some(fused) => requantized(&fused.requant, &own, fused.clamp),
-            None => Some(own),
-        }
+        })
     }
 
     /// The axis of the channels of a sum of products, whose bounds are per channel.

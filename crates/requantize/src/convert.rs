@@ -1,33 +1,12 @@
 //! One form as another: each with its mathematics, none with a tolerance.
 
 use crate::{
-    Narrowing, OutsideDomain, Per, Requantization, Rounding, Step,
+    Narrowing, Per, Requantization, Rounding, Step,
     form::{self, Affine, Arithmetic},
     thresholds::{DecideError, Thresholds, common_channels},
 };
 
 impl Requantization {
-    /// The integer multiply-shift forms as a plain shift where they are one, else `None`. Equal on the form's domain.
-    ///
-    /// round((x * 2^k + 0) / 2^s) + 0 = round(x / 2^(s - k)) for k <= s; a factor of one is k = 0.
-    pub fn to_arith_folded(&self) -> Option<Requantization> {
-        let affine = self.affine()?;
-        let shift = |a: &Affine| {
-            let exponent = u8::try_from(a.factor.trailing_zeros()).ok()?;
-            let plain = a.factor.count_ones() == 1 && a.addend == 0 && a.zero_point == 0;
-            if plain { a.shift.checked_sub(exponent) } else { None }
-        };
-        let shift = affine.try_map(|a| shift(a).ok_or(())).ok()?;
-        let rounding = self.narrowing()?.rounding;
-        Some(Requantization::ArithFolded(form::ArithFolded {
-            narrowing: Narrowing {
-                shift,
-                rounding,
-                out: self.out(),
-            },
-        }))
-    }
-
     /// The general fixed-point form of the forms that have one, else `None`. Equal on the form's domain.
     ///
     /// Every form that multiplies integers and rounds once is a special case: those with a narrowing, `Gemmlowp` with one
@@ -52,21 +31,6 @@ impl Requantization {
             None => Some(Per::Tensor(at(0)?)),
             Some(count) => (0..count).map(at).collect::<Option<_>>().map(Per::Channel),
         }
-    }
-
-    /// The clamp behind this form that does what `clamp` does in front of it; `None` where it would differ by channel.
-    ///
-    /// A form f does not decrease, so f(clamp(x, a, b)) = clamp(f(x), f(a), f(b)), wherever f is defined.
-    pub fn clamp_behind(&self, clamp: [i32; 2]) -> Result<Option<[i32; 2]>, OutsideDomain> {
-        let mut common = None;
-        for channel in 0..self.channels().unwrap_or(1) {
-            let [low, high] = clamp.map(|end| self.eval(channel, i64::from(end)));
-            let moved = [low?, high?];
-            if *common.get_or_insert(moved) != moved {
-                return Ok(None);
-            }
-        }
-        Ok(common)
     }
 }
 

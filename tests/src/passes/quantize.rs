@@ -145,7 +145,8 @@ pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome,
     let fired = fusion.fired.iter().flat_map(|fired| {
         let (row, node, value) = (&fired.row, &fired.node, &fired.value);
         let line = format!("row {row} fired at {node}, makes {value}: {}", fired.certificate);
-        std::iter::once(line).chain(near(&fired.tried))
+        let dropped = fired.dropped_clamp().map(|reason| format!("  {reason}"));
+        std::iter::once(line).chain(dropped).chain(near(&fired.tried))
     });
     let refused = fusion.refused.iter().flat_map(|refused| {
         let (value, node, row) = (&refused.value, &refused.node, refused.row.as_deref().unwrap_or("none"));

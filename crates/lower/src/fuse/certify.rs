@@ -2,10 +2,23 @@
 
 use super::grounds;
 use super::plan::{Becomes, Planned};
-use super::site::Found;
+use super::site::{Found, Producer};
 use crate::interval::Bounds;
 use strait_core::{Reason, TensorData};
-use strait_requantize::{Argument, Certificate, DecideError, certificate::ordered};
+use strait_requantize::{Argument, Certificate, DecideError, Per, certificate::ordered};
+
+/// The accumulators that can occur, in front of a step of the producer's own.
+pub(super) fn accumulators(found: &Found<'_>, bounds: &mut Bounds<'_>) -> Result<Per<(i64, i64)>, Reason> {
+    let interval = match found.producer {
+        // Its type bounds what is not followed further.
+        Producer::Node(_, node) if node.fused.is_some() => {
+            let every = (i32::MIN.into(), i32::MAX.into());
+            bounds.accumulators(node).or(Some(every.into()))
+        }
+        _ => bounds.of(found.wide),
+    };
+    interval.ok_or_else(|| Reason::new("no-interval", "its accumulators have no known bounds"))
+}
 
 /// The claim that what is planned equals what stands there, on all that can occur.
 pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certificate, Reason> {
@@ -15,9 +28,7 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
     let certificate = match &planned.becomes {
         Becomes::Step(after) => {
             let argument = found.argument()?;
-            let interval = bounds.of(found.wide);
-            let interval =
-                interval.ok_or_else(|| Reason::new("no-interval", "its accumulators have no known bounds"))?;
+            let interval = accumulators(found, &mut bounds)?;
             Certificate::derive(argument, before, Some(after.clone()), interval).map_err(undecided)?
         }
         Becomes::Entries(after) => {

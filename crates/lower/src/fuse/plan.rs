@@ -1,14 +1,15 @@
 //! What a row could make of a site.
 
 use super::accepts;
+use super::certify::accumulators;
 use super::site::{Found, Producer, does};
 use crate::interval::Bounds;
 use crate::lowering::integers;
 use strait_core::{Elem, Op, Reason, TensorData};
-use strait_requantize::decide::weaken;
-use strait_requantize::{FormKind, FromFloat, IntType, Requantization, Step, compose};
+use strait_requantize::decide::{Activation, Behind, Wanted, move_behind, weaken};
+use strait_requantize::{DecideError, FromFloat, IntType, Per, Requantization, Step, compose};
 use strait_target::TargetSpec;
-use strait_target::spec::{FusionRow, Verb};
+use strait_target::spec::{FormRow, FusionRow, Verb};
 
 /// What stands in place of the producer and the first links.
 pub(super) struct Planned {
@@ -86,22 +87,20 @@ fn named(form: &str, reason: Reason) -> Reason {
     }
 }
 
-/// The step as it is, weakened, and with its scales merged where the row does that, as far as the row accepts its form.
+/// The step as it is, or else weakened, and with its scales merged where the row does that, as far as the row accepts its
+/// form.
 fn forms(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
-    let own = row.accept.iter().map(|name| (name.as_str(), Some(step.form.clone())));
-    let weakened = row
-        .weaken_to
-        .iter()
-        .map(|name| (name.as_str(), cheaper(found, spec, name.as_str(), &step.form)));
     let (mut steps, mut refused) = (Vec::<Step>::new(), None);
-    for (name, form) in own.chain(weakened) {
-        let Some(form) = form else { continue };
-        match accepts(spec, name, &form, step.clamp) {
-            Ok(()) => {
-                let clamp = step.clamp;
-                steps.push(Step { form, clamp });
-            }
+    for name in row.accept.iter().map(|name| name.as_str()) {
+        match accepts(spec, name, &step.form, step.clamp) {
+            Ok(()) => steps.push(step.clone()),
             Err(reason) => refused = Some(named(name, reason)),
+        }
+    }
+    if steps.is_empty() && !row.weaken_to.is_empty() {
+        match weakened(found, step, row, spec) {
+            Ok(weaker) => steps.extend(weaker),
+            Err(reason) => refused = Some(reason),
         }
     }
     let rows = row.accept.iter().filter(|_| does(row, &Verb::MergeScales));
@@ -117,24 +116,50 @@ fn forms(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> 
     (steps, refused)
 }
 
-/// The requantization as the form `name`, where that is another spelling of it, or equal on every accumulator that can
-/// occur.
-fn cheaper(found: &Found<'_>, spec: &TargetSpec, name: &str, form: &Requantization) -> Option<Requantization> {
-    let row = spec.form.get(name)?;
-    let spelled = match row.form_kind()? {
-        FormKind::ArithFolded => form.to_arith_folded(),
-        FormKind::Fixed => form.to_fixed(),
-        _ => None,
-    };
-    spelled.or_else(|| {
-        let interval = Bounds::new(found.module, found.graph).of(found.wide)?;
-        let weakened = weaken(form, &[row.wanted()?], &interval).ok()??;
-        Some(weakened.1)
-    })
+/// The step by the first form of `weaken_to` that is equal on the accumulators that can occur; the reason is of the last
+/// one that was looked for.
+fn weakened(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> Result<Option<Step>, Reason> {
+    let mut interval = accumulators(found, &mut Bounds::new(found.module, found.graph))?;
+    if step.form.channels().is_none() {
+        // What is the same for all channels stays so.
+        interval = Per::Tensor(hull(&interval));
+    }
+    let mut refused = None;
+    for name in row.weaken_to.iter().map(|name| name.as_str()) {
+        let Some(wanted) = spec.form.get(name).and_then(FormRow::wanted) else {
+            continue;
+        };
+        let cheaper = match weaken(&step.form, std::slice::from_ref(&wanted), &interval) {
+            Ok(Some((_, form))) => accepts(spec, name, &form, step.clamp).map(|()| form),
+            Ok(None) => Err(unequal(&step.form, &wanted, &interval)),
+            Err(error) => Err(Reason::new("undecided", error.to_string())),
+        };
+        match cheaper {
+            Ok(form) => {
+                let clamp = step.clamp;
+                return Ok(Some(Step { form, clamp }));
+            }
+            Err(reason) => refused = Some(named(name, reason)),
+        }
+    }
+    refused.map_or(Ok(None), Err)
 }
 
-/// The first links as one step. A clamp in front of a requantization moves behind it, its ends requantized; two
-/// requantizations become one where they are one form.
+/// The interval that holds those of all channels.
+fn hull(interval: &Per<(i64, i64)>) -> (i64, i64) {
+    let low = interval.values().iter().map(|ends| ends.0).min();
+    let high = interval.values().iter().map(|ends| ends.1).max();
+    (low.unwrap_or_default(), high.unwrap_or_default())
+}
+
+fn unequal(form: &Requantization, wanted: &Wanted, interval: &Per<(i64, i64)>) -> Reason {
+    let ((low, high), its, own) = (hull(interval), form.kind(), wanted.kind);
+    let text = format!("it is {its}, and no {own} of the form's limits that equals it was found on [{low}, {high}]");
+    Reason::new("not-equal", text)
+}
+
+/// The first links as one step. A clamp in front of a requantization moves behind it, its ends requantized, or goes where
+/// it changes nothing; two requantizations become one where they are one form.
 fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Step, Reason> {
     let mut joined: Option<Step> = None;
     for step in found.steps(links) {
@@ -142,10 +167,13 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Step, Reas
             joined = Some(step);
             continue;
         };
-        if before.clamp.is_some() && !does(row, &Verb::RequantizeClamp) {
-            return Err(Reason::new("clamp", "a clamp stands in front of the requantization"));
-        }
-        let moved = before.clamp.map(|ends| moved(&step.form, ends)).transpose()?;
+        let moved = match before.clamp {
+            Some(_) if !does(row, &Verb::RequantizeClamp) => {
+                return Err(Reason::new("clamp", "a clamp stands in front of the requantization"));
+            }
+            Some(ends) => moved(found, &before.form, ends, &step.form)?,
+            None => None,
+        };
         let form = match before.form.is_identity() && before.form.out() == IntType::I32 {
             true => step.form,
             false => compose(&before.form, &step.form).ok_or_else(|| {
@@ -161,12 +189,46 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Step, Reas
     joined.ok_or_else(|| Reason::new("no-form", "nothing stands behind the producer"))
 }
 
-/// A clamp in front of a form as one behind it.
-fn moved(form: &Requantization, ends: [i32; 2]) -> Result<[i32; 2], Reason> {
-    let moved = form
-        .clamp_behind(ends)
-        .map_err(|e| Reason::new("outside-domain", e.to_string()))?;
-    moved.ok_or_else(|| Reason::new("clamp", "requantized, the clamp differs from channel to channel"))
+/// A clamp of what `before` makes of the accumulators, in front of a form, as one behind it; none if it changes nothing.
+fn moved(
+    found: &Found<'_>,
+    before: &Requantization,
+    [low, high]: [i32; 2],
+    form: &Requantization,
+) -> Result<Option<[i32; 2]>, Reason> {
+    let interval = accumulators(found, &mut Bounds::new(found.module, found.graph))?;
+    let clamp = Activation::Clamp {
+        low: low.into(),
+        high: high.into(),
+    };
+    let behind = results(before, &interval).and_then(|clamped| move_behind(clamp, form, &clamped));
+    match behind.map_err(|error| Reason::new("undecided", error.to_string()))? {
+        Behind::Redundant => Ok(None),
+        Behind::Clamp(ends) => Ok(Some(ends)),
+        Behind::PerChannel { channel } => Err(Reason::new(
+            "clamp",
+            format!("requantized, the clamp differs from channel to channel, first in channel {channel}"),
+        )),
+        Behind::NotAClamp => Err(Reason::new("clamp", "it does not move behind the requantization")),
+    }
+}
+
+/// What a form makes of the ends of intervals; it does not decrease, so these are the ends of its results.
+fn results(form: &Requantization, interval: &Per<(i64, i64)>) -> Result<Per<(i64, i64)>, DecideError> {
+    let count = form.channels().or(interval.channels());
+    let at = |channel: usize| {
+        let missing = DecideError::Channels {
+            expected: count.unwrap_or(1),
+            found: channel,
+        };
+        let &(low, high) = interval.get(channel).ok_or(missing)?;
+        let eval = |x| form.eval(channel, x).map(i64::from);
+        Ok::<_, DecideError>((eval(low)?, eval(high)?))
+    };
+    match count {
+        None => at(0).map(Per::Tensor),
+        Some(count) => (0..count).map(at).collect(),
+    }
 }
 
 /// The common part of two clamps; a site whose clamps exclude each other keeps the outer one's nearest end.

@@ -105,6 +105,8 @@ pub fn folded_shift(input: f32, least: f32, output: f32) -> Result<(u8, f64), Sc
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::FormKind;
+    use crate::decide::{Limits, Wanted, weaken};
     use proptest::prelude::*;
 
     #[test]
@@ -134,9 +136,19 @@ mod tests {
             rounding: Rounding::HalfEven,
             out: IntType::I8,
         };
+        let shift = Wanted {
+            kind: FormKind::ArithFolded,
+            limits: Limits {
+                bits: 1,
+                normalized: false,
+                shift: 0..=31,
+            },
+            rounding: Rounding::HalfEven,
+        };
+        let plain = Requantization::ArithFolded(form::ArithFolded { narrowing });
         assert_eq!(
-            form.to_arith_folded(),
-            Some(Requantization::ArithFolded(form::ArithFolded { narrowing }))
+            weaken(&form, &[shift], &Per::Tensor((-2000, 2000))),
+            Ok(Some((0, plain)))
         );
     }
 
