@@ -42,10 +42,23 @@ fn add_files<'a>(registry: &mut Registry, files: impl IntoIterator<Item = &'a Pa
 /// The targets that the configuration compiles for, in its order: from `registry`, or from its own files.
 ///
 /// # Errors
-/// A target that is not registered, with the nearest id; an option that a target does not have or cannot have.
+/// A target that is not registered, also where only options are given for it, with the nearest id; an option that a target
+/// does not have or cannot have.
 pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Chosen>, Diagnostics> {
     let config = &loaded.config.target;
     add_files(&mut registry, config.file.iter().map(AsRef::as_ref))?;
+    for id in config.options.keys() {
+        if let Err(RegistryError::Unknown { help, .. }) = registry.entry(id) {
+            let path = KeyPath::of(&["target", "options", id]);
+            let finding = loaded.error(
+                codes::TARGET,
+                &path,
+                format!("there is no target `{id}`"),
+                "not registered",
+            );
+            return Err(finding.help(help).into());
+        }
+    }
     let mut found = Vec::new();
     for (position, id) in config.ids.iter().enumerate() {
         let given = config.options.get(id).cloned().unwrap_or_default();

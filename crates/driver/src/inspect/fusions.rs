@@ -24,7 +24,7 @@ use crate::{
 pub struct Fusions {
     /// The target's id.
     pub target: String,
-    /// One for each row.
+    /// One for each row; where a pattern chooses layers, those that were tried there.
     pub rows: Vec<Row>,
     /// The requantizations whose producers no row is for.
     pub without_row: Vec<RefusedReport>,
@@ -80,6 +80,7 @@ fn of_report(report: Report, pattern: Option<&str>) -> Result<Fusions, Stop> {
         ops: row.ops,
         evidence: row.evidence,
     });
+    let rows = rows.filter(|row| chosen.is_none() || !(row.fired.is_empty() && row.missed.is_empty()));
     let without_row = report
         .fusions
         .refused

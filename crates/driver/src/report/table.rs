@@ -21,16 +21,18 @@ impl Display for Report {
         let summary = &self.summary;
         writeln!(
             f,
-            "\n{} layers on the accelerator, {} on the host; {} conversions between them",
-            summary.accelerator, summary.host, summary.conversions
+            "\n{} on the accelerator, {} on the host; {} between them",
+            table::count(summary.accelerator, "layer"),
+            summary.host,
+            table::count(summary.conversions, "conversion")
         )?;
         writeln!(
             f,
-            "{} fusions, {} exact and {} bounded; {} requantizations stay by themselves",
-            summary.exact + summary.bounded,
+            "{}, {} exact and {} bounded; not fused: {}",
+            table::count(summary.exact + summary.bounded, "fusion"),
             summary.exact,
             summary.bounded,
-            summary.unfused
+            table::count(summary.unfused, "requantization")
         )?;
         let refused = self.fusions.refused.iter();
         let refused = refused.map(|r| (format!("{} into {}", r.value, r.layer), &r.reason));
