@@ -56,6 +56,11 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "[fusion_default]\naccept = \"bounded\"\nmax_lsb = 0\n[quantize]",
             "`max_lsb` cannot be 0; it is from 1 to 255",
         ),
+        (
+            "[quantize]",
+            "[[fusion]]\nname = \"two\"\nops = [\"conv\"]\nwhen = { consumers = 2 }\naccept = [\"shift\"]\nthen = [\"set_requantize\"]\n[quantize]",
+            "`consumers` cannot be 2: nothing is fused into a producer whose result others read\n    when = { consumers = 2 }",
+        ),
         // identity
         (
             "schema  = 1",

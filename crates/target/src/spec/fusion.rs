@@ -78,12 +78,15 @@ pub struct With {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct When {
-    /// The producer's own requantization so far.
+    /// The producer's own requantization so far. It has to be `identity` whether a row says so or not: what is fused
+    /// into a producer takes the place of its own requantization.
     pub requantize: Option<Own>,
     /// The type of the producer's result so far.
     pub output: Option<Integer>,
-    /// The number of operands that read the producer's result; an output of the graph counts as one.
-    pub consumers: Option<u32>,
+    /// The number of operands that read the producer's result; an output of the graph counts as one. It has to be 1
+    /// whether a row says so or not: other readers still need the accumulator.
+    #[schemars(range(min = 1, max = 1))]
+    pub consumers: Option<Located<u32>>,
     /// The type of the producer's first operand.
     pub input: Option<Integer>,
     /// The type that the requantization narrows to.

@@ -33,6 +33,14 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         if let Some(with) = &row.with {
             findings.names("op", [&with.op], &producers);
         }
+        if let Some(consumers) = &row.when.consumers {
+            findings.ensure(**consumers == 1, &consumers.span(), || {
+                format!(
+                    "`consumers` cannot be {}: nothing is fused into a producer whose result others read",
+                    **consumers
+                )
+            });
+        }
         for (option, value) in &row.when.option {
             let Some(known) = spec.options.get(option) else {
                 findings.add(SpecError::at(value.span(), format!("there is no option `{option}`")));
