@@ -130,6 +130,7 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<LimitValue>, Reason> 
         "window" => vec![product(&kernel(site)?)?],
         "k" => summands(site)?.into_iter().collect(),
         "uncounted_pad" => uncounted_pad(site).into_iter().collect(),
+        "counted_pad" => counted_pad(site).into_iter().collect(),
         "constant_operands" => positions(true),
         "variable_operands" => positions(false),
         "grouping" => return grouping(site).map(|word| word.into_iter().map(|w| LimitValue::Word(w.into())).collect()),
@@ -224,6 +225,11 @@ fn uncounted_pad(site: &OpSite<'_>) -> Option<u64> {
     let padded = pool.pad.iter().any(|&p| p != 0);
     // A window that reaches past the end in ceil mode has fewer elements too.
     Some(u64::from(padded && !pool.count_include_pad || pool.ceil))
+}
+
+fn counted_pad(site: &OpSite<'_>) -> Option<u64> {
+    let Op::AveragePool(pool) = site.op else { return None };
+    Some(u64::from(pool.count_include_pad && pool.pad.iter().any(|&p| p != 0)))
 }
 
 fn grouping(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {

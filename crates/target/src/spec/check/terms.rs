@@ -21,6 +21,10 @@ pub(crate) const DERIVED: &[(&str, &str)] = &[
         "uncounted_pad",
         "of an average pool: 1 where windows reach into padding that does not count in the divisor, which then varies",
     ),
+    (
+        "counted_pad",
+        "of an average pool: 1 where there is padding and it counts in the divisor",
+    ),
     ("grouping", "of a convolution: `none`, `depthwise` or `grouped`"),
     ("broadcast", "of two operands: `none`, `scalar`, `channel` or `general`"),
     (
