@@ -2,7 +2,7 @@
 
 use crate::taps::{Taps, Window};
 use std::collections::BTreeMap;
-use strait_core::op::Conv;
+use strait_core::op::{Conv, Reduction};
 use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::Per;
 use strait_requantize::range::{self, Accumulator, Order, Summands};
@@ -78,6 +78,9 @@ pub struct Bounds<'a> {
 /// How far back bounds are followed; past it, a value's type bounds it.
 const DEPTH: usize = 8;
 
+/// The primitives that a recipe puts between codes and a sum: a shift and a requantization.
+const NEAR: usize = 2;
+
 impl<'a> Bounds<'a> {
     /// Bounds over one graph.
     pub fn new(module: &'a Module, graph: &'a Graph) -> Bounds<'a> {
@@ -92,6 +95,13 @@ impl<'a> Bounds<'a> {
     /// `None` for a value that is not an integer.
     pub fn of(&mut self, value: ValueId) -> Option<Per<Interval>> {
         self.follow(value, DEPTH)
+    }
+
+    /// The interval of a value that a recipe has just made of codes: of the codes, their type alone is used.
+    pub(crate) fn near(&mut self, value: ValueId) -> Option<Interval> {
+        let all = self.follow(value, NEAR)?;
+        let low = all.values().iter().map(|i| i.0).min()?;
+        Some((low, all.values().iter().map(|i| i.1).max()?))
     }
 
     fn follow(&mut self, value: ValueId, depth: usize) -> Option<Per<Interval>> {
@@ -111,7 +121,9 @@ impl<'a> Bounds<'a> {
                 _ => None,
             },
         };
-        let found = found.map(|per| per.map(|&(low, high)| (low.max(whole.0), high.min(whole.1))));
+        // What can leave the type may be anything in it afterwards.
+        let fits = |&(low, high): &Interval| whole.0 <= low && high <= whole.1;
+        let found = found.filter(|per| per.values().iter().all(fits));
         let found = found.unwrap_or(Per::Tensor(whole));
         self.known.insert(value, found.clone());
         Some(found)
@@ -182,10 +194,9 @@ impl<'a> Bounds<'a> {
             }
             Op::SumPool(op) => {
                 let x = self.hull(node, 0, depth)?;
-                let pad = i64::from(op.pad_value);
                 let count = op.size.iter().map(|&s| u64::from(s)).product();
                 let x = if op.pad.iter().any(|&p| p > 0) || op.ceil {
-                    (x.0.min(pad), x.1.max(pad))
+                    around(x, op.pad_value)
                 } else {
                     x
                 };
@@ -195,7 +206,10 @@ impl<'a> Bounds<'a> {
                 let x = self.hull(node, 0, depth)?;
                 let dims = self.graph.value(node.inputs[0]?)?.ty.dims()?;
                 let axes = op.reduced(dims.len()).ok()?;
-                Per::Tensor(range::repeat(x, axes.iter().map(|&a| dims[a]).product()))
+                Per::Tensor(match op.reduction {
+                    Reduction::Sum => range::repeat(x, axes.iter().map(|&a| dims[a]).product()),
+                    Reduction::Max | Reduction::Min | Reduction::Mean => x,
+                })
             }
             Op::Clamp(op) => {
                 let x = self.hull(node, 0, depth)?;
@@ -211,9 +225,28 @@ impl<'a> Bounds<'a> {
                 }
                 requantized(&op.form, &x, None)?
             }
-            Op::MaxPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::Reshape(_) | Op::Transpose(_) => {
-                Per::Tensor(self.hull(node, 0, depth)?)
+            // The smallest code where a window has no element.
+            Op::MaxPool(op) => {
+                let x = self.hull(node, 0, depth)?;
+                let lowest = self.graph.value(node.inputs[0]?)?.ty.elem.int_type()?.min();
+                let empty = may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil);
+                Per::Tensor(if empty { around(x, lowest) } else { x })
             }
+            // Padding that counts reads as the zero point, and so does a window without elements.
+            Op::AveragePool(op) => {
+                let x = self.hull(node, 0, depth)?;
+                let counts = op.count_include_pad && op.pad.iter().any(|&p| p > 0);
+                if counts || may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil) {
+                    let zero = match &self.graph.value(node.inputs[0]?)?.quant {
+                        Some(grid) => grid.as_tensor()?.1,
+                        None => 0,
+                    };
+                    Per::Tensor(around(x, zero))
+                } else {
+                    Per::Tensor(x)
+                }
+            }
+            Op::GlobalAveragePool(_) | Op::Reshape(_) | Op::Transpose(_) => Per::Tensor(self.hull(node, 0, depth)?),
             Op::Lookup(_) => Per::Tensor(self.hull(node, 1, depth)?),
             _ => return None,
         })
@@ -239,6 +272,19 @@ impl<'a> Bounds<'a> {
     }
 }
 
+/// The smallest interval around `x` and one more code.
+fn around(x: Interval, code: i32) -> Interval {
+    (x.0.min(code.into()), x.1.max(code.into()))
+}
+
+/// Whether a window may lie beside all elements. One without gaps does not as long as each padding is narrower than it.
+fn may_be_empty(size: &[u32], pad: &[u32], dilation: &[u32], ceil: bool) -> bool {
+    let padded = pad.iter().any(|&p| p > 0);
+    let gaps = dilation.iter().any(|&d| d > 1);
+    let wide = size.iter().cycle().zip(pad).any(|(&size, &pad)| pad >= size);
+    ceil || padded && (gaps || wide)
+}
+
 fn shift(x: Interval, zero: i32) -> Interval {
     (x.0 - i64::from(zero), x.1 - i64::from(zero))
 }
@@ -262,4 +308,65 @@ fn requantized(
         hull = Some(hull.map_or((low, high), |h| (h.0.min(low), h.1.max(high))));
     }
     hull.map(Per::Tensor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bounds of what `op` makes of i8[1,1,2,2] with codes from 3 to 50 and a zero point of -7.
+    fn bounds(result: &str, op: &str) -> Per<Interval> {
+        let text = format!(
+            "strait 1 integer\n\
+             graph @main(%x: i8[1,1,2,2] scale=1.0 zero=-7) {{\n\
+             \x20 %c: i8[1,1,2,2] scale=1.0 zero=-7 = clamp(%x) {{min=3, max=50}}\n\
+             \x20 %y: {result} scale=1.0 zero=-7 = {op}\n\
+             \x20 return %y\n}}\n"
+        );
+        let module = strait_core::text::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let graph = module.main();
+        Bounds::new(&module, graph).of(graph.outputs()[0]).expect("an integer")
+    }
+
+    fn pool(name: &str, pad: u32, more: &str) -> Per<Interval> {
+        let extent = 2 + 2 * pad - 1;
+        let attributes = format!("size=[2,2], stride=[1,1], pad=[{pad},{pad},{pad},{pad}], dilation=[1,1]");
+        let op = format!("{name}(%c) {{{attributes}, ceil=0{more}}}");
+        bounds(&format!("i8[1,1,{extent},{extent}]"), &op)
+    }
+
+    #[test]
+    fn windows_that_read_padding_alone_widen_the_bounds_of_pools() {
+        assert_eq!(pool("max_pool", 1, ""), Per::Tensor((3, 50)));
+        assert_eq!(pool("max_pool", 2, ""), Per::Tensor((-128, 50)));
+        assert_eq!(pool("average_pool", 1, ", count_include_pad=0"), Per::Tensor((3, 50)));
+        assert_eq!(pool("average_pool", 2, ", count_include_pad=0"), Per::Tensor((-7, 50)));
+        assert_eq!(pool("average_pool", 1, ", count_include_pad=1"), Per::Tensor((-7, 50)));
+        assert_eq!(pool("average_pool", 0, ", count_include_pad=1"), Per::Tensor((3, 50)));
+    }
+
+    #[test]
+    fn only_a_sum_grows_with_the_number_of_elements() {
+        let reduce = |result, reduction| {
+            let op = format!("reduce(%c) {{reduction={reduction}, axes=[2,3], keep_dims=1}}");
+            bounds(result, &op)
+        };
+        assert_eq!(reduce("i32[1,1,1,1]", "sum"), Per::Tensor((12, 200)));
+        for reduction in ["max", "min"] {
+            assert_eq!(reduce("i8[1,1,1,1]", reduction), Per::Tensor((3, 50)), "{reduction}");
+        }
+    }
+
+    #[test]
+    fn what_can_leave_its_type_can_be_anything_in_it() {
+        let text = "strait 1 integer\n\
+            graph @main(%x: i32[4] scale=1.0 zero=0) {\n\
+            \x20 %c: i32[4] scale=1.0 zero=0 = clamp(%x) {min=0, max=2147483647}\n\
+            \x20 %y: i32[4] scale=1.0 zero=0 = add(%c, %c)\n\
+            \x20 return %y\n}\n";
+        let module = strait_core::text::parse(text).expect("a module");
+        let graph = module.main();
+        let bounds = Bounds::new(&module, graph).of(graph.outputs()[0]);
+        assert_eq!(bounds, Some(Per::Tensor((i32::MIN.into(), i32::MAX.into()))));
+    }
 }

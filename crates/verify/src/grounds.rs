@@ -4,6 +4,7 @@ use crate::chain::Base;
 use crate::finding::Fault;
 use crate::structure::{Site, SiteKind};
 use sha2::{Digest as _, Sha256};
+use strait_core::op::Reduction;
 use strait_core::{Graph, Module, Op, TensorData};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate};
@@ -31,6 +32,9 @@ fn holds(argument: &Argument, site: &Site<'_>) -> bool {
         (SiteKind::Floats { .. }, _) => matches!(argument, Argument::OrderedFloats { .. }),
         (SiteKind::Accumulators, Base::Node(_, node)) => match &node.op {
             Op::MaxPool(_) => *argument == Argument::Commutes,
+            Op::Reduce(op) if matches!(op.reduction, Reduction::Max | Reduction::Min) => {
+                *argument == Argument::Commutes
+            }
             _ => *argument == Argument::SameAccumulator,
         },
         (SiteKind::Accumulators, Base::Value(_)) => *argument == Argument::SameAccumulator,

@@ -1,6 +1,7 @@
 //! What must hold at a site before a row looks at the forms.
 
 use super::site::{Found, Producer};
+use strait_core::op::Reduction;
 use strait_core::{Node, Op, Reason, ValueId};
 use strait_requantize::{Argument, IntType};
 use strait_target::spec::{FusionRow, Integer, Options};
@@ -144,16 +145,20 @@ impl Found<'_> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);
         };
+        let divides =
+            "it divides and rounds itself; what it would compute with one rounding is another form for each divisor";
         match &node.op {
             Op::MaxPool(_) => Ok(Argument::Commutes),
-            Op::AveragePool(_) | Op::GlobalAveragePool(_) => Err(Reason::new(
-                "divides",
-                "it divides and rounds itself; what it would compute with one rounding is another form for each divisor",
-            )),
+            Op::AveragePool(_) | Op::GlobalAveragePool(_) => Err(Reason::new("divides", divides)),
+            Op::Reduce(reduce) => match reduce.reduction {
+                Reduction::Sum => Ok(Argument::SameAccumulator),
+                Reduction::Max | Reduction::Min => Ok(Argument::Commutes),
+                Reduction::Mean => Err(Reason::new("divides", divides)),
+            },
             Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => {
                 Ok(Argument::SameAccumulator)
             }
-            Op::SumPool(_) | Op::Reduce(_) | Op::ShiftLeft(_) => Ok(Argument::SameAccumulator),
+            Op::SumPool(_) | Op::ShiftLeft(_) => Ok(Argument::SameAccumulator),
             op => Err(Reason::new(
                 "accumulator",
                 format!("the result of {} is no accumulator", op.term()),

@@ -3,6 +3,7 @@
 use super::site::{Found, Producer};
 use crate::interval::Bounds;
 use sha2::{Digest as _, Sha256};
+use strait_core::op::Reduction;
 use strait_core::{Node, Op, TensorData};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Because, Certificate};
@@ -55,13 +56,13 @@ pub(super) fn because(found: &Found<'_>, bounds: &mut Bounds<'_>) -> Vec<Because
             let facts = operands(1).into_iter().chain([Because::Window { elements }]);
             facts.chain(padding(&op.pad, op.pad_value)).collect()
         }
-        Op::Reduce(op) => {
+        Op::Reduce(op) if op.reduction == Reduction::Sum => {
             let dims = found.extents();
             let axes = op.reduced(dims.len()).unwrap_or_default();
             let elements = axes.iter().filter_map(|&axis| dims.get(axis)).product();
             operands(1).into_iter().chain([Because::Window { elements }]).collect()
         }
-        Op::Clamp(_) | Op::MaxPool(_) | Op::Reshape(_) | Op::Transpose(_) => operands(1),
+        Op::Clamp(_) | Op::MaxPool(_) | Op::Reduce(_) | Op::Reshape(_) | Op::Transpose(_) => operands(1),
         Op::Lookup(_) => vec![Because::Entries],
         _ => found.wide_type().map(Because::Type).into_iter().collect(),
     }
