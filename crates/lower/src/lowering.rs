@@ -1,5 +1,6 @@
 //! The walk over the annotated graph that builds the integer one.
 
+use crate::interval::{Bounds, Interval, accumulator};
 use crate::{bake, boundary, recipes};
 use std::sync::Arc;
 use strait_core::op::Dequantize;
@@ -7,6 +8,7 @@ use strait_core::{
     Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, Stage, Symbol, TensorData,
     TensorType, ValueId,
 };
+use strait_requantize::range::{self, Summands};
 use strait_target::TargetSpec;
 
 /// Why a graph was not lowered.
@@ -359,6 +361,25 @@ impl<'a> Lowering<'a> {
         let value = self.out.main().value(value);
         let found = value.and_then(|v| Some((v.ty.elem, v.quant.as_deref()?.as_tensor()?.0)));
         found.ok_or_else(|| Reason::new("no-grid", "a value has no grid"))
+    }
+
+    /// What a term of a sum can be, which a recipe has just made of codes.
+    pub(crate) fn term(&self, value: ValueId) -> Result<Interval, Reason> {
+        let found = Bounds::new(&self.out, self.out.main()).near(value);
+        // Bounds that end where the type does say nothing, or are those of codes that saturate.
+        let fits = |&(low, high): &Interval| low > i32::MIN.into() && high < i32::MAX.into();
+        let text = "a term of its sum can saturate at 32 bits; a coarser grid would be needed";
+        found
+            .filter(fits)
+            .ok_or_else(|| Reason::new("accumulator-overflow", text))
+    }
+
+    /// Shows that a sum stays within the target's accumulator.
+    pub(crate) fn prove(&self, sum: &impl Summands) -> Result<(), Reason> {
+        match range::prove(0, sum, accumulator(self.spec)) {
+            Ok(_) => Ok(()),
+            Err(overflow) => Err(Reason::new("accumulator-overflow", overflow.to_string())),
+        }
     }
 
     /// The shape of a value of the new module; all are fixed by now.

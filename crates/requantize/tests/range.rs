@@ -153,6 +153,7 @@ proptest! {
                 let bias = folded(&list, coarser(bias as f64) as i64);
                 prop_assert!(prove(0, &weights(&list, bias, (-128, 127)), accumulator).is_ok());
             }
+            Repair::CoarserGrid { .. } => unreachable!("a sum of products has scales of its own"),
             Repair::FewerProducts { of, at_most } => {
                 prop_assert_eq!(of, list.len() as u64);
                 let list = &list[..list.len().min(at_most as usize)];

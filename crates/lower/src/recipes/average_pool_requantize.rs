@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
 use strait_core::{Op, QuantParams, Reason};
+use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
     let x = site.input(0)?;
@@ -52,7 +53,13 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
             )
         }
     };
-    // |Σ q| ≤ 2^15·n for codes of at most 16 bits.
+    let range = walk.spec.types.activation_range();
+    walk.prove(&Pairs {
+        count,
+        first: ((i64::from(*range.start()), i64::from(*range.end())), 0),
+        second: ((1, 1), 0),
+    })?;
+    // |n·z| ≤ 2^31 for codes of at most 16 bits.
     let count = i32::try_from(count).ok().filter(|&n| (1..=1 << 15).contains(&n));
     let count = count.ok_or_else(|| Reason::new("accumulator-overflow", "the sum of a window can pass 32 bits"))?;
     let zero = count * x_zero;

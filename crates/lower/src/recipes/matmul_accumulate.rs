@@ -3,12 +3,11 @@
 use super::Site;
 use super::narrow::{Product, Wide, narrow};
 
-use crate::interval::accumulator;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::MatMul;
 use strait_core::{QuantParams, Reason};
-use strait_requantize::range::{Pairs, prove};
+use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
     let (a, b) = (site.input(0)?, site.input(1)?);
@@ -22,8 +21,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
         first: (codes, a_zero.into()),
         second: (codes, b_zero.into()),
     };
-    prove(0, &sum, accumulator(walk.spec))
-        .map_err(|overflow| Reason::new("accumulator-overflow", overflow.to_string()))?;
+    walk.prove(&sum)?;
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(
         site.node,

@@ -7,11 +7,19 @@ use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::Mul;
 use strait_core::{QuantParams, Reason};
+use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
     let (a, b) = (site.input(0)?, site.input(1)?);
     let ((a_scale, a_zero), (b_scale, b_zero)) = (walk.grid(a)?, walk.grid(b)?);
     let operands = [walk.codes(a)?, walk.codes(b)?];
+    let codes = walk.spec.types.activation_range();
+    let codes = (i64::from(*codes.start()), i64::from(*codes.end()));
+    walk.prove(&Pairs {
+        count: 1,
+        first: (codes, a_zero.into()),
+        second: (codes, b_zero.into()),
+    })?;
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(site.node, Mul { a_zero, b_zero }, &operands, Some(grid), "accumulate")?;
     narrow(

@@ -5,6 +5,7 @@ use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize, ShiftLeft};
 use strait_core::{Elem, QuantParams, Reason, ValueId};
+use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::Located;
 use strait_target::spec::{FormRow, Rescale, Scales};
@@ -134,6 +135,10 @@ fn centre(walk: &mut Lowering<'_>, site: &Site<'_>, acc: ValueId, zero: i32) -> 
     let negated = zero
         .checked_neg()
         .ok_or_else(|| Reason::new("zero-point", "its zero point cannot be taken away"))?;
+    walk.prove(&Terms {
+        first: walk.term(acc)?,
+        second: (negated.into(), negated.into()),
+    })?;
     let offset = walk.data("offset", integers(&[1], &[negated], Elem::I32)?, None);
     walk.emit(site.node, Add {}, &[acc, offset], grid, "centre")
 }

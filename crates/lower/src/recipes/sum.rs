@@ -7,6 +7,7 @@ use std::sync::Arc;
 use strait_core::op::{Add, Sub};
 use strait_core::{Op, QuantParams, Reason, ValueId};
 use strait_requantize::IntType;
+use strait_requantize::range::{Terms, subtract};
 
 /// An operand, in steps of `scale` with real zero at `zero`, on the common grid: steps of `step` and zero point 0.
 pub(super) fn operand(
@@ -37,12 +38,12 @@ pub(super) fn total(
     operands: &[ValueId; 2],
     step: f32,
 ) -> Result<(), Reason> {
+    let [first, second] = [walk.term(operands[0])?, walk.term(operands[1])?];
+    let negative = matches!(site.node.op, Op::Sub(_));
+    let second = if negative { subtract((0, 0), second) } else { second };
+    walk.prove(&Terms { first, second })?;
     let grid = Arc::new(QuantParams::tensor(step, 0));
-    let op: Op = if matches!(site.node.op, Op::Sub(_)) {
-        Sub {}.into()
-    } else {
-        Add {}.into()
-    };
+    let op: Op = if negative { Sub {}.into() } else { Add {}.into() };
     let acc = walk.emit(site.node, op, operands, Some(grid), "accumulate")?;
     narrow(
         walk,

@@ -2,17 +2,19 @@
 //! what a calibration has seen. Sound, and with the operand that reaches the ends.
 //!
 //! [`Products`] is one channel of a convolution or of a fully connected layer, [`Pairs`] one sum of a product of two
-//! activations; [`prove`] shows that no sum leaves the accumulator, or says what does and what would help.
+//! activations, [`Terms`] a sum of two integers; [`prove`] shows that no sum leaves the accumulator, or says what does and what would help.
 
 mod interval;
 mod overflow;
 mod pairs;
 mod products;
+mod terms;
 
 pub use interval::{add, multiply, repeat, subtract};
 pub use overflow::{Accumulator, Order, Overflow, Repair, Summands, prove};
 pub use pairs::Pairs;
 pub use products::{Input, Padding, Products};
+pub use terms::Terms;
 
 use std::fmt;
 
@@ -54,6 +56,13 @@ pub enum Pattern {
         /// The code of the second operand.
         second: i64,
     },
+    /// Two terms of a sum.
+    Terms {
+        /// The first term.
+        first: i64,
+        /// The second term.
+        second: i64,
+    },
 }
 
 impl Range {
@@ -73,6 +82,7 @@ impl fmt::Display for Pattern {
                 )
             }
             Pattern::Pair { first, second } => write!(f, "{first} times {second} throughout"),
+            Pattern::Terms { first, second } => write!(f, "{first} and {second}"),
         }
     }
 }

@@ -52,6 +52,11 @@ pub enum Repair {
         /// How much.
         bits: u8,
     },
+    /// A grid of the terms coarser by 2^bits is enough.
+    CoarserGrid {
+        /// How much.
+        bits: u8,
+    },
     /// No scale helps: there are too many products.
     FewerProducts {
         /// How many there are.
@@ -108,6 +113,7 @@ impl fmt::Display for Repair {
             Repair::CoarserBias { bits } => {
                 write!(f, "it is the bias: with scales coarser by 2^{bits} it would fit")
             }
+            Repair::CoarserGrid { bits } => write!(f, "a grid coarser by 2^{bits} would be enough"),
             Repair::FewerProducts { of, at_most } => {
                 write!(f, "no scale helps: of {of} products, {at_most} of the largest size fit")
             }

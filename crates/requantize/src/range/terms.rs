@@ -1,0 +1,46 @@
+use super::{
+    Extreme, Pattern, Range, add,
+    overflow::{Repair, Summands},
+};
+
+/// A sum of two integers that are on one grid already.
+#[derive(Clone, Copy, Debug)]
+pub struct Terms {
+    /// What the first can be.
+    pub first: (i64, i64),
+    /// What the second can be; of a difference, negated.
+    pub second: (i64, i64),
+}
+
+impl Summands for Terms {
+    fn range(&self) -> Range {
+        let (low, high) = add(self.first, self.second);
+        // Whether one operand of the model makes both terms what they are here is not known.
+        let extreme = |value, first, second| Extreme {
+            value,
+            pattern: Pattern::Terms { first, second },
+            realised: false,
+        };
+        Range {
+            low: extreme(low, self.first.0, self.second.0),
+            high: extreme(high, self.first.1, self.second.1),
+        }
+    }
+
+    /// The parts are nothing, either term and both.
+    fn partial_sums(&self) -> Range {
+        let parts = |term: (i64, i64)| (term.0.min(0), term.1.max(0));
+        let (first, second) = (parts(self.first), parts(self.second));
+        Terms { first, second }.range()
+    }
+
+    /// On a grid 2^k coarser each term is at most |x| / 2^k + 1/2.
+    fn repair(&self, limit: u64) -> Repair {
+        let size = |(low, high): (i64, i64)| u128::from(low.unsigned_abs().max(high.unsigned_abs()));
+        let total = size(self.first) + size(self.second);
+        let enough = (1..=63u8).find(|k| (total >> k) + 2 <= u128::from(limit));
+        Repair::CoarserGrid {
+            bits: enough.unwrap_or(63),
+        }
+    }
+}
