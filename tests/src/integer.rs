@@ -72,7 +72,7 @@ pub fn integer(float: &Module, target: &str, samples: &InMemory) -> Result<Integ
         strait_quantize::annotate(&mut annotated, main, &how).map_err(|e| text(&e))?;
         verify(&annotated).map_err(|e| text(&e))?;
         let mut module = match strait_lower::lower(&annotated, target.spec()) {
-            Ok(module) => module,
+            Ok(lowered) => lowered.module,
             Err(LowerError::Nodes(nodes)) => {
                 refused.extend(nodes);
                 continue;

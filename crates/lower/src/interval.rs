@@ -72,8 +72,11 @@ pub(crate) fn sums<'a>(
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,
-    known: BTreeMap<ValueId, Per<Interval>>,
+    known: Known,
 }
+
+/// Bounds of values, kept while a graph grows: what was found of a value stays true.
+pub(crate) type Known = BTreeMap<ValueId, Per<Interval>>;
 
 /// How far back bounds are followed; past it, a value's type bounds it.
 const DEPTH: usize = 8;
@@ -84,11 +87,17 @@ const NEAR: usize = 2;
 impl<'a> Bounds<'a> {
     /// Bounds over one graph.
     pub fn new(module: &'a Module, graph: &'a Graph) -> Bounds<'a> {
-        Bounds {
-            module,
-            graph,
-            known: BTreeMap::new(),
-        }
+        Bounds::knowing(module, graph, Known::new())
+    }
+
+    /// Bounds over one graph of which some are known.
+    pub(crate) fn knowing(module: &'a Module, graph: &'a Graph, known: Known) -> Bounds<'a> {
+        Bounds { module, graph, known }
+    }
+
+    /// What is known by now.
+    pub(crate) fn into_known(self) -> Known {
+        self.known
     }
 
     /// The interval that every element of a value lies in: per channel where its parameters are.

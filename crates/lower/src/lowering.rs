@@ -1,15 +1,18 @@
 //! The walk over the annotated graph that builds the integer one.
 
-use crate::interval::{Bounds, Interval, accumulator};
+use crate::interval::{Bounds, Interval, Known, accumulator};
 use crate::{bake, boundary, recipes};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::Dequantize;
 use strait_core::{
     Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, Stage, Symbol, TensorData,
     TensorType, ValueId,
 };
+use strait_requantize::Per;
 use strait_requantize::range::{self, Summands};
 use strait_target::TargetSpec;
+use strait_target::spec::Nearness;
 
 /// Why a graph was not lowered.
 #[derive(Debug, thiserror::Error)]
@@ -20,6 +23,16 @@ pub enum LowerError {
     /// A defect of ours.
     #[error("defect in Strait: {0}")]
     Ours(String),
+}
+
+/// What lowering makes.
+#[derive(Debug)]
+pub struct Lowered {
+    /// The module whose main graph is in the integer stage.
+    pub module: Module,
+    /// How near the requantizations with free integers are to their ideal functions, by the name of their
+    /// node, which stays among the sources of what it is fused into.
+    pub nearness: BTreeMap<String, Nearness>,
 }
 
 /// The two forms that a value of the annotated graph may have in the integer graph; each is made when first asked for.
@@ -37,13 +50,15 @@ pub(crate) struct Lowering<'a> {
     pub(crate) spec: &'a TargetSpec,
     out: Module,
     forms: Vec<Forms>,
+    known: Known,
+    nearness: BTreeMap<ValueId, Nearness>,
 }
 
-/// Lowers the main graph of an annotated module into a new module whose main graph is in the integer stage.
+/// Lowers the main graph of an annotated module into a new module.
 ///
 /// # Errors
 /// [`LowerError::Nodes`] with every node that its recipe refuses, all at once.
-pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
+pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
     let graph = source.main();
     let order = graph
         .topological_order()
@@ -57,6 +72,8 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
         spec,
         out: Module::new(main, names),
         forms,
+        known: Known::new(),
+        nearness: BTreeMap::new(),
     };
     // The model's names come first, so that a fresh name never takes one of them.
     for (_, value) in graph.values() {
@@ -88,7 +105,13 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
             .map_err(|reason| LowerError::Ours(reason.to_string()))?;
         walk.out.main_mut().add_output(float);
     }
-    Ok(walk.out)
+    let Lowering { out, nearness, .. } = walk;
+    let name = |id| out.main().producer(id).map(|(_, node)| out.name(node.name).to_owned());
+    let nearness = nearness.into_iter().filter_map(|(id, near)| Some((name(id)?, near)));
+    Ok(Lowered {
+        nearness: nearness.collect(),
+        module: out,
+    })
 }
 
 /// What a primitive is called that is made from a node of this name.
@@ -380,6 +403,19 @@ impl<'a> Lowering<'a> {
             Ok(_) => Ok(()),
             Err(overflow) => Err(Reason::new("accumulator-overflow", overflow.to_string())),
         }
+    }
+
+    /// The integers that a value of the new module can take.
+    pub(crate) fn bounds(&mut self, value: ValueId) -> Option<Per<Interval>> {
+        let mut bounds = Bounds::knowing(&self.out, self.out.main(), std::mem::take(&mut self.known));
+        let found = bounds.of(value);
+        self.known = bounds.into_known();
+        found
+    }
+
+    /// Keeps how near the requantization that makes `value` is to its ideal.
+    pub(crate) fn set_nearness(&mut self, value: ValueId, nearness: Nearness) {
+        self.nearness.insert(value, nearness);
     }
 
     /// The shape of a value of the new module; all are fixed by now.

@@ -3,6 +3,7 @@
 
 use strait_core::op::{Add, Conv};
 use strait_core::{Elem, Op, TensorType};
+use strait_requantize::decide::{Grids, Ideal, Optimality};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use strait_target::spec::{FormRow, OpSite, Operand, Rescale, Scales};
 use strait_target::{Options, Table, TargetSpec};
@@ -151,13 +152,14 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
                 input_zero: 0,
                 output_zero: zero,
                 out: IntType::I8,
+                accumulators: None,
             };
             if name == "chain" && matches!(scales, Scales::Ratio(_) | Scales::Mean { .. }) {
                 // There is no real number in between.
                 assert_eq!(row.build(&rescale).unwrap_err().code, "form-factor");
                 continue;
             }
-            let form = row.build(&rescale).unwrap_or_else(|e| panic!("{name}: {e}"));
+            let form = row.build(&rescale).unwrap_or_else(|e| panic!("{name}: {e}")).form;
             row.accepts(&form, None).unwrap();
             // Seven bits of a multiplier are the least of these; over ±1e5 that is below one code.
             for acc in (-100_000..100_000).step_by(997) {
@@ -225,8 +227,10 @@ fn a_shift_is_built_for_powers_of_two_alone() {
             input_zero: 0,
             output_zero: zero,
             out: IntType::I8,
+            accumulators: None,
         };
-        spec.form["shift"].build(&rescale).map_err(|e| e.code.into_owned())
+        let built = spec.form["shift"].build(&rescale);
+        built.map(|built| built.form).map_err(|e| e.code.into_owned())
     };
     let expect = |shift| {
         Ok(Requantization::ArithFolded(form::ArithFolded {
@@ -253,6 +257,7 @@ fn an_input_zero_point_is_taken_off_where_the_form_has_a_constant() {
         input_zero: -13,
         output_zero: 21,
         out: IntType::I8,
+        accumulators: None,
     };
     // Seven bits of a factor lose up to 1.5 codes, a zero point that is a whole number half a code.
     for (name, within) in [
@@ -261,7 +266,7 @@ fn an_input_zero_point_is_taken_off_where_the_form_has_a_constant() {
         ("thresholds", 0.51),
         ("fifteen", 1.01),
     ] {
-        let form = spec.form[name].build(&rescale).unwrap();
+        let form = spec.form[name].build(&rescale).unwrap().form;
         for q in -128..=127 {
             let real = (0.7 * f64::from(q + 13) + 21.0).clamp(-128.0, 127.0);
             let got = form.eval(0, q.into()).unwrap();
@@ -282,6 +287,7 @@ fn the_cheapest_form_that_fits_is_taken_and_every_refusal_is_told() {
             input_zero: 0,
             output_zero: 0,
             out: IntType::I8,
+            accumulators: None,
         };
         spec.build(&row.requantize, &rescale)
     };
@@ -428,4 +434,59 @@ fn an_op_without_a_row_and_one_of_the_host_say_why() {
         reason(strait_core::op::Relu {}.into()),
         "`relu` is not in the table of every-form [target-no-row]"
     );
+}
+
+/// Of every kind that chooses its integers freely, with a few bits, where the choice shows.
+#[test]
+fn free_integers_deviate_no_more_than_the_nearest_to_the_factor_and_sometimes_less() {
+    let text = TABLE.replace("= \"sima\"", "= \"free\"");
+    let text = text.replace("= [\"tensor\"]", "= [\"channel\", \"tensor\"]");
+    let table = Table::parse("free.toml", &text).unwrap_or_else(|e| panic!("{e}"));
+    let spec = table.spec(&Options::new()).unwrap();
+    let mut better = 0;
+    for (name, zero_inside) in [("fractional", true), ("fifteen", false), ("general", false)] {
+        let row = &spec.form[name];
+        for step in 1..=60 {
+            let weight = Per::from_iter([0.0007_f32 * step as f32, 0.011]);
+            let accumulators = Per::from_iter([(-900 * step, 40_000), (-3_000, 1_100 * step)]);
+            let mut rescale = Rescale {
+                scales: Scales::Convolution {
+                    input: 0.3,
+                    weight: &weight,
+                    output: 0.41,
+                },
+                input_zero: 0,
+                output_zero: -7,
+                out: IntType::I8,
+                accumulators: None,
+            };
+            let plain = row.build(&rescale).unwrap();
+            assert_eq!(plain.nearness, None);
+            rescale.accumulators = Some(&accumulators);
+            let best = row.build(&rescale).unwrap();
+            let nearness = best.nearness.unwrap();
+            assert_eq!(nearness.found, Optimality::Optimal);
+            let mut largest = 0;
+            for channel in 0..2 {
+                let grids = Grids {
+                    input_zero: 0,
+                    output_zero: -7,
+                    zero_inside,
+                    out: IntType::I8,
+                };
+                let factor = *rescale.scales.factor().get(channel).unwrap();
+                let ideal = Ideal::new(factor, row.rounding(), grids).unwrap();
+                let interval = *accumulators.get(channel).unwrap();
+                let [plain, best] = [&plain.form, &best.form].map(|form| {
+                    let deviation = ideal.deviation(&[form.clone().into()], channel, interval).unwrap();
+                    (deviation.max_lsb, deviation.differing)
+                });
+                assert!(best <= plain, "{name} {step} {channel}: {best:?} {plain:?}");
+                better += usize::from(best < plain);
+                largest = largest.max(best.0);
+            }
+            assert_eq!(nearness.max_lsb, largest, "{name} {step}");
+        }
+    }
+    assert!(better > 0);
 }

@@ -88,7 +88,7 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
         let mut annotated = float.clone();
         annotate(&mut annotated, main, &how).unwrap();
         match lower(&annotated, spec) {
-            Ok(module) => break module,
+            Ok(lowered) => break lowered.module,
             Err(LowerError::Nodes(nodes)) => {
                 nodes
                     .into_iter()

@@ -119,7 +119,7 @@ pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome
         LowerError::Nodes(nodes) => refused(nodes),
         LowerError::Ours(text) => text,
     })?;
-    *module = lowered;
+    *module = lowered.module;
     verify(module).map_err(|violation| violation.to_string())?;
     Ok(Outcome::Module(Vec::new()))
 }

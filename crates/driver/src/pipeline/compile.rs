@@ -240,6 +240,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
         annotated: &lowered.annotated,
         integer: &lowered.module,
         fusion: &lowered.fusion,
+        nearness: &lowered.nearness,
         rewrites: &rewritten.applied,
     });
     report.rules = rules(job.canonical, job.loaded, job.selection);

@@ -1,13 +1,16 @@
 //! One target: from the canonical module to integers.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
 use strait_core::{GraphId, Module, NodeId, PassError, Reason, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, fuse, lower};
 use strait_quantize::{Annotation, Observation, annotate, annotate::place};
-use strait_target::{Options, Target, TargetSpec, spec::Difference};
+use strait_target::{
+    Options, Target, TargetSpec,
+    spec::{Difference, Nearness},
+};
 use strait_verify::VerifyOptions;
 
 use crate::{
@@ -45,6 +48,8 @@ pub(super) struct Lowered {
     /// The annotated float graph that it was made from.
     pub(super) annotated: Module,
     pub(super) fusion: Fusion,
+    /// How near free integers are to the ideal, by the name of the requantization.
+    pub(super) nearness: BTreeMap<String, Nearness>,
     /// What the fusions claim.
     pub(super) certificates: Vec<CertificateRecord>,
 }
@@ -59,7 +64,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     let named = |phase: &str| format!("{phase} ({id})");
     let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
     let (annotated, integer) = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
-    let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer))?;
+    let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
     refuse(job.loaded, &fusion)?;
     let certificates: Vec<CertificateRecord> = fusion
         .fired
@@ -75,6 +80,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         module,
         annotated,
         fusion,
+        nearness: integer.nearness,
         certificates,
     })
 }
@@ -108,7 +114,7 @@ pub(super) fn whole(module: &Module, behind: &str) -> Result<(), Stop> {
 }
 
 /// The annotated module and the lowered one. A node that its recipe refuses moves to the host, and all is decided again.
-fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Module, Module), Stop> {
+fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Module, strait_lower::Lowered), Stop> {
     let mut refused: Vec<(NodeId, Reason)> = Vec::new();
     for _ in 0..ROUNDS {
         let mut module = job.canonical.clone();
@@ -128,7 +134,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
         whole(&module, "annotate")?;
         match lower(&module, spec) {
             Ok(integer) => {
-                whole(&integer, "lower")?;
+                whole(&integer.module, "lower")?;
                 return Ok((module, integer));
             }
             Err(LowerError::Nodes(nodes)) => refused.extend(nodes),

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{DataId, Graph, Module, Node, Op, Placement, Value, ValueId, shape::fixed_dims};
 use strait_lower::{Fused, Fusion};
 use strait_requantize::Per;
-use strait_target::{TargetSpec, spec::Support};
+use strait_target::{
+    TargetSpec,
+    spec::{Nearness, Support},
+};
 
 use super::{
-    Grid, Layer, Report, Rewrite, RuleReport, SCHEMA, Size, Summary, TargetReport, ValueReport,
+    FreeIntegers, Grid, Layer, Report, Rewrite, RuleReport, SCHEMA, Size, Summary, TargetReport, ValueReport,
     evidence::{self, Grounds},
     fusions::{fired, fusions, reason},
 };
@@ -26,6 +29,8 @@ pub struct Material<'a> {
     pub integer: &'a Module,
     /// What became of the requantizations.
     pub fusion: &'a Fusion,
+    /// How near free integers are to the ideal, by the name of the requantization.
+    pub nearness: &'a BTreeMap<String, Nearness>,
     /// The rewrites that made the canonical module, in their order.
     pub rewrites: &'a [(&'static str, String)],
 }
@@ -38,6 +43,7 @@ pub fn build(material: Material<'_>) -> Report {
         annotated,
         integer,
         fusion,
+        nearness,
         rewrites,
     } = material;
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
@@ -53,7 +59,7 @@ pub fn build(material: Material<'_>) -> Report {
     let supports: Vec<Vec<Support<'_>>> = nodes.clone().map(|node| grounds.of(node)).collect();
     let layers = nodes.clone().zip(&supports);
     let layers = layers
-        .map(|(node, supports)| layer(integer, node, supports, &fused))
+        .map(|(node, supports)| layer(integer, node, supports, &fused, nearness))
         .collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (rule, _) in rewrites {
@@ -107,7 +113,13 @@ pub fn build(material: Material<'_>) -> Report {
     }
 }
 
-fn layer(module: &Module, node: &Node, supports: &[Support<'_>], fused: &BTreeMap<&str, &Fused>) -> Layer {
+fn layer(
+    module: &Module,
+    node: &Node,
+    supports: &[Support<'_>],
+    fused: &BTreeMap<&str, &Fused>,
+    nearness: &BTreeMap<String, Nearness>,
+) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
     let results: Vec<ValueReport> = node.outputs.iter().filter_map(value).collect();
@@ -128,6 +140,10 @@ fn layer(module: &Module, node: &Node, supports: &[Support<'_>], fused: &BTreeMa
             Placement::Host(why) => Some(reason(why)),
         },
         form: evidence::form(node).map(|form| form.kind().name().to_owned()),
+        // Of two that became one, the second makes the codes of the result.
+        free_integers: (node.sources.iter().rev())
+            .find_map(|&source| nearness.get(module.name(source)))
+            .map(FreeIntegers::from),
         clamp: node.fused.as_ref().and_then(|fused| fused.clamp),
         fusion: made_by.map(fired),
         evidence: supports.last().map(|weakest| weakest.evidence.to_string()),

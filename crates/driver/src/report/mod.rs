@@ -5,6 +5,7 @@
 mod build;
 mod evidence;
 mod fusions;
+mod nearness;
 mod table;
 
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,7 @@ use crate::evaluation::Accuracy;
 pub use build::{Material, build};
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use fusions::{FiredReport, Fusions, Miss, RefusedReport, RowReport};
+pub use nearness::FreeIntegers;
 pub(crate) use table::grouped;
 
 /// The version of the report's keys.
@@ -119,6 +121,8 @@ pub struct Layer {
     pub results: Vec<ValueReport>,
     /// The form of the requantization that is part of it.
     pub form: Option<String>,
+    /// How near its integers are to the ideal, where the compiler chose them.
+    pub free_integers: Option<FreeIntegers>,
     /// The codes that its result is clipped to.
     pub clamp: Option<[i32; 2]>,
     /// The fusion that made it.

@@ -10,7 +10,7 @@ use crate::{
     table,
 };
 
-use super::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report};
+use super::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report, nearness};
 
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -34,6 +34,9 @@ impl Display for Report {
             summary.bounded,
             table::count(summary.unfused, "requantization")
         )?;
+        if let Some(free) = nearness::line(&self.layers) {
+            writeln!(f, "{free}")?;
+        }
         let refused = self.fusions.refused.iter();
         let refused = refused.map(|r| (format!("{} into {}", r.value, r.layer), &r.reason));
         grouped(f, "not fused", refused)?;

@@ -90,20 +90,30 @@ pub(super) fn requantize(
     suffix: &str,
 ) -> Result<ValueId, Reason> {
     let spec = walk.spec;
-    let takes_zero = |name: &Located<String>| spec.form.get(name.as_str()).is_some_and(FormRow::takes_input_zero);
-    if wide.zero != 0 && !forms.iter().any(takes_zero) {
+    let rows = || forms.iter().filter_map(|name| spec.form.get(name.as_str()));
+    if wide.zero != 0 && !rows().any(FormRow::takes_input_zero) {
         wide.acc = centre(walk, site, wide.acc, wide.zero)?;
         wide.zero = 0;
     }
+    let accumulators = if rows().any(|row| row.looks_at_accumulators(to.out)) {
+        walk.bounds(wide.acc)
+    } else {
+        None
+    };
     let scales = wide.product.scales(to.scale);
     let rescale = Rescale {
         scales,
         input_zero: wide.zero,
         output_zero: to.zero,
         out: to.out,
+        accumulators: accumulators.as_ref(),
     };
-    let (_, form) = spec.build(forms, &rescale)?;
-    emit(walk, site, wide, to, form, suffix)
+    let (_, built) = spec.build(forms, &rescale)?;
+    let codes = emit(walk, site, wide, to, built.form, suffix)?;
+    if let Some(nearness) = built.nearness {
+        walk.set_nearness(codes, nearness);
+    }
+    Ok(codes)
 }
 
 /// The requantize node of a form that was made elsewhere.

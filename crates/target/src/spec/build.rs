@@ -1,6 +1,6 @@
 //! How a form's integers come about from scales.
 
-use super::{FormRow, ScaleRule, TargetSpec};
+use super::{Built, FormRow, ScaleRule, TargetSpec};
 use crate::Located;
 use std::borrow::Cow;
 use strait_core::Reason;
@@ -25,6 +25,9 @@ pub struct Rescale<'a> {
     pub output_zero: i32,
     /// Type of the result.
     pub out: IntType,
+    /// The accumulators that can occur, of the whole tensor or by channel, soundly: the integers of free forms are the best
+    /// on them. Where they are not known, these are the nearest to the factor.
+    pub accumulators: Option<&'a Per<(i64, i64)>>,
 }
 
 /// Scales on both sides of a requantization: real = scale × (q − zero point).
@@ -122,11 +125,7 @@ impl Scales<'_> {
 impl TargetSpec {
     /// The first of these forms, cheapest first, whose rule makes integers within its limits, and the requantization that
     /// they are. The reason of a refusal is that of each form.
-    pub fn build<'n>(
-        &self,
-        forms: &'n [Located<String>],
-        rescale: &Rescale<'_>,
-    ) -> Result<(&'n str, Requantization), Reason> {
+    pub fn build<'n>(&self, forms: &'n [Located<String>], rescale: &Rescale<'_>) -> Result<(&'n str, Built), Reason> {
         self.first(forms, |row| row.build(rescale))
     }
 
@@ -172,10 +171,13 @@ impl TargetSpec {
 
 impl FormRow {
     /// The requantization that leads from one grid to the other, by this row's rule and within its limits.
-    pub fn build(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
+    pub fn build(&self, rescale: &Rescale<'_>) -> Result<Built, Reason> {
         let form = self.integers(rescale)?;
+        // A factor out of the limits' reach stays refused, however near their ends come to it.
         self.accepts(&form, None)?;
-        Ok(form)
+        let nearest = self.nearest(rescale);
+        let nearest = nearest.filter(|built| self.accepts(&built.form, None).is_ok());
+        Ok(nearest.unwrap_or(Built { form, nearness: None }))
     }
 
     /// `sat(round(x / 2^shift))` within this row's limits, for a factor that is folded into the weights.
