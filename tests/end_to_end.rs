@@ -353,7 +353,8 @@ fn gates_are_held_against_what_was_found() {
         ("accuracy_drop.top1", true),
         ("accuracy_drop.agreement", false),
         ("host_layers", false),
-        ("fusions", true),
+        // Ascend's one fusion merges two scales: within one unit, and not exact.
+        ("fusions", false),
     ];
     assert_eq!(met, expected);
 }
