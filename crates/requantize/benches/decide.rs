@@ -188,10 +188,10 @@ fn model() -> Option<()> {
         };
         let (own, other) = (step(&own), step(&other));
         timed(1, &mut || {
-            drop(black_box(verdicts(std::slice::from_ref(&own), &own, &intervals)))
+            drop(black_box(verdicts(std::slice::from_ref(&own), &own, &intervals)));
         });
         timed(2, &mut || {
-            drop(black_box(verdicts(std::slice::from_ref(&own), &other, &intervals)))
+            drop(black_box(verdicts(std::slice::from_ref(&own), &other, &intervals)));
         });
         let limits = Limits {
             bits: 31,
