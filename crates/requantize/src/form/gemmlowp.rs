@@ -7,8 +7,9 @@ use serde::{Deserialize, Serialize};
 /// `sat(h(x * multiplier / 2^(31 - exponent)) + zp)`.
 ///
 /// Two roundings are gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift: LiteRT's
-/// CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8. One is what its FULLY_CONNECTED computes, and everything in builds
-/// with single rounding. For exponents of zero and more the two are the same function where both are defined.
+/// CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8. One is what these compute in builds with single rounding
+/// (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert)). For exponents of zero and more the two are
+/// the same function where both are defined.
 ///
 /// Domain: the left shift of two roundings stays in `i32`, as do the result before the zero point and the one behind it.
 /// Where they do not, the runtimes wrap.
