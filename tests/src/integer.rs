@@ -1,14 +1,13 @@
 //! From a float graph to integers for a target, on calibration data that is in memory.
 
+use crate::passes::place_and_annotate;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fusion, FusionPolicy, LowerError};
-use strait_quantize::annotate::{Directives, Placing};
 use strait_quantize::observe::{Samples, observe};
-use strait_quantize::{Annotation, ObserverChoice};
 
 /// Samples, each with the graph's inputs in order.
 pub struct InMemory(pub Vec<Vec<Tensor>>);
@@ -57,20 +56,7 @@ pub fn integer(float: &Module, target: &str, samples: &InMemory) -> Result<Integ
                 .main_mut()
                 .place_on_host(*id, strait_core::Reason::clone(reason));
         }
-        let placed = strait_quantize::annotate::place(&mut annotated, main, target.spec(), &Placing::new());
-        placed.map_err(|denied| format!("{denied:?}"))?;
-        let how = Annotation {
-            spec: target.spec(),
-            observation: &observation,
-            observer: ObserverChoice {
-                name: "minmax".into(),
-                percentile: None,
-            },
-            weight_per: None,
-            directives: Directives::default(),
-        };
-        strait_quantize::annotate(&mut annotated, main, &how).map_err(|e| text(&e))?;
-        verify(&annotated).map_err(|e| text(&e))?;
+        place_and_annotate(&mut annotated, target.spec(), &observation)?;
         let mut module = match strait_lower::lower(&annotated, target.spec()) {
             Ok(lowered) => lowered.module,
             Err(LowerError::Nodes(nodes)) => {

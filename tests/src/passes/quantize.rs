@@ -9,7 +9,7 @@ use strait_core::{Module, Placement, Reason};
 use strait_lower::{FusionPolicy, LowerError, Until};
 use strait_quantize::annotate::{Directives, Placing};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
-use strait_target::{Options, Registry, Target};
+use strait_target::{Options, Registry, Target, TargetSpec};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
 /// Answers with its options, too, the defaults filled in.
@@ -83,18 +83,18 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
     Ok(observation)
 }
 
-/// `annotate TARGET NAME=LOW..HIGH …`: places the graph and gives each operand its grid, from these ranges of values.
-pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
-    let words: Vec<&str> = argument.split_whitespace().collect();
-    let (name, ranges) = words.split_first().ok_or("no target is named")?;
-    let (target, _) = target(name)?;
-    let observation = observation(ranges)?;
+/// Places the main graph and gives each operand its grid, from the extremes of what was observed.
+pub(crate) fn place_and_annotate(
+    module: &mut Module,
+    spec: &TargetSpec,
+    observation: &Observation,
+) -> Result<(), String> {
     let main = module.main;
-    let placed = strait_quantize::annotate::place(module, main, target.spec(), &Placing::new());
+    let placed = strait_quantize::annotate::place(module, main, spec, &Placing::new());
     placed.map_err(|denied| format!("{denied:?}"))?;
     let how = Annotation {
-        spec: target.spec(),
-        observation: &observation,
+        spec,
+        observation,
         observer: ObserverChoice {
             name: "minmax".into(),
             percentile: None,
@@ -103,7 +103,16 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         directives: Directives::default(),
     };
     strait_quantize::annotate(module, main, &how).map_err(|error| error.to_string())?;
-    verify(module).map_err(|violation| violation.to_string())?;
+    verify(module).map_err(|violation| violation.to_string())
+}
+
+/// `annotate TARGET NAME=LOW..HIGH …`: places the graph and gives each operand its grid, from these ranges of values.
+pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
+    let words: Vec<&str> = argument.split_whitespace().collect();
+    let (name, ranges) = words.split_first().ok_or("no target is named")?;
+    let (target, _) = target(name)?;
+    let observation = observation(ranges)?;
+    place_and_annotate(module, target.spec(), &observation)?;
     Ok(Outcome::Module(hosted(module)))
 }
 
