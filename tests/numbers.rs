@@ -9,7 +9,8 @@ use strait_core::{Elem, GraphId, Module, Node, Op, Placement};
 use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, reference};
 use strait_kernels::{Context, Isa};
 use strait_lower::interval::Bounds;
-use strait_tests::integer::{InMemory, Integer, integer};
+use strait_lower::{Fused, FusionPolicy};
+use strait_tests::integer::{InMemory, Integer, integer, integer_under};
 use strait_tests::random_graph::random_graph;
 
 const TARGETS: [&str; 5] = [
@@ -142,6 +143,27 @@ fn random_graphs_compute_one_result_inside_their_bounds_and_near_to_float() {
         }
     }
     assert!(fired > 200, "only {fired} fusions in all graphs");
+}
+
+/// [`integer_under`] verifies what it makes.
+#[test]
+fn fusions_that_change_results_are_certified_on_all_that_can_occur() {
+    let (mut exact, mut bounded) = (0, 0);
+    for seed in 100..160 {
+        let text = random_graph(seed, 12);
+        let float = parse(&text).unwrap_or_else(|error| panic!("seed {seed}: {error}\n{text}"));
+        let samples = InMemory((0..4).map(|i| inputs(&float, 1000 * seed + i, 1.0)).collect());
+        for policy in [FusionPolicy::Bounded(1), FusionPolicy::Any] {
+            let case = format!("seed {seed} under {policy:?}\n{text}");
+            let integer = integer_under(policy, &float, "ascend", &samples);
+            let integer = integer.unwrap_or_else(|error| panic!("{case}: {error}"));
+            let is_exact = |fired: &&Fused| fired.certificate.worst().is_exact();
+            let count = integer.fusion.fired.iter().filter(is_exact).count();
+            exact += count;
+            bounded += integer.fusion.fired.len() - count;
+        }
+    }
+    assert!(exact > 20 && bounded > 20, "{exact} exact, {bounded} bounded");
 }
 
 /// One operator on values in [-1, 1), and by how many steps of its result's grid (of 255 over the range of the float

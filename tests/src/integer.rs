@@ -3,11 +3,13 @@
 use crate::passes::place_and_annotate;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
+use strait_container::CertificateRecord;
 use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
-use strait_lower::{Fusion, FusionPolicy, LowerError};
+use strait_lower::{Fused, Fusion, FusionPolicy, LowerError};
 use strait_quantize::observe::{Samples, observe};
+use strait_verify::{Finding, analyse};
 
 /// Samples, each with the graph's inputs in order.
 pub struct InMemory(pub Vec<Vec<Tensor>>);
@@ -35,17 +37,49 @@ pub struct Integer {
     pub fusion: Fusion,
 }
 
-/// Observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between. `target` is as in
-/// the filetests. Only exact fusions are made.
+/// What `strait verify` finds in a module and the certificates of its fusions, without running it.
+///
+/// # Errors
+/// A module that cannot be verified, as text.
+pub fn findings(module: &Module, fusion: &Fusion) -> Result<Vec<Finding>, String> {
+    let record = |fired: &Fused| CertificateRecord {
+        node: fired.value.clone(),
+        row: fired.row.clone(),
+        certificate: fired.certificate.clone(),
+    };
+    let records: Vec<CertificateRecord> = fusion.fired.iter().map(record).collect();
+    let analysis = analyse(module, &records).map_err(|error| error.to_string())?;
+    Ok(analysis.findings().to_vec())
+}
+
+/// [`integer_under`] the policy that only exact fusions are made.
 ///
 /// # Errors
 /// Whatever stopped it, as text.
 pub fn integer(float: &Module, target: &str, samples: &InMemory) -> Result<Integer, String> {
+    integer_under(FusionPolicy::Exact, float, target, samples)
+}
+
+/// Canonicalises, observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between, and
+/// the certificates. `target` is as in the filetests.
+///
+/// # Errors
+/// Whatever stopped it, as text.
+pub fn integer_under(
+    policy: FusionPolicy,
+    float: &Module,
+    target: &str,
+    samples: &InMemory,
+) -> Result<Integer, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
     let (target, options) = crate::passes::target(target)?;
     let mut progress = |_| ControlFlow::Continue(());
     let (one, main) = (NonZeroUsize::MIN, float.main);
-    let observation = observe(float, main, None, samples, one, &PlanOptions::default(), &mut progress);
+    let mut float = float.clone();
+    strait_rewrite::canonical()
+        .run(&mut float, main)
+        .map_err(|e| text(&e))?;
+    let observation = observe(&float, main, None, samples, one, &PlanOptions::default(), &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
     let mut refused = Vec::new();
     // A node that its recipe refuses moves to the host, and all is decided again; there are only so many nodes.
@@ -72,9 +106,12 @@ pub fn integer(float: &Module, target: &str, samples: &InMemory) -> Result<Integ
         module.graphs.push(fused);
         module.main = GraphId::new(module.graphs.len() - 1);
         let fused = module.main;
-        let fusion = strait_lower::fuse(&mut module, fused, target.as_ref(), &options, FusionPolicy::Exact);
+        let fusion = strait_lower::fuse(&mut module, fused, target.as_ref(), &options, policy);
         let fusion = fusion.map_err(|e| text(&e))?;
         verify(&module).map_err(|e| text(&e))?;
+        if let Some(finding) = findings(&module, &fusion)?.first() {
+            return Err(finding.to_string());
+        }
         return Ok(Integer {
             module,
             lowered,

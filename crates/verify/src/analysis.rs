@@ -40,8 +40,10 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
         (module, lowered_graph),
         &correspondence.sites,
         certificates,
-        &fused_bounds,
-        &lowered_bounds,
+        claims::Bounds {
+            fused: &fused_bounds,
+            lowered: &lowered_bounds,
+        },
     );
     let mut findings = correspondence.findings;
     findings.extend(claims.findings);

@@ -7,9 +7,9 @@
 
 use crate::chain::{Base, Chain};
 use crate::finding::{Fault, Finding};
-use crate::grounds;
 use crate::intervals::{Interval, Intervals, Range};
-use crate::structure::{Site, SiteKind};
+use crate::structure::{Constants, Site, SiteKind};
+use crate::{facts, grounds};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_container::CertificateRecord;
 use strait_core::{Graph, Module, ValueId};
@@ -73,13 +73,19 @@ impl Allowed {
     }
 }
 
+/// What can occur in both graphs.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounds<'a> {
+    pub(crate) fused: &'a Intervals,
+    pub(crate) lowered: &'a Intervals,
+}
+
 /// Checks every site against its certificate, and that every certificate has its site.
 pub(crate) fn check(
     (module, lowered_graph): (&Module, &Graph),
     sites: &[Site<'_>],
     records: &[CertificateRecord],
-    fused: &Intervals,
-    lowered: &Intervals,
+    bounds: Bounds<'_>,
 ) -> Claims {
     let mut claims = Claims::default();
     let mut by_value: BTreeMap<&str, &CertificateRecord> = BTreeMap::new();
@@ -103,7 +109,11 @@ pub(crate) fn check(
         match record {
             Some(record) => {
                 claims.check_record(site, record);
-                for fault in grounds::check(module, lowered_graph, site, &record.certificate) {
+                let certificate = &record.certificate;
+                for fault in grounds::check(module, lowered_graph, site, certificate) {
+                    claims.fault(site, fault);
+                }
+                for fault in facts::check(lowered_graph, site, bounds, &certificate.because) {
                     claims.fault(site, fault);
                 }
             }
@@ -111,8 +121,8 @@ pub(crate) fn check(
             None => claims.fault(site, Fault::NoCertificate),
         }
         match site.kind {
-            SiteKind::Accumulators => claims.check_accumulators(site, record, fused, lowered),
-            SiteKind::Constants { max_lsb } => claims.check_constants(site, record, max_lsb),
+            SiteKind::Accumulators => claims.check_accumulators(site, record, bounds),
+            SiteKind::Constants(constants) => claims.check_constants(site, record, constants),
             SiteKind::Floats { lowered, fused } => claims.check_floats(site, record, (lowered, fused)),
         }
     }
@@ -134,7 +144,7 @@ impl Site<'_> {
         };
         match self.kind {
             SiteKind::Accumulators => !is_fused && self.fused.steps == self.lowered.steps,
-            SiteKind::Constants { max_lsb } => max_lsb == 0,
+            SiteKind::Constants(constants) => constants.max_lsb == 0,
             SiteKind::Floats { .. } => false,
         }
     }
@@ -165,22 +175,49 @@ impl Claims {
             self.fault(site, other("before"));
         }
         // A constant that was requantized does not show by which step.
-        let shows = !matches!(site.kind, SiteKind::Constants { .. });
+        let shows = !matches!(site.kind, SiteKind::Constants(_));
         if shows && site.fused.steps != record.certificate.after.as_slice() {
             self.fault(site, other("after"));
         }
     }
 
-    fn check_constants(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, max_lsb: u32) {
-        let claimed = record.map(|r| r.certificate.worst());
-        if let Some(claimed) = claimed
-            && claimed.max_lsb() < max_lsb
-        {
-            let text = format!(
-                "an element differs by {max_lsb}, but the certificate claims {}",
-                claimed.max_lsb()
-            );
-            self.fault(site, Fault::Structure(text));
+    /// Whether a certificate speaks of all that can occur, per channel or of all together. To speak of more is no fault:
+    /// what is claimed of it is so of its parts.
+    fn check_interval(&mut self, site: &Site<'_>, record: &CertificateRecord, found: &[Interval]) {
+        let spoken_of = &record.certificate.interval;
+        for channel in 0..found.len().max(spoken_of.values().len()) {
+            let claimed = spoken_of.get(channel).map(|&(low, high)| Interval { low, high });
+            let Some(&found) = found.get(channel).or(found.first().filter(|_| found.len() == 1)) else {
+                return;
+            };
+            if claimed.is_none_or(|claimed| !claimed.contains(found)) {
+                let fault = Fault::Interval {
+                    channel,
+                    claimed,
+                    found,
+                };
+                return self.fault(site, fault);
+            }
+        }
+    }
+
+    fn check_constants(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, constants: Constants) {
+        let max_lsb = constants.max_lsb;
+        if let Some(record) = record {
+            let claimed = match record.certificate.argument {
+                Argument::EveryEntry { entries } => Some(entries),
+                _ => None,
+            };
+            if claimed != Some(constants.entries) {
+                let found = constants.entries;
+                self.fault(site, Fault::Entries { claimed, found });
+            }
+            self.check_interval(site, record, constants.interval.as_slice());
+            let claimed = record.certificate.worst().max_lsb();
+            if claimed < max_lsb {
+                let text = format!("an element differs by {max_lsb}, but the certificate claims {claimed}");
+                self.fault(site, Fault::Structure(text));
+            }
         }
         self.count(site, record, max_lsb);
     }
@@ -214,6 +251,7 @@ impl Claims {
                 let row = record.row.clone();
                 self.fault(site, Fault::OtherSteps { row, which: "argument" });
             }
+            self.check_interval(site, record, &[Interval { low, high }]);
             if record.certificate.worst().max_lsb() < derived.worst().max_lsb() {
                 let fault = Fault::Claim {
                     channel: 0,
@@ -227,15 +265,12 @@ impl Claims {
         self.count(site, record, derived.worst().max_lsb());
     }
 
-    fn check_accumulators(
-        &mut self,
-        site: &Site<'_>,
-        record: Option<&CertificateRecord>,
-        fused: &Intervals,
-        lowered: &Intervals,
-    ) {
-        let ranges = [bounds(&site.fused, fused), bounds(&site.lowered, lowered)];
+    fn check_accumulators(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, bounds: Bounds<'_>) {
+        let ranges = [range(&site.fused, bounds.fused), range(&site.lowered, bounds.lowered)];
         let intervals = accumulators(site, &ranges);
+        if let Some(record) = record {
+            self.check_interval(site, record, &intervals);
+        }
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
@@ -280,7 +315,7 @@ impl Claims {
 }
 
 /// What the first step of a chain can meet.
-fn bounds(chain: &Chain<'_>, intervals: &Intervals) -> Range {
+fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
     let range = match (chain.start, chain.base) {
         (Some(value), _) => intervals.value(value),
         (None, Base::Node(id, _)) => intervals.accumulator(id),

@@ -2,7 +2,7 @@
 
 use crate::Interval;
 use std::fmt;
-use strait_requantize::{CertificateError, DecideError, OutsideDomain, Verdict};
+use strait_requantize::{Because, CertificateError, DecideError, OutsideDomain, Verdict};
 
 /// Something that does not hold, and the value where it does not.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +43,24 @@ pub enum Fault {
     },
     /// A certificate was derived from other steps, intervals or parameters than are there.
     Grounds,
+    /// A certificate speaks of fewer accumulators, entries or floats than can occur.
+    Interval {
+        /// The channel of the result.
+        channel: usize,
+        /// Of what the certificate speaks there, if it does.
+        claimed: Option<Interval>,
+        /// What can occur there.
+        found: Interval,
+    },
+    /// A certificate speaks of another number of entries than there are.
+    Entries {
+        /// Of how many it speaks; nothing if it argues in another way.
+        claimed: Option<u64>,
+        /// How many there are.
+        found: u64,
+    },
+    /// A certificate rests on something that is not so.
+    Fact(Because),
     /// The claim cannot be derived on the accumulators that can occur.
     Undecided(DecideError),
     /// A certificate claims more than holds on the accumulators that can occur.
@@ -139,6 +157,24 @@ impl fmt::Display for Fault {
                 "the certificate was derived from something else: its argument, steps and interval with the constants of \
                  the lowered graph have another digest than it names"
             ),
+            Fault::Interval {
+                channel,
+                claimed,
+                found,
+            } => {
+                write!(f, "channel {channel}: the certificate speaks of ")?;
+                match claimed {
+                    Some(claimed) => write!(f, "[{}, {}]", claimed.low, claimed.high)?,
+                    None => write!(f, "nothing")?,
+                }
+                write!(f, ", but anything in [{}, {}] can occur", found.low, found.high)
+            }
+            Fault::Entries { claimed, found } => write!(
+                f,
+                "the certificate speaks of {} entries, but there are {found}",
+                claimed.map_or_else(|| "no".into(), |count| count.to_string())
+            ),
+            Fault::Fact(fact) => write!(f, "the certificate rests on {fact}, which is not so"),
             Fault::Undecided(error) => write!(f, "the fusion cannot be decided: {error}"),
             Fault::Claim {
                 channel,

@@ -28,7 +28,7 @@ pub(crate) fn check(
 /// Whether the argument is one for what makes the accumulators.
 fn holds(argument: &Argument, site: &Site<'_>) -> bool {
     match (site.kind, site.lowered.base) {
-        (SiteKind::Constants { .. }, _) => matches!(argument, Argument::EveryEntry { .. }),
+        (SiteKind::Constants(_), _) => matches!(argument, Argument::EveryEntry { .. }),
         (SiteKind::Floats { .. }, _) => matches!(argument, Argument::OrderedFloats { .. }),
         (SiteKind::Accumulators, Base::Node(_, node)) => match &node.op {
             Op::MaxPool(_) => *argument == Argument::Commutes,

@@ -2,8 +2,9 @@
 //!
 //! 1. The fused graph is the lowered one with requantizations and clamps taken into their producers, and nothing else.
 //! 2. Every such fusion has a certificate that holds: its own comparison can be repeated, it is about the steps that are
-//!    in the graphs, its argument is one for the op, it was derived from the parameters that are there, and it claims no more than is true on all accumulators that can occur. These are derived here anew
-//!    ([`intervals`]).
+//!    in the graphs, its argument is one for the op, it was derived from the parameters that are there, the facts that it
+//!    names are so, its interval holds all accumulators that can occur, and it claims no more than is true on them. These
+//!    are derived here anew ([`intervals`]).
 //! 3. No sum can leave 32 bits, and no requantization is asked for more than it is defined for.
 //! 4. On random and given inputs, each layer of the fused graph is what the lowered graph computes from the same operands,
 //!    bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where every fusion
@@ -17,6 +18,7 @@ mod chain;
 mod claims;
 mod comparison;
 mod error;
+mod facts;
 mod finding;
 mod grounds;
 mod intervals;

@@ -7,6 +7,7 @@
 
 use crate::chain::{Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
+use crate::intervals::Interval;
 use std::collections::BTreeSet;
 use strait_core::{Def, Elem, Graph, Module, Node, Op, ValueId};
 use strait_requantize::FromFloat;
@@ -27,10 +28,20 @@ pub(crate) struct Site<'a> {
 pub(crate) enum SiteKind {
     /// Both chains start from the same accumulators.
     Accumulators,
-    /// The chains were applied to constants; this is the largest difference of two elements.
-    Constants { max_lsb: u32 },
+    /// The chains were applied to constants.
+    Constants(Constants),
     /// Both chains stand behind a quantization of the same floats, to another grid each.
     Floats { lowered: FromFloat, fused: FromFloat },
+}
+
+/// What came of a chain that was applied to a constant.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Constants {
+    /// The elements of the constant in the lowered graph, before the chain: their number, and what they lie between.
+    pub(crate) entries: u64,
+    pub(crate) interval: Option<Interval>,
+    /// The largest difference of two elements behind the chains.
+    pub(crate) max_lsb: u32,
 }
 
 /// How two graphs correspond.
@@ -273,8 +284,17 @@ impl<'a> Walk<'a> {
         match values {
             [Some(Ok(a)), Some(Ok(b))] if a.len() == b.len() => {
                 let largest = a.iter().zip(&b).map(|(a, b)| a.abs_diff(*b)).max().unwrap_or(0);
-                let max_lsb = u32::try_from(largest).unwrap_or(u32::MAX);
-                self.site(pair, fused.0, lowered.0, SiteKind::Constants { max_lsb });
+                let entries = self
+                    .module
+                    .constant(self.lowered, lowered.1)
+                    .and_then(|c| c.to_i64().ok());
+                let points = entries.iter().flatten().map(|&entry| Interval::point(entry));
+                let constants = Constants {
+                    entries: a.len() as u64,
+                    interval: points.reduce(Interval::hull),
+                    max_lsb: u32::try_from(largest).unwrap_or(u32::MAX),
+                };
+                self.site(pair, fused.0, lowered.0, SiteKind::Constants(constants));
             }
             [Some(Err(outside)), _] | [_, Some(Err(outside))] => {
                 self.fault(Some(pair.0), Fault::OutsideDomain(outside));

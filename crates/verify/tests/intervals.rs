@@ -53,6 +53,14 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             Some(1),
             vec![(-21, 30), (-20, 14)],
         ),
+        // Of three taps over one element, the outer ones read padding and nothing else.
+        (
+            "%x: i8[1,1,1,1]",
+            "  %y: i32[1,1,1,1] = conv(%x, @w, _) {stride=[1,1], pad=[0,1,0,1], dilation=[1,1], groups=1, pad_value=10}".into(),
+            "data @w: i8[1,1,1,3] = inline [3,1,-2]",
+            Some(1),
+            vec![(30 - 128 - 20, 30 + 127 - 20)],
+        ),
         // Weights that are computed.
         (
             "%x: i8[1,1,2,2], %w: u8[1,1,2,2]",
@@ -145,6 +153,17 @@ fn every_op_has_the_bounds_that_it_should_and_no_execution_leaves_them() {
             "",
             None,
             vec![(5, 9)],
+        ),
+        // Rounding up makes no window hang over where it is not needed; and where it is, every window has an element.
+        (
+            "%x: i8[1,1,4,5]",
+            "  %c: i8[1,1,4,5] = clamp(%x) {min=5, max=9}
+  %m: i8[1,1,2,3] = max_pool(%c) {size=[2,2], stride=[2,2], pad=[0,0,0,0], dilation=[1,1], ceil=1}
+  %y: i32[1,1,1,3] = sum_pool(%m) {size=[2,1], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=1, pad_value=0}"
+                .into(),
+            "",
+            None,
+            vec![(10, 18)],
         ),
         // A window with gaps may lie in the padding on both sides of the only element.
         (

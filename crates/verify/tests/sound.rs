@@ -7,11 +7,9 @@ mod support;
 use strait_container::CertificateRecord;
 use strait_requantize::certificate::ordered;
 use strait_requantize::quantize::ZeroPoint;
-use strait_requantize::{
-    Argument, Because, Certificate, DecideError, FromFloat, IntType, Per, Rounding, Step, Verdict,
-};
+use strait_requantize::{Argument, Certificate, DecideError, FromFloat, IntType, Per, Rounding, Step, Verdict};
 use strait_verify::{Fault, VerifyReport};
-use support::{entries_record, grounded, parse, record, scaled, shifted, verify};
+use support::{entries_record, grounded, parse, record, shifted, verify};
 
 /// Quantize, a padded convolution per channel with a clamp, a max pool, a residual add and a fully connected layer.
 const LOWERED: &str = "
@@ -159,11 +157,15 @@ fn a_fused_step_that_is_another_one_is_found() {
 #[test]
 fn a_clamp_that_was_lost_is_found() {
     let report = with_fused(" clamp=[0,96]", "");
+    let found = faults(&report);
+    let is = |value: &str, f: fn(&Fault) -> bool| found.iter().any(|(v, fault)| *v == value && f(fault));
     assert!(
-        matches!(faults(&report)[0], ("r", Fault::OtherSteps { which: "after", .. })),
+        is("r", |f| matches!(f, Fault::OtherSteps { which: "after", .. })),
         "{report:?}"
     );
-    assert!(matches!(faults(&report)[1], ("r", Fault::Claim { .. })), "{report:?}");
+    assert!(is("r", |f| matches!(f, Fault::Claim { .. })), "{report:?}");
+    // What reads it can meet more than its certificate speaks of.
+    assert!(is("t", |f| matches!(f, Fault::Interval { .. })), "{report:?}");
 }
 
 #[test]
@@ -250,52 +252,6 @@ fn a_certificate_that_contradicts_itself_is_found() {
         matches!(faults(&report)[..], [("h", Fault::Certificate(_))]),
         "{report:?}"
     );
-}
-
-/// x / 4 rounded half up is not x / 4 rounded half even; on [0, 4] they are the same.
-#[test]
-fn a_certificate_on_fewer_accumulators_than_can_occur_is_found() {
-    const ONE: &str = "
-graph @lowered(%in: f32[8]) stage=integer {
-  %x: i8[8] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
-  %a: i32[8] = shift_left(%x) {zero=0, bits=0}
-  %q: i8[8] scale=0.5 zero=0 = requantize(%a) {form={arith_folded shift=2 rounding=half_even out=i8}, axis=0}
-  return %q
-}
-graph @main(%in: f32[8]) {
-  %x: i8[8] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
-  %q: i8[8] scale=0.5 zero=0 = shift_left(%x) {zero=0, bits=0} fused={tf_lite sc=1 zp=0 shift=2 rounding=half_up out=i8}
-  return %q
-}";
-    let module = parse(&text(ONE, "", ""));
-    let on = |interval: (i64, i64)| record("q", &[shifted(&[2])], scaled(1, 2), interval.into());
-    let narrow = on((-1, 1));
-    assert!(narrow.certificate.worst().is_exact());
-    let report = verify(&module, &[narrow]);
-    assert!(
-        matches!(
-            faults(&report)[..],
-            [
-                (
-                    "q",
-                    Fault::Claim {
-                        derived: Verdict::Bounded { max_lsb: 1, .. },
-                        ..
-                    }
-                ),
-                // And so it is when it runs.
-                ("q", Fault::Layer { max_lsb: 0, .. })
-            ]
-        ),
-        "{report:?}"
-    );
-    let honest = on((-128, 127));
-    let report = verify(&module, &[honest]);
-    assert_eq!(
-        (report.findings.as_slice(), &report.bounded[..]),
-        (&[][..], &[("q".to_owned(), 1)][..])
-    );
-    assert!(!report.compared);
 }
 
 #[test]
@@ -459,62 +415,6 @@ graph @main(%in: f32[2]) {
     let found = faults(&report);
     assert!(found.contains(&("y", &Fault::Undecided(wrong.clone()))), "{report:?}");
     assert!(found.contains(&("y", &Fault::Certificate(wrong.into()))), "{report:?}");
-}
-
-/// The second channel of the convolution differs, and its certificate says nothing of it.
-#[test]
-fn a_certificate_of_fewer_channels_than_there_are_is_found() {
-    const CHANNELS: &str = "
-graph @lowered(%x: i8[1,1,2,2] scale=1.0 zero=0) stage=integer {
-  %a: i32[1,2,2,2] = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
-  %y: i8[1,2,2,2] scale=2.0 zero=0 = requantize(%a) {form={tf_lite sc=1 zp=0 shift=1 rounding=half_up out=i8}, axis=1}
-  return %y
-}
-graph @main(%x: i8[1,1,2,2] scale=1.0 zero=0) {
-  %y: i8[1,2,2,2] scale=2.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0} fused={arith_folded shift=1 rounding=half_even out=i8}
-  return %y
-}
-data @w: i8[2,1,1,1] = inline [0,1]
-data @b: i32[2] = inline [0,0]";
-    let module = parse(&text(CHANNELS, "", ""));
-    let of = |interval: Per<(i64, i64)>| grounded(&module, &[record("y", &[scaled(1, 1)], shifted(&[1]), interval)]);
-    let first = of([(0, 0)].into_iter().collect());
-    assert_eq!(first[0].certificate.verdict.values(), [Verdict::Exact]);
-    let threads = strait_execute::Threads::one().unwrap();
-    let without_samples = strait_verify::VerifyOptions {
-        samples: 0,
-        ..strait_verify::VerifyOptions::new(&threads)
-    };
-    let report = strait_verify::verify_module(&module, &first, &without_samples).unwrap();
-    let [
-        (
-            value,
-            Fault::Claim {
-                channel: 1,
-                claimed: None,
-                ..
-            },
-        ),
-    ] = faults(&report)[..]
-    else {
-        panic!("{report:?}")
-    };
-    assert_eq!(value, "y");
-    let both = of([(0, 0), (-128, 127)].into_iter().collect());
-    let report = strait_verify::verify_module(&module, &both, &without_samples).unwrap();
-    assert_eq!((report.findings, report.bounded), (vec![], vec![("y".to_owned(), 1)]));
-}
-
-/// The facts behind an interval are part of what a certificate names the digest of.
-#[test]
-fn a_fact_that_was_replaced_is_found() {
-    let module = parse(&text(LOWERED, FUSED, DATA));
-    let mut records = records();
-    records[2].certificate.because = vec![Because::Weights, Because::Bias];
-    let mut whole = grounded(&module, &records);
-    assert_eq!(verify(&module, &whole).findings, []);
-    whole[2].certificate.because = vec![Because::Weights];
-    assert_eq!(faults(&verify(&module, &whole)), [("h", &Fault::Grounds)]);
 }
 
 /// Two equal requantizations of one accumulator that became one.

@@ -30,18 +30,27 @@ impl Analysis<'_> {
     /// The entries of a table that can be asked for. Codes count from the smallest of their type.
     pub(super) fn lookup(&self, node: &Node) -> Option<Range> {
         let [x, table] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
-        let (x, table) = (x?, self.constant(table?)?);
+        let (x, table) = (x?, table?);
+        let Some(entries) = self.constant(table) else {
+            return Some(Range::tensor(self.range(table)?.hull()));
+        };
         let lowest = i64::from(self.graph.value(x)?.ty.elem.int_type()?.min());
-        let table = table.to_i64().ok()?;
-        let entries = |interval: &Interval| {
-            let ends = [interval.low, interval.high].map(|code| usize::try_from(code.checked_sub(lowest)?).ok());
-            let entries = table.get(ends[0]?..=ends[1]?)?;
+        let entries = entries.to_i64().ok()?;
+        let hull = |entries: &[i64]| {
             let (low, high) = (*entries.iter().min()?, *entries.iter().max()?);
             Some(Interval { low, high })
         };
-        let range = self.range(x)?;
-        let found: Option<Vec<Interval>> = range.intervals().iter().map(entries).collect();
-        match range.axis() {
+        let read = |codes: &Interval| {
+            let index = |code: i64| usize::try_from(code.checked_sub(lowest)?).ok();
+            let read = index(codes.low).zip(index(codes.high));
+            // A code that is past the table has no entry; whatever is read is one.
+            hull(
+                read.and_then(|(first, last)| entries.get(first..=last))
+                    .unwrap_or(&entries),
+            )
+        };
+        let found: Option<Vec<Interval>> = self.range(x)?.intervals().iter().map(read).collect();
+        match self.range(x)?.axis() {
             Some(axis) => Range::channels(axis, found?),
             None => found?.first().copied().map(Range::tensor),
         }

@@ -9,13 +9,15 @@ mod elementwise;
 mod layout;
 mod products;
 mod range;
+mod taps;
 mod windows;
 
 pub use range::{Interval, Range};
 
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
-use range::{extents, of_elem};
+pub(crate) use range::extents;
+use range::of_elem;
 use strait_core::tensor::Element;
 use strait_core::{Def, Elem, Graph, GraphId, Module, Node, NodeId, Op, TensorData, ValueId};
 use strait_requantize::{IntType, Requantization};
@@ -131,6 +133,7 @@ impl<'a> Analysis<'a> {
     fn results(&mut self, node: &Node) -> Option<Vec<Range>> {
         let one = |range: Range| Some(vec![range]);
         let x = node.inputs.first().copied().flatten()?;
+        let y = *node.outputs.first()?;
         match &node.op {
             Op::Conv(op) => one(self.conv(op, node)?),
             Op::Gemm(op) => one(self.gemm(op, node)?),
@@ -147,14 +150,13 @@ impl<'a> Analysis<'a> {
             }
             Op::Requantize(op) => {
                 let range = self.range(x)?.clone();
-                let result = *node.outputs.first()?;
-                one(self.requantized(result, &range, &op.form, Some(op.axis as usize)))
+                one(self.requantized(y, &range, &op.form, Some(op.axis as usize)))
             }
             Op::Clamp(op) => one(clamped(self.range(x)?, [op.min, op.max])),
             Op::Lookup(_) => one(self.lookup(node)?),
-            Op::SumPool(op) => one(self.sum_pool(op, x)?),
-            Op::MaxPool(op) => one(self.max_pool(op, x)?),
-            Op::AveragePool(op) => one(self.average_pool(op, x)?),
+            Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
+            Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
+            Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),
             Op::GlobalAveragePool(_) => one(self.global_average_pool(x)?),
             Op::Reduce(op) => one(self.reduce(op, x)?),
             _ => self.moved(node),

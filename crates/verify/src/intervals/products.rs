@@ -1,8 +1,12 @@
 //! Sums of products.
 
+use super::taps::{Attributes, Tap, Window};
 use super::{Analysis, Interval, Range};
 use strait_core::tensor::Element;
 use strait_core::{Elem, Node, TensorData, ValueId, op};
+
+/// Weights that are computed are bounded up to this many; there is no more behind their number than a shape.
+const MOST_COMPUTED: u64 = 1 << 24;
 
 /// The weights of one output, given as `intervals` of the inputs that each meets: Σ w·x. The extremes of each term are at
 /// the ends of its interval, low end for a negative weight.
@@ -52,24 +56,24 @@ impl Analysis<'_> {
         let (x, weight) = (x?, weight?);
         let dims = self.shape(weight)?;
         let outputs = usize::try_from(*dims.first()?).ok()?;
+        if self.constant(weight).is_none() && dims.iter().product::<u64>() > MOST_COMPUTED {
+            return None;
+        }
         let (channels, taps) = (*dims.get(1)? as usize, dims[2..].iter().product::<u64>() as usize);
-        let x = self.range(x)?;
-        let padded = op.pad.iter().any(|&p| p > 0);
-        let read = |channel: usize| {
-            let inside = x.at(1, channel);
-            if padded {
-                inside.hull(Interval::point(op.pad_value.into()))
-            } else {
-                inside
-            }
-        };
+        let kernel = self.kernel(op, node, &dims[2..], taps)?;
+        let (x, padding) = (self.range(x)?, Interval::point(op.pad_value.into()));
         let per_group = (outputs / (op.groups as usize).max(1)).max(1);
         let inputs = |output: usize| {
             let first = output / per_group * channels;
-            let reads = (first..first + channels).map(read);
-            reads
-                .flat_map(|interval| std::iter::repeat_n(interval, taps))
-                .collect::<Vec<_>>()
+            let read = |channel| {
+                let element = x.at(1, channel);
+                kernel.iter().map(move |tap| match (tap.inside, tap.outside) {
+                    (true, false) => element,
+                    (false, true) => padding,
+                    _ => element.hull(padding),
+                })
+            };
+            (first..first + channels).flat_map(read).collect::<Vec<_>>()
         };
         let products = match self.constant(weight) {
             // A row of the weight is the weights of one output: channel by channel, tap by tap.
@@ -92,6 +96,23 @@ impl Analysis<'_> {
                 .map(|(c, i)| Some(i.plus(self.bias(bias, c, outputs)?)))
                 .collect::<Option<_>>()?,
         )
+    }
+
+    /// What each tap of a convolution reads: anything, where extents are not known or do not fit.
+    fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
+        let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
+        let attributes = Attributes {
+            stride: &op.stride,
+            dilation: &op.dilation,
+            pad: &op.pad,
+        };
+        let extents = self.shape(x).zip(self.shape(y));
+        let window = extents.and_then(|(x, y)| Window::new(attributes, size.iter().copied(), &x, &y));
+        let any = Tap {
+            inside: true,
+            outside: true,
+        };
+        Some(window.map_or_else(|| vec![any; taps], |window| window.taps()))
     }
 
     /// Σ a·b + bias per column.

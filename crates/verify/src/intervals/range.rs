@@ -161,6 +161,6 @@ pub(super) fn of_elem(elem: Elem) -> Option<Interval> {
 }
 
 /// The extents of a shape; `None` where one is symbolic.
-pub(super) fn extents(shape: &Shape) -> Option<Vec<u64>> {
+pub(crate) fn extents(shape: &Shape) -> Option<Vec<u64>> {
     shape.iter().map(|d| d.fixed()).collect()
 }

@@ -1,17 +1,9 @@
 //! Pools and reductions.
 
+use super::taps::{Attributes, Window};
 use super::{Analysis, Interval, Range};
 use strait_core::ValueId;
 use strait_core::op::{self, Reduction};
-
-/// Whether some window of an axis lies beside all elements, for the worst of the axes.
-fn may_be_empty(size: &[u32], pad: &[u32], dilation: &[u32], ceil: bool) -> bool {
-    // A window without gaps that starts before the first element or ends behind the last one still meets an element as
-    // long as each padding is narrower than it.
-    let gaps = dilation.iter().any(|&d| d > 1);
-    let wide = size.iter().cycle().zip(pad).any(|(&size, &pad)| pad >= size);
-    pad.iter().any(|&p| p > 0) && (gaps || wide) || ceil
-}
 
 impl Analysis<'_> {
     /// Bounds per channel of something that is folded over other axes than the channels'.
@@ -27,34 +19,57 @@ impl Analysis<'_> {
         }
     }
 
+    /// The window of a pool from `x` to `y`; `None` where extents are not known, or do not fit.
+    fn window(&self, attributes: Attributes<'_>, size: &[u32], [x, y]: [ValueId; 2]) -> Option<Window> {
+        let size = size.iter().map(|&extent| u64::from(extent));
+        Window::new(attributes, size, &self.shape(x)?, &self.shape(y)?)
+    }
+
     /// The sum of as many elements as the window has taps; taps outside read the padding's value.
-    pub(super) fn sum_pool(&self, op: &op::SumPool, x: ValueId) -> Option<Range> {
+    pub(super) fn sum_pool(&self, op: &op::SumPool, values: [ValueId; 2]) -> Option<Range> {
         let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
-        let outside = op.ceil || op.pad.iter().any(|&p| p > 0);
+        let attributes = Attributes {
+            stride: &op.stride,
+            dilation: &op.dilation,
+            pad: &op.pad,
+        };
+        let window = self.window(attributes, &op.size, values);
+        let outside = window.is_none_or(|window| window.leaves());
         let padding = Interval::point(op.pad_value.into());
         let read = |i: &Interval| if outside { i.hull(padding) } else { *i };
-        Some(self.per_channel(x)?.map(|i| read(i).summed(taps)))
+        Some(self.per_channel(values[0])?.map(|i| read(i).summed(taps)))
     }
 
     /// One of the elements; the smallest code where a window has none.
-    pub(super) fn max_pool(&self, op: &op::MaxPool, x: ValueId) -> Option<Range> {
-        let range = self.per_channel(x)?;
-        if !may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil) {
+    pub(super) fn max_pool(&self, op: &op::MaxPool, values: [ValueId; 2]) -> Option<Range> {
+        let range = self.per_channel(values[0])?;
+        let attributes = Attributes {
+            stride: &op.stride,
+            dilation: &op.dilation,
+            pad: &op.pad,
+        };
+        let window = self.window(attributes, &op.size, values);
+        if window.is_some_and(|window| !window.is_empty_somewhere()) {
             return Some(range);
         }
-        let lowest = self.graph.value(x)?.ty.elem.int_type()?.min();
+        let lowest = self.graph.value(values[0])?.ty.elem.int_type()?.min();
         Some(range.map(|i| i.hull(Interval::point(lowest.into()))))
     }
 
     /// A rounded mean lies between the integers that it is the mean of. Padding that counts reads as the zero point, which
     /// is also the result of a window without elements.
-    pub(super) fn average_pool(&self, op: &op::AveragePool, x: ValueId) -> Option<Range> {
-        let range = self.per_channel(x)?;
-        let padded = op.pad.iter().any(|&p| p > 0) && op.count_include_pad;
-        if !padded && !may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil) {
+    pub(super) fn average_pool(&self, op: &op::AveragePool, values: [ValueId; 2]) -> Option<Range> {
+        let range = self.per_channel(values[0])?;
+        let attributes = Attributes {
+            stride: &op.stride,
+            dilation: &op.dilation,
+            pad: &op.pad,
+        };
+        let meets_zero = |window: Window| op.count_include_pad && window.pads() || window.is_empty_somewhere();
+        if !self.window(attributes, &op.size, values).is_none_or(meets_zero) {
             return Some(range);
         }
-        let zero = self.zero_point(x)?;
+        let zero = self.zero_point(values[0])?;
         Some(range.map(|i| i.hull(zero)))
     }
 

@@ -1,0 +1,108 @@
+//! Whether the facts are true from which a certificate's interval follows.
+//!
+//! The interval itself is derived anew, whatever the facts say; so one that is left out hides nothing.
+
+use crate::chain::Base;
+use crate::claims::Bounds;
+use crate::finding::Fault;
+use crate::intervals::{Interval, extents};
+use crate::structure::{Site, SiteKind};
+use strait_core::{Graph, Node, Op, ValueId};
+use strait_requantize::Because;
+
+/// The facts that are not so.
+pub(crate) fn check<'a>(
+    lowered: &'a Graph,
+    site: &'a Site<'_>,
+    bounds: Bounds<'a>,
+    facts: &'a [Because],
+) -> impl Iterator<Item = Fault> + 'a {
+    let about = About { lowered, site, bounds };
+    let untrue = facts.iter().filter(move |fact| !about.is_true(fact));
+    untrue.map(|fact| Fault::Fact(fact.clone()))
+}
+
+/// What the facts are about.
+struct About<'a> {
+    lowered: &'a Graph,
+    site: &'a Site<'a>,
+    bounds: Bounds<'a>,
+}
+
+impl About<'_> {
+    fn is_true(&self, fact: &Because) -> bool {
+        let is_constant = matches!(self.site.kind, SiteKind::Constants(_));
+        match (fact, self.site.lowered.base) {
+            (Because::EveryFloat, _) => matches!(self.site.kind, SiteKind::Floats { .. }),
+            (Because::Entries, Base::Node(_, node)) => is_constant || matches!(node.op, Op::Lookup(_)),
+            (Because::Entries, Base::Value(_)) => is_constant,
+            (Because::Type(claimed), _) => {
+                let start = self.site.lowered.start.and_then(|v| self.lowered.value(v));
+                start.is_some_and(|value| value.ty.elem.int_type() == Some(*claimed))
+            }
+            (Because::Operand { index, low, high }, _) => {
+                let (low, high) = (*low, *high);
+                let claimed = Interval { low, high };
+                self.operand(*index).is_some_and(|found| claimed.contains(found))
+            }
+            (fact, Base::Node(_, node)) => self.is_true_of(fact, node),
+            (_, Base::Value(_)) => false,
+        }
+    }
+
+    /// What an operand of the producer can be, in either graph.
+    fn operand(&self, index: u32) -> Option<Interval> {
+        let (Base::Node(_, fused), Base::Node(_, lowered)) = (self.site.fused.base, self.site.lowered.base) else {
+            return None;
+        };
+        let operand = |node: &Node| node.inputs.get(index as usize).copied().flatten();
+        let fused = self.bounds.fused.value(operand(fused)?)?.hull();
+        Some(fused.hull(self.bounds.lowered.value(operand(lowered)?)?.hull()))
+    }
+
+    fn is_true_of(&self, fact: &Because, node: &Node) -> bool {
+        let operand = |index: usize| node.inputs.get(index).copied().flatten();
+        let is_product = matches!(node.op, Op::Conv(_) | Op::Gemm(_));
+        match fact {
+            Because::Weights => is_product && operand(1).is_some_and(|v| self.lowered.data_of(v).is_some()),
+            Because::Bias => is_product && operand(2).is_some(),
+            Because::Padding { value } => match &node.op {
+                Op::Conv(op) => op.pad_value == *value && op.pad.iter().any(|&pad| pad > 0),
+                Op::SumPool(op) => op.pad_value == *value && op.pad.iter().any(|&pad| pad > 0),
+                _ => false,
+            },
+            Because::Window { elements } => {
+                let first = operand(0).and_then(|v| self.extents(v));
+                first.is_some_and(|extents| summands(node, &extents) == Some(*elements))
+            }
+            Because::ZeroPoints => match &node.op {
+                Op::MatMul(op) => [op.a_zero, op.b_zero] != [0, 0],
+                Op::Mul(op) => [op.a_zero, op.b_zero] != [0, 0],
+                Op::ShiftLeft(op) => op.zero != 0,
+                _ => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn extents(&self, value: ValueId) -> Option<Vec<u64>> {
+        extents(&self.lowered.value(value)?.ty.shape)
+    }
+}
+
+/// How many elements a node adds up for each of its results, by the extents of its first operand.
+fn summands(node: &Node, extents: &[u64]) -> Option<u64> {
+    match &node.op {
+        Op::MatMul(_) => extents.last().copied(),
+        Op::SumPool(op) => product(op.size.iter().map(|&extent| extent.into())),
+        Op::Reduce(op) => {
+            let axes = op.reduced(extents.len()).ok()?;
+            product(axes.into_iter().map(|axis| extents[axis]))
+        }
+        _ => None,
+    }
+}
+
+fn product(mut factors: impl Iterator<Item = u64>) -> Option<u64> {
+    factors.try_fold(1, u64::checked_mul)
+}

@@ -1,0 +1,348 @@
+//! What the verifier says can occur, on random graphs of integer primitives: nothing else does, and it is never more than
+//! what the compiler says, whose certificates the verifier holds against it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::fmt::Write;
+use strait_core::text::parse;
+use strait_core::text::random::SplitMix64;
+use strait_core::verifier::verify;
+use strait_core::{Module, Op, ValueId};
+use strait_execute::{Tensor, TensorView, reference};
+use strait_lower::interval::Bounds;
+use strait_verify::{Interval, Range, intervals};
+
+/// Channels, height and width, of a batch of one.
+type Dims = [u64; 3];
+
+/// The codes of real zero of everything that is made here.
+const ZERO: i64 = -9;
+
+/// What the graph starts from.
+const INPUT: Dims = [2, 4, 5];
+
+struct Maker {
+    random: SplitMix64,
+    nodes: String,
+    data: String,
+    /// What there is in 8 bits.
+    values: Vec<(String, Dims)>,
+    counter: usize,
+}
+
+/// A window that fits its operand.
+struct Window {
+    size: [u64; 2],
+    attributes: String,
+    result: [u64; 2],
+}
+
+impl Maker {
+    fn below(&mut self, count: u64) -> u64 {
+        (self.random.next_u64() >> 8) % count
+    }
+
+    fn fresh(&mut self, letter: char) -> String {
+        self.counter += 1;
+        format!("{letter}{}", self.counter)
+    }
+
+    fn pick(&mut self) -> (String, Dims) {
+        let index = self.below(self.values.len() as u64) as usize;
+        self.values[index].clone()
+    }
+
+    /// Two values of the same extents, the same one if there is no other.
+    fn pair(&mut self) -> (String, String, Dims) {
+        let (first, dims) = self.pick();
+        let alike: Vec<String> = (self.values.iter().filter(|v| v.1 == dims))
+            .map(|v| v.0.clone())
+            .collect();
+        let index = self.below(alike.len() as u64) as usize;
+        (first, alike[index].clone(), dims)
+    }
+
+    fn codes(&mut self, text: &str, dims: Dims) {
+        let (name, [c, h, w]) = (self.fresh('q'), dims);
+        let _ = writeln!(
+            self.nodes,
+            "  %{name}: i8[1,{c},{h},{w}] scale=1.0 zero={ZERO} = {text}"
+        );
+        self.values.push((name, dims));
+    }
+
+    /// A sum, and its requantization to codes; now and then with a clamp in front.
+    fn sum(&mut self, text: &str, dims: Dims) {
+        let (mut wide, [c, h, w]) = (self.fresh('a'), dims);
+        let _ = writeln!(self.nodes, "  %{wide}: i32[1,{c},{h},{w}] scale=1.0 zero=0 = {text}");
+        if self.below(4) == 0 {
+            let (low, high) = (self.below(500) as i64 - 400, self.below(500) as i64 + 100);
+            let clamped = self.fresh('a');
+            let clamp = format!("clamp(%{wide}) {{min={low}, max={high}}}");
+            let _ = writeln!(
+                self.nodes,
+                "  %{clamped}: i32[1,{c},{h},{w}] scale=1.0 zero=0 = {clamp}"
+            );
+            wide = clamped;
+        }
+        let shift = match self.below(2) {
+            0 => self.below(8).to_string(),
+            _ => format!("{:?}", (0..c).map(|_| self.below(8)).collect::<Vec<u64>>()),
+        };
+        let form = format!("arith_folded shift={shift} rounding=half_up out=i8");
+        self.codes(&format!("requantize(%{wide}) {{form={{{form}}}, axis=1}}"), dims);
+    }
+
+    /// With gaps, strides and uneven padding; a pool's may hang over, and has padding that is narrower than it. `None` where
+    /// it is too large.
+    fn window(&mut self, [_, h, w]: Dims, is_pool: bool) -> Option<Window> {
+        let two = |maker: &mut Maker, low: u64, high: u64| [0; 2].map(|_: u64| low + maker.below(high - low));
+        let (size, stride, dilation) = (two(self, 1, 4), two(self, 1, 3), two(self, 1, 4));
+        let (begin, end) = (two(self, 0, 4), two(self, 0, 4));
+        let ceil = is_pool && self.below(2) == 0;
+        let mut result = [0; 2];
+        for (axis, extent) in [h, w].into_iter().enumerate() {
+            let reach = (size[axis] - 1) * dilation[axis] + 1;
+            if is_pool && begin[axis].max(end[axis]) >= reach {
+                return None;
+            }
+            let room = (extent + begin[axis] + end[axis]).checked_sub(reach)?;
+            let count = if ceil {
+                room.div_ceil(stride[axis])
+            } else {
+                room / stride[axis]
+            } + 1;
+            // A window that would start behind the elements is dropped.
+            let beyond = ceil && (count - 1) * stride[axis] >= extent + begin[axis];
+            result[axis] = count - u64::from(beyond);
+        }
+        let pad = [begin, end].concat();
+        let ceil = if is_pool {
+            format!(", ceil={}", u8::from(ceil))
+        } else {
+            String::new()
+        };
+        let attributes = format!("stride={stride:?}, pad={pad:?}, dilation={dilation:?}{ceil}");
+        (result.iter().all(|&extent| extent < 12)).then_some(Window {
+            size,
+            attributes,
+            result,
+        })
+    }
+
+    fn conv(&mut self) {
+        let (x, dims) = self.pick();
+        let Some(window) = self.window(dims, false) else { return };
+        let (c, groups) = (dims[0], if self.below(2) == 0 { dims[0] } else { 1 });
+        let outputs = if groups == 1 { 1 + self.below(3) } else { c };
+        let [kh, kw] = window.size;
+        let (weight, bias, seed) = (self.fresh('w'), self.fresh('b'), self.below(1 << 30));
+        let inner = c / groups;
+        let _ = writeln!(
+            self.data,
+            "data @{weight}: i8[{outputs},{inner},{kh},{kw}] = random {seed}"
+        );
+        let biases: Vec<i64> = (0..outputs).map(|_| self.below(4000) as i64 - 2000).collect();
+        let _ = writeln!(self.data, "data @{bias}: i32[{outputs}] = inline {biases:?}");
+        let attributes = format!("{}, groups={groups}, pad_value={ZERO}", window.attributes);
+        let [h, w] = window.result;
+        self.sum(
+            &format!("conv(%{x}, @{weight}, @{bias}) {{{attributes}}}"),
+            [outputs, h, w],
+        );
+    }
+
+    fn pool(&mut self, kind: u64) {
+        let (x, dims) = self.pick();
+        let Some(window) = self.window(dims, true) else { return };
+        let (attributes, [h, w]) = (format!("size={:?}, {}", window.size, window.attributes), window.result);
+        let dims = [dims[0], h, w];
+        match kind {
+            0 => self.codes(&format!("max_pool(%{x}) {{{attributes}}}"), dims),
+            1 => {
+                let counted = self.below(2);
+                let op = format!("average_pool(%{x}) {{{attributes}, count_include_pad={counted}}}");
+                self.codes(&op, dims);
+            }
+            _ => self.sum(&format!("sum_pool(%{x}) {{{attributes}, pad_value={ZERO}}}"), dims),
+        }
+    }
+
+    fn step(&mut self) {
+        match self.below(13) {
+            0..2 => self.conv(),
+            2 => self.pool(0),
+            3 => self.pool(1),
+            4 => self.pool(2),
+            5 => {
+                let (x, dims) = self.pick();
+                let (low, high) = (self.below(100) as i64 - 60, self.below(60) as i64 + 40);
+                self.codes(&format!("clamp(%{x}) {{min={low}, max={high}}}"), dims);
+            }
+            6 => {
+                let (a, b, dims) = self.pair();
+                let op = if self.below(2) == 0 { "add" } else { "sub" };
+                self.sum(&format!("{op}(%{a}, %{b})"), dims);
+            }
+            7 => {
+                let (a, b, dims) = self.pair();
+                self.sum(&format!("mul(%{a}, %{b}) {{a_zero={ZERO}, b_zero=3}}"), dims);
+            }
+            8 => {
+                let (x, dims) = self.pick();
+                let (vector, seed) = (self.fresh('v'), self.below(1 << 30));
+                let _ = writeln!(self.data, "data @{vector}: i8[{},1,1] = random {seed}", dims[0]);
+                self.sum(&format!("add(%{x}, @{vector})"), dims);
+            }
+            9 => {
+                let (x, dims) = self.pick();
+                let bits = self.below(4);
+                self.sum(&format!("shift_left(%{x}) {{zero={ZERO}, bits={bits}}}"), dims);
+            }
+            10 => {
+                let (x, dims) = self.pick();
+                let (table, seed) = (self.fresh('t'), self.below(1 << 30));
+                let _ = writeln!(self.data, "data @{table}: i8[256] = random {seed}");
+                self.codes(&format!("lookup(%{x}, @{table})"), dims);
+            }
+            11 => {
+                let (x, dims) = self.pick();
+                let reduction = ["sum", "max", "min"][self.below(3) as usize];
+                let reduce = format!("reduce(%{x}) {{reduction={reduction}, axes=[2,3], keep_dims=1}}");
+                match reduction {
+                    "sum" => self.sum(&reduce, [dims[0], 1, 1]),
+                    _ => self.codes(&reduce, [dims[0], 1, 1]),
+                }
+            }
+            _ => {
+                let (x, [c, h, w]) = self.pick();
+                self.codes(&format!("transpose(%{x}) {{permutation=[0,1,3,2]}}"), [c, w, h]);
+                let turned = self.values.last().unwrap().0.clone();
+                self.sum(
+                    &format!("matmul(%{x}, %{turned}) {{a_zero={ZERO}, b_zero=0}}"),
+                    [c, h, h],
+                );
+            }
+        }
+    }
+}
+
+fn graph(seed: u64) -> String {
+    let mut maker = Maker {
+        random: SplitMix64::new(seed),
+        nodes: String::new(),
+        data: String::new(),
+        values: vec![("x".into(), INPUT)],
+        counter: 0,
+    };
+    (0..12).for_each(|_| maker.step());
+    let outputs: Vec<String> = maker
+        .values
+        .iter()
+        .skip(1)
+        .map(|(name, _)| format!("%{name}"))
+        .collect();
+    let [c, h, w] = INPUT;
+    format!(
+        "strait 1 integer\ngraph @main(%x: i8[1,{c},{h},{w}] scale=1.0 zero={ZERO}) {{\n{}  return {}\n}}\n{}",
+        maker.nodes,
+        outputs.join(", "),
+        maker.data
+    )
+}
+
+/// Codes of all kinds: one everywhere, the ends at random, and any.
+fn inputs(seed: u64) -> Vec<Tensor> {
+    let mut random = SplitMix64::new(seed);
+    let [c, h, w] = INPUT.map(|extent| extent as usize);
+    let count = c * h * w;
+    let ends = |bits: u64| if bits & 1 == 0 { i8::MIN } else { i8::MAX };
+    let mut all = vec![vec![i8::MIN; count], vec![i8::MAX; count]];
+    for _ in 0..3 {
+        all.push((0..count).map(|_| ends(random.next_u64() >> 20)).collect());
+        all.push((0..count).map(|_| (random.next_u64() >> 20) as i8).collect());
+    }
+    let tensor = |codes: Vec<i8>| Tensor::from_values(&[1, c, h, w], &codes).unwrap();
+    all.into_iter().map(tensor).collect()
+}
+
+/// The bounds at every index of an axis, or of all elements.
+fn along(range: &Range, axis: usize, extent: usize) -> Vec<Interval> {
+    (0..extent).map(|index| range.at(axis, index)).collect()
+}
+
+/// Holds the verifier's bounds of a value against the compiler's; answers whether they are narrower anywhere.
+fn is_narrower(module: &Module, value: ValueId, own: &Range, bounds: &mut Bounds<'_>, case: &str) -> bool {
+    let theirs = bounds.of(value).unwrap();
+    // The compiler knows channels of products, the second axis of a convolution's.
+    let is_conv = |op: &Op| matches!(op, Op::Conv(_));
+    let known = module.main().producer(value).is_some_and(|(_, node)| is_conv(&node.op));
+    assert!(theirs.channels().is_none() || known);
+    let extent = theirs.channels().unwrap_or(own.intervals().len());
+    let axis = if theirs.channels().is_some() {
+        1
+    } else {
+        own.axis().unwrap_or(0)
+    };
+    let mut narrower = false;
+    for (index, own) in along(own, axis, extent).into_iter().enumerate() {
+        let &(low, high) = theirs.get(index).unwrap();
+        let theirs = Interval { low, high };
+        let name = module.name(module.main().value(value).unwrap().name);
+        assert!(
+            theirs.contains(own),
+            "{name}[{index}]: {own:?}, and {theirs:?} of the compiler: {case}"
+        );
+        narrower |= theirs != own;
+    }
+    narrower
+}
+
+#[test]
+fn nothing_occurs_outside_of_the_bounds_and_they_are_within_those_of_the_compiler() {
+    let (mut values, mut narrower, mut attained) = (0, 0, 0);
+    for seed in 0..400 {
+        let text = graph(seed);
+        let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let (main, case) = (module.main(), format!("seed {seed}\n{text}"));
+        let own = intervals(&module, module.main).unwrap();
+        assert_eq!(own.findings(), [], "{case}");
+        let mut bounds = Bounds::new(&module, main);
+        let mut seen: Vec<Option<Vec<Interval>>> = vec![None; main.value_bound()];
+        for input in inputs(seed) {
+            let mut observe = |value: ValueId, tensor: TensorView<'_>| {
+                let range = own.value(value).unwrap();
+                let codes = tensor.to_tensor().to_data().unwrap().to_i64().unwrap();
+                let inner: usize = match range.axis() {
+                    Some(axis) => tensor.shape()[axis + 1..].iter().product(),
+                    None => codes.len(),
+                };
+                let count = range.intervals().len();
+                let seen = seen[value.index()].get_or_insert_with(|| range.intervals().to_vec());
+                for (index, &code) in codes.iter().enumerate() {
+                    let bounds = range.intervals()[index / inner % count];
+                    assert!(bounds.contains(Interval::point(code)), "{code} in {bounds:?}: {case}");
+                    // What is left of the bounds where one of their ends is attained.
+                    let left = &mut seen[index / inner % count];
+                    left.low += i64::from(left.low == code && code == bounds.low);
+                    left.high -= i64::from(left.high == code && code == bounds.high);
+                }
+            };
+            reference::run(&module, module.main, &[input.view()], &mut observe).unwrap();
+        }
+        for &value in main.nodes().flat_map(|(_, node)| &node.outputs) {
+            let range = own.value(value).unwrap();
+            values += 1;
+            narrower += usize::from(is_narrower(&module, value, range, &mut bounds, &case));
+            let seen = seen[value.index()].as_ref().unwrap();
+            attained += usize::from(seen.iter().zip(range.intervals()).all(|(left, all)| left != all));
+        }
+    }
+    assert!(values > 6000, "{values} values");
+    // The bounds are not trivial: of a good part of the values, ends of every channel occur, and they are not always the
+    // compiler's.
+    assert!(
+        attained * 4 > values && narrower > 100,
+        "{values} values, {attained} attained, {narrower} narrower"
+    );
+}
