@@ -23,6 +23,7 @@ mod error;
 pub mod float;
 pub mod integer;
 mod isa;
+pub mod mixed;
 mod parallel;
 mod simd;
 mod window;

@@ -4,7 +4,7 @@
 //! in front of it, in `f32`. Infinities take the ends of the range, and not-a-number the value nearest to real zero: a
 //! caller that wants to refuse them looks first.
 
-use crate::Rounding;
+use crate::{IntType, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
@@ -37,10 +37,69 @@ impl ZeroPoint {
     }
 }
 
+/// How a real number meets the scale.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scaling {
+    /// `x / scale`
+    DividedBy(f32),
+    /// `x * factor`
+    Times(f32),
+    /// `x * factor * factor`
+    TimesTwice(f32),
+}
+
+/// Any quantization of real numbers: `sat(round(v + inside) + after)`, where `v` is the scaled number. One of the addends
+/// is the zero point and the other zero. What the functions on real numbers have in common, and what a kernel implements.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Quantization {
+    /// Makes `v` of a real number, every operation rounded to `f32`.
+    pub scaling: Scaling,
+    /// Added in front of the rounding, in `f32`.
+    pub inside: f32,
+    /// Added behind the rounding.
+    pub after: i32,
+    /// How the sum becomes an integer.
+    pub rounding: Rounding,
+    /// What the result saturates to.
+    pub out: IntType,
+}
+
+impl Quantization {
+    /// The zero point in one of its places.
+    pub fn new(
+        scaling: Scaling,
+        (zero_point, place): (i32, ZeroPoint),
+        rounding: Rounding,
+        out: IntType,
+    ) -> Quantization {
+        let (inside, after) = match place {
+            ZeroPoint::After => (0.0, zero_point),
+            ZeroPoint::InsideRounding => (zero_point as f32, 0),
+        };
+        Quantization {
+            scaling,
+            inside,
+            after,
+            rounding,
+            out,
+        }
+    }
+
+    /// The code of a real number.
+    pub fn eval(&self, x: f32) -> i32 {
+        let v = match self.scaling {
+            Scaling::DividedBy(scale) => x / scale,
+            Scaling::Times(factor) => x * factor,
+            Scaling::TimesTwice(factor) => x * factor * factor,
+        };
+        narrow(v, self.inside, self.after, self.rounding, &self.out.range())
+    }
+}
+
 /// `clamp(round(x / scale) + zero_point)` with a true division: QuantizeLinear of ONNX (`half_even`), QUANTIZE of LiteRT
 /// (`half_away`).
 pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
-    narrow(x / scale, zero_point, ZeroPoint::After, rounding, range)
+    narrow(x / scale, 0.0, zero_point, rounding, range)
 }
 
 /// `clamp(round(x * factor) + zero_point)`: the targets that store the reciprocal of the scale. It differs from the
@@ -52,7 +111,7 @@ pub fn quantize_by_factor(
     rounding: Rounding,
     range: &RangeInclusive<i32>,
 ) -> i32 {
-    narrow(x * factor, zero_point, ZeroPoint::After, rounding, range)
+    narrow(x * factor, 0.0, zero_point, rounding, range)
 }
 
 /// `scale * (q - zero_point)`; the difference is exact, its conversion and the product round to `f32`.
@@ -60,27 +119,38 @@ pub fn dequantize(q: i32, scale: f32, zero_point: i32) -> f32 {
     scale * (i64::from(q) - i64::from(zero_point)) as f32
 }
 
-/// `clamp(round(quotient) + zero_point)`, or with the zero point inside of the rounding.
-pub fn narrow(
-    quotient: f32,
-    zero_point: i32,
-    place: ZeroPoint,
-    rounding: Rounding,
-    range: &RangeInclusive<i32>,
-) -> i32 {
-    // The conversions to i64 saturate, and make zero of not-a-number.
-    let shifted = match place {
-        ZeroPoint::InsideRounding if !quotient.is_nan() => rounding.round_f32(quotient + zero_point as f32) as i64,
-        _ => (rounding.round_f32(quotient) as i64).saturating_add(i64::from(zero_point)),
-    };
+/// Any way from codes to real numbers: `max(scale * (q - zero_point), 0)`, without the `max` where `relu` is not set; the
+/// difference is exact, its conversion and the product round to `f32`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dequantization {
+    /// Factor.
+    pub scale: f32,
+    /// The code of real zero.
+    pub zero_point: i32,
+    /// Whether negative reals become zero.
+    pub relu: bool,
+}
+
+impl Dequantization {
+    /// The real number of a code.
+    pub fn eval(&self, q: i32) -> f32 {
+        let real = dequantize(q, self.scale, self.zero_point);
+        if self.relu { real.max(0.0) } else { real }
+    }
+}
+
+/// `clamp(round(v + inside) + after)`
+fn narrow(v: f32, inside: f32, after: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
+    let v = if v.is_nan() { 0.0 } else { v };
+    // The conversion to i64 saturates.
+    let whole = (rounding.round_f32(v + inside) as i64).saturating_add(i64::from(after));
     // Not `clamp`, which panics for an empty range. The result is one of the range's i32 ends or between them.
-    shifted.min(i64::from(*range.end())).max(i64::from(*range.start())) as i32
+    whole.min(i64::from(*range.end())).max(i64::from(*range.start())) as i32
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::IntType;
 
     #[test]
     fn values_that_are_not_finite_take_the_ends_and_zero() {
@@ -108,13 +178,8 @@ mod tests {
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfEven, &IntType::U8.range()), 1);
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfAway, &IntType::U8.range()), 2);
         let inside = |x, zero_point| {
-            narrow(
-                x,
-                zero_point,
-                ZeroPoint::InsideRounding,
-                Rounding::HalfEven,
-                &IntType::I8.range(),
-            )
+            let zero_point = (zero_point, ZeroPoint::InsideRounding);
+            Quantization::new(Scaling::Times(1.0), zero_point, Rounding::HalfEven, IntType::I8).eval(x)
         };
         assert_eq!((inside(0.5, 1), inside(0.5, 2), inside(-0.5, 1)), (2, 2, 0));
         assert_eq!(

@@ -5,7 +5,6 @@
 //! [`crate::reference`], inside a [`plain`] step.
 
 pub(crate) mod add;
-mod affine;
 pub(crate) mod average_pool;
 pub(crate) mod clamp;
 pub(crate) mod conv;

@@ -3,7 +3,10 @@
 use crate::error::StepError;
 use crate::site::Slot;
 use strait_core::{QuantParams, op};
-use strait_requantize::{IntType, quantize::narrow};
+use strait_requantize::{
+    IntType, Per,
+    quantize::{Dequantization, Quantization, Scaling},
+};
 
 /// One grid: real = scale·(q − zero).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,17 +19,31 @@ impl Grid {
     /// sat(round(x / scale) + zero), or with the zero inside of the rounding; the quotient is rounded to f32 first, and with
     /// `reciprocal` it is x·(1 / scale). Infinities saturate and a NaN is taken as 0.
     pub(crate) fn quantize(self, x: f32, op: &op::Quantize, to: IntType) -> i32 {
-        let quotient = if op.reciprocal {
-            x * (1.0 / self.scale)
+        self.quantization(op, to).eval(x)
+    }
+
+    /// What `op` does on this grid.
+    pub(crate) fn quantization(self, op: &op::Quantize, to: IntType) -> Quantization {
+        let scaling = if op.reciprocal {
+            Scaling::Times(1.0 / self.scale)
         } else {
-            x / self.scale
+            Scaling::DividedBy(self.scale)
         };
-        narrow(quotient, self.zero, op.zero_point, op.rounding, &to.range())
+        Quantization::new(scaling, (self.zero, op.zero_point), op.rounding, to)
     }
 
     /// scale·(q − zero): the difference is exact and rounded to f32 once, then the product is.
     pub(crate) fn dequantize(self, q: i32) -> f32 {
-        self.scale * (i64::from(q) - i64::from(self.zero)) as f32
+        self.dequantization().eval(q)
+    }
+
+    /// The function.
+    pub(crate) fn dequantization(self) -> Dequantization {
+        Dequantization {
+            scale: self.scale,
+            zero_point: self.zero,
+            relu: false,
+        }
     }
 }
 
@@ -72,9 +89,19 @@ impl Grids {
         })
     }
 
-    /// Elements that a loop may take at a time: all of one grid.
-    pub(crate) fn piece(&self) -> usize {
-        if self.grids.len() == 1 { 4096 } else { self.inner }
+    /// A function of each grid, for kernels.
+    pub(crate) fn per<T>(&self, function: impl Fn(Grid) -> T) -> Per<T> {
+        match self.grids[..] {
+            [grid] => Per::Tensor(function(grid)),
+            _ => self.grids.iter().map(|&grid| function(grid)).collect(),
+        }
+    }
+
+    /// The array of so many elements with these grids: outer extents, channels, inner extents.
+    pub(crate) fn extents(&self, count: usize) -> [usize; 3] {
+        let channels = self.grids.len();
+        let outer = count.checked_div(channels * self.inner).unwrap_or(0);
+        [outer, channels, self.inner]
     }
 
     /// The grid of an element.

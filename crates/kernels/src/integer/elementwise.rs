@@ -3,6 +3,7 @@
 use super::{
     bytes::{check_8_bits, flip, widen, width},
     finish::{Axis, Finish, Place, check_channels},
+    tiles::{Array, LONG_PIECE, PIECE},
 };
 use crate::{
     error::{KernelError, expect_len, product},
@@ -82,12 +83,6 @@ impl Broadcast {
         starts
     }
 }
-
-/// Elements of a piece of a row: a task, and a tile of accumulators.
-const PIECE: usize = 1 << 11;
-
-/// Elements of a piece of accumulators that need no tile.
-const LONG_PIECE: usize = 1 << 13;
 
 /// Runs `combine` on two operands of 8 bits.
 fn binary<F: Finish>(
@@ -220,12 +215,12 @@ impl<C: Combine> Source for Pairs<'_, C> {
 }
 
 /// Of an array of them.
-struct Array<'a> {
+struct Elements<'a> {
     element: IntType,
     data: &'a [u8],
 }
 
-impl Source for Array<'_> {
+impl Source for Elements<'_> {
     #[inline(always)]
     fn fill(&self, accumulators: &mut [i32]) {
         widen(self.element, self.data, accumulators);
@@ -340,65 +335,29 @@ pub(crate) fn requantize<F: Finish>(
     input: &[u8],
     out: &mut [u8],
 ) -> Result<(), KernelError> {
-    let elements = product(&extents);
+    let array = Array::new(extents, finish.channels())?;
     let from = width(element);
-    check_channels(finish, extents[1])?;
-    expect_len("the input", input.len(), elements.and_then(|e| product(&[e, from])))?;
+    expect_len("the input", input.len(), product(&[array.elements(), from]))?;
     expect_len(
         "the output",
         out.len(),
-        elements.and_then(|e| product(&[e, width(finish.out())])),
+        product(&[array.elements(), width(finish.out())]),
     )?;
-    if out.is_empty() {
-        return Ok(());
-    }
-    // Without channels everything is one row. Channels are the rows, unless they are neighbours in memory.
-    let [outer, channels, inner] = if finish.channels().is_none() {
-        [1, 1, extents.iter().product()]
-    } else {
-        extents
-    };
-    let (rows, columns, axis) = if inner == 1 {
-        (outer, channels, Axis::Columns)
-    } else {
-        (outer * channels, inner, Axis::Rows)
-    };
     let accumulators = accumulators(element, input);
     let piece = if accumulators.is_some() { LONG_PIECE } else { PIECE };
-    // Short rows of all channels go several at a time, long rows in pieces.
-    let lines = if axis == Axis::Columns {
-        (piece / columns).clamp(1, rows)
-    } else {
-        1
-    };
-    let pieces = columns.div_ceil(piece);
-    let out = Shared::new(out);
-    try_for_each(rows.div_ceil(lines) * pieces, rows * columns, &|task| {
-        let (row, first) = (task / pieces * lines, task % pieces * piece);
-        let start = row * columns + first;
-        let place = Place {
-            out: &out,
-            at: start,
-            row_stride: columns,
-            rows: lines.min(rows - row),
-            columns: piece.min(columns - first),
-            axis,
-            first_channel: if axis == Axis::Rows { row % channels } else { first },
-        };
-        match accumulators {
-            Some(accumulators) => cx.run(RowsTask {
-                finish,
-                place,
-                accumulators: &accumulators[start..],
-            }),
-            None => cx.run(LineTask {
-                finish,
-                place,
-                source: Array {
-                    element,
-                    data: &input[start * from..],
-                },
-            }),
-        }
+    array.for_each_tile(piece, &Shared::new(out), &|start, place| match accumulators {
+        Some(accumulators) => cx.run(RowsTask {
+            finish,
+            place,
+            accumulators: &accumulators[start..],
+        }),
+        None => cx.run(LineTask {
+            finish,
+            place,
+            source: Elements {
+                element,
+                data: &input[start * from..],
+            },
+        }),
     })
 }

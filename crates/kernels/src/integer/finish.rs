@@ -135,36 +135,64 @@ impl<E: Epilogue> Finish for InRegisters<E> {
         {
             return Ok(());
         }
-        for row in 0..place.rows {
-            let accumulators = &accumulators[row * stride..row * stride + place.columns];
-            // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
-            let out = unsafe { place.bytes(width(self.out), row, 0, place.columns) };
-            match self.out {
-                IntType::I8 | IntType::U8 => self.row::<[u8; 1]>(accumulators, place, row, out),
-                IntType::I16 => self.row::<[u8; 2]>(accumulators, place, row, out),
-                IntType::I32 => self.row::<[u8; 4]>(accumulators, place, row, out),
-            }
-        }
+        let (bounds, constants) = ([self.low, self.high], self.epilogue.constants());
+        let lane = |constants: &E::Constants, x| self.epilogue.lane(constants, x);
+        by_lane(self.out, bounds, (accumulators, stride), place, constants, lane);
         Ok(())
     }
 }
 
-impl<E: Epilogue> InRegisters<E> {
-    /// One row into elements of `N`.
-    #[inline(always)]
-    fn row<N: Narrow>(&self, accumulators: &[i32], place: &Place<'_>, row: usize, out: &mut [u8]) {
-        let out = N::elements(out);
-        match (place.axis, self.epilogue.constants()) {
-            (Axis::Columns, PerChannel::Channels(constants)) => {
-                for ((to, &x), constants) in out.iter_mut().zip(accumulators).zip(&constants[place.first_channel..]) {
-                    *to = N::narrow(self.epilogue.lane(constants, x).min(self.high).max(self.low));
-                }
+/// The codes of a tile's elements, one after the other: `lane` of each, with the constants of its channel, not above the
+/// second bound and not below the first. The bounds are codes of `out`. Row `r` of the elements starts at `r·stride`.
+#[inline(always)]
+pub(crate) fn by_lane<T: Copy, C>(
+    out: IntType,
+    bounds: [i32; 2],
+    (elements, stride): (&[T], usize),
+    place: &Place<'_>,
+    constants: &PerChannel<C>,
+    lane: impl Fn(&C, T) -> i32,
+) {
+    for row in 0..place.rows {
+        let elements = &elements[row * stride..row * stride + place.columns];
+        // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+        let to = unsafe { place.bytes(width(out), row, 0, place.columns) };
+        match out {
+            IntType::I8 | IntType::U8 => {
+                row_by_lane::<[u8; 1], T, C>(bounds, elements, place, row, to, constants, &lane);
             }
-            (_, constants) => {
-                let constants = constants.get(place.first_channel + row);
-                for (to, &x) in out.iter_mut().zip(accumulators) {
-                    *to = N::narrow(self.epilogue.lane(constants, x).min(self.high).max(self.low));
-                }
+            IntType::I16 => {
+                row_by_lane::<[u8; 2], T, C>(bounds, elements, place, row, to, constants, &lane);
+            }
+            IntType::I32 => {
+                row_by_lane::<[u8; 4], T, C>(bounds, elements, place, row, to, constants, &lane);
+            }
+        }
+    }
+}
+
+/// One row into elements of `N`.
+#[inline(always)]
+fn row_by_lane<N: Narrow, T: Copy, C>(
+    [low, high]: [i32; 2],
+    elements: &[T],
+    place: &Place<'_>,
+    row: usize,
+    out: &mut [u8],
+    constants: &PerChannel<C>,
+    lane: &impl Fn(&C, T) -> i32,
+) {
+    let out = N::elements(out);
+    match (place.axis, constants) {
+        (Axis::Columns, PerChannel::Channels(constants)) => {
+            for ((to, &x), constants) in out.iter_mut().zip(elements).zip(&constants[place.first_channel..]) {
+                *to = N::narrow(lane(constants, x).min(high).max(low));
+            }
+        }
+        (_, constants) => {
+            let constants = constants.get(place.first_channel + row);
+            for (to, &x) in out.iter_mut().zip(elements) {
+                *to = N::narrow(lane(constants, x).min(high).max(low));
             }
         }
     }

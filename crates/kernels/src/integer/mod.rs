@@ -44,13 +44,13 @@
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "only x86-64 has vectors so far")
 )]
-mod batch;
-mod bytes;
+pub(crate) mod batch;
+pub(crate) mod bytes;
 mod conv;
 mod depthwise;
 mod elementwise;
 pub mod epilogue;
-mod finish;
+pub(crate) mod finish;
 mod gemm;
 mod lookup;
 mod loops;
@@ -58,8 +58,9 @@ mod pool;
 mod product;
 mod standard;
 mod through_tile;
+pub(crate) mod tiles;
 
-pub use batch::Batch;
+pub use batch::{Batch, RequantizeWide};
 pub use conv::ConvWeights;
 pub use elementwise::Broadcast;
 pub use epilogue::{Epilogue, PerChannel, per_channel};

@@ -18,19 +18,7 @@ use strait_requantize::{
 /// # Errors
 /// [`KernelError::Requantization`] where the form or the clamp is not legal.
 pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
-    form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
-    if let Some([low, high]) = clamp
-        && low > high
-    {
-        return Err(KernelError::Requantization(format!(
-            "the clamp [{low}, {high}] is empty"
-        )));
-    }
-    let out = form.out();
-    // A ReLU inside of the form is a clamp of its results, before the other one.
-    let clamp = Some(clamp.map_or(form.range(), |[low, high]| {
-        form.range().map(|end| end.max(low).min(high))
-    }));
+    let (out, clamp) = (form.out(), Some(bounds(form, clamp)?));
     let channels = || (0..form.channels().unwrap_or(1)).filter_map(|c| form.channel(c).ok());
     let doubling = |channel: &Channel<'_>| matches!(channel.arithmetic(), Arithmetic::Doubling(_));
     let family = channels().find(doubling).or_else(|| channels().next());
@@ -47,6 +35,23 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
         Some(Arithmetic::Steps(_)) => Ok(loops(Steps::new(form)?, out, clamp, batch)),
         None => Err(KernelError::Requantization(format!("{} has no channel", form.kind()))),
     }
+}
+
+/// Between which ends the results of a legal form lie: its own, and those of the clamp behind it, which are codes.
+pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[i32; 2], KernelError> {
+    form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
+    if let Some([low, high]) = clamp
+        && low > high
+    {
+        return Err(KernelError::Requantization(format!(
+            "the clamp [{low}, {high}] is empty"
+        )));
+    }
+    // A ReLU inside of the form is a clamp of its results, before the other one.
+    let bounds = clamp.map_or(form.range(), |[low, high]| {
+        form.range().map(|end| end.max(low).min(high))
+    });
+    Ok(bounds.map(|end| end.clamp(form.out().min(), form.out().max())))
 }
 
 fn loops<E: Epilogue>(epilogue: E, out: IntType, clamp: Option<[i32; 2]>, batch: Option<Batch>) -> Box<dyn Loops> {

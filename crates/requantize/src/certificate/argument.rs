@@ -1,6 +1,6 @@
 use crate::{
     IntType, Rounding,
-    quantize::{ZeroPoint, narrow},
+    quantize::{Quantization, Scaling, ZeroPoint},
 };
 use serde::{Deserialize, Serialize};
 
@@ -63,12 +63,17 @@ pub struct FromFloat {
 impl FromFloat {
     /// The code of a real number.
     pub fn eval(&self, x: f32) -> i32 {
-        let quotient = if self.reciprocal {
-            x * (1.0 / self.scale)
+        self.quantization().eval(x)
+    }
+
+    /// The function.
+    pub fn quantization(&self) -> Quantization {
+        let scaling = if self.reciprocal {
+            Scaling::Times(1.0 / self.scale)
         } else {
-            x / self.scale
+            Scaling::DividedBy(self.scale)
         };
-        narrow(quotient, self.zero_point, self.added, self.rounding, &self.out.range())
+        Quantization::new(scaling, (self.zero_point, self.added), self.rounding, self.out)
     }
 
     /// Whether it does not decrease: the scale is positive and finite, and so is its reciprocal where that is used.

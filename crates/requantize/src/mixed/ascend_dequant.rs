@@ -1,5 +1,5 @@
 use super::{Undefined, check_scale};
-use crate::{FormError, Per};
+use crate::{FormError, Per, quantize::Dequantization};
 use serde::{Deserialize, Serialize};
 
 /// `f32(x) * scale`, with `relu` not below zero: AscendDequant. The conversion and the product are rounded to `f32`.
@@ -25,7 +25,19 @@ impl AscendDequant {
     pub fn eval(&self, channel: usize, acc: i64) -> Result<f32, Undefined> {
         let scale = self.scale.get(channel).ok_or(Undefined::Channel(channel))?;
         let acc = i32::try_from(acc).map_err(|_| Undefined::Accumulator(acc))?;
-        let real = acc as f32 * scale;
-        Ok(if self.relu { real.max(0.0) } else { real })
+        Ok(self.with(*scale).eval(acc))
+    }
+
+    /// The same as one of all dequantizations.
+    pub fn dequantization(&self) -> Per<Dequantization> {
+        self.scale.map(|scale| self.with(*scale))
+    }
+
+    fn with(&self, scale: f32) -> Dequantization {
+        Dequantization {
+            scale,
+            zero_point: 0,
+            relu: self.relu,
+        }
     }
 }

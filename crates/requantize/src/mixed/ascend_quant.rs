@@ -1,5 +1,8 @@
 use super::{Undefined, check_offset, check_scale};
-use crate::{FormError, IntType, Rounding};
+use crate::{
+    FormError, IntType, Rounding,
+    quantize::{Quantization, Scaling},
+};
 use serde::{Deserialize, Serialize};
 
 /// `sat(round(x * scale + offset))` in `f32`, the offset inside of the rounding: AscendQuant; with `sqrt_mode`
@@ -47,9 +50,21 @@ impl AscendQuant {
         if x.is_nan() {
             return Err(Undefined::NotANumber);
         }
-        let product = x * self.scale;
-        let product = if self.sqrt_mode { product * self.scale } else { product };
-        // Saturates beyond i64, infinities included.
-        Ok(self.out.saturate(self.rounding.round_f32(product + self.offset) as i64))
+        Ok(self.quantization().eval(x))
+    }
+
+    /// The same as one of all quantizations; not-a-number becomes the code of real zero.
+    pub fn quantization(&self) -> Quantization {
+        Quantization {
+            scaling: if self.sqrt_mode {
+                Scaling::TimesTwice(self.scale)
+            } else {
+                Scaling::Times(self.scale)
+            },
+            inside: self.offset,
+            after: 0,
+            rounding: self.rounding,
+            out: self.out,
+        }
     }
 }

@@ -1,5 +1,8 @@
 use super::{Undefined, check_scale, check_zero_point};
-use crate::{FormError, IntType, Rounding, quantize::quantize};
+use crate::{
+    FormError, IntType, Rounding,
+    quantize::{Quantization, Scaling, ZeroPoint},
+};
 use serde::{Deserialize, Serialize};
 
 /// `sat(half_even(x / scale) + zero_point)` with a true division in `f32`: QuantizeLinear of ONNX.
@@ -28,12 +31,12 @@ impl QuantizeLinear {
         if x.is_nan() {
             return Err(Undefined::NotANumber);
         }
-        Ok(quantize(
-            x,
-            self.scale,
-            self.zero_point,
-            Rounding::HalfEven,
-            &self.out.range(),
-        ))
+        Ok(self.quantization().eval(x))
+    }
+
+    /// The same as one of all quantizations; not-a-number becomes the zero point.
+    pub fn quantization(&self) -> Quantization {
+        let zero_point = (self.zero_point, ZeroPoint::After);
+        Quantization::new(Scaling::DividedBy(self.scale), zero_point, Rounding::HalfEven, self.out)
     }
 }

@@ -3,7 +3,7 @@ use crate::simd::I32s;
 /// The constants of all channels as `C` arrays of i32, each with one value per channel: neighbouring channels load as
 /// vectors, and one channel's value fills one.
 #[derive(Clone, Debug)]
-pub(super) struct Constants<const C: usize> {
+pub(crate) struct Constants<const C: usize> {
     /// The arrays, one after the other, each repeated up to `period` and then on for one more vector.
     lines: Vec<Line>,
     /// Elements from one array to the next.
@@ -24,7 +24,7 @@ const LONGEST_PERIOD: usize = 2048;
 
 impl<const C: usize> Constants<C> {
     /// `values[channel]`; of one channel that serves any number if `tensor`.
-    pub(super) fn new(values: &[[i32; C]], tensor: bool) -> Constants<C> {
+    pub(crate) fn new(values: &[[i32; C]], tensor: bool) -> Constants<C> {
         let channels = values.len();
         // The first multiple of both the channels and the widest vector: then rows of all channels that follow each other
         // are one long row, whose vectors start at multiples of their width.

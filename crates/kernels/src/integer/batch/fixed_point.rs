@@ -11,9 +11,9 @@ use strait_requantize::{
 ///
 /// For one rounding the corrections are the table of [`Correction`]. Two roundings add 2^(shift−1) + 2^30, and 2^31 less
 /// below zero, as `strait-requantize` proves.
-#[derive(Clone, Copy)]
-struct FixedPoint {
-    factor: i32,
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FixedPoint {
+    pub(super) factor: i32,
     addend: i64,
     base: i64,
     negative: i64,
@@ -23,11 +23,12 @@ struct FixedPoint {
 }
 
 impl FixedPoint {
-    fn new(arithmetic: &Arithmetic<'_>) -> Option<FixedPoint> {
+    /// For accumulators of `bits`.
+    pub(super) fn new(arithmetic: &Arithmetic<'_>, bits: u32) -> Option<FixedPoint> {
         match *arithmetic {
             Arithmetic::Affine(a) => {
                 let shift = u32::from(a.shift);
-                let rounding = if a.addend == 0 && !has_ties(a.factor, shift) {
+                let rounding = if a.addend == 0 && !has_ties(a.factor, shift, bits) {
                     match a.rounding {
                         Rounding::Floor | Rounding::Ceil | Rounding::TowardZero => a.rounding,
                         _ => Rounding::HalfUp,
@@ -63,10 +64,29 @@ impl FixedPoint {
     }
 
     /// The value before saturation; `x` is in the domain.
-    fn wide(&self, x: i64) -> i64 {
+    pub(super) fn wide(&self, x: i64) -> i64 {
         let v = x * i64::from(self.factor) + self.addend;
         let correction = self.base + (self.negative & (v >> 63)) + (self.even & (v >> self.shift));
         ((v + correction) >> self.shift) + self.zero_point
+    }
+
+    /// What [`shifted`] takes: addend, base and correction in two halves each, the shift and the zero point.
+    pub(super) fn rest(&self) -> [i32; REST] {
+        let halves = |x: i64| [x as i32, (x >> 32) as i32];
+        let [addend, base] = [self.addend, self.base].map(halves);
+        let correction = halves(if self.even != 0 { self.even } else { self.negative });
+        // The result is right modulo 2^32, and it is an i32.
+        let zero_point = self.zero_point as i32;
+        [
+            addend[0],
+            addend[1],
+            base[0],
+            base[1],
+            correction[0],
+            correction[1],
+            self.shift as i32,
+            zero_point,
+        ]
     }
 
     /// What is added to the high half of the product, for [`HighHalf`] (and for [`HighHalfTwice`] without its ±2^30): if
@@ -96,20 +116,22 @@ impl FixedPoint {
 /// 2^30 is added twice over for p ≥ 0 than for p < 0.
 const NEGATIVE_TWICE: i64 = -(1 << 31);
 
-/// Whether x·factor is half way between two multiples of 2^shift for some i32 x: where not, all roundings to the nearest
-/// are the same.
+/// Whether x·factor is half way between two multiples of 2^shift for some x of so many bits: where not, all roundings to the
+/// nearest are the same.
 ///
 /// With factor = f·2^t, f odd, x·factor ≡ 2^(shift−1) modulo 2^shift exactly if x is an odd multiple of 2^(shift−1−t);
-/// there is one in i32 for exponents from 0 to 31.
-fn has_ties(factor: i32, shift: u32) -> bool {
-    factor != 0 && shift > 0 && (0..=31).contains(&(i64::from(shift) - 1 - i64::from(factor.trailing_zeros())))
+/// there is one, −2^(shift−1−t), for exponents from 0 to bits − 1.
+fn has_ties(factor: i32, shift: u32, bits: u32) -> bool {
+    factor != 0
+        && shift > 0
+        && (0..i64::from(bits)).contains(&(i64::from(shift) - 1 - i64::from(factor.trailing_zeros())))
 }
 
 /// The kernel for all channels, the cheapest that is right for each of them.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
     let points: Vec<FixedPoint> = channels
         .iter()
-        .map(|c| FixedPoint::new(&c.arithmetic()))
+        .map(|c| FixedPoint::new(&c.arithmetic(), i32::BITS))
         .collect::<Option<_>>()?;
     let everywhere = channels
         .iter()
@@ -132,36 +154,39 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
         .zip(channels)
         .map(|(p, channel)| {
             let [low, high] = ends(channel, range, |x| i32::try_from(p.wide(x)).is_ok())?;
-            let halves = |x: i64| [x as i32, (x >> 32) as i32];
-            let [addend, base] = [p.addend, p.base].map(halves);
-            let correction = halves(if p.even != 0 { p.even } else { p.negative });
-            // The result is right modulo 2^32, and it is an i32.
-            let zero_point = p.zero_point as i32;
-            Some([
-                low,
-                high,
-                p.factor,
-                addend[0],
-                addend[1],
-                base[0],
-                base[1],
-                correction[0],
-                correction[1],
-                p.shift as i32,
-                zero_point,
-            ])
+            let mut constants = [low, high, p.factor, 0, 0, 0, 0, 0, 0, 0, 0];
+            constants[3..].copy_from_slice(&p.rest());
+            Some(constants)
         })
         .collect::<Option<_>>()?;
     let constants = Constants::new(&values, tensor);
-    match (
-        points.iter().any(|p| p.negative != 0),
-        points.iter().any(|p| p.even != 0),
-    ) {
-        (false, false) => Some(Kind::Wide(constants)),
-        (true, false) => Some(Kind::WideSigned(constants)),
-        (false, true) => Some(Kind::WideEven(constants)),
-        // One form has one rounding.
-        (true, true) => None,
+    Some(match Corrections::of(&points)? {
+        Corrections::None => Kind::Wide(constants),
+        Corrections::Signed => Kind::WideSigned(constants),
+        Corrections::Even => Kind::WideEven(constants),
+    })
+}
+
+/// Which corrections some channels need.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Corrections {
+    None,
+    Signed,
+    Even,
+}
+
+impl Corrections {
+    pub(super) fn of(points: &[FixedPoint]) -> Option<Corrections> {
+        match (
+            points.iter().any(|p| p.negative != 0),
+            points.iter().any(|p| p.even != 0),
+        ) {
+            (false, false) => Some(Corrections::None),
+            (true, false) => Some(Corrections::Signed),
+            (false, true) => Some(Corrections::Even),
+            // One form has one rounding.
+            (true, true) => None,
+        }
     }
 }
 
@@ -197,46 +222,60 @@ impl Kernel<3> for HighHalfTwice {
 }
 
 /// Constants of [`Wide`].
-pub(super) const WIDE: usize = 11;
+pub(super) const WIDE: usize = 3 + REST;
 
 /// Everything in 64 bits, for accumulators clamped to where results are i32; see [`FixedPoint`] for the corrections.
 pub(super) struct Wide<const SIGNED: bool, const EVEN: bool>;
 
 impl<const SIGNED: bool, const EVEN: bool> Kernel<WIDE> for Wide<SIGNED, EVEN> {
     #[inline(always)]
-    unsafe fn lanes<V: I32s>(&self, constants: &[V; WIDE], x: V) -> V {
-        let &[
-            low,
-            high,
-            factor,
-            addend_low,
-            addend_high,
-            base_low,
-            base_high,
-            rest @ ..,
-        ] = constants;
-        let [correction_low, correction_high, shift, zero_point] = rest;
+    unsafe fn lanes<V: I32s>(&self, &[low, high, factor, ref rest @ ..]: &[V; WIDE], x: V) -> V {
         // SAFETY: the caller's promise; shifts are below 64.
-        unsafe {
-            let zero = V::splat(0);
-            let mut products = x.max(low).min(high).products(factor);
-            let addends = V::widen(addend_low, addend_high);
-            let bases = V::widen(base_low, base_high);
-            let corrections = V::widen(correction_low, correction_high);
-            let shifts = V::widen(shift, zero);
-            for (i, product) in products.iter_mut().enumerate() {
-                let v = product.add_wide(addends[i]);
-                let mut sum = v.add_wide(bases[i]);
-                if SIGNED {
-                    let sign = v.shift_right_wide(V::widen(V::splat(63), zero)[i]);
-                    sum = sum.add_wide(sign.and(corrections[i]));
-                }
-                if EVEN {
-                    sum = sum.add_wide(v.shift_right_wide(shifts[i]).and(corrections[i]));
-                }
-                *product = sum.shift_right_wide(shifts[i]);
+        unsafe { shifted::<V, SIGNED, EVEN>(x.max(low).min(high).products(factor), rest) }
+    }
+}
+
+/// Constants of [`shifted`].
+pub(super) const REST: usize = 8;
+
+/// From products of 64 bits to results, which are i32.
+///
+/// # Safety
+/// The machine has the vectors' instruction set; shifts are below 64.
+#[inline(always)]
+pub(super) unsafe fn shifted<V: I32s, const SIGNED: bool, const EVEN: bool>(
+    mut products: [V; 2],
+    rest: &[V; REST],
+) -> V {
+    let &[
+        addend_low,
+        addend_high,
+        base_low,
+        base_high,
+        correction_low,
+        correction_high,
+        shift,
+        zero_point,
+    ] = rest;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let zero = V::splat(0);
+        let addends = V::widen(addend_low, addend_high);
+        let bases = V::widen(base_low, base_high);
+        let corrections = V::widen(correction_low, correction_high);
+        let shifts = V::widen(shift, zero);
+        for (i, product) in products.iter_mut().enumerate() {
+            let v = product.add_wide(addends[i]);
+            let mut sum = v.add_wide(bases[i]);
+            if SIGNED {
+                let sign = v.shift_right_wide(V::widen(V::splat(63), zero)[i]);
+                sum = sum.add_wide(sign.and(corrections[i]));
             }
-            V::low_halves(products).add(zero_point)
+            if EVEN {
+                sum = sum.add_wide(v.shift_right_wide(shifts[i]).and(corrections[i]));
+            }
+            *product = sum.shift_right_wide(shifts[i]);
         }
+        V::low_halves(products).add(zero_point)
     }
 }

@@ -11,17 +11,21 @@ mod float;
 mod float_affine;
 mod narrow;
 mod shift;
+mod source;
 mod steps;
 mod tile;
+mod wide;
 
 use super::finish::Place;
 use crate::{error::KernelError, isa::Context, simd::I32s};
-use constants::Constants;
+pub(crate) use constants::Constants;
+pub(crate) use source::{Element, Lanes, One, Source, Two};
 use strait_requantize::{
     IntType, Requantization,
     form::{Arithmetic, Channel},
 };
-use tile::TileJob;
+pub(crate) use tile::{RealsJob, Tile, TileJob};
+pub use wide::RequantizeWide;
 
 /// The arithmetic of a form on whole vectors, with the constants of its channels; equal to the form's definition inside
 /// its domain, outside of it to the definition at the domain's nearer end. Attached to an epilogue by
@@ -51,13 +55,13 @@ enum Kind {
     Steps(Constants<3>, steps::Steps),
 }
 
-/// A step from accumulators to results on vectors. `C` constants belong to each lane.
-trait Kernel<const C: usize> {
+/// A step from elements, accumulators most often, to results on vectors. `C` constants belong to each lane.
+pub(crate) trait Kernel<const C: usize, L: Lanes = One> {
     /// The results before saturation to the output type.
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.
-    unsafe fn lanes<V: I32s>(&self, constants: &[V; C], x: V) -> V;
+    unsafe fn lanes<V: I32s>(&self, constants: &[V; C], x: L::Of<V>) -> V;
 }
 
 impl Batch {
@@ -102,10 +106,10 @@ impl Batch {
     ) -> bool {
         // First the form's own range, then the clamp behind it.
         let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
-        let tile = tile::Tile {
+        let tile = Tile {
             out: self.out,
             bounds,
-            accumulators,
+            source: accumulators,
             stride,
             place,
         };
@@ -129,21 +133,25 @@ impl Batch {
 /// All `i32` accumulators.
 const ALL: [i32; 2] = [i32::MIN, i32::MAX];
 
-/// Between which ends accumulators need to be computed: all that a channel is defined on, if the ends `fit`; else those
-/// beyond which results are the ends of the form's range, if these fit. A form does not decrease, so that between them all fit, and
-/// clamping an accumulator into them changes no result.
+/// Between which ends `i32` accumulators need to be computed; see [`wide_ends`].
 fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i32; 2]> {
+    // Both are i32.
+    wide_ends(channel, ALL.map(i64::from), range, fits).map(|pair| pair.map(|x| x as i32))
+}
+
+/// Between which ends the accumulators among `all` need to be computed: all that a channel is defined on, if the ends `fit`;
+/// else those beyond which results are the ends of the form's range, if these fit. A form does not decrease, so that between
+/// them all fit, and clamping an accumulator into them changes no result.
+fn wide_ends(channel: &Channel<'_>, all: [i64; 2], range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i64; 2]> {
     let (low, high) = channel.domain().into_inner();
-    let domain = [low.max(i32::MIN.into()), high.min(i32::MAX.into())];
+    let domain = [low.max(all[0]), high.min(all[1])];
     if domain[0] > domain[1] {
         return None;
     }
     let [lowest, highest] = range.map(i64::from);
     let saturated = [channel.least_reaching(lowest + 1) - 1, channel.least_reaching(highest)];
     let saturated = saturated.map(|x| x.clamp(domain[0], domain[1]));
-    // Both pairs are i32, by the domain.
     [domain, saturated]
         .into_iter()
         .find(|pair| pair.iter().all(|&x| fits(x)))
-        .map(|pair| pair.map(|x| x as i32))
 }

@@ -22,6 +22,8 @@ pub(super) struct I8;
 pub(super) struct U8;
 pub(super) struct I16;
 pub(super) struct I32;
+/// Real numbers, which are as they will be.
+pub(super) struct F32;
 
 impl Narrow for I8 {
     const BYTES: usize = 1;
@@ -95,6 +97,29 @@ impl Narrow for I32 {
                 b.min(high).max(low),
                 c.min(high).max(low),
                 d.min(high).max(low),
+            ]
+        }
+    }
+}
+
+impl Narrow for F32 {
+    const BYTES: usize = 4;
+
+    #[inline(always)]
+    unsafe fn bounds<V: I32s>(bounds: [i32; 2]) -> [V; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { I32::bounds(bounds) }
+    }
+
+    #[inline(always)]
+    unsafe fn narrow<V: I32s>([a, b, c, d]: [V; 4], [low, high]: [V; 2]) -> [V; 4] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            [
+                a.min_f32(high).max_f32(low),
+                b.min_f32(high).max_f32(low),
+                c.min_f32(high).max_f32(low),
+                d.min_f32(high).max_f32(low),
             ]
         }
     }

@@ -2,37 +2,36 @@ use super::{
     Kernel,
     constants::Constants,
     narrow::{self, Narrow},
+    source::Source,
 };
 use crate::{
-    integer::{
-        bytes::width,
-        finish::{Axis, Place},
-    },
+    integer::finish::{Axis, Place},
     isa::VectorJob,
     simd::I32s,
 };
 use strait_requantize::IntType;
 
-/// A tile of accumulators, and where its results go.
-pub(super) struct Tile<'a> {
-    pub(super) out: IntType,
+/// A tile of elements, and where its results go.
+#[derive(Clone, Copy)]
+pub(crate) struct Tile<'a, S> {
+    pub(crate) out: IntType,
     /// The clamp's ends: codes.
-    pub(super) bounds: [i32; 2],
+    pub(crate) bounds: [i32; 2],
     /// Row `r` starts at `r·stride`.
-    pub(super) accumulators: &'a [i32],
-    pub(super) stride: usize,
-    pub(super) place: &'a Place<'a>,
+    pub(crate) source: S,
+    pub(crate) stride: usize,
+    pub(crate) place: &'a Place<'a>,
 }
 
-/// Requantizes a tile with the kernel `K`.
-pub(super) struct TileJob<'a, K, const C: usize> {
-    tile: Tile<'a>,
+/// Turns a tile into codes with the kernel `K`.
+pub(crate) struct TileJob<'a, S, K, const C: usize> {
+    tile: Tile<'a, S>,
     kernel: &'a K,
     constants: &'a Constants<C>,
 }
 
-impl<'a, K: Kernel<C>, const C: usize> TileJob<'a, K, C> {
-    pub(super) fn new(tile: Tile<'a>, kernel: &'a K, constants: &'a Constants<C>) -> TileJob<'a, K, C> {
+impl<'a, S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'a, S, K, C> {
+    pub(crate) fn new(tile: Tile<'a, S>, kernel: &'a K, constants: &'a Constants<C>) -> TileJob<'a, S, K, C> {
         TileJob {
             tile,
             kernel,
@@ -41,7 +40,7 @@ impl<'a, K: Kernel<C>, const C: usize> TileJob<'a, K, C> {
     }
 }
 
-impl<K: Kernel<C>, const C: usize> VectorJob for TileJob<'_, K, C> {
+impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_, S, K, C> {
     #[inline(always)]
     unsafe fn run<V: I32s>(self) {
         // SAFETY: the caller's promise.
@@ -56,7 +55,18 @@ impl<K: Kernel<C>, const C: usize> VectorJob for TileJob<'_, K, C> {
     }
 }
 
-impl<K: Kernel<C>, const C: usize> TileJob<'_, K, C> {
+/// Turns a tile into real numbers; its bounds are the bits of two of them.
+pub(crate) struct RealsJob<'a, S, K, const C: usize>(pub(crate) TileJob<'a, S, K, C>);
+
+impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for RealsJob<'_, S, K, C> {
+    #[inline(always)]
+    unsafe fn run<V: I32s>(self) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.rows::<V, narrow::F32>() }
+    }
+}
+
+impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'_, S, K, C> {
     /// # Safety
     /// The machine has the vectors' instruction set.
     #[inline(always)]
@@ -64,11 +74,11 @@ impl<K: Kernel<C>, const C: usize> TileJob<'_, K, C> {
         let TileJob {
             tile:
                 Tile {
-                    out,
                     bounds,
-                    accumulators,
+                    source,
                     stride,
                     place,
+                    ..
                 },
             kernel,
             constants,
@@ -91,56 +101,52 @@ impl<K: Kernel<C>, const C: usize> TileJob<'_, K, C> {
             (rows, columns)
         };
         for row in 0..rows {
-            let x = &accumulators[row * stride..][..columns];
+            let x = source.part(row * stride, columns);
             // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
-            let to = unsafe { place.bytes(width(out), row, 0, columns) };
+            let to = unsafe { place.bytes(N::BYTES, row, 0, columns) };
             // SAFETY: the caller's promise.
             unsafe {
                 let bounds = N::bounds::<V>(bounds);
                 if across {
                     let mut run = constants.from(first_channel);
-                    line::<V, N, K, C>(kernel, x, to, bounds, || run.next());
+                    line::<V, S, N, K, C>(kernel, x, to, bounds, || run.next());
                 } else {
                     let splat = constants.splat(first_channel + row);
-                    line::<V, N, K, C>(kernel, x, to, bounds, || splat);
+                    line::<V, S, N, K, C>(kernel, x, to, bounds, || splat);
                 }
             }
         }
     }
 }
 
-/// Requantizes a row, four vectors at a time. `constants` gives those of one vector after the other.
+/// The results of a row, four vectors at a time. `constants` gives those of one vector after the other.
 ///
 /// # Safety
 /// The machine has the vectors' instruction set.
 #[inline(always)]
-unsafe fn line<V: I32s, N: Narrow, K: Kernel<C>, const C: usize>(
+unsafe fn line<V: I32s, S: Source, N: Narrow, K: Kernel<C, S::Lanes>, const C: usize>(
     kernel: &K,
-    x: &[i32],
+    x: S,
     to: &mut [u8],
     bounds: [V; 2],
     mut constants: impl FnMut() -> [V; C],
 ) {
     let block = 4 * V::LANES;
     let vector = 4 * V::LANES;
-    assert_eq!(
-        to.len(),
-        x.len() * N::BYTES,
-        "a row of results for a row of accumulators"
-    );
+    assert_eq!(to.len(), x.len() * N::BYTES, "a row of results for a row of elements");
     // SAFETY: loads and stores stay in the slices: of a whole block all is there, and of the last one only what is left
     // is touched; the caller's promise.
     unsafe {
-        let (mut from, mut to) = (x.as_ptr(), to.as_mut_ptr());
+        let (mut at, mut to) = (0, to.as_mut_ptr());
         for _ in 0..x.len() / block {
             let mut four = [V::splat(0); 4];
             for (i, results) in four.iter_mut().enumerate() {
-                *results = kernel.lanes(&constants(), V::load(from.add(i * V::LANES)));
+                *results = kernel.lanes(&constants(), x.load(at + i * V::LANES));
             }
             for (i, elements) in N::narrow(four, bounds).into_iter().take(N::BYTES).enumerate() {
                 elements.store(to.add(i * vector));
             }
-            from = from.add(block);
+            at += block;
             to = to.add(block * N::BYTES);
         }
         let left = x.len() % block;
@@ -148,7 +154,7 @@ unsafe fn line<V: I32s, N: Narrow, K: Kernel<C>, const C: usize>(
             let part = |whole: usize, i: usize, size: usize| whole.saturating_sub(i * size).min(size);
             let mut four = [V::splat(0); 4];
             for (i, results) in four.iter_mut().enumerate() {
-                let x = V::load_first(from.wrapping_add(i * V::LANES), part(left, i, V::LANES));
+                let x = x.load_first(at + i * V::LANES, part(left, i, V::LANES));
                 *results = kernel.lanes(&constants(), x);
             }
             for (i, elements) in N::narrow(four, bounds).into_iter().take(N::BYTES).enumerate() {

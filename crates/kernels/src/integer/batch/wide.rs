@@ -1,0 +1,151 @@
+use super::{
+    Constants, Kernel, Tile, TileJob, Two,
+    fixed_point::{Corrections, FixedPoint, REST, shifted},
+    wide_ends,
+};
+use crate::{
+    error::{KernelError, expect_len, product},
+    integer::{
+        bytes::width,
+        epilogue::{PerChannel, per_channel, saturate},
+        finish::{self, Place},
+        standard::bounds,
+        tiles::{Array, LONG_PIECE},
+    },
+    isa::Context,
+    parallel::Shared,
+    simd::I32s,
+};
+use strait_requantize::{IntType, Requantization};
+
+/// A requantization of accumulators of 64 bits, of which 48 are used where activations have 16: `SixteenByEight`,
+/// `TosaRescale` with inputs of 48 bits, and every other form that multiplies integers and shifts.
+#[derive(Clone, Debug)]
+pub struct RequantizeWide {
+    points: PerChannel<Point>,
+    vectors: Option<(Corrections, Constants<CONSTANTS>)>,
+    out: IntType,
+    bounds: [i32; 2],
+}
+
+/// One channel.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    fixed: FixedPoint,
+    domain: [i64; 2],
+}
+
+impl RequantizeWide {
+    /// A form and the clamp behind it, whose ends are codes and belong to it.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] where the form or the clamp is not legal, and for a form of floats or of thresholds:
+    /// these take no accumulator beyond `i32`.
+    pub fn new(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<RequantizeWide, KernelError> {
+        let bounds = bounds(form, clamp)?;
+        let points = per_channel(form, |channel| {
+            let (low, high) = channel.domain().into_inner();
+            Some(Point {
+                fixed: FixedPoint::new(&channel.arithmetic(), i64::BITS)?,
+                domain: [low, high],
+            })
+        })?;
+        Ok(RequantizeWide {
+            vectors: vectors(form, &points),
+            points,
+            out: form.out(),
+            bounds,
+        })
+    }
+
+    /// The element type of the results.
+    pub fn out(&self) -> IntType {
+        self.out
+    }
+
+    /// Each element of an array `[outer, channels, inner]` is an accumulator; one outside of its channel's domain counts as
+    /// the nearer end. The results are elements of [`RequantizeWide::out`].
+    ///
+    /// # Errors
+    /// [`KernelError::Shape`] where slices, extents and channels do not fit together.
+    pub fn run(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        accumulators: &[i64],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let array = Array::new(extents, self.points.channels())?;
+        expect_len("the input", accumulators.len(), Some(array.elements()))?;
+        expect_len("the output", out.len(), product(&[array.elements(), width(self.out)]))?;
+        array.for_each_tile(LONG_PIECE, &Shared::new(out), &|start, place| {
+            self.tile(*cx, &accumulators[start..], &place);
+            Ok(())
+        })
+    }
+
+    fn tile(&self, cx: Context, accumulators: &[i64], place: &Place<'_>) {
+        let tile = Tile {
+            out: self.out,
+            bounds: self.bounds,
+            source: accumulators,
+            stride: place.columns,
+            place,
+        };
+        let done = match &self.vectors {
+            Some((Corrections::None, c)) => cx.run_on_vectors(TileJob::new(tile, &Wide::<false, false>, c)),
+            Some((Corrections::Signed, c)) => cx.run_on_vectors(TileJob::new(tile, &Wide::<true, false>, c)),
+            Some((Corrections::Even, c)) => cx.run_on_vectors(TileJob::new(tile, &Wide::<false, true>, c)),
+            None => false,
+        };
+        if !done {
+            let lane = |point: &Point, x: i64| saturate(point.fixed.wide(x.max(point.domain[0]).min(point.domain[1])));
+            let elements = (accumulators, place.columns);
+            finish::by_lane(self.out, self.bounds, elements, place, &self.points, lane);
+        }
+    }
+}
+
+/// The constants of all channels on vectors; `None` where there is a channel with results beyond i32 between two that
+/// saturate.
+fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Corrections, Constants<CONSTANTS>)> {
+    let channels = points.channels();
+    let values: Vec<_> = (0..channels.unwrap_or(1))
+        .map(|c| {
+            let (channel, fixed) = (form.channel(c).ok()?, points.get(c).fixed);
+            let fits = |x| i32::try_from(fixed.wide(x)).is_ok();
+            let [low, high] = wide_ends(&channel, [i64::MIN, i64::MAX], form.range(), fits)?;
+            let halves = |x: i64| [x as i32, (x >> 32) as i32];
+            let mut constants = [0; CONSTANTS];
+            constants[..2].copy_from_slice(&halves(low));
+            constants[2..4].copy_from_slice(&halves(high));
+            constants[4] = fixed.factor;
+            constants[5..].copy_from_slice(&fixed.rest());
+            Some(constants)
+        })
+        .collect::<Option<_>>()?;
+    let fixed: Vec<FixedPoint> = (0..channels.unwrap_or(1)).map(|c| points.get(c).fixed).collect();
+    Some((Corrections::of(&fixed)?, Constants::new(&values, channels.is_none())))
+}
+
+/// Both ends in two halves each, the factor, and what [`shifted`] takes.
+const CONSTANTS: usize = 5 + REST;
+
+/// Everything in 64 bits, for accumulators clamped to where products are i64 and results i32.
+struct Wide<const SIGNED: bool, const EVEN: bool>;
+
+impl<const SIGNED: bool, const EVEN: bool> Kernel<CONSTANTS, Two> for Wide<SIGNED, EVEN> {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&self, constants: &[V; CONSTANTS], mut x: [V; 2]) -> V {
+        let &[low_low, low_high, high_low, high_high, factor, ref rest @ ..] = constants;
+        // SAFETY: the caller's promise; shifts are below 64.
+        unsafe {
+            let (low, high) = (V::widen(low_low, low_high), V::widen(high_low, high_high));
+            let factors = V::widen(factor, V::splat(0));
+            for (i, x) in x.iter_mut().enumerate() {
+                *x = x.max_wide(low[i]).min_wide(high[i]).multiply_wide(factors[i]);
+            }
+            shifted::<V, SIGNED, EVEN>(x, rest)
+        }
+    }
+}

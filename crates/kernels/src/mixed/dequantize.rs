@@ -1,0 +1,154 @@
+use super::per_channel;
+use crate::{
+    error::{KernelError, expect_len},
+    integer::{
+        Axis, PerChannel, Place,
+        batch::{Constants, Element, Kernel, One, RealsJob, Tile, TileJob},
+        tiles::{Array, LONG_PIECE},
+    },
+    isa::Context,
+    parallel::Shared,
+    simd::I32s,
+};
+use strait_requantize::{IntType, Per, quantize::Dequantization};
+
+/// Codes to real numbers: AscendDequant, and where an integer graph ends.
+#[derive(Clone, Debug)]
+pub struct Dequantize {
+    channels: PerChannel<Dequantization>,
+    vectors: Constants<2>,
+    /// The zero points that lie farthest apart.
+    zero_points: [i32; 2],
+    /// The bits of the least and of the largest result; `None` where the channels differ in whether they have a ReLU.
+    bounds: Option<[i32; 2]>,
+}
+
+/// Codes of one of the types.
+#[derive(Clone, Copy, Debug)]
+pub enum Codes<'a> {
+    /// 8 bits with a sign
+    I8(&'a [i8]),
+    /// 8 bits
+    U8(&'a [u8]),
+    /// 16 bits with a sign
+    I16(&'a [i16]),
+    /// 32 bits with a sign: accumulators
+    I32(&'a [i32]),
+}
+
+impl Dequantize {
+    /// One dequantization, or one for each channel.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] where there is no channel, or one whose scale is not positive and finite.
+    pub fn new(dequantizations: &Per<Dequantization>) -> Result<Dequantize, KernelError> {
+        let channels = per_channel(dequantizations)?;
+        if let Some(d) = dequantizations
+            .values()
+            .iter()
+            .find(|d| !(d.scale > 0.0 && d.scale.is_finite()))
+        {
+            return Err(KernelError::Requantization(format!(
+                "scale {} is not positive and finite",
+                d.scale
+            )));
+        }
+        let constants = |d: &Dequantization| [d.zero_point.wrapping_neg(), d.scale.to_bits() as i32];
+        let values: Vec<_> = dequantizations.values().iter().map(constants).collect();
+        let zero_points = dequantizations.values().iter().map(|d| d.zero_point);
+        let relu = channels.get(0).relu;
+        let low = if relu { 0.0 } else { f32::NEG_INFINITY };
+        Ok(Dequantize {
+            vectors: Constants::new(&values, dequantizations.channels().is_none()),
+            zero_points: [zero_points.clone().min().unwrap_or(0), zero_points.max().unwrap_or(0)],
+            bounds: dequantizations
+                .all(|d| d.relu == relu)
+                .then_some([low, f32::INFINITY].map(|end| end.to_bits() as i32)),
+            channels,
+        })
+    }
+
+    /// The real numbers of an array `[outer, channels, inner]`.
+    ///
+    /// # Errors
+    /// [`KernelError::Shape`] where slices, extents and channels do not fit together.
+    pub fn run(&self, cx: &Context, extents: [usize; 3], codes: Codes<'_>, out: &mut [f32]) -> Result<(), KernelError> {
+        match codes {
+            Codes::I8(codes) => self.codes(*cx, extents, (codes, IntType::I8), out),
+            Codes::U8(codes) => self.codes(*cx, extents, (codes, IntType::U8), out),
+            Codes::I16(codes) => self.codes(*cx, extents, (codes, IntType::I16), out),
+            Codes::I32(codes) => self.codes(*cx, extents, (codes, IntType::I32), out),
+        }
+    }
+
+    fn codes<T: Element<Lanes = One> + Into<i32>>(
+        &self,
+        cx: Context,
+        extents: [usize; 3],
+        (codes, from): (&[T], IntType),
+        out: &mut [f32],
+    ) -> Result<(), KernelError> {
+        let array = Array::new(extents, self.channels.channels())?;
+        expect_len("the input", codes.len(), Some(array.elements()))?;
+        expect_len("the output", out.len(), Some(array.elements()))?;
+        // Whether no difference leaves i32, so that its conversion is that of the exact one.
+        let [least, most] = self.zero_points;
+        let narrow = from.max().checked_sub(least).is_some() && from.min().checked_sub(most).is_some();
+        let bounds = self.bounds.filter(|_| narrow);
+        let bytes = out.as_mut_ptr().cast::<u8>();
+        // SAFETY: these are the bytes of the floats, borrowed in their place, and every pattern is a float.
+        let bytes = unsafe { std::slice::from_raw_parts_mut(bytes, size_of_val(out)) };
+        array.for_each_tile(LONG_PIECE, &Shared::new(bytes), &|start, place| {
+            let codes = &codes[start..];
+            let by_vectors = |bounds| {
+                let tile = Tile {
+                    out: IntType::I32,
+                    bounds,
+                    source: codes,
+                    stride: place.columns,
+                    place: &place,
+                };
+                cx.run_on_vectors(RealsJob(TileJob::new(tile, &Vectors, &self.vectors)))
+            };
+            if !bounds.is_some_and(by_vectors) {
+                self.by_lane(codes, &place);
+            }
+            Ok(())
+        })
+    }
+
+    /// A tile, one element after the other.
+    fn by_lane<T: Copy + Into<i32>>(&self, codes: &[T], place: &Place<'_>) {
+        for row in 0..place.rows {
+            let codes = &codes[row * place.columns..][..place.columns];
+            // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+            let out = unsafe { place.bytes(size_of::<f32>(), row, 0, place.columns) };
+            let pairs = out.as_chunks_mut().0.iter_mut().zip(codes);
+            match (place.axis, &self.channels) {
+                (Axis::Columns, PerChannel::Channels(channels)) => {
+                    for ((to, &q), channel) in pairs.zip(&channels[place.first_channel..]) {
+                        *to = channel.eval(q.into()).to_ne_bytes();
+                    }
+                }
+                (_, channels) => {
+                    let channel = channels.get(place.first_channel + row);
+                    for (to, &q) in pairs {
+                        *to = channel.eval(q.into()).to_ne_bytes();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `f32(q − zero_point)·scale`, of the zero point's negative. No product is −0 or no number: scales are positive and
+/// finite.
+struct Vectors;
+
+impl Kernel<2> for Vectors {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&self, &[negative, scale]: &[V; 2], q: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe { q.add(negative).to_f32().multiply_f32(scale) }
+    }
+}

@@ -1,0 +1,112 @@
+use crate::{
+    error::{KernelError, expect_len},
+    integer::{
+        batch::{Constants, Element, Kernel, One, Source, Tile, TileJob, Two},
+        bytes::check_8_bits,
+        tiles::{Array, LONG_PIECE},
+    },
+    isa::Context,
+    parallel::Shared,
+    simd::I32s,
+};
+use strait_requantize::{IntType, mixed};
+
+/// The codes of sums of two codes of 8 bits: ONNX Runtime's QLinearAdd.
+#[derive(Clone, Debug)]
+pub struct QLinearAdd {
+    form: mixed::QLinearAdd,
+    vectors: Constants<3>,
+}
+
+/// What saturates in 8 bits.
+const FAR: f32 = (1 << 9) as f32;
+
+impl QLinearAdd {
+    /// The function with these parameters.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] where they are not legal, and for results of more than 8 bits.
+    pub fn new(form: mixed::QLinearAdd) -> Result<QLinearAdd, KernelError> {
+        form.check().map_err(|e| KernelError::Requantization(e.to_string()))?;
+        if form.out.bits() > 8 {
+            return Err(KernelError::Requantization(format!(
+                "QLinearAdd has codes of 8 bits, not {}",
+                form.out
+            )));
+        }
+        let constants = [form.a, form.b, form.offset].map(|x| x.to_bits() as i32);
+        Ok(QLinearAdd {
+            form,
+            vectors: Constants::new(&[constants], true),
+        })
+    }
+
+    /// The element type of the results.
+    pub fn out(&self) -> IntType {
+        self.form.out
+    }
+
+    /// Sums of elements of two arrays of the same length, of type `element`: I8 or U8.
+    ///
+    /// # Errors
+    /// [`KernelError::Shape`] for another type, and where the slices do not fit together.
+    pub fn run(&self, cx: &Context, element: IntType, operands: [&[u8]; 2], out: &mut [u8]) -> Result<(), KernelError> {
+        check_8_bits("an operand", element)?;
+        match element {
+            IntType::I8 => self.codes(*cx, operands.map(signed), out),
+            _ => self.codes(*cx, operands, out),
+        }
+    }
+
+    fn codes<T: Element<Lanes = One> + Into<i32>>(
+        &self,
+        cx: Context,
+        operands: [&[T]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let count = operands[0].len();
+        expect_len("the second operand", operands[1].len(), Some(count))?;
+        expect_len("the output", out.len(), Some(count))?;
+        Array::new([1, 1, count], None)?.for_each_tile(LONG_PIECE, &Shared::new(out), &|start, place| {
+            let source = operands.part(start, place.columns);
+            let tile = Tile {
+                out: self.form.out,
+                bounds: [self.form.out.min(), self.form.out.max()],
+                source,
+                stride: place.columns,
+                place: &place,
+            };
+            if !cx.run_on_vectors(TileJob::new(tile, &Vectors, &self.vectors)) {
+                // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the tile, a row of bytes.
+                let out = unsafe { place.bytes(1, 0, 0, place.columns) };
+                for ((to, &x), &y) in out.iter_mut().zip(source[0]).zip(source[1]) {
+                    // A code of 8 bits.
+                    *to = self.form.eval(x.into(), y.into()) as u8;
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The same bytes.
+fn signed(bytes: &[u8]) -> &[i8] {
+    // SAFETY: every byte is both, and the length is the same.
+    unsafe { std::slice::from_raw_parts(bytes.as_ptr().cast(), bytes.len()) }
+}
+
+/// `half_even(fma(a, x, fma(b, y, offset)))`. An infinite inner sum has the sign of every outer one: no result is no
+/// number.
+struct Vectors;
+
+impl Kernel<3, Two> for Vectors {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&self, &[a, b, offset]: &[V; 3], [x, y]: [V; 2]) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let sum = offset.add_product_f32(b, y.to_f32()).add_product_f32(a, x.to_f32());
+            let (far, near) = (V::splat(FAR.to_bits() as i32), V::splat((-FAR).to_bits() as i32));
+            sum.min_f32(far).max_f32(near).round_f32()
+        }
+    }
+}

@@ -1,0 +1,275 @@
+use super::per_channel;
+use crate::{
+    error::{KernelError, expect_len, product},
+    integer::{
+        PerChannel, Place,
+        batch::{Constants, Kernel, Tile, TileJob},
+        bytes::width,
+        finish::by_lane,
+        tiles::{Array, LONG_PIECE},
+    },
+    isa::{Context, Job},
+    parallel::Shared,
+    simd::{I32s, Simd},
+};
+use strait_requantize::{
+    IntType, Per, Rounding,
+    quantize::{Quantization, Scaling},
+};
+
+/// Real numbers to codes: QuantizeLinear, AscendQuant, and where an integer graph begins.
+///
+/// Infinities take the ends of the type, and what is not a number the code of real zero.
+#[derive(Clone, Debug)]
+pub struct Quantize {
+    channels: PerChannel<Quantization>,
+    out: IntType,
+    near: Option<Near>,
+}
+
+/// Quantizations into at most 16 bits with zero points of as many: what is far away saturates, and everything else is
+/// exact in i32.
+#[derive(Clone, Debug)]
+enum Near {
+    DividedToEven(Lanes<true>),
+    TimesToEven(Lanes<true>),
+    Divided(Lanes<false>),
+    Times(Lanes<false>),
+}
+
+/// For the scalar loop and for vectors.
+#[derive(Clone, Debug)]
+struct Lanes<const EVEN: bool> {
+    lanes: PerChannel<Lane>,
+    vectors: Constants<6>,
+}
+
+/// One channel: with v = x / scale · again, or x · scale · again, where `again` is one if there is no second factor,
+///
+/// t = trunc(v + inside),  r = v + inside − t,  code = t + (r ≥ up) − (r ≤ down) + after
+///
+/// | rounding | up | down |
+/// |---|---|---|
+/// | floor | 1 | the largest number below 0 |
+/// | ceil | the smallest number above 0 | −1 |
+/// | toward zero | 1 | −1 |
+/// | half up | ½ | the next below −½ |
+/// | half down | the next above ½ | −½ |
+/// | half away | ½ | −½ |
+/// | half toward zero | the next above ½ | the next below −½ |
+///
+/// |r| < 1, and r is exact: t and v + inside are less than a factor of two apart, or t is 0. To the nearest even there are
+/// instructions.
+#[derive(Clone, Copy, Debug)]
+struct Lane {
+    scale: f32,
+    again: f32,
+    inside: f32,
+    after: i32,
+    up: f32,
+    down: f32,
+}
+
+/// Codes and zero points are within ±2^16, so that v + inside past ±2^18 saturates.
+const FAR: f32 = (1 << 18) as f32;
+/// The largest zero points.
+const LARGEST_ZERO_POINT: i32 = 1 << 16;
+/// Up to 2^22 a sum with 1.5·2^23 rounds an f32 to an integer, ties to even.
+const MAGIC: f32 = (3 << 22) as f32;
+
+impl Quantize {
+    /// One quantization, or one for each channel; all of them into the same type.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] where there is no channel, or one with another type.
+    pub fn new(quantizations: &Per<Quantization>) -> Result<Quantize, KernelError> {
+        let channels = per_channel(quantizations)?;
+        let first = *channels.get(0);
+        if !quantizations.all(|q| q.out == first.out) {
+            return Err(KernelError::Requantization(
+                "quantizations of one array into different types".into(),
+            ));
+        }
+        Ok(Quantize {
+            near: near(quantizations, &first),
+            channels,
+            out: first.out,
+        })
+    }
+
+    /// The element type of the codes.
+    pub fn out(&self) -> IntType {
+        self.out
+    }
+
+    /// The codes of an array `[outer, channels, inner]`, as elements of [`Quantize::out`].
+    ///
+    /// # Errors
+    /// [`KernelError::Shape`] where slices, extents and channels do not fit together.
+    pub fn run(&self, cx: &Context, extents: [usize; 3], x: &[f32], out: &mut [u8]) -> Result<(), KernelError> {
+        let array = Array::new(extents, self.channels.channels())?;
+        expect_len("the input", x.len(), Some(array.elements()))?;
+        expect_len("the output", out.len(), product(&[array.elements(), width(self.out)]))?;
+        array.for_each_tile(LONG_PIECE, &Shared::new(out), &|start, place| {
+            self.tile(*cx, &x[start..], &place);
+            Ok(())
+        })
+    }
+
+    fn tile(&self, cx: Context, x: &[f32], place: &Place<'_>) {
+        let bounds = [self.out.min(), self.out.max()];
+        let tile = Tile {
+            out: self.out,
+            bounds,
+            source: x,
+            stride: place.columns,
+            place,
+        };
+        match &self.near {
+            Some(Near::DividedToEven(lanes)) => lanes.tile::<true>(cx, tile),
+            Some(Near::TimesToEven(lanes)) => lanes.tile::<false>(cx, tile),
+            Some(Near::Divided(lanes)) => lanes.tile::<true>(cx, tile),
+            Some(Near::Times(lanes)) => lanes.tile::<false>(cx, tile),
+            None => {
+                let lane = |q: &Quantization, x| q.eval(x);
+                by_lane(self.out, bounds, (x, place.columns), place, &self.channels, lane);
+            }
+        }
+    }
+}
+
+/// The fast way, where the quantizations allow one.
+fn near(quantizations: &Per<Quantization>, first: &Quantization) -> Option<Near> {
+    let divided = matches!(first.scaling, Scaling::DividedBy(_));
+    let alike = quantizations.all(|q| {
+        q.rounding == first.rounding
+            && matches!(q.scaling, Scaling::DividedBy(_)) == divided
+            && q.out.bits() <= 16
+            && q.after.unsigned_abs() <= LARGEST_ZERO_POINT.unsigned_abs()
+            && q.inside.abs() <= LARGEST_ZERO_POINT as f32
+    });
+    if !alike {
+        return None;
+    }
+    Some(match (first.rounding, divided) {
+        (Rounding::HalfEven, true) => Near::DividedToEven(Lanes::new(quantizations)?),
+        (Rounding::HalfEven, false) => Near::TimesToEven(Lanes::new(quantizations)?),
+        (_, true) => Near::Divided(Lanes::new(quantizations)?),
+        (_, false) => Near::Times(Lanes::new(quantizations)?),
+    })
+}
+
+impl<const EVEN: bool> Lanes<EVEN> {
+    fn new(quantizations: &Per<Quantization>) -> Option<Lanes<EVEN>> {
+        let lanes = quantizations.map(Lane::new);
+        let constants = |l: &Lane| {
+            let [scale, again, inside, up, down] =
+                [l.scale, l.again, l.inside, l.up, l.down].map(|x| x.to_bits() as i32);
+            [scale, again, inside, l.after, up, down]
+        };
+        let values: Vec<_> = lanes.values().iter().map(constants).collect();
+        Some(Lanes {
+            vectors: Constants::new(&values, lanes.channels().is_none()),
+            lanes: per_channel(&lanes).ok()?,
+        })
+    }
+
+    fn tile<const DIVIDED: bool>(&self, cx: Context, tile: Tile<'_, &[f32]>) {
+        if !cx.run_on_vectors(TileJob::new(tile, &Vectors::<DIVIDED, EVEN>, &self.vectors)) {
+            cx.run(ByLane::<DIVIDED, EVEN> {
+                lanes: &self.lanes,
+                tile,
+            });
+        }
+    }
+}
+
+impl Lane {
+    fn new(q: &Quantization) -> Lane {
+        let (scale, again) = match q.scaling {
+            Scaling::DividedBy(scale) | Scaling::Times(scale) => (scale, 1.0),
+            Scaling::TimesTwice(scale) => (scale, scale),
+        };
+        let smallest = f32::from_bits(1);
+        let (up, down) = match q.rounding {
+            Rounding::Floor => (1.0, -smallest),
+            Rounding::Ceil => (smallest, -1.0),
+            Rounding::TowardZero | Rounding::HalfEven => (1.0, -1.0),
+            Rounding::HalfUp => (0.5, (-0.5_f32).next_down()),
+            Rounding::HalfDown => (0.5_f32.next_up(), -0.5),
+            Rounding::HalfAway => (0.5, -0.5),
+            Rounding::HalfTowardZero => (0.5_f32.next_up(), (-0.5_f32).next_down()),
+        };
+        Lane {
+            scale,
+            again,
+            inside: q.inside,
+            after: q.after,
+            up,
+            down,
+        }
+    }
+
+    /// The code before saturation.
+    #[inline(always)]
+    fn code<const DIVIDED: bool, const EVEN: bool>(&self, x: f32) -> i32 {
+        let v = if DIVIDED { x / self.scale } else { x * self.scale };
+        let v = v * self.again;
+        let v = if v.is_nan() { 0.0 } else { v };
+        let v = (v + self.inside).clamp(-FAR, FAR);
+        if EVEN {
+            return ((v + MAGIC) - MAGIC) as i32 + self.after;
+        }
+        let whole = v as i32;
+        let rest = v - whole as f32;
+        whole + i32::from(rest >= self.up) - i32::from(rest <= self.down) + self.after
+    }
+}
+
+/// A tile where there are no vectors; the compiler makes some of the loop.
+struct ByLane<'a, const DIVIDED: bool, const EVEN: bool> {
+    lanes: &'a PerChannel<Lane>,
+    tile: Tile<'a, &'a [f32]>,
+}
+
+impl<const DIVIDED: bool, const EVEN: bool> Job for ByLane<'_, DIVIDED, EVEN> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let Tile {
+            out,
+            bounds,
+            source,
+            stride,
+            place,
+        } = self.tile;
+        let lane = |lane: &Lane, x| lane.code::<DIVIDED, EVEN>(x);
+        by_lane(out, bounds, (source, stride), place, self.lanes, lane);
+    }
+}
+
+struct Vectors<const DIVIDED: bool, const EVEN: bool>;
+
+impl<const DIVIDED: bool, const EVEN: bool> Kernel<6> for Vectors<DIVIDED, EVEN> {
+    #[inline(always)]
+    unsafe fn lanes<V: I32s>(&self, &[scale, again, inside, after, up, down]: &[V; 6], x: V) -> V {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let far = V::splat(FAR.to_bits() as i32);
+            let near = V::splat((-FAR).to_bits() as i32);
+            let v = if DIVIDED {
+                x.divide_f32(scale)
+            } else {
+                x.multiply_f32(scale)
+            };
+            let v = v.multiply_f32(again).numbers_f32().add_f32(inside);
+            let v = v.min_f32(far).max_f32(near);
+            if EVEN {
+                return v.round_f32().add(after);
+            }
+            let whole = v.truncate_f32();
+            whole.nudge_f32(v.subtract_f32(whole.to_f32()), up, down).add(after)
+        }
+    }
+}
