@@ -2,6 +2,9 @@
 //! --bench requantize [-- NAME]`. Figures are 10⁹ elements a second, the median of many short runs, for accumulators that
 //! stay in the first-level cache (16 KB of them) and in the second-level one (256 KB).
 //!
+//! Then the same for accumulators of 64 bits, from real numbers, to real numbers, and of two codes. Elements are those of the
+//! results.
+//!
 //! Per tensor all elements have the same constants; per channel each row of 512 has its own; channels last, each of 64
 //! columns. `i32` is no requantization but a copy: what the loads and stores cost.
 
@@ -10,9 +13,13 @@
 use std::{hint::black_box, time::Instant};
 use strait_kernels::{
     Context, Isa,
-    integer::{Loops, accumulators, standard},
+    integer::{RequantizeWide, accumulators, standard},
+    mixed::{Codes, Dequantize, QLinearAdd, Quantize},
 };
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
+use strait_requantize::{
+    IntType, Narrowing, Per, Requantization, Rounding, form,
+    mixed::{self, AscendDequant, AscendQuant, QuantizeLinear},
+};
 
 const ELEMENTS: [usize; 2] = [1 << 12, 1 << 16];
 const ROW: usize = 512;
@@ -33,6 +40,12 @@ fn main() {
             let name = format!("requantize {name}");
             if name.contains(&wanted) {
                 let cells = pool.install(|| cells(&Context::with_isa(isa), form));
+                println!("{:<12} {name:<38} {}", isa.name(), cells.join(" "));
+            }
+        }
+        for (name, prepare) in OTHERS {
+            if name.contains(&wanted) {
+                let cells = pool.install(|| other_cells(&Context::with_isa(isa), prepare));
                 println!("{:<12} {name:<38} {}", isa.name(), cells.join(" "));
             }
         }
@@ -98,6 +111,140 @@ const FORMS: [(&str, Form); 10] = [
     }),
 ];
 
+/// A kernel for some channels with so many elements to run on, a bench in itself; `None` where it has no channels.
+type Prepare = fn(Context, Option<usize>, [usize; 3]) -> Option<Box<dyn FnMut()>>;
+
+const OTHERS: [(&str, Prepare); 7] = [
+    ("requantize i64, 16x8", |cx, channels, extents| {
+        Some(wide(
+            cx,
+            extents,
+            &form::SixteenByEight {
+                multiplier: per(channels, |c| 1_500_000_001 + 200_000 * c as i32),
+                exponent: per(channels, |c| -22 + (c % 2) as i8),
+                zp: 3,
+                out: IntType::I16,
+            }
+            .into(),
+        ))
+    }),
+    ("requantize i64, rescale of 48 bits", |cx, channels, extents| {
+        Some(wide(
+            cx,
+            extents,
+            &form::TosaRescale {
+                multiplier: per(channels, |c| 20_001 + c as i32),
+                shift: per(channels, |c| 44 + (c % 2) as u8),
+                scale32: false,
+                roundings: form::Roundings::One,
+                input: form::TosaInput::I48,
+                input_zp: 0,
+                output_zp: 3,
+                out: IntType::I8,
+            }
+            .into(),
+        ))
+    }),
+    ("quantize, QuantizeLinear", |cx, channels, extents| {
+        let form = |c| QuantizeLinear {
+            scale: 0.7 + c as f32 / 1000.0,
+            zero_point: 3,
+            out: IntType::I8,
+        };
+        Some(quantize(
+            cx,
+            extents,
+            Quantize::new(&per(channels, |c| form(c).quantization())),
+        ))
+    }),
+    ("quantize, AscendQuant", |cx, channels, extents| {
+        let form = |c| AscendQuant {
+            scale: 0.7 + c as f32 / 1000.0,
+            offset: 3.0,
+            sqrt_mode: false,
+            rounding: Rounding::HalfEven,
+            out: IntType::I8,
+        };
+        Some(quantize(
+            cx,
+            extents,
+            Quantize::new(&per(channels, |c| form(c).quantization())),
+        ))
+    }),
+    ("quantize, AscendQuant, floor", |cx, channels, extents| {
+        let form = |c| AscendQuant {
+            scale: 0.7 + c as f32 / 1000.0,
+            offset: 3.0,
+            sqrt_mode: true,
+            rounding: Rounding::Floor,
+            out: IntType::I8,
+        };
+        Some(quantize(
+            cx,
+            extents,
+            Quantize::new(&per(channels, |c| form(c).quantization())),
+        ))
+    }),
+    ("dequantize, AscendDequant", |cx, channels, extents| {
+        let form = AscendDequant {
+            scale: per(channels, |c| 0.1 + c as f32 / 1000.0),
+            relu: true,
+        };
+        let kernel = Dequantize::new(&form.dequantization()).unwrap();
+        let count = extents.iter().product::<usize>();
+        let (codes, mut out) = (words(count), vec![0.0; count]);
+        Some(Box::new(move || {
+            let codes = Codes::I32(black_box(&codes));
+            kernel.run(&cx, extents, codes, black_box(&mut out)).unwrap();
+        }))
+    }),
+    ("add, QLinearAdd", |cx, channels, extents| {
+        let form = mixed::QLinearAdd {
+            a: 0.3,
+            b: 0.7,
+            offset: 3.5,
+            out: IntType::I8,
+        };
+        let kernel = QLinearAdd::new(form).unwrap();
+        let bytes: Vec<u8> = words(extents.iter().product()).iter().map(|x| *x as u8).collect();
+        let mut out = vec![0; bytes.len()];
+        channels.is_none().then_some(Box::new(move || {
+            let operands = [black_box(&bytes[..]), black_box(&bytes[..])];
+            kernel.run(&cx, IntType::I8, operands, black_box(&mut out)).unwrap();
+        }))
+    }),
+];
+
+fn wide(cx: Context, extents: [usize; 3], form: &Requantization) -> Box<dyn FnMut()> {
+    let kernel = RequantizeWide::new(form, None).unwrap();
+    let count = extents.iter().product();
+    let input: Vec<i64> = words(count).iter().map(|&x| i64::from(x) << 11).collect();
+    let mut out = vec![0; count * usize::from(kernel.out().bits()) / 8];
+    Box::new(move || {
+        kernel
+            .run(&cx, extents, black_box(&input), black_box(&mut out))
+            .unwrap()
+    })
+}
+
+fn quantize<E: std::fmt::Debug>(cx: Context, extents: [usize; 3], kernel: Result<Quantize, E>) -> Box<dyn FnMut()> {
+    let kernel = kernel.unwrap();
+    let input: Vec<f32> = words(extents.iter().product())
+        .iter()
+        .map(|&x| x as f32 / 700.0)
+        .collect();
+    let mut out = vec![0; input.len()];
+    Box::new(move || {
+        kernel
+            .run(&cx, extents, black_box(&input), black_box(&mut out))
+            .unwrap()
+    })
+}
+
+fn words(count: usize) -> Vec<i32> {
+    (0..count as i32).map(|i| (i * 7919) % 200_000 - 100_000).collect()
+}
+
 fn shift(channels: Option<usize>, rounding: Rounding) -> Requantization {
     form::ArithFolded {
         narrowing: narrowing(channels, 10, rounding),
@@ -129,37 +276,53 @@ fn per<T>(channels: Option<usize>, value: impl Fn(usize) -> T) -> Per<T> {
     }
 }
 
+/// How many channels there are, and the extents, of so many elements.
+type Layout = fn(usize) -> (Option<usize>, [usize; 3]);
+
+const LAYOUTS: [Layout; 3] = [
+    |n| (None, [1, 1, n]),
+    |n| (Some(n / ROW), [1, n / ROW, ROW]),
+    |n| (Some(COLUMNS), [n / COLUMNS, COLUMNS, 1]),
+];
+
 /// The speeds in both caches, for each layout.
 fn cells(cx: &Context, form: Form) -> Vec<String> {
-    let layouts: [fn(usize) -> (Option<usize>, [usize; 3]); 3] = [
-        |n| (None, [1, 1, n]),
-        |n| (Some(n / ROW), [1, n / ROW, ROW]),
-        |n| (Some(COLUMNS), [n / COLUMNS, COLUMNS, 1]),
-    ];
-    layouts
-        .iter()
-        .map(|layout| {
-            let speeds = ELEMENTS.map(|count| {
-                let (channels, extents) = layout(count);
-                let loops =
-                    form(channels).map_or_else(accumulators, |form| standard(&form, Some([-100, 127])).unwrap());
-                speed(cx, &*loops, extents, count)
-            });
-            format!("{:>7.2} {:>7.2}", speeds[0], speeds[1])
-        })
-        .collect()
+    let cell = |layout: &Layout| {
+        let speeds = ELEMENTS.map(|count| {
+            let (channels, extents) = layout(count);
+            let loops = form(channels).map_or_else(accumulators, |form| standard(&form, Some([-100, 127])).unwrap());
+            // In i32, so that the addresses are those of accumulators.
+            let words = words(count);
+            let input: Vec<u8> = words.iter().flat_map(|x| x.to_ne_bytes()).collect();
+            let mut out = vec![0; count * usize::from(loops.out().bits()) / 8];
+            speed(count, || {
+                loops
+                    .requantize(cx, extents, IntType::I32, black_box(&input), black_box(&mut out))
+                    .unwrap();
+            })
+        });
+        format!("{:>7.2} {:>7.2}", speeds[0], speeds[1])
+    };
+    LAYOUTS.iter().map(cell).collect()
 }
 
-fn speed(cx: &Context, loops: &dyn Loops, extents: [usize; 3], count: usize) -> f64 {
-    // In i32, so that the addresses are those of accumulators.
-    let words: Vec<i32> = (0..count as i32).map(|i| (i * 7919) % 200_000 - 100_000).collect();
-    let input: Vec<u8> = words.iter().flat_map(|x| x.to_ne_bytes()).collect();
-    let mut out = vec![0; count * usize::from(loops.out().bits()) / 8];
-    let mut run = || {
-        loops
-            .requantize(cx, extents, IntType::I32, black_box(&input), black_box(&mut out))
-            .unwrap();
+/// The same for the other kernels.
+fn other_cells(cx: &Context, prepare: Prepare) -> Vec<String> {
+    let cell = |layout: &Layout| {
+        let speeds = ELEMENTS.map(|count| {
+            let (channels, extents) = layout(count);
+            prepare(*cx, channels, extents).map(|run| speed(count, run))
+        });
+        match speeds {
+            [Some(near), Some(far)] => format!("{near:>7.2} {far:>7.2}"),
+            _ => format!("{:>15}", "–"),
+        }
     };
+    LAYOUTS.iter().map(cell).collect()
+}
+
+/// 10⁹ elements a second.
+fn speed(count: usize, mut run: impl FnMut()) -> f64 {
     // About 20 µs a measurement, and a hundred of them.
     let repeats = (1 << 18) / count;
     let mut seconds: Vec<f64> = (0..100)

@@ -345,15 +345,15 @@ pub(crate) fn requantize<F: Finish>(
     )?;
     let accumulators = accumulators(element, input);
     let piece = if accumulators.is_some() { LONG_PIECE } else { PIECE };
-    array.for_each_tile(piece, &Shared::new(out), &|start, place| match accumulators {
+    array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
         Some(accumulators) => cx.run(RowsTask {
             finish,
-            place,
+            place: *place,
             accumulators: &accumulators[start..],
         }),
         None => cx.run(LineTask {
             finish,
-            place,
+            place: *place,
             source: Elements {
                 element,
                 data: &input[start * from..],

@@ -12,13 +12,13 @@ pub(crate) const PIECE: usize = 1 << 11;
 /// Elements of a tile that is there already.
 pub(crate) const LONG_PIECE: usize = 1 << 13;
 
-/// The extents `[outer, channels, inner]` of an array, and whether parameters differ between channels.
+/// An array `[outer, channels, inner]` as matrices that follow each other.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Array {
-    /// Rows, channels of consecutive rows, columns; with channels as columns their number is 1.
+    matrices: usize,
     rows: usize,
-    channels: usize,
     columns: usize,
+    /// Along which of the two the channels of a matrix run.
     axis: Axis,
 }
 
@@ -36,14 +36,14 @@ impl Array {
             )));
         }
         // Without channels everything is one row. Channels are the rows, unless they are neighbours in memory.
-        let (rows, channels, columns, axis) = match (channels, extents) {
+        let (matrices, rows, columns, axis) = match (channels, extents) {
             (None, _) => (1, 1, elements, Axis::Rows),
-            (Some(_), [outer, channels, 1]) => (outer, 1, channels, Axis::Columns),
-            (Some(_), [outer, channels, inner]) => (outer * channels, channels, inner, Axis::Rows),
+            (Some(_), [outer, channels, 1]) => (1, outer, channels, Axis::Columns),
+            (Some(_), [outer, channels, inner]) => (outer, channels, inner, Axis::Rows),
         };
         Ok(Array {
+            matrices,
             rows,
-            channels,
             columns,
             axis,
         })
@@ -51,45 +51,44 @@ impl Array {
 
     /// Elements.
     pub(crate) fn elements(&self) -> usize {
-        self.rows * self.columns
+        // No overflow: `new` has multiplied the same extents.
+        self.matrices * self.rows * self.columns
     }
 
-    /// Runs `task(first element, tile)` on tiles of about `piece` elements, whose rows follow each other in memory.
+    /// Runs `task(first element, tile)` on tiles of up to `piece` elements, which lie together: short rows go several at a
+    /// time, long rows in pieces.
+    #[inline(always)]
     pub(crate) fn for_each_tile(
         &self,
         piece: usize,
         out: &Shared<'_, u8>,
-        task: &(dyn Fn(usize, Place<'_>) -> Result<(), KernelError> + Sync),
+        task: impl Fn(usize, &Place<'_>) -> Result<(), KernelError> + Sync,
     ) -> Result<(), KernelError> {
         let &Array {
+            matrices,
             rows,
-            channels,
             columns,
             axis,
         } = self;
         if self.elements() == 0 {
             return Ok(());
         }
-        // Short rows of all channels go several at a time, long rows in pieces.
-        let lines = if axis == Axis::Columns {
-            (piece / columns).clamp(1, rows)
-        } else {
-            1
-        };
-        let pieces = columns.div_ceil(piece);
-        try_for_each(rows.div_ceil(lines) * pieces, rows * columns, &|index| {
-            let (row, first) = (index / pieces * lines, index % pieces * piece);
-            let start = row * columns + first;
+        let lines = (piece / columns).clamp(1, rows);
+        let (groups, pieces) = (rows.div_ceil(lines), columns.div_ceil(piece));
+        try_for_each(matrices * groups * pieces, self.elements(), &|index| {
+            let (matrix, row) = (index / pieces / groups, index / pieces % groups * lines);
+            let column = index % pieces * piece;
+            let at = (matrix * rows + row) * columns + column;
             let place = Place {
                 out,
-                at: start,
+                at,
                 row_stride: columns,
                 rows: lines.min(rows - row),
-                columns: piece.min(columns - first),
+                columns: piece.min(columns - column),
                 axis,
-                first_channel: if axis == Axis::Rows { row % channels } else { first },
+                first_channel: if axis == Axis::Rows { row } else { column },
             };
-            task(start, place)
+            task(at, &place)
         })
     }
 }

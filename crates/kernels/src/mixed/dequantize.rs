@@ -98,7 +98,7 @@ impl Dequantize {
         let bytes = out.as_mut_ptr().cast::<u8>();
         // SAFETY: these are the bytes of the floats, borrowed in their place, and every pattern is a float.
         let bytes = unsafe { std::slice::from_raw_parts_mut(bytes, size_of_val(out)) };
-        array.for_each_tile(LONG_PIECE, &Shared::new(bytes), &|start, place| {
+        array.for_each_tile(LONG_PIECE, &Shared::new(bytes), |start, place| {
             let codes = &codes[start..];
             let by_vectors = |bounds| {
                 let tile = Tile {
@@ -106,12 +106,12 @@ impl Dequantize {
                     bounds,
                     source: codes,
                     stride: place.columns,
-                    place: &place,
+                    place,
                 };
                 cx.run_on_vectors(RealsJob(TileJob::new(tile, &Vectors, &self.vectors)))
             };
             if !bounds.is_some_and(by_vectors) {
-                self.by_lane(codes, &place);
+                self.by_lane(codes, place);
             }
             Ok(())
         })

@@ -67,14 +67,14 @@ impl QLinearAdd {
         let count = operands[0].len();
         expect_len("the second operand", operands[1].len(), Some(count))?;
         expect_len("the output", out.len(), Some(count))?;
-        Array::new([1, 1, count], None)?.for_each_tile(LONG_PIECE, &Shared::new(out), &|start, place| {
+        Array::new([1, 1, count], None)?.for_each_tile(LONG_PIECE, &Shared::new(out), |start, place| {
             let source = operands.part(start, place.columns);
             let tile = Tile {
                 out: self.form.out,
                 bounds: [self.form.out.min(), self.form.out.max()],
                 source,
                 stride: place.columns,
-                place: &place,
+                place,
             };
             if !cx.run_on_vectors(TileJob::new(tile, &Vectors, &self.vectors)) {
                 // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the tile, a row of bytes.

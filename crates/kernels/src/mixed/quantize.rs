@@ -110,8 +110,8 @@ impl Quantize {
         let array = Array::new(extents, self.channels.channels())?;
         expect_len("the input", x.len(), Some(array.elements()))?;
         expect_len("the output", out.len(), product(&[array.elements(), width(self.out)]))?;
-        array.for_each_tile(LONG_PIECE, &Shared::new(out), &|start, place| {
-            self.tile(*cx, &x[start..], &place);
+        array.for_each_tile(LONG_PIECE, &Shared::new(out), |start, place| {
+            self.tile(*cx, &x[start..], place);
             Ok(())
         })
     }

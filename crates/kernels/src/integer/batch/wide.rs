@@ -78,8 +78,8 @@ impl RequantizeWide {
         let array = Array::new(extents, self.points.channels())?;
         expect_len("the input", accumulators.len(), Some(array.elements()))?;
         expect_len("the output", out.len(), product(&[array.elements(), width(self.out)]))?;
-        array.for_each_tile(LONG_PIECE, &Shared::new(out), &|start, place| {
-            self.tile(*cx, &accumulators[start..], &place);
+        array.for_each_tile(LONG_PIECE, &Shared::new(out), |start, place| {
+            self.tile(*cx, &accumulators[start..], place);
             Ok(())
         })
     }
