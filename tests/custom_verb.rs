@@ -8,7 +8,7 @@ use strait_core::{Fused, Op};
 use strait_kernels::integer::Loops;
 use strait_lower::{Fusion, FusionPolicy, fuse};
 use strait_requantize::Requantization;
-use strait_target::{Decision, Options, Registry, Site, Target, TargetError, TargetSpec};
+use strait_target::{Decision, Options, Origin, Registry, Site, Table, Target, TargetError, TargetSpec};
 
 const TABLE: &str = include_str!("filetests/tables/every-form.toml");
 
@@ -21,16 +21,18 @@ graph @main(%x: i8[1,1,2,2] scale=1.0 zero=0) {
 data @w: i8[1,1,1,1] = inline [3]
 data @b: i32[1] = inline [5]";
 
-/// A table whose row for convolutions leaves the decision to code: to take over the requantization as it is, into the
+/// A target whose row for convolutions leaves the decision to code: to take over the requantization as it is, into the
 /// producer's op or into another one.
 struct Deciding {
+    spec: TargetSpec,
+    /// The same without that row: a table alone has no code.
     table: Arc<dyn Target>,
     other: Option<Op>,
 }
 
 impl Target for Deciding {
     fn spec(&self) -> &TargetSpec {
-        self.table.spec()
+        &self.spec
     }
 
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
@@ -51,15 +53,18 @@ impl Target for Deciding {
 fn fused(other: Option<Op>) -> Fusion {
     let verbs = r#"["set_requantize", "requantize_clamp"]"#;
     assert!(TABLE.contains(verbs));
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("deciding.toml");
-    std::fs::write(&path, TABLE.replace(verbs, r#"["custom:keep"]"#)).unwrap();
+    let table = |text: String| Table::parse("deciding.toml", text).unwrap();
+    let spec = table(TABLE.replace(verbs, r#"["custom:keep"]"#))
+        .spec(&Options::new())
+        .unwrap();
     let mut registry = Registry::default();
-    registry.add_file(&path).unwrap();
-    let table = registry.get("every-form", &Options::new()).unwrap();
+    let entry = registry
+        .add_table(Origin::File("every-form.toml".into()), table(TABLE.into()))
+        .unwrap();
+    let table = entry.target(&Options::new()).unwrap();
     let mut module = parse(GRAPH).unwrap();
     let main = module.main;
-    let target = Deciding { table, other };
+    let target = Deciding { spec, table, other };
     fuse(&mut module, main, &target, &Options::new(), FusionPolicy::Any).unwrap()
 }
 

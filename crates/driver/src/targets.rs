@@ -28,15 +28,10 @@ pub struct Chosen {
 /// A table that cannot be read or is wrong, an id that is there twice.
 pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registry, Diagnostics> {
     let mut registry = Registry::builtin().map_err(|error| finding(&error))?;
-    add_files(&mut registry, files)?;
-    Ok(registry)
-}
-
-fn add_files<'a>(registry: &mut Registry, files: impl IntoIterator<Item = &'a Path>) -> Result<(), Diagnostics> {
     for file in files {
         registry.add_file(file).map_err(|error| finding(&error))?;
     }
-    Ok(())
+    Ok(registry)
 }
 
 /// The targets that the configuration compiles for, in its order: from `registry`, or from its own files.
@@ -46,7 +41,16 @@ fn add_files<'a>(registry: &mut Registry, files: impl IntoIterator<Item = &'a Pa
 /// does not have or cannot have.
 pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Chosen>, Diagnostics> {
     let config = &loaded.config.target;
-    add_files(&mut registry, config.file.iter().map(AsRef::as_ref))?;
+    for (index, file) in config.file.iter().enumerate() {
+        if let Err(error) = registry.add_file(file.as_ref()) {
+            let path = KeyPath::of(&["target", "file"]).index(index);
+            return Err(match &error {
+                // The table itself has the line.
+                RegistryError::Table(_) => finding(&error),
+                _ => loaded.error(codes::TARGET, &path, error.to_string(), "").into(),
+            });
+        }
+    }
     for id in config.options.keys() {
         if let Err(RegistryError::Unknown { help, .. }) = registry.entry(id) {
             let path = KeyPath::of(&["target", "options", id]);

@@ -3,4 +3,4 @@
 
 mod mmap;
 
-pub use mmap::{MappedFile, map};
+pub use mmap::{MappedFile, map, read};

@@ -19,6 +19,37 @@ pub fn map(path: &Path, limit: u64) -> Result<Bytes> {
     Ok(MappedFile::open(path, limit)?.whole)
 }
 
+/// The bytes of the file at `path`, read under the conditions of [`map`] and not mapped: for the small files that people
+/// edit while programs look at them.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let (file, _) = open(path, limit)?;
+    let mut bytes = Vec::new();
+    // One byte more than allowed tells a file that has grown in the meantime, or that never said how long it is.
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 {
+        length if length > limit => Err(too_long(length, limit)),
+        _ => Ok(bytes),
+    }
+}
+
+/// The regular file at `path` with its length, which is at most `limit`.
+fn open(path: &Path, limit: u64) -> Result<(File, u64)> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "this is not a regular file"));
+    }
+    let file = File::open(path)?;
+    let length = file.metadata()?.len();
+    match length > limit {
+        true => Err(too_long(length, limit)),
+        false => Ok((file, length)),
+    }
+}
+
+fn too_long(length: u64, limit: u64) -> Error {
+    let text = format!("the file has {length} bytes, at most {limit} are read");
+    Error::new(ErrorKind::InvalidInput, text)
+}
+
 /// A file that can be looked at part by part. Pages of a map that were looked at count as the process's memory for as
 /// long as the map lives; those of a part go with the part.
 #[derive(Debug)]
@@ -30,15 +61,7 @@ pub struct MappedFile {
 impl MappedFile {
     /// Opens the file under the conditions of [`map`].
     pub fn open(path: &Path, limit: u64) -> Result<MappedFile> {
-        let refuse = |text: String| Err(Error::new(ErrorKind::InvalidInput, text));
-        if !fs::metadata(path)?.is_file() {
-            return refuse("this is not a regular file".into());
-        }
-        let file = File::open(path)?;
-        let length = file.metadata()?.len();
-        if length > limit {
-            return refuse(format!("the file has {length} bytes, at most {limit} are read"));
-        }
+        let (file, length) = open(path, limit)?;
         let whole = match map_file(&file, MmapOptions::new()) {
             _ if length == 0 => Bytes::new(),
             Ok(map) => Bytes::from_owner(map),
@@ -112,6 +135,32 @@ mod tests {
         let file = MappedFile::open(&path, 20_000).unwrap();
         for range in [0..20_000, 5000..5001, 4096..8192, 19_999..20_000, 7..7] {
             assert_eq!(file.part(range.clone()), content[range.clone()], "{range:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_what_is_mapped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        for content in [&b""[..], &[7; 10_000]] {
+            fs::write(&path, content).unwrap();
+            assert_eq!(read(&path, 10_000).unwrap(), content);
+        }
+        assert_eq!(read(&path, 9_999).unwrap_err().kind(), ErrorKind::InvalidInput);
+        assert_eq!(read(folder.path(), 10).unwrap_err().kind(), ErrorKind::InvalidInput);
+    }
+
+    /// Opening a pipe would wait for somebody who writes into it.
+    #[cfg(unix)]
+    #[test]
+    fn pipes_and_devices_are_refused_at_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        for path in [pipe.as_path(), Path::new("/dev/zero")] {
+            assert_eq!(map(path, 10).unwrap_err().kind(), ErrorKind::InvalidInput);
+            assert_eq!(read(path, 10).unwrap_err().kind(), ErrorKind::InvalidInput);
         }
     }
 

@@ -5,7 +5,7 @@ use crate::nearest;
 use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
 use crate::table_target::{FormKernel, Prepare, TableTarget};
 use crate::target::Target;
-use std::{collections::BTreeMap, fmt, fs::File, io::Read, path::Path, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
 use strait_kernels::integer::standard;
 
 /// What a target's crate submits:
@@ -210,12 +210,7 @@ impl Registry {
             path: name.clone(),
             message: e.to_string(),
         };
-        let mut bytes = Vec::new();
-        // One byte more than is allowed, so that the parser says so.
-        let file = File::open(path).map_err(unreadable)?;
-        file.take(MAX_TABLE_BYTES as u64 + 1)
-            .read_to_end(&mut bytes)
-            .map_err(unreadable)?;
+        let bytes = strait_mapped::read(path, MAX_TABLE_BYTES as u64).map_err(unreadable)?;
         let text = String::from_utf8(bytes).map_err(|_| RegistryError::File {
             path: name.clone(),
             message: "it is not UTF-8 text".into(),
@@ -226,7 +221,7 @@ impl Registry {
     /// A target that is a table; the host's kernels compute its forms.
     ///
     /// # Errors
-    /// An id that is there already.
+    /// An id that is there already, and a table that asks for code.
     pub fn add_table(&mut self, origin: Origin, table: Table) -> Result<&Entry, RegistryError> {
         let kernels = table
             .forms()?
@@ -251,6 +246,9 @@ impl Registry {
                 first: first.origin.clone(),
                 second: entry.origin,
             });
+        }
+        if entry.make.is_none() {
+            entry.table.without_code()?;
         }
         self.entries.insert(id, entry);
         Ok(())

@@ -1,12 +1,9 @@
 //! What a target is to the rest of the compiler.
 
-use crate::spec::TargetSpec;
+use crate::spec::{Format, TargetSpec};
 use strait_core::{Elem, Fused, Module, Op, QuantParams, Reason};
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
-
-/// The format that a target's own code writes, as tables and configurations name it.
-pub const PACKAGE: &str = "package";
 
 /// A target. One that is only a table is a [`TableTarget`](crate::TableTarget); code replaces a method where a table cannot
 /// say it.
@@ -29,7 +26,8 @@ pub trait Target: Send + Sync {
         Err(TargetError::Unsupported(format!("the fusion verb `{verb}`")))
     }
 
-    /// Writes the target's own package: the format [`PACKAGE`], where the table's `emit` or the configuration asks for it.
+    /// Writes the target's own package: [`Format::Package`]. It is called only where the table's `emit` names it, and the
+    /// configuration does not leave it out.
     /// The main graph of the module is what the artifact runs, in the integer stage.
     ///
     /// # Errors
@@ -38,7 +36,8 @@ pub trait Target: Send + Sync {
     fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
         let _ = (module, sink);
         Err(TargetError::Unsupported(format!(
-            "the format `{PACKAGE}`, which target `{}` does not have,",
+            "the format `{}`, which target `{}` does not have,",
+            Format::Package,
             *self.spec().id
         )))
     }

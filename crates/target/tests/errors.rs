@@ -81,6 +81,21 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "[-129, 127] is not inside i8, [-128, 127]",
         ),
         ("range = [-127, 127]", "range = [1, 127]", "[1, 127] does not contain 0"),
+        (
+            "range = [-127, 127]",
+            "range = [127, -127]",
+            "[127, -127] is no range: its first number is not below its second",
+        ),
+        (
+            "range = [-127, 127]",
+            "range = [0, 0]",
+            "a range is `[min, max]`, both included, inside [-128, 127]",
+        ),
+        (
+            "id      = \"every-form\"",
+            "id = \"every-form\"\nemit = [\"pakage\"]",
+            "t.toml:3:9: `pakage` is not a word here\n    emit = [\"pakage\"]\n    did you mean `package`?",
+        ),
         ("bits = 32", "bits = 24", "accumulators of 32 bits"),
         (
             "bias       = { int8 = \"int32\" }",
@@ -208,6 +223,11 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "{}",
             "`kernel` is limited by neither `min`, `max` nor `one_of`",
         ),
+        (
+            "{ min = 1, max = 11 }",
+            "{ max = 11, one_of = [] }",
+            "`one_of` of `kernel` is empty, and allows nothing",
+        ),
     ];
     let mut wrong = String::new();
     for (from, to, expect) in cases {
@@ -255,6 +275,48 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             fusion("").replace("[\"conv\"]", "[\"constant\"]"),
             "`set_requantize` cannot be done to `constant`",
         ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"requantize_clamp\"]"),
+            "`requantize_clamp` does nothing without `set_requantize`\n    then = [\"requantize_clamp\"]\n    add `set_requantize` to `then`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"requantize_zero_point\"]"),
+            "`requantize_zero_point` does nothing without `set_requantize`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"merge_scales\"]"),
+            "`merge_scales` does nothing without `set_requantize`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"merge_scales\", \"set_requantize\"]"),
+            "`merge_scales` makes a form of the kind `ascend_requant`, which `accept` does not have\n    \
+             then = [\"merge_scales\", \"set_requantize\"]\n    the table has `relu-before-offset`",
+        ),
+        (
+            fusion("").replace("[\"conv\"]", "[\"lookup\"]"),
+            "`set_requantize` cannot be done to `lookup`\n    then = [\"set_requantize\"]\n    `burn_into_table` can",
+        ),
+        (
+            fusion("").replace("[\"conv\"]", "[\"conv\", \"softmax\"]"),
+            "`set_requantize` cannot be done to `softmax`\n    then = [\"set_requantize\"]\n    \
+             nothing is fused into `softmax`: leave it out of `ops`",
+        ),
+        (
+            fusion("")
+                .replace("[\"conv\"]", "[\"constant\"]")
+                .replace("set_requantize", "custom:x"),
+            "`custom:x` cannot be done to `constant`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"custom:x\", \"set_requantize\"]"),
+            "`custom:x` decides alone what becomes of the requantization",
+        ),
+        (fusion("with = { op = \"constant\" }"), "there is no op `constant`"),
+        (
+            fusion("when = { concat_multiple = 0 }"),
+            "`concat_multiple` is at least 1; leave it out where any number of channels will do",
+        ),
+        (row(&option.replace("[\"a\", \"b\"]", "[]")), "`one_of` is empty"),
         (fusion("weaken_to = [\"none\"]"), "there is no form `none`"),
         (
             fusion("when = { requantise = \"identity\" }"),

@@ -7,8 +7,8 @@ use strait_core::op::{Add, Conv};
 use strait_kernels::integer::{Loops, standard};
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{
-    Decision, FormKernel, OptionValue, Options, Prepare, Registry, Site, TableTarget, Target, TargetError,
-    TargetFactory, TargetSpec,
+    Decision, FormKernel, OptionValue, Options, Origin, Prepare, Registry, Site, Table, TableTarget, Target,
+    TargetError, TargetFactory, TargetSpec,
 };
 
 const TABLE: &str = include_str!("tables/every-form.toml");
@@ -109,10 +109,49 @@ fn a_file_that_is_absent_or_no_text_is_refused_by_its_name() {
             .to_string()
             .ends_with("it is not UTF-8 text")
     );
+    for folder in [
+        std::path::Path::new("."),
+        std::path::Path::new(env!("CARGO_TARGET_TMPDIR")),
+    ] {
+        let error = registry.add_file(folder).unwrap_err().to_string();
+        assert!(error.ends_with("this is not a regular file"), "{error}");
+    }
     assert_eq!(
         registry.get("sima", &Options::new()).err().unwrap().to_string(),
         "target `sima` is not registered; no target is"
     );
+}
+
+#[test]
+fn a_table_alone_can_neither_write_a_package_nor_have_verbs_of_its_own() {
+    let row = "[[fusion]]\nname = \"a\"\nops = [\"conv\"]\naccept = [\"shift\"]\nthen = [\"custom:mine\"]\n";
+    let option = "[options.mode]\ntype = \"bool\"\ndefault = false\nhelp = \"a test\"\n[overlay.mode.true]\n";
+    let id = "id      = \"every-form\"";
+    let emitting = TABLE.replace(id, &format!("{id}\nemit = [\"qdq-onnx\", \"package\"]"));
+    let cases = [
+        (
+            format!("{TABLE}\n{row}"),
+            "`custom:mine` is code of a target's crate, and this target is a table alone",
+        ),
+        (emitting, "there is `qdq-onnx` for every target"),
+        // also where only an option asks for it
+        (
+            format!("{TABLE}\n{option}emit = [\"package\"]"),
+            "a package is written by code of a target's crate",
+        ),
+    ];
+    for (text, expect) in cases {
+        let table = Table::parse("t.toml", text.as_str()).unwrap();
+        let origin = Origin::File("t.toml".into());
+        let said = Registry::default().add_table(origin, table).unwrap_err().to_string();
+        assert!(said.starts_with("t.toml:") && said.contains(expect), "{said}");
+        // The same table with code is right.
+        let with_code = TargetFactory {
+            make: Some(|table| Arc::new(table)),
+            ..factory("mine 1.0.0", text.leak(), &FORMS)
+        };
+        Registry::default().add(&with_code).unwrap();
+    }
 }
 
 fn shift(shift: u8) -> Requantization {

@@ -16,7 +16,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("tflite", &["requantize", "core", "mapped"]),
     ("tensorflow", &["requantize", "core", "mapped"]),
     ("container", &["requantize", "core", "mapped"]),
-    ("target", &["requantize", "core", "kernels"]),
+    ("target", &["requantize", "core", "kernels", "mapped"]),
     ("plugin-abi", &["requantize"]),
     ("plugin-sdk", &["requantize", "core", "kernels", "target", "plugin-abi"]),
     (

@@ -1,6 +1,6 @@
 //! From a file and the arguments of the command line to a checked configuration.
 
-use std::{fs::File, io::Read as _, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use serde::Deserialize as _;
 use toml::de::DeTable;
@@ -109,16 +109,7 @@ pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) ->
 /// The text of the file, without a byte order mark.
 fn read(file: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("the configuration cannot be read: {error}");
-    let mut bytes = Vec::new();
-    // One byte more than allowed tells a file that is too large from one that just fits, also where it has no size.
-    File::open(file)
-        .map_err(failed)?
-        .take(MOST_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .map_err(failed)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        return Err(format!("the configuration is larger than {} MiB", MOST_BYTES >> 20));
-    }
+    let bytes = strait_mapped::read(file, MOST_BYTES).map_err(failed)?;
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
         return Err("the configuration is UTF-16; save it as UTF-8".to_owned());
     }

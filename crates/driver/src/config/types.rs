@@ -447,7 +447,8 @@ pub enum FusionGate {
 pub struct Output {
     /// The folder of the artifact. `{target}` stands for the target's id; with several targets it is needed.
     pub dir: PathByTarget,
-    /// Formats written beside the container. Absent: all that the target asks for.
+    /// Formats written beside the container; one that a target does not have is an error. Absent: all that the target asks
+    /// for.
     pub emit: Option<Vec<Format>>,
 }
 
@@ -457,16 +458,15 @@ pub struct Output {
 pub enum Format {
     /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators.
     QdqOnnx,
-    /// The target's own files, for a target that has some.
+    /// The target's own files, for a target whose table names them in its own `emit`.
     Package,
 }
 
-impl Format {
-    /// The name in the file, by which the writer is registered.
-    pub fn name(self) -> &'static str {
-        match self {
-            Format::QdqOnnx => "qdq-onnx",
-            Format::Package => strait_target::PACKAGE,
+impl From<Format> for strait_target::spec::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::QdqOnnx => Self::QdqOnnx,
+            Format::Package => Self::Package,
         }
     }
 }

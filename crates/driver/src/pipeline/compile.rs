@@ -49,7 +49,8 @@ pub struct Compiled {
 
 /// Compiles for every target of the configuration, from one observation.
 ///
-/// Targets are those of `registry` and of the configuration's own files. Targets and output folders are looked at first, then the data, so that what is wrong is said before the work begins.
+/// Targets are those of `registry` and of the configuration's own files. Targets, formats and output folders are looked at
+/// first, then the data, so that what is wrong is said before the work begins.
 /// Each artifact is put in place when it is whole; one that a later target's failure follows stays.
 ///
 /// # Errors
@@ -59,12 +60,13 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let chosen = targets::chosen(loaded, registry)?;
     let mut jobs = Vec::new();
     for target in chosen {
+        let formats = emit::formats(loaded, target.target.spec())?;
         let folder = config.output.dir.of_target(&target.target.spec().id);
         let writer = ArtifactWriter::create(&folder).map_err(|error| {
             let path = KeyPath::of(&["output", "dir"]);
             loaded.error(codes::ARTIFACT, &path, error.to_string(), "")
         })?;
-        jobs.push((target, folder, writer));
+        jobs.push((target, formats, folder, writer));
     }
     let float = session.phase("read", None, |_| read(loaded))?;
     let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module))?;
@@ -100,7 +102,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             .insert("evaluation".to_owned(), evaluation.samples.digest());
     }
     let mut compiled = Vec::new();
-    for (Chosen { target, options }, folder, writer) in jobs {
+    for (Chosen { target, options }, formats, folder, writer) in jobs {
         let job = Job {
             loaded,
             canonical: &canonical,
@@ -108,6 +110,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             observation: &observation,
             target,
             options,
+            formats,
         };
         let lowered = lowered(&job, session)?;
         let mut report = report_of(&job, &lowered, &rewritten);

@@ -4,46 +4,62 @@ use std::io;
 
 use strait_container::{ArtifactError, ArtifactWriter};
 use strait_core::Module;
-use strait_target::{PACKAGE, Sink, TargetError};
+use strait_target::{Sink, TargetError, TargetSpec, spec::Format};
 
-use crate::{config::KeyPath, diagnostic::Diagnostic, failure::codes, stop::Stop};
+use crate::{
+    config::{KeyPath, Loaded},
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+    stop::Stop,
+};
 
 use super::lowered::{Job, Lowered};
 
 /// The ONNX format, as targets name it.
 const ONNX: &str = "onnx";
 
-/// Q/DQ ONNX, as tables and configurations name it, and its file.
-const QDQ_ONNX: (&str, &str) = ("qdq-onnx", "model.qdq.onnx");
+/// The file of the Q/DQ ONNX.
+const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 
-/// Writes the formats of the configuration, or those of the target's table.
-pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter) -> Result<(), Stop> {
-    let spec = job.target.spec();
-    let formats: Vec<&str> = match &job.loaded.config.output.emit {
-        Some(formats) => formats.iter().map(|format| format.name()).collect(),
-        None => spec.emit.iter().map(|format| format.as_str()).collect(),
+/// The formats of the configuration, or those of the target's table.
+///
+/// # Errors
+/// One that the target does not have.
+pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
+    let Some(asked) = &loaded.config.output.emit else {
+        return Ok(spec.emit.iter().map(|format| **format).collect());
     };
+    let known = spec.formats();
+    let asked: Vec<Format> = asked.iter().map(|&format| format.into()).collect();
+    let refused = asked.iter().enumerate().filter(|(_, format)| !known.contains(format));
+    let findings = refused.map(|(index, format)| {
+        let path = KeyPath::of(&["output", "emit"]).index(index);
+        let message = format!("the target `{}` has no format `{format}`", *spec.id);
+        let names: Vec<String> = known.iter().map(|format| format!("`{format}`")).collect();
+        let finding = loaded.error(codes::UNSUPPORTED, &path, message, "not one of its formats");
+        finding.help(format!("what can be written for it: {}", names.join(", ")))
+    });
+    let findings: Vec<Diagnostic> = findings.collect();
+    if findings.is_empty() {
+        Ok(asked)
+    } else {
+        Err(Diagnostics(findings))
+    }
+}
+
+/// Writes the job's formats.
+pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter) -> Result<(), Stop> {
     let mut sink = Files(writer);
-    for format in formats {
-        if format == PACKAGE {
-            job.target
-                .emit(&lowered.module, &mut sink)
-                .map_err(|error| sink_error(job, &error))?;
-            continue;
-        }
-        if format != QDQ_ONNX.0 {
-            let message = format!(
-                "the target `{}` asks for the format `{format}`, which has no writer",
-                *spec.id
-            );
-            return Err(Diagnostic::error(codes::TARGET, message)
-                .help(format!("there are {} and {PACKAGE}, the target's own", QDQ_ONNX.0))
-                .into());
-        }
-        let module =
-            strait_lower::fake_quantize(&lowered.annotated, spec).map_err(|error| Stop::Defect(error.to_string()))?;
-        sink.graph(QDQ_ONNX.1, ONNX, &module)
-            .map_err(|error| sink_error(job, &error))?;
+    for format in &job.formats {
+        let written = match format {
+            Format::Package => job.target.emit(&lowered.module, &mut sink),
+            Format::QdqOnnx => {
+                let module = strait_lower::fake_quantize(&lowered.annotated, job.target.spec());
+                let module = module.map_err(|error| Stop::Defect(error.to_string()))?;
+                sink.graph(QDQ_ONNX_FILE, ONNX, &module)
+            }
+        };
+        written.map_err(|error| sink_error(job, &error))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use strait_lower::{Fusion, FusionPolicy, LowerError, fuse, lower};
 use strait_quantize::{Annotation, Observation, annotate, annotate::place};
 use strait_target::{
     Options, Target, TargetSpec,
-    spec::{Difference, Nearness},
+    spec::{Difference, Format, Nearness},
 };
 use strait_verify::VerifyOptions;
 
@@ -39,6 +39,8 @@ pub(super) struct Job<'a> {
     pub(super) target: Arc<dyn Target>,
     /// Of the target, defaults filled in.
     pub(super) options: Options,
+    /// What is written besides the artifact.
+    pub(super) formats: Vec<Format>,
 }
 
 /// The integer model of one target.

@@ -72,7 +72,7 @@ impl Found<'_> {
             .next()
             .map(|(form, _)| form.out());
         is("the requantized value", when.to, to)?;
-        self.concatenates(when.concat_multiple)?;
+        self.concatenates(when.concat_multiple.as_deref().copied())?;
         let Producer::Node(_, node) = self.producer else {
             return Ok(());
         };

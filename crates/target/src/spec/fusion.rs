@@ -93,7 +93,7 @@ pub struct When {
     pub to: Option<Integer>,
     /// Where the requantized value is read by a concatenation, its extent along that axis is a multiple of this.
     #[schemars(range(min = 1))]
-    pub concat_multiple: Option<u32>,
+    pub concat_multiple: Option<Located<u32>>,
     /// Values of the target's options.
     #[serde(default)]
     pub option: BTreeMap<String, Located<super::OptionValue>>,

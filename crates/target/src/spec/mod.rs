@@ -96,9 +96,9 @@ pub struct TargetSpec {
     /// several options in the order of the options' names. Tables merge, lists replace.
     #[serde(default)]
     pub overlay: BTreeMap<String, BTreeMap<String, PartialTable>>,
-    /// The formats that are written for it besides the artifact.
+    /// The formats that are written for it besides the artifact, unless a configuration says otherwise.
     #[serde(default)]
-    pub emit: Vec<Located<String>>,
+    pub emit: Vec<Located<Format>>,
     /// SHA-256 of the table's text.
     #[serde(skip)]
     pub digest: [u8; 32],
@@ -153,6 +153,16 @@ pub struct Host {
 }
 
 words! {
+    /// A format that is written besides the artifact.
+    Format {
+        /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators. There is one for every target.
+        QdqOnnx = "qdq-onnx",
+        /// The target's own files, which code of its crate writes. A target that has some names them here.
+        Package = "package",
+    }
+}
+
+words! {
     /// How an op on the host computes.
     #[derive(Default)]
     HostType {
@@ -202,6 +212,13 @@ impl TargetSpec {
                 .find(|(_, row)| row.ops.iter().any(|ops| ops.iter().any(|op| **op == term)))
         };
         named.or_else(grouped).map(|(name, row)| (name.as_str(), row))
+    }
+
+    /// The formats that can be written for it.
+    pub fn formats(&self) -> Vec<Format> {
+        let package = self.emit.iter().any(|format| **format == Format::Package);
+        let formats = Format::ALL.iter().copied();
+        formats.filter(|format| *format != Format::Package || package).collect()
     }
 
     /// The digest in hexadecimal.

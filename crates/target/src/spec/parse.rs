@@ -1,6 +1,6 @@
 //! From text to a checked [`TargetSpec`].
 
-use super::check::check;
+use super::check;
 use super::{OptionValue, Options, PartialTable, TargetSpec};
 use crate::error::{SpecError, SpecErrors};
 use crate::nearest;
@@ -50,11 +50,8 @@ impl Table {
             name,
             text,
         };
-        let spec = table.read(&Options::new())?;
-        for options in overlays(&spec) {
-            table.read(&options)?;
-        }
-        table.id = spec.id.into_inner();
+        let id = table.variants()?.into_iter().map(|spec| spec.id.into_inner()).next();
+        table.id = id.unwrap_or_default();
         Ok(table)
     }
 
@@ -104,22 +101,44 @@ impl Table {
     }
 
     /// The names of the forms, those of every overlay included.
-    pub(crate) fn forms(&self) -> Result<BTreeSet<String>, TableError> {
-        let spec = self.read(&Options::new())?;
-        let mut forms: BTreeSet<String> = spec.form.keys().cloned().collect();
-        for options in overlays(&spec) {
-            forms.extend(self.read(&options)?.form.into_keys());
+    pub(crate) fn forms(&self) -> Result<BTreeSet<String>, SpecErrors> {
+        Ok(self
+            .variants()?
+            .into_iter()
+            .flat_map(|spec| spec.form.into_keys())
+            .collect())
+    }
+
+    /// That it asks for nothing that only code of a target's crate could do, for a target that has none.
+    pub(crate) fn without_code(&self) -> Result<(), SpecErrors> {
+        let mut errors: Vec<SpecError> = self.variants()?.iter().flat_map(check::code).collect();
+        errors.sort_by_key(|error| error.span.as_ref().map_or(0, |span| span.start));
+        errors.dedup();
+        match errors.is_empty() {
+            true => Ok(()),
+            false => Err(self.failed(errors)),
         }
-        Ok(forms)
+    }
+
+    /// The table with the defaults of its options, and with each of its overlays in turn.
+    fn variants(&self) -> Result<Vec<TargetSpec>, SpecErrors> {
+        let spec = self.read(&Options::new())?;
+        let others = overlays(&spec).into_iter().map(|options| self.read(&options));
+        let others = others.collect::<Result<Vec<_>, _>>()?;
+        Ok(std::iter::once(spec).chain(others).collect())
+    }
+
+    fn failed(&self, errors: Vec<SpecError>) -> SpecErrors {
+        SpecErrors {
+            name: self.name.clone(),
+            text: self.text.clone(),
+            errors,
+        }
     }
 
     /// Parses, merges the overlays of the options' values, deserializes and checks.
     fn read(&self, options: &Options) -> Result<TargetSpec, SpecErrors> {
-        let failed = |errors: Vec<SpecError>| SpecErrors {
-            name: self.name.clone(),
-            text: self.text.clone(),
-            errors,
-        };
+        let failed = |errors| self.failed(errors);
         if self.text.len() > MAX_TABLE_BYTES {
             return Err(failed(vec![SpecError::whole(format!(
                 "the table has {} bytes; {MAX_TABLE_BYTES} is the limit",
@@ -142,7 +161,7 @@ impl Table {
                 merge(merged.get_mut(), overlay);
             }
         }
-        let errors = |spec: &TargetSpec, tree| match check(spec, tree) {
+        let errors = |spec: &TargetSpec, tree| match check::check(spec, tree) {
             errors if errors.is_empty() => Ok(()),
             errors => Err(failed(errors)),
         };

@@ -2,7 +2,8 @@
 
 use super::{Findings, terms};
 use crate::error::SpecError;
-use crate::spec::{Difference, FusionRow, Verb};
+use crate::spec::{Arithmetic, Difference, FusionRow, Verb};
+use crate::{Located, nearest};
 
 /// The producer that is no op: a tensor of the model.
 pub(crate) const CONSTANT: &str = "constant";
@@ -31,7 +32,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         findings.forms(row.accept.iter());
         findings.forms(&row.weaken_to);
         if let Some(with) = &row.with {
-            findings.names("op", [&with.op], &producers);
+            findings.names("op", [&with.op], &terms());
         }
         if let Some(consumers) = &row.when.consumers {
             findings.ensure(**consumers == 1, &consumers.span(), || {
@@ -53,30 +54,111 @@ pub(super) fn check(findings: &mut Findings<'_>) {
                 ));
             }
         }
+        if let Some(multiple) = &row.when.concat_multiple {
+            findings.ensure(**multiple > 0, &multiple.span(), || {
+                "`concat_multiple` is at least 1; leave it out where any number of channels will do".into()
+            });
+        }
         findings.list("then", &row.then);
-        verbs(findings, row);
+        verbs(findings, row, &producers);
     }
 }
 
-/// Verbs that need a certain producer.
-fn verbs(findings: &mut Findings<'_>, row: &FusionRow) {
-    for verb in row.then.iter() {
-        let wanted: Option<&[&str]> = match **verb {
-            Verb::RequantizeData => Some(&[CONSTANT]),
-            Verb::BurnIntoTable => Some(&["lookup"]),
-            Verb::RescaleQuantize => Some(&["quantize"]),
-            _ => None,
+/// The producers whose results are accumulators, or pass them on: what stands behind them can become part of them.
+const ACCUMULATORS: &[&str] = &[
+    "conv",
+    "gemm",
+    "matmul",
+    "add",
+    "sub",
+    "mul",
+    "sum_pool",
+    "max_pool",
+    "average_pool",
+    "global_average_pool",
+    "reduce_sum",
+    "reduce_mean",
+    "reduce_max",
+    "reduce_min",
+    "shift_left",
+];
+
+/// The producers that a verb means anything for.
+fn producers(verb: &Verb) -> &'static [&'static str] {
+    match verb {
+        Verb::RequantizeData => &[CONSTANT],
+        Verb::BurnIntoTable => &["lookup"],
+        Verb::RescaleQuantize => &["quantize"],
+        _ => ACCUMULATORS,
+    }
+}
+
+/// Verbs that mean nothing for a producer of the row, or without another verb, or together with one.
+fn verbs(findings: &mut Findings<'_>, row: &FusionRow, known: &[&str]) {
+    let bases = [
+        Verb::SetRequantize,
+        Verb::RequantizeData,
+        Verb::BurnIntoTable,
+        Verb::RescaleQuantize,
+    ];
+    let sets = row.then.iter().any(|verb| **verb == Verb::SetRequantize);
+    let decides = |verb: &Verb| matches!(verb, Verb::Custom(_));
+    for (index, verb) in row.then.iter().enumerate() {
+        let here = |message: String| SpecError::at(verb.span(), message);
+        for op in row.ops.iter().filter(|op| known.contains(&op.as_str())) {
+            if !producers(verb).contains(&op.as_str()) {
+                let fitting = bases.iter().find(|base| producers(base).contains(&op.as_str()));
+                let help = match fitting {
+                    Some(base) => format!("`{base}` can"),
+                    None => format!("nothing is fused into `{}`: leave it out of `ops`", **op),
+                };
+                findings.add(here(format!("`{}` cannot be done to `{}`", **verb, **op)).help(help));
+            }
+        }
+        let needs = match &**verb {
+            Verb::RequantizeClamp | Verb::MergeScales | Verb::AddInAccumulator => !sets,
+            Verb::RequantizeZeroPoint => !sets && !row.then.iter().any(|verb| decides(verb)),
+            _ => false,
         };
-        for op in row.ops.iter() {
-            let fits = wanted.is_none_or(|wanted| wanted.contains(&op.as_str()))
-                && (op.as_str() != CONSTANT || wanted == Some(&[CONSTANT]));
-            findings.ensure(fits, &verb.span(), || {
-                format!("`{}` cannot be done to `{}`", **verb, **op)
+        if needs {
+            let help = format!("add `{}` to `then`", Verb::SetRequantize);
+            let message = format!("`{}` does nothing without `{}`", **verb, Verb::SetRequantize);
+            findings.add(here(message).help(help));
+        }
+        if decides(verb) && (sets || row.then[..index].iter().any(|verb| decides(verb))) {
+            let message = format!("`{}` decides alone what becomes of the requantization", **verb);
+            findings.add(here(message).help(format!("it stands in place of `{}`", Verb::SetRequantize)));
+        }
+        if **verb == Verb::AddInAccumulator {
+            findings.ensure(row.with.is_some(), &verb.span(), || {
+                format!("`{}` needs `with`, the op whose other operand is added", **verb)
             });
         }
-        let second = **verb == Verb::AddInAccumulator && row.with.is_none();
-        findings.ensure(!second, &verb.span(), || {
-            format!("`{}` needs `with`, the op whose other operand is added", **verb)
-        });
+        if **verb == Verb::MergeScales {
+            merges(findings, row, verb);
+        }
+    }
+}
+
+/// Scales are merged into the one kind of form that does so.
+fn merges(findings: &mut Findings<'_>, row: &FusionRow, verb: &Located<Verb>) {
+    let forms = &findings.spec.form;
+    let is_one = |name: &str| {
+        forms
+            .get(name)
+            .is_some_and(|form| *form.kind == Arithmetic::AscendRequant)
+    };
+    if !row.accept.iter().any(|name| is_one(name.as_str())) {
+        let names: Vec<&str> = forms.keys().map(String::as_str).filter(|name| is_one(name)).collect();
+        let message = format!(
+            "`{}` makes a form of the kind `{}`, which `accept` does not have",
+            **verb,
+            Arithmetic::AscendRequant
+        );
+        let help = match names.is_empty() {
+            true => "nor does the table have one".to_owned(),
+            false => format!("the table has {}", nearest::list(names)),
+        };
+        findings.add(SpecError::at(verb.span(), message).help(help));
     }
 }

@@ -6,7 +6,7 @@ mod op;
 mod terms;
 mod whole;
 
-use super::TargetSpec;
+use super::{Format, TargetSpec, Verb};
 use crate::Located;
 use crate::error::SpecError;
 use crate::nearest;
@@ -29,6 +29,27 @@ pub(super) fn check(spec: &TargetSpec, tree: &DeTable<'_>) -> Vec<SpecError> {
     let mut errors = findings.errors;
     errors.sort_by_key(|e| e.span.as_ref().map_or(0, |span| span.start));
     errors
+}
+
+/// What only code of the target's crate can do: verbs of its own, and writing its package.
+pub(super) fn code(spec: &TargetSpec) -> Vec<SpecError> {
+    let verbs = spec.fusion.iter().flat_map(|row| row.then.iter());
+    let verbs = verbs.filter(|verb| matches!(***verb, Verb::Custom(_))).map(|verb| {
+        let message = format!(
+            "`{}` is code of a target's crate, and this target is a table alone",
+            **verb
+        );
+        SpecError::at(verb.span(), message)
+    });
+    let package = spec
+        .emit
+        .iter()
+        .filter(|format| ***format == Format::Package)
+        .map(|format| {
+            let message = "a package is written by code of a target's crate, and this target is a table alone";
+            SpecError::at(format.span(), message).help(format!("there is `{}` for every target", Format::QdqOnnx))
+        });
+    verbs.chain(package).collect()
 }
 
 /// The table, and what was found.

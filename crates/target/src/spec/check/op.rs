@@ -178,11 +178,14 @@ fn limits(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[(&str, Ra
         findings.ensure(sane, &place, || {
             format!("`{quantity}` has no value between its `min` and its `max`")
         });
-        let says = limit.min.is_some()
-            || limit.max.is_some()
-            || limit.one_of.as_ref().is_some_and(|values| !values.is_empty());
+        let says = limit.min.is_some() || limit.max.is_some() || limit.one_of.is_some();
         findings.ensure(says, &place, || {
             format!("`{quantity}` is limited by neither `min`, `max` nor `one_of`")
         });
+        if limit.one_of.as_ref().is_some_and(Vec::is_empty) {
+            let message = format!("`one_of` of `{quantity}` is empty, and allows nothing");
+            let help = "name what is allowed; an op that never runs on the target says `run = \"host\"`";
+            findings.add(SpecError::at(place.clone(), message).help(help));
+        }
     }
 }

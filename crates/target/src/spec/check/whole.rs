@@ -54,7 +54,17 @@ fn types(findings: &mut Findings<'_>) {
     ];
     for (range, t, symmetric) in ranges {
         let Some(range) = range else { continue };
-        let inside = i64::from(t.min()) <= range.min && range.min < range.max && range.max <= i64::from(t.max());
+        if range.min >= range.max {
+            let message = format!("{} is no range: its first number is not below its second", **range);
+            let help = format!(
+                "a range is `[min, max]`, both included, inside [{}, {}]",
+                t.min(),
+                t.max()
+            );
+            findings.add(SpecError::at(range.span(), message).help(help));
+            continue;
+        }
+        let inside = i64::from(t.min()) <= range.min && range.max <= i64::from(t.max());
         findings.ensure(inside, &range.span(), || {
             format!("{} is not inside {t}, [{}, {}]", **range, t.min(), t.max())
         });
@@ -88,6 +98,12 @@ fn options(findings: &mut Findings<'_>) {
         findings.ensure(is_snake_case(name), &place, || {
             format!("`{name}` is no name of an option: snake case is")
         });
+        if let Some(values) = &row.one_of {
+            findings.list("one_of", values);
+            if values.is_empty() {
+                continue;
+            }
+        }
         if let Some(refusal) = row.refuses(&row.default) {
             findings.add(SpecError::at(
                 row.default.span(),
