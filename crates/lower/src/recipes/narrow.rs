@@ -7,8 +7,8 @@ use strait_core::op::{Add, Requantize, ShiftLeft};
 use strait_core::{Elem, QuantParams, Reason, ValueId};
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
-use strait_target::Located;
-use strait_target::spec::{FormRow, Rescale, Scales};
+use strait_target::spec::{Built, FormRow, Rescale, Scales};
+use strait_target::{Located, TargetSpec};
 
 /// Where the scale of an accumulator comes from; rules round their products differently.
 #[derive(Clone, Copy)]
@@ -90,30 +90,46 @@ pub(super) fn requantize(
     suffix: &str,
 ) -> Result<ValueId, Reason> {
     let spec = walk.spec;
-    let rows = || forms.iter().filter_map(|name| spec.form.get(name.as_str()));
-    if wide.zero != 0 && !rows().any(FormRow::takes_input_zero) {
+    if wide.zero != 0 && !rows(spec, forms).any(FormRow::takes_input_zero) {
         wide.acc = centre(walk, site, wide.acc, wide.zero)?;
         wide.zero = 0;
     }
-    let accumulators = if rows().any(|row| row.looks_at_accumulators(to.out)) {
+    let accumulators = if rows(spec, forms).any(|row| row.looks_at_accumulators(to.out)) {
         walk.bounds(wide.acc)
     } else {
         None
     };
-    let scales = wide.product.scales(to.scale);
-    let rescale = Rescale {
-        scales,
-        input_zero: wide.zero,
-        output_zero: to.zero,
-        out: to.out,
-        accumulators: accumulators.as_ref(),
-    };
-    let (_, built) = spec.build(forms, &rescale)?;
+    let built = form(spec, forms, wide.product, wide.zero, to, accumulators.as_ref())?;
     let codes = emit(walk, site, wide, to, built.form, suffix)?;
     if let Some(nearness) = built.nearness {
         walk.set_nearness(codes, nearness);
     }
     Ok(codes)
+}
+
+fn rows<'a>(spec: &'a TargetSpec, forms: &'a [Located<String>]) -> impl Iterator<Item = &'a FormRow> {
+    forms.iter().filter_map(|name| spec.form.get(name.as_str()))
+}
+
+/// The first of `forms` that leads from codes with their real zero at `zero` to a grid; a zero point that none of them takes
+/// in counts as taken away.
+pub(super) fn form(
+    spec: &TargetSpec,
+    forms: &[Located<String>],
+    product: Product<'_>,
+    zero: i32,
+    to: Narrow,
+    accumulators: Option<&Per<(i64, i64)>>,
+) -> Result<Built, Reason> {
+    let takes_zero = rows(spec, forms).any(FormRow::takes_input_zero);
+    let rescale = Rescale {
+        scales: product.scales(to.scale),
+        input_zero: if takes_zero { zero } else { 0 },
+        output_zero: to.zero,
+        out: to.out,
+        accumulators,
+    };
+    spec.build(forms, &rescale).map(|(_, built)| built)
 }
 
 /// The requantize node of a form that was made elsewhere.

@@ -1,7 +1,7 @@
 //! What the recipes of sums share: operands on one common grid, and their sum narrowed to the result.
 
 use super::Site;
-use super::narrow::{Narrow, Product, Wide, narrow, requantize};
+use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Add, Sub};
@@ -23,12 +23,22 @@ pub(super) fn operand(
         product: Product::Grid(scale),
         axis: 0,
     };
-    let to = Narrow {
+    requantize(walk, site, wide, common(step), &site.row.inputs, "operand")
+}
+
+/// Whether a form of the row leads from the grid of an operand to the common one.
+pub(super) fn reaches(walk: &Lowering<'_>, site: &Site<'_>, (scale, zero): (f64, i32), step: f32) -> bool {
+    let forms = &site.row.inputs;
+    form(walk.spec, forms, Product::Grid(scale), zero, common(step), None).is_ok()
+}
+
+/// Steps of `step` and zero point 0, in 32 bits.
+fn common(step: f32) -> Narrow {
+    Narrow {
         scale: step,
         zero: 0,
         out: IntType::I32,
-    };
-    requantize(walk, site, wide, to, &site.row.inputs, "operand")
+    }
 }
 
 /// The sum or difference of two operands on the common grid, narrowed.

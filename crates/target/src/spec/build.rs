@@ -126,7 +126,14 @@ impl TargetSpec {
     /// The first of these forms, cheapest first, whose rule makes integers within its limits, and the requantization that
     /// they are. The reason of a refusal is that of each form.
     pub fn build<'n>(&self, forms: &'n [Located<String>], rescale: &Rescale<'_>) -> Result<(&'n str, Built), Reason> {
-        self.first(forms, |row| row.build(rescale))
+        let with_help = |row: &FormRow, reason: Reason| match &row.help {
+            Some(help) => Reason {
+                text: format!("{} ({help})", reason.text),
+                ..reason
+            },
+            None => reason,
+        };
+        self.first(forms, |row| row.build(rescale).map_err(|reason| with_help(row, reason)))
     }
 
     /// The first of these forms that accepts a requantization with this clamp behind it.

@@ -37,6 +37,8 @@ pub struct FormRow {
     pub clamp: ClampSet,
     /// Which rule makes its integers out of scales.
     pub from: Located<ScaleRule>,
+    /// What to do where it has no integers for a factor; said behind the reason.
+    pub help: Option<String>,
     /// The reference that this form equals, where it is another one than the table's.
     pub oracle: Option<String>,
     /// How sure that is, where it differs from the table's.

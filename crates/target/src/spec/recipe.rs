@@ -13,7 +13,8 @@ words! {
         /// one of `inputs`) to the grid of twice the larger scale with that many more bits; the sum is requantized.
         AddLeftShift = "add_left_shift",
         /// Sum or difference: each operand is requantized (by one of `inputs`) to a grid that is the output's with
-        /// `left_shift` more bits and a zero point of 0; the sum is requantized.
+        /// `left_shift` more bits, or as many of them as the forms can express the factors for, and a zero point of 0; the
+        /// sum is requantized.
         AddCommonGrid = "add_common_grid",
         /// Elementwise product of the operands less their zero points, then a requantization.
         Multiply = "multiply",
@@ -74,7 +75,7 @@ pub enum Recipe {
     },
     /// See [`RecipeName::AddCommonGrid`].
     AddCommonGrid {
-        /// Bits that the common grid has more than the output's.
+        /// Bits that the common grid has more than the output's, at most.
         left_shift: u8,
     },
     /// See [`RecipeName::Multiply`].
