@@ -12,6 +12,17 @@ pub(crate) const DEFECT: &str = "\
 This is a defect in Strait, not in your files. Please report it with the command that you ran, what is said above, and, \
 if you can share them, the configuration and the model.";
 
+/// The letters of a line of standard output: those of the terminal, and of the widest that is still read with ease elsewhere.
+pub(crate) fn width() -> usize {
+    match terminal_size::terminal_size_of(io::stdout()) {
+        // Some terminals do not know how wide they are.
+        Some((terminal_size::Width(columns), _)) if columns > 0 => columns.into(),
+        _ => ELSEWHERE,
+    }
+}
+
+const ELSEWHERE: usize = 120;
+
 /// Writes a result. A reader that has gone away is none of our business.
 pub(crate) fn print(text: &str) -> Exit {
     let mut out = io::stdout().lock();

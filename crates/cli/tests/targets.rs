@@ -12,7 +12,7 @@ use strait_driver::{
     session::{Session, Silent},
 };
 use strait_kernels::Context;
-use strait_target::Registry;
+use strait_target::{Registry, spec::Arithmetic};
 
 fn strait(arguments: &[&str]) -> String {
     let done = Command::new(env!("CARGO_BIN_EXE_strait"))
@@ -30,6 +30,25 @@ fn the_expected_targets_are_registered_in_the_binary() {
     let targets = listed["targets"].as_array().unwrap();
     let ids: Vec<&str> = targets.iter().filter_map(|target| target["id"].as_str()).collect();
     assert_eq!(ids, ["ascend", "generic-int8", "sima"]);
+}
+
+#[test]
+fn a_sheet_fits_its_lines_and_speaks_the_words_of_tables() {
+    for id in ["ascend", "generic-int8", "sima"] {
+        let shown = strait(&["targets", id]);
+        assert!(shown.lines().all(|line| line.chars().count() <= 120), "{shown}");
+        let listed: serde_json::Value = serde_json::from_str(&strait(&["targets", id, "--json"])).unwrap();
+        for form in listed["forms"].as_array().unwrap() {
+            let kind = form["kind"].as_str().unwrap();
+            assert!(Arithmetic::ALL.iter().any(|word| word.name() == kind), "{kind}");
+            assert!(shown.contains(kind), "{kind}: {shown}");
+        }
+        let notes = ["ops", "forms", "fusions"].map(|part| listed[part].as_array().unwrap().clone());
+        for note in notes.concat().iter().filter_map(|line| line["note"].as_str()) {
+            let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(words(&shown).contains(&words(note)), "{note}: {shown}");
+        }
+    }
 }
 
 #[test]

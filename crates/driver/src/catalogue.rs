@@ -1,6 +1,6 @@
 //! The targets that are registered: where they come from, what they equal with what evidence, and their tables.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 
 use serde::Serialize;
 use strait_target::{
@@ -79,8 +79,14 @@ pub struct OpLine {
 pub struct FormLine {
     /// Its name in the table.
     pub name: String,
-    /// Its arithmetic.
+    /// Its arithmetic, by the table's word.
     pub kind: String,
+    /// How often it rounds, of the kinds that may do so twice.
+    pub stages: Option<u8>,
+    /// The width of its multiplier in bits, where the row says it.
+    pub multiplier: Option<u8>,
+    /// Where the output's zero point comes in.
+    pub zero_point: String,
     /// Its rounding.
     pub rounding: String,
     /// The smallest and the largest shift.
@@ -209,9 +215,10 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
 fn form(spec: &TargetSpec, name: &str, row: &FormRow) -> FormLine {
     FormLine {
         name: name.to_owned(),
-        kind: row
-            .form_kind()
-            .map_or_else(|| row.kind.to_string(), |kind| kind.name().to_owned()),
+        kind: row.kind.to_string(),
+        stages: row.stages.as_deref().copied(),
+        multiplier: row.multiplier.as_deref().map(|multiplier| multiplier.bits),
+        zero_point: row.zero_point.to_string(),
         rounding: row.rounding().name().to_owned(),
         shift: row.shift.as_deref().map(|shift| [shift.min, shift.max]),
         output: texts(row.output.iter()),
@@ -245,119 +252,124 @@ fn option(name: &str, row: &OptionRow) -> OptionLine {
     }
 }
 
-impl Display for List {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let heading = ["target", "version", "from", "table", "rows by evidence", "reference"].map(str::to_owned);
+impl List {
+    /// For a person, in lines of at most so many letters as far as words allow it.
+    pub fn text(&self, width: usize) -> String {
         let line = |card: &Card| {
-            let digest = card.digest.chars().take(12).collect();
-            [
+            let cells = [
                 card.id.clone(),
                 card.version.clone(),
                 card.origin.clone(),
-                digest,
+                card.digest.chars().take(12).collect(),
                 card.rows.to_string(),
                 card.reference.clone(),
-            ]
+            ];
+            (cells, String::new())
         };
-        table::write(f, std::iter::once(heading).chain(self.targets.iter().map(line)))
+        let heading = ["target", "version", "from", "table", "rows by evidence", "reference"];
+        section(width, heading, self.targets.iter().map(line))
     }
 }
 
-impl Display for Sheet {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Sheet {
+    /// As [`List::text`].
+    pub fn text(&self, width: usize) -> String {
         let card = &self.target;
-        writeln!(f, "{} {}, from {}", card.id, card.version, card.origin)?;
-        writeln!(f, "{}", card.claim)?;
-        writeln!(f, "table {}; rows by evidence: {}\n", card.digest, card.rows)?;
-        let op = |line: &OpLine| {
+        let ops = self.ops.iter().map(|line| {
             let recipe = line.recipe.clone().unwrap_or_else(|| "on the host".to_owned());
-            [
-                line.ops.join(", "),
-                recipe,
-                line.requantize.join(", "),
-                line.evidence.clone().unwrap_or_default(),
+            let evidence = line.evidence.clone().unwrap_or_default();
+            (
+                [line.ops.join(", "), recipe, line.requantize.join(", "), evidence],
                 line.note.clone().unwrap_or_default(),
-            ]
-        };
-        section(
-            f,
-            ["op", "recipe", "narrowed by", "evidence", "note"],
-            self.ops.iter().map(op),
-        )?;
-        let form = |line: &FormLine| {
-            let shift = line
-                .shift
-                .map_or_else(String::new, |[low, high]| format!("{low}..{high}"));
-            let (output, per) = (line.output.join(", "), line.per.join(", "));
-            [
+            )
+        });
+        let forms = self.forms.iter().map(|line| {
+            let shift = line.shift.map(|[low, high]| format!("{low}..{high}"));
+            let stages = line
+                .stages
+                .map(|stages| format!(", {}", table::count(stages.into(), "stage")));
+            let bits = line
+                .multiplier
+                .map(|bits| format!(", {}", table::count(bits.into(), "bit")));
+            let cells = [
                 line.name.clone(),
-                line.kind.clone(),
+                [line.kind.clone(), stages.unwrap_or_default(), bits.unwrap_or_default()].concat(),
+                line.zero_point.clone(),
                 line.rounding.clone(),
-                shift,
-                output,
-                per,
+                shift.unwrap_or_default(),
+                line.output.join(", "),
+                line.per.join(", "),
                 line.from.clone(),
                 line.evidence.clone(),
+            ];
+            (cells, line.note.clone().unwrap_or_default())
+        });
+        let fusions = self.fusions.iter().map(|line| {
+            let (name, evidence) = (line.name.clone(), line.evidence.clone());
+            (
+                [
+                    name,
+                    line.ops.join(", "),
+                    line.accept.join(", "),
+                    line.then.join(", "),
+                    evidence,
+                ],
                 line.note.clone().unwrap_or_default(),
-            ]
+            )
+        });
+        let options = self.options.iter().map(|line| {
+            (
+                [line.name.clone(), line.kind.clone(), line.default.clone()],
+                line.help.clone(),
+            )
+        });
+        let bound = self.max_lsb.map_or_else(String::new, |bound| format!(", {bound} LSB"));
+        let default = match self.fusions.is_empty() {
+            true => String::new(),
+            false => format!("fusions by default: {}{bound}\n", self.accept),
         };
-        let heading = [
+        let form = [
             "form",
             "kind",
+            "zero point",
             "rounding",
             "shift",
             "output",
             "per",
             "integers by",
             "evidence",
-            "note",
         ];
-        section(f, heading, self.forms.iter().map(form))?;
-        let fusion = |line: &FusionLine| {
-            [
-                line.name.clone(),
-                line.ops.join(", "),
-                line.accept.join(", "),
-                line.then.join(", "),
-                line.evidence.clone(),
-                line.note.clone().unwrap_or_default(),
-            ]
-        };
-        section(
-            f,
-            ["fusion", "into", "accepts", "then", "evidence", "note"],
-            self.fusions.iter().map(fusion),
-        )?;
-        if !self.fusions.is_empty() {
-            let bound = self.max_lsb.map_or_else(String::new, |bound| format!(", {bound} LSB"));
-            writeln!(f, "fusions by default: {}{bound}\n", self.accept)?;
-        }
-        let option = |line: &OptionLine| {
-            [
-                line.name.clone(),
-                line.kind.clone(),
-                line.default.clone(),
-                line.help.clone(),
-            ]
-        };
-        section(
-            f,
-            ["option", "values", "default", "help"],
-            self.options.iter().map(option),
-        )
+        let head = [
+            format!("{} {}, from {}", card.id, card.version, card.origin),
+            card.claim.clone(),
+            format!("table {}; rows by evidence: {}", card.digest, card.rows),
+        ];
+        let head: Vec<String> = head.iter().flat_map(|text| table::wrapped(text, width)).collect();
+        let parts = [
+            head.join("\n") + "\n",
+            section(width, ["op", "recipe", "narrowed by", "evidence"], ops),
+            section(width, form, forms),
+            section(width, ["fusion", "into", "accepts", "then", "evidence"], fusions),
+            default,
+            section(width, ["option", "values", "default"], options),
+        ];
+        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+        parts.join("\n")
     }
 }
 
 /// A table, unless it has no rows.
 fn section<const N: usize>(
-    f: &mut fmt::Formatter<'_>,
+    width: usize,
     heading: [&str; N],
-    rows: impl Iterator<Item = [String; N]>,
-) -> fmt::Result {
+    rows: impl Iterator<Item = ([String; N], String)>,
+) -> String {
     let mut rows = rows.peekable();
-    if rows.peek().is_none() {
-        return Ok(());
+    let mut text = String::new();
+    if rows.peek().is_some() {
+        let heading = (heading.map(str::to_owned), String::new());
+        // A text takes all that is written.
+        let _ = table::write_within(&mut text, width, std::iter::once(heading).chain(rows));
     }
-    table::write(f, std::iter::once(heading.map(str::to_owned)).chain(rows))?;
-    writeln!(f)
+    text
 }

@@ -20,6 +20,63 @@ pub(crate) fn write<const N: usize>(out: &mut impl fmt::Write, rows: impl Iterat
     Ok(())
 }
 
+/// As [`write`], in lines of at most so many letters as far as words allow it: the widest columns are as narrow as need be,
+/// and their texts go on in the next line. A row's remark stands below it, unless it is empty.
+pub(crate) fn write_within<const N: usize>(
+    out: &mut impl fmt::Write,
+    width: usize,
+    rows: impl Iterator<Item = ([String; N], String)>,
+) -> fmt::Result {
+    let rows: Vec<([String; N], String)> = rows.collect();
+    let longest =
+        |column: usize, of: fn(&str) -> usize| rows.iter().map(|(row, _)| of(&row[column])).max().unwrap_or(0);
+    let natural: [usize; N] = std::array::from_fn(|column| longest(column, |text| text.chars().count()));
+    let word = |text: &str| text.split(' ').map(|word| word.chars().count()).max().unwrap_or(0);
+    let words: [usize; N] = std::array::from_fn(|column| longest(column, word));
+    let widths =
+        |most: usize| -> [usize; N] { std::array::from_fn(|column| natural[column].min(most.max(words[column]))) };
+    let free = width.saturating_sub(2 * N.saturating_sub(1));
+    let fits = |most: &usize| widths(*most).iter().sum::<usize>() <= free;
+    let widths = widths((0..=width).rev().find(fits).unwrap_or(0));
+    for (row, remark) in &rows {
+        let cells: [Vec<String>; N] = std::array::from_fn(|column| wrapped(&row[column], widths[column]));
+        for index in 0..cells.iter().map(Vec::len).max().unwrap_or(0) {
+            let mut line = String::new();
+            for (cell, width) in cells.iter().zip(widths) {
+                let text = cell.get(index).map_or("", String::as_str);
+                write!(line, "{text:<width$}  ")?;
+            }
+            writeln!(out, "{}", line.trim_end())?;
+        }
+        if !remark.is_empty() {
+            for line in wrapped(remark, width.saturating_sub(REMARK.len())) {
+                writeln!(out, "{REMARK}{line}")?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// In front of a remark.
+const REMARK: &str = "    ";
+
+/// The lines of a text, broken at blanks; at least one. A word that is longer than a line has a line of its own.
+pub(crate) fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut line = String::new();
+    for word in text.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > most {
+            lines.push(std::mem::take(&mut line));
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+    }
+    lines.push(line);
+    lines
+}
+
 /// A name, its middle left out where it is long.
 pub(crate) fn shortened(name: &str) -> String {
     let letters: Vec<char> = name.chars().collect();
@@ -55,6 +112,35 @@ mod tests {
         let rows = [["a", "bb"], ["ccc", ""], ["ü", "d"]].map(|row| row.map(str::to_owned));
         write(&mut out, rows.into_iter()).unwrap();
         assert_eq!(out, "a    bb\nccc\nü    d\n");
+    }
+
+    #[test]
+    fn wide_columns_go_on_in_the_next_line_and_lose_nothing() {
+        let rows = [
+            (["op", "note"], ""),
+            (["conv", "not a word of this is lost"], "nor of what is said below"),
+            (["max_pool", "aaaaaaaaaabbbb"], ""),
+        ];
+        let within = |width: usize| {
+            let mut out = String::new();
+            let rows = rows.map(|(row, remark)| (row.map(str::to_owned), remark.to_owned()));
+            write_within(&mut out, width, rows.into_iter()).unwrap();
+            out
+        };
+        let narrow = "op        note\nconv      not a word of\n          this is lost\n    nor of what is said\n    below\n\
+                      max_pool  aaaaaaaaaabbbb\n";
+        assert_eq!(within(24), narrow);
+        for width in 0..50 {
+            let out = within(width);
+            // The longest words of the two columns.
+            let most = width.max(8 + 2 + 14);
+            assert!(out.lines().all(|line| line.chars().count() <= most), "{width}: {out}");
+            let all = rows.iter().flat_map(|(row, remark)| row.iter().chain([remark]));
+            for word in all.flat_map(|text| text.split(' ')) {
+                assert!(out.contains(word), "{width}: {out}");
+            }
+        }
+        assert_eq!(within(40).lines().count(), 4);
     }
 
     #[test]

@@ -18,11 +18,11 @@ fn shown(arguments: &Targets) -> Result<(String, serde_json::Value), Stop> {
     Ok(match &arguments.id {
         None => {
             let all = catalogue::list(&registry)?;
-            (all.to_string(), serde_json::json!(all))
+            (all.text(console::width()), serde_json::json!(all))
         }
         Some(id) => {
             let one = catalogue::sheet(&registry, id)?;
-            (one.to_string(), serde_json::json!(one))
+            (one.text(console::width()), serde_json::json!(one))
         }
     })
 }
