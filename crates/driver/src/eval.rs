@@ -30,7 +30,8 @@ pub fn eval(
 ) -> Result<Accuracy, Stop> {
     let inputs = opened.inputs()?;
     let samples = Samples::open(data, &inputs, None)?;
-    let labels = labels.map(|labels| read_labels(labels, samples.count())).transpose()?;
+    let labels = labels.map(|labels| read_labels(labels, samples.count(), samples.stored()));
+    let labels = labels.transpose()?;
     let plan = opened.plan(session, true)?;
     let classes = class_count(&plan)?;
     if let Some(labels) = &labels {

@@ -109,6 +109,8 @@ pub fn onnx_findings(error: &OnnxError, file: &Path) -> Diagnostics {
         OnnxError::UnknownName { .. } | OnnxError::Options(_) => {
             Diagnostic::error(codes::CUT, error.to_string()).into()
         }
+        // It names the file already, which may be one beside the model.
+        OnnxError::File { .. } => Diagnostic::error(codes::MODEL, error.to_string()).into(),
         _ => Diagnostic::error(codes::MODEL, format!("{file}: {error}")).into(),
     }
 }

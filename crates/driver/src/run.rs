@@ -46,7 +46,8 @@ struct Output {
 /// With `raw`, outputs that are dequantized last are written as the integers in front of that.
 ///
 /// # Errors
-/// Samples that do not fit, a run that fails, files that cannot be written, an interruption.
+/// Samples that do not fit, a run that fails, files that cannot be written or are devices, an output in the artifact's own
+/// folder, an interruption.
 pub fn run(
     opened: &Opened,
     files: &BTreeMap<String, PathBuf>,
@@ -59,6 +60,7 @@ pub fn run(
     let outputs = outputs(opened, &plan, raw)?;
     let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
     let names: Vec<PathBuf> = if folder {
+        outside(output, opened)?;
         fs::create_dir_all(output).map_err(|error| unwritten(output, &error))?;
         outputs
             .iter()
@@ -66,6 +68,7 @@ pub fn run(
             .map(|(index, one)| output.join(file_name(index, &one.name)))
             .collect()
     } else {
+        outside(output, opened)?;
         vec![output.to_owned()]
     };
     let mut writers = names
@@ -100,6 +103,29 @@ pub fn run(
         fs::write(&index, text).map_err(|error| unwritten(&index, &error))?;
     }
     Ok(names)
+}
+
+/// An artifact has no files but its own: outputs go nowhere below its folder.
+fn outside(output: &Path, opened: &Opened) -> Result<(), Diagnostics> {
+    let artifact = opened.artifact.folder();
+    let absolute = std::path::absolute(output).ok();
+    // What is not there yet will be below what is.
+    let there = absolute.and_then(|path| path.ancestors().find_map(|folder| fs::canonicalize(folder).ok()));
+    match (there, fs::canonicalize(artifact)) {
+        (Some(there), Ok(folder)) if there.starts_with(&folder) => {
+            let message = format!("outputs are not written into the artifact {}", artifact.display());
+            Err(Diagnostic::error(codes::OUTPUT, message)
+                .help("name a place elsewhere")
+                .into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The folder that a file lies in.
+fn folder_of(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
 }
 
 /// The outputs of one sample, or with `raw` the values in front of their dequantization.
@@ -214,10 +240,23 @@ struct Unfinished {
 impl Unfinished {
     fn create(path: &Path, output: &Output, samples: usize) -> Result<Unfinished, Diagnostics> {
         let failed = |error: std::io::Error| unwritten(path, &error);
-        let folder = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-            .unwrap_or(Path::new("."));
+        let folder = folder_of(path);
+        if !folder.is_dir() {
+            let message = format!(
+                "{} cannot be written: there is no folder {}",
+                path.display(),
+                folder.display()
+            );
+            return Err(Diagnostic::error(codes::OUTPUT, message).into());
+        }
+        // The file that is put in place would take the place of a device too.
+        if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+            let message = format!(
+                "{} cannot be written: it is there, and is not a regular file",
+                path.display()
+            );
+            return Err(Diagnostic::error(codes::OUTPUT, message).into());
+        }
         let shape: Vec<usize> = [samples].into_iter().chain(output.shape.iter().copied()).collect();
         let mut builder = tempfile::Builder::new();
         builder.prefix(".strait-").suffix(".npy");

@@ -6,12 +6,12 @@ use crate::diagnostic::{Diagnostic, Diagnostics};
 
 use super::{codes, npy::Array};
 
-/// The classes in an `.npy` of one whole number for each sample, of any type; at least `count` of them, of which the first
-/// `count` are read.
+/// The classes in an `.npy` of one whole number for each sample, of any type; the first `count` are read. Where that is fewer
+/// than the `stored` samples of the set, there may be labels for the others or not.
 ///
 /// # Errors
-/// A file that cannot be read, another shape, too few labels, and labels that are no class.
-pub fn read_labels(path: &Path, count: usize) -> Result<Vec<u32>, Diagnostics> {
+/// A file that cannot be read, another shape, labels for fewer samples or for more, and labels that are no class.
+pub fn read_labels(path: &Path, count: usize, stored: usize) -> Result<Vec<u32>, Diagnostics> {
     let array = Array::open(path)?;
     let shown = path.display();
     let labels = array.samples().unwrap_or(0);
@@ -22,8 +22,9 @@ pub fn read_labels(path: &Path, count: usize) -> Result<Vec<u32>, Diagnostics> {
         );
         return Err(Diagnostic::error(codes::SHAPE, message).into());
     }
-    if labels < count {
-        let message = format!("{shown} has {labels} labels for {count} samples");
+    if !(count..=stored.max(count)).contains(&labels) {
+        let samples = if labels < count { count } else { stored };
+        let message = format!("{shown} has {labels} labels for {samples} samples");
         return Err(Diagnostic::error(codes::COUNT, message).into());
     }
     let class = |sample: usize| {
@@ -51,14 +52,14 @@ mod tests {
         let mut writer = Writer::create(&path, number_type, shape).unwrap();
         writer.append(bytes).unwrap();
         writer.finish().unwrap();
-        read_labels(&path, count).map_err(|error| error.0[0].code.clone())
+        read_labels(&path, count, 2).map_err(|error| error.0[0].code.clone())
     }
 
     #[test]
     fn whole_numbers_of_any_type_are_classes() {
-        assert_eq!(read(NumberType::U8, &[3], &[7, 0, 255], 3), Ok(vec![7, 0, 255]));
+        assert_eq!(read(NumberType::U8, &[2], &[0, 255], 2), Ok(vec![0, 255]));
         assert_eq!(read(NumberType::I16, &[2, 1], &[1, 1, 2, 0], 2), Ok(vec![257, 2]));
-        assert_eq!(read(NumberType::U8, &[3], &[1, 2, 3], 2), Ok(vec![1, 2]));
+        assert_eq!(read(NumberType::U8, &[2], &[1, 2], 1), Ok(vec![1]));
     }
 
     #[test]
@@ -68,6 +69,8 @@ mod tests {
             (NumberType::I8, &[1][..], &[255][..], 1, codes::LABEL),
             (NumberType::F32, &[1], &half, 1, codes::LABEL),
             (NumberType::U8, &[1], &[1], 2, codes::COUNT),
+            (NumberType::U8, &[3], &[1, 2, 3], 2, codes::COUNT),
+            (NumberType::U8, &[3], &[1, 2, 3], 1, codes::COUNT),
             (NumberType::U8, &[1, 2], &[1, 2], 1, codes::SHAPE),
             (NumberType::U8, &[], &[1], 1, codes::SHAPE),
         ] {

@@ -39,6 +39,7 @@ pub struct InputSpec {
 pub struct Samples {
     inputs: Vec<InputSamples>,
     count: usize,
+    stored: usize,
 }
 
 #[derive(Debug)]
@@ -103,12 +104,21 @@ impl Samples {
                 .help("ask for fewer, or for none to take all")
                 .into());
         }
-        Ok(Samples { inputs, count: wanted })
+        Ok(Samples {
+            inputs,
+            count: wanted,
+            stored: count,
+        })
     }
 
     /// How many there are.
     pub fn count(&self) -> usize {
         self.count
+    }
+
+    /// How many the set has, of which these are the first.
+    pub fn stored(&self) -> usize {
+        self.stored
     }
 
     /// Writes one sample of one input, both by position, to `out`, which is as long as the input's shape asks for.

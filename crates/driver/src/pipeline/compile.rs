@@ -186,7 +186,7 @@ fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[crate::data::Input
         specs,
     )?;
     let labels = evaluation.labels.as_ref().map(|labels| {
-        read_labels(labels.as_ref(), samples.count())
+        read_labels(labels.as_ref(), samples.count(), samples.stored())
             .map_err(|found| inputs::at(loaded, &["evaluation", "labels"], found))
     });
     Ok(Prepared {
