@@ -85,6 +85,7 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
     let cut = bench.file("cut.onnx", &model[..model.len() / 2]);
     let garbled = bench.file("garbled.onnx", b"this is not a model, whatever its name says");
     let nothing = bench.file("empty.onnx", b"");
+    let (folder, folder_as_table) = (bench.path("."), format!("target.file=['{}']", bench.path(".")));
     let below_a_file = format!("output.dir='{}'", bench.path("empty.onnx/out"));
     for (arguments, expected) in [
         (&["--target", "generic-int9"][..], "generic-int8"),
@@ -126,6 +127,19 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
         (&["--set", "evaluation.samples=641"], "641 samples are asked for"),
         (&["--set", "calibration.sample=3"], "unknown key"),
         (&["--set", &below_a_file], "empty.onnx"),
+        (
+            &["--set", "output.emit=['package']"],
+            "the target `generic-int8` has no format `package`",
+        ),
+        (
+            &["--set", "output.emit=['qdq-onnx', 'package']"],
+            "what can be written for it: `qdq-onnx`",
+        ),
+        (&["--model", &folder], "this is not a regular file"),
+        (
+            &["--set", &folder_as_table],
+            "this is not a regular file\n --> --set:1:14",
+        ),
     ] {
         let output = bench.compile(arguments);
         let message = text(&output.stderr);
@@ -137,6 +151,45 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
         assert!(output.stdout.is_empty(), "{arguments:?}: {}", text(&output.stdout));
     }
     assert!(!Path::new(&bench.path("out")).exists(), "nothing was made");
+}
+
+/// Whoever opens a pipe waits for somebody at its other end.
+#[cfg(unix)]
+#[test]
+fn pipes_are_refused_and_not_waited_for() {
+    let bench = Bench::new();
+    let pipe = bench.path("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let set = |key: &str| format!("{key}='{pipe}'");
+    let (evaluation, labels) = (set("evaluation.data"), set("evaluation.labels"));
+    let table = format!("target.file=['{pipe}']");
+    let compiled = [
+        &["--model", &pipe][..],
+        &["--calibration", &pipe],
+        &["--set", &evaluation],
+        &["--set", &labels],
+        &["--set", &table],
+    ];
+    let artifact = bench.path("out");
+    assert_eq!(bench.compile(&[]).status.code(), Some(0));
+    let (samples, out) = (digits("eval_x.npy"), bench.path("y.npy"));
+    let others = [
+        &["compile", &pipe][..],
+        &["inspect", &pipe],
+        &["targets", "--file", &pipe],
+        &["verify", &artifact, "--data", &pipe],
+        &["eval", &artifact, "--data", &samples, "--labels", &pipe],
+        &["eval", &artifact, "--data", &samples, "--model", &pipe],
+        &["run", &artifact, "--input", &pipe, "--output", &out],
+        // It would be replaced by a file.
+        &["run", &artifact, "--input", &samples, "--output", &pipe],
+    ];
+    let compiled = compiled.iter().map(|more| bench.compile(more));
+    for output in compiled.chain(others.iter().map(|arguments| run(arguments))) {
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(message.starts_with("error[") && message.contains("pipe"), "{message}");
+    }
 }
 
 #[test]
@@ -232,18 +285,34 @@ fn with_json_standard_output_is_one_object() {
 }
 
 #[test]
-fn a_fusion_that_is_refused_can_be_an_error() {
+fn a_fusion_that_is_refused_can_be_an_error_and_what_no_row_is_for_is_none() {
     let bench = Bench::new();
-    let output = bench.compile(&["--target", "sima", "--set", "fusion.refused='error'"]);
+    let output = bench.compile(&[
+        "--target",
+        "ascend",
+        "--set",
+        "fusion={ accept='exact', refused='error' }",
+    ]);
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     for expected in [
-        "`/block/pointwise/Conv:accumulate` is not fused: it stands behind",
-        "`/stem/conv/Conv:accumulate` is not fused: the result of the producer is i8, not int32",
+        "`/block/depthwise/Conv:accumulate` is not fused by the row `requant`: the result would differ by up to 1 units",
+        "`accept` and `max_lsb` in [fusion]",
     ] {
         assert!(message.contains(expected), "{expected}: {message}");
     }
     assert!(!Path::new(&bench.path("out")).exists(), "nothing was made");
+    // Operands of a sum: one behind codes, which no condition lets pass, and one behind what is fused already.
+    let output = bench.compile(&["--target", "sima", "--set", "fusion.refused='error'"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let said = text(&output.stdout);
+    for expected in ["not fused: 2 requantizations", "[chain]", "[type]"] {
+        assert!(said.contains(expected), "{expected}: {said}");
+    }
+    // Shifted operands, which the table has no row for.
+    let output = bench.compile(&["--set", "fusion.refused='error'"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(text(&output.stdout).contains("[no-row]"));
 }
 
 #[test]
@@ -276,6 +345,14 @@ fn every_row_of_the_fusion_table_says_where_it_fired_or_why_not() {
             .chain(&["  exact on [", " equal thresholds\n", "  not: "])
         {
             assert!(shown.contains(expected), "{expected}: {shown}");
+        }
+        // Whatever the summary says is not fused is shown here with its reason.
+        let summary = text(&output.stdout);
+        let reasons = summary.lines().filter(|line| line.starts_with("  not fused: "));
+        let reasons: Vec<&str> = reasons.filter_map(|line| Some(line.rsplit_once(": ")?.1)).collect();
+        assert!(!reasons.is_empty());
+        for reason in reasons {
+            assert!(shown.contains(reason), "{reason}: {shown}");
         }
     }
 
@@ -311,6 +388,16 @@ fn outputs_go_where_they_are_asked_for() {
         let found = run(&["run", &artifact, "--input", &data, "--output", &bench.path(output)]);
         assert_eq!(found.status.code(), Some(0), "{}", text(&found.stderr));
         assert!(Path::new(&bench.path(expected)).is_file(), "{expected}");
+    }
+    for (output, expected) in [
+        ("none/y.npy", "there is no folder"),
+        ("out", "outputs are not written into the artifact"),
+        ("out/more/", "outputs are not written into the artifact"),
+    ] {
+        let found = run(&["run", &artifact, "--input", &data, "--output", &bench.path(output)]);
+        assert_eq!(found.status.code(), Some(1), "{output}");
+        assert!(text(&found.stderr).contains(expected), "{}", text(&found.stderr));
+        assert!(!Path::new(&bench.path("out/more")).exists());
     }
     let twice = format!("image={data}");
     for (inputs, expected) in [

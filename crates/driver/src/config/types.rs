@@ -338,7 +338,8 @@ pub struct Fusion {
     /// With `accept = "bounded"`: the largest difference, in units of the last place of the output. Absent: 1.
     #[schemars(range(min = 1, max = 255))]
     pub max_lsb: Option<u32>,
-    /// What happens where a fusion is not accepted.
+    /// What happens where a row of the target's table is for a requantization, its ops and its conditions, and does not fuse it:
+    /// it accepts no such form, nothing is proved, or the difference is not accepted.
     #[serde(default)]
     pub refused: Refused,
 }
@@ -355,14 +356,15 @@ pub enum Accept {
     Any,
 }
 
-/// What happens where a fusion is not accepted.
+/// What happens where a row of the target's table is for a requantization and does not fuse it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Refused {
     /// The requantization stays an operation of its own.
     #[default]
     Keep,
-    /// The compilation fails; it names each layer, and why.
+    /// The compilation fails; it names each layer, and why. A requantization that no row is for is no failure: the target
+    /// computes it by itself.
     Error,
 }
 
@@ -372,7 +374,7 @@ pub enum Refused {
 pub struct Evaluation {
     /// As `data` of `[calibration]`; the same preprocessing applies.
     pub data: FilePath,
-    /// An `.npy` with the right class of each sample. Needed by `top1`.
+    /// An `.npy` with the right class of each sample of the set, or of those that `samples` takes. Needed by `top1`.
     pub labels: Option<FilePath>,
     /// Only the first so many. Fewer in the set is an error. Absent: all.
     pub samples: Option<NonZeroU32>,

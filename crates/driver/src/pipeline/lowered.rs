@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use strait_container::CertificateRecord;
 use strait_core::{GraphId, Module, NodeId, PassError, Reason, verifier};
 use strait_execute::Threads;
-use strait_lower::{Fusion, FusionPolicy, LowerError, fuse, lower};
+use strait_lower::{Fusion, FusionPolicy, LowerError, Until, fuse, lower};
 use strait_quantize::{Annotation, Observation, annotate, annotate::place};
 use strait_target::{
     Options, Target, TargetSpec,
@@ -18,7 +18,7 @@ use crate::{
         self, KeyPath, Loaded,
         types::{Accept, Refused},
     },
-    diagnostic::Diagnostics,
+    diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
     session::Session,
     stop::Stop,
@@ -170,28 +170,41 @@ fn policy(config: &config::types::Fusion, spec: &TargetSpec) -> FusionPolicy {
     }
 }
 
-/// With `refused = "error"` every requantization that stays an operation of its own is one.
+/// With `refused = "error"` every site that a row of the table is for, and that it does not fuse, is one.
 fn refuse(loaded: &Loaded, fusion: &Fusion) -> Result<(), Stop> {
-    if loaded.config.fusion.refused == Refused::Keep || fusion.refused.is_empty() {
+    if loaded.config.fusion.refused == Refused::Keep {
         return Ok(());
     }
     let path = KeyPath::of(&["fusion", "refused"]);
-    let findings = fusion.refused.iter().map(|refused| {
+    let sites = fusion.refused.iter().filter(|refused| refused.has_row());
+    let findings = sites.map(|refused| {
+        let row = refused.row.as_ref().map(|row| format!(" by the row `{row}`"));
         let message = format!(
-            "the requantization behind `{}` is not fused: {}",
-            refused.node, refused.reason.text
+            "the requantization behind `{}` is not fused{}: {}",
+            refused.node,
+            row.unwrap_or_default(),
+            refused.reason.text
         );
-        loaded.error(codes::FUSION, &path, message, "asked for here")
+        let finding = loaded.error(codes::FUSION, &path, message, "asked for here");
+        match refused.tried.first() {
+            Some(attempt) if attempt.until == Until::Policy => {
+                finding.help("`accept` and `max_lsb` in [fusion] say which differences may be made")
+            }
+            _ => finding,
+        }
     });
-    Err(Diagnostics(findings.collect()).into())
+    let findings: Vec<Diagnostic> = findings.collect();
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(findings).into())
+    }
 }
 
 /// A pass that stopped: our defect, unless it says that the model is at fault.
 pub(super) fn pass(error: PassError) -> Stop {
     match error {
-        PassError::Model(reason) => {
-            crate::diagnostic::Diagnostic::error(codes::MODEL, format!("model: {}", reason.text)).into()
-        }
+        PassError::Model(reason) => Diagnostic::error(codes::MODEL, format!("model: {}", reason.text)).into(),
         other => Stop::Defect(other.to_string()),
     }
 }

@@ -131,6 +131,18 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
             (attempt.until, miss)
         }));
     }
+    // What a fusion of this row has left behind it.
+    let behind = |refused: &&Refused| refused.tried.is_empty() && refused.row.as_deref() == Some(row.name.as_str());
+    missed.extend(fusion.refused.iter().filter(behind).map(|refused| {
+        let miss = Miss {
+            layer: refused.node.clone(),
+            value: refused.value.clone(),
+            failed_at: failed_at(Until::Form).to_owned(),
+            reason: reason(&refused.reason),
+            instead: None,
+        };
+        (Until::Form, miss)
+    }));
     // What stays by itself comes before what another row has fused.
     missed.sort_by_key(|(until, miss)| (miss.instead.is_some(), std::cmp::Reverse(*until)));
     let support = spec.support(Row::Fusion(&row.name));

@@ -95,8 +95,16 @@ pub struct Refused {
     pub row: Option<String>,
     /// Why.
     pub reason: Reason,
-    /// All rows of the table, near misses first.
+    /// All rows of the table, near misses first; none where a row has fired on the front of the chain that this one ends.
     pub tried: Vec<Attempt>,
+}
+
+impl Refused {
+    /// Whether a row of the table is for this site: its ops and all its conditions hold, and only the form, the proof or the
+    /// policy stood against it.
+    pub fn has_row(&self) -> bool {
+        self.tried.iter().any(|attempt| attempt.until > Until::Conditions)
+    }
 }
 
 /// A row that did not fire at a site.
