@@ -1,6 +1,6 @@
 //! Reading an artifact.
 
-use crate::digest::Digest;
+use crate::digest::sha256;
 use crate::folder::{entries, read_file};
 use crate::manifest::{self, FileEntry, Manifest, ManifestError};
 use crate::model::{self, Model};
@@ -112,7 +112,7 @@ impl Artifact {
         let entry = self.entry(name)?;
         let bytes = map(&self.folder, name)?;
         self.check_length(name, &bytes)?;
-        if Digest::of(&bytes) != entry.sha256 {
+        if sha256(&bytes) != entry.sha256 {
             return Err(self.damaged(name, "its digest is another than the manifest's".into()));
         }
         Ok(bytes)

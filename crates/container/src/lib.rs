@@ -28,11 +28,12 @@ mod writer;
 pub use artifact::{Artifact, Finding};
 pub use certificates::CertificateRecord;
 pub use compare::{Difference, compare};
-pub use digest::Digest;
+pub use digest::sha256;
 pub use error::ArtifactError;
 pub use format::{FormatError, Integrity};
 pub use manifest::{FileEntry, Manifest, Provenance, Sources, TargetVersion, ToolVersion};
 pub use model::{Model, ModelError};
+pub use strait_requantize::certificate::Digest;
 pub use writer::ArtifactWriter;
 
 /// The file in an artifact that lists all others.

@@ -3,10 +3,11 @@
 //! The manifest has a digest of every other file and one of itself, and only one spelling: no bit of an artifact can change
 //! unnoticed.
 
-use crate::digest::Digest;
+use crate::digest::sha256;
 use crate::path::is_file_name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use strait_requantize::certificate::Digest;
 
 /// By this value of `format` a folder is known to be ours.
 pub(crate) const FORMAT: &str = "strait-artifact";
@@ -115,7 +116,7 @@ impl Manifest {
         files: BTreeMap<String, FileEntry>,
     ) -> Result<Manifest, serde_json::Error> {
         let mut manifest = Manifest {
-            digest: Digest::of(b""),
+            digest: sha256(b""),
             files,
             format: FORMAT.into(),
             schema: SCHEMA,
@@ -169,7 +170,7 @@ impl Manifest {
 fn digest_of(encoded: &[u8]) -> Digest {
     let before = encoded.get(..DIGEST_LINE.start).unwrap_or_default();
     let behind = encoded.get(DIGEST_LINE.end..).unwrap_or_default();
-    Digest::of(&[before, behind].concat())
+    sha256(&[before, behind].concat())
 }
 
 /// The files that a manifest of any schema lists, or `None` where it is not one of ours.
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn the_digest_is_that_of_the_text_without_its_line() {
-        let digest = Digest::of(b"");
+        let digest = sha256(b"");
         let provenance = Provenance {
             sources: Sources {
                 config: digest,
@@ -211,6 +212,6 @@ mod tests {
         let text = String::from_utf8(manifest.encode().unwrap()).unwrap();
         let stated = format!("  \"digest\": \"{}\",\n", manifest.digest());
         assert!(text.starts_with(&format!("{{\n{stated}")), "{text}");
-        assert_eq!(Digest::of(text.replace(&stated, "").as_bytes()), manifest.digest());
+        assert_eq!(sha256(text.replace(&stated, "").as_bytes()), manifest.digest());
     }
 }

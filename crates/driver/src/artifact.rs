@@ -71,7 +71,7 @@ impl Opened {
         }
         let version = &artifact.manifest().target;
         let computed = match registry.entry(&version.id) {
-            Ok(entry) if Digest::from_bytes(entry.table().digest()) == version.table => Computed::Target,
+            Ok(entry) if Digest(entry.table().digest()) == version.table => Computed::Target,
             Ok(_) => Computed::Host(format!("the target `{}` is registered with another table", version.id)),
             Err(_) => Computed::Host(format!("no target `{}` is registered", version.id)),
         };

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 use strait_container::{
-    ArtifactWriter, CertificateRecord, Digest, Manifest, Provenance, Sources, TargetVersion, ToolVersion,
+    ArtifactWriter, CertificateRecord, Manifest, Provenance, Sources, TargetVersion, ToolVersion, sha256,
 };
 use strait_core::Module;
 use strait_requantize::{Argument, Certificate, IntType, Narrowing, Requantization, Rounding, form};
@@ -64,13 +64,13 @@ pub(crate) fn certificates() -> Vec<CertificateRecord> {
 pub(crate) fn provenance() -> Provenance {
     Provenance {
         sources: Sources {
-            config: Digest::of(b"config"),
-            data: [("calibration".to_owned(), Digest::of(b"data"))].into(),
-            model: Digest::of(b"model"),
+            config: sha256(b"config"),
+            data: [("calibration".to_owned(), sha256(b"data"))].into(),
+            model: sha256(b"model"),
         },
         target: TargetVersion {
             id: "generic-int8".into(),
-            table: Digest::of(b"table"),
+            table: sha256(b"table"),
             version: "1.0.0".into(),
         },
         tool: ToolVersion {

@@ -183,7 +183,7 @@ impl Samples {
                 }
             }
         }
-        Digest::from_bytes(hasher.finalize().into())
+        Digest(hasher.finalize().into())
     }
 }
 

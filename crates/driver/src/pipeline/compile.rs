@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion};
+use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
 use strait_core::{Module, Rewritten};
 use strait_execute::{Plan, PlanOptions};
 use strait_target::Registry;
@@ -92,7 +92,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         .transpose()?;
 
     let mut sources = Sources {
-        config: Digest::of(b""),
+        config: sha256(b""),
         data: [("calibration".to_owned(), samples.digest())].into(),
         model: float.digest,
     };
@@ -271,7 +271,7 @@ fn rules(module: &Module, loaded: &Loaded, selection: &Selection) -> Vec<RuleRep
 
 fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
     let settings = serde_json::to_vec(&loaded.settings_for(target)).map_err(|error| Stop::Defect(error.to_string()))?;
-    Ok(Digest::of(&settings))
+    Ok(sha256(&settings))
 }
 
 fn write(
@@ -299,7 +299,7 @@ fn write(
         sources,
         target: TargetVersion {
             id: spec.id.to_string(),
-            table: Digest::from_bytes(spec.digest),
+            table: Digest(spec.digest),
             version: spec.version.to_string(),
         },
         tool: ToolVersion {

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
-use strait_container::Digest;
+use strait_container::{Digest, sha256};
 use strait_core::{Module, nearest};
 use strait_onnx::{Model, OnnxError, ReadOptions};
 
@@ -66,7 +66,7 @@ impl Reading {
         let named = |error: OnnxError| failure::onnx_findings(&error, file);
         let bytes = strait_mapped::map(file, MOST_BYTES)
             .map_err(|error| Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display())))?;
-        let file_digest = Digest::of(&bytes);
+        let file_digest = sha256(&bytes);
         let model = Model::decode(bytes, file.parent().unwrap_or(Path::new(""))).map_err(named)?;
         let options = ReadOptions {
             bind: self.bind.clone(),
@@ -92,9 +92,9 @@ fn whole(file: Digest, data_files: &[(String, bytes::Bytes)]) -> Digest {
     if data_files.is_empty() {
         return file;
     }
-    let line = |(name, bytes): &(String, bytes::Bytes)| format!("{}  {name}\n", Digest::of(bytes));
+    let line = |(name, bytes): &(String, bytes::Bytes)| format!("{}  {name}\n", sha256(bytes));
     let lines: String = data_files.iter().map(line).collect();
-    Digest::of(format!("{file}\n{lines}").as_bytes())
+    sha256(format!("{file}\n{lines}").as_bytes())
 }
 
 /// The names that patterns stand for, in the order of the patterns and then of the file. A pattern with wildcards stands
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn the_digest_of_a_model_covers_its_data_files() {
-        let file = Digest::of(b"model");
+        let file = sha256(b"model");
         let with =
             |name: &str, content: &'static [u8]| whole(file, &[(name.to_owned(), bytes::Bytes::from_static(content))]);
         assert_eq!(whole(file, &[]), file);

@@ -1,7 +1,7 @@
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::fmt;
 
-/// 32 bytes of a cryptographic hash that is computed elsewhere, written as 64 lower-case hexadecimal digits.
+/// 32 bytes of a cryptographic hash, SHA-256, that is computed elsewhere; written as 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest(pub [u8; 32]);
 
