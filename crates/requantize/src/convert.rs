@@ -1,54 +1,9 @@
-//! One form as another: each with its mathematics, none with a tolerance.
+//! Steps as thresholds.
 
 use crate::{
-    Narrowing, Per, Requantization, Rounding, Step,
-    form::{self, Affine, Arithmetic},
+    Per, Requantization, Step, form,
     thresholds::{DecideError, Thresholds, common_channels},
 };
-
-impl Requantization {
-    /// The general fixed-point form of the forms that have one, else `None`. Equal on the form's domain.
-    ///
-    /// Every form that multiplies integers and rounds once is a special case: those with a narrowing, `Gemmlowp` with one
-    /// rounding or no shift to the right, `SixteenByEight`, `TosaRescale` where it rounds once, `AscendDequantS16` without
-    /// ReLU.
-    pub fn to_fixed(&self) -> Option<Requantization> {
-        let affine = self.affine()?;
-        let rounding = affine.values().first()?.rounding;
-        Some(fixed(&affine, rounding, self))
-    }
-
-    /// The scalars of every channel of a legal form that multiplies integers, rounds once and has no ReLU in it.
-    fn affine(&self) -> Option<Per<Affine>> {
-        if self.range() != [self.out().min(), self.out().max()] {
-            return None;
-        }
-        let at = |channel| match self.channel(channel).ok()?.arithmetic() {
-            Arithmetic::Affine(a) => Some(a),
-            _ => None,
-        };
-        match self.channels() {
-            None => Some(Per::Tensor(at(0)?)),
-            Some(count) => (0..count).map(at).collect::<Option<_>>().map(Per::Channel),
-        }
-    }
-}
-
-/// `Fixed` from its scalars, with the output type and the zero point of `like`.
-fn fixed(affine: &Per<Affine>, rounding: Rounding, like: &Requantization) -> Requantization {
-    let zp = affine.values().first().map_or(0, |a| a.zero_point);
-    let narrowing = Narrowing {
-        shift: affine.map(|a| a.shift),
-        rounding,
-        out: like.out(),
-    };
-    Requantization::Fixed(form::Fixed {
-        sc: affine.map(|a| a.factor),
-        add: affine.map(|a| a.addend),
-        zp,
-        narrowing,
-    })
-}
 
 /// A chain of steps as thresholds: equal to it on each channel's interval, constant outside.
 ///

@@ -2,16 +2,14 @@
 
 use super::normal::{bias, one_rounding, reduced};
 use crate::{
-    Narrowing, Per, Requantization, Rounding, Step,
+    Narrowing, Per, Requantization, Rounding,
     form::{Affine, Fixed, MAX_ADDEND, MAX_SHIFT},
-    step::clamp,
 };
 
 /// Two multiply-shift forms as one that rounds once, where there is one; else `None`.
 ///
 /// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain;
-/// [`compare`](crate::decide::compare) tells whether that is so on an interval, [`compose_steps`] takes saturation along.
-/// Common powers of two go first, so that a multiplication by one is a shift. With p = x m1 + a1:
+/// [`compare`](crate::decide::compare) tells whether that is so on an interval. Common powers of two go first, so that a multiplication by one is a shift. With p = x m1 + a1:
 ///
 /// - s1 = 0, so that nothing is rounded first: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
 /// - s2 = 0 and m2 = 1, so that nothing is rounded then: the zero point becomes z1 + a2 + z2.
@@ -22,15 +20,9 @@ use crate::{
 /// A form that saturates before its type does (a ReLU in it) has no second place here: the result would not.
 pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let out = second.out();
-    if second.range() == [out.min(), out.max()] {
-        joined(first, second)
-    } else {
-        None
+    if second.range() != [out.min(), out.max()] {
+        return None;
     }
-}
-
-/// The composition, which saturates at the ends of the second form's type.
-fn joined(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let (a, b) = (scalars(first)?, scalars(second)?);
     // What rounds nothing has no say in how.
     let rounds = |all: &Per<Affine>| all.values().iter().find(|a| a.shift > 0).map(|a| a.rounding);
@@ -52,38 +44,10 @@ fn joined(first: &Requantization, second: &Requantization) -> Option<Requantizat
         narrowing: Narrowing {
             shift: all.map(|a| a.shift),
             rounding,
-            out: second.out(),
+            out,
         },
     });
     (all.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
-}
-
-/// Two steps as one that equals them wherever both and the result are defined, saturation and clamps included; `None` where
-/// the forms do not compose, or where a clamp would differ from channel to channel.
-///
-/// What the first step saturates or clamps to, [a, b], is a clamp behind the second one, to what it makes of a and b.
-pub fn compose_steps(first: &Step, second: &Step) -> Option<Step> {
-    let form = joined(&first.form, &second.form)?;
-    let ends = first.form.range().map(|end| clamp(end, first.clamp));
-    let channels = first.form.channels().or(second.form.channels()).unwrap_or(1);
-    let mut common = None;
-    for channel in 0..channels {
-        let scalars = second.form.channel(channel).ok()?;
-        let domain = scalars.domain();
-        // Past the domain the first step's result is no operand of the second one, whatever the clamp says.
-        let at = |end: i32| scalars.eval(i64::from(end).clamp(*domain.start(), *domain.end()));
-        let moved = [at(ends[0]).ok()?, at(ends[1]).ok()?];
-        if *common.get_or_insert(moved) != moved {
-            return None;
-        }
-    }
-    let moved = common?.map(|end| clamp(end, second.clamp));
-    let out = second.out();
-    let open = second.clamp.is_none() && moved == [out.min(), out.max()];
-    Some(Step {
-        form,
-        clamp: (!open).then_some(moved),
-    })
 }
 
 /// The scalars of every channel of a form that rounds once, without common powers of two.

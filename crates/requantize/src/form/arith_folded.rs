@@ -1,5 +1,4 @@
-use super::{Affine, Arithmetic, Form, FormError, Narrowing, Scalars, at};
-use crate::IntType;
+use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Scalars, at};
 use serde::{Deserialize, Serialize};
 
 /// `sat(round(x / 2^s))`: the factor and the zero point are folded into weights and bias.
@@ -11,16 +10,8 @@ pub struct ArithFolded {
 }
 
 impl Form for ArithFolded {
-    fn out(&self) -> IntType {
-        self.narrowing.out
-    }
-
-    fn narrowing(&self) -> Option<&Narrowing> {
-        Some(&self.narrowing)
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![("shift", self.narrowing.shift.channels())]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.narrowing.out).narrowed(&self.narrowing)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

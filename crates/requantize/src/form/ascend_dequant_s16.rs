@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Form, FormError, Scalars, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -22,17 +22,8 @@ impl AscendDequantS16 {
 }
 
 impl Form for AscendDequantS16 {
-    fn out(&self) -> IntType {
-        IntType::I16
-    }
-
-    fn range(&self) -> [i32; 2] {
-        let out = self.out();
-        [if self.relu { 0 } else { out.min() }, out.max()]
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![("shift", self.shift.channels())]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(IntType::I16).per("shift", &self.shift).relu(self.relu, 0)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, FloatProduct, Form, FormError, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -21,18 +21,11 @@ pub struct AscendRequant {
 }
 
 impl Form for AscendRequant {
-    fn out(&self) -> IntType {
-        self.out
-    }
-
-    fn range(&self) -> [i32; 2] {
+    fn fields(&self) -> Fields<'_> {
         // max(r, 0) + offset = max(r + offset, offset)
-        let low = if self.relu { self.offset } else { i32::MIN };
-        [self.out.saturate(low.into()), self.out.max()]
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![("scale", self.scale.channels())]
+        Fields::new(self.out)
+            .per("scale", &self.scale)
+            .relu(self.relu, self.offset)
     }
 
     fn rules(&self) -> Result<(), FormError> {

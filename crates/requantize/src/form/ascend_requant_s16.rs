@@ -1,4 +1,4 @@
-use super::{Arithmetic, FloatProduct, Form, FormError, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -16,12 +16,8 @@ pub struct AscendRequantS16 {
 }
 
 impl Form for AscendRequantS16 {
-    fn out(&self) -> IntType {
-        IntType::I8
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![("scale", self.scale.channels())]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(IntType::I8).per("scale", &self.scale)
     }
 
     fn rules(&self) -> Result<(), FormError> {

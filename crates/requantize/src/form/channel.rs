@@ -23,8 +23,8 @@ impl Requantization {
             inputs,
             results,
         } = self.form().scalars(channel)?;
-        let out = self.out();
-        arithmetic.check(channel, out)?;
+        let fields = self.form().fields();
+        arithmetic.check(channel, fields.out)?;
         let (low, high) = match arithmetic {
             Arithmetic::Affine(a) => a.domain(),
             Arithmetic::Doubling(d) => d.domain(),
@@ -45,8 +45,8 @@ impl Requantization {
             form: self,
             channel,
             arithmetic,
-            out,
-            range: self.range(),
+            out: fields.out,
+            range: fields.range(),
             domain: (low, high),
         })
     }

@@ -156,7 +156,8 @@ impl Requantization {
         let mut channels = None;
         for (field, found) in self
             .form()
-            .lengths()
+            .fields()
+            .lengths
             .into_iter()
             .filter_map(|(field, length)| Some((field, length?)))
         {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, FloatAffine, Form, FormError, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -24,18 +24,9 @@ pub struct DequantQuant {
 }
 
 impl Form for DequantQuant {
-    fn out(&self) -> IntType {
-        self.out
-    }
-
-    fn range(&self) -> [i32; 2] {
+    fn fields(&self) -> Fields<'_> {
         // Non-decreasing behind the max, hence max(f(x), f(0)); f(0) = rint(0 * scale + offset) = offset.
-        let low = if self.relu { self.offset } else { i32::MIN };
-        [self.out.saturate(low.into()), self.out.max()]
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![("deq", self.deq.channels())]
+        Fields::new(self.out).per("deq", &self.deq).relu(self.relu, self.offset)
     }
 
     fn rules(&self) -> Result<(), FormError> {

@@ -1,5 +1,5 @@
-use super::{Affine, Arithmetic, Form, FormError, Narrowing, Scalars, at};
-use crate::{IntType, Per};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Scalars, at};
+use crate::Per;
 use serde::{Deserialize, Serialize};
 
 /// `sat(round((x * sc + add) / 2^s) + zp)`: the general fixed-point form.
@@ -17,20 +17,11 @@ pub struct Fixed {
 }
 
 impl Form for Fixed {
-    fn out(&self) -> IntType {
-        self.narrowing.out
-    }
-
-    fn narrowing(&self) -> Option<&Narrowing> {
-        Some(&self.narrowing)
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![
-            ("sc", self.sc.channels()),
-            ("add", self.add.channels()),
-            ("shift", self.narrowing.shift.channels()),
-        ]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.narrowing.out)
+            .per("sc", &self.sc)
+            .per("add", &self.add)
+            .narrowed(&self.narrowing)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, FloatAffine, Form, FormError, Scalars, at};
+use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Scalars, at};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -18,12 +18,8 @@ pub struct FloatZeroInside {
 }
 
 impl Form for FloatZeroInside {
-    fn out(&self) -> IntType {
-        self.out
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![("scale", self.scale.channels())]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.out).per("scale", &self.scale)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,5 +1,5 @@
-use super::{Affine, Arithmetic, Form, FormError, Narrowing, Scalars, at};
-use crate::{IntType, Per};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Scalars, at};
+use crate::Per;
 use serde::{Deserialize, Serialize};
 
 /// `sat(round((x * sc + zp) / 2^s))`: the zero point has fractional bits.
@@ -15,20 +15,11 @@ pub struct FractionalZero {
 }
 
 impl Form for FractionalZero {
-    fn out(&self) -> IntType {
-        self.narrowing.out
-    }
-
-    fn narrowing(&self) -> Option<&Narrowing> {
-        Some(&self.narrowing)
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![
-            ("sc", self.sc.channels()),
-            ("zp", self.zp.channels()),
-            ("shift", self.narrowing.shift.channels()),
-        ]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.narrowing.out)
+            .per("sc", &self.sc)
+            .per("zp", &self.zp)
+            .narrowed(&self.narrowing)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

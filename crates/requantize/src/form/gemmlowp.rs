@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Doubling, Form, FormError, Roundings, Scalars, at, check::in_range};
+use super::{Affine, Arithmetic, Doubling, Fields, Form, FormError, Roundings, Scalars, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 
@@ -30,15 +30,10 @@ pub struct Gemmlowp {
 }
 
 impl Form for Gemmlowp {
-    fn out(&self) -> IntType {
-        self.out
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![
-            ("multiplier", self.multiplier.channels()),
-            ("exponent", self.exponent.channels()),
-        ]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.out)
+            .per("multiplier", &self.multiplier)
+            .per("exponent", &self.exponent)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -43,6 +43,7 @@ pub use tosa_rescale::{TosaInput, TosaRescale};
 
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::{fmt, ops::RangeInclusive};
 
 /// The last stage of most forms: divide by a power of two, round, saturate to a narrow type.
@@ -227,21 +228,8 @@ forms! {
 
 /// What a form says of itself. [`Requantization`] and [`Channel`] make the rest of it.
 trait Form {
-    /// What the result saturates to.
-    fn out(&self) -> IntType;
-
-    /// Between which ends the results lie: the type's, unless the form has a ReLU in it.
-    fn range(&self) -> [i32; 2] {
-        [self.out().min(), self.out().max()]
-    }
-
-    /// The narrowing, of a form that ends in a shift.
-    fn narrowing(&self) -> Option<&Narrowing> {
-        None
-    }
-
-    /// The name of each field that may have one value per channel, and how many it has, `None` for one value for all.
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)>;
+    /// What forms have in common.
+    fn fields(&self) -> Fields<'_>;
 
     /// Whether the fields that belong to no channel are legal, by themselves and together.
     fn rules(&self) -> Result<(), FormError> {
@@ -250,6 +238,59 @@ trait Form {
 
     /// The parameters of one channel.
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError>;
+}
+
+/// The fields that forms have in common.
+struct Fields<'a> {
+    /// What the result saturates to.
+    out: IntType,
+    /// The least result, of a form that has a ReLU in it.
+    lowest: i32,
+    /// Of a form that ends in a shift.
+    narrowing: Option<&'a Narrowing>,
+    /// The name of each field that may have one value per channel, and how many it has, `None` for one value for all.
+    lengths: SmallVec<[(&'static str, Option<usize>); 3]>,
+}
+
+impl<'a> Fields<'a> {
+    fn new(out: IntType) -> Self {
+        Fields {
+            out,
+            lowest: out.min(),
+            narrowing: None,
+            lengths: SmallVec::new(),
+        }
+    }
+
+    fn narrowed(self, narrowing: &'a Narrowing) -> Self {
+        Fields {
+            narrowing: Some(narrowing),
+            ..self.per("shift", &narrowing.shift)
+        }
+    }
+
+    fn per<T>(self, field: &'static str, values: &Per<T>) -> Self {
+        self.length(field, values.channels())
+    }
+
+    fn length(mut self, field: &'static str, length: Option<usize>) -> Self {
+        self.lengths.push((field, length));
+        self
+    }
+
+    /// With a ReLU, if there is one, that leaves no result below the code of real zero.
+    fn relu(self, relu: bool, zero: i32) -> Self {
+        let lowest = if relu {
+            self.out.saturate(zero.into())
+        } else {
+            self.lowest
+        };
+        Fields { lowest, ..self }
+    }
+
+    fn range(&self) -> [i32; 2] {
+        [self.lowest, self.out.max()]
+    }
 }
 
 /// One channel of a form, looked up: its arithmetic, and what the form confines it to.
@@ -332,24 +373,24 @@ pub struct OutsideDomain {
 impl Requantization {
     /// What the result saturates to.
     pub fn out(&self) -> IntType {
-        self.form().out()
+        self.form().fields().out
     }
 
     /// Between which ends the results lie: those of [`out`](Requantization::out), less what a ReLU inside of the form
     /// cuts off.
     pub fn range(&self) -> [i32; 2] {
-        self.form().range()
+        self.form().fields().range()
     }
 
     /// The narrowing of the forms that end in a shift.
     pub fn narrowing(&self) -> Option<&Narrowing> {
-        self.form().narrowing()
+        self.form().fields().narrowing
     }
 
     /// The number of channels, `None` where the same parameters serve any number. Of a form that
     /// [`check`](Requantization::check) refuses for its lengths, one of them.
     pub fn channels(&self) -> Option<usize> {
-        self.form().lengths().into_iter().find_map(|(_, length)| length)
+        self.form().fields().lengths.into_iter().find_map(|(_, length)| length)
     }
 
     /// The result for one accumulator of one channel. Never wraps and never panics: outside the domain it is an error.

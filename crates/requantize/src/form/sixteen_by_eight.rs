@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Form, FormError, Scalars, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Scalars, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -40,15 +40,10 @@ impl SixteenByEight {
 }
 
 impl Form for SixteenByEight {
-    fn out(&self) -> IntType {
-        self.out
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![
-            ("multiplier", self.multiplier.channels()),
-            ("exponent", self.exponent.channels()),
-        ]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.out)
+            .per("multiplier", &self.multiplier)
+            .per("exponent", &self.exponent)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

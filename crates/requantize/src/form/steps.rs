@@ -1,4 +1,4 @@
-use super::{Arithmetic, Form, FormError, Scalars, StepCount};
+use super::{Arithmetic, Fields, Form, FormError, Scalars, StepCount};
 use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -16,13 +16,11 @@ pub struct Steps {
 }
 
 impl Form for Steps {
-    fn out(&self) -> IntType {
-        self.out
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        let lists = self.thresholds.len();
-        vec![("thresholds", (lists != 1).then_some(lists))]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.out).length(
+            "thresholds",
+            (self.thresholds.len() != 1).then_some(self.thresholds.len()),
+        )
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,5 +1,5 @@
-use super::{Affine, Arithmetic, Form, FormError, Narrowing, Scalars, at};
-use crate::{IntType, Per};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Scalars, at};
+use crate::Per;
 use serde::{Deserialize, Serialize};
 
 /// `sat(round(x * sc / 2^s) + zp)`: one rounding, then the zero point.
@@ -18,16 +18,10 @@ pub struct TfLite {
 }
 
 impl Form for TfLite {
-    fn out(&self) -> IntType {
-        self.narrowing.out
-    }
-
-    fn narrowing(&self) -> Option<&Narrowing> {
-        Some(&self.narrowing)
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![("sc", self.sc.channels()), ("shift", self.narrowing.shift.channels())]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.narrowing.out)
+            .per("sc", &self.sc)
+            .narrowed(&self.narrowing)
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

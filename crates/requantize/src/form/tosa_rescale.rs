@@ -1,5 +1,5 @@
 use super::{
-    Affine, Arithmetic, Doubling, Form, FormError, FormKind, Roundings, Scalars, at, check::in_range,
+    Affine, Arithmetic, Doubling, Fields, Form, FormError, FormKind, Roundings, Scalars, at, check::in_range,
     sixteen_by_eight::I48,
 };
 use crate::{IntType, Per, Rounding};
@@ -106,15 +106,10 @@ impl TosaRescale {
 }
 
 impl Form for TosaRescale {
-    fn out(&self) -> IntType {
-        self.out
-    }
-
-    fn lengths(&self) -> Vec<(&'static str, Option<usize>)> {
-        vec![
-            ("multiplier", self.multiplier.channels()),
-            ("shift", self.shift.channels()),
-        ]
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.out)
+            .per("multiplier", &self.multiplier)
+            .per("shift", &self.shift)
     }
 
     fn rules(&self) -> Result<(), FormError> {
