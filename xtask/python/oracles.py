@@ -5,7 +5,8 @@ For each target of configs/: compile, run the evaluation images by the integer e
 same artifact in ONNX Runtime. The two follow the same scales but not the same roundings (Q/DQ computes between its
 quantization points in float), so outputs may differ by a step and a few close calls by the class.
 
-The package of the target `sima` is read back and run with numpy, which must give the very integers of our executor.
+The package of the target `sima` is read back and run with numpy, which must give the very integers of our executor; the
+packages of small networks likewise, of the ops that the model in the repository does not have.
 
 With the real models: our metrics of the float models against the stored figures, which another program computed.
 """
@@ -22,6 +23,7 @@ import peers
 import processes
 import score
 import sima_package
+import sima_package_ops
 from models import MODELS
 
 FLOAT_TOP1 = 98.75  # as models/digits/README.md says
@@ -51,6 +53,8 @@ def main():
     report = Report()
     digits(arguments, report)
     package(arguments, report)
+    for good, text in sima_package_ops.compared(arguments.strait, arguments.work / "package-ops"):
+        report.expect(good, text)
     if arguments.shared:
         stored_figures(arguments, report)
     sys.exit(1 if report.failed else 0)
