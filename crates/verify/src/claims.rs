@@ -113,7 +113,7 @@ pub(crate) fn check(
                 for fault in grounds::check(module, lowered_graph, site, certificate) {
                     claims.fault(site, fault);
                 }
-                for fault in facts::check(lowered_graph, site, bounds, &certificate.because) {
+                for fault in facts::check(lowered_graph, site, bounds.fused, &certificate.because) {
                     claims.fault(site, fault);
                 }
             }
@@ -266,11 +266,13 @@ impl Claims {
     }
 
     fn check_accumulators(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, bounds: Bounds<'_>) {
-        let ranges = [range(&site.fused, bounds.fused), range(&site.lowered, bounds.lowered)];
-        let intervals = accumulators(site, &ranges);
+        let (fused, lowered) = (range(&site.fused, bounds.fused), range(&site.lowered, bounds.lowered));
         if let Some(record) = record {
-            self.check_interval(site, record, &intervals);
+            // What was fused in front of it by less than exact certificates may have moved it a little: an interval is
+            // about the fused graph, in which it was derived, and what is claimed has to hold in both.
+            self.check_interval(site, record, &accumulators(site, [&fused, &fused]));
         }
+        let intervals = accumulators(site, [&fused, &lowered]);
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
@@ -328,13 +330,12 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
 }
 
 /// What can occur in either graph, per channel of the steps or else of the bounds.
-fn accumulators(site: &Site<'_>, ranges: &[Range; 2]) -> Vec<Interval> {
+fn accumulators(site: &Site<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Interval> {
     let all_steps = || site.fused.steps.iter().chain(&site.lowered.steps);
     let of_steps = all_steps().find_map(|step| step.form.channels());
     let axis = [&site.fused.axis, &site.lowered.axis]
         .into_iter()
         .find_map(|axis| axis.clone().ok().flatten());
-    let [fused, lowered] = ranges;
     match (axis, of_steps) {
         (Some(axis), Some(count)) => (0..count)
             .map(|c| fused.at(axis, c).hull(lowered.at(axis, c)))

@@ -3,9 +3,8 @@
 //! The interval itself is derived anew, whatever the facts say; so one that is left out hides nothing.
 
 use crate::chain::Base;
-use crate::claims::Bounds;
 use crate::finding::Fault;
-use crate::intervals::{Interval, extents};
+use crate::intervals::{Interval, Intervals, extents};
 use crate::structure::{Site, SiteKind};
 use strait_core::{Graph, Node, Op, ValueId};
 use strait_requantize::Because;
@@ -14,10 +13,10 @@ use strait_requantize::Because;
 pub(crate) fn check<'a>(
     lowered: &'a Graph,
     site: &'a Site<'_>,
-    bounds: Bounds<'a>,
+    fused: &'a Intervals,
     facts: &'a [Because],
 ) -> impl Iterator<Item = Fault> + 'a {
-    let about = About { lowered, site, bounds };
+    let about = About { lowered, site, fused };
     let untrue = facts.iter().filter(move |fact| !about.is_true(fact));
     untrue.map(|fact| Fault::Fact(fact.clone()))
 }
@@ -26,7 +25,7 @@ pub(crate) fn check<'a>(
 struct About<'a> {
     lowered: &'a Graph,
     site: &'a Site<'a>,
-    bounds: Bounds<'a>,
+    fused: &'a Intervals,
 }
 
 impl About<'_> {
@@ -50,14 +49,13 @@ impl About<'_> {
         }
     }
 
-    /// What an operand of the producer can be, in either graph.
+    /// What an operand of the producer can be in the fused graph.
     fn operand(&self, index: u32) -> Option<Interval> {
-        let (Base::Node(_, fused), Base::Node(_, lowered)) = (self.site.fused.base, self.site.lowered.base) else {
+        let Base::Node(_, node) = self.site.fused.base else {
             return None;
         };
-        let operand = |node: &Node| node.inputs.get(index as usize).copied().flatten();
-        let fused = self.bounds.fused.value(operand(fused)?)?.hull();
-        Some(fused.hull(self.bounds.lowered.value(operand(lowered)?)?.hull()))
+        let operand = node.inputs.get(index as usize).copied().flatten()?;
+        Some(self.fused.value(operand)?.hull())
     }
 
     fn is_true_of(&self, fact: &Because, node: &Node) -> bool {
