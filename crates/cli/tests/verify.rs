@@ -3,76 +3,13 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-};
+mod copy;
 
-use strait_container::{Artifact, ArtifactWriter, CertificateRecord, Digest, Integrity, MODEL_FILE, Provenance};
+use std::fs;
+
+use copy::{Copy, repository, strait};
+use strait_container::{Artifact, CertificateRecord};
 use strait_core::{Module, text};
-use tempfile::TempDir;
-
-fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
-fn strait(arguments: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_strait"));
-    command.env_remove("STRAIT_ISA").stdin(Stdio::null());
-    command.args(arguments).output().unwrap()
-}
-
-/// The model in the repository, compiled, to be damaged.
-struct Copy(TempDir);
-
-impl Copy {
-    fn new() -> Copy {
-        let copy = Copy(tempfile::tempdir().unwrap());
-        let text = |path: PathBuf| path.to_string_lossy().into_owned();
-        let cache = format!("calibration.cache='{}'", text(copy.0.path().join("cache")));
-        let (config, out) = (text(repository("configs/generic-int8.toml")), text(copy.folder()));
-        let done = strait(&["compile", &config, "--out", &out, "--set", &cache]);
-        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-        let printed = String::from_utf8_lossy(&done.stdout).into_owned();
-        assert!(printed.ends_with(&format!("digest: {}\n", copy.digest())), "{printed}");
-        copy
-    }
-
-    fn digest(&self) -> Digest {
-        Artifact::open(&self.folder()).unwrap().manifest().digest()
-    }
-
-    fn folder(&self) -> PathBuf {
-        self.0.path().join("artifact")
-    }
-
-    /// Writes the artifact again, changed, with all its digests.
-    fn rewrite(&self, change: impl FnOnce(Module, Vec<CertificateRecord>) -> (Module, Vec<CertificateRecord>)) {
-        let artifact = Artifact::open(&self.folder()).unwrap();
-        let model = artifact.model(Integrity::Full).unwrap();
-        let (module, certificates) = change(model.module, model.certificates);
-        let manifest = artifact.manifest().clone();
-        let mut writer = ArtifactWriter::create(&self.folder()).unwrap();
-        for name in manifest.files.keys().filter(|name| *name != MODEL_FILE) {
-            writer.add_bytes(name, &artifact.file(name).unwrap()).unwrap();
-        }
-        writer.add_model(&module, &certificates).unwrap();
-        let (sources, target, tool) = (manifest.sources, manifest.target, manifest.tool);
-        writer.commit(Provenance { sources, target, tool }).unwrap();
-    }
-
-    /// The exit code and what was printed.
-    fn verify(&self, more: &[&str]) -> (i32, String) {
-        let folder = self.folder().to_string_lossy().into_owned();
-        let output = strait(&[&["verify", &folder], more].concat());
-        let printed = [output.stdout, output.stderr].concat();
-        (
-            output.status.code().unwrap(),
-            String::from_utf8_lossy(&printed).into_owned(),
-        )
-    }
-}
 
 /// The text form with every element of every tensor.
 fn whole() -> text::PrintOptions<'static> {
@@ -214,7 +151,7 @@ fn a_shift_a_weight_or_a_form_that_is_changed_with_its_digests_is_found_at_its_l
     ];
     for (what, change) in changes {
         let copy = Copy::new();
-        copy.rewrite(|module, certificates| (change(module), certificates));
+        copy.rewrite(|parts| parts.module = change(parts.module.clone()));
         let (code, printed) = copy.verify(&[]);
         assert_eq!(code, 4, "{what}: {printed}");
         assert!(
@@ -229,10 +166,7 @@ fn a_shift_a_weight_or_a_form_that_is_changed_with_its_digests_is_found_at_its_l
 fn certificates_that_are_dropped_swapped_or_bolder_are_found_at_their_layers() {
     let copy = Copy::new();
     let mut dropped = String::new();
-    copy.rewrite(|module, mut certificates| {
-        dropped = certificates.remove(0).node;
-        (module, certificates)
-    });
+    copy.rewrite(|parts| dropped = parts.certificates.remove(0).node);
     let (code, printed) = copy.verify(&["--samples", "0"]);
     assert!(
         code == 4 && printed.contains(&dropped) && printed.contains("without a certificate"),
@@ -240,44 +174,144 @@ fn certificates_that_are_dropped_swapped_or_bolder_are_found_at_their_layers() {
     );
 
     let copy = Copy::new();
-    copy.rewrite(|module, mut certificates| {
-        let (a, b) = (certificates[0].certificate.clone(), certificates[1].certificate.clone());
-        (certificates[0].certificate, certificates[1].certificate) = (b, a);
-        (module, certificates)
+    copy.rewrite(|parts| {
+        let [a, b, ..] = &mut parts.certificates[..] else {
+            panic!("two certificates")
+        };
+        std::mem::swap(&mut a.certificate, &mut b.certificate);
     });
     let (code, printed) = copy.verify(&["--samples", "0", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&printed).unwrap();
-    let subjects: Vec<&str> = json["findings"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|f| f["subject"].as_str().unwrap())
-        .collect();
+    let findings = json["findings"].as_array().unwrap();
+    let layers = findings.iter().filter(|f| f["subject"] == "layer").map(|f| &f["name"]);
+    let swapped: std::collections::BTreeSet<String> = layers.map(ToString::to_string).collect();
+    assert!(code == 4 && swapped.len() == 2, "{printed}");
+    // Nor are they those of the report.
+    assert!(findings.iter().any(|f| f["name"] == "report.json"), "{printed}");
+}
+
+/// The certificate with the digest of what it is derived from made anew.
+fn grounded(module: &Module, record: &mut CertificateRecord) {
+    record.certificate.derived_from = strait_verify::derived_from(module, record).unwrap().unwrap();
+}
+
+/// Of the first convolution, in the first channel, or with the second one's.
+#[test]
+fn an_interval_that_is_narrowed_or_another_channels_is_found_at_its_layer() {
+    type Change = fn(&mut [(i64, i64)]);
+    let changes: [Change; 3] = [|all| all[0].0 += 1, |all| all[0].1 -= 1, |all| all.swap(0, 1)];
+    let copy = Copy::new();
+    let mut whole = Vec::new();
+    for change in changes {
+        let mut layer = String::new();
+        copy.rewrite(|parts| {
+            if whole.is_empty() {
+                whole = parts.certificates.clone();
+            }
+            parts.certificates = whole.clone();
+            let record = &mut parts.certificates[0];
+            let mut intervals = record.certificate.interval.values().to_vec();
+            assert!(intervals.len() > 1, "{record:?}");
+            change(&mut intervals);
+            record.certificate.interval = intervals.into_iter().collect();
+            grounded(&parts.module, record);
+            layer = record.node.clone();
+        });
+        let (code, printed) = copy.verify(&["--samples", "0"]);
+        assert!(
+            code == 4 && printed.contains(&layer) && printed.contains("can occur"),
+            "{printed}"
+        );
+    }
+}
+
+/// The manifest, the report and the model have to be about one thing.
+#[test]
+fn a_target_or_a_report_of_something_else_is_found() {
+    let with_report = |change: fn(&mut serde_json::Value)| {
+        let copy = Copy::new();
+        copy.rewrite(|parts| {
+            let report = parts.files.get_mut("report.json").unwrap();
+            let mut json = serde_json::from_slice(report).unwrap();
+            change(&mut json);
+            *report = json.to_string().into_bytes();
+        });
+        copy.verify(&["--samples", "0"])
+    };
+    let (code, printed) = with_report(|_| {});
+    assert_eq!(code, 0, "another spelling of the same report: {printed}");
+    type Change = fn(&mut serde_json::Value);
+    let changes: [(Change, &str); 8] = [
+        (|r| r["target"]["id"] = "sima".into(), "it is of target sima 0.1.0"),
+        (|r| r["layers"][1]["form"] = "fixed".into(), "it says `form`: \"fixed\""),
+        (|r| r["layers"][1]["results"][0]["name"] = "other".into(), "of layer `"),
+        (
+            |r| r["layers"][1]["fusion"] = serde_json::Value::Null,
+            "it says `fusion`: null",
+        ),
+        (
+            |r| drop(r["layers"].as_array_mut().unwrap().pop()),
+            "layers, but the graph has",
+        ),
+        (
+            |r| r["fusions"]["fired"][0]["claim"] = "exact".into(),
+            "it says `claim`: \"exact\"",
+        ),
+        (
+            |r| drop(r["fusions"]["fired"].as_array_mut().unwrap().pop()),
+            "6 fusions, but there are 7 certificates",
+        ),
+        (|r| r["summary"]["exact"] = 8.into(), "it says `exact`: 8, but it is 7"),
+    ];
+    for (change, said) in changes {
+        let (code, printed) = with_report(change);
+        assert!(
+            code == 4 && printed.contains("report.json") && printed.contains(said),
+            "{said}: {printed}"
+        );
+    }
+    let copy = Copy::new();
+    copy.rewrite(|parts| drop(parts.files.remove("report.json")));
+    let (code, printed) = copy.verify(&["--samples", "0"]);
+    assert!(code == 4 && printed.contains("report.json"), "{printed}");
+
+    // With the report's, too: the table is still that of the target that it was made for.
+    let copy = Copy::new();
+    copy.rewrite(|parts| {
+        parts.provenance.target.id = "sima".into();
+        let report = parts.files.get_mut("report.json").unwrap();
+        let text = String::from_utf8(report.clone()).unwrap();
+        *report = text
+            .replace("\"id\": \"generic-int8\"", "\"id\": \"sima\"")
+            .into_bytes();
+    });
+    let (code, printed) = copy.verify(&["--samples", "0"]);
+    let said = "it names the target `sima`, but the table is that of `generic-int8`";
     assert!(
-        code == 4 && subjects.len() >= 2 && subjects.iter().all(|s| *s == "layer"),
+        code == 4 && printed.contains("manifest.json") && printed.contains(said),
         "{printed}"
     );
 }
 
-/// Both graphs with another shift, and certificates that are right about it: nothing is wrong with this artifact, but that
-/// it is another one.
+/// A smaller weight in both graphs, with certificates that are derived from it: nothing is wrong with this artifact, but
+/// that it is another one.
 #[test]
 fn what_is_changed_consistently_is_another_artifact() {
     let copy = Copy::new();
     let before = copy.digest();
-    // Without fusions there is nothing to certify.
-    copy.rewrite(|module, _| {
-        let whole = text::print(&module, &whole());
-        let begin = whole.find("graph @lowered").unwrap();
-        let end = begin + whole[begin..].find("\n}").unwrap() + 2;
-        let lowered = &whole[begin..end];
-        let main = lowered.replacen("@lowered", "@main", 1);
-        let old = whole.find("graph @main").unwrap();
-        let old_end = old + whole[old..].find("\n}").unwrap() + 2;
-        (
-            text::parse(&whole.replacen(&whole[old..old_end], &main, 1)).unwrap(),
-            Vec::new(),
-        )
+    copy.rewrite(|parts| {
+        let whole = text::print(&parts.module, &whole());
+        let is_weight = |line: &&str| line.starts_with("data ") && line.contains("i8[16,1,3,3]");
+        let line = whole.lines().find(is_weight).unwrap();
+        let (head, weights) = line.split_once("inline [").unwrap();
+        let (first, rest) = weights.split_once(',').unwrap();
+        let first: i32 = first.parse().unwrap();
+        let other = format!("{head}inline [{},{rest}", first - first.signum());
+        assert_ne!(line, other);
+        parts.module = text::parse(&whole.replacen(line, &other, 1)).unwrap();
+        for record in &mut parts.certificates {
+            grounded(&parts.module, record);
+        }
     });
     let after = copy.digest();
     assert_ne!(before, after);

@@ -45,8 +45,8 @@ impl Opened {
     /// # Errors
     /// A folder that is no artifact, or a damaged one.
     pub fn open(folder: &Path, registry: &Registry) -> Result<Opened, Stop> {
-        let artifact = Artifact::open(folder).map_err(failure::artifact)?;
-        let model = artifact.model(Integrity::Full).map_err(failure::artifact)?;
+        let artifact = Artifact::open(folder).map_err(failure::reading)?;
+        let model = artifact.model(Integrity::Full).map_err(failure::reading)?;
         Opened::new(artifact, model, registry)
     }
 
@@ -55,10 +55,10 @@ impl Opened {
     /// # Errors
     /// A damaged `deployment.json`.
     pub fn new(artifact: Artifact, model: Model, registry: &Registry) -> Result<Opened, Stop> {
-        let bytes = artifact.file(DEPLOYMENT_FILE).map_err(failure::artifact)?;
+        let bytes = artifact.file(DEPLOYMENT_FILE).map_err(failure::reading)?;
         let damaged = |what: String| {
             let message = format!("{}: {DEPLOYMENT_FILE} {what}", artifact.folder().display());
-            Diagnostics::from(Diagnostic::error(codes::ARTIFACT, message))
+            Diagnostics::from(Diagnostic::error(codes::DAMAGED, message))
         };
         let deployment: Deployment =
             serde_json::from_slice(&bytes).map_err(|error| damaged(format!("cannot be read: {error}")))?;

@@ -39,6 +39,8 @@ pub mod codes {
     pub const EVALUATION: &str = "E001";
     /// A file cannot be written.
     pub const OUTPUT: &str = "A002";
+    /// The artifact is damaged: a file of it is missing, or is not what it was when the artifact was made.
+    pub const DAMAGED: &str = "A003";
 }
 
 /// A run that failed.
@@ -53,8 +55,20 @@ pub fn execute(error: ExecuteError) -> Stop {
     }
 }
 
-/// An artifact that cannot be read or written.
-pub fn artifact(error: ArtifactError) -> Stop {
+/// An artifact that cannot be read: because it is damaged, or because it is none, or one of another version.
+pub fn reading(error: ArtifactError) -> Stop {
+    let code = match &error {
+        // A manifest of this version speaks of files that this version reads.
+        ArtifactError::Damaged { .. } | ArtifactError::Model { .. } | ArtifactError::NoSuchFile { .. } => {
+            codes::DAMAGED
+        }
+        _ => codes::ARTIFACT,
+    };
+    Diagnostic::error(code, error.to_string()).into()
+}
+
+/// An artifact that cannot be written.
+pub fn writing(error: ArtifactError) -> Stop {
     Diagnostic::error(codes::ARTIFACT, error.to_string()).into()
 }
 

@@ -55,11 +55,11 @@ pub fn fusions(folder: &Path, pattern: Option<&str>) -> Result<Fusions, Stop> {
         let help = "name the folder of an artifact";
         return Err(Diagnostic::error(codes::ARTIFACT, message).help(help).into());
     }
-    let artifact = Artifact::open(folder).map_err(failure::artifact)?;
-    let bytes = artifact.file(REPORT_FILE).map_err(failure::artifact)?;
+    let artifact = Artifact::open(folder).map_err(failure::reading)?;
+    let bytes = artifact.file(REPORT_FILE).map_err(failure::reading)?;
     let report: Report = serde_json::from_slice(&bytes).map_err(|error| {
         let message = format!("{}: {REPORT_FILE} cannot be read: {error}", folder.display());
-        Diagnostic::error(codes::ARTIFACT, message)
+        Diagnostic::error(codes::DAMAGED, message)
     })?;
     of_report(report, pattern)
 }

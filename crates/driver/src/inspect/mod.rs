@@ -38,8 +38,8 @@ impl Inspected {
     /// What cannot be read, and a pattern that matches nothing.
     pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
         let (module, digest) = if subject.is_dir() {
-            let artifact = Artifact::open(subject).map_err(failure::artifact)?;
-            let model = artifact.model(Integrity::SkipTensors).map_err(failure::artifact)?;
+            let artifact = Artifact::open(subject).map_err(failure::reading)?;
+            let model = artifact.model(Integrity::SkipTensors).map_err(failure::reading)?;
             (model.module, Some(artifact.manifest().digest()))
         } else {
             let model = Model::open(subject).and_then(|model| model.read(&ReadOptions::default()));

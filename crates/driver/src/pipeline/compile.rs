@@ -284,16 +284,16 @@ fn write(
     let spec = job.target.spec();
     writer
         .add_model(&lowered.module, &lowered.certificates)
-        .map_err(failure::artifact)?;
+        .map_err(failure::writing)?;
     let ours = |error: serde_json::Error| Stop::Defect(error.to_string());
     writer
         .add_bytes(REPORT_FILE, &report.to_json().map_err(ours)?)
-        .map_err(failure::artifact)?;
+        .map_err(failure::writing)?;
     let mut deployment = serde_json::to_vec_pretty(&deployment(job)?).map_err(ours)?;
     deployment.push(b'\n');
     writer
         .add_bytes(DEPLOYMENT_FILE, &deployment)
-        .map_err(failure::artifact)?;
+        .map_err(failure::writing)?;
     emit::emit(job, lowered, &mut writer)?;
     let provenance = Provenance {
         sources,
@@ -307,7 +307,7 @@ fn write(
             version: env!("CARGO_PKG_VERSION").to_owned(),
         },
     };
-    let manifest = writer.commit(provenance).map_err(failure::artifact)?;
+    let manifest = writer.commit(provenance).map_err(failure::writing)?;
     Ok(manifest.digest())
 }
 

@@ -1,19 +1,18 @@
 //! From what a compilation made to its report.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use strait_core::{DataId, Graph, Module, Node, Op, Placement, Value, ValueId, shape::fixed_dims};
+use strait_core::{Module, Node};
 use strait_lower::{Fused, Fusion};
-use strait_requantize::Per;
 use strait_target::{
     TargetSpec,
     spec::{Nearness, Support},
 };
 
 use super::{
-    FreeIntegers, Grid, Layer, Report, Rewrite, RuleReport, SCHEMA, Size, Summary, TargetReport, ValueReport,
+    FreeIntegers, Layer, Report, Rewrite, RuleReport, SCHEMA, Size, TargetReport, derived,
     evidence::{self, Grounds},
-    fusions::{fired, fusions, reason},
+    fusions::{fired, fusions},
 };
 
 /// What the report is made from.
@@ -50,14 +49,14 @@ pub fn build(material: Material<'_>) -> Report {
     let graph = integer.main();
     // The verifier has seen to it that there is an order.
     let order = graph.topological_order().unwrap_or_default();
-    let nodes = order.into_iter().filter_map(|id| graph.node(id));
+    let nodes: Vec<&Node> = order.into_iter().filter_map(|id| graph.node(id)).collect();
     let rows = fused
         .iter()
         .map(|(&value, fired)| (value, fired.row.as_str()))
         .collect();
     let grounds = Grounds::new(spec, annotated, integer, &rows);
-    let supports: Vec<Vec<Support<'_>>> = nodes.clone().map(|node| grounds.of(node)).collect();
-    let layers = nodes.clone().zip(&supports);
+    let supports: Vec<Vec<Support<'_>>> = nodes.iter().map(|node| grounds.of(node)).collect();
+    let layers = nodes.iter().zip(&supports);
     let layers = layers
         .map(|(node, supports)| layer(integer, node, supports, &fused, nearness))
         .collect();
@@ -65,12 +64,6 @@ pub fn build(material: Material<'_>) -> Report {
     for (rule, _) in rewrites {
         *counts.entry(rule).or_default() += 1;
     }
-    let is_conversion = |node: &&Node| matches!(node.op, Op::Quantize(_) | Op::Dequantize(_));
-    let (conversions, operations): (Vec<&Node>, Vec<&Node>) = nodes.partition(is_conversion);
-    let host = operations
-        .iter()
-        .filter(|node| node.place != Placement::Accelerator)
-        .count();
     let exact = fusion
         .fired
         .iter()
@@ -85,18 +78,11 @@ pub fn build(material: Material<'_>) -> Report {
             reference: spec.reference.oracle.clone(),
             evidence: spec.reference.evidence.name().to_owned(),
         },
-        summary: Summary {
-            accelerator: operations.len() - host,
-            host,
-            conversions: conversions.len(),
-            exact,
-            bounded: fusion.fired.len() - exact,
-            unfused: fusion.refused.len(),
-        },
+        summary: derived::summary(&nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
         evidence: evidence::count(&spec.reference.oracle, &supports),
         size: Size {
-            float_bytes: parameter_bytes(canonical),
-            integer_bytes: parameter_bytes(integer),
+            float_bytes: derived::parameter_bytes(canonical),
+            integer_bytes: derived::parameter_bytes(integer),
         },
         accuracy: None,
         gates: Vec::new(),
@@ -120,65 +106,13 @@ fn layer(
     fused: &BTreeMap<&str, &Fused>,
     nearness: &BTreeMap<String, Nearness>,
 ) -> Layer {
-    let graph = module.main();
-    let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
-    let results: Vec<ValueReport> = node.outputs.iter().filter_map(value).collect();
-    let made_by = node
-        .fused
-        .as_ref()
-        .and_then(|_| fused.get(results.first()?.name.as_str()).copied());
     Layer {
-        name: module.name(node.name).to_owned(),
-        sources: node
-            .sources
-            .iter()
-            .map(|&source| module.name(source).to_owned())
-            .collect(),
-        op: node.op.term().to_owned(),
-        host: match &node.place {
-            Placement::Accelerator => None,
-            Placement::Host(why) => Some(reason(why)),
-        },
-        form: evidence::form(node).map(|form| form.kind().name().to_owned()),
         // Of two that became one, the second makes the codes of the result.
         free_integers: (node.sources.iter().rev())
             .find_map(|&source| nearness.get(module.name(source)))
             .map(FreeIntegers::from),
-        clamp: node.fused.as_ref().and_then(|fused| fused.clamp),
-        fusion: made_by.map(fired),
         evidence: supports.last().map(|weakest| weakest.evidence.to_string()),
         rests_on: supports.iter().map(|support| support.row.to_string()).collect(),
-        results,
+        ..derived::layer(module, node, |value| fused.get(value).map(|made_by| fired(made_by)))
     }
-}
-
-fn value_report(module: &Module, value: &Value) -> ValueReport {
-    ValueReport {
-        name: module.name(value.name).to_owned(),
-        elem: value.ty.elem.name().to_owned(),
-        shape: fixed_dims(&value.ty.shape).unwrap_or_default().to_vec(),
-        grid: value.quant.as_deref().map(|quant| Grid {
-            scale: all(&quant.scale),
-            zero_point: all(&quant.zero_point),
-        }),
-    }
-}
-
-fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
-    match per {
-        Per::Tensor(one) => vec![one.clone()],
-        Per::Channel(all) => all.to_vec(),
-    }
-}
-
-/// The bytes of the constants that the main graph uses, each once.
-fn parameter_bytes(module: &Module) -> u64 {
-    let graph: &Graph = module.main();
-    let used = graph.values().filter(|&(id, _)| graph.uses(id).next().is_some());
-    let constants: BTreeSet<DataId> = used.filter_map(|(id, _)| graph.data_of(id)).collect();
-    constants
-        .iter()
-        .filter_map(|&id| module.data(id))
-        .map(|tensor| tensor.bytes().len() as u64)
-        .sum()
 }

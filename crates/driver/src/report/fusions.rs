@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use strait_core::Reason;
 use strait_lower::{Attempt, Fused, Fusion, Refused, Until};
-use strait_requantize::Verdict;
+use strait_requantize::{Certificate, Verdict};
 use strait_target::{
     TargetSpec,
     spec::{FusionRow, Row},
@@ -90,11 +90,16 @@ pub(super) fn fusions(spec: &TargetSpec, fusion: &Fusion) -> Fusions {
 }
 
 pub(super) fn fired(fired: &Fused) -> FiredReport {
+    fired_by(&fired.node, &fired.row, &fired.certificate)
+}
+
+/// What is said of a fusion by its certificate.
+pub(super) fn fired_by(layer: &str, row: &str, certificate: &Certificate) -> FiredReport {
     FiredReport {
-        layer: fired.node.clone(),
-        row: fired.row.clone(),
-        verdict: fired.certificate.worst().clone(),
-        claim: fired.certificate.to_string(),
+        layer: layer.to_owned(),
+        row: row.to_owned(),
+        verdict: certificate.worst().clone(),
+        claim: certificate.to_string(),
     }
 }
 

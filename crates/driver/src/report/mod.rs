@@ -3,6 +3,7 @@
 //! Nothing in it depends on when, where, by whom or with how many threads the artifact was made.
 
 mod build;
+mod derived;
 mod evidence;
 mod fusions;
 mod nearness;
@@ -13,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::evaluation::Accuracy;
 
 pub use build::{Material, build};
+pub(crate) use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use fusions::{FiredReport, Fusions, Miss, RefusedReport, RowReport};
 pub use nearness::FreeIntegers;

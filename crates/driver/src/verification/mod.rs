@@ -1,6 +1,7 @@
-//! Verifies an artifact: its files against the manifest, its certificates against its graphs, and the fused graph against
-//! the lowered one on samples.
+//! Verifies an artifact: its files against the manifest, its report and its certificates against its graphs, and the fused
+//! graph against the lowered one on samples.
 
+mod agreement;
 mod report;
 
 use std::path::Path;
@@ -53,7 +54,7 @@ pub fn verify(
         Err(ArtifactError::Damaged { name, reason, .. }) => {
             return Ok(Verification::unreadable(folder, Unsound::file(&name, reason)));
         }
-        Err(error) => return Err(failure::artifact(error)),
+        Err(error) => return Err(failure::reading(error)),
     };
     let mut found = Verification::new(&artifact);
     if let Some(expected) = request
@@ -63,7 +64,7 @@ pub fn verify(
         found.findings.push(Unsound::another(&artifact, expected));
     }
     let changed = session.phase("compare the files", None, |_| {
-        artifact.check().map_err(failure::artifact)
+        artifact.check().map_err(failure::reading)
     })?;
     for finding in &changed {
         found.findings.push(Unsound::file(finding.file(), finding.to_string()));
@@ -86,6 +87,7 @@ pub fn verify(
         [] => None,
         data => Some(given_samples(data, &opened.inputs()?)?),
     };
+    found.findings.extend(agreement::check(&opened, registry)?);
     let certificates = &opened.model.certificates;
     let analysis = session.phase("derive the certificates", None, |_| {
         Ok(analyse(opened.module(), certificates))
@@ -121,7 +123,7 @@ fn open(artifact: Artifact, registry: &Registry) -> Result<Result<Opened, Unsoun
     let model = match artifact.model(Integrity::Full) {
         Ok(model) => model,
         Err(ArtifactError::Model { source, .. }) => return Ok(Err(Unsound::file(MODEL_FILE, source.to_string()))),
-        Err(error) => return Err(failure::artifact(error)),
+        Err(error) => return Err(failure::reading(error)),
     };
     match Opened::new(artifact, model, registry) {
         Ok(opened) => Ok(Ok(opened)),

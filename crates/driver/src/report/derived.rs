@@ -1,0 +1,160 @@
+//! What of a report follows from an artifact's graphs and certificates alone, and whether it is what the report says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+use serde_json::Value as Json;
+use strait_container::Model;
+use strait_core::{DataId, Graph, Module, Node, Op, Placement, Value, ValueId, shape::fixed_dims};
+use strait_requantize::Per;
+
+use super::{
+    FiredReport, Grid, Layer, Report, Size, Summary, ValueReport, evidence,
+    fusions::{fired_by, reason},
+};
+
+/// What a report says that does not follow from the model, in sentences. Of a layer whose name is in the model, its name is
+/// in the sentence.
+///
+/// It does not look at what follows from more than the model: from the float model and the configuration, from the target's
+/// table, and from samples.
+pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
+    let (module, graph) = (&model.module, model.module.main());
+    let made_by: BTreeMap<&str, &Node> = (graph.values())
+        .filter_map(|(id, value)| Some((module.name(value.name), graph.producer(id)?.1)))
+        .collect();
+    let mut found = Vec::new();
+    let certificates = model.certificates.iter();
+    let fired: Vec<(&str, FiredReport)> = (certificates.enumerate())
+        .map(|(position, record)| {
+            // A constant that was requantized is known by the name that it had before.
+            let before = || report.fusions.fired.get(position).map_or("", |fired| &fired.layer);
+            let layer = made_by
+                .get(&*record.node)
+                .map_or_else(before, |node| module.name(node.name));
+            (&*record.node, fired_by(layer, &record.row, &record.certificate))
+        })
+        .collect();
+    if fired.len() != report.fusions.fired.len() {
+        let (said, there) = (report.fusions.fired.len(), fired.len());
+        found.push(format!(
+            "it speaks of {said} fusions, but there are {there} certificates"
+        ));
+    }
+    for ((value, expected), said) in fired.iter().zip(&report.fusions.fired) {
+        found.extend(another(&format!("the fusion that makes `{value}`"), expected, said));
+    }
+    let order = graph.topological_order().unwrap_or_default();
+    let nodes: Vec<&Node> = order.into_iter().filter_map(|id| graph.node(id)).collect();
+    if nodes.len() != report.layers.len() {
+        let (said, there) = (report.layers.len(), nodes.len());
+        found.push(format!("it speaks of {said} layers, but the graph has {there}"));
+    }
+    for (node, said) in nodes.iter().zip(&report.layers) {
+        let by_certificate = |value: &str| fired.iter().find(|(name, _)| *name == value).map(|(_, fired)| fired);
+        let expected = Layer {
+            free_integers: said.free_integers.clone(),
+            evidence: said.evidence.clone(),
+            rests_on: said.rests_on.clone(),
+            ..layer(module, node, |value| by_certificate(value).cloned())
+        };
+        found.extend(another(&format!("layer `{}`", expected.name), &expected, said));
+    }
+    let exact = fired.iter().filter(|(_, fired)| fired.verdict.is_exact()).count();
+    let expected = summary(&nodes, exact, fired.len() - exact, report.fusions.refused.len());
+    found.extend(another("the whole", &expected, &report.summary));
+    let size = Size {
+        integer_bytes: parameter_bytes(module),
+        ..report.size
+    };
+    found.extend(another("the size", &size, &report.size));
+    found
+}
+
+/// A sentence on the first key in which something is said to be what it is not.
+fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Option<String> {
+    if expected == said {
+        return None;
+    }
+    let [expected, said] = [expected, said].map(|value| serde_json::to_value(value).unwrap_or_default());
+    let keys = expected.as_object().into_iter().flatten();
+    let other = |(key, value): &(&String, &Json)| said.get(key.as_str()) != Some(value);
+    let key = keys.clone().find(other).map_or("", |(key, _)| key);
+    let [expected, said] = [&expected, &said].map(|whole| whole.get(key).map(Json::to_string).unwrap_or_default());
+    Some(format!("of {what}, it says `{key}`: {said}, but it is {expected}"))
+}
+
+/// What the graph says of a layer; `made_by` has the fusions by the names of their values.
+pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
+    let graph = module.main();
+    let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
+    let results: Vec<ValueReport> = node.outputs.iter().filter_map(value).collect();
+    let fused = node.fused.as_ref();
+    Layer {
+        name: module.name(node.name).to_owned(),
+        sources: node
+            .sources
+            .iter()
+            .map(|&source| module.name(source).to_owned())
+            .collect(),
+        op: node.op.term().to_owned(),
+        host: match &node.place {
+            Placement::Accelerator => None,
+            Placement::Host(why) => Some(reason(why)),
+        },
+        form: evidence::form(node).map(|form| form.kind().name().to_owned()),
+        free_integers: None,
+        clamp: fused.and_then(|fused| fused.clamp),
+        fusion: fused.and(results.first()).and_then(|result| made_by(&result.name)),
+        evidence: None,
+        rests_on: Vec::new(),
+        results,
+    }
+}
+
+fn value_report(module: &Module, value: &Value) -> ValueReport {
+    ValueReport {
+        name: module.name(value.name).to_owned(),
+        elem: value.ty.elem.name().to_owned(),
+        shape: fixed_dims(&value.ty.shape).unwrap_or_default().to_vec(),
+        grid: value.quant.as_deref().map(|quant| Grid {
+            scale: all(&quant.scale),
+            zero_point: all(&quant.zero_point),
+        }),
+    }
+}
+
+fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
+    match per {
+        Per::Tensor(one) => vec![one.clone()],
+        Per::Channel(all) => all.to_vec(),
+    }
+}
+
+/// How many nodes there are of each kind.
+pub(super) fn summary(nodes: &[&Node], exact: usize, bounded: usize, unfused: usize) -> Summary {
+    let is_conversion = |node: &&&Node| matches!(node.op, Op::Quantize(_) | Op::Dequantize(_));
+    let conversions = nodes.iter().filter(is_conversion).count();
+    let on_host = |node: &&&Node| !is_conversion(node) && node.place != Placement::Accelerator;
+    let host = nodes.iter().filter(on_host).count();
+    Summary {
+        accelerator: nodes.len() - conversions - host,
+        host,
+        conversions,
+        exact,
+        bounded,
+        unfused,
+    }
+}
+
+/// The bytes of the constants that the main graph uses, each once.
+pub(super) fn parameter_bytes(module: &Module) -> u64 {
+    let graph: &Graph = module.main();
+    let used = graph.values().filter(|&(id, _)| graph.uses(id).next().is_some());
+    let constants: BTreeSet<DataId> = used.filter_map(|(id, _)| graph.data_of(id)).collect();
+    constants
+        .iter()
+        .filter_map(|&id| module.data(id))
+        .map(|tensor| tensor.bytes().len() as u64)
+        .sum()
+}
