@@ -7,8 +7,8 @@ use strait_driver::verification::Digest;
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
-/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 4 an artifact is not
-/// sound; 70 a defect in Strait; 130 interrupted.
+/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 4 an artifact is
+/// damaged or not sound; 70 a defect in Strait; 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "strait", version, max_term_width = 100)]
 pub(crate) struct Arguments {

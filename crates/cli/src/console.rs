@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
 use serde_json::{Value, json};
-use strait_driver::stop::Stop;
+use strait_driver::{failure::codes, stop::Stop};
 
 use crate::exit::Exit;
 
@@ -52,7 +52,9 @@ pub(crate) fn stopped(stop: &Stop, json: bool) -> Exit {
     let (exit, kind, found) = match stop {
         Stop::Found(found) => {
             explain(&found.render(io::stderr().is_terminal()));
-            (Exit::Failed, "failed", found.to_json())
+            let damaged = found.0.iter().any(|finding| finding.code == codes::DAMAGED);
+            let exit = if damaged { Exit::Unsound } else { Exit::Failed };
+            (exit, "failed", found.to_json())
         }
         Stop::Interrupted => {
             explain("interrupted");

@@ -13,7 +13,7 @@ pub(crate) enum Exit {
     Usage,
     /// The artifact is built, but a gate is not met.
     Gate,
-    /// An artifact is not sound.
+    /// An artifact is damaged, or not sound.
     Unsound,
     /// Our own bug.
     Defect,

@@ -428,8 +428,9 @@ fn a_damaged_artifact_is_not_run() {
     for bytes in [&changed[..], &whole[..middle], b""] {
         fs::write(&model, bytes).unwrap();
         let found = run(&["run", &artifact, "--input", &data, "--output", &bench.path("y.npy")]);
-        assert_eq!(found.status.code(), Some(1), "{}", text(&found.stderr));
+        assert_eq!(found.status.code(), Some(4), "{}", text(&found.stderr));
         assert!(text(&found.stderr).contains("model.strait"), "{}", text(&found.stderr));
+        assert!(!Path::new(&bench.path("y.npy")).exists());
     }
 }
 

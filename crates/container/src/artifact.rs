@@ -67,16 +67,10 @@ impl Artifact {
             // A writer exchanges the whole folder: with the same manifest afterwards, both files are of one artifact.
             let after = read_manifest(folder)?;
             if after.0 == bytes {
-                let model = model.map_err(|error| match error {
-                    ArtifactError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-                        damaged(folder, MODEL_FILE, "it is missing".into())
-                    }
-                    other => other,
-                })?;
                 let artifact = Artifact {
                     folder: folder.into(),
                     manifest,
-                    model,
+                    model: model?,
                 };
                 artifact.check_length(MODEL_FILE, &artifact.model)?;
                 return Ok(artifact);
@@ -124,8 +118,10 @@ impl Artifact {
         for name in self.manifest.files.keys() {
             match self.file(name) {
                 Ok(_) => {}
-                Err(ArtifactError::Io { .. }) => findings.push(Finding::Missing(name.clone())),
-                Err(_) => findings.push(Finding::Changed(name.clone())),
+                Err(ArtifactError::Damaged { .. }) if place(&self.folder, name).is_file() => {
+                    findings.push(Finding::Changed(name.clone()));
+                }
+                Err(_) => findings.push(Finding::Missing(name.clone())),
             }
         }
         let entries = entries(&self.folder).map_err(ArtifactError::io(&self.folder))?;
@@ -192,13 +188,15 @@ fn read_manifest(folder: &Path) -> Result<(Vec<u8>, Manifest), ArtifactError> {
     Ok((bytes, manifest))
 }
 
-/// A regular file of the folder; a link is not one, as it could lead outside.
+/// A file that the manifest lists, a regular one; a link is not, as it could lead outside.
 fn map(folder: &Path, name: &str) -> Result<Bytes, ArtifactError> {
     let path = place(folder, name);
-    let metadata = std::fs::symlink_metadata(&path).map_err(ArtifactError::io(&path))?;
+    let metadata = std::fs::symlink_metadata(&path).map_err(|error| match error.kind() {
+        ErrorKind::NotFound => damaged(folder, name, "it is missing".into()),
+        _ => ArtifactError::io(&path)(error),
+    })?;
     if metadata.is_symlink() {
-        let error = std::io::Error::new(ErrorKind::InvalidInput, "this is a link, not a file of the artifact");
-        return Err(ArtifactError::io(&path)(error));
+        return Err(damaged(folder, name, "it is a link, not a file of the artifact".into()));
     }
     strait_mapped::map(&path, u64::MAX).map_err(ArtifactError::io(&path))
 }
