@@ -3,12 +3,12 @@
 use crate::LOWERED;
 use crate::claims::{self, Allowed, Fusion};
 use crate::error::VerifyError;
-use crate::finding::Finding;
+use crate::finding::{Fault, Finding};
 use crate::intervals::{Intervals, intervals};
 use crate::{grounds, structure};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_container::CertificateRecord;
-use strait_core::{Graph, GraphId, Module, ValueId};
+use strait_core::{Graph, GraphId, Module, Op, ValueId};
 use strait_requantize::certificate::Digest;
 
 /// Both graphs of a module, how they correspond, and whether the certificates hold.
@@ -47,6 +47,7 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
     );
     let mut findings = correspondence.findings;
     findings.extend(claims.findings);
+    findings.extend(fused_elsewhere(module, lowered));
     for finding in lowered_bounds.findings().iter().chain(fused_bounds.findings()) {
         if !findings.contains(finding) {
             findings.push(finding.clone());
@@ -87,6 +88,38 @@ fn both(module: &Module) -> Result<(GraphId, &Graph, &Graph), VerifyError> {
     let lowered = GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?);
     let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
     Ok((lowered, graph(lowered)?, graph(module.main)?))
+}
+
+/// Fused nodes that are compared with nothing: in the lowered graph, where every requantization is a node of its own, and in
+/// graphs that are called, of which there is no lowered one.
+fn fused_elsewhere(module: &Module, lowered: GraphId) -> Vec<Finding> {
+    let calls = |graph: &Graph| -> Vec<GraphId> {
+        let called = graph.nodes().filter_map(|(_, node)| match &node.op {
+            Op::Call(call) => Some(GraphId::new(call.graph as usize)),
+            _ => None,
+        });
+        called.collect()
+    };
+    let mut open = module.graph(module.main).map(calls).unwrap_or_default();
+    open.push(lowered);
+    let (mut seen, mut found) = (BTreeSet::from([module.main]), Vec::new());
+    while let Some(id) = open.pop() {
+        let Some(graph) = module.graph(id).filter(|_| seen.insert(id)) else {
+            continue;
+        };
+        open.extend(calls(graph));
+        let fused = graph.nodes().filter(|(_, node)| node.fused.is_some());
+        found.extend(fused.map(|(_, node)| {
+            let value = node.outputs.first().and_then(|&result| graph.value(result));
+            let (value, of) = (value.map_or(node.name, |value| value.name), module.name(graph.name));
+            let text = format!("it is fused in the graph `{of}`, and there is nothing to hold that against");
+            Finding {
+                value: module.name(value).into(),
+                fault: Fault::Structure(text),
+            }
+        }));
+    }
+    found
 }
 
 impl Analysis<'_> {

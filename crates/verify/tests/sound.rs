@@ -199,6 +199,32 @@ fn a_fusion_without_a_certificate_and_a_certificate_without_a_fusion_are_found()
     assert_eq!(faults(&report), [("r", &no_fusion), ("elsewhere", &no_fusion)]);
 }
 
+/// In both graphs, so that they agree; and in a graph that both call.
+#[test]
+fn what_is_fused_where_there_is_nothing_to_compare_it_with_is_found() {
+    let conv = "conv(%x, @w, @b) {stride=[1,1], pad=[1,1,1,1], dilation=[1,1], groups=1, pad_value=-3} fused={arith_folded shift=[6,7] rounding=half_even out=i8}";
+    let head = "(%x: i8[1,2,4,4] scale=0.5 zero=-3)";
+    let ty = "i8[1,2,4,4] scale=0.25 zero=0";
+    let body = |node: &str| format!("{head} stage=integer {{\n  %y: {ty} = {node}\n  return %y\n}}");
+    let both = |node: &str, more: &str| {
+        let [lowered, main] = ["lowered", "main"].map(|name| format!("graph @{name}{}", body(node)));
+        parse(&text(&lowered, &main, &format!("{more}\n{DATA}")))
+    };
+    let threads = strait_execute::Threads::one().unwrap();
+    let options = strait_verify::VerifyOptions {
+        samples: 0,
+        ..strait_verify::VerifyOptions::new(&threads)
+    };
+    let called = both("call @body(%x)", &format!("graph @body{}", body(conv)));
+    for (module, name) in [(both(conv, ""), "lowered"), (called, "body")] {
+        let report = strait_verify::verify_module(&module, &[], &options).unwrap();
+        let found = faults(&report)
+            .into_iter()
+            .any(|(value, fault)| value == "y" && fault.to_string().contains(&format!("fused in the graph `{name}`")));
+        assert!(found, "{name}: {report:?}");
+    }
+}
+
 /// Both graphs share their weights, and agree on others as well: only the certificate remembers which there were.
 #[test]
 fn another_weight_is_found_at_its_layer_and_so_is_a_certificate_about_other_content() {
