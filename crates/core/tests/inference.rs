@@ -136,7 +136,13 @@ fn shapes_are_those_of_the_table() {
         ("lookup(%a, %b)".into(), &["i8[N,2]", "u8[256]"], "u8[N,2]"),
         ("lookup(%a, %b)".into(), &["i16[2]", "u8[256]"], "lookup"),
         ("shift_left(%a) {zero=-128, bits=23}".into(), &["i8[2]"], "i32[2]"),
-        ("shift_left(%a) {zero=0, bits=24}".into(), &["i8[2]"], "shift-left"),
+        ("shift_left(%a) {zero=0, bits=24}".into(), &["i8[2]"], "i32[2]"),
+        ("shift_left(%a) {zero=1, bits=24}".into(), &["i8[2]"], "shift-left"),
+        ("shift_left(%a) {zero=-1, bits=24}".into(), &["i8[2]"], "shift-left"),
+        ("shift_left(%a) {zero=0, bits=255}".into(), &["i8[2]"], "shift-left"),
+        ("shift_left(%a) {zero=-32768, bits=15}".into(), &["i16[2]"], "i32[2]"),
+        ("shift_left(%a) {zero=-32768, bits=16}".into(), &["i16[2]"], "shift-left"),
+        ("shift_left(%a) {zero=128, bits=0}".into(), &["i8[2]"], "shift-left"),
         ("clamp(%a) {min=1, max=0}".into(), &["i8[2]"], "clamp"),
     ];
     for (op, operands, expect) in cases {
