@@ -128,8 +128,9 @@ fn exhaustive() -> Outcome {
             ])
             .args([
                 "--ignored",
-                // One after the other: each takes all threads.
+                // One after the other: each takes all threads, and says how far it is.
                 "--test-threads=1",
+                "--nocapture",
             ]),
     )
 }

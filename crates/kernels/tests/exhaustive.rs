@@ -1,63 +1,132 @@
-//! All 2^32 accumulators of a form for each kernel: the definition in `strait-requantize`, the kernel on every instruction
-//! set of this machine, and a third statement of the arithmetic, written here. Minutes: `cargo xtask test --exhaustive`.
+//! All 2^32 accumulators of a form, and all 2^32 floats of a quantization, for each kernel: the definition in
+//! `strait-requantize`, the kernel on every instruction set of this machine, and a third statement of the arithmetic, written
+//! here. Minutes: `cargo xtask test --exhaustive`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use std::thread;
-use strait_kernels::{Context, Isa, integer::standard};
-use strait_requantize::{IntType, Narrowing, Requantization, Rounding, Roundings, form};
+use std::{
+    sync::atomic::{AtomicI64, Ordering},
+    thread,
+    time::Instant,
+};
+use strait_kernels::{
+    Context, Isa,
+    integer::standard,
+    mixed::{Codes, Dequantize, Quantize},
+};
+use strait_requantize::{
+    IntType, Narrowing, Requantization, Rounding, Roundings, form,
+    mixed::{AscendDequant, AscendQuant, QuantizeLinear},
+};
 
-/// Accumulators that a kernel is given at a time: in cache, with their results.
-const PIECE: i64 = 1 << 14;
+/// Elements that a kernel is given at a time: in cache, with their results.
+const PIECE: usize = 1 << 14;
 
-/// Every accumulator of `i32`, by all threads of the machine.
-fn every_accumulator(form: impl Into<Requantization>, define: impl Fn(i32) -> i64 + Sync) {
-    let form = form.into();
-    assert_eq!(form.out(), IntType::I8);
-    let threads = thread::available_parallelism().map_or(1, usize::from) as i64;
-    let share = ((1_i64 << 32) / PIECE / threads + 1) * PIECE;
+/// Pieces that a thread takes at a time.
+const PIECES: i64 = 1 << 10;
+
+/// Every integer of 32 bits, by all threads of the machine: `piece(first)` is to look at `PIECE` of them. Says eight times
+/// how far it is.
+fn sweep<P: FnMut(i64)>(worker: impl Fn() -> P + Sync) {
+    const SHARE: i64 = PIECES * PIECE as i64;
+    const SHARES: i64 = (1 << 32) / SHARE;
+    let (next, done, start) = (AtomicI64::new(0), AtomicI64::new(0), Instant::now());
+    let test = thread::current().name().unwrap_or_default().to_owned();
+    let work = || {
+        let mut piece = worker();
+        loop {
+            let share = next.fetch_add(1, Ordering::Relaxed);
+            if share >= SHARES {
+                return;
+            }
+            let first = i64::from(i32::MIN) + share * SHARE;
+            (first..first + SHARE).step_by(PIECE).for_each(&mut piece);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            if done % (SHARES / 8) == 0 {
+                let seconds = start.elapsed().as_secs();
+                eprintln!("{test}: {done} of {SHARES} parts in {seconds} s");
+            }
+        }
+    };
     thread::scope(|scope| {
-        for first in (0..threads).map(|t| i64::from(i32::MIN) + t * share) {
-            let (form, define) = (&form, &define);
-            let end = (first + share).min(1 << 31);
-            scope.spawn(move || pieces(form, define, (first..end).step_by(PIECE as usize)));
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(&work);
         }
     });
 }
 
-/// The pieces of accumulators that start at `starts`.
-fn pieces(form: &Requantization, define: &impl Fn(i32) -> i64, starts: impl Iterator<Item = i64>) {
-    let loops = standard(form, None).unwrap();
-    let channel = form.channel(0).unwrap();
-    let mut input = vec![0; 4 * PIECE as usize];
-    let (mut expected, mut found) = (vec![0; PIECE as usize], vec![0; PIECE as usize]);
-    for start in starts {
-        for ((x, bytes), expected) in (start..).zip(input.as_chunks_mut().0).zip(&mut expected) {
-            let x = x as i32;
-            *bytes = x.to_ne_bytes();
-            let code = define(x).clamp(-128, 127) as i32;
-            assert_eq!(channel.eval(x.into()), Ok(code), "the definition of {x}");
-            *expected = code as u8;
-        }
-        for isa in Isa::available() {
-            let cx = Context::with_isa(isa);
-            loops
-                .requantize(&cx, [1, 1, PIECE as usize], IntType::I32, &input, &mut found)
-                .unwrap();
-            let differing = expected
+/// Whether a kernel gives what is due for the elements from `first` on, on every instruction set.
+fn everywhere<T: PartialEq + Copy + std::fmt::Debug>(
+    first: i64,
+    expected: &[T],
+    found: &mut [T],
+    kernel: impl Fn(&Context, &mut [T]),
+) {
+    for isa in Isa::available() {
+        kernel(&Context::with_isa(isa), found);
+        if expected != &*found {
+            let at = expected
                 .iter()
-                .zip(&found)
-                .position(|(expected, found)| expected != found);
-            if let Some(at) = differing {
-                let (expected, found) = (expected[at] as i8, found[at] as i8);
-                panic!(
-                    "{}: {expected} is due, {found} is what {} gives",
-                    start + at as i64,
-                    isa.name()
-                );
-            }
+                .zip(&*found)
+                .position(|(expected, found)| expected != found)
+                .unwrap();
+            panic!(
+                "{}: {:?} is due, {:?} is what {} gives",
+                first + at as i64,
+                expected[at],
+                found[at],
+                isa.name()
+            );
         }
     }
+}
+
+/// Every accumulator of `i32`.
+fn every_accumulator(form: impl Into<Requantization>, define: impl Fn(i32) -> i64 + Sync) {
+    let form = form.into();
+    assert_eq!(form.out(), IntType::I8);
+    sweep(|| {
+        let (loops, channel) = (standard(&form, None).unwrap(), form.channel(0).unwrap());
+        let mut input = vec![0; 4 * PIECE];
+        let (mut expected, mut found) = (vec![0; PIECE], vec![0; PIECE]);
+        let define = &define;
+        move |first| {
+            for ((x, bytes), expected) in (first..).zip(input.as_chunks_mut().0).zip(&mut expected) {
+                let x = x as i32;
+                *bytes = x.to_ne_bytes();
+                let code = define(x).clamp(-128, 127) as i32;
+                assert_eq!(channel.eval(x.into()), Ok(code), "the definition of {x}");
+                *expected = code as u8;
+            }
+            everywhere(first, &expected, &mut found, |cx, found| {
+                loops
+                    .requantize(cx, [1, 1, PIECE], IntType::I32, &input, found)
+                    .unwrap();
+            });
+        }
+    });
+}
+
+/// Every float, by its bits; `define` is not asked for what is not a number.
+fn every_float(quantization: strait_requantize::quantize::Quantization, define: impl Fn(f32) -> f64 + Sync) {
+    assert_eq!(quantization.out, IntType::I8);
+    sweep(|| {
+        let kernel = Quantize::new(&quantization.into()).unwrap();
+        let mut input = vec![0.0; PIECE];
+        let (mut expected, mut found) = (vec![0; PIECE], vec![0; PIECE]);
+        let define = &define;
+        move |first| {
+            for ((bits, x), expected) in (first..).zip(&mut input).zip(&mut expected) {
+                *x = f32::from_bits(bits as u32);
+                let code = define(if x.is_nan() { 0.0 } else { *x }).clamp(-128.0, 127.0) as i32;
+                assert_eq!(quantization.eval(*x), code, "the definition of {x}");
+                *expected = code as u8;
+            }
+            everywhere(first, &expected, &mut found, |cx, found| {
+                kernel.run(cx, [1, 1, PIECE], &input, found).unwrap();
+            });
+        }
+    });
 }
 
 fn narrowing(shift: u8, rounding: Rounding) -> Narrowing {
@@ -247,5 +316,63 @@ fn a_dequantization_and_a_quantization() {
         let real = if real < 0.0 { 0.0 } else { real };
         let product = (f64::from(real) * f64::from(scale)) as f32;
         f64::from((f64::from(product) - 100.0) as f32).round_ties_even() as i64
+    });
+}
+
+#[test]
+#[ignore = "minutes: cargo xtask test --exhaustive"]
+fn floats_divided_to_the_nearest_even() {
+    let form = QuantizeLinear {
+        scale: 0.37,
+        zero_point: -5,
+        out: IntType::I8,
+    };
+    // The quotient of two f32 in f64, rounded once more to f32, is the quotient in f32.
+    every_float(form.quantization(), |x| {
+        f64::from((f64::from(x) / f64::from(0.37_f32)) as f32).round_ties_even() - 5.0
+    });
+}
+
+#[test]
+#[ignore = "minutes: cargo xtask test --exhaustive"]
+fn floats_multiplied_twice_and_rounded_down() {
+    let form = AscendQuant {
+        scale: 1.7,
+        offset: 3.5,
+        sqrt_mode: true,
+        rounding: Rounding::Floor,
+        out: IntType::I8,
+    };
+    // Products of two f32 are exact in f64.
+    every_float(form.quantization(), |x| {
+        let once = (f64::from(x) * f64::from(1.7_f32)) as f32;
+        let twice = (f64::from(once) * f64::from(1.7_f32)) as f32;
+        f64::from((f64::from(twice) + 3.5) as f32).floor()
+    });
+}
+
+#[test]
+#[ignore = "minutes: cargo xtask test --exhaustive"]
+fn accumulators_to_real_numbers() {
+    let form = AscendDequant {
+        scale: 2.3e-7.into(),
+        relu: true,
+    };
+    sweep(|| {
+        let kernel = Dequantize::new(&form.dequantization()).unwrap();
+        let mut codes = vec![0; PIECE];
+        let (mut expected, mut found) = (vec![0.0; PIECE], vec![0.0; PIECE]);
+        let form = &form;
+        move |first| {
+            for ((x, code), expected) in (first..).zip(&mut codes).zip(&mut expected) {
+                *code = x as i32;
+                let real = (f64::from(f64::from(*code) as f32) * f64::from(2.3e-7_f32)) as f32;
+                *expected = if real < 0.0 { 0.0 } else { real };
+                assert_eq!(form.eval(0, x), Ok(*expected), "the definition of {x}");
+            }
+            everywhere(first, &expected, &mut found, |cx, found| {
+                kernel.run(cx, [1, 1, PIECE], Codes::I32(&codes), found).unwrap();
+            });
+        }
     });
 }
