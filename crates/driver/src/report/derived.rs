@@ -9,7 +9,7 @@ use strait_core::{DataId, Graph, Module, Node, Op, Placement, Value, ValueId, sh
 use strait_requantize::Per;
 
 use super::{
-    FiredReport, Grid, Layer, Report, Size, Summary, ValueReport, evidence,
+    FiredReport, Grid, Layer, Report, Summary, ValueReport, evidence,
     fusions::{fired_by, reason},
 };
 
@@ -17,7 +17,7 @@ use super::{
 /// in the sentence.
 ///
 /// It does not look at what follows from more than the model: from the float model and the configuration, from the target's
-/// table, and from samples.
+/// table, and from samples; nor at the size, as an artifact has only one of several equal tensors.
 pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let (module, graph) = (&model.module, model.module.main());
     let made_by: BTreeMap<&str, &Node> = (graph.values())
@@ -63,11 +63,6 @@ pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let exact = fired.iter().filter(|(_, fired)| fired.verdict.is_exact()).count();
     let expected = summary(&nodes, exact, fired.len() - exact, report.fusions.refused.len());
     found.extend(another("the whole", &expected, &report.summary));
-    let size = Size {
-        integer_bytes: parameter_bytes(module),
-        ..report.size
-    };
-    found.extend(another("the size", &size, &report.size));
     found
 }
 
