@@ -223,7 +223,7 @@ fn wide(cx: Context, extents: [usize; 3], form: &Requantization) -> Box<dyn FnMu
     Box::new(move || {
         kernel
             .run(&cx, extents, black_box(&input), black_box(&mut out))
-            .unwrap()
+            .unwrap();
     })
 }
 
@@ -237,7 +237,7 @@ fn quantize<E: std::fmt::Debug>(cx: Context, extents: [usize; 3], kernel: Result
     Box::new(move || {
         kernel
             .run(&cx, extents, black_box(&input), black_box(&mut out))
-            .unwrap()
+            .unwrap();
     })
 }
 

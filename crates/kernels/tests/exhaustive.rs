@@ -50,7 +50,7 @@ fn sweep<P: FnMut(i64)>(worker: impl Fn() -> P + Sync) {
     };
     thread::scope(|scope| {
         for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            scope.spawn(&work);
+            scope.spawn(work);
         }
     });
 }
