@@ -1,9 +1,9 @@
 //! How the verdicts of a certificate are derived.
 
-use super::{Argument, FromFloat, unordered};
+use super::{Argument, FromFloat, ordered, unordered};
 use crate::{
     Per, Step, Verdict,
-    decide::{self, Chain, DecideError, Thresholds, difference},
+    decide::{self, Chain, DecideError, Thresholds, between},
 };
 use std::slice;
 
@@ -35,30 +35,37 @@ pub(super) fn verdicts(
     }
 }
 
-/// Two quantizations of floats, each with steps behind it, on the floats at the places of an interval.
+/// Two quantizations of floats, each with steps behind it, on the floats at the places of an interval and on not-a-number.
 fn of_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),
     interval: (i64, i64),
 ) -> Result<Verdict, DecideError> {
-    let thresholds = |(from, steps): (&FromFloat, &[Step])| {
-        if !from.is_legal() {
-            return Err(DecideError::Scale(from.scale));
-        }
-        let chain = if steps.is_empty() {
-            None
-        } else {
-            Some(Chain::new(steps, 0)?)
-        };
-        Thresholds::by_bisection(interval, |place| {
-            let code = from.eval(unordered(place));
-            match &chain {
-                Some(chain) => Ok(chain.eval(code.into())?),
-                None => Ok(code),
-            }
-        })
+    let ((a, a_nan), (b, b_nan)) = (quantized(before, interval)?, quantized(after, interval)?);
+    let mut found = between(&a, &b);
+    found.of += 1;
+    found.add(a_nan.abs_diff(b_nan), ordered(f32::NAN), 1);
+    Ok(found.into())
+}
+
+/// The thresholds of a quantization of floats with steps behind it, and what it makes of not-a-number.
+fn quantized((from, steps): (&FromFloat, &[Step]), interval: (i64, i64)) -> Result<(Thresholds, i32), DecideError> {
+    if !from.is_legal() {
+        return Err(DecideError::Scale(from.scale));
+    }
+    let chain = match steps {
+        [] => None,
+        steps => Some(Chain::new(steps, 0)?),
     };
-    Ok(difference(&thresholds(before)?, &thresholds(after)?))
+    let at = |x: f32| -> Result<i32, DecideError> {
+        let code = from.eval(x);
+        match &chain {
+            Some(chain) => Ok(chain.eval(code.into())?),
+            None => Ok(code),
+        }
+    };
+    let thresholds = Thresholds::by_bisection(interval, |place| at(unordered(place)))?;
+    Ok((thresholds, at(f32::NAN)?))
 }
 
 /// The number of entries, the interval around them, and how far what the chain makes of them is from what replaces them.
@@ -90,4 +97,50 @@ pub(super) fn of_entries(
         },
     };
     Ok((count, interval.ok_or(DecideError::Empty)?, verdict))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        IntType, Narrowing, Requantization, Rounding, certificate::Certificate, form::ArithFolded, quantize::ZeroPoint,
+    };
+
+    fn quantization(scale: f32, zero_point: i32) -> FromFloat {
+        FromFloat {
+            scale,
+            zero_point,
+            added: ZeroPoint::After,
+            rounding: Rounding::HalfEven,
+            reciprocal: false,
+            out: IntType::I8,
+        }
+    }
+
+    /// Of numbers that saturate either way a second zero point moves none: it moves not-a-number alone.
+    #[test]
+    fn not_a_number_is_compared_too() {
+        let large = (ordered(1e9), ordered(f32::INFINITY));
+        let of = |zero_point, steps: &[Step]| {
+            let argument = Argument::OrderedFloats {
+                before: quantization(1.0, 100),
+                after: quantization(1.0, zero_point),
+            };
+            Certificate::derive(argument, steps.to_vec(), None, large.into())
+                .unwrap()
+                .to_string()
+        };
+        assert!(of(100, &[]).starts_with("exact on every float"), "{}", of(100, &[]));
+        assert!(of(98, &[]).starts_with("2 LSB at NaN, "), "{}", of(98, &[]));
+        // Behind a shift by 2, numbers are 32 and not-a-number is 25: 95 and 35 away from 127 and 60.
+        let shift = Step::from(Requantization::from(ArithFolded {
+            narrowing: Narrowing {
+                shift: 2.into(),
+                rounding: Rounding::HalfEven,
+                out: IntType::I8,
+            },
+        }));
+        let text = of(60, &[shift]);
+        assert!(text.starts_with("95 LSB at 1000000000.0, 100.00 %"), "{text}");
+    }
 }

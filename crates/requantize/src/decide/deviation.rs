@@ -31,7 +31,7 @@ impl Deviation {
     }
 
     /// Counts `count` accumulators from `from` on, where the functions differ by `lsb`. Stretches come in order.
-    pub(super) fn add(&mut self, lsb: u32, from: i64, count: u128) {
+    pub(crate) fn add(&mut self, lsb: u32, from: i64, count: u128) {
         if lsb > 0 {
             self.differing += count;
         }
@@ -162,7 +162,7 @@ pub fn difference(before: &Thresholds, after: &Thresholds) -> Verdict {
 
 /// Both are constant between thresholds, so their difference is looked at once per stretch between two of them: one
 /// sweep over the merged lists.
-pub(super) fn between(before: &Thresholds, after: &Thresholds) -> Deviation {
+pub(crate) fn between(before: &Thresholds, after: &Thresholds) -> Deviation {
     let low = before.interval().0.max(after.interval().0);
     let high = before.interval().1.min(after.interval().1);
     let mut found = Deviation::none((low, high.max(low)));
