@@ -5,7 +5,8 @@ use crate::{
     thresholds::{DecideError, Thresholds, common_channels},
 };
 
-/// A chain of steps as thresholds: equal to it on each channel's interval, constant outside.
+/// A chain of steps as thresholds: equal to it on each channel's interval. Above it a channel keeps its largest code; below
+/// it, it falls to the smallest code of all channels, which is where all of them start counting.
 ///
 /// `intervals` has both ends included; the chain's result must fit the eight bits of its last step.
 pub fn to_steps(steps: &[Step], intervals: &Per<(i64, i64)>) -> Result<Requantization, DecideError> {
