@@ -1,6 +1,6 @@
 //! docs/requantization.md speaks of every form, by the name and the formula that the code has for it.
 
-use strait_requantize::{FormKind, Rounding};
+use strait_requantize::{FormKind, IntType, Narrowing, Requantization, Rounding, form::ArithFolded};
 
 const PAGE: &str = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/requantization.md"));
 
@@ -25,4 +25,20 @@ fn the_page_defines_every_rounding() {
     for rounding in Rounding::ALL {
         assert!(PAGE.contains(&format!("| `{rounding}` |")), "{rounding}");
     }
+}
+
+#[test]
+fn a_plain_shift_has_the_domain_that_the_page_gives_it() {
+    let wide = (1i64 << 62) + (1 << 61) - (1 << 31);
+    for shift in [0, 62] {
+        let narrowing = Narrowing {
+            shift: shift.into(),
+            rounding: Rounding::HalfEven,
+            out: IntType::I8,
+        };
+        let form = Requantization::from(ArithFolded { narrowing });
+        let domain = form.channel(0).map(|channel| channel.domain());
+        assert_eq!(domain, Ok(-wide..=wide));
+    }
+    assert!(PAGE.contains("|x| ≤ 2⁶² + 2⁶¹ − 2³¹"));
 }
