@@ -51,6 +51,7 @@ pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::I
             taps: &taps.outside,
             interior: taps.interior,
         }),
+        any_pattern: false,
     }
 }
 
@@ -182,6 +183,7 @@ impl<'a> Bounds<'a> {
                     count: inner,
                     first: (a, op.a_zero.into()),
                     second: (b, op.b_zero.into()),
+                    any_pattern: false,
                 };
                 Per::Tensor(pairs.range().interval())
             }

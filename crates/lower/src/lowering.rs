@@ -386,6 +386,36 @@ impl<'a> Lowering<'a> {
         found.ok_or_else(|| Reason::new("no-grid", "a value has no grid"))
     }
 
+    /// What a code of an activation can be: anything in its type. What is beyond the range in use saturates there.
+    pub(crate) fn any_code(&self) -> Interval {
+        let codes = self.spec.types.activation_type();
+        (codes.min().into(), codes.max().into())
+    }
+
+    /// The input of the model that a value of the source graph is, perhaps with another shape: its codes can be any
+    /// pattern. `None` for what other layers make.
+    pub(crate) fn input_behind(&self, value: ValueId) -> Option<ValueId> {
+        let mut at = value;
+        while let Some((_, node)) = self.graph.producer(at) {
+            let moves = matches!(
+                node.op,
+                Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Transpose(_)
+            );
+            // From one grid to another not every code has to be left.
+            let operand = node.inputs.first().copied().flatten().filter(|_| moves)?;
+            at = (self.grid(operand).ok()? == self.grid(at).ok()?).then_some(operand)?;
+        }
+        self.graph.inputs().contains(&at).then_some(at)
+    }
+
+    /// Whether two values are two inputs of the model: what one is says nothing of the other.
+    pub(crate) fn are_two_inputs(&self, a: ValueId, b: ValueId) -> bool {
+        match (self.input_behind(a), self.input_behind(b)) {
+            (Some(a), Some(b)) => a != b,
+            _ => false,
+        }
+    }
+
     /// What a term of a sum can be, which a recipe has just made of codes.
     pub(crate) fn term(&self, value: ValueId) -> Result<Interval, Reason> {
         let found = Bounds::new(&self.out, self.out.main()).near(value);

@@ -158,6 +158,7 @@ fn model() -> Option<()> {
         let input = Input {
             codes: (-128, 127),
             zero_point: 0,
+            any_pattern: false,
             padding: None,
         };
         let mut timed = |index: usize, work: &mut dyn FnMut()| {

@@ -34,6 +34,7 @@ fn weights(list: &[i32], bias: i64, codes: (i64, i64)) -> Products<'_> {
             codes,
             zero_point: 0,
             padding: None,
+            any_pattern: true,
         },
     }
 }
@@ -89,7 +90,8 @@ proptest! {
     ) {
         let codes = (low, low + width);
         let padding = pad.as_ref().map(|(code, taps)| Padding { code: *code, taps, interior: true });
-        let sum = Products { weights: &list, bias, input: Input { codes, zero_point, padding } };
+        let input = Input { codes, zero_point, padding, any_pattern: true };
+        let sum = Products { weights: &list, bias, input };
         let choices: Vec<Vec<i64>> = (0..list.len()).map(|i| {
             let outside = pad.as_ref().filter(|(_, taps)| taps.is_empty() || taps[i % taps.len()]).map(|(code, _)| *code);
             (codes.0..=codes.1).chain(outside).collect()
@@ -109,6 +111,8 @@ proptest! {
         prop_assert!(-classical <= a && b <= classical);
         for extreme in [sum.range().low, sum.range().high] {
             let Pattern::BySign { positive, negative } = extreme.pattern else { panic!() };
+            let of_other_layers = Products { input: Input { any_pattern: false, ..input }, ..sum };
+            prop_assert!(!of_other_layers.range().low.realised && !of_other_layers.partial_sums().high.realised);
             if extreme.realised {
                 prop_assert!([positive, negative].iter().all(|x| (codes.0..=codes.1).contains(x)));
                 let value: i64 = list.iter().map(|w| match w.signum() {
@@ -125,13 +129,30 @@ proptest! {
         count in 0u64..4, a in -3i64..3, b in 0i64..3, c in -3i64..3, d in 0i64..3, p in -2i64..2, q in -2i64..2,
     ) {
         let (x, y) = ((a, a + b), (c, c + d));
-        let sum = Pairs { count, first: (x, p), second: (y, q) };
+        let sum = Pairs { count, first: (x, p), second: (y, q), any_pattern: true };
         let one: Vec<i64> = (x.0..=x.1).flat_map(|x| (y.0..=y.1).map(move |y| (x - p) * (y - q))).collect();
         let all = every(&vec![one; count as usize]);
         prop_assert_eq!(sum.range().interval(), hull(all.iter().map(|s| (s.iter().sum(), s.iter().sum()))));
         prop_assert_eq!(sum.partial_sums().interval(), hull(all.iter().map(|s| parts(s))));
         let Pattern::Pair { first, second } = sum.range().high.pattern else { panic!() };
         prop_assert_eq!(count as i64 * (first - p) * (second - q), sum.range().high.value);
+    }
+
+    /// The smallest product of a value with itself is not that of two values.
+    #[test]
+    fn a_bound_that_one_operand_twice_does_not_reach_is_not_realised(low in -3i64..3, width in 1i64..4, zero in -3i64..3) {
+        let codes = (low, low + width);
+        let sum = Pairs { count: 1, first: (codes, zero), second: (codes, zero), any_pattern: false };
+        let squares = hull((codes.0..=codes.1).map(|x| ((x - zero).pow(2), (x - zero).pow(2))));
+        let range = sum.range();
+        prop_assert!(range.low.value <= squares.0 && squares.1 <= range.high.value);
+        for (extreme, reached) in [(range.low, squares.0), (range.high, squares.1)] {
+            prop_assert!(!extreme.realised || extreme.value == reached);
+        }
+        let limit = Accumulator { bits: 1, order: Order::Final };
+        if let Err(overflow) = prove(0, &sum, limit) {
+            prop_assert!(overflow.to_string().contains("may reach"), "{}", overflow);
+        }
     }
 
     #[test]

@@ -53,11 +53,11 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
             )
         }
     };
-    let range = walk.spec.types.activation_range();
     walk.prove(&Pairs {
         count,
-        first: ((i64::from(*range.start()), i64::from(*range.end())), 0),
+        first: (walk.any_code(), 0),
         second: ((1, 1), 0),
+        any_pattern: walk.input_behind(site.input(0)?).is_some(),
     })?;
     // |n·z| ≤ 2^31 for codes of at most 16 bits.
     let count = i32::try_from(count).ok().filter(|&n| (1..=1 << 15).contains(&n));

@@ -14,14 +14,12 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let ((a_scale, a_zero), (b_scale, b_zero)) = (walk.grid(a)?, walk.grid(b)?);
     let operands = [walk.codes(a)?, walk.codes(b)?];
     let count = walk.dims(operands[0]).last().copied().unwrap_or(1);
-    let codes = walk.spec.types.activation_range();
-    let codes = (i64::from(*codes.start()), i64::from(*codes.end()));
-    let sum = Pairs {
+    walk.prove(&Pairs {
         count,
-        first: (codes, a_zero.into()),
-        second: (codes, b_zero.into()),
-    };
-    walk.prove(&sum)?;
+        first: (walk.any_code(), a_zero.into()),
+        second: (walk.any_code(), b_zero.into()),
+        any_pattern: walk.are_two_inputs(a, b),
+    })?;
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(
         site.node,

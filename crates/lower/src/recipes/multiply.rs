@@ -13,12 +13,11 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let (a, b) = (site.input(0)?, site.input(1)?);
     let ((a_scale, a_zero), (b_scale, b_zero)) = (walk.grid(a)?, walk.grid(b)?);
     let operands = [walk.codes(a)?, walk.codes(b)?];
-    let codes = walk.spec.types.activation_range();
-    let codes = (i64::from(*codes.start()), i64::from(*codes.end()));
     walk.prove(&Pairs {
         count: 1,
-        first: (codes, a_zero.into()),
-        second: (codes, b_zero.into()),
+        first: (walk.any_code(), a_zero.into()),
+        second: (walk.any_code(), b_zero.into()),
+        any_pattern: walk.are_two_inputs(a, b),
     })?;
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(site.node, Mul { a_zero, b_zero }, &operands, Some(grid), "accumulate")?;

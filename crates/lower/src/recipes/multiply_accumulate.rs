@@ -57,7 +57,6 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
             i32::try_from(z).map_err(|_| Reason::new("accumulator-overflow", text()))
         })?;
     }
-    let x_range = walk.spec.types.activation_range();
     let dims = |value| walk.graph().value(value).and_then(|v| v.ty.dims());
     let taps = match &site.node.op {
         Op::Conv(conv) => {
@@ -66,11 +65,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
         }
         _ => None,
     };
-    let read = input(
-        (i64::from(*x_range.start()), i64::from(*x_range.end())),
-        taps.as_ref(),
-        x_zero,
-    );
+    let read = range::Input {
+        any_pattern: walk.input_behind(x).is_some(),
+        ..input(walk.any_code(), taps.as_ref(), x_zero)
+    };
     let accumulator = accumulator(walk.spec);
     for (channel, sum) in interval::sums(&codes, &biases, read).enumerate() {
         range::prove(channel, &sum, accumulator)

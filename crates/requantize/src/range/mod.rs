@@ -34,8 +34,8 @@ pub struct Extreme {
     pub value: i64,
     /// The operand that leads to it.
     pub pattern: Pattern,
-    /// Whether the pattern is an operand that there is, so that the bound is attained. A pattern that needs padding where
-    /// there may be none is not.
+    /// Whether the pattern is known to occur, so that the bound is attained: nothing but what the model is given decides
+    /// it. A pattern of what other layers make, of one operand twice, or with padding where there may be none, is not.
     pub realised: bool,
 }
 

@@ -86,11 +86,7 @@ impl fmt::Display for Overflow {
             Order::Final => "the sum",
             Order::Any => "a part of the sum",
         };
-        let reaches = if self.extreme.realised {
-            "reaches"
-        } else {
-            "is not known to stay below"
-        };
+        let reaches = if self.extreme.realised { "reaches" } else { "may reach" };
         let (value, pattern) = (self.extreme.value, self.extreme.pattern);
         let limit = i128::from(self.accumulator.limit());
         let past = if value < 0 {

@@ -13,6 +13,9 @@ pub struct Pairs {
     pub first: ((i64, i64), i64),
     /// The codes of the second operand and its zero point.
     pub second: ((i64, i64), i64),
+    /// Whether both operands can be any pattern of their codes, each by itself: they are two inputs of the model, or one
+    /// and a constant.
+    pub any_pattern: bool,
 }
 
 impl Pairs {
@@ -41,7 +44,7 @@ impl Pairs {
         let extreme = |which, (product, pattern): (i128, Pattern)| Extreme {
             value: saturate(end(which, product).saturating_mul(self.count.into())),
             pattern,
-            realised: true,
+            realised: self.any_pattern,
         };
         Range {
             low: extreme(0, low),

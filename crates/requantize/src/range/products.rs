@@ -24,6 +24,8 @@ pub struct Input<'a> {
     pub zero_point: i64,
     /// What is read outside of the operand, if anything can be.
     pub padding: Option<Padding<'a>>,
+    /// Whether every pattern of codes can occur: they are what the model is given, not what other layers make of it.
+    pub any_pattern: bool,
 }
 
 /// What is read outside of the operand.
@@ -98,7 +100,8 @@ impl Products<'_> {
             low += weights.sum(at_most(least), at_least(largest));
             high += weights.sum(at_least(largest), at_most(least));
         }
-        let realised = self.input.padding.is_none_or(|p| p.interior && padded == codes);
+        let inside = self.input.padding.is_none_or(|p| p.interior && padded == codes);
+        let realised = self.input.any_pattern && inside;
         let extreme = |value, positive, negative| Extreme {
             value: saturate(value),
             pattern: Pattern::BySign { positive, negative },
