@@ -110,6 +110,30 @@ def depthwise_conv_2d(made, output):
     return litert.run("DEPTHWISE_CONV_2D", plain, [image], [taps, made["b"]], output((1, PIXELS, 1, CHANNELS)))
 
 
+def wrapping(run, name, rule):
+    """Sums that pass 2^31 and come back: half of the products have one sign, then half the other."""
+
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"{name}, int8, sums past 2^31 on their way", rule)
+        for _ in range(6):
+            depth, sign = int(generator.integers(134_000, 150_000)), generator.choice([-1, 1])
+            x = np.repeat([[127 * sign, -127 * sign]], depth, 1).astype(np.int8)
+            x = np.repeat(x, PIXELS, 0)
+            x[:, generator.integers(0, 2 * depth, 64)] = codes(generator, np.int8, (PIXELS, 64))
+            w = np.full((CHANNELS, 2 * depth), 127, np.int8)
+            biases = generator.integers(-(2**20), 2**20, CHANNELS).astype(np.int32)
+            acc = x.astype(WIDE) @ w.T.astype(WIDE) + biases
+            assert np.abs(np.cumsum(x[0].astype(WIDE) * 127)).max() >= 2**31 > np.abs(acc).max()
+            source, weights = scale(generator), scale(generator)
+            target = np.float32(np.abs(acc).max() / 100 * source * weights)
+            made = {"x": Tensor(x, source), "w": Tensor(w, weights), "b": Tensor(biases, source * weights)}
+            y = run(made, lambda shape: result(shape, np.int8, target, 0)).reshape(PIXELS, CHANNELS)  # noqa: B023
+            kernel.add([acc], [y], "i8", target, inputs=[real(source)], weights=per(weights))
+        return kernel
+
+    return fill
+
+
 # ---- two activations ----
 
 
@@ -274,6 +298,8 @@ KERNELS = [
     layers(conv_2d, "CONV_2D", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40)),
     layers(fully_connected, "FULLY_CONNECTED", "litert::sixteen_by_eight", ["product in f64, half away"], np.int16,
            exponents=(10, 40), equal=False, note="rounds the product in f64, not with 16 bits as CONV_2D does"),
+    wrapping(conv_2d, "CONV_2D", "litert::convolution"),
+    wrapping(fully_connected, "FULLY_CONNECTED", "product in f64, half away"),
 ]  # fmt: skip
 
 

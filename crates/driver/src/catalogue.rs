@@ -5,7 +5,7 @@ use std::fmt::Display;
 use serde::Serialize;
 use strait_target::{
     Entry, Options, Registry, TargetSpec,
-    spec::{FormRow, FusionRow, OpRow, OptionRow, Row},
+    spec::{FormRow, FusionRow, Integer, OpRow, OptionRow, Row},
 };
 
 use crate::{
@@ -45,6 +45,8 @@ pub struct List {
 pub struct Sheet {
     /// The target.
     pub target: Card,
+    /// How wide sums are, and what becomes of one that does not fit.
+    pub accumulators: Vec<AccumulatorLine>,
     /// How ops become integers.
     pub ops: Vec<OpLine>,
     /// The requantizations that it computes.
@@ -57,6 +59,21 @@ pub struct Sheet {
     pub max_lsb: Option<u32>,
     /// What a configuration may set.
     pub options: Vec<OptionLine>,
+}
+
+/// The accumulators of one type of activations.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AccumulatorLine {
+    /// The type of the activations.
+    pub activation: String,
+    /// Width in bits.
+    pub bits: u8,
+    /// What happens to a sum that does not fit: `wrap`, `saturate` or `undefined`.
+    pub overflow: String,
+    /// How sure that is.
+    pub evidence: String,
+    /// A remark.
+    pub note: Option<String>,
 }
 
 /// A row for an op.
@@ -154,6 +171,11 @@ pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
     let spec = spec(entry)?;
     Ok(Sheet {
         target: card(entry, &spec),
+        accumulators: spec
+            .accumulator
+            .keys()
+            .filter_map(|&of| accumulator(&spec, of))
+            .collect(),
         ops: spec.op.iter().map(|(name, row)| op(&spec, name, row)).collect(),
         forms: spec.form.iter().map(|(name, row)| form(&spec, name, row)).collect(),
         fusions: spec.fusion.iter().map(|row| fusion(&spec, row)).collect(),
@@ -192,6 +214,17 @@ fn evidence(spec: &TargetSpec, row: Row<'_>) -> String {
     spec.support(row)
         .map(|support| support.evidence.to_string())
         .unwrap_or_default()
+}
+
+fn accumulator(spec: &TargetSpec, activation: Integer) -> Option<AccumulatorLine> {
+    let row = spec.accumulator.get(&activation)?;
+    Some(AccumulatorLine {
+        activation: activation.to_string(),
+        bits: *row.bits,
+        overflow: row.overflow.to_string(),
+        evidence: evidence(spec, Row::Accumulator(activation)),
+        note: row.note.clone(),
+    })
 }
 
 fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
@@ -275,6 +308,17 @@ impl Sheet {
     /// As [`List::text`].
     pub fn text(&self, width: usize) -> String {
         let card = &self.target;
+        let accumulators = self.accumulators.iter().map(|line| {
+            (
+                [
+                    line.activation.clone(),
+                    line.bits.to_string(),
+                    line.overflow.clone(),
+                    line.evidence.clone(),
+                ],
+                line.note.clone().unwrap_or_default(),
+            )
+        });
         let ops = self.ops.iter().map(|line| {
             let recipe = line.recipe.clone().unwrap_or_else(|| "on the host".to_owned());
             let evidence = line.evidence.clone().unwrap_or_default();
@@ -347,6 +391,7 @@ impl Sheet {
         let head: Vec<String> = head.iter().flat_map(|text| table::wrapped(text, width)).collect();
         let parts = [
             head.join("\n") + "\n",
+            section(width, ["sums of", "bits", "overflow", "evidence"], accumulators),
             section(width, ["op", "recipe", "narrowed by", "evidence"], ops),
             section(width, form, forms),
             section(width, ["fusion", "into", "accepts", "then", "evidence"], fusions),

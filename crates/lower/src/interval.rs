@@ -20,7 +20,7 @@ pub(crate) fn accumulator(spec: &TargetSpec) -> Accumulator {
         bits: row.map_or(32, |row| (*row.bits).min(32)),
         order: match row.map(|row| row.overflow) {
             Some(Overflow::Wrap) => Order::Final,
-            Some(Overflow::Saturate) | None => Order::Any,
+            Some(Overflow::Saturate | Overflow::Undefined) | None => Order::Any,
         },
     }
 }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use strait_core::{Graph, Module, Node, Op, Placement, ValueId};
+use strait_core::{Graph, Module, Node, Op, Placement, ValueId, op::Reduction};
 use strait_requantize::Requantization;
 use strait_target::{
     TargetSpec,
@@ -75,7 +75,7 @@ impl Display for Counts {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ground {
-    /// `quantize`, or `op`, `form` or `fusion` and the row's name.
+    /// `quantize`, or `accumulator`, `op`, `form` or `fusion` and the row's name.
     pub row: String,
     /// `proved`, `measured`, `documented` or `assumed`.
     pub evidence: String,
@@ -160,7 +160,10 @@ impl<'a> Grounds<'a> {
         };
         let named = self.forms_of(fusion, &ops);
         let forms = forms.into_iter().filter_map(|form| self.spec.form_name(&named, form));
-        let rows = ops.iter().copied().map(Row::Op).chain(forms.map(Row::Form));
+        let activation = self.spec.types.pairs.first().map(|pair| pair[0]);
+        let accumulator = activation.filter(|_| sums(&node.op)).map(Row::Accumulator);
+        let rows = accumulator.into_iter().chain(ops.iter().copied().map(Row::Op));
+        let rows = rows.chain(forms.map(Row::Form));
         let rows = rows.chain(fusion.map(Row::Fusion));
         let mut supports: Vec<Support<'a>> = rows.filter_map(|row| self.spec.support(row)).collect();
         supports.sort_by_key(|support| (support.evidence, support.row));
@@ -230,6 +233,16 @@ fn value_named(module: &Module, graph: &Graph, name: &str) -> Option<ValueId> {
         .values()
         .find(|(_, value)| module.name(value.name) == name)
         .map(|(id, _)| id)
+}
+
+/// Whether an integer op adds up or multiplies, so that it can leave its accumulator.
+fn sums(op: &Op) -> bool {
+    match op {
+        Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => true,
+        Op::SumPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) => true,
+        Op::Reduce(op) => matches!(op.reduction, Reduction::Sum | Reduction::Mean),
+        _ => false,
+    }
 }
 
 /// The requantization that a node computes.

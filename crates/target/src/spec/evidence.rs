@@ -1,7 +1,7 @@
 //! How sure it is that the rows of a table say what the reference computes. A row says it of itself, or the table for it.
 
-use super::words::Evidence;
-use super::{FormRow, FusionRow, OpRow, TargetSpec};
+use super::words::{Evidence, Integer};
+use super::{Accumulator, FormRow, FusionRow, OpRow, TargetSpec};
 use std::fmt;
 use strait_requantize::Requantization;
 
@@ -10,6 +10,8 @@ use strait_requantize::Requantization;
 pub enum Row<'a> {
     /// `[quantize]`: what happens at the border between real numbers and codes.
     Quantize,
+    /// The line of `[accumulator]` for this type of activations.
+    Accumulator(Integer),
     /// `[op.NAME]`, by its name.
     Op(&'a str),
     /// `[form.NAME]`, by its name.
@@ -35,6 +37,7 @@ impl fmt::Display for Row<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Row::Quantize => f.write_str("quantize"),
+            Row::Accumulator(activation) => write!(f, "accumulator {activation}"),
             Row::Op(name) => write!(f, "op {name}"),
             Row::Form(name) => write!(f, "form {name}"),
             Row::Fusion(name) => write!(f, "fusion {name}"),
@@ -47,6 +50,10 @@ impl TargetSpec {
     pub fn support<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
         match row {
             Row::Quantize => Some(self.of_quantize()),
+            Row::Accumulator(activation) => self
+                .accumulator
+                .get(&activation)
+                .map(|row| self.of_accumulator(activation, row)),
             Row::Op(name) => self.op.get_key_value(name).map(|(name, row)| self.of_op(name, row)),
             Row::Form(name) => self.form.get_key_value(name).map(|(name, row)| self.of_form(name, row)),
             Row::Fusion(name) => self
@@ -59,11 +66,14 @@ impl TargetSpec {
 
     /// What is known of every row that decides bits, in the order of the table. Ops of the host decide none.
     pub fn supports(&self) -> impl Iterator<Item = Support<'_>> {
+        let accumulators = self.accumulator.iter();
+        let accumulators = accumulators.map(|(&activation, row)| self.of_accumulator(activation, row));
         let forms = self.form.iter().map(|(name, row)| self.of_form(name, row));
         let ops = self.op.iter().filter(|(_, row)| !row.is_host());
         let ops = ops.map(|(name, row)| self.of_op(name, row));
         let fusions = self.fusion.iter().map(|row| self.of_fusion(row));
         std::iter::once(self.of_quantize())
+            .chain(accumulators)
             .chain(forms)
             .chain(ops)
             .chain(fusions)
@@ -82,6 +92,15 @@ impl TargetSpec {
     fn of_quantize(&self) -> Support<'_> {
         let row = &self.quantize;
         self.known(Row::Quantize, row.evidence, row.oracle.as_deref(), row.note.as_deref())
+    }
+
+    fn of_accumulator<'a>(&'a self, activation: Integer, row: &'a Accumulator) -> Support<'a> {
+        self.known(
+            Row::Accumulator(activation),
+            row.evidence,
+            row.oracle.as_deref(),
+            row.note.as_deref(),
+        )
     }
 
     fn of_op<'a>(&'a self, name: &'a str, row: &'a OpRow) -> Support<'a> {

@@ -85,15 +85,23 @@ pub struct Accumulator {
     pub bits: Located<u8>,
     /// What happens to a sum that does not fit.
     pub overflow: Overflow,
+    /// The reference that this equals, where it is another one than the table's.
+    pub oracle: Option<String>,
+    /// How sure that is, where it differs from the table's.
+    pub evidence: Option<Evidence>,
+    /// A remark for people.
+    pub note: Option<String>,
 }
 
 words! {
-    /// What happens to a sum that does not fit.
+    /// What happens to a sum that does not fit. It decides what is proved of a layer before it runs on the target.
     Overflow {
-        /// It keeps its lowest bits.
+        /// It keeps its lowest bits. The whole sum has to fit: what it was in between does not matter then.
         Wrap = "wrap",
-        /// It stays at the nearest value that fits.
+        /// It stays at the nearest value that fits. Every part of a sum has to fit, in any order.
         Saturate = "saturate",
+        /// Nothing that is known. Every part of a sum has to fit, in any order.
+        Undefined = "undefined",
     }
 }
 
