@@ -169,22 +169,31 @@ pub(crate) fn between(before: &Thresholds, after: &Thresholds) -> Deviation {
     if before == after {
         return found;
     }
-    let mut lists = [before.steps(), after.steps()].map(|steps| steps.iter().copied().peekable());
-    let (mut values, mut from) = ([before.lowest(), after.lowest()], low);
+    let (first, second) = (before.steps(), after.steps());
+    // Thresholds of each list at `from` or below it: so many codes is the value above the lowest one.
+    let (mut i, mut j, mut from) = (0, 0, low);
     while from <= high {
-        let mut next = None;
-        for (list, value) in lists.iter_mut().zip(&mut values) {
-            while list.next_if(|t| *t <= from).is_some() {
-                *value += 1;
-            }
-            next = match (next, list.peek()) {
-                (Some(a), Some(b)) => Some(*b.min(&a)),
-                (a, b) => a.or(b.copied()),
-            };
+        while first.get(i).is_some_and(|t| *t <= from) {
+            i += 1;
         }
+        while second.get(j).is_some_and(|t| *t <= from) {
+            j += 1;
+        }
+        // At most MAX_STEPS above an i32, to a value that is one.
+        let lsb = (before.lowest() + i as i32).abs_diff(after.lowest() + j as i32);
+        if lsb == 0 {
+            // What is equal stays equal as long as both take their next value at the same place.
+            while first.get(i).is_some_and(|t| second.get(j) == Some(t)) {
+                (i, j) = (i + 1, j + 1);
+            }
+        }
+        let next = match (first.get(i), second.get(j)) {
+            (Some(a), Some(b)) => Some(*a.min(b)),
+            (a, b) => a.or(b).copied(),
+        };
         // The stretch ends before the next threshold of either list.
         let last = next.map_or(high, |t| high.min(t - 1));
-        found.add(values[0].abs_diff(values[1]), from, u128::from(last.abs_diff(from)) + 1);
+        found.add(lsb, from, u128::from(last.abs_diff(from)) + 1);
         match last.checked_add(1) {
             Some(next) => from = next,
             None => break,

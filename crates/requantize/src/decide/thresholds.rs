@@ -86,11 +86,14 @@ impl<'a> Chain<'a> {
 
     /// All thresholds on an interval.
     pub(super) fn thresholds(&self, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
-        Thresholds::in_closed_form(
-            interval,
-            |x| self.eval(x).map_err(DecideError::from),
-            |k| self.least_reaching(k),
-        )
+        let (lowest, highest) = self.ends(interval)?;
+        let codes = i64::from(lowest) + 1..=i64::from(highest);
+        let at = match &self.stages[..] {
+            // A clamp keeps the thresholds of the values that it leaves.
+            [(only, _)] => only.firsts(codes),
+            _ => codes.map(|k| self.least_reaching(k)).collect(),
+        };
+        Ok(Thresholds { interval, lowest, at })
     }
 
     /// The smallest accumulator of the first step's domain whose result is at least `value`, one past it where none is:

@@ -141,6 +141,16 @@ impl<'a> Channel<'a> {
         self.arithmetic.first(low, high, value)
     }
 
+    /// [`Channel::least_reaching`] of each of these values, all of which are results of accumulators of the domain and none
+    /// of which all of them reach.
+    pub(crate) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
+        match self.arithmetic {
+            Arithmetic::Affine(a) => a.firsts(values),
+            Arithmetic::Doubling(d) => d.firsts(values),
+            _ => values.map(|value| self.least_reaching(value)).collect(),
+        }
+    }
+
     /// Whether the channel is `sat(x)`.
     pub fn is_identity(&self) -> bool {
         let whole = self.range == [self.out.min(), self.out.max()];

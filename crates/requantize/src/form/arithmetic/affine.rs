@@ -1,3 +1,4 @@
+use super::firsts;
 use crate::Rounding;
 use crate::form::{MAX_ADDEND, MAX_SHIFT};
 use std::ops::RangeInclusive;
@@ -42,6 +43,15 @@ impl Affine {
         let quotient = i128::from(value) - i128::from(self.zero_point);
         let rest = self.rounding.least_reaching(quotient, self.shift) - i128::from(self.addend);
         least_multiplicand(rest, i64::from(self.factor))
+    }
+
+    /// [`Affine::least_reaching`] of each of these values, where it lies inside the domain.
+    pub(in crate::form) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
+        let zero = i64::from(self.zero_point);
+        let quotients = values.start() - zero..=values.end() - zero;
+        firsts(quotients, self.shift, i64::from(self.factor.max(1)), |quotient| {
+            self.rounding.least_reaching(quotient.into(), self.shift) - i128::from(self.addend)
+        })
     }
 
     pub(in crate::form) fn is_identity(&self) -> bool {

@@ -1,4 +1,7 @@
-use super::affine::{least_multiplicand, product_domain};
+use super::{
+    affine::{least_multiplicand, product_domain},
+    firsts,
+};
 use crate::Rounding;
 use std::ops::RangeInclusive;
 
@@ -40,10 +43,23 @@ impl Doubling {
     /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are: the inverse of
     /// each stage, last one first.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
-        let quotient = i128::from(value) - i128::from(self.zero_point);
-        let high = Rounding::HalfAway.least_reaching(quotient, self.shift - 31);
-        let product = Rounding::HalfUp.least_reaching(high, 31);
-        least_multiplicand(product - i128::from(self.addend), i64::from(self.factor))
+        let quotient = value - i64::from(self.zero_point);
+        least_multiplicand(self.least_product(quotient), i64::from(self.factor))
+    }
+
+    /// The smallest `x * factor` of which both roundings make the quotient.
+    fn least_product(&self, quotient: i64) -> i128 {
+        let high = Rounding::HalfAway.least_reaching(quotient.into(), self.shift - 31);
+        Rounding::HalfUp.least_reaching(high, 31) - i128::from(self.addend)
+    }
+
+    /// [`Doubling::least_reaching`] of each of these values, where it lies inside the domain.
+    pub(in crate::form) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
+        let zero = i64::from(self.zero_point);
+        let quotients = values.start() - zero..=values.end() - zero;
+        firsts(quotients, self.shift, i64::from(self.factor.max(1)), |quotient| {
+            self.least_product(quotient)
+        })
     }
 }
 

@@ -4,12 +4,14 @@ mod affine;
 mod doubling;
 mod float_affine;
 mod float_product;
+mod quotients;
 mod step_count;
 
 pub use affine::Affine;
 pub use doubling::Doubling;
 pub use float_affine::FloatAffine;
 pub use float_product::FloatProduct;
+pub(crate) use quotients::firsts;
 pub use step_count::StepCount;
 
 use super::{FormError, MAX_ADDEND, MAX_SHIFT, check::in_range};
