@@ -69,7 +69,7 @@ impl Limit {
             return Some(known.join(", "));
         }
         let LimitValue::Number(number) = value else {
-            return (self.min.is_some() || self.max.is_some()).then(|| "a number".to_owned());
+            return (self.min.is_some() || self.max.is_some()).then(|| "a whole number".to_owned());
         };
         match (self.min, self.max) {
             (Some(min), _) if *number < min => Some(format!("{min} and above")),
@@ -80,6 +80,15 @@ impl Limit {
 }
 
 impl LimitValue {
+    /// A whole number as such; another real number as a word that no limit names.
+    fn of_real(number: f32) -> LimitValue {
+        // Exact where it is whole and below 2^24.
+        match number as i64 {
+            whole if whole.unsigned_abs() < 1 << 24 && whole as f32 == number => LimitValue::Number(whole),
+            _ => LimitValue::Word(number.to_string()),
+        }
+    }
+
     /// Flags are 0 and 1.
     fn same(&self, other: &LimitValue) -> bool {
         let number = |v: &LimitValue| match v {
@@ -109,6 +118,7 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<LimitValue>, Reason> 
         return Ok(match attribute(site.op, quantity) {
             Some(Attribute::Int(number)) => vec![LimitValue::Number(number)],
             Some(Attribute::Ints(numbers)) => numbers.into_iter().map(LimitValue::Number).collect(),
+            Some(Attribute::Float(number)) => vec![LimitValue::of_real(number)],
             Some(Attribute::Text(word)) => vec![LimitValue::Word(word)],
             _ => Vec::new(),
         });
