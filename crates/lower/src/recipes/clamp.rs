@@ -1,11 +1,13 @@
-//! `clamp`: ReLU and Clip on codes: each bound becomes the code of its grid, saturated to the type.
+//! `clamp`: ReLU and Clip on codes: each bound becomes the code that the target quantizes it to. Quantizing does not
+//! decrease, so that is the clamp of the real numbers, quantized.
 
 use super::Site;
+use crate::boundary;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::Clamp;
 use strait_core::{Op, QuantParams, Reason};
-use strait_requantize::quantize::quantize;
+use strait_requantize::certificate::FromFloat;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
     let y = site.output()?;
@@ -15,8 +17,17 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
         Op::Clip(clip) => (clip.min, clip.max),
         other => return Err(Reason::new("no-recipe", format!("{} is no clamp", other.term()))),
     };
-    let range = walk.spec.types.activation_range();
-    let code = |x: f32| quantize(x, scale, zero, walk.spec.quantize.rounding, &range);
+    let (how, range) = (boundary::quantize(walk.spec), walk.spec.types.activation_range());
+    let quantization = FromFloat {
+        scale,
+        zero_point: zero,
+        added: how.zero_point,
+        rounding: how.rounding,
+        reciprocal: how.reciprocal,
+        out: walk.spec.types.activation_type(),
+    };
+    // Not `clamp`, which panics for an empty range.
+    let code = |x: f32| quantization.eval(x).min(*range.end()).max(*range.start());
     let (min, max) = (code(low), code(high));
     if low.is_nan() || high.is_nan() || min > max {
         return Err(Reason::new("clip", format!("[{low}, {high}] holds no number")));
