@@ -127,7 +127,7 @@ pub struct FusionLine {
     pub name: String,
     /// The producers that it is for.
     pub ops: Vec<String>,
-    /// The forms that it accepts.
+    /// The forms that it accepts; none where it takes any.
     pub accept: Vec<String>,
     /// What it does.
     pub then: Vec<String>,
@@ -266,7 +266,7 @@ fn fusion(spec: &TargetSpec, row: &FusionRow) -> FusionLine {
     FusionLine {
         name: row.name.to_string(),
         ops: row.ops.iter().map(|op| op.to_string()).collect(),
-        accept: row.accept.iter().map(|form| form.to_string()).collect(),
+        accept: row.accepted().map(|form| form.to_string()).collect(),
         then: row.then.iter().map(|verb| verb.to_string()).collect(),
         evidence: evidence(spec, Row::Fusion(&row.name)),
         note: row.note.clone(),
@@ -354,7 +354,10 @@ impl Sheet {
                 [
                     name,
                     line.ops.join(", "),
-                    line.accept.join(", "),
+                    match &line.accept[..] {
+                        [] => "any form".to_owned(),
+                        forms => forms.join(", "),
+                    },
                     line.then.join(", "),
                     evidence,
                 ],

@@ -4,7 +4,7 @@ use crate::interval::{Bounds, Interval, Known, accumulator};
 use crate::{bake, boundary, recipes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strait_core::op::Dequantize;
+use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
     Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, Stage, Symbol, TensorData,
     TensorType, ValueId,
@@ -259,6 +259,31 @@ impl<'a> Lowering<'a> {
         let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
         let id = self.add(origin, op, &operands, results, true);
         Ok(self.out.main().node(id).map(|n| n.outputs.to_vec()).unwrap_or_default())
+    }
+
+    /// `(x - zero) 2^bits` as 32-bit integers. Of a constant it is computed here, so that what requantizes it then stands
+    /// behind a constant, too.
+    pub(crate) fn shift_left(
+        &mut self,
+        origin: &Node,
+        shift: ShiftLeft,
+        operand: ValueId,
+        quant: Option<Arc<QuantParams>>,
+        suffix: &str,
+    ) -> Result<ValueId, Reason> {
+        let main = self.out.main();
+        let (Some(tensor), Some(value)) = (self.out.constant(main, operand), main.value(operand)) else {
+            return self.emit(origin, shift, &[operand], quant, suffix);
+        };
+        // It proves that nothing overflows.
+        self.out.result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
+        let parameter = |error: &dyn std::fmt::Display| Reason::new("parameter", error.to_string());
+        let codes = tensor.to_i64().map_err(|error| parameter(&error))?;
+        let shifted = codes.iter().map(|&code| (code - i64::from(shift.zero)) << shift.bits);
+        let shifted: Result<Vec<i32>, _> = shifted.map(i32::try_from).collect();
+        let made = integers(tensor.shape(), &shifted.map_err(|error| parameter(&error))?, Elem::I32)?;
+        let base = primitive_name(self.source.name(origin.name), suffix);
+        Ok(self.data(&base, made, quant))
     }
 
     /// A tensor of integers in the new module.

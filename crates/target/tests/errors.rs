@@ -61,6 +61,11 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "[[fusion]]\nname = \"two\"\nops = [\"conv\"]\nwhen = { consumers = 2 }\naccept = [\"shift\"]\nthen = [\"set_requantize\"]\n[quantize]",
             "`consumers` cannot be 2: nothing is fused into a producer whose result others read\n    when = { consumers = 2 }",
         ),
+        (
+            "[quantize]",
+            "[[fusion]]\nname = \"free\"\nops = [\"conv\"]\nthen = [\"set_requantize\"]\n[quantize]",
+            "the fusion `free` has no `accept`; only `requantize_data` and `burn_into_table` take any form\n    name = \"free\"",
+        ),
         // identity
         (
             "schema  = 1",

@@ -190,12 +190,8 @@ impl<'a> Grounds<'a> {
     fn forms_of(&self, fusion: Option<&str>, ops: &BTreeSet<&str>) -> Vec<&'a str> {
         let row = self.spec.fusion.iter().find(|row| Some(row.name.as_str()) == fusion);
         match row {
-            Some(row) => row
-                .accept
-                .iter()
-                .chain(&row.weaken_to)
-                .map(|name| name.as_str())
-                .collect(),
+            Some(row) if row.accept.is_none() => self.spec.form.keys().map(String::as_str).collect(),
+            Some(row) => row.accepted().chain(&row.weaken_to).map(|name| name.as_str()).collect(),
             None => ops
                 .iter()
                 .filter_map(|name| self.spec.op.get(*name))

@@ -62,12 +62,14 @@ pub(super) fn plans(
     }
 }
 
-/// Whether the row accepts the form of each requantization. What is computed ahead of time needs no clamp of the form's.
+/// Whether the row accepts the form of each requantization; one that names none accepts any. What is computed ahead of
+/// time needs no clamp of the form's.
 fn accepted(found: &Found<'_>, row: &FusionRow, spec: &TargetSpec, links: usize) -> Result<(), Reason> {
-    for (form, _) in found.requantizations(links) {
+    let requantizations = found.requantizations(links).filter(|_| row.accept.is_some());
+    for (form, _) in requantizations {
         let mut last = Reason::new("no-form", "the row accepts no form");
         let mut any = false;
-        for name in row.accept.iter() {
+        for name in row.accepted() {
             match accepts(spec, name.as_str(), form, None) {
                 Ok(()) => any = true,
                 Err(reason) => last = named(name.as_str(), reason),
@@ -91,7 +93,7 @@ fn named(form: &str, reason: Reason) -> Reason {
 /// form.
 fn forms(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
     let (mut steps, mut refused) = (Vec::<Step>::new(), None);
-    for name in row.accept.iter().map(|name| name.as_str()) {
+    for name in row.accepted().map(|name| name.as_str()) {
         match accepts(spec, name, &step.form, step.clamp) {
             Ok(()) => steps.push(step.clone()),
             Err(reason) => refused = Some(named(name, reason)),
@@ -103,7 +105,7 @@ fn forms(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> 
             Err(reason) => refused = Some(reason),
         }
     }
-    let rows = row.accept.iter().filter(|_| does(row, &Verb::MergeScales));
+    let rows = row.accepted().filter(|_| does(row, &Verb::MergeScales));
     for name in rows.map(|name| name.as_str()) {
         let merged = spec.form.get(name).and_then(|row| row.merge(&step.form, step.clamp));
         let accepted = |step: Step| accepts(spec, name, &step.form, step.clamp).map(|()| step);

@@ -20,7 +20,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, left_shift: u8) ->
         let codes = walk.codes(*value)?;
         let grid = Arc::new(QuantParams::tensor(scale * fine, 0));
         let shift = ShiftLeft { zero, bits: left_shift };
-        let shifted = walk.emit(site.node, shift, &[codes], Some(grid), "shift")?;
+        let shifted = walk.shift_left(site.node, shift, codes, Some(grid), "shift")?;
         // The factor s/m, the ratio of the grids s·2^−L and m·2^−L, with one rounding to f64.
         let scale = f64::from(scale) * f64::from(step) / f64::from(common);
         *value = sum::operand(walk, site, shifted, (scale, 0), step)?;

@@ -24,13 +24,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
         }
         // The codes, less their zero point, as an accumulator.
         let centred = Arc::new(QuantParams::tensor(scale, 0));
-        let acc = walk.emit(
-            site.node,
-            ShiftLeft { zero, bits: 0 },
-            &[codes],
-            Some(centred),
-            "centre",
-        )?;
+        let acc = walk.shift_left(site.node, ShiftLeft { zero, bits: 0 }, codes, Some(centred), "centre")?;
         let wide = Wide {
             acc,
             zero: 0,

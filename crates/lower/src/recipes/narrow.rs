@@ -156,7 +156,7 @@ fn centre(walk: &mut Lowering<'_>, site: &Site<'_>, acc: ValueId, zero: i32) -> 
     let (elem, scale) = walk.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
     if elem != Elem::I32 {
-        return walk.emit(site.node, ShiftLeft { zero, bits: 0 }, &[acc], grid, "centre");
+        return walk.shift_left(site.node, ShiftLeft { zero, bits: 0 }, acc, grid, "centre");
     }
     let negated = zero
         .checked_neg()

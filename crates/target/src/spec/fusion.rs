@@ -46,8 +46,9 @@ pub struct FusionRow {
     /// What must hold at the site besides.
     #[serde(default)]
     pub when: When,
-    /// The forms that the producer takes over, cheapest first.
-    pub accept: Located<Vec<Located<String>>>,
+    /// The forms that the producer takes over, cheapest first. Absent: any. That is for rows that requantize ahead of time
+    /// (`requantize_data`, `burn_into_table`): no chip computes the form then, and every entry is compared.
+    pub accept: Option<Located<Vec<Located<String>>>>,
     /// A requantization that is none of `accept` may become one of these, the first that does, with a certificate.
     #[serde(default)]
     pub weaken_to: Vec<Located<String>>,
@@ -129,6 +130,13 @@ pub enum Verb {
     AddInAccumulator,
     /// Code of the target, by this name.
     Custom(String),
+}
+
+impl FusionRow {
+    /// The names of the forms that the producer takes over; none where it takes any.
+    pub fn accepted(&self) -> impl Iterator<Item = &Located<String>> {
+        self.accept.iter().flat_map(|names| names.iter())
+    }
 }
 
 impl FusionDefault {

@@ -28,8 +28,10 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         });
         findings.list("ops", &row.ops);
         findings.names("op", row.ops.iter(), &producers);
-        findings.list("accept", &row.accept);
-        findings.forms(row.accept.iter());
+        if let Some(accept) = &row.accept {
+            findings.list("accept", accept);
+        }
+        findings.forms(row.accepted());
         findings.forms(&row.weaken_to);
         if let Some(with) = &row.with {
             findings.names("op", [&with.op], &terms());
@@ -103,6 +105,14 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, known: &[&str]) {
     ];
     let sets = row.then.iter().any(|verb| **verb == Verb::SetRequantize);
     let decides = |verb: &Verb| matches!(verb, Verb::Custom(_));
+    let ahead = [Verb::RequantizeData, Verb::BurnIntoTable];
+    let is_ahead = row.then.iter().all(|verb| ahead.contains(verb));
+    findings.ensure(row.accept.is_some() || is_ahead, &row.name.span(), || {
+        format!(
+            "the fusion `{}` has no `accept`; only `{}` and `{}` take any form",
+            *row.name, ahead[0], ahead[1]
+        )
+    });
     for (index, verb) in row.then.iter().enumerate() {
         let here = |message: String| SpecError::at(verb.span(), message);
         for op in row.ops.iter().filter(|op| known.contains(&op.as_str())) {
@@ -148,7 +158,7 @@ fn merges(findings: &mut Findings<'_>, row: &FusionRow, verb: &Located<Verb>) {
             .get(name)
             .is_some_and(|form| *form.kind == Arithmetic::AscendRequant)
     };
-    if !row.accept.iter().any(|name| is_one(name.as_str())) {
+    if !row.accepted().any(|name| is_one(name.as_str())) {
         let names: Vec<&str> = forms.keys().map(String::as_str).filter(|name| is_one(name)).collect();
         let message = format!(
             "`{}` makes a form of the kind `{}`, which `accept` does not have",
