@@ -30,7 +30,7 @@ pub enum FusionPolicy {
     Exact,
     /// At most this many units in the last place of the result.
     Bounded(u32),
-    /// Any, as long as it is stated.
+    /// Any, as long as it is stated: what is undecided is not.
     Any,
 }
 
@@ -41,7 +41,7 @@ impl FusionPolicy {
         let allowed = match self {
             FusionPolicy::Exact => difference == 0,
             FusionPolicy::Bounded(limit) => difference <= limit,
-            FusionPolicy::Any => true,
+            FusionPolicy::Any => *worst != Verdict::Unknown,
         };
         if allowed {
             return Ok(());
