@@ -256,3 +256,41 @@ fn exact_fusions_change_no_bit_and_bounded_ones_no_more_than_they_say() {
         "{exact} exact and {bounded} bounded fusions in all graphs"
     );
 }
+
+/// Published passes put two terms of a fused quantization's zero point together, the first one's on the new grid and the
+/// offset, each cut off on its own.
+#[test]
+fn the_zero_point_of_a_fused_quantization_is_not_cut_off_twice() {
+    let mut random = SplitMix64::new(1);
+    let mut below = |count: u64| (random.next_u64() >> 8) as i64 % count as i64;
+    let (mut text, mut expected, mut truncated) = (String::new(), Vec::new(), 0);
+    for index in 0..300 {
+        let (factor, before, after) = ((1 << 14) + below(1 << 14), below(256) - 128, below(200) - 100);
+        // A zero point of 8 bits, by a factor from 2^-9 to 1, and what is missing to the result's.
+        let shift = 15 + below(9);
+        let offset = (after << shift) - before * factor;
+        truncated += usize::from((before * factor) / (1 << shift) + offset / (1 << shift) != after);
+        let form = format!("fractional_zero sc={factor} zp={offset} shift={shift} rounding=half_even out=i8");
+        let scale = f64::from(1u32 << (shift - 1)) as f32 / factor as f32;
+        let _ = writeln!(
+            text,
+            "  %a{index}: i8[1] scale=0.5 zero={before} = quantize(%x) {{to=i8, rounding=half_even, reciprocal=0}}\n  \
+             %q{index}: i8[1] scale={scale:?} zero={after} = requantize(%a{index}) {{form={{{form}}}, axis=0}}"
+        );
+        expected.push((format!("q{index}"), after));
+    }
+    let outputs: Vec<String> = expected.iter().map(|(name, _)| format!("%{name}")).collect();
+    let text = format!(
+        "strait 1 integer\ngraph @main(%x: f32[1]) {{\n{text}  return {}\n}}\n",
+        outputs.join(", ")
+    );
+    let (module, fusion) = fused(&text, "sima", FusionPolicy::Any);
+    assert_eq!(fusion.fired.len(), expected.len());
+    // At the real zero, where a fused quantization gives its zero point.
+    let zero = Tensor::from_values(&[1], &[0f32]).unwrap();
+    let (_, found) = values(&module, module.main, &[zero]);
+    for (name, after) in expected {
+        assert_eq!(found[&name], [after], "{name}");
+    }
+    assert!((100..180).contains(&truncated), "{truncated} of 300 would be wrong");
+}

@@ -180,19 +180,24 @@ impl Found<'_> {
         ))
     }
 
-    /// Whether the codes that stand for zero, at the resolution of the accumulators, become one code for all channels.
+    /// Whether the codes that stand for zero, at the resolution of the accumulators, become the zero point of the result.
     ///
     /// A chain may have parameters per channel and its accumulator a zero point per channel: they have to meet again in
     /// the result, whose grid has one.
     pub(super) fn zero_points_meet(&self, links: usize) -> Result<(), Reason> {
-        let zeros = self.graph.value(self.wide).and_then(|v| v.quant.as_deref());
-        let Some(zeros) = zeros.map(|quant| &quant.zero_point) else {
+        let zeros = |value: ValueId| {
+            let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
+            quant.map(|quant| &quant.zero_point)
+        };
+        let Some(before) = zeros(self.wide) else {
             return Ok(());
         };
         let channels = self.requantizations(links).find_map(|(form, _)| form.channels());
+        let result = self.taken(links).map(|(_, result)| result);
+        let after = result.and_then(zeros);
         let mut common = None;
-        for channel in 0..channels.or(zeros.channels()).unwrap_or(1) {
-            let Some(&zero) = zeros.get(channel) else { continue };
+        for channel in 0..channels.or(before.channels()).unwrap_or(1) {
+            let Some(&zero) = before.get(channel) else { continue };
             let code = (self.requantizations(links)).try_fold(zero, |code, (form, _)| form.eval(channel, code.into()));
             let code = code.map_err(|error| Reason::new("outside-domain", error.to_string()))?;
             let first = *common.get_or_insert(code);
@@ -201,6 +206,38 @@ impl Found<'_> {
                 return Err(Reason::new("zero-point", text));
             }
         }
+            if let Some((&given, name)) = after
+                .and_then(|zeros| zeros.get(channel))
+                .zip(result.map(|v| self.name_of(v)))
+                && given != code
+            {
+                let text = format!("zero, {zero}, becomes {code}, but {name} has it at {given}");
+                return Err(Reason::new("zero-point", text));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether it makes no difference where in a max pool the step acts. It does not decrease, so it commutes with the
+    /// largest of some elements. A window without elements is the smallest integer of the pool's type, and that of the
+    /// result's where the codes are pooled: the step has to make the one of the other.
+    pub(super) fn commutes(&self, step: &Step) -> Result<(), Reason> {
+        let (Producer::Node(_, node), Some(wide)) = (self.producer, self.wide_type()) else {
+            return Ok(());
+        };
+        let Op::MaxPool(op) = &node.op else { return Ok(()) };
+        if !may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil) {
+            return Ok(());
+        }
+        let lowest = step.out().min();
+        for channel in 0..step.form.channels().unwrap_or(1) {
+            let empty = step.eval(channel, wide.min().into());
+            let empty = empty.map_err(|error| Reason::new("empty-window", error.to_string()))?;
+            if empty != lowest {
+                let text =
+                    format!("a window may be empty, which is {empty} behind the pool and {lowest} in front of it");
+                return Err(Reason::new("empty-window", text));
+            }
         Ok(())
     }
 }

@@ -391,7 +391,7 @@ impl Table<'_> {
             verbs::is_accumulator(found, node).map_err(Until::Conditions.failed())?;
             found.channels_fit(links).map_err(Until::Conditions.failed())?;
         }
-        if site::does(row, &Verb::RequantizeZeroPoint) {
+        if site::does(row, &Verb::RequantizeZeroPoint) || site::does(row, &Verb::RescaleQuantize) {
             found.zero_points_meet(links).map_err(Until::Conditions.failed())?;
         }
         match custom {

@@ -266,8 +266,9 @@ fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out)
 }
 
-/// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given, rounded
-/// once, and not what is left of the first one after two truncations.
+/// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given, which is
+/// what the requantizations make of the first one, rounded once
+/// ([`zero_points_meet`](super::site::Found::zero_points_meet)), and not what is left of it after two truncations.
 fn rescaled(found: &Found<'_>, links: usize) -> Result<FromFloat, Reason> {
     if found.requantizations(links).any(|(form, _)| form.channels().is_some()) {
         return Err(Reason::new("channels", "a quantization has one grid for all channels"));
