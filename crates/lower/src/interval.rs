@@ -289,7 +289,7 @@ fn around(x: Interval, code: i32) -> Interval {
 }
 
 /// Whether a window may lie beside all elements. One without gaps does not as long as each padding is narrower than it.
-fn may_be_empty(size: &[u32], pad: &[u32], dilation: &[u32], ceil: bool) -> bool {
+pub(crate) fn may_be_empty(size: &[u32], pad: &[u32], dilation: &[u32], ceil: bool) -> bool {
     let padded = pad.iter().any(|&p| p > 0);
     let gaps = dilation.iter().any(|&d| d > 1);
     let wide = size.iter().cycle().zip(pad).any(|(&size, &pad)| pad >= size);

@@ -28,6 +28,7 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
     let certificate = match &planned.becomes {
         Becomes::Step(after) => {
             let argument = found.argument()?;
+            found.commutes(after)?;
             let interval = accumulators(found, &mut bounds)?;
             Certificate::derive(argument, before, Some(after.clone()), interval).map_err(undecided)?
         }

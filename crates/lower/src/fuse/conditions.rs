@@ -1,9 +1,10 @@
 //! What must hold at a site before a row looks at the forms.
 
 use super::site::{Found, Producer};
+use crate::interval::may_be_empty;
 use strait_core::op::Reduction;
 use strait_core::{Node, Op, Reason, ValueId};
-use strait_requantize::{Argument, IntType};
+use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
 impl Found<'_> {
@@ -183,7 +184,7 @@ impl Found<'_> {
     /// Whether the codes that stand for zero, at the resolution of the accumulators, become the zero point of the result.
     ///
     /// A chain may have parameters per channel and its accumulator a zero point per channel: they have to meet again in
-    /// the result, whose grid has one.
+    /// the result, whose grid has one. It is R of the accumulator's, rounded once, as R rounds everything.
     pub(super) fn zero_points_meet(&self, links: usize) -> Result<(), Reason> {
         let zeros = |value: ValueId| {
             let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
@@ -192,9 +193,9 @@ impl Found<'_> {
         let Some(before) = zeros(self.wide) else {
             return Ok(());
         };
-        let channels = self.requantizations(links).find_map(|(form, _)| form.channels());
         let result = self.taken(links).map(|(_, result)| result);
         let after = result.and_then(zeros);
+        let channels = self.requantizations(links).find_map(|(form, _)| form.channels());
         let mut common = None;
         for channel in 0..channels.or(before.channels()).unwrap_or(1) {
             let Some(&zero) = before.get(channel) else { continue };
@@ -205,7 +206,6 @@ impl Found<'_> {
                 let text = format!("zero becomes {first} in the first channel and {code} in channel {channel}");
                 return Err(Reason::new("zero-point", text));
             }
-        }
             if let Some((&given, name)) = after
                 .and_then(|zeros| zeros.get(channel))
                 .zip(result.map(|v| self.name_of(v)))
@@ -238,6 +238,7 @@ impl Found<'_> {
                     format!("a window may be empty, which is {empty} behind the pool and {lowest} in front of it");
                 return Err(Reason::new("empty-window", text));
             }
+        }
         Ok(())
     }
 }
