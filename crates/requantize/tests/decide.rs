@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use strait_requantize::{
     Argument, Certificate, CertificateError, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds,
     Verdict, compare, compose,
-    decide::{Activation, Behind, difference, equal_on, move_behind, verdicts},
+    decide::{Activation, Behind, compose_steps, difference, equal_on, move_behind, verdicts},
     form::{self, Arithmetic},
     thresholds::Chain,
     to_steps,
@@ -484,6 +484,19 @@ proptest! {
                     && between < high
                 {
                     prop_assert_eq!(one.eval(0, x), Ok(code));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn composed_steps_take_saturation_and_clamps_along(first in step(), second in step()) {
+        let (low, high) = (-3000 * 1013, 3000 * 1013);
+        if let Ok(Some(one)) = compose_steps(&first, &second, &Per::Tensor((low, high))) {
+            for x in (low..=high).step_by(1013) {
+                if let (Ok(between), Ok(one)) = (first.eval(0, x), one.eval(0, x)) {
+                    // Where the chain is defined, too.
+                    prop_assert_eq!(second.eval(0, between.into()).unwrap_or(one), one);
                 }
             }
         }

@@ -73,7 +73,7 @@ pub struct Miss {
     pub layer: String,
     /// The requantized value.
     pub value: String,
-    /// How far it came: `conditions`, `form`, `proof` or `policy`.
+    /// How far it came: `conditions`, `form`, `proof`, `policy`, or `length` where another row takes more steps.
     pub failed_at: String,
     /// Why no further.
     pub reason: ReasonReport,
@@ -166,5 +166,6 @@ fn failed_at(until: Until) -> &'static str {
         Until::Form => "form",
         Until::Proof => "proof",
         Until::Policy => "policy",
+        Until::Length => "length",
     }
 }

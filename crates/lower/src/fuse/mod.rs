@@ -1,10 +1,10 @@
 //! Fuse: requantizations and clamps into their producers, row by row of the target's table.
 //!
 //! A site is a producer (or a constant) and the chain of requantizations and clamps behind it, down to the first value that
-//! something else reads. The engine knows ops, forms and verbs only as data: the first row whose conditions hold, which
-//! accepts the form and whose result can be proved fires, on as much of the chain as it can take. Its verbs make the patch,
-//! and a certificate says whether the fused node computes the same on everything that can occur. What does not fire is
-//! recorded row by row, with the reason.
+//! something else reads. The engine knows ops, forms and verbs only as data: of the rows whose conditions hold, which
+//! accept the form and whose result can be proved, the first of those fires that take most of the chain. Its verbs make
+//! the patch, and a certificate says whether the fused node computes the same on everything that can occur. What does not
+//! fire is recorded row by row, with the reason.
 
 mod called;
 mod certify;
@@ -67,7 +67,7 @@ pub struct Fused {
     pub row: String,
     /// What it claims.
     pub certificate: Certificate,
-    /// The rows in front of it, which did not fire; near misses first.
+    /// The other rows that were tried; near misses first.
     pub tried: Vec<Attempt>,
 }
 
@@ -131,6 +131,8 @@ pub enum Until {
     Proof,
     /// What it would make differs by more than the policy allows.
     Policy,
+    /// It could fire, but another row takes more of the chain.
+    Length,
 }
 
 impl Until {
@@ -242,8 +244,8 @@ impl Table<'_> {
         Ok(())
     }
 
-    /// One site: the first row that can fires, or all of them are refused. Answers with the nodes of the chain that are
-    /// left behind what fired, which are no site of their own.
+    /// One site: of the rows that can, the first that takes most of the chain fires, or all of them are refused. Answers
+    /// with the nodes of the chain that are left behind what fired, which are no site of their own.
     fn site(
         &self,
         module: &mut Module,
@@ -258,12 +260,19 @@ impl Table<'_> {
         let node = found.name();
         let all = found.links.len();
         let mut tried = Vec::new();
-        let mut made = None;
+        let mut made: Option<Made> = None;
         for row in &self.target.spec().fusion {
-            match self.attempt(&found, row, clone) {
+            let taken = made.as_ref().map_or(0, |made| made.links);
+            if taken == all {
+                break;
+            }
+            match self.attempt(&found, row, clone, taken) {
                 Ok(fires) => {
-                    made = Some(fires);
-                    break;
+                    tried.extend(made.replace(fires).map(|shorter| Attempt {
+                        row: shorter.row,
+                        until: Until::Length,
+                        reason: Reason::new("shorter", "another row takes more of the chain behind the producer"),
+                    }));
                 }
                 Err((until, reason)) => {
                     let row = row.name.to_string();
@@ -337,8 +346,8 @@ impl Table<'_> {
         Ok(behind)
     }
 
-    /// What `row` does at a site, or at what it fails. It takes as many links as it can.
-    fn attempt(&self, found: &Found<'_>, row: &FusionRow, clone: &str) -> Result<Made, (Until, Reason)> {
+    /// What `row` does at a site with more than `taken` links, or at what it fails. It takes as many as it can.
+    fn attempt(&self, found: &Found<'_>, row: &FusionRow, clone: &str, taken: usize) -> Result<Made, (Until, Reason)> {
         found.matches_op(row).map_err(Until::Producer.failed())?;
         found
             .conditions(row, self.options)
@@ -349,7 +358,7 @@ impl Table<'_> {
                 nearest = Some(failure);
             }
         };
-        for links in found.prefixes() {
+        for links in found.prefixes().filter(|&links| links > taken) {
             let (plans, refused) = match self.plans(found, row, links) {
                 Ok(plans) => plans,
                 Err(failure) => {

@@ -6,8 +6,8 @@ use super::site::{Found, Producer, does};
 use crate::interval::Bounds;
 use crate::lowering::integers;
 use strait_core::{Elem, Op, Reason, TensorData};
-use strait_requantize::decide::{Activation, Behind, Wanted, move_behind, weaken};
-use strait_requantize::{DecideError, FromFloat, IntType, Per, Requantization, Step, compose};
+use strait_requantize::decide::{Activation, Behind, Wanted, compose_steps, move_behind, weaken};
+use strait_requantize::{FromFloat, IntType, Per, Requantization, Step};
 use strait_target::TargetSpec;
 use strait_target::spec::{FormRow, FusionRow, Verb};
 
@@ -51,8 +51,8 @@ pub(super) fn plans(
     }
     match joined(found, row, links) {
         Err(reason) => (Vec::new(), Some(reason)),
-        Ok(step) => {
-            let (steps, refused) = forms(found, &step, row, spec);
+        Ok(joined) => {
+            let (steps, refused) = forms(found, &joined, row, spec);
             let plans = steps.into_iter().map(|step| Planned {
                 links,
                 becomes: Becomes::Step(step),
@@ -90,8 +90,9 @@ fn named(form: &str, reason: Reason) -> Reason {
 }
 
 /// The step as it is, or else weakened, and with its scales merged where the row does that, as far as the row accepts its
-/// form.
-fn forms(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
+/// form. What was composed is in no form of the table yet: it is spelled in one that the row accepts.
+fn forms(found: &Found<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
+    let step = &joined.step;
     let (mut steps, mut refused) = (Vec::<Step>::new(), None);
     for name in row.accepted().map(|name| name.as_str()) {
         match accepts(spec, name, &step.form, step.clamp) {
@@ -99,8 +100,10 @@ fn forms(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> 
             Err(reason) => refused = Some(named(name, reason)),
         }
     }
-    if steps.is_empty() && !row.weaken_to.is_empty() {
-        match weakened(found, step, row, spec) {
+    let composed = row.accepted().filter(|_| joined.composed);
+    let spellings: Vec<&str> = composed.chain(&row.weaken_to).map(|name| name.as_str()).collect();
+    if steps.is_empty() && !spellings.is_empty() {
+        match weakened(found, step, &spellings, spec) {
             Ok(weaker) => steps.extend(weaker),
             Err(reason) => refused = Some(reason),
         }
@@ -118,16 +121,16 @@ fn forms(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> 
     (steps, refused)
 }
 
-/// The step by the first form of `weaken_to` that is equal on the accumulators that can occur; the reason is of the last
-/// one that was looked for.
-fn weakened(found: &Found<'_>, step: &Step, row: &FusionRow, spec: &TargetSpec) -> Result<Option<Step>, Reason> {
+/// The step by the first of these forms that is equal on the accumulators that can occur; the reason is of the last one
+/// that was looked for.
+fn weakened(found: &Found<'_>, step: &Step, forms: &[&str], spec: &TargetSpec) -> Result<Option<Step>, Reason> {
     let mut interval = accumulators(found, &mut Bounds::new(found.module, found.graph))?;
     if step.form.channels().is_none() {
         // What is the same for all channels stays so.
         interval = Per::Tensor(hull(&interval));
     }
     let mut refused = None;
-    for name in row.weaken_to.iter().map(|name| name.as_str()) {
+    for &name in forms {
         let Some(wanted) = spec.form.get(name).and_then(FormRow::wanted) else {
             continue;
         };
@@ -160,50 +163,63 @@ fn unequal(form: &Requantization, wanted: &Wanted, interval: &Per<(i64, i64)>) -
     Reason::new("not-equal", text)
 }
 
+/// Links as one step.
+struct Joined {
+    step: Step,
+    /// Whether it was made of two that are not the identity.
+    composed: bool,
+}
+
 /// The first links as one step. A clamp in front of a requantization moves behind it, its ends requantized, or goes where
-/// it changes nothing; two requantizations become one where they are one form.
-fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Step, Reason> {
-    let mut joined: Option<Step> = None;
+/// it changes nothing; two requantizations become one where they are one form, and what the first of them saturates to is
+/// such a clamp.
+fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
+    let mut joined: Option<Joined> = None;
     for step in found.steps(links) {
-        let Some(before) = joined else {
-            joined = Some(step);
+        let Some(Joined { step: before, composed }) = joined else {
+            joined = Some(Joined { step, composed: false });
             continue;
         };
-        let moved = match before.clamp {
-            Some(_) if !does(row, &Verb::RequantizeClamp) => {
-                return Err(Reason::new("clamp", "a clamp stands in front of the requantization"));
+        if before.clamp.is_some() && !does(row, &Verb::RequantizeClamp) {
+            return Err(Reason::new("clamp", "a clamp stands in front of the requantization"));
+        }
+        joined = Some(if before.form.is_identity() && before.form.out() == IntType::I32 {
+            let moved = before.clamp.map(|ends| moved(found, ends, &step.form)).transpose()?;
+            let clamp = meet(moved.flatten(), step.clamp);
+            let form = step.form;
+            Joined {
+                step: Step { form, clamp },
+                composed,
             }
-            Some(ends) => moved(found, &before.form, ends, &step.form)?,
-            None => None,
-        };
-        let form = match before.form.is_identity() && before.form.out() == IntType::I32 {
-            true => step.form,
-            false => compose(&before.form, &step.form).ok_or_else(|| {
-                Reason::new(
-                    "chain",
-                    "behind the first requantization stands a second one, and no one form computes both",
-                )
-            })?,
-        };
-        let clamp = meet(moved, step.clamp);
-        joined = Some(Step { form, clamp });
+        } else {
+            let step = composed_steps(found, &before, &step)?;
+            Joined { step, composed: true }
+        });
     }
     joined.ok_or_else(|| Reason::new("no-form", "nothing stands behind the producer"))
 }
 
-/// A clamp of what `before` makes of the accumulators, in front of a form, as one behind it; none if it changes nothing.
-fn moved(
-    found: &Found<'_>,
-    before: &Requantization,
-    [low, high]: [i32; 2],
-    form: &Requantization,
-) -> Result<Option<[i32; 2]>, Reason> {
+/// Two steps as one on the accumulators that can occur.
+fn composed_steps(found: &Found<'_>, before: &Step, step: &Step) -> Result<Step, Reason> {
+    let interval = accumulators(found, &mut Bounds::new(found.module, found.graph))?;
+    let composed = compose_steps(before, step, &interval);
+    let composed = composed.map_err(|error| Reason::new("undecided", error.to_string()))?;
+    composed.ok_or_else(|| {
+        Reason::new(
+            "chain",
+            "behind the first requantization stands a second one, and no one form computes both",
+        )
+    })
+}
+
+/// A clamp of the accumulators in front of a form, as one behind it; none if it changes nothing.
+fn moved(found: &Found<'_>, [low, high]: [i32; 2], form: &Requantization) -> Result<Option<[i32; 2]>, Reason> {
     let interval = accumulators(found, &mut Bounds::new(found.module, found.graph))?;
     let clamp = Activation::Clamp {
         low: low.into(),
         high: high.into(),
     };
-    let behind = results(before, &interval).and_then(|clamped| move_behind(clamp, form, &clamped));
+    let behind = move_behind(clamp, form, &interval);
     match behind.map_err(|error| Reason::new("undecided", error.to_string()))? {
         Behind::Redundant => Ok(None),
         Behind::Clamp(ends) => Ok(Some(ends)),
@@ -212,24 +228,6 @@ fn moved(
             format!("requantized, the clamp differs from channel to channel, first in channel {channel}"),
         )),
         Behind::NotAClamp => Err(Reason::new("clamp", "it does not move behind the requantization")),
-    }
-}
-
-/// What a form makes of the ends of intervals; it does not decrease, so these are the ends of its results.
-fn results(form: &Requantization, interval: &Per<(i64, i64)>) -> Result<Per<(i64, i64)>, DecideError> {
-    let count = form.channels().or(interval.channels());
-    let at = |channel: usize| {
-        let missing = DecideError::Channels {
-            expected: count.unwrap_or(1),
-            found: channel,
-        };
-        let &(low, high) = interval.get(channel).ok_or(missing)?;
-        let eval = |x| form.eval(channel, x).map(i64::from);
-        Ok::<_, DecideError>((eval(low)?, eval(high)?))
-    };
-    match count {
-        None => at(0).map(Per::Tensor),
-        Some(count) => (0..count).map(at).collect(),
     }
 }
 

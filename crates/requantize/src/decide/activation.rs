@@ -1,7 +1,7 @@
 //! Activation functions in front of a requantization: which of them move behind it, and which are not needed at all.
 
 use super::thresholds::{DecideError, common_channels};
-use crate::{Per, Requantization, Step};
+use crate::{IntType, Per, Requantization, Step};
 
 /// An activation function on accumulators, by what is proved of it here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -73,7 +73,22 @@ pub fn move_behind(
         return Ok(Behind::NotAClamp);
     };
     let step = Step::from(form.clone());
-    let channels = common_channels([&step], interval)?;
+    let ends = |channel: usize, (first, last): (i64, i64)| {
+        let scalars = form.channel(channel)?;
+        let at = |x: i64| scalars.eval(x);
+        Ok(([at(first)?, at(last)?], [at(first.max(low))?, at(last.min(high))?]))
+    };
+    common(common_channels([&step], interval)?, interval, form.out(), ends)
+}
+
+/// One clamp for all channels, on the interval of each, of results that do not decrease. `ends` are the results at the ends
+/// of a channel's interval as they are, and as they are to be.
+pub(super) fn common(
+    channels: Option<usize>,
+    interval: &Per<(i64, i64)>,
+    out: IntType,
+    ends: impl Fn(usize, (i64, i64)) -> Result<([i32; 2], [i32; 2]), DecideError>,
+) -> Result<Behind, DecideError> {
     let (mut below, mut above) = (Limit::default(), Limit::default());
     for channel in 0..channels.unwrap_or(1) {
         let missing = DecideError::Channels {
@@ -84,9 +99,7 @@ pub fn move_behind(
         if first > last {
             return Err(DecideError::Interval(first, last));
         }
-        let scalars = form.channel(channel)?;
-        let at = |x: i64| scalars.eval(x);
-        let (ends, limits) = ([at(first)?, at(last)?], [at(first.max(low))?, at(last.min(high))?]);
+        let (ends, limits) = ends(channel, (first, last))?;
         let serves = below.serves(ends[0] != limits[0], limits[0], channel, |a, b| a < b)
             && above.serves(ends[1] != limits[1], limits[1], channel, |a, b| a > b);
         if !serves {
@@ -100,7 +113,6 @@ pub fn move_behind(
             return Ok(Behind::PerChannel { channel });
         }
     }
-    let out = form.out();
     Ok(match (below.demanded, above.demanded) {
         (None, None) => Behind::Redundant,
         (low, high) => Behind::Clamp([low.unwrap_or(out.min()), high.unwrap_or(out.max())]),

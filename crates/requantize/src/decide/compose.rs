@@ -1,15 +1,21 @@
 //! Two requantizations in a row as one.
 
-use super::normal::{bias, one_rounding, reduced};
+use super::{
+    activation::{Behind, common},
+    normal::{bias, one_rounding, reduced},
+    thresholds::{DecideError, common_channels},
+};
 use crate::{
-    Narrowing, Per, Requantization, Rounding,
+    Narrowing, Per, Requantization, Rounding, Step,
     form::{Affine, Fixed, MAX_ADDEND, MAX_SHIFT},
+    step::clamp,
 };
 
 /// Two multiply-shift forms as one that rounds once, where there is one; else `None`.
 ///
 /// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain;
-/// [`compare`](crate::decide::compare) tells whether that is so on an interval. Common powers of two go first, so that a multiplication by one is a shift. With p = x m1 + a1:
+/// [`compare`](crate::decide::compare) tells whether that is so on an interval, [`compose_steps`] takes saturation along.
+/// Common powers of two go first, so that a multiplication by one is a shift. With p = x m1 + a1:
 ///
 /// - s1 = 0, so that nothing is rounded first: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
 /// - s2 = 0 and m2 = 1, so that nothing is rounded then: the zero point becomes z1 + a2 + z2.
@@ -20,9 +26,15 @@ use crate::{
 /// A form that saturates before its type does (a ReLU in it) has no second place here: the result would not.
 pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let out = second.out();
-    if second.range() != [out.min(), out.max()] {
-        return None;
+    if second.range() == [out.min(), out.max()] {
+        joined(first, second)
+    } else {
+        None
     }
+}
+
+/// The composition, which saturates at the ends of the second form's type.
+fn joined(first: &Requantization, second: &Requantization) -> Option<Requantization> {
     let (a, b) = (scalars(first)?, scalars(second)?);
     // What rounds nothing has no say in how.
     let rounds = |all: &Per<Affine>| all.values().iter().find(|a| a.shift > 0).map(|a| a.rounding);
@@ -44,10 +56,45 @@ pub fn compose(first: &Requantization, second: &Requantization) -> Option<Requan
         narrowing: Narrowing {
             shift: all.map(|a| a.shift),
             rounding,
-            out,
+            out: second.out(),
         },
     });
     (all.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
+}
+
+/// Two steps as one that equals them on each channel's interval, saturation and clamps included; `None` where the forms do
+/// not compose, or where a clamp would differ from channel to channel.
+///
+/// What the first step saturates or clamps to, [a, b], is a clamp behind the second one, to what it makes of a and b. It is
+/// left out where the composed form stays between these on the interval.
+///
+/// # Errors
+/// The interval lies outside the composed form's domain.
+pub fn compose_steps(first: &Step, second: &Step, interval: &Per<(i64, i64)>) -> Result<Option<Step>, DecideError> {
+    let Some(form) = joined(&first.form, &second.form) else {
+        return Ok(None);
+    };
+    let limits = first.form.range().map(|end| clamp(end, first.clamp));
+    let step = Step::from(form);
+    let ends = |channel: usize, (low, high): (i64, i64)| {
+        let (one, scalars) = (step.form.channel(channel)?, second.form.channel(channel)?);
+        let domain = scalars.domain();
+        // Past the domain the first step's result is no operand of the second one, whatever the clamp says.
+        let at = |end: i32| scalars.eval(i64::from(end).clamp(*domain.start(), *domain.end()));
+        let open = [one.eval(low)?, one.eval(high)?];
+        let closed = [open[0].max(at(limits[0])?), open[1].min(at(limits[1])?)];
+        Ok((open, closed))
+    };
+    let moved = match common(common_channels([&step], interval)?, interval, second.out(), ends)? {
+        Behind::Redundant => None,
+        Behind::Clamp(ends) => Some(ends),
+        Behind::PerChannel { .. } | Behind::NotAClamp => return Ok(None),
+    };
+    let clamp = match moved {
+        Some(ends) => Some(ends.map(|end| clamp(end, second.clamp))),
+        None => second.clamp,
+    };
+    Ok(Some(Step { clamp, ..step }))
 }
 
 /// The scalars of every channel of a form that rounds once, without common powers of two.

@@ -13,7 +13,7 @@ mod weaken;
 
 pub use activation::{Activation, Behind, move_behind};
 pub use best::{Best, BestError, Gain, Grids, Ideal, Limits, Optimality, best, gain};
-pub use compose::compose;
+pub use compose::{compose, compose_steps};
 pub(crate) use deviation::between;
 pub use deviation::{Deviation, compare, deviation, difference, equal_on, verdicts};
 pub use exact::{exact_addends, exact_factors};

@@ -1,5 +1,5 @@
-//! `[[fusion]]`: rows that fuse a requantization into its producer. They are tried in order; the first whose conditions
-//! hold fires.
+//! `[[fusion]]`: rows that fuse a requantization into its producer. They are tried in order; of those whose
+//! conditions hold, the first that takes most of the chain behind the producer fires.
 
 use super::words::{Evidence, Integer, words};
 use crate::Located;
