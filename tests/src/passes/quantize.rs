@@ -151,6 +151,13 @@ pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome,
         near.map(|attempt| format!("  not {}: {}", attempt.row, attempt.reason))
             .collect()
     };
+    let merged = fusion.merged.iter().map(|merged| {
+        let gone = merged.gone.join(", ");
+        format!(
+            "{} stands for {gone}: equal requantizations of one accumulator",
+            merged.value
+        )
+    });
     let fired = fusion.fired.iter().flat_map(|fired| {
         let (row, node, value) = (&fired.row, &fired.node, &fired.value);
         let line = format!("row {row} fired at {node}, makes {value}: {}", fired.certificate);
@@ -163,5 +170,5 @@ pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome,
         // The first is the row of the line itself.
         std::iter::once(line).chain(near(&refused.tried).into_iter().skip(1))
     });
-    Ok(Outcome::Module(fired.chain(refused).collect()))
+    Ok(Outcome::Module(merged.chain(fired).chain(refused).collect()))
 }

@@ -14,7 +14,7 @@ use crate::{
     diagnostic::Diagnostic,
     failure::{self, codes},
     pipeline::REPORT_FILE,
-    report::{FiredReport, Layer, Miss, RefusedReport, Report, grouped},
+    report::{FiredReport, Layer, MergedReport, Miss, RefusedReport, Report, grouped},
     stop::Stop,
     table,
 };
@@ -28,6 +28,8 @@ pub struct Fusions {
     pub rows: Vec<Row>,
     /// The requantizations whose producers no row is for.
     pub without_row: Vec<RefusedReport>,
+    /// Equal requantizations of one accumulator that became one before anything was fused.
+    pub merged: Vec<MergedReport>,
 }
 
 /// A row of the target's table.
@@ -86,8 +88,10 @@ fn of_report(report: Report, pattern: Option<&str>) -> Result<Fusions, Stop> {
         .refused
         .into_iter()
         .filter(|refused| refused.row.is_none());
+    let merged = report.fusions.merged.into_iter();
     Ok(Fusions {
         target: report.target.id,
+        merged: merged.filter(|merged| is_chosen(&merged.value)).collect(),
         rows: rows.collect(),
         without_row: without_row
             .filter(|refused| is_chosen(&refused.layer) || is_chosen(&refused.value))
@@ -137,12 +141,18 @@ impl Display for Fusions {
             });
             grouped(f, "not", missed)?;
         }
-        if self.without_row.is_empty() {
-            return Ok(());
+        if !self.without_row.is_empty() {
+            writeln!(f, "no row:")?;
+            let refused = self.without_row.iter();
+            let refused = refused.map(|refused| (format!("{} into {}", refused.value, refused.layer), &refused.reason));
+            grouped(f, "not", refused)?;
         }
-        writeln!(f, "no row:")?;
-        let refused = self.without_row.iter();
-        let refused = refused.map(|refused| (format!("{} into {}", refused.value, refused.layer), &refused.reason));
-        grouped(f, "not", refused)
+        if !self.merged.is_empty() {
+            writeln!(f, "equal requantizations of one accumulator:")?;
+        }
+        for merged in &self.merged {
+            writeln!(f, "  {} stands for {}", merged.value, merged.gone.join(", "))?;
+        }
+        Ok(())
     }
 }

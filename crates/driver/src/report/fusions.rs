@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use strait_core::Reason;
-use strait_lower::{Attempt, Fused, Fusion, Refused, Until};
+use strait_lower::{Attempt, Fused, Fusion, Merged, Refused, Until};
 use strait_requantize::{Certificate, Verdict};
 use strait_target::{
     TargetSpec,
@@ -19,6 +19,8 @@ pub struct Fusions {
     pub fired: Vec<FiredReport>,
     /// Those that stay operations of their own.
     pub refused: Vec<RefusedReport>,
+    /// Equal requantizations of one accumulator that became one before anything was fused.
+    pub merged: Vec<MergedReport>,
     /// The rows of the target's table, in the order in which they are tried.
     pub rows: Vec<RowReport>,
 }
@@ -35,6 +37,16 @@ pub struct FiredReport {
     pub verdict: Verdict,
     /// The certificate in words.
     pub claim: String,
+}
+
+/// Equal requantizations that became one.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MergedReport {
+    /// The value that stays.
+    pub value: String,
+    /// Those that it stands for, too.
+    pub gone: Vec<String>,
 }
 
 /// A fusion that was not made.
@@ -85,6 +97,7 @@ pub(super) fn fusions(spec: &TargetSpec, fusion: &Fusion) -> Fusions {
     Fusions {
         fired: fusion.fired.iter().map(fired).collect(),
         refused: fusion.refused.iter().map(refused).collect(),
+        merged: fusion.merged.iter().map(merged).collect(),
         rows: spec.fusion.iter().map(|row| self::row(spec, row, fusion)).collect(),
     }
 }
@@ -100,6 +113,13 @@ pub(super) fn fired_by(layer: &str, row: &str, certificate: &Certificate) -> Fir
         row: row.to_owned(),
         verdict: certificate.worst().clone(),
         claim: certificate.to_string(),
+    }
+}
+
+fn merged(merged: &Merged) -> MergedReport {
+    MergedReport {
+        value: merged.value.clone(),
+        gone: merged.gone.clone(),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::evaluation::Accuracy;
 pub use build::{Material, build};
 pub(crate) use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
-pub use fusions::{FiredReport, Fusions, Miss, RefusedReport, RowReport};
+pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use nearness::FreeIntegers;
 pub(crate) use table::grouped;
 

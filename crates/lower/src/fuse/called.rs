@@ -1,19 +1,27 @@
-//! Which graphs a graph has to itself.
+//! Which graphs a graph has to itself, and which it shares.
 
 use std::collections::BTreeSet;
 use strait_core::{Graph, GraphId, Module, Op};
 
-/// A graph and those that are called from it, directly or not, and from nowhere else; in the order of the module, the
-/// graph itself last.
-pub(super) fn from(module: &Module, root: GraphId) -> Vec<GraphId> {
-    let mut own = reached(module, [root]);
+/// What is called from a graph, directly or not.
+pub(super) struct Called {
+    /// The graph and those that are called from nowhere else, however often; in the order of the module, the graph itself
+    /// last.
+    pub(super) own: Vec<GraphId>,
+    /// Those that other graphs call too.
+    pub(super) shared: Vec<GraphId>,
+}
+
+pub(super) fn from(module: &Module, root: GraphId) -> Called {
+    let mut called = reached(module, [root]);
     let others = (0..module.graphs.len())
         .map(GraphId::new)
-        .filter(|id| !own.contains(id));
-    let shared = reached(module, others);
-    own.remove(&root);
-    own.retain(|id| !shared.contains(id));
-    own.into_iter().chain([root]).collect()
+        .filter(|id| !called.contains(id));
+    let others = reached(module, others);
+    called.remove(&root);
+    let (shared, own): (Vec<GraphId>, Vec<GraphId>) = called.into_iter().partition(|id| others.contains(id));
+    let own = own.into_iter().chain([root]).collect();
+    Called { own, shared }
 }
 
 /// These graphs and all that they call.

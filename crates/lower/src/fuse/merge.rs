@@ -1,22 +1,38 @@
 //! Equal requantizations of one accumulator, made one.
 //!
 //! An accumulator can only be fused if one requantization reads it. Two that are the same function onto the same grid
-//! compute the same codes, so that both readers can share one.
+//! compute the same codes, so that both readers can share one. Nothing is to be proved of that: the node that stays has
+//! the op, the operand and the grid of each.
 
 use smallvec::smallvec;
 use strait_core::{Graph, GraphId, Module, NewNode, Node, NodeId, Op, Patch, PatchError, Source, ValueId};
 
+/// Equal requantizations that became one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merged {
+    /// The name of the value that stays.
+    pub value: String,
+    /// The names of those that it stands for, too.
+    pub gone: Vec<String>,
+}
+
 /// Merges, for each value of the graph that only equal requantizations read, these into the first of them.
-pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Result<(), PatchError> {
-    let Some(g) = module.graph(graph) else { return Ok(()) };
+pub(super) fn equal_requantizations(module: &mut Module, graph: GraphId) -> Result<Vec<Merged>, PatchError> {
+    let mut done = Vec::new();
+    let Some(g) = module.graph(graph) else { return Ok(done) };
     let wide: Vec<ValueId> = g.values().map(|(id, _)| id).collect();
     for value in wide {
-        let patch = module.graph(graph).and_then(|g| merged(g, value));
-        if let Some(patch) = patch {
-            module.apply(graph, patch)?;
-        }
+        let Some(g) = module.graph(graph) else { break };
+        let Some(patch) = merged(g, value) else { continue };
+        let name = |(id, _): &(ValueId, Source)| g.value(*id).map(|v| module.name(v.name).to_string());
+        // What is replaced last gives its name.
+        let mut gone: Vec<String> = patch.replace.iter().filter_map(name).collect();
+        let value = gone.pop().unwrap_or_default();
+        gone.reverse();
+        done.push(Merged { value, gone });
+        module.apply(graph, patch)?;
     }
-    Ok(())
+    Ok(done)
 }
 
 fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {

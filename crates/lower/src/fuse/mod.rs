@@ -15,8 +15,10 @@ mod plan;
 mod site;
 mod verbs;
 
+pub use merge::Merged;
+
 use plan::Planned;
-use site::{Found, Producer, What};
+use site::{Found, Producer};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Def, Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ValueId};
 use strait_requantize::{Certificate, Verdict};
@@ -149,6 +151,8 @@ pub struct Fusion {
     pub fired: Vec<Fused>,
     /// The requantizations that stay.
     pub refused: Vec<Refused>,
+    /// Equal requantizations that became one before anything was fused.
+    pub merged: Vec<Merged>,
 }
 
 /// Why fusing stopped.
@@ -170,8 +174,8 @@ pub enum FuseError {
 /// Fuses what the rows of the target's table say, in a graph of the integer stage and in those that it calls.
 ///
 /// Equal requantizations of one accumulator become one, then constants are requantized, one clone for each reader, and
-/// then requantizations go into their producers. A called graph that is also called from elsewhere stays as it is: it is
-/// not ours alone.
+/// then requantizations go into their producers. A graph that is called is fused once, however many of ours call it. One that
+/// is also called from elsewhere stays as it is, and each of its requantizations is refused: it is not ours alone.
 ///
 /// # Errors
 /// See [`FuseError`]; a site that cannot be fused is no error.
@@ -188,16 +192,49 @@ pub fn fuse(
         policy,
     };
     let mut done = Fusion::default();
-    for graph in called::from(module, graph) {
-        merge::equal_requantizations(module, graph).map_err(|error| FuseError::Patch {
+    let called = called::from(module, graph);
+    for graph in called.own {
+        let merged = merge::equal_requantizations(module, graph).map_err(|error| FuseError::Patch {
             row: "equal requantizations".into(),
             error,
         })?;
+        done.merged.extend(merged);
         for constants in [true, false] {
             table.fuse(module, graph, constants, &mut done)?;
         }
     }
+    for graph in called.shared {
+        done.refused.extend(shared(module, graph)?);
+    }
     Ok(done)
+}
+
+/// The sites of a graph that is not ours alone: all of them are refused.
+fn shared(module: &Module, graph: GraphId) -> Result<Vec<Refused>, FuseError> {
+    let sites = requantizations(module, graph)?;
+    let found = sites.into_iter().filter_map(|at| Found::at(module, graph, at));
+    let name = module.graph(graph).map_or("", |g| module.name(g.name));
+    let refused = found.map(|found| Refused {
+        node: found.name(),
+        value: found.requantized(0..found.links.len()).unwrap_or_default(),
+        row: None,
+        reason: Reason::new(
+            "shared-graph",
+            format!("the graph {name} is also called from elsewhere"),
+        ),
+        tried: Vec::new(),
+    });
+    Ok(refused.collect())
+}
+
+/// The requantizations of a graph, in topological order.
+fn requantizations(module: &Module, graph: GraphId) -> Result<Vec<NodeId>, FuseError> {
+    let missing = || FuseError::Ours("the graph is not in the module".into());
+    let g = module.graph(graph).ok_or_else(missing)?;
+    let order = g.topological_order();
+    let order = order.map_err(|_| FuseError::Ours("the graph has a cycle".into()))?;
+    let is_site = |id: &NodeId| g.node(*id).is_some_and(|n| matches!(n.op, Op::Requantize(_)));
+    Ok(order.into_iter().filter(is_site).collect())
 }
 
 /// What fuses: the rows, and which differences they may make.
@@ -218,15 +255,9 @@ struct Made {
 impl Table<'_> {
     /// The sites of one graph, in topological order: those behind constants or those behind nodes.
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
-        let missing = || FuseError::Ours("the graph is not in the module".into());
-        let g = module.graph(graph).ok_or_else(missing)?;
-        let order = g.topological_order();
-        let order = order.map_err(|_| FuseError::Ours("the graph has a cycle".into()))?;
-        let is_site = |id: &NodeId| g.node(*id).is_some_and(|n| matches!(n.op, Op::Requantize(_)));
-        let sites: Vec<NodeId> = order.into_iter().filter(is_site).collect();
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
         let mut left = BTreeSet::new();
-        for at in sites {
+        for at in requantizations(module, graph)? {
             if left.contains(&at) {
                 continue;
             }
@@ -283,12 +314,6 @@ impl Table<'_> {
         // Of those that came as far, the last one is looked at first.
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
-        let requantized = |links: std::ops::Range<usize>| {
-            let mut links = found.links[links].iter();
-            links
-                .find(|link| matches!(link.what, What::Requantize { .. }))
-                .map(|link| found.name_of(link.result))
-        };
         let Some(made) = made else {
             let nearest = tried.first().filter(|attempt| attempt.until > Until::Producer);
             let (row, reason) = match nearest {
@@ -298,7 +323,7 @@ impl Table<'_> {
                     (None, Reason::new("no-row", text))
                 }
             };
-            let value = requantized(0..all).unwrap_or_default();
+            let value = found.requantized(0..all).unwrap_or_default();
             done.refused.push(Refused {
                 node,
                 value,
@@ -309,7 +334,7 @@ impl Table<'_> {
             return Ok(Vec::new());
         };
         // Behind what fires, a second requantization may be left.
-        let left = requantized(made.links..all);
+        let left = found.requantized(made.links..all);
         let behind = found.links[made.links..].iter().map(|link| link.node).collect();
         let result = found.taken(made.links).map(|(_, result)| result);
         let name = result.map(|value| found.name_of(value)).unwrap_or_default();

@@ -106,6 +106,13 @@ impl<'a> Found<'a> {
         })
     }
 
+    /// The name of the first value that some of the links requantize.
+    pub(super) fn requantized(&self, links: std::ops::Range<usize>) -> Option<String> {
+        let mut links = self.links.get(links)?.iter();
+        let first = links.find(|link| matches!(link.what, What::Requantize { .. }))?;
+        Some(self.name_of(first.result))
+    }
+
     /// The numbers of links that can be fused together, largest first: each ends behind a requantization, or behind a
     /// clamp of its codes.
     pub(super) fn prefixes(&self) -> impl Iterator<Item = usize> {
