@@ -12,7 +12,7 @@ use crate::structure::{Constants, Site, SiteKind};
 use crate::{facts, grounds};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_container::CertificateRecord;
-use strait_core::{Graph, Module, ValueId};
+use strait_core::{Graph, Module, Op, ValueId};
 use strait_requantize::decide::difference;
 use strait_requantize::{
     Argument, Certificate, DecideError, FromFloat, IntType, Per, Step, Thresholds, Verdict, certificate::ordered,
@@ -288,6 +288,13 @@ impl Claims {
                 Err(error) => return self.fault(site, Fault::Undecided(error)),
             };
             largest = largest.max(derived.max_lsb());
+            if !keeps_empty_windows(site, channel, interval) {
+                let fault = Fault::Argument {
+                    claimed: Argument::Commutes.name(),
+                    term: "max_pool",
+                };
+                return self.fault(site, fault);
+            }
             let claimed = claimed(channel);
             // A certificate says something of every channel.
             if record.is_some() && claimed.is_none_or(|c| c.max_lsb() < derived.max_lsb()) {
@@ -313,6 +320,22 @@ impl Claims {
             argument: record.map(|record| record.certificate.argument.name()),
             max_lsb,
         });
+    }
+}
+
+/// Whether what is fused into a max pool could stand in front of it as well. A window without elements is the smallest
+/// integer of what is pooled, which is then among the accumulators that can occur; it has to become the smallest code.
+fn keeps_empty_windows(site: &Site<'_>, channel: usize, interval: Interval) -> bool {
+    let lowest = i32::MIN;
+    match site.fused.base {
+        Base::Node(_, node) if matches!(node.op, Op::MaxPool(_)) && interval.low <= lowest.into() => {
+            let fused = node.fused.as_deref().map(|fused| Step {
+                form: fused.requant.clone(),
+                clamp: fused.clamp,
+            });
+            fused.is_none_or(|step| step.eval(channel, lowest.into()) == Ok(step.out().min()))
+        }
+        _ => true,
     }
 }
 

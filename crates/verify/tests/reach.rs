@@ -6,7 +6,7 @@ mod support;
 
 use strait_container::CertificateRecord;
 use strait_core::Module;
-use strait_requantize::{Because, IntType, Per, Verdict};
+use strait_requantize::{Argument, Because, IntType, Per, Verdict};
 use strait_verify::{Fault, Interval, VerifyReport};
 use support::{entries_record, grounded, parse, record, scaled, shifted, verify};
 
@@ -324,4 +324,47 @@ fn a_fact_that_was_left_out_is_found_by_the_digest() {
     let mut whole = grounded(&module, &records);
     whole[0].certificate.because.pop();
     assert_eq!(faults(&verify(&module, &whole)), [("y", &Fault::Grounds)]);
+}
+
+/// The window lies beside all elements at its first position, where the pool gives the smallest integer. A shift by 31
+/// makes -1 of that; a chip that pools codes has -128 there.
+#[test]
+fn a_form_that_gives_empty_windows_another_code_is_none_that_commutes() {
+    let pool = "max_pool(%i) {size=[2,2], stride=[1,1], pad=[2,2,1,1], dilation=[2,2], ceil=0}";
+    let text = |shift: u8| {
+        let form = format!("{{arith_folded shift={shift} rounding=half_even out=i8}}");
+        let wide = "%i: i32[1,2,1,1] scale=0.5 zero=0 = shift_left(%x) {zero=0, bits=1}";
+        format!(
+            "strait 1 integer main=@main
+graph @lowered(%x: i8[1,2,1,1] scale=1.0 zero=0) stage=integer {{
+  {wide}
+  %a: i32[1,2,2,2] scale=0.5 zero=0 = {pool}
+  %y: i8[1,2,2,2] scale=1.0 zero=0 = requantize(%a) {{form={form}, axis=1}}
+  return %y
+}}
+graph @main(%x: i8[1,2,1,1] scale=1.0 zero=0) {{
+  {wide}
+  %y: i8[1,2,2,2] scale=1.0 zero=0 = {pool} fused={form}
+  return %y
+}}"
+        )
+    };
+    let interval = Per::Tensor((i64::from(i32::MIN), 254));
+    for (shift, commutes) in [(1, true), (31, false)] {
+        let module = parse(&text(shift));
+        let mut pooled = record("y", &[shifted(&[shift])], shifted(&[shift]), interval.clone());
+        pooled.certificate.argument = Argument::Commutes;
+        pooled.certificate.because = vec![Because::Operand {
+            index: 0,
+            low: -256,
+            high: 254,
+        }];
+        let report = verify(&module, &grounded(&module, &[pooled]));
+        let argument = Fault::Argument {
+            claimed: "commutes",
+            term: "max_pool",
+        };
+        let expected: &[(&str, &Fault)] = if commutes { &[] } else { &[("y", &argument)] };
+        assert_eq!(faults(&report), expected, "{shift}");
+    }
 }

@@ -12,7 +12,8 @@ pub enum Argument {
     /// products, sums of windows.
     SameAccumulator,
     /// The producer picks one of its operand's elements by their order, which a non-decreasing function keeps:
-    /// R(max(x1, x2, …)) = max(R(x1), R(x2), …). Where in the pool the target applies it makes no difference.
+    /// R(max(x1, x2, …)) = max(R(x1), R(x2), …). Where in the pool the target applies it makes no difference; where a window
+    /// may be without elements, because R makes the smallest code of the smallest accumulator.
     Commutes,
     /// The chains were applied to all elements of a tensor ahead of time, and each was compared: lookups, constants.
     EveryEntry {
