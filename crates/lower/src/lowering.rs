@@ -18,7 +18,7 @@ use strait_target::spec::Nearness;
 #[derive(Debug, thiserror::Error)]
 pub enum LowerError {
     /// These nodes cannot be lowered: they have to run on the host, and the graph must be annotated again.
-    #[error("{} nodes cannot be lowered", .0.len())]
+    #[error("{} node{} cannot be lowered", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Nodes(Vec<(NodeId, Reason)>),
     /// A defect of ours.
     #[error("defect in Strait: {0}")]

@@ -111,7 +111,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "shift      = { min = 0, max = 31 }\n",
             "",
-            "`shift`: a shift needs `shift`",
+            "`shift`: the kind `shift` needs `shift`",
         ),
         (
             "shift      = { min = 0, max = 31 }",

@@ -2,7 +2,10 @@
 
 use std::path::Path;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
+use crate::{
+    diagnostic::{Diagnostic, Diagnostics},
+    table,
+};
 
 use super::{codes, npy::Array};
 
@@ -23,8 +26,8 @@ pub fn read_labels(path: &Path, count: usize, stored: usize) -> Result<Vec<u32>,
         return Err(Diagnostic::error(codes::SHAPE, message).into());
     }
     if !(count..=stored.max(count)).contains(&labels) {
-        let samples = if labels < count { count } else { stored };
-        let message = format!("{shown} has {labels} labels for {samples} samples");
+        let samples = table::count(if labels < count { count } else { stored }, "sample");
+        let message = format!("{shown} has {} for {samples}", table::count(labels, "label"));
         return Err(Diagnostic::error(codes::COUNT, message).into());
     }
     let class = |sample: usize| {

@@ -14,6 +14,7 @@ use strait_execute::Tensor;
 use crate::{
     config::preprocess::Plan,
     diagnostic::{Diagnostic, Diagnostics},
+    table,
 };
 
 use super::{
@@ -87,7 +88,8 @@ impl Samples {
         let count = inputs.first().map_or(0, available);
         if let Some(other) = inputs.iter().find(|input| available(input) != count) {
             let message = format!(
-                "there are {count} samples for {:?}, but {} for {:?}",
+                "{} for {:?}, but {} for {:?}",
+                table::count(count, "sample"),
                 inputs[0].name,
                 available(other),
                 other.name

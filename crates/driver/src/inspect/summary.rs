@@ -193,9 +193,9 @@ impl Display for Summary {
         }
         writeln!(
             f,
-            "\n{} layers, {} parameters ({})\n",
-            self.layers.len(),
-            self.parameters,
+            "\n{}, {} ({})\n",
+            table::count(self.layers.len(), "layer"),
+            table::count(self.parameters as usize, "parameter"),
             table::bytes(self.parameter_bytes)
         )?;
         let heading = ["op", "layers", "of them on the host"].map(str::to_owned);

@@ -61,7 +61,12 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
     }
     if let Some(FusionGate::Exact) = gate.fusions {
         let bounded = report.summary.bounded;
-        add("fusions", bounded == 0, format!("{bounded} fusions are not exact"));
+        let text = match bounded {
+            0 => "all fusions are exact".to_owned(),
+            1 => "1 fusion is not exact".to_owned(),
+            more => format!("{more} fusions are not exact"),
+        };
+        add("fusions", bounded == 0, text);
     }
     gates
 }

@@ -12,6 +12,7 @@ use crate::{
     failure,
     session::Session,
     stop::Stop,
+    table,
 };
 
 /// Raised when the same samples give other statistics.
@@ -38,8 +39,8 @@ pub(super) fn statistics(
     let path = cache.join(format!("{}.statistics", &key.to_hex()[..32]));
     if let Some(found) = reuse(&path, key.as_bytes()) {
         session.say(&format!(
-            "statistics of {} samples are reused from {}",
-            found.samples,
+            "the statistics of {} are reused from {}",
+            table::count(found.samples as usize, "sample"),
             path.display()
         ));
         return Ok(found);

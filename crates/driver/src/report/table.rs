@@ -154,12 +154,16 @@ fn fusion(fired: &FiredReport) -> String {
     match &fired.verdict {
         Verdict::Exact => format!("{}: exact", fired.row),
         Verdict::Unknown => format!("{}: undecided", fired.row),
-        bounded => format!("{}: within {} units", fired.row, bounded.max_lsb()),
+        bounded => format!("{}: within {} LSB", fired.row, bounded.max_lsb()),
     }
 }
 
 fn accuracy(f: &mut fmt::Formatter<'_>, accuracy: &Accuracy) -> fmt::Result {
-    writeln!(f, "accuracy on {} samples (with 95 % intervals):", accuracy.samples)?;
+    writeln!(
+        f,
+        "accuracy on {} (with 95 % intervals):",
+        table::count(accuracy.samples as usize, "sample")
+    )?;
     if let Some(top1) = &accuracy.top1 {
         if let Some(float) = top1.float {
             writeln!(f, "  top-1, float      {}", share(float))?;

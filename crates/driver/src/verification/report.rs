@@ -274,8 +274,10 @@ impl Display for Verification {
             say(
                 "runs",
                 format!(
-                    "{} random and {} given samples: {} layers on the lowered graph's operands{outputs}",
-                    runs.random, runs.given, runs.layers
+                    "{} random and {}: {} on the lowered graph's operands{outputs}",
+                    runs.random,
+                    table::count(runs.given, "given sample"),
+                    table::count(runs.layers, "layer")
                 ),
             );
         }

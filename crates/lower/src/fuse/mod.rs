@@ -30,7 +30,7 @@ use strait_target::{Target, TargetSpec};
 pub enum FusionPolicy {
     /// None.
     Exact,
-    /// At most this many units in the last place of the result.
+    /// At most so many LSB, units of the result.
     Bounded(u32),
     /// Any, as long as it is stated: what is undecided is not.
     Any,
@@ -52,7 +52,7 @@ impl FusionPolicy {
             Verdict::Unknown => Reason::new("undecided", "nothing proves that the result would be the same"),
             _ => Reason::new(
                 "not-exact",
-                format!("the result would differ by up to {difference} units in the last place"),
+                format!("the result would differ by up to {difference} LSB"),
             ),
         })
     }

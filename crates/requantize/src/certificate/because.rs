@@ -53,7 +53,7 @@ impl fmt::Display for Because {
             Because::Weights => f.write_str("the weights"),
             Because::Bias => f.write_str("the bias"),
             Because::Padding { value } => write!(f, "padding that reads as {}", super::text::grouped((*value).into())),
-            Because::Window { elements } => write!(f, "{elements} elements in a sum"),
+            Because::Window { elements } => write!(f, "{} in a sum", super::text::counted(*elements, "element")),
             Because::ZeroPoints => f.write_str("the zero points"),
             Because::Type(ty) => write!(f, "the type {ty}"),
             Because::Entries => f.write_str("its entries"),

@@ -32,7 +32,7 @@ impl Certificate {
             _ => f.write_str(&interval(&self.interval))?,
         }
         if let Some(channels) = self.verdict.channels() {
-            write!(f, " in {channels} channels")?;
+            write!(f, " in {}", counted(channels as u64, "channel"))?;
         }
         match self.steps() {
             Some(1) => f.write_str(": 1 equal threshold")?,
@@ -70,7 +70,8 @@ impl Certificate {
         write!(f, ", {} % of the {of}", percent(share))?;
         if let Some(channels) = self.verdict.channels() {
             let differing = verdicts.iter().filter(|verdict| !verdict.is_exact()).count();
-            write!(f, "; {differing} of {channels} channels differ")?;
+            let verb = if differing == 1 { "differs" } else { "differ" };
+            write!(f, "; {differing} of {} {verb}", counted(channels as u64, "channel"))?;
         }
         Ok(())
     }
@@ -106,6 +107,11 @@ fn interval(intervals: &Per<(i64, i64)>) -> String {
     let all = intervals.values().iter().copied();
     let (low, high) = all.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))).unwrap_or_default();
     format!("[{}, {}]", grouped(low), grouped(high))
+}
+
+/// A number of things: 1 channel, 2 channels.
+pub(super) fn counted(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
 }
 
 /// Digits in groups of three, with a minus sign: −18 231.

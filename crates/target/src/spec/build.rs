@@ -229,7 +229,7 @@ impl FormRow {
         let takes_zero = self.takes_input_zero() && !(kind == FormKind::TfLite && per_channel);
         if rescale.input_zero != 0 && !takes_zero {
             let text = format!(
-                "a {kind} does not take off an input's zero point ({})",
+                "{kind} does not take off an input's zero point ({})",
                 rescale.input_zero
             );
             return Err(Reason::new("form-zero-point", text));
@@ -249,7 +249,7 @@ impl FormRow {
             }
             FormKind::DequantQuant => self.dequant_quant(rescale),
             FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => {
-                Err(Reason::new("form-kind", format!("a {kind} is half a requantization")))
+                Err(Reason::new("form-kind", format!("{kind} is half a requantization")))
             }
             FormKind::Fixed => self.fixed(rescale).map_err(refused),
             FormKind::Steps => self.steps(rescale),

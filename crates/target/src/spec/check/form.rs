@@ -117,11 +117,14 @@ fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow, place: &std::ops
     for (key, given, rule) in keys {
         match given {
             Some(span) if rule == No => {
-                findings.add(SpecError::at(span, format!("`{name}`: a {} has no `{key}`", *row.kind)));
+                findings.add(SpecError::at(
+                    span,
+                    format!("`{name}`: the kind `{}` has no `{key}`", *row.kind),
+                ));
             }
             None if rule == Must => findings.add(SpecError::at(
                 place.clone(),
-                format!("`{name}`: a {} needs `{key}`", *row.kind),
+                format!("`{name}`: the kind `{}` needs `{key}`", *row.kind),
             )),
             _ => {}
         }
