@@ -135,6 +135,9 @@ impl Display for Fusions {
                 [format!("  {layer}"), claim]
             });
             table::write(f, lines)?;
+            let dropped =
+                (row.fired.iter()).filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
+            grouped(f, "clamp left out", dropped)?;
             let missed = row.missed.iter().map(|miss| {
                 let instead = (miss.instead.as_ref()).map_or_else(String::new, |row| format!(" (done by {row})"));
                 (format!("{} into {}{instead}", miss.value, miss.layer), &miss.reason)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use strait_core::Reason;
-use strait_lower::{Attempt, Fused, Fusion, Merged, Refused, Until};
+use strait_lower::{Attempt, Fused, Fusion, Merged, Refused, Until, dropped_clamp};
 use strait_requantize::{Certificate, Verdict};
 use strait_target::{
     TargetSpec,
@@ -37,6 +37,8 @@ pub struct FiredReport {
     pub verdict: Verdict,
     /// The certificate in words.
     pub claim: String,
+    /// Why a clamp in front of the requantization was left out; absent where there was none, or it still acts.
+    pub dropped_clamp: Option<ReasonReport>,
 }
 
 /// Equal requantizations that became one.
@@ -113,6 +115,7 @@ pub(super) fn fired_by(layer: &str, row: &str, certificate: &Certificate) -> Fir
         row: row.to_owned(),
         verdict: certificate.worst().clone(),
         claim: certificate.to_string(),
+        dropped_clamp: dropped_clamp(certificate).as_ref().map(reason),
     }
 }
 

@@ -34,6 +34,9 @@ impl Display for Report {
             summary.bounded,
             table::count(summary.unfused, "requantization")
         )?;
+        let dropped =
+            (self.fusions.fired.iter()).filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
+        grouped(f, "clamp left out", dropped)?;
         if let Some(free) = nearness::line(&self.layers) {
             writeln!(f, "{free}")?;
         }
@@ -151,8 +154,9 @@ fn several<T>(all: &[T], text: impl Fn(&T) -> String) -> String {
 }
 
 fn fusion(fired: &FiredReport) -> String {
+    let without = fired.dropped_clamp.as_ref().map_or("", |_| ", without its clamp");
     match &fired.verdict {
-        Verdict::Exact => format!("{}: exact", fired.row),
+        Verdict::Exact => format!("{}: exact{without}", fired.row),
         Verdict::Unknown => format!("{}: undecided", fired.row),
         bounded => format!("{}: within {} LSB", fired.row, bounded.max_lsb()),
     }

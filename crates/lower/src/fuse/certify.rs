@@ -2,34 +2,19 @@
 
 use super::grounds;
 use super::plan::{Becomes, Planned};
-use super::site::{Found, Producer};
-use crate::interval::Bounds;
+use super::site::Found;
 use strait_core::{Reason, TensorData};
-use strait_requantize::{Argument, Certificate, DecideError, Per, certificate::ordered};
-
-/// The accumulators that can occur, in front of a step of the producer's own.
-pub(super) fn accumulators(found: &Found<'_>, bounds: &mut Bounds<'_>) -> Result<Per<(i64, i64)>, Reason> {
-    let interval = match found.producer {
-        // Its type bounds what is not followed further.
-        Producer::Node(_, node) if node.fused.is_some() => {
-            let every = (i32::MIN.into(), i32::MAX.into());
-            bounds.accumulators(node).or(Some(every.into()))
-        }
-        _ => bounds.of(found.wide),
-    };
-    interval.ok_or_else(|| Reason::new("no-interval", "its accumulators have no known bounds"))
-}
+use strait_requantize::{Argument, Certificate, DecideError, certificate::ordered};
 
 /// The claim that what is planned equals what stands there, on all that can occur.
 pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certificate, Reason> {
     let before = found.steps(planned.links);
     let undecided = |error: DecideError| Reason::new("undecided", error.to_string());
-    let mut bounds = Bounds::new(found.module, found.graph);
     let certificate = match &planned.becomes {
         Becomes::Step(after) => {
             let argument = found.argument()?;
             found.commutes(after)?;
-            let interval = accumulators(found, &mut bounds)?;
+            let interval = found.accumulators()?;
             Certificate::derive(argument, before, Some(after.clone()), interval).map_err(undecided)?
         }
         Becomes::Entries(after) => {
@@ -54,7 +39,7 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
     let because = match certificate.argument {
         Argument::EveryEntry { .. } => certificate.because.clone(),
         Argument::OrderedFloats { .. } => vec![strait_requantize::Because::EveryFloat],
-        Argument::SameAccumulator | Argument::Commutes => grounds::because(found, &mut bounds),
+        Argument::SameAccumulator | Argument::Commutes => grounds::because(found),
     };
     let digest = grounds::digest(found, &certificate, &because);
     let digest = digest.ok_or_else(|| Reason::new("undecided", "it has no digest"))?;

@@ -1,23 +1,23 @@
 //! What a certificate rests on: the facts that its interval follows from, and the digest of all of it.
 
 use super::site::{Found, Producer};
-use crate::interval::Bounds;
 use sha2::{Digest as _, Sha256};
 use strait_core::op::Reduction;
 use strait_core::{Node, Op, TensorData};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Because, Certificate};
 
-/// The facts behind the bounds of the producer's result. They name what [`Bounds`] looked at.
-pub(super) fn because(found: &Found<'_>, bounds: &mut Bounds<'_>) -> Vec<Because> {
+/// The facts behind the bounds of the producer's result. They name what
+/// [`Bounds`](crate::interval::Bounds) looked at.
+pub(super) fn because(found: &Found<'_>) -> Vec<Because> {
     let node = match found.producer {
         Producer::Node(_, node) => node,
         Producer::Constant(_) => return vec![Because::Entries],
     };
-    let mut operands = |count: usize| -> Vec<Because> {
+    let operands = |count: usize| -> Vec<Because> {
         let each = node.inputs.iter().take(count).enumerate();
         each.filter_map(|(index, value)| {
-            let all = bounds.of((*value)?)?;
+            let all = found.bounds((*value)?)?;
             let low = all.values().iter().map(|ends| ends.0).min()?;
             let high = all.values().iter().map(|ends| ends.1).max()?;
             let index = index as u32;

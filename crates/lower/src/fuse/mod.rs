@@ -74,16 +74,21 @@ pub struct Fused {
 }
 
 impl Fused {
-    /// That a clamp in front of the requantization was dropped, and why; `None` where there was none, or one is left.
+    /// As [`dropped_clamp`], of its certificate.
     pub fn dropped_clamp(&self) -> Option<Reason> {
-        let after = self.certificate.after.as_ref()?;
-        let out = after.out();
-        // A form with a ReLU has taken over the clamp instead.
-        let clamps = after.clamp.is_some() || after.form.range() != [out.min(), out.max()];
-        let [low, high] = self.certificate.before.iter().find_map(|step| step.clamp)?;
-        let text = format!("without the clamp to [{low}, {high}] no result is another one");
-        (!clamps && self.certificate.worst().is_exact()).then(|| Reason::new("redundant-clamp", text))
+        dropped_clamp(&self.certificate)
     }
+}
+
+/// That a clamp in front of the requantization was dropped, and why; `None` where there was none, or one is left.
+pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
+    let after = certificate.after.as_ref()?;
+    let out = after.out();
+    // A form with a ReLU has taken over the clamp instead.
+    let clamps = after.clamp.is_some() || after.form.range() != [out.min(), out.max()];
+    let [low, high] = certificate.before.iter().find_map(|step| step.clamp)?;
+    let text = format!("without the clamp to [{low}, {high}] no result is another one");
+    (!clamps && certificate.worst().is_exact()).then(|| Reason::new("redundant-clamp", text))
 }
 
 /// A requantization that stays a node of its own.

@@ -1,9 +1,7 @@
 //! What a row could make of a site.
 
 use super::accepts;
-use super::certify::accumulators;
 use super::site::{Found, Producer, does};
-use crate::interval::Bounds;
 use crate::lowering::integers;
 use strait_core::{Elem, Op, Reason, TensorData};
 use strait_requantize::decide::{Activation, Behind, Wanted, compose_steps, move_behind, weaken};
@@ -124,7 +122,7 @@ fn forms(found: &Found<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec)
 /// The step by the first of these forms that is equal on the accumulators that can occur; the reason is of the last one
 /// that was looked for.
 fn weakened(found: &Found<'_>, step: &Step, forms: &[&str], spec: &TargetSpec) -> Result<Option<Step>, Reason> {
-    let mut interval = accumulators(found, &mut Bounds::new(found.module, found.graph))?;
+    let mut interval = found.accumulators()?;
     if step.form.channels().is_none() {
         // What is the same for all channels stays so.
         interval = Per::Tensor(hull(&interval));
@@ -201,7 +199,7 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Re
 
 /// Two steps as one on the accumulators that can occur.
 fn composed_steps(found: &Found<'_>, before: &Step, step: &Step) -> Result<Step, Reason> {
-    let interval = accumulators(found, &mut Bounds::new(found.module, found.graph))?;
+    let interval = found.accumulators()?;
     let composed = compose_steps(before, step, &interval);
     let composed = composed.map_err(|error| Reason::new("undecided", error.to_string()))?;
     composed.ok_or_else(|| {
@@ -214,7 +212,7 @@ fn composed_steps(found: &Found<'_>, before: &Step, step: &Step) -> Result<Step,
 
 /// A clamp of the accumulators in front of a form, as one behind it; none if it changes nothing.
 fn moved(found: &Found<'_>, [low, high]: [i32; 2], form: &Requantization) -> Result<Option<[i32; 2]>, Reason> {
-    let interval = accumulators(found, &mut Bounds::new(found.module, found.graph))?;
+    let interval = found.accumulators()?;
     let clamp = Activation::Clamp {
         low: low.into(),
         high: high.into(),

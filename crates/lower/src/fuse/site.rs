@@ -1,7 +1,9 @@
 //! Finding a site: a producer and the requantizations and clamps behind it.
 
+use crate::interval::{Bounds, Interval};
+use std::cell::RefCell;
 use strait_core::{Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, TensorData, ValueId};
-use strait_requantize::{IntType, Narrowing, Requantization, Rounding, Step, form};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 use strait_target::spec::{FusionRow, Verb};
 
 /// What produces the value that is requantized.
@@ -38,6 +40,9 @@ pub(super) struct Found<'a> {
     /// The producer's result.
     pub(super) wide: ValueId,
     pub(super) links: Vec<Link<'a>>,
+    /// Every row, number of links and form asks for the same bounds. Those of another site are not kept: what fires may
+    /// change a value by what the policy allows.
+    bounds: RefCell<Bounds<'a>>,
 }
 
 impl<'a> Found<'a> {
@@ -73,7 +78,26 @@ impl<'a> Found<'a> {
             producer,
             wide,
             links,
+            bounds: RefCell::new(Bounds::new(module, graph)),
         })
+    }
+
+    /// The interval that every element of a value of the graph lies in.
+    pub(super) fn bounds(&self, value: ValueId) -> Option<Per<Interval>> {
+        self.bounds.borrow_mut().of(value)
+    }
+
+    /// The accumulators that can occur, in front of a step of the producer's own.
+    pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
+        let interval = match self.producer {
+            // Its type bounds what is not followed further.
+            Producer::Node(_, node) if node.fused.is_some() => {
+                let every = (i32::MIN.into(), i32::MAX.into());
+                self.bounds.borrow_mut().accumulators(node).or(Some(every.into()))
+            }
+            _ => self.bounds(self.wide),
+        };
+        interval.ok_or_else(|| Reason::new("no-interval", "its accumulators have no known bounds"))
     }
 
     /// The producer's name.
