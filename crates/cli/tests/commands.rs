@@ -296,7 +296,7 @@ fn a_fusion_that_is_refused_can_be_an_error_and_what_no_row_is_for_is_none() {
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     for expected in [
-        "`/block/depthwise/Conv:accumulate` is not fused by the row `requant`: the result would differ by up to 1 units",
+        "`/block/depthwise/Conv:accumulate` is not fused by the row `requant`: the result would differ by up to 1 LSB",
         "`accept` and `max_lsb` in [fusion]",
     ] {
         assert!(message.contains(expected), "{expected}: {message}");

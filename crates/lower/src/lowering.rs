@@ -30,7 +30,7 @@ pub enum LowerError {
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// How near the requantizations with free integers are to their ideal functions, by the name of their
+    /// How near the requantizations are to their ideal functions, where something is known of it, by the name of their
     /// node, which stays among the sources of what it is fused into.
     pub nearness: BTreeMap<String, Nearness>,
 }

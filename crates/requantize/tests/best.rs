@@ -4,7 +4,8 @@ mod common;
 
 use proptest::prelude::*;
 use strait_requantize::decide::{
-    DecideError, Deviation, Grids, Ideal, Limits, Thresholds, best, deviation, difference, exact_addends, exact_factors,
+    Best, DecideError, Deviation, Grids, Ideal, Limits, MAX_STEPS, Optimality, Thresholds, best, deviation, difference,
+    exact_addends, exact_factors,
 };
 use strait_requantize::form::{Affine, Fixed, TfLite};
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, Step, Verdict};
@@ -108,8 +109,10 @@ proptest! {
         };
         let found = best(&ideal, &limits, interval).unwrap();
         let (own, own_deviation) = key(&found.affine);
-        prop_assert_eq!(own_deviation, found.deviation);
-        prop_assert_eq!((own.0, own.1), (found.deviation.max_lsb, found.deviation.differing));
+        prop_assert_eq!(found.found(), Optimality::Optimal);
+        let deviation = found.deviation.unwrap();
+        prop_assert_eq!(own_deviation, deviation);
+        prop_assert_eq!((own.0, own.1), (deviation.max_lsb, deviation.differing));
         let least_multiplier = if normalized { 1 << (bits - 1) } else { 0 };
         prop_assert!((least_multiplier..1 << bits).contains(&found.affine.factor));
         prop_assert!(limits.shift.contains(&found.affine.shift));
@@ -125,6 +128,102 @@ proptest! {
             }
         }
     }
+}
+
+/// The ideal of a factor on results of 32 bits, and limits that no multiplier of it is exact in.
+fn wide(factor: f64) -> (Ideal, Limits) {
+    let grids = Grids {
+        input_zero: 0,
+        output_zero: 0,
+        zero_inside: false,
+        out: IntType::I32,
+    };
+    let limits = Limits {
+        bits: 5,
+        normalized: false,
+        shift: 0..=8,
+    };
+    (Ideal::new(factor, Rounding::HalfEven, grids).unwrap(), limits)
+}
+
+/// Results that step more often than can be listed, on few enough accumulators to look at each.
+#[test]
+fn wide_results_of_few_accumulators_are_compared_one_by_one() {
+    for (factor, interval) in [(30.3, (-40, 5_000)), (2_900.7, (0, 60)), (30.97, (-3_000, 2))] {
+        let (ideal, limits) = wide(factor);
+        let found = best(&ideal, &limits, interval).unwrap();
+        assert!(ideal.thresholds(interval).is_err() && found.found() == Optimality::Optimal);
+        let key = |m: i32, n: u8| {
+            let form = Affine {
+                factor: m,
+                addend: 0,
+                shift: n,
+                rounding: Rounding::HalfEven,
+                zero_point: 0,
+            };
+            let form = step(&form, IntType::I32);
+            let own = |x| form.eval(0, x).unwrap().abs_diff(ideal.eval(x).unwrap());
+            let max_lsb = (interval.0..=interval.1).map(own).max().unwrap();
+            (max_lsb, (interval.0..=interval.1).filter(|x| own(*x) > 0).count())
+        };
+        let own = key(found.affine.factor, found.affine.shift);
+        let deviation = found.deviation.unwrap();
+        assert_eq!(own, (deviation.max_lsb, deviation.differing as usize));
+        for n in 0..=8 {
+            for m in 0..32 {
+                assert!(own <= key(m, n), "{factor}: {m} / 2^{n} is better than {found:?}");
+            }
+        }
+    }
+}
+
+/// One accumulator more than may be looked at, and the same limits.
+#[test]
+fn what_takes_more_comparisons_is_the_nearest_to_the_factor_and_called_best_found() {
+    let (ideal, limits) = wide(30.3);
+    let most = i64::from(MAX_STEPS);
+    let compared = best(&ideal, &limits, (0, most)).unwrap();
+    assert_eq!(compared.found(), Optimality::Optimal);
+    let found = best(&ideal, &limits, (0, most + 1)).unwrap();
+    assert_eq!((found.found(), found.deviation), (Optimality::BestFound, None));
+    let distance = |a: &Affine| (f64::from(a.factor) / 2f64.powi(a.shift.into()) - 30.3).abs();
+    for n in 0..=8u8 {
+        for factor in 0..32 {
+            let other = Affine {
+                factor,
+                shift: n,
+                ..found.affine
+            };
+            assert!(
+                distance(&found.affine) <= distance(&other),
+                "{other:?} is nearer than {found:?}"
+            );
+        }
+    }
+    let of = |a: &Affine| ideal.deviation(&[step(a, IntType::I32)], 0, (0, most + 1));
+    assert!(matches!(of(&found.affine), Err(DecideError::TooManySteps { .. })));
+}
+
+/// A zero point that is shifted to the left in front of the rounding is legal with smaller shifts only.
+#[test]
+fn shifts_at_which_the_addend_is_not_legal_are_left_out() {
+    let grids = Grids {
+        input_zero: 3,
+        output_zero: -120,
+        zero_inside: true,
+        out: IntType::I8,
+    };
+    let ideal = Ideal::new(1e-10, Rounding::HalfUp, grids).unwrap();
+    let limits = Limits {
+        bits: 31,
+        normalized: false,
+        shift: 0..=62,
+    };
+    let found = best(&ideal, &limits, (-1 << 31, 1 << 31)).unwrap();
+    // 120 * 2^54 is within 2^61, 120 * 2^55 is not.
+    let value = f64::from(found.affine.factor) / 2f64.powi(found.affine.shift.into());
+    assert!((value - 1e-10).abs() < 2f64.powi(-54));
+    assert_eq!(found.found(), Optimality::Optimal);
 }
 
 #[test]
@@ -145,10 +244,11 @@ fn thirty_one_bits_are_the_ideal_function_and_seven_are_not() {
         best(&ideal, &limits, (-1 << 20, 1 << 20)).unwrap()
     };
     let (wide, narrow) = (of(31), of(7));
-    assert_eq!(wide.deviation.max_lsb, 0);
+    let lsb = |best: &Best| best.deviation.unwrap().max_lsb;
+    assert_eq!(lsb(&wide), 0);
     let exact = |n| ideal.exact_multipliers(n, (-1 << 20, 1 << 20)).unwrap();
     assert!(exact(wide.affine.shift).unwrap().contains(&wide.affine.factor));
-    assert!(narrow.deviation.max_lsb > 0 && exact(narrow.affine.shift).is_none());
+    assert!(lsb(&narrow) > 0 && exact(narrow.affine.shift).is_none());
     // The nearest multiplier, by LiteRT's rule, is the same one.
     let form = strait_requantize::scales::fixed_point::tf_lite(
         &(0.02 * 0.003 / 0.1).into(),

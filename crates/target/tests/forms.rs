@@ -5,7 +5,7 @@ use strait_core::op::{Add, Conv};
 use strait_core::{Elem, Op, TensorType};
 use strait_requantize::decide::{Grids, Ideal, Optimality};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
-use strait_target::spec::{FormRow, OpSite, Operand, Rescale, Scales};
+use strait_target::spec::{FormRow, Nearness, OpSite, Operand, Rescale, Scales};
 use strait_target::{Options, Table, TargetSpec};
 
 const TABLE: &str = include_str!("tables/every-form.toml");
@@ -464,8 +464,10 @@ fn free_integers_deviate_no_more_than_the_nearest_to_the_factor_and_sometimes_le
             assert_eq!(plain.nearness, None);
             rescale.accumulators = Some(&accumulators);
             let best = row.build(&rescale).unwrap();
-            let nearness = best.nearness.unwrap();
-            assert_eq!(nearness.found, Optimality::Optimal);
+            let Some(Nearness::Chosen { found, distance }) = best.nearness else {
+                panic!("{name}: {:?}", best.nearness);
+            };
+            assert_eq!(found, Optimality::Optimal);
             let mut largest = 0;
             for channel in 0..2 {
                 let grids = Grids {
@@ -485,8 +487,106 @@ fn free_integers_deviate_no_more_than_the_nearest_to_the_factor_and_sometimes_le
                 better += usize::from(best < plain);
                 largest = largest.max(best.0);
             }
-            assert_eq!(nearness.max_lsb, largest, "{name} {step}");
+            assert_eq!(distance.unwrap().max_lsb, largest, "{name} {step}");
         }
     }
     assert!(better > 0);
+}
+
+/// Of every kind whose integers or scale its runtime makes, against each accumulator.
+#[test]
+fn what_a_runtime_makes_is_held_against_the_ideal_and_against_the_best_integers() {
+    let spec = spec();
+    let (even, up, away) = (Rounding::HalfEven, Rounding::HalfUp, Rounding::HalfAway);
+    let interval = (-9_000, 14_000);
+    let accumulators = Per::Tensor(interval);
+    let mut better = Vec::new();
+    for (name, rounding, zero_inside, has_integers) in [
+        ("fractional", even, true, true),
+        ("single", up, false, true),
+        ("fifteen", up, false, true),
+        ("double", away, false, true),
+        ("left-or-right", up, false, true),
+        ("sixteen", up, false, true),
+        ("packed", even, false, false),
+        ("single-precision", even, false, false),
+        ("zero-inside", even, true, false),
+        ("relu-before-offset", even, false, false),
+        ("chain", even, true, false),
+    ] {
+        let row = &spec.form[name];
+        for step in 1..=20 {
+            let weight = Per::Tensor(0.0011 * step as f32);
+            let rescale = Rescale {
+                scales: Scales::Convolution {
+                    input: 0.3,
+                    weight: &weight,
+                    output: 0.41,
+                },
+                input_zero: 0,
+                output_zero: -7,
+                out: IntType::I8,
+                accumulators: Some(&accumulators),
+            };
+            let built = row.build(&rescale).unwrap();
+            let Some(Nearness::Derived { runtime, gain }) = built.nearness else {
+                panic!("{name}: {:?}", built.nearness);
+            };
+            let grids = Grids {
+                input_zero: 0,
+                output_zero: -7,
+                zero_inside,
+                out: IntType::I8,
+            };
+            let ideal = Ideal::new(*rescale.scales.factor().get(0).unwrap(), rounding, grids).unwrap();
+            let differences = (interval.0..=interval.1)
+                .map(|x| built.form.eval(0, x).unwrap().abs_diff(ideal.eval(x).unwrap()))
+                .collect::<Vec<_>>();
+            let differing = differences.iter().filter(|lsb| **lsb > 0).count() as u64;
+            assert_eq!(runtime.max_lsb, *differences.iter().max().unwrap(), "{name} {step}");
+            assert_eq!(
+                (runtime.differing, runtime.accumulators),
+                (differing, 23_001),
+                "{name} {step}"
+            );
+            assert_eq!(runtime.share, differing as f64 / 23_001.0);
+            assert_eq!(gain.is_some(), has_integers, "{name}");
+            let Some(gain) = gain else { continue };
+            let [runtime, best] = [runtime, gain.best].map(|d| (d.max_lsb, d.differing));
+            assert_eq!((best < runtime, gain.channels), (gain.better == 1, 1), "{name} {step}");
+            assert!(
+                best <= runtime && gain.rounds_once == (name == "double"),
+                "{name} {step}"
+            );
+            if gain.better > 0 && !better.contains(&name) {
+                better.push(name);
+            }
+        }
+    }
+    assert!(
+        better.contains(&"fractional") && better.contains(&"double"),
+        "{better:?}"
+    );
+}
+
+#[test]
+fn results_that_are_too_many_to_be_compared_are_unknown_and_free_ones_best_found() {
+    let spec = spec();
+    let accumulators = Per::Tensor((-1 << 20, 1 << 20));
+    let rescale = Rescale {
+        scales: Scales::Ratio(0.9),
+        input_zero: 0,
+        output_zero: 0,
+        out: IntType::I32,
+        accumulators: Some(&accumulators),
+    };
+    assert_eq!(
+        spec.form["double"].build(&rescale).unwrap().nearness,
+        Some(Nearness::Unknown)
+    );
+    let free = Nearness::Chosen {
+        found: Optimality::BestFound,
+        distance: None,
+    };
+    assert_eq!(spec.form["general"].build(&rescale).unwrap().nearness, Some(free));
 }

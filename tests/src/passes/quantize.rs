@@ -9,6 +9,7 @@ use strait_core::{Module, Placement, Reason};
 use strait_lower::{FusionPolicy, LowerError, Until};
 use strait_quantize::annotate::{Directives, Placing};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
+use strait_target::spec::Nearness;
 use strait_target::{Options, Registry, Target, TargetSpec};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
@@ -116,7 +117,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     Ok(Outcome::Module(hosted(module)))
 }
 
-/// `lower TARGET`: the annotated graph as integers.
+/// `lower TARGET`: the annotated graph as integers. The remarks say how near integers that were chosen freely are.
 pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (target, _) = target(argument)?;
     let refused = |nodes: Vec<(strait_core::NodeId, Reason)>| {
@@ -130,7 +131,15 @@ pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome
     })?;
     *module = lowered.module;
     verify(module).map_err(|violation| violation.to_string())?;
-    Ok(Outcome::Module(Vec::new()))
+    let chosen = lowered.nearness.iter().filter_map(|(name, nearness)| match nearness {
+        Nearness::Chosen { found, distance } => Some((name, found, distance.as_ref()?)),
+        _ => None,
+    });
+    let lines = chosen.map(|(name, found, distance)| {
+        let (max_lsb, differing, of) = (distance.max_lsb, distance.differing, distance.accumulators);
+        format!("{name}: {found:?}, at most {max_lsb} LSB from the ideal, on {differing} of {of} accumulators")
+    });
+    Ok(Outcome::Module(lines.collect()))
 }
 
 /// `fuse TARGET [exact|any|LSB]`: the rows of its table. The remarks say which fired and which were refused why.

@@ -13,7 +13,6 @@ use crate::{
     config::glob::Glob,
     diagnostic::Diagnostic,
     failure::{self, codes},
-    pipeline::REPORT_FILE,
     report::{FiredReport, Layer, MergedReport, Miss, RefusedReport, Report, grouped},
     stop::Stop,
     table,
@@ -58,12 +57,7 @@ pub fn fusions(folder: &Path, pattern: Option<&str>) -> Result<Fusions, Stop> {
         return Err(Diagnostic::error(codes::ARTIFACT, message).help(help).into());
     }
     let artifact = Artifact::open(folder).map_err(failure::reading)?;
-    let bytes = artifact.file(REPORT_FILE).map_err(failure::reading)?;
-    let report: Report = serde_json::from_slice(&bytes).map_err(|error| {
-        let message = format!("{}: {REPORT_FILE} cannot be read: {error}", folder.display());
-        Diagnostic::error(codes::DAMAGED, message)
-    })?;
-    of_report(report, pattern)
+    of_report(super::report(folder, &artifact)?, pattern)
 }
 
 fn of_report(report: Report, pattern: Option<&str>) -> Result<Fusions, Stop> {

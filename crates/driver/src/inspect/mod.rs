@@ -14,7 +14,8 @@ use crate::{
     config::glob::Glob,
     diagnostic::Diagnostic,
     failure::{self, codes},
-    pipeline::select::matches_layer,
+    pipeline::{REPORT_FILE, select::matches_layer},
+    report::{Layer, Report},
     stop::Stop,
 };
 
@@ -28,6 +29,17 @@ pub struct Inspected {
     /// Of an artifact.
     digest: Option<Digest>,
     pattern: Option<Glob>,
+    /// The layers of an artifact's report; none of a model.
+    reported: Vec<Layer>,
+}
+
+/// The report in an artifact's folder.
+fn report(folder: &Path, artifact: &Artifact) -> Result<Report, Stop> {
+    let bytes = artifact.file(REPORT_FILE).map_err(failure::reading)?;
+    serde_json::from_slice(&bytes).map_err(|error| {
+        let message = format!("{}: {REPORT_FILE} cannot be read: {error}", folder.display());
+        Diagnostic::error(codes::DAMAGED, message).into()
+    })
 }
 
 impl Inspected {
@@ -37,13 +49,14 @@ impl Inspected {
     /// # Errors
     /// What cannot be read, and a pattern that matches nothing.
     pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
-        let (module, digest) = if subject.is_dir() {
+        let (module, digest, reported) = if subject.is_dir() {
             let artifact = Artifact::open(subject).map_err(failure::reading)?;
             let model = artifact.model(Integrity::SkipTensors).map_err(failure::reading)?;
-            (model.module, Some(artifact.manifest().digest()))
+            let reported = report(subject, &artifact)?.layers;
+            (model.module, Some(artifact.manifest().digest()), reported)
         } else {
             let model = Model::open(subject).and_then(|model| model.read(&ReadOptions::default()));
-            (model.map_err(|error| failure::onnx(&error, subject))?, None)
+            (model.map_err(|error| failure::onnx(&error, subject))?, None, Vec::new())
         };
         let glob = pattern.map(Glob::new);
         if let Some(glob) = &glob {
@@ -62,6 +75,7 @@ impl Inspected {
             module,
             digest,
             pattern: glob,
+            reported,
         })
     }
 
@@ -69,7 +83,7 @@ impl Inspected {
     pub fn summary(&self) -> Summary {
         Summary {
             digest: self.digest,
-            ..summary::summary(&self.module, self.pattern.as_ref())
+            ..summary::summary(&self.module, self.pattern.as_ref(), &self.reported)
         }
     }
 

@@ -9,7 +9,12 @@ use serde::Serialize;
 use strait_container::Digest;
 use strait_core::{DataId, Dim, Module, Node, Placement, Value, ValueId};
 
-use crate::{config::glob::Glob, pipeline::select::matches_layer, table};
+use crate::{
+    config::glob::Glob,
+    pipeline::select::matches_layer,
+    report::{FreeIntegers, FromScales, Layer, ReasonReport},
+    table,
+};
 
 /// What a model consists of.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -72,15 +77,35 @@ pub struct LayerLine {
     pub operands: Vec<Port>,
     /// What it makes.
     pub results: Vec<Port>,
+    /// Of an artifact: how near the integers of its requantization are to the ideal, where the compiler chose them.
+    pub free_integers: Option<FreeIntegers>,
+    /// Of an artifact: how near they are where the runtime makes them, and what others would gain.
+    pub from_scales: Option<FromScales>,
+    /// Of an artifact: why a clamp in front of its requantization was left out.
+    pub dropped_clamp: Option<ReasonReport>,
 }
 
-pub(super) fn summary(module: &Module, pattern: Option<&Glob>) -> Summary {
+impl LayerLine {
+    /// What the report says of its requantization, for people.
+    fn remarks(&self) -> impl Iterator<Item = String> {
+        let free = self.free_integers.as_ref().map(ToString::to_string);
+        let from_scales = self.from_scales.as_ref().and_then(FromScales::remark);
+        let dropped = self
+            .dropped_clamp
+            .as_ref()
+            .map(|reason| format!("clamp left out: {}", reason.text));
+        free.into_iter().chain(from_scales).chain(dropped)
+    }
+}
+
+pub(super) fn summary(module: &Module, pattern: Option<&Glob>, reported: &[Layer]) -> Summary {
     let graph = module.main();
     let ports = |ids: &[ValueId]| {
         ids.iter()
             .filter_map(|&id| Some(port(module, graph.value(id)?)))
             .collect()
     };
+    let reported: BTreeMap<&str, &Layer> = reported.iter().map(|layer| (layer.name.as_str(), layer)).collect();
     let mut ops: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (_, node) in graph.nodes() {
         let counts = ops.entry(node.op.term()).or_default();
@@ -112,13 +137,18 @@ pub(super) fn summary(module: &Module, pattern: Option<&Glob>) -> Summary {
             .collect(),
         parameters: tensors().map(|tensor| tensor.len() as u64).sum(),
         parameter_bytes: tensors().map(|tensor| tensor.bytes().len() as u64).sum(),
-        layers: nodes.filter(chosen).map(|node| layer(module, node)).collect(),
+        layers: nodes
+            .filter(chosen)
+            .map(|node| layer(module, node, &reported))
+            .collect(),
         chosen: pattern.is_some(),
     }
 }
 
-fn layer(module: &Module, node: &Node) -> LayerLine {
+fn layer(module: &Module, node: &Node, reported: &BTreeMap<&str, &Layer>) -> LayerLine {
     let graph = module.main();
+    let told = reported.get(module.name(node.name)).copied();
+    let fusion = told.and_then(|told| told.fusion.as_ref());
     let ports =
         |ids: &mut dyn Iterator<Item = ValueId>| ids.filter_map(|id| Some(port(module, graph.value(id)?))).collect();
     LayerLine {
@@ -139,6 +169,9 @@ fn layer(module: &Module, node: &Node) -> LayerLine {
                 .filter(|&id| graph.data_of(id).is_none()),
         ),
         results: ports(&mut node.outputs.iter().copied()),
+        free_integers: told.and_then(|told| told.free_integers.clone()),
+        from_scales: told.and_then(|told| told.from_scales.clone()),
+        dropped_clamp: fusion.and_then(|fusion| fusion.dropped_clamp.clone()),
     }
 }
 
@@ -181,7 +214,13 @@ impl Display for Summary {
                     types(&layer.results),
                 ]
             };
-            return table::write(f, std::iter::once(heading).chain(self.layers.iter().map(line)));
+            table::write(f, std::iter::once(heading).chain(self.layers.iter().map(line)))?;
+            for layer in &self.layers {
+                for remark in layer.remarks() {
+                    writeln!(f, "{}: {remark}", table::shortened(&layer.name))?;
+                }
+            }
+            return Ok(());
         }
         if let Some(digest) = self.digest {
             writeln!(f, "digest  {digest}")?;

@@ -50,7 +50,7 @@ pub(super) struct Lowered {
     /// The annotated float graph that it was made from.
     pub(super) annotated: Module,
     pub(super) fusion: Fusion,
-    /// How near free integers are to the ideal, by the name of the requantization.
+    /// How near requantizations are to the ideal, by their names.
     pub(super) nearness: BTreeMap<String, Nearness>,
     /// What the fusions claim.
     pub(super) certificates: Vec<CertificateRecord>,

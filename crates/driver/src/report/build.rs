@@ -10,9 +10,10 @@ use strait_target::{
 };
 
 use super::{
-    FreeIntegers, Layer, Report, Rewrite, RuleReport, SCHEMA, Size, TargetReport, derived,
+    Layer, Report, Rewrite, RuleReport, SCHEMA, Size, TargetReport, derived,
     evidence::{self, Grounds},
     fusions::{fired, fusions},
+    nearness::reported,
 };
 
 /// What the report is made from.
@@ -28,7 +29,7 @@ pub struct Material<'a> {
     pub integer: &'a Module,
     /// What became of the requantizations.
     pub fusion: &'a Fusion,
-    /// How near free integers are to the ideal, by the name of the requantization.
+    /// How near requantizations are to the ideal, by their names.
     pub nearness: &'a BTreeMap<String, Nearness>,
     /// The rewrites that made the canonical module, in their order.
     pub rewrites: &'a [(&'static str, String)],
@@ -106,11 +107,12 @@ fn layer(
     fused: &BTreeMap<&str, &Fused>,
     nearness: &BTreeMap<String, Nearness>,
 ) -> Layer {
+    // Of two that became one, the second makes the codes of the result.
+    let nearness = (node.sources.iter().rev()).find_map(|&source| nearness.get(module.name(source)));
+    let (free_integers, from_scales) = nearness.map(reported).unwrap_or_default();
     Layer {
-        // Of two that became one, the second makes the codes of the result.
-        free_integers: (node.sources.iter().rev())
-            .find_map(|&source| nearness.get(module.name(source)))
-            .map(FreeIntegers::from),
+        free_integers,
+        from_scales,
         evidence: supports.last().map(|weakest| weakest.evidence.to_string()),
         rests_on: supports.iter().map(|support| support.row.to_string()).collect(),
         ..derived::layer(module, node, |value| fused.get(value).map(|made_by| fired(made_by)))

@@ -54,6 +54,7 @@ pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
         let by_certificate = |value: &str| fired.iter().find(|(name, _)| *name == value).map(|(_, fired)| fired);
         let expected = Layer {
             free_integers: said.free_integers.clone(),
+            from_scales: said.from_scales.clone(),
             evidence: said.evidence.clone(),
             rests_on: said.rests_on.clone(),
             ..layer(module, node, |value| by_certificate(value).cloned())
@@ -99,6 +100,7 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
         },
         form: evidence::form(node).map(|form| form.kind().name().to_owned()),
         free_integers: None,
+        from_scales: None,
         clamp: fused.and_then(|fused| fused.clamp),
         fusion: fused.and(results.first()).and_then(|result| made_by(&result.name)),
         evidence: None,

@@ -17,7 +17,7 @@ pub use build::{Material, build};
 pub(crate) use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
-pub use nearness::FreeIntegers;
+pub use nearness::{Distance, FreeIntegers, FromScales};
 pub(crate) use table::grouped;
 
 /// The version of the report's keys.
@@ -125,6 +125,9 @@ pub struct Layer {
     pub form: Option<String>,
     /// How near its integers are to the ideal, where the compiler chose them.
     pub free_integers: Option<FreeIntegers>,
+    /// How near they are where the runtime makes them, and what others would gain. Absent for a plain shift, whose factor is
+    /// part of the weights.
+    pub from_scales: Option<FromScales>,
     /// The codes that its result is clipped to.
     pub clamp: Option<[i32; 2]>,
     /// The fusion that made it.

@@ -1,51 +1,215 @@
-//! How near the integers that the compiler was free to choose are to the functions that they stand for.
+//! How near requantizations are to the functions that they stand for: where the compiler was free to choose their integers,
+//! and where the runtime makes them from scales.
+
+use std::fmt::{self, Display};
 
 use serde::{Deserialize, Serialize};
 use strait_requantize::decide::Optimality;
-use strait_target::spec::Nearness;
+use strait_target::spec::{self, Nearness};
 
 use super::Layer;
 use crate::table;
 
-/// The integers of a requantization that the target's file stores as they are, against the ideal function of the exact
-/// factor, over all accumulators that can occur.
+/// How far a requantization is from the ideal function of the exact factor, over all accumulators that can occur.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct FreeIntegers {
-    /// `optimal`: none within the form's limits are nearer. `best found`: none of those that were tried are.
-    pub found: String,
-    /// The largest difference from the ideal in any channel, in units of the result.
+pub struct Distance {
+    /// The largest difference in any channel, in units of the result.
     pub max_lsb: u32,
     /// The largest part of a channel's accumulators for which there is a difference.
     pub share: f64,
+    /// The number of accumulators for which there is a difference, all channels together.
+    pub differing: u64,
+    /// The number of accumulators that can occur, all channels together.
+    pub accumulators: u64,
 }
 
-impl From<&Nearness> for FreeIntegers {
-    fn from(nearness: &Nearness) -> FreeIntegers {
-        FreeIntegers {
-            found: match nearness.found {
-                Optimality::Optimal => "optimal",
-                Optimality::BestFound => "best found",
-            }
-            .to_owned(),
-            max_lsb: nearness.max_lsb,
-            share: nearness.share,
+impl From<&spec::Distance> for Distance {
+    fn from(distance: &spec::Distance) -> Distance {
+        Distance {
+            max_lsb: distance.max_lsb,
+            share: distance.share,
+            differing: distance.differing,
+            accumulators: distance.accumulators,
         }
     }
 }
 
+/// The integers of a requantization that the target's file stores as they are, against the ideal function.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FreeIntegers {
+    /// `optimal`: no multiplier and shift within the form's limits are nearer. `best found`: they are the nearest to the
+    /// factor, and the results are too many to be compared.
+    pub found: String,
+    /// How far they are from the ideal; absent where they are not compared.
+    pub distance: Option<Distance>,
+}
+
+/// The integers, or the scale, that the runtime makes from the scales in its file, against the ideal function and against
+/// the best integers that the form could have. Nothing is replaced.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FromScales {
+    /// How far the runtime's own are from the ideal; absent where its results are too many to be compared.
+    pub runtime: Option<Distance>,
+    /// How far the best are; absent for a form without integers to choose.
+    pub best: Option<Distance>,
+    /// In how many channels the best are nearer than the runtime's.
+    pub better: usize,
+    /// The channels; one where the integers are the same for all.
+    pub channels: usize,
+    /// Whether the best round once where the runtime does twice.
+    pub rounds_once: bool,
+}
+
+impl Display for Distance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&off(self.max_lsb, self.share))
+    }
+}
+
+impl Display for FreeIntegers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.distance {
+            Some(distance) => write!(f, "free integers: {}, off the ideal by {distance}", self.found),
+            None => write!(
+                f,
+                "free integers: {}, its results are too many to be compared",
+                self.found
+            ),
+        }
+    }
+}
+
+impl FromScales {
+    /// How far the runtime's integers are from the ideal, and what would be nearer; `None` where they are the ideal.
+    pub fn remark(&self) -> Option<String> {
+        let Some(runtime) = &self.runtime else {
+            return Some("the runtime's integers: its results are too many to be compared".to_owned());
+        };
+        let gain = match &self.best {
+            Some(best) if self.better > 0 && self.rounds_once => format!("; rounded once, the best by {best}"),
+            Some(best) if self.better > 0 => format!("; the best by {best}"),
+            Some(_) => "; no others are nearer".to_owned(),
+            None => String::new(),
+        };
+        (runtime.max_lsb > 0).then(|| format!("the runtime's integers: off the ideal by {runtime}{gain}"))
+    }
+}
+
+/// The one or the other.
+pub(super) fn reported(nearness: &Nearness) -> (Option<FreeIntegers>, Option<FromScales>) {
+    match nearness {
+        Nearness::Chosen { found, distance } => {
+            let found = match found {
+                Optimality::Optimal => OPTIMAL,
+                Optimality::BestFound => "best found",
+            };
+            let free = FreeIntegers {
+                found: found.to_owned(),
+                distance: distance.as_ref().map(Distance::from),
+            };
+            (Some(free), None)
+        }
+        Nearness::Derived { runtime, gain } => {
+            let (runtime, gain) = (Some(runtime.into()), gain.as_ref());
+            let from_scales = FromScales {
+                runtime,
+                best: gain.map(|gain| Distance::from(&gain.best)),
+                better: gain.map_or(0, |gain| gain.better),
+                channels: gain.map_or(0, |gain| gain.channels),
+                rounds_once: gain.is_some_and(|gain| gain.rounds_once),
+            };
+            (None, Some(from_scales))
+        }
+        Nearness::Unknown => (
+            None,
+            Some(FromScales {
+                runtime: None,
+                best: None,
+                better: 0,
+                channels: 0,
+                rounds_once: false,
+            }),
+        ),
+    }
+}
+
+const OPTIMAL: &str = "optimal";
+
 /// One line on all layers with free integers; `None` where there are none.
-pub(super) fn line(layers: &[Layer]) -> Option<String> {
+pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     let free: Vec<&FreeIntegers> = layers.iter().filter_map(|layer| layer.free_integers.as_ref()).collect();
-    let worst = free.iter().map(|free| free.max_lsb).max()?;
-    let optimal = free.iter().filter(|free| free.found == "optimal").count();
-    let ideal = free.iter().filter(|free| free.max_lsb == 0).count();
-    let rest = match worst {
-        0 => String::new(),
-        worst => format!("; at most {worst} LSB from it in the others"),
+    let compared: Vec<&Distance> = free.iter().filter_map(|free| free.distance.as_ref()).collect();
+    let optimal = free.iter().filter(|free| free.found == OPTIMAL).count();
+    let ideal = compared.iter().filter(|distance| distance.max_lsb == 0).count();
+    let rest = match compared.iter().map(|distance| distance.max_lsb).max() {
+        None | Some(0) => String::new(),
+        Some(worst) => format!("; at most {worst} LSB from it in {}", compared.len() - ideal),
     };
-    Some(format!(
-        "free integers in {}: {optimal} optimal; {ideal} equal to the ideal function{rest}",
-        table::count(free.len(), "layer")
-    ))
+    let not = match free.len() - compared.len() {
+        0 => String::new(),
+        more => format!("; not compared in {more}"),
+    };
+    (!free.is_empty()).then(|| {
+        format!(
+            "free integers in {}: {optimal} optimal; {ideal} equal to the ideal function{rest}{not}",
+            table::count(free.len(), "layer")
+        )
+    })
+}
+
+/// A line for the layers in which other integers of their form would come nearer to the scales than those that the runtime
+/// makes, and one for those in which integers that are rounded once would.
+pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
+    let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_ref()).collect();
+    let line = |rounds_once: bool| {
+        let better = all.iter().filter(|l| l.better > 0 && l.rounds_once == rounds_once);
+        let both: Vec<_> = better
+            .filter_map(|l| Some((l.runtime.as_ref()?, l.best.as_ref()?)))
+            .collect();
+        let what = if rounds_once {
+            "one rounding instead of two"
+        } else {
+            "other integers of the same form"
+        };
+        let (runtime, best) = (worst(both.iter().map(|b| b.0)), worst(both.iter().map(|b| b.1)));
+        (!both.is_empty()).then(|| {
+            format!(
+                "in {} of {} {what} would come nearer to the scales, off by {best} instead of {runtime}; the runtime makes its own",
+                both.len(),
+                table::count(all.len(), "layer")
+            )
+        })
+    };
+    [false, true].into_iter().filter_map(line).collect()
+}
+
+/// The worst of some distances.
+fn worst<'a>(distances: impl Iterator<Item = &'a Distance>) -> String {
+    let (mut max_lsb, mut share) = (0, 0f64);
+    for distance in distances {
+        (max_lsb, share) = (max_lsb.max(distance.max_lsb), share.max(distance.share));
+    }
+    off(max_lsb, share)
+}
+
+/// "1 LSB on up to 0.20 % of the accumulators" of any channel.
+fn off(max_lsb: u32, share: f64) -> String {
+    match max_lsb {
+        0 => "0 LSB".to_owned(),
+        _ => format!("{max_lsb} LSB on {} of the accumulators", percent(share)),
+    }
+}
+
+/// Two digits that count.
+fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    // Where 10^-decimals is the second digit of the number.
+    let decimals = (1 - percent.log10().floor() as i32).clamp(0, 6);
+    match percent < 0.000_01 {
+        true => "less than 0.00001 %".to_owned(),
+        false => format!("up to {percent:.*} %", decimals as usize),
+    }
 }

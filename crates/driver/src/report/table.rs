@@ -37,8 +37,9 @@ impl Display for Report {
         let dropped =
             (self.fusions.fired.iter()).filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
         grouped(f, "clamp left out", dropped)?;
-        if let Some(free) = nearness::line(&self.layers) {
-            writeln!(f, "{free}")?;
+        let free = nearness::free_integers(&self.layers);
+        for line in free.into_iter().chain(nearness::possible_gains(&self.layers)) {
+            writeln!(f, "{line}")?;
         }
         let refused = self.fusions.refused.iter();
         let refused = refused.map(|r| (format!("{} into {}", r.value, r.layer), &r.reason));

@@ -94,11 +94,7 @@ pub(super) fn requantize(
         wide.acc = centre(walk, site, wide.acc, wide.zero)?;
         wide.zero = 0;
     }
-    let accumulators = if rows(spec, forms).any(|row| row.looks_at_accumulators(to.out)) {
-        walk.bounds(wide.acc)
-    } else {
-        None
-    };
+    let accumulators = walk.bounds(wide.acc);
     let built = form(spec, forms, wide.product, wide.zero, to, accumulators.as_ref())?;
     let codes = emit(walk, site, wide, to, built.form, suffix)?;
     if let Some(nearness) = built.nearness {

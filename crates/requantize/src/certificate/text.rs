@@ -170,7 +170,7 @@ mod tests {
         let channels = [(0, 63), (0, 64), (-5, 9)].into_iter().collect();
         assert_eq!(
             exact(up, channels),
-            "1 LSB at accumulator 64 of channel 1, 1.54 % of the interval; 1 of 3 channels differ"
+            "1 LSB at accumulator 64 of channel 1, 1.54 % of the interval; 1 of 3 channels differs"
         );
     }
 

@@ -26,7 +26,8 @@ pub struct Rescale<'a> {
     /// Type of the result.
     pub out: IntType,
     /// The accumulators that can occur, of the whole tensor or by channel, soundly: the integers of free forms are the best
-    /// on them. Where they are not known, these are the nearest to the factor.
+    /// on them, and of others it is said how far they are from that. Where they are not known, free integers are the nearest
+    /// to the factor.
     pub accumulators: Option<&'a Per<(i64, i64)>>,
 }
 
@@ -184,7 +185,10 @@ impl FormRow {
         self.accepts(&form, None)?;
         let nearest = self.nearest(rescale);
         let nearest = nearest.filter(|built| self.accepts(&built.form, None).is_ok());
-        Ok(nearest.unwrap_or(Built { form, nearness: None }))
+        Ok(nearest.unwrap_or_else(|| Built {
+            nearness: self.derived(&form, rescale),
+            form,
+        }))
     }
 
     /// `sat(round(x / 2^shift))` within this row's limits, for a factor that is folded into the weights.

@@ -137,8 +137,8 @@ words! {
         Sima = "sima", // tidy: allow(names): the rule's name, which other targets may take
         /// Ascend: scale of the dequantization times scale of the quantization, in `f32`.
         Ascend = "ascend", // tidy: allow(names): as above
-        /// The file stores the integers: the nearest ones of the factor in `f64`; of `multiply_shift` for results of 8 or 16
-        /// bits those that come nearest to the ideal function over the accumulators that can occur.
+        /// The file stores the integers: the nearest ones of the factor in `f64`; of `multiply_shift` those
+        /// that come nearest to the ideal function over the accumulators that can occur.
         Free = "free",
     }
 }

@@ -1,0 +1,194 @@
+//! How near a requantization is to the function that it stands for, and what other integers could gain where the runtime
+//! makes its own.
+
+use super::{FormRow, Rescale, ScaleRule};
+use strait_requantize::decide::{Best, DecideError, Deviation, Gain, Grids, Ideal, Limits, Optimality, gain};
+use strait_requantize::form::MAX_SHIFT;
+use strait_requantize::{FormKind, Per, Requantization, Rounding, Roundings, Step};
+
+/// How near a requantization is to the ideal function `sat(round(s (x - z_x)) + z)` of its exact factor, under its own
+/// form's tie rule, over all accumulators that can occur.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Nearness {
+    /// Its integers are free, and the compiler chose them.
+    Chosen {
+        /// Whether no integers within the row's limits are nearer.
+        found: Optimality,
+        /// How far they are from the ideal; `None` where the results are too many to be compared.
+        distance: Option<Distance>,
+    },
+    /// The runtime makes its integers, or its scale, from the scales of the grids.
+    Derived {
+        /// How far these are from the ideal.
+        runtime: Distance,
+        /// What others would gain; `None` for a form without integers.
+        gain: Option<PossibleGain>,
+    },
+    /// As `Derived`, with results that are too many to be compared.
+    Unknown,
+}
+
+/// How far a requantization is from the ideal, over its channels; those of the whole tensor are one.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Distance {
+    /// The largest difference in any channel, in units of the result.
+    pub max_lsb: u32,
+    /// The largest part of a channel's accumulators for which there is one.
+    pub share: f64,
+    /// The number of accumulators for which there is one, in all channels together.
+    pub differing: u64,
+    /// The number of accumulators that can occur, in all channels together.
+    pub accumulators: u64,
+}
+
+/// What the best integers within a form's limits would gain over those that its runtime makes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PossibleGain {
+    /// How far the best are from the ideal.
+    pub best: Distance,
+    /// In how many channels they are nearer than the runtime's.
+    pub better: usize,
+    /// Of so many.
+    pub channels: usize,
+    /// Whether they round once where the runtime does twice: what rounds twice is the ideal function for no multiplier, and
+    /// has no best one by our means.
+    pub rounds_once: bool,
+}
+
+impl Distance {
+    /// Takes in one more channel.
+    pub(super) fn add(&mut self, channel: &Deviation) {
+        let count = |number: u128| u64::try_from(number).unwrap_or(u64::MAX);
+        self.max_lsb = self.max_lsb.max(channel.max_lsb);
+        self.share = self.share.max(channel.share());
+        self.differing = self.differing.saturating_add(count(channel.differing));
+        self.accumulators = self.accumulators.saturating_add(count(channel.of));
+    }
+}
+
+impl Nearness {
+    /// Of free integers, one for each channel.
+    pub(super) fn of_chosen(channels: &[Best]) -> Nearness {
+        let mut distance = Some(Distance::default());
+        for best in channels {
+            match (&mut distance, &best.deviation) {
+                (Some(distance), Some(channel)) => distance.add(channel),
+                _ => distance = None,
+            }
+        }
+        Nearness::Chosen {
+            found: channels.iter().map(Best::found).max().unwrap_or(Optimality::Optimal),
+            distance,
+        }
+    }
+}
+
+impl FormRow {
+    /// How near the integers that the rule of this row has made are to the ideal, and what others would gain. `None` for
+    /// free integers, for a plain shift, whose factor is part of the weights, and where nothing is known of the
+    /// accumulators.
+    pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
+        let kind = self.form_kind()?;
+        let accumulators = rescale.accumulators?;
+        if *self.from == ScaleRule::Free || kind == FormKind::ArithFolded {
+            return None;
+        }
+        let grids = Grids {
+            input_zero: rescale.input_zero,
+            output_zero: rescale.output_zero,
+            zero_inside: self.adds_zero_inside(),
+            out: rescale.out,
+        };
+        let limits = self.choices(rescale);
+        let step = Step::from(form.clone());
+        let factor = rescale.scales.factor();
+        let (mut runtime, mut possible) = (Distance::default(), PossibleGain::default());
+        for (channel, &exact) in factor.values().iter().enumerate() {
+            let interval = interval(accumulators, &factor, channel)?;
+            let ideal = Ideal::new(exact, self.tie_rule(), grids).ok()?;
+            match gain(&step, channel, &ideal, limits.as_ref(), interval) {
+                Ok(found) => {
+                    runtime.add(&found.runtime);
+                    possible.add(&found);
+                }
+                Err(DecideError::TooManySteps { .. }) => return Some(Nearness::Unknown),
+                Err(_) => return None,
+            }
+        }
+        possible.rounds_once = kind == FormKind::Gemmlowp && self.roundings() == Roundings::Two;
+        Some(Nearness::Derived {
+            runtime,
+            gain: limits.map(|_| possible),
+        })
+    }
+
+    /// Whether the result's zero point is added in front of the rounding.
+    pub(super) fn adds_zero_inside(&self) -> bool {
+        let inside = [
+            FormKind::FractionalZero,
+            FormKind::FloatZeroInside,
+            FormKind::DequantQuant,
+        ];
+        self.form_kind().is_some_and(|kind| inside.contains(&kind))
+    }
+
+    /// How ties are rounded by the form of this row.
+    pub(super) fn tie_rule(&self) -> Rounding {
+        match self.form_kind() {
+            Some(FormKind::SixteenByEight | FormKind::TosaRescale) => Rounding::HalfUp,
+            Some(FormKind::Gemmlowp) if self.roundings() == Roundings::One => Rounding::HalfUp,
+            _ if self.kind.is_float() => Rounding::HalfEven,
+            _ => self.rounding(),
+        }
+    }
+
+    /// The multipliers and shifts of this row, as those of one rounding; `None` for a kind without integers, and where its
+    /// integers cannot take off the zero point of what is requantized.
+    fn choices(&self, rescale: &Rescale<'_>) -> Option<Limits> {
+        // What these kinds call a shift comes behind one by 31 or by 15.
+        let (ahead, bits) = match self.form_kind()? {
+            FormKind::TfLite if rescale.input_zero != 0 => return None,
+            FormKind::TfLite | FormKind::Fixed | FormKind::FractionalZero | FormKind::TosaRescale => {
+                (0, self.multiplier_bits())
+            }
+            FormKind::Gemmlowp => (31, self.multiplier_bits()),
+            FormKind::SixteenByEight => (15, 15),
+            _ => return None,
+        };
+        Some(self.limits(ahead, bits))
+    }
+
+    /// Multipliers of so many bits and the row's shifts, behind one of `ahead` bits.
+    pub(super) fn limits(&self, ahead: i16, bits: u8) -> Limits {
+        let end = |limit: i8| (i16::from(limit) + ahead).clamp(0, MAX_SHIFT.into()) as u8;
+        Limits {
+            bits,
+            normalized: self.multiplier.as_ref().is_some_and(|m| m.normalized),
+            shift: self
+                .shift
+                .as_ref()
+                .map_or(0..=MAX_SHIFT, |shift| end(shift.min)..=end(shift.max)),
+        }
+    }
+}
+
+impl PossibleGain {
+    /// Takes in one more channel, of which the runtime's integers stay where none are nearer.
+    fn add(&mut self, channel: &Gain) {
+        let best = channel.best.as_ref().and_then(|best| best.deviation);
+        let nearer = best.filter(|_| channel.is_any());
+        self.best.add(&nearer.unwrap_or(channel.runtime));
+        self.better += usize::from(nearer.is_some());
+        self.channels += 1;
+    }
+}
+
+/// The accumulators that the integers of a channel have to serve: its own, or those of all channels where the integers are
+/// one for all.
+pub(super) fn interval<T>(accumulators: &Per<(i64, i64)>, integers: &Per<T>, channel: usize) -> Option<(i64, i64)> {
+    if integers.channels().is_some() {
+        return accumulators.get(channel).copied();
+    }
+    let low = accumulators.values().iter().map(|i| i.0).min()?;
+    Some((low, accumulators.values().iter().map(|i| i.1).max()?))
+}

@@ -1,0 +1,147 @@
+//! What the report says of requantizations: of clamps that were left out, of integers that were chosen, and of those that
+//! the runtime makes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
+
+use strait_builtin as _;
+use strait_core::text;
+use strait_driver::{
+    config::{self, Override},
+    inspect, pipeline,
+    report::{self, Layer, Material, Report},
+    session::{Session, Silent},
+    targets,
+};
+use strait_kernels::Context;
+use strait_lower::{FusionPolicy, fuse};
+
+/// The report on the digits for a target in the box, or for a table among the files of this repository, and the artifact.
+fn compiled(folder: &Path, target: &str, table: Option<&str>) -> Report {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let path = |path: &Path| format!("'{}'", path.display());
+    let mut overrides = vec![
+        Override::output(folder.join("artifact").to_string_lossy()),
+        Override::set(format!("calibration.cache={}", path(&folder.join("cache")))),
+        Override::set(format!("target.use=['{target}']")),
+    ];
+    let file = table.map(|table| format!("target.file=[{}]", path(&repository.join(table))));
+    overrides.extend(file.map(Override::set));
+    let loaded = config::load(&repository.join("configs/generic-int8.toml"), &overrides).unwrap();
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session);
+    compiled.unwrap_or_else(|stop| panic!("{stop}")).remove(0).report
+}
+
+fn layer<'a>(report: &'a Report, name: &str) -> &'a Layer {
+    report.layers.iter().find(|layer| layer.name == name).unwrap()
+}
+
+#[test]
+fn free_integers_are_told_with_how_near_they_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = compiled(folder.path(), "acme-npu2", Some("configs/targets/acme-npu2.toml"));
+    let free = layer(&report, "/classifier/Gemm:accumulate")
+        .free_integers
+        .as_ref()
+        .unwrap();
+    assert_eq!(free.found, "optimal");
+    let distance = free.distance.as_ref().unwrap();
+    assert!(distance.max_lsb <= 1 && distance.share < 1e-3, "{distance:?}");
+    assert!(distance.differing <= distance.accumulators, "{distance:?}");
+    let line = "\nfree integers in ";
+    let text = report.to_string();
+    assert!(text.contains(line) && text.contains(" optimal; "), "{text}");
+    assert!(report.layers.iter().all(|layer| layer.from_scales.is_none()));
+    // Results of 32 bits that are too many to be compared.
+    let operand = layer(&report, "/block/Add:operand").free_integers.as_ref().unwrap();
+    assert_eq!((operand.found.as_str(), &operand.distance), ("best found", &None));
+    assert!(text.contains("not compared in 2"), "{text}");
+}
+
+#[test]
+fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = compiled(folder.path(), "generic-int8", None);
+    let of = |name: &str| layer(&report, name).from_scales.as_ref().unwrap();
+    // Two roundings of each convolution's sum, one of the classifier's.
+    let conv = of("/head/conv/Conv:accumulate");
+    let (runtime, best) = (conv.runtime.as_ref().unwrap(), conv.best.as_ref().unwrap());
+    assert_eq!((runtime.max_lsb, best.max_lsb, conv.channels), (1, 0, 32));
+    assert!(
+        conv.rounds_once && conv.better > 0 && best.differing < runtime.differing,
+        "{conv:?}"
+    );
+    let gemm = of("/classifier/Gemm:accumulate");
+    assert!(
+        !gemm.rounds_once && gemm.runtime.as_ref().unwrap().max_lsb <= 1,
+        "{gemm:?}"
+    );
+    // Operands of the sum are shifted to the left by 20: too many.
+    assert_eq!(of("/block/Add:operand").runtime, None);
+    assert!(report.layers.iter().all(|layer| layer.free_integers.is_none()));
+    let text = report.to_string();
+    assert!(
+        text.contains(" one rounding instead of two would come nearer to the scales, off by "),
+        "{text}"
+    );
+
+    // Where the details of layers are shown.
+    let artifact = folder.path().join("artifact");
+    let shown = inspect::Inspected::open(&artifact, Some("/head/conv/**"))
+        .unwrap()
+        .summary();
+    let head = shown
+        .layers
+        .iter()
+        .find(|layer| layer.name == "/head/conv/Conv:accumulate")
+        .unwrap();
+    assert_eq!(head.from_scales.as_ref(), Some(conv));
+    let text = shown.to_string();
+    assert!(
+        text.contains("the runtime's integers: off the ideal by 1 LSB on up to "),
+        "{text}"
+    );
+    assert!(text.contains("rounded once, the best by 0 LSB"), "{text}");
+}
+
+/// A clamp that no accumulator reaches and one that acts.
+#[test]
+fn a_clamp_that_is_left_out_is_told_with_its_reason() {
+    let graph = "strait 1 integer
+        graph @main(%x: i8[1,1,1,2] scale=1.0 zero=0) {
+          %a: i32[1,1,1,2] scale=1.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+          %r: i32[1,1,1,2] scale=1.0 zero=0 = clamp(%a) {min=-1000, max=1000}
+          %p: i8[1,1,1,2] scale=2.0 zero=0 = requantize(%r) {form={gemmlowp multiplier=1073741824 exponent=0 zp=0 out=i8}, axis=1}
+          %c: i32[1,1,1,2] scale=1.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+          %s: i32[1,1,1,2] scale=1.0 zero=0 = clamp(%c) {min=0, max=100}
+          %q: i8[1,1,1,2] scale=2.0 zero=0 = requantize(%s) {form={gemmlowp multiplier=1073741824 exponent=0 zp=0 out=i8}, axis=1}
+          return %p, %q
+        }
+        data @w: i8[1,1,1,1] = inline [1]
+        data @b: i32[1] = inline [0]";
+    let mut module = text::parse(graph).unwrap();
+    let (target, options) = strait_tests::passes::target("generic-int8").unwrap();
+    let main = module.main;
+    let fusion = fuse(&mut module, main, target.as_ref(), &options, FusionPolicy::Exact).unwrap();
+    let report = report::build(Material {
+        spec: target.spec(),
+        canonical: &module,
+        annotated: &module,
+        integer: &module,
+        fusion: &fusion,
+        nearness: &BTreeMap::new(),
+        rewrites: &[],
+    });
+    let dropped = |name| layer(&report, name).fusion.as_ref().unwrap().dropped_clamp.as_ref();
+    let why = dropped("a").unwrap();
+    assert_eq!(why.code, "redundant-clamp");
+    assert_eq!(why.text, "without the clamp to [-1000, 1000] no result is another one");
+    assert_eq!(dropped("c"), None);
+    let text = report.to_string();
+    assert!(text.contains("requantize: exact, without its clamp\n"), "{text}");
+    assert!(
+        text.contains("\n  clamp left out: a: without the clamp to [-1000, 1000] "),
+        "{text}"
+    );
+}
