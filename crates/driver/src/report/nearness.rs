@@ -213,3 +213,65 @@ fn percent(share: f64) -> String {
         false => format!("up to {percent:.*} %", decimals as usize),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn distance(max_lsb: u32, differing: u64) -> Distance {
+        let accumulators = 40_000;
+        Distance {
+            max_lsb,
+            share: differing as f64 / accumulators as f64,
+            differing,
+            accumulators,
+        }
+    }
+
+    #[test]
+    fn a_share_is_told_with_two_digits_that_count() {
+        for (share, expected) in [
+            (0.5, "up to 50 %"),
+            (0.035_04, "up to 3.5 %"),
+            (0.000_219, "up to 0.022 %"),
+            (1e-9, "less than 0.00001 %"),
+        ] {
+            assert_eq!(percent(share), expected);
+        }
+    }
+
+    #[test]
+    fn what_was_not_compared_is_told_as_that() {
+        let free = |found: &str, distance| FreeIntegers {
+            found: found.to_owned(),
+            distance,
+        };
+        assert_eq!(
+            free(OPTIMAL, Some(distance(1, 500))).to_string(),
+            "free integers: optimal, off the ideal by 1 LSB on up to 1.2 % of the accumulators"
+        );
+        assert_eq!(
+            free("best found", None).to_string(),
+            "free integers: best found, its results are too many to be compared"
+        );
+    }
+
+    #[test]
+    fn a_gain_is_told_where_there_is_one() {
+        let mut layer = FromScales {
+            runtime: Some(distance(1, 4_000)),
+            best: Some(distance(0, 0)),
+            better: 1,
+            channels: 1,
+            rounds_once: false,
+        };
+        let off = "the runtime's integers: off the ideal by 1 LSB on up to 10 % of the accumulators";
+        assert_eq!(layer.remark(), Some(format!("{off}; the best by 0 LSB")));
+        (layer.best, layer.better) = (layer.runtime.clone(), 0);
+        assert_eq!(layer.remark(), Some(format!("{off}; no others are nearer")));
+        layer.best = None;
+        assert_eq!(layer.remark().as_deref(), Some(off));
+        layer.runtime = Some(distance(0, 0));
+        assert_eq!(layer.remark(), None);
+    }
+}
