@@ -72,14 +72,18 @@ enum Link {
     Clamp([i32; 2]),
 }
 
-/// A clamp belongs to the step before it. One of accumulators has none before it: it belongs to the identity.
+/// Clamps belong to the step before them. Those of accumulators have none before them: they belong to the identity.
 fn steps(links: impl Iterator<Item = Link>) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for link in links {
         match (link, steps.last_mut()) {
             (Link::Step(step), _) => steps.push(step),
-            (Link::Clamp(ends), Some(last)) if last.clamp.is_none() => last.clamp = Some(ends),
-            (Link::Clamp(ends), _) => steps.push(Step {
+            (Link::Clamp([low, high]), Some(last)) => {
+                // What the first of two clamps leaves lies between its ends, and the second one moves these.
+                let inner = last.clamp.unwrap_or([i32::MIN, i32::MAX]);
+                last.clamp = Some(inner.map(|end| end.min(high).max(low)));
+            }
+            (Link::Clamp(ends), None) => steps.push(Step {
                 form: identity(),
                 clamp: Some(ends),
             }),

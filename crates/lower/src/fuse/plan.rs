@@ -1,7 +1,7 @@
 //! What a row could make of a site.
 
 use super::accepts;
-use super::site::{Found, Producer, does};
+use super::site::{Found, Producer, does, meet};
 use crate::lowering::integers;
 use strait_core::{Elem, Op, Reason, TensorData};
 use strait_requantize::decide::{Activation, Behind, Wanted, compose_steps, move_behind, weaken};
@@ -226,14 +226,6 @@ fn moved(found: &Found<'_>, [low, high]: [i32; 2], form: &Requantization) -> Res
             format!("requantized, the clamp differs from channel to channel, first in channel {channel}"),
         )),
         Behind::NotAClamp => Err(Reason::new("clamp", "it does not move behind the requantization")),
-    }
-}
-
-/// The common part of two clamps; a site whose clamps exclude each other keeps the outer one's nearest end.
-fn meet(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
-    match (inner, outer) {
-        (Some([a, b]), Some([c, d])) => Some([a.clamp(c, d.max(c)), b.clamp(c, d.max(c))]),
-        (inner, outer) => inner.or(outer),
     }
 }
 

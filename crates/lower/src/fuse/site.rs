@@ -147,7 +147,7 @@ impl<'a> Found<'a> {
         (first.map_or(self.links.len(), |first| first) + 1..=self.links.len()).rev()
     }
 
-    /// What a number of links computes, in the order of application: a clamp belongs to the step before it, one of
+    /// What a number of links computes, in the order of application: clamps belong to the step before them, those of
     /// accumulators to the identity. The producer's own step comes first, if it has one.
     pub(super) fn steps(&self, links: usize) -> Vec<Step> {
         let own = match self.producer {
@@ -162,8 +162,8 @@ impl<'a> Found<'a> {
         for link in self.links.iter().take(links) {
             match (link.what, steps.last_mut()) {
                 (What::Requantize { form, .. }, _) => steps.push(form.clone().into()),
-                (What::Clamp(ends), Some(last)) if last.clamp.is_none() => last.clamp = Some(ends),
-                (What::Clamp(ends), _) => steps.push(Step {
+                (What::Clamp(ends), Some(last)) => last.clamp = meet(last.clamp, Some(ends)),
+                (What::Clamp(ends), None) => steps.push(Step {
                     form: identity(),
                     clamp: Some(ends),
                 }),
@@ -286,6 +286,14 @@ fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     };
     let result = *node.outputs.first()?;
     Some(Link { node: id, what, result })
+}
+
+/// One clamp that is two in a row. Where they exclude each other, all that is left is the outer one's nearest end.
+pub(super) fn meet(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
+    match (inner, outer) {
+        (Some([a, b]), Some([c, d])) => Some([a.clamp(c, d.max(c)), b.clamp(c, d.max(c))]),
+        (inner, outer) => inner.or(outer),
+    }
 }
 
 /// Saturation to 32 bits, which changes no accumulator.
