@@ -52,6 +52,20 @@ impl<T> Per<T> {
         })
     }
 
+    /// The values of these channels, in this order; one value for all stays so. `None` past the last channel.
+    pub fn select(&self, channels: &[usize]) -> Option<Per<T>>
+    where
+        T: Clone,
+    {
+        Some(match self {
+            Per::Tensor(value) => Per::Tensor(value.clone()),
+            Per::Channel(values) => {
+                let picked = channels.iter().map(|&c| values.get(c).cloned());
+                Per::Channel(picked.collect::<Option<_>>()?)
+            }
+        })
+    }
+
     /// Whether every value has the property.
     pub fn all(&self, f: impl FnMut(&T) -> bool) -> bool {
         self.values().iter().all(f)

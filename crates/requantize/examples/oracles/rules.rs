@@ -39,7 +39,7 @@ const RULES: &[(&str, Rule)] = &[
     ("litert::addition", |c| litert_sum(c, |a, b| a + b)),
     ("litert::addition, subtracted", |c| litert_sum(c, |a, b| a - b)),
     ("litert::mean", |c| {
-        c.requantized(litert::mean(c.input()?, c.count, c.output, c.zero, c.out))
+        c.requantized(litert::mean(c.input()?, &c.count.into(), c.output, c.zero, c.out))
     }),
     ("litert::convolution, weight 1", |c| {
         c.requantized(litert::convolution(c.input()?, &1.0.into(), c.output, c.zero, c.out))

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Scalars, at};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
 use serde::{Deserialize, Serialize};
 
 /// `sat(round(x / 2^s))`: the factor and the zero point are folded into weights and bias.
@@ -12,6 +12,13 @@ pub struct ArithFolded {
 impl Form for ArithFolded {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.narrowing.out).narrowed(&self.narrowing)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = ArithFolded {
+            narrowing: self.narrowing.select(channels)?,
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, Scalars, at, check::in_range};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +18,14 @@ pub struct AscendRequantS16 {
 impl Form for AscendRequantS16 {
     fn fields(&self) -> Fields<'_> {
         Fields::new(IntType::I8).per("scale", &self.scale)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = AscendRequantS16 {
+            scale: self.scale.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn rules(&self) -> Result<(), FormError> {

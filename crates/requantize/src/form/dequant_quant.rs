@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Scalars, at, check::in_range};
+use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Scalars, at, check::in_range};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +27,14 @@ impl Form for DequantQuant {
     fn fields(&self) -> Fields<'_> {
         // Non-decreasing behind the max, hence max(f(x), f(0)); f(0) = rint(0 * scale + offset) = offset.
         Fields::new(self.out).per("deq", &self.deq).relu(self.relu, self.offset)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = DequantQuant {
+            deq: self.deq.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn rules(&self) -> Result<(), FormError> {

@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Scalars, at};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,16 @@ impl Form for Fixed {
             .per("sc", &self.sc)
             .per("add", &self.add)
             .narrowed(&self.narrowing)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = Fixed {
+            sc: self.sc.select(channels)?,
+            add: self.add.select(channels)?,
+            narrowing: self.narrowing.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

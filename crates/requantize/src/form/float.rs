@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Scalars, at};
+use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, Scalars, at};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +19,14 @@ pub struct Float {
 impl Form for Float {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.out).per("scale", &self.scale)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = Float {
+            scale: self.scale.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Scalars, at};
+use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Scalars, at};
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,14 @@ pub struct FloatZeroInside {
 impl Form for FloatZeroInside {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.out).per("scale", &self.scale)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = FloatZeroInside {
+            scale: self.scale.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

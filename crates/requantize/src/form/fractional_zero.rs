@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Scalars, at};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
@@ -20,6 +20,15 @@ impl Form for FractionalZero {
             .per("sc", &self.sc)
             .per("zp", &self.zp)
             .narrowed(&self.narrowing)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = FractionalZero {
+            sc: self.sc.select(channels)?,
+            zp: self.zp.select(channels)?,
+            narrowing: self.narrowing.select(channels)?,
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

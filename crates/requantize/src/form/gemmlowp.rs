@@ -1,4 +1,6 @@
-use super::{Affine, Arithmetic, Doubling, Fields, Form, FormError, Roundings, Scalars, at, check::in_range};
+use super::{
+    Affine, Arithmetic, Doubling, Fields, Form, FormError, Requantization, Roundings, Scalars, at, check::in_range,
+};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +36,15 @@ impl Form for Gemmlowp {
         Fields::new(self.out)
             .per("multiplier", &self.multiplier)
             .per("exponent", &self.exponent)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = Gemmlowp {
+            multiplier: self.multiplier.select(channels)?,
+            exponent: self.exponent.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

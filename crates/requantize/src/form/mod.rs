@@ -58,6 +58,13 @@ pub struct Narrowing {
     pub out: IntType,
 }
 
+impl Narrowing {
+    fn select(&self, channels: &[usize]) -> Option<Narrowing> {
+        let shift = self.shift.select(channels)?;
+        Some(Narrowing { shift, ..self.clone() })
+    }
+}
+
 /// How often a multiplication by a fixed-point factor rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -231,6 +238,9 @@ trait Form {
     /// What forms have in common.
     fn fields(&self) -> Fields<'_>;
 
+    /// The form with these channels of its own; `None` where it does not have one of them.
+    fn select(&self, channels: &[usize]) -> Option<Requantization>;
+
     /// Whether the fields that belong to no channel are legal, by themselves and together.
     fn rules(&self) -> Result<(), FormError> {
         Ok(())
@@ -391,6 +401,14 @@ impl Requantization {
     /// [`check`](Requantization::check) refuses for its lengths, one of them.
     pub fn channels(&self) -> Option<usize> {
         self.form().fields().lengths.into_iter().find_map(|(_, length)| length)
+    }
+
+    /// The form whose channel `i` is channel `channels[i]` of this one; as it is where one set of parameters serves all
+    /// channels. `None` where it has no such channel.
+    ///
+    /// Parameters that an index picks for each position become parameters along the positions.
+    pub fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        self.form().select(channels)
     }
 
     /// The result for one accumulator of one channel. Never wraps and never panics: outside the domain it is an error.

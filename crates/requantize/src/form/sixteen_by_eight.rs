@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Scalars, at, check::in_range};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Requantization, Scalars, at, check::in_range};
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
@@ -44,6 +44,15 @@ impl Form for SixteenByEight {
         Fields::new(self.out)
             .per("multiplier", &self.multiplier)
             .per("exponent", &self.exponent)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = SixteenByEight {
+            multiplier: self.multiplier.select(channels)?,
+            exponent: self.exponent.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

@@ -1,4 +1,4 @@
-use super::{Arithmetic, Fields, Form, FormError, Scalars, StepCount};
+use super::{Arithmetic, Fields, Form, FormError, Requantization, Scalars, StepCount};
 use crate::IntType;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -21,6 +21,18 @@ impl Form for Steps {
             "thresholds",
             (self.thresholds.len() != 1).then_some(self.thresholds.len()),
         )
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let thresholds = match &self.thresholds[..] {
+            [_] => Some(self.thresholds.clone()),
+            lists => channels.iter().map(|&c| lists.get(c).cloned()).collect(),
+        }?;
+        let form = Steps {
+            thresholds,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

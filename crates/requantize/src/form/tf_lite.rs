@@ -1,4 +1,4 @@
-use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Scalars, at};
+use super::{Affine, Arithmetic, Fields, Form, FormError, Narrowing, Requantization, Scalars, at};
 use crate::Per;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,15 @@ impl Form for TfLite {
         Fields::new(self.narrowing.out)
             .per("sc", &self.sc)
             .narrowed(&self.narrowing)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = TfLite {
+            sc: self.sc.select(channels)?,
+            narrowing: self.narrowing.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {

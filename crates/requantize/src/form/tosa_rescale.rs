@@ -1,6 +1,6 @@
 use super::{
-    Affine, Arithmetic, Doubling, Fields, Form, FormError, FormKind, Roundings, Scalars, at, check::in_range,
-    sixteen_by_eight::I48,
+    Affine, Arithmetic, Doubling, Fields, Form, FormError, FormKind, Requantization, Roundings, Scalars, at,
+    check::in_range, sixteen_by_eight::I48,
 };
 use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
@@ -110,6 +110,15 @@ impl Form for TosaRescale {
         Fields::new(self.out)
             .per("multiplier", &self.multiplier)
             .per("shift", &self.shift)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = TosaRescale {
+            multiplier: self.multiplier.select(channels)?,
+            shift: self.shift.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
     }
 
     fn rules(&self) -> Result<(), FormError> {

@@ -127,21 +127,24 @@ pub fn matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Res
 }
 
 /// MEAN: the sum of `count` integers, less their zero points, becomes the output by two roundings. The division by the
-/// count goes into the multiplier, of which it truncates the last bits.
-pub fn mean(input: f32, count: u32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+/// count goes into the multiplier, of which it truncates the last bits. Several counts make as many channels.
+pub fn mean(input: f32, count: &Per<u32>, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (input, output) = (
         positive("input scale", input.into())?,
         positive("output scale", output.into())?,
     );
-    positive("number of elements", count.into())?;
     let (multiplier, exponent) = quantize_multiplier(input / output)?;
-    // As many bits as the count has behind its first one, and no more than the right shift has left.
-    let bits = count.ilog2().min(31u32.saturating_add_signed(exponent.into()));
-    // Below 2^63, and no larger than the multiplier again after the division, as 2^bits <= count.
-    let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
+    let divided = count.try_map(|&count| {
+        positive("number of elements", count.into())?;
+        // As many bits as the count has behind its first one, and no more than the right shift has left.
+        let bits = count.ilog2().min(31u32.saturating_add_signed(exponent.into()));
+        // Below 2^63, and no larger than the multiplier again after the division, as 2^bits <= count.
+        let multiplier = ((i64::from(multiplier) << bits) / i64::from(count)) as i32;
+        Ok::<_, ScaleError>((multiplier, exponent - bits as i8))
+    })?;
     let form = Requantization::Gemmlowp(form::Gemmlowp {
-        multiplier: multiplier.into(),
-        exponent: Per::Tensor(exponent - bits as i8),
+        multiplier: divided.map(|(multiplier, _)| *multiplier),
+        exponent: divided.map(|(_, exponent)| *exponent),
         zp,
         roundings: Roundings::Two,
         out,
@@ -300,7 +303,7 @@ mod tests {
 
     #[test]
     fn a_mean_truncates_its_multiplier() {
-        let parts = |count| match mean(0.3, count, 0.2, 0, IntType::I8) {
+        let parts = |count: u32| match mean(0.3, &count.into(), 0.2, 0, IntType::I8) {
             Ok(Requantization::Gemmlowp(form)) => (*form.multiplier.get(0).unwrap(), *form.exponent.get(0).unwrap()),
             other => panic!("{other:?}"),
         };
@@ -311,10 +314,18 @@ mod tests {
         assert_eq!(parts(3), ((i64::from(whole) * 2 / 3) as i32, exponent - 1));
         assert_eq!(parts(49), ((i64::from(whole) * 32 / 49) as i32, exponent - 5));
         // Where the right shift has no bits left, the multiplier loses them.
-        let tiny = mean(2f32.powi(-31), 8, 1.0, 0, IntType::I8).unwrap();
+        let tiny = mean(2f32.powi(-31), &8.into(), 1.0, 0, IntType::I8).unwrap();
         let Requantization::Gemmlowp(tiny) = tiny else { panic!() };
         assert_eq!((tiny.multiplier, tiny.exponent), ((1 << 28).into(), (-31).into()));
-        assert!(mean(0.3, 0, 0.2, 0, IntType::I8).is_err());
+        let counts: Per<u32> = [9, 4].into_iter().collect();
+        let Ok(Requantization::Gemmlowp(both)) = mean(0.3, &counts, 0.2, 0, IntType::I8) else {
+            panic!()
+        };
+        for (channel, &count) in counts.values().iter().enumerate() {
+            let part = (both.multiplier.values()[channel], both.exponent.values()[channel]);
+            assert_eq!(part, parts(count));
+        }
+        assert!(mean(0.3, &0.into(), 0.2, 0, IntType::I8).is_err());
     }
 
     #[test]

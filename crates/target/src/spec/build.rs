@@ -433,7 +433,7 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         Scales::Convolution { input, weight, output } => litert::convolution(input, weight, output, zp, out),
         Scales::Product { a, b, output } => litert::multiplication(a, b, output, zp, out),
         Scales::MatrixProduct { a, b, output } => litert::matrix_product(a, b, output, zp, out),
-        Scales::Mean { input, count, output } => litert::mean(input, count, output, zp, out),
+        Scales::Mean { input, count, output } => litert::mean(input, &count.into(), output, zp, out),
         Scales::FullyConnected { .. } | Scales::Ratio(_) => from_factor(&rescale.scales.factor(), zp, out),
     }
 }
