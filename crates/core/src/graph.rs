@@ -48,7 +48,7 @@ pub struct Value {
 /// Absent before fusion, so that "identity, i32" has exactly one spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
-    /// The requantization; its channels are the channels of the node's result.
+    /// The requantization; its channels are found as [`Node::channels`] says.
     pub requant: Requantization,
     /// Codes that the requantized value is clipped to.
     pub clamp: Option<[i32; 2]>,

@@ -9,6 +9,7 @@
 pub mod attribute;
 pub mod attribute_list;
 pub mod bytes;
+mod channels;
 pub mod elem;
 pub mod form_list;
 pub mod graph;
@@ -33,6 +34,7 @@ pub mod verifier;
 
 pub use attribute::{Attribute, AttributeError, Attributes};
 pub use attribute_list::OpError;
+pub use channels::Channels;
 pub use elem::Elem;
 pub use graph::{Def, Fused, Graph, Node, Placement, Value};
 pub use ids::{ConfigId, DataId, GraphId, NodeId, Symbol, ValueId};

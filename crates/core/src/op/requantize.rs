@@ -7,22 +7,25 @@ use crate::elem::Elem;
 use strait_requantize::Requantization;
 
 op! {
-    /// Every element through a requantization form; its channels run along `axis`.
+    /// Every element through a requantization form. Its channels run along `axis`, or an optional second operand, i32 of a
+    /// shape that broadcasts to the result's, says of each element which channel it goes through.
     Requantize = "requantize" v 1 {
         /// The form with its parameters.
         form: Requantization,
-        /// The channel axis of a form with parameters per channel.
+        /// The channel axis of a form with parameters per channel; means nothing where an operand picks them.
         axis: u32,
     }
 }
 
 impl Infer for Requantize {
-    const ARITY: (usize, usize) = (1, 1);
+    const ARITY: (usize, usize) = (1, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         support::ensure(x.elem.int_type().is_some(), "requantize-type", || format!("{} is not an integer", x.elem))?;
-        if let Some(channels) = self.form.channels() {
+        if operands.get(1).is_some_and(Option::is_some) {
+            support::picks_channels(operands, 1, &x.shape)?;
+        } else if let Some(channels) = self.form.channels() {
             let extent = x.shape.get(self.axis as usize).and_then(|d| d.fixed());
             support::ensure(extent == Some(channels as u64), "requantize-channels", || {
                 format!("{channels} channels of parameters for axis {} with extent {extent:?}", self.axis)

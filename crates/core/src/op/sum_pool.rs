@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 
 op! {
     /// The sum of each window of [N, C, spatial…] in i32, integers only; padding reads as `pad_value`. The division of a
-    /// mean is left to the requantization that follows.
+    /// mean is left to the requantization that follows. Where that is fused, an optional second operand says of each element
+    /// which channel of its parameters it goes through; see [`Requantize`](struct@super::Requantize).
     SumPool = "sum_pool" v 1 {
         /// Extent per spatial axis.
         size: SmallVec<[u32; 2]>,
@@ -25,9 +26,14 @@ op! {
 }
 
 impl Infer for SumPool {
-    const ARITY: (usize, usize) = (1, 1);
+    const ARITY: (usize, usize) = (1, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::pool(operands, &self.size, &self.stride, &self.pad, &self.dilation, self.ceil, support::accumulator)
+        let results =
+            support::pool(operands, &self.size, &self.stride, &self.pad, &self.dilation, self.ceil, support::accumulator)?;
+        if operands.get(1).is_some_and(Option::is_some) {
+            results.iter().try_for_each(|sum| support::picks_channels(operands, 1, &sum.shape))?;
+        }
+        Ok(results)
     }
 }

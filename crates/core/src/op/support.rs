@@ -53,6 +53,18 @@ pub(super) fn factors(a: &TensorType, b: &TensorType, bias: Option<&TensorType>)
     })
 }
 
+/// Operand `index` picks a channel for each element of a result: i32, of a shape that broadcasts to `result`.
+pub(super) fn picks_channels(operands: &Operands<'_>, index: usize, result: &[Dim]) -> Result<(), Reason> {
+    let picks = operand(operands, index)?;
+    let fits = broadcast(&picks.shape, result).is_ok_and(|shape| shape[..] == *result);
+    ensure(picks.elem == Elem::I32 && fits, "picked-channels", || {
+        format!(
+            "{} of shape {:?} does not pick a channel for each element of {result:?}",
+            picks.elem, picks.shape
+        )
+    })
+}
+
 /// The limits that hold for every result: what is past them could never be allocated.
 pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     for ty in results {

@@ -7,8 +7,9 @@
 //! 3. Types: element types and shapes are what inference says (with the fused element type) and within the limits;
 //!    constants have their tensor's type; the operands of a call are the called graph's inputs.
 //! 4. Graph inputs and outputs exist and know their positions.
-//! 5. Forms are legal ([`strait_requantize::Requantization::check`]) and have as many channels as the channel axis; a clamp
-//!    is in order and inside its type; only an i32 accumulator is requantized by a fused form.
+//! 5. Forms are legal ([`strait_requantize::Requantization::check`]) and have as many channels as the channel axis
+//!    ([`crate::Op::channel_axis`]), or an operand picks them: a constant of no others; a clamp is in order and inside its
+//!    type; only an i32 accumulator is requantized by a fused form.
 //! 6. Grids are legal: scales finite and positive, zero points inside the type, as many channels as their axis.
 //! 7. The zero points that ops carry (`pad_value`, `a_zero`, `b_zero`) are codes of the operand's type; 0 for floats.
 //!

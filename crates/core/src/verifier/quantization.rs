@@ -3,6 +3,7 @@
 use super::{Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Fused, Node, Value};
+use crate::ids::ValueId;
 use crate::op::Op;
 use crate::quant_params::QuantParams;
 use strait_requantize::Requantization;
@@ -20,22 +21,42 @@ pub(super) fn verify(view: View<'_>) -> Verified {
         if let Some(fused) = node.fused.as_deref() {
             fused_form(view, node, fused)?;
         }
+        if let Some(operand) = node.picked_channels() {
+            picked_channels(view, node, operand)?;
+        }
         zero_points(view, node)?;
     }
     Ok(())
 }
 
+/// What picks channels is a constant of those that the node's forms have.
+fn picked_channels(view: View<'_>, node: &Node, operand: ValueId) -> Verified {
+    let own = match &node.op {
+        Op::Requantize(op) => Some(&op.form),
+        _ => None,
+    };
+    let fused = node.fused.as_deref().map(|fused| &fused.requant);
+    let channels = [own, fused].into_iter().flatten().filter_map(Requantization::channels);
+    let channels = channels.min();
+    let picks = view.module.constant(view.graph, operand);
+    let picks = picks.and_then(|tensor| tensor.to_i64().ok());
+    let (Some(channels), Some(picks)) = (channels, picks) else {
+        return ensure(false, 5, || {
+            format!(
+                "{}: channels are picked by what is no constant, or for a form that has none",
+                view.place(node)
+            )
+        });
+    };
+    let outside = picks.iter().find(|&&pick| !(0..channels as i64).contains(&pick));
+    ensure(outside.is_none(), 5, || {
+        format!("{}: channel {outside:?} is picked of {channels}", view.place(node))
+    })
+}
+
 fn form(view: View<'_>, node: &Node, form: &Requantization) -> Verified {
     form.check()
         .or_else(|error| ensure(false, 5, || format!("{}: {error}", view.place(node))))
-}
-
-/// The axis that the channels of a fused form run along: 1 behind a window over [N, C, spatial…], else the last.
-fn channel_axis(node: &Node, rank: usize) -> usize {
-    match node.op {
-        Op::Conv(_) | Op::SumPool(_) => 1,
-        _ => rank.saturating_sub(1),
-    }
 }
 
 fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
@@ -53,12 +74,14 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
             view.place(node)
         )
     })?;
-    if let (Some(channels), Some(result)) = (fused.requant.channels(), view.results(node).next()) {
-        let axis = channel_axis(node, result.ty.shape.len());
-        let extent = result.ty.shape.get(axis).and_then(|d| d.fixed());
+    if let (Some(channels), Some(result)) = (fused.requant.channels(), view.results(node).next())
+        && node.picked_channels().is_none()
+    {
+        let axis = node.op.channel_axis(result.ty.shape.len());
+        let extent = axis.and_then(|axis| result.ty.shape.get(axis)).and_then(|d| d.fixed());
         ensure(extent == Some(channels as u64), 5, || {
             format!(
-                "{}: {channels} channels are fused on axis {axis} of extent {extent:?}",
+                "{}: {channels} channels are fused on axis {axis:?} of extent {extent:?}",
                 view.place(node)
             )
         })?;

@@ -37,6 +37,32 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         );
         graph("integer", x, &body, "data @k: i8[1,1,1,1] = splat 1")
     };
+    // Two channels of a form, picked by an operand of this shape and of these values.
+    let picked = |shape: &str, values: &str, shift: &str| {
+        let body = format!(
+            "%y: i8[1,2,2,2] scale=1.0 zero=0 = requantize(%x, @p) {{form={{arith_folded shift={shift} rounding=floor out=i8}}, axis=0}} return %y"
+        );
+        graph(
+            "integer",
+            "i32[1,2,2,2]",
+            &body,
+            &format!("data @p: {shape} = {values}"),
+        )
+    };
+    let pool = |fused: &str| {
+        let body = format!(
+            "%y: {}[1,2,2,2] scale=1.0 zero=0 = sum_pool(%x, @p) {{size=[1,1], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0, pad_value=0}} {fused} return %y",
+            if fused.is_empty() { "i32" } else { "i8" }
+        );
+        graph("integer", "i8[1,2,2,2]", &body, "data @p: i32[1,2] = splat 1")
+    };
+    // Channels along axis 1 of [N, C, spatial…], and not along the last one.
+    let max_pool = |shift: &str| {
+        let body = format!(
+            "%y: i8[1,3,2,2] scale=1.0 zero=0 = max_pool(%x) {{size=[1,1], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0}} fused={{arith_folded shift={shift} rounding=floor out=i8}} return %y"
+        );
+        graph("integer", "i32[1,3,2,2] scale=1.0 zero=0", &body, "")
+    };
     let cases = [
         ("a call that calls itself", Some(2), float("f32[2]", "%y: f32[2] = call @g(%x) return %y")),
         ("another shape", Some(3), float("f32[2]", "%y: f32[3] = relu(%x) return %y")),
@@ -49,6 +75,19 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         ("channels that differ", Some(3), requantize("{arith_folded shift=[1,2,3] rounding=floor out=i8}")),
         ("a legal fusion", None, fused("i8", "fused={arith_folded shift=[1,2] rounding=floor out=i8} clamp=[0,127]")),
         ("fused channels that differ", Some(5), fused("i8", "fused={arith_folded shift=[1,2,3,4] rounding=floor out=i8}")),
+        ("channels of a max pool", None, max_pool("[1,2,3]")),
+        ("columns of a max pool as its channels", Some(5), max_pool("[1,2]")),
+        ("channels fused on no axis", Some(5), integer("i32[4,2]", "%y: i8[4,2] scale=1.0 zero=0 = add(%x, %x) fused={arith_folded shift=[1,2] rounding=floor out=i8} return %y")),
+        ("picked channels", None, picked("i32[2,1]", "splat 1", "[1,2]")),
+        ("a picked channel that is not there", Some(5), picked("i32[2,1]", "splat 2", "[1,2]")),
+        ("a picked channel below zero", Some(5), picked("i32[1]", "splat -1", "[1,2]")),
+        ("channels picked of a form without", Some(5), picked("i32[2,1]", "splat 0", "1")),
+        ("channels picked for another shape", Some(3), picked("i32[3]", "splat 0", "[1,2]")),
+        ("channels picked for more axes", Some(3), picked("i32[1,1,1,1,1]", "splat 0", "[1,2]")),
+        ("channels picked by another type", Some(3), picked("i8[2]", "splat 0", "[1,2]")),
+        ("channels picked at run time", Some(5), integer("i32[2,2]", "%y: i8[2,2] scale=1.0 zero=0 = requantize(%x, %x) {form={arith_folded shift=[1,2] rounding=floor out=i8}, axis=1} return %y")),
+        ("channels picked for a fused form", None, pool("fused={arith_folded shift=[1,2] rounding=floor out=i8}")),
+        ("channels picked for no fused form", Some(5), pool("")),
         ("a clamp outside the type", Some(5), fused("i8", "fused={arith_folded shift=1 rounding=floor out=i8} clamp=[0,128]")),
         ("a clamp in the wrong order", Some(5), fused("i8", "fused={arith_folded shift=1 rounding=floor out=i8} clamp=[1,0]")),
         ("fused into what is no accumulator", Some(5), integer("i8[2] scale=1.0 zero=0", "%y: i8[2] scale=1.0 zero=0 = identity(%x) fused={arith_folded shift=1 rounding=floor out=i8} return %y")),

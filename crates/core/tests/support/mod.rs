@@ -430,6 +430,10 @@ fn add_node(
             return;
         }
     }
+    // What picks channels is a constant for the form, and none of the values here.
+    if let Some(position) = op.channel_operand() {
+        inputs.truncate(position);
+    }
     if most > least && most < 4 && inputs.len() == most && choices.flip() {
         inputs[most - 1] = None;
     }
