@@ -4,7 +4,7 @@ use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
 use strait_kernels::{
     Context, Conv, Images, KernelError, Pool, Window,
-    integer::{Activation, Broadcast, ConvWeights, GemmWeights, Loops},
+    integer::{Activation, Axis, Broadcast, ConvWeights, GemmWeights, Loops},
 };
 use strait_requantize::{IntType, Requantization};
 
@@ -40,6 +40,7 @@ enum Kind {
     },
     SumPool {
         pool: Pool,
+        axis: Axis,
         pad_value: i32,
         input: Vec<u8>,
     },
@@ -68,6 +69,7 @@ impl Run {
             Run::conv(form, channels, numbers),
             Run::matmul(channels, numbers),
             Run::sum_pool(channels, numbers),
+            Run::sum_pool_by_position(channels, numbers),
         ];
         if form.channels().is_none() {
             runs.push(Run::add(form, numbers));
@@ -207,6 +209,37 @@ impl Run {
         Run::new(
             Kind::SumPool {
                 pool,
+                axis: Axis::Rows,
+                pad_value: 0,
+                input: bytes(&x),
+            },
+            accumulators,
+        )
+    }
+
+    /// Pairs of neighbours in the rows of two images; a position of the output is a channel.
+    fn sum_pool_by_position(channels: usize, numbers: &mut Numbers) -> Run {
+        let (images, width) = (2, channels + 1);
+        let x = codes(images * width, numbers);
+        let pool = Pool {
+            window: Window::new([1, 2]),
+            input: Images {
+                batch: 1,
+                channels: images,
+                size: [1, width],
+            },
+            output: [1, channels],
+        };
+        let sum = |at: usize| {
+            let (image, position) = (at / channels, at % channels);
+            let first = image * width + position;
+            (position, i32::from(x[first]) + i32::from(x[first + 1]))
+        };
+        let accumulators = (0..images * channels).map(sum).collect();
+        Run::new(
+            Kind::SumPool {
+                pool,
+                axis: Axis::Columns,
                 pad_value: 0,
                 input: bytes(&x),
             },
@@ -265,7 +298,8 @@ impl Run {
             Kind::Gemm { .. } => "gemm",
             Kind::Conv { .. } => "conv",
             Kind::MatMul { .. } => "matmul",
-            Kind::SumPool { .. } => "sum_pool",
+            Kind::SumPool { axis: Axis::Rows, .. } => "sum_pool",
+            Kind::SumPool { .. } => "sum_pool by position",
             Kind::Add { .. } => "add",
             Kind::Multiply { .. } => "multiply",
         }
@@ -309,8 +343,13 @@ impl Run {
                 let [_, n, k] = *extents;
                 loops.matmul(cx, *extents, operand(a, zeros[0], k), operand(b, zeros[1], n), &mut out)?;
             }
-            Kind::SumPool { pool, pad_value, input } => {
-                loops.sum_pool(cx, pool, IntType::I8, *pad_value, input, &mut out)?;
+            Kind::SumPool {
+                pool,
+                axis,
+                pad_value,
+                input,
+            } => {
+                loops.sum_pool(cx, pool, *axis, IntType::I8, *pad_value, input, &mut out)?;
             }
             Kind::Add {
                 tables,

@@ -31,7 +31,7 @@ fn check(seed: u64, module: &Module, inputs: &[Tensor]) {
 
 #[test]
 fn random_graphs_give_the_same_bytes() {
-    for seed in 0..150 {
+    for seed in 0..300 {
         let (module, inputs) = Maker::new(seed).graph(1 + seed as usize % 13);
         check(seed, &module, &inputs);
     }

@@ -73,6 +73,62 @@ fn what_others_use_stays() {
     });
 }
 
+/// The sums of windows of 2 × 2 that reach into padding on all sides: [1, 3, 5, 5].
+fn sum_pool() -> op::SumPool {
+    op::SumPool {
+        size: smallvec![2, 2],
+        stride: smallvec![1, 1],
+        pad: smallvec![1; 4],
+        dilation: smallvec![1, 1],
+        ceil: false,
+        pad_value: 3,
+    }
+}
+
+#[test]
+fn a_pool_takes_a_requantization_whose_channels_are_picked_by_position() {
+    let form = || shift([1, 2, 3].into_iter().collect(), IntType::I8);
+    let picks: Vec<i32> = (0..25).map(|i| i % 3).collect();
+    for dims in [&[5u64, 5][..], &[1, 1, 5, 1], &[1]] {
+        check(1, |b, x| {
+            let picks = b.constant(dims, &picks[..dims.iter().product::<u64>() as usize]);
+            let sum = b.op(sum_pool(), &[x]);
+            let q = b.op(op::Requantize { form: form(), axis: 0 }, &[sum, picks]);
+            vec![b.op(op::Clamp { min: -20, max: 60 }, &[q])]
+        });
+    }
+    // No channel of the image is a position: this is computed by the definition, in one step all the same.
+    check(1, |b, x| {
+        let picks = b.constant(&[3, 1, 1], &[2, 0, 1]);
+        let sum = b.op(sum_pool(), &[x]);
+        vec![b.op(op::Requantize { form: form(), axis: 0 }, &[sum, picks])]
+    });
+    // A convolution has no place for what picks them.
+    check(2, |b, x| {
+        let picks = b.constant(&[4], &[2, 0, 1, 0]);
+        let sum = conv(b, x);
+        vec![b.op(op::Requantize { form: form(), axis: 0 }, &[sum, picks])]
+    });
+}
+
+#[test]
+fn a_channel_that_is_not_there_is_an_error() {
+    let mut b = Builder::new(Stage::Integer);
+    let x = b.input(Elem::I8, &[1, 3, 4, 4]);
+    let picks = b.constant(&[5], &[0, 1, 2, 3, 0]);
+    let sum = b.op(sum_pool(), &[x]);
+    let form = shift([1, 2, 3].into_iter().collect(), IntType::I8);
+    let q = b.op(op::Requantize { form, axis: 0 }, &[sum, picks]);
+    // The verifier would refuse it.
+    b.module.main_mut().add_output(q);
+    let module = b.module;
+    let input = Tensor::from_values(&[1, 3, 4, 4], &[0i8; 48]).unwrap();
+    for isa in Isa::available() {
+        assert!(run_with(&module, std::slice::from_ref(&input), &options(isa), 1).is_err());
+    }
+    assert!(reference::run(&module, module.main, &[input.view()], &mut |_, _| {}).is_err());
+}
+
 #[test]
 fn channels_on_another_axis_stay_apart() {
     check(2, |b, x| {

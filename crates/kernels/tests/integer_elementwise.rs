@@ -7,7 +7,7 @@ mod support;
 use proptest::prelude::*;
 use strait_kernels::{
     Context, Images, Isa, Pool, Window,
-    integer::{Broadcast, accumulators, average_pool, clamp, lookup, max_pool, standard},
+    integer::{Axis, Broadcast, accumulators, average_pool, clamp, lookup, max_pool, standard},
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::{Numbers, boundaries, bytes, code, finish, forms, loops};
@@ -285,6 +285,8 @@ fn pools_of_bytes_are_their_definitions() {
         pool([7, 5], [3, 3], [2, 1], [1; 4], [4, 5]),
         pool([6, 6], [3, 2], [2, 2], [0, 1, 0, 0], [3, 4]),
         pool([25, 5], [25, 5], [1, 1], [0; 4], [1, 1]),
+        // More positions than one tile has accumulators.
+        pool([35, 33], [2, 2], [1, 1], [0; 4], [34, 32]),
     ];
     for p in cases {
         for (element, pad_value) in [(IntType::I8, -7), (IntType::U8, 9)] {
@@ -330,17 +332,32 @@ fn pools_of_bytes_are_their_definitions() {
                 );
                 sums.push(sum + (padding + beyond) * i64::from(pad_value));
             }
-            for form in [forms(0, 20_000, &mut numbers), forms(3, 20_000, &mut numbers)].concat() {
-                let wanted = finish(&form, None, &sums, |e| e / (down * right) % 3);
+            let positions = down * right;
+            let by_channel = [forms(0, 20_000, &mut numbers), forms(3, 20_000, &mut numbers)].concat();
+            let by_position = forms(positions, 20_000, &mut numbers);
+            let rows = by_channel.into_iter().map(|form| (Axis::Rows, form));
+            for (axis, form) in rows.chain(by_position.into_iter().map(|form| (Axis::Columns, form))) {
+                let wanted = finish(&form, None, &sums, |e| match axis {
+                    Axis::Rows => e / positions % 3,
+                    Axis::Columns => e % positions,
+                });
                 for (loops, isa) in loops(&form, None)
                     .iter()
                     .flat_map(|l| Isa::available().map(move |isa| (l, isa)))
                 {
                     let mut found = vec![0; wanted.len()];
                     loops
-                        .sum_pool(&Context::with_isa(isa), &p, element, pad_value, &input, &mut found)
+                        .sum_pool(
+                            &Context::with_isa(isa),
+                            &p,
+                            axis,
+                            element,
+                            pad_value,
+                            &input,
+                            &mut found,
+                        )
                         .unwrap();
-                    assert!(found == wanted, "{p:?} {} on {}", form.kind(), isa.name());
+                    assert!(found == wanted, "{p:?} {axis:?} {} on {}", form.kind(), isa.name());
                 }
             }
         }

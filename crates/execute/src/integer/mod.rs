@@ -14,6 +14,7 @@ pub(crate) mod lookup;
 pub(crate) mod matmul;
 pub(crate) mod max_pool;
 pub(crate) mod mul;
+mod picked;
 pub(crate) mod plain;
 pub(crate) mod quantize;
 pub(crate) mod reduce;
@@ -22,7 +23,6 @@ pub(crate) mod shift_left;
 pub(crate) mod sum_pool;
 
 use crate::error::StepError;
-use crate::reference::channel_axis;
 use crate::site::{Site, Slot};
 use crate::step::Step;
 use strait_core::{Elem, Op, TensorData};
@@ -34,7 +34,7 @@ pub(crate) type Prepared = Result<Option<Box<dyn Step>>, StepError>;
 
 /// Prepares a primitive whose first operand is an integer.
 pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
-    if let (Some(fused), None) = (&site.fused, channel_axis(&site.node.op, site.output()?.dims.len()))
+    if let (Some(fused), None) = (&site.fused, site.node.op.channel_axis(site.output()?.dims.len()))
         && fused.requant.channels().is_some()
     {
         let op = site.node.op.term();

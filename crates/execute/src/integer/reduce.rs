@@ -4,6 +4,7 @@ use super::{Prepared, eight_bits, sum_pool::SumPool};
 use crate::float::reduce::runs;
 use crate::site::Site;
 use strait_core::op::{self, Reduction};
+use strait_kernels::integer::Axis;
 use strait_kernels::{Images, Pool, Window};
 
 pub(crate) fn prepare(op: &op::Reduce, site: &Site<'_>) -> Prepared {
@@ -24,6 +25,7 @@ pub(crate) fn prepare(op: &op::Reduce, site: &Site<'_>) -> Prepared {
         },
         element,
         pad_value: 0,
+        channels: Axis::Rows,
         loops: site.loops()?,
     })))
 }

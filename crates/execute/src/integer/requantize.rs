@@ -27,17 +27,32 @@ pub(crate) fn prepare(op: &op::Requantize, site: &Site<'_>) -> Prepared {
     let Some(element) = x.elem.int_type() else {
         return Ok(None);
     };
+    let Ok(picked) = site.picked(x.dims.len()) else {
+        return Ok(None);
+    };
+    let (form, extents) = match (picked, op.form.channels()) {
+        (_, None) => (op.form.clone(), [1, 1, x.count()]),
+        (None, Some(_)) => (op.form.clone(), around(&x.dims, op.axis as usize)),
+        (Some(picked), Some(_)) => {
+            let Some(form) = op.form.select(&picked.channels) else {
+                return Ok(None);
+            };
+            let (outer, positions) = x.dims.split_at(picked.from);
+            (form, [outer, positions, &[]].map(|dims| dims.iter().product()))
+        }
+    };
     Ok(Some(Box::new(Requantize {
         element,
-        extents: match op.form.channels() {
-            Some(_) => around(&x.dims, op.axis as usize),
-            None => [1, 1, x.count()],
-        },
-        loops: site.options.loops.loops_for(&op.form, clamp)?,
+        extents,
+        loops: site.options.loops.loops_for(&form, clamp)?,
     })))
 }
 
 impl Step for Requantize {
+    fn reads(&self, operand: usize) -> bool {
+        operand == 0
+    }
+
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let x = io.input(0)?;
         let context = io.context;

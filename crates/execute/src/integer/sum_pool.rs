@@ -7,37 +7,62 @@ use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
 use strait_kernels::Pool;
-use strait_kernels::integer::Loops;
+use strait_kernels::integer::{Axis, Loops};
 use strait_requantize::IntType;
 
 pub(super) struct SumPool {
     pub(super) pool: Pool,
     pub(super) element: IntType,
     pub(super) pad_value: i32,
+    /// What a channel of the requantization is: one of the image, or a position.
+    pub(super) channels: Axis,
     pub(super) loops: Box<dyn Loops>,
 }
 
+/// Of [N, C, spatial…]: the axes of a plane.
+const PLANE: usize = 2;
+
 pub(crate) fn prepare(op: &op::SumPool, site: &Site<'_>) -> Prepared {
-    let (Some(element), Ok(pool)) = (
+    let (Some(element), Ok(pool), Ok(picked)) = (
         eight_bits(site.input(0)?),
         window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad),
+        site.picked(PLANE),
     ) else {
         return Ok(None);
+    };
+    let (channels, loops) = match (&site.fused, picked) {
+        (Some(fused), Some(picked)) => {
+            let form = fused.requant.select(&picked.channels).filter(|_| picked.from == PLANE);
+            let Some(form) = form else { return Ok(None) };
+            (Axis::Columns, site.options.loops.loops_for(&form, fused.clamp)?)
+        }
+        _ => (Axis::Rows, site.loops()?),
     };
     Ok(Some(Box::new(SumPool {
         pool,
         element,
         pad_value: op.pad_value,
-        loops: site.loops()?,
+        channels,
+        loops,
     })))
 }
 
 impl Step for SumPool {
+    fn reads(&self, operand: usize) -> bool {
+        operand == 0
+    }
+
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let x = io.input(0)?;
         let context = io.context;
-        Ok(self
-            .loops
-            .sum_pool(context, &self.pool, self.element, self.pad_value, x, io.output()?)?)
+        Ok(self.loops.sum_pool(
+            context,
+            &self.pool,
+            self.channels,
+            self.element,
+            self.pad_value,
+            x,
+            io.output()?,
+        )?)
     }
 }

@@ -2,12 +2,14 @@
 
 use super::{Found, Join, Joins, Scope};
 use crate::integer;
-use crate::reference::channel_axis;
-use strait_core::{Fused, NodeId, Op};
+use smallvec::SmallVec;
+use strait_core::{Fused, NodeId, Op, ValueId};
 
 /// What the accumulators of a node go through until something else begins.
 pub(super) struct Epilogue {
     pub(super) fused: Option<Fused>,
+    /// What picks its channels, where that is an operand of the requantization and not of the node.
+    pub(super) picks: Option<ValueId>,
     /// The requantization and the clamps that became part of it.
     pub(super) nodes: Vec<NodeId>,
 }
@@ -33,15 +35,22 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
     if !makes_accumulators || !integers {
         return Ok(None);
     }
-    let Epilogue { fused, nodes } = behind(scope, joins, id);
+    let Epilogue { fused, picks, nodes } = behind(scope, joins, id);
     let Some(output) = nodes.last().and_then(|&tail| scope.result(tail)) else {
         return Ok(None);
     };
     site.fused = fused;
     site.outputs[0] = scope.slot(output)?;
+    let mut operands: SmallVec<[Option<ValueId>; 3]> = node.inputs.clone();
+    if let (Some(picks), Some(position)) = (picks, node.op.channel_operand()) {
+        operands.resize(position + 1, None);
+        operands[position] = Some(picks);
+        site.inputs.resize(position + 1, None);
+        site.inputs[position] = Some(scope.slot(picks)?);
+    }
     let step = integer::prepare(&site).map_err(|error| scope.error(id, error))?;
     let read = |(index, value): (usize, &Option<_>)| value.filter(|_| step.reads(index));
-    let inputs = node.inputs.iter().enumerate().map(read).collect();
+    let inputs = operands.iter().enumerate().map(read).collect();
     let join = Join {
         node: id,
         inputs,
@@ -55,11 +64,13 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
 pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     let mut epilogue = Epilogue {
         fused: None,
+        picks: None,
         nodes: Vec::new(),
     };
     let Some(node) = scope.node(id) else { return epilogue };
     let result = scope.result(id).and_then(|v| scope.graph.value(v));
-    let axis = channel_axis(&node.op, result.map_or(0, |v| v.ty.shape.len()));
+    let rank = result.map_or(0, |v| v.ty.shape.len());
+    let axis = node.op.channel_axis(rank);
     epilogue.fused = match (&node.op, node.fused.as_deref()) {
         (Op::Requantize(op), None) => Some(Fused {
             requant: op.form.clone(),
@@ -73,8 +84,13 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     while let Some((next, follower)) = scope.follower(joins, last) {
         let composed = match (&follower.op, &epilogue.fused) {
             _ if follower.fused.is_some() => None,
-            (Op::Requantize(op), None) if op.form.channels().is_none() || axis == Some(op.axis as usize) => {
-                Some(Fused {
+            (Op::Requantize(op), None) => {
+                epilogue.picks = follower.picked_channels();
+                let fits = match epilogue.picks {
+                    Some(_) => node.op.channel_operand().is_some(),
+                    None => op.form.channels().is_none() || axis == Some(op.axis as usize),
+                };
+                fits.then(|| Fused {
                     requant: op.form.clone(),
                     clamp: None,
                 })

@@ -21,40 +21,56 @@ pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i64, i64) -> i64) -
             ))),
         })
         .collect::<Result<_, _>>()?;
-    let at = |array: &Array, position: &Dims| {
-        let own = position[rank - array.dims.len()..].iter().zip(&array.dims);
-        array.at(&own
-            .map(|(&p, &extent)| if extent == 1 { 0 } else { p })
-            .collect::<Dims>())
-    };
     Ok(positions(&dims)
-        .map(|position| function(at(a, &position), at(b, &position)))
+        .map(|position| function(broadcast(a, &position), broadcast(b, &position)))
         .collect())
 }
 
-/// Each value through a form whose channels run along `axis`.
+/// The element of an operand that meets a position of the result.
+fn broadcast(array: &Array, position: &[usize]) -> i64 {
+    let own = position[position.len() - array.dims.len()..].iter().zip(&array.dims);
+    array.at(&own
+        .map(|(&p, &extent)| if extent == 1 { 0 } else { p })
+        .collect::<Dims>())
+}
+
+/// How the elements of a result find their channel.
+#[derive(Clone, Copy)]
+pub(super) enum Channels<'a> {
+    /// By their index along an axis.
+    Axis(usize),
+    /// By an operand that broadcasts to the result.
+    Picked(&'a Array),
+}
+
+/// Each value through its channel of a form.
 pub(super) fn requantize(
     form: &Requantization,
-    axis: usize,
+    channels: Channels<'_>,
     dims: &[usize],
     values: &[i64],
 ) -> Result<Vec<i64>, StepError> {
-    let inner: usize = dims.get(axis + 1..).unwrap_or(&[]).iter().product();
-    let channels = dims.get(axis).copied().unwrap_or(1).max(1);
-    let value = |(index, &value): (usize, &i64)| {
-        let channel = if form.channels().is_some() {
-            index / inner.max(1) % channels
-        } else {
-            0
-        };
-        Ok(i64::from(form.eval(channel, value)?))
+    let channel = |position: &Dims| match channels {
+        _ if form.channels().is_none() => Ok(0),
+        Channels::Axis(axis) => Ok(position.get(axis).copied().unwrap_or(0)),
+        Channels::Picked(picks) => {
+            let pick = broadcast(picks, position);
+            usize::try_from(pick).map_err(|_| StepError::Model(format!("there is no channel {pick}")))
+        }
     };
-    values.iter().enumerate().map(value).collect()
+    let each = positions(dims).zip(values);
+    each.map(|(position, &value)| Ok(i64::from(form.eval(channel(&position)?, value)?)))
+        .collect()
 }
 
 /// What a fused node does with its accumulators.
-pub(super) fn epilogue(fused: &Fused, axis: usize, dims: &[usize], values: &[i64]) -> Result<Vec<i64>, StepError> {
-    let mut values = requantize(&fused.requant, axis, dims, values)?;
+pub(super) fn epilogue(
+    fused: &Fused,
+    channels: Channels<'_>,
+    dims: &[usize],
+    values: &[i64],
+) -> Result<Vec<i64>, StepError> {
+    let mut values = requantize(&fused.requant, channels, dims, values)?;
     if let Some([low, high]) = fused.clamp {
         values
             .iter_mut()

@@ -13,7 +13,7 @@ mod windows;
 
 pub(crate) use array::{Array, write};
 pub(crate) use boundary::{Grid, Grids};
-pub(crate) use primitive::{Primitive, channel_axis};
+pub(crate) use primitive::Primitive;
 
 use crate::error::{ExecuteError, StepError};
 use crate::layout;

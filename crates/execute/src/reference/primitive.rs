@@ -1,6 +1,7 @@
 //! One integer primitive.
 
 use super::array::Array;
+use super::elementwise::Channels;
 use super::windows::{self, Window};
 use super::{elementwise, products};
 use crate::error::StepError;
@@ -45,16 +46,28 @@ impl Primitive {
         let values = self.accumulate(operands)?;
         match &self.fused {
             Some(fused) => {
-                let axis = channel_axis(&self.op, self.dims.len());
-                if axis.is_none() && fused.requant.channels().is_some() {
+                let channels = self.channels(operands);
+                if channels.is_none() && fused.requant.channels().is_some() {
                     let op = self.op.name();
                     return Err(StepError::Model(format!(
                         "{op} has no channel axis for a requantization per channel"
                     )));
                 }
-                elementwise::epilogue(fused, axis.unwrap_or(0), &self.dims, &values)
+                elementwise::epilogue(fused, channels.unwrap_or(Channels::Axis(0)), &self.dims, &values)
             }
             None => Ok(values),
+        }
+    }
+
+    /// How the elements of the result find their channel.
+    fn channels<'a>(&self, operands: &'a [Option<Array>]) -> Option<Channels<'a>> {
+        let picks = self
+            .op
+            .channel_operand()
+            .and_then(|index| operands.get(index)?.as_ref());
+        match picks {
+            Some(picks) => Some(Channels::Picked(picks)),
+            None => self.op.channel_axis(self.dims.len()).map(Channels::Axis),
         }
     }
 
@@ -114,7 +127,10 @@ impl Primitive {
                 let (min, max) = (i64::from(op.min), i64::from(op.max));
                 x.values.iter().map(|&v| v.min(max).max(min)).collect()
             }
-            Op::Requantize(op) => elementwise::requantize(&op.form, op.axis as usize, dims, &x.values)?,
+            Op::Requantize(op) => {
+                let channels = self.channels(operands).unwrap_or(Channels::Axis(0));
+                elementwise::requantize(&op.form, channels, dims, &x.values)?
+            }
             Op::ShiftLeft(op) => x.values.iter().map(|&v| (v - i64::from(op.zero)) << op.bits).collect(),
             other => return Err(StepError::Unsupported(format!("{} on integers", other.term()))),
         })
@@ -123,15 +139,5 @@ impl Primitive {
     /// The smallest code of the operand's type.
     fn lowest(&self) -> i64 {
         self.elem.int_type().map_or(0, |t| i64::from(t.min()))
-    }
-}
-
-/// The axis that the channels of a fused requantization run along; `None` where it has one channel.
-pub(crate) fn channel_axis(op: &Op, rank: usize) -> Option<usize> {
-    match op {
-        Op::Conv(_) | Op::SumPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::MaxPool(_) => Some(1),
-        Op::Gemm(_) | Op::MatMul(_) => rank.checked_sub(1),
-        Op::Requantize(op) => Some(op.axis as usize),
-        _ => None,
     }
 }

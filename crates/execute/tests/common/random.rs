@@ -214,18 +214,43 @@ impl Maker {
     fn accumulate(&mut self, op: impl Into<Op>, inputs: &[ValueId], bits: i64, channels: Option<(usize, u32)>) {
         let out = self.random.pick(&[IntType::I8, IntType::U8]);
         let form = self.random.form(bits, channels.map(|(n, _)| n), out);
+        self.narrow(op.into(), inputs, form, channels.map_or(0, |(_, axis)| axis), None);
+    }
+
+    /// Channels of a form, and an operand that picks one for each element of a result with these extents.
+    fn picked(&mut self, bits: i64, out: IntType, dims: &[u64]) -> (Requantization, ValueId) {
+        let channels = self.random.range(2, 5) as usize;
+        let form = std::iter::repeat_with(|| self.random.form(bits, Some(channels), out))
+            .find(|form| form.channels().is_some())
+            .unwrap();
+        let axes = self.random.range(0, dims.len() as i64) as usize;
+        let whole = self.random.flip();
+        let shape: Vec<u64> = dims[axes..]
+            .iter()
+            .map(|&extent| if whole || self.random.flip() { extent } else { 1 })
+            .collect();
+        let count: u64 = shape.iter().product();
+        let picks: Vec<i32> = (0..count)
+            .map(|_| self.random.range(0, channels as i64 - 1) as i32)
+            .collect();
+        (form, self.builder.constant(&shape, &picks))
+    }
+
+    /// An op, then the requantization of its accumulators and perhaps a clamp.
+    fn narrow(&mut self, op: Op, inputs: &[ValueId], form: Requantization, axis: u32, picks: Option<ValueId>) {
+        let out = form.out();
         let clamp = self
             .random
             .flip()
             .then(|| [self.random.range(-20, 10) as i32, self.random.range(20, 100) as i32]);
         let clamp = clamp.map(|ends| ends.map(|end| end.max(out.min())));
+        let with_picks = |inputs: &[ValueId]| inputs.iter().copied().chain(picks).collect::<Vec<_>>();
         if self.fuse {
-            self.add(op, inputs, Some(Fused { requant: form, clamp }));
+            self.add(op, &with_picks(inputs), Some(Fused { requant: form, clamp }));
             return;
         }
         let sum = self.add(op, inputs, None);
-        let axis = channels.map_or(0, |(_, axis)| axis);
-        let q = self.add(op::Requantize { form, axis }, &[sum], None);
+        let q = self.add(op::Requantize { form, axis }, &with_picks(&[sum]), None);
         if let Some([min, max]) = clamp {
             self.values.pop();
             self.add(op::Clamp { min, max }, &[q], None);
@@ -275,8 +300,13 @@ impl Maker {
             }
             10 => {
                 let out = self.random.pick(&[IntType::I8, IntType::U8]);
-                let form = self.random.form(8, Some(x.dims[1] as usize), out);
-                self.add(op::Requantize { form, axis: 1 }, &[x.id], None);
+                if self.random.flip() {
+                    let (form, picks) = self.picked(8, out, &x.dims);
+                    self.add(op::Requantize { form, axis: 0 }, &[x.id, picks], None);
+                } else {
+                    let form = self.random.form(8, Some(x.dims[1] as usize), out);
+                    self.add(op::Requantize { form, axis: 1 }, &[x.id], None);
+                }
             }
             11 => self.matmul(&x),
             12 => self.shape(&x),
@@ -398,7 +428,16 @@ impl Maker {
             _ => {
                 let pad_value = self.pad_value(x);
                 let channels = Some((x.dims[1] as usize, 1));
-                self.accumulate(window!(SumPool { pad_value }), &[x.id], 11, channels);
+                let pool = window!(SumPool { pad_value });
+                if self.random.flip() {
+                    return self.accumulate(pool, &[x.id], 11, channels);
+                }
+                let module = &self.builder.module;
+                let operand = module.main().value(x.id).map(|v| &v.ty);
+                let result = module.result_types(&pool.clone().into(), &[operand], None).unwrap();
+                let out = self.random.pick(&[IntType::I8, IntType::U8]);
+                let (form, picks) = self.picked(11, out, &result[0].dims().unwrap());
+                self.narrow(pool.into(), &[x.id], form, 0, Some(picks));
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::{
     conv::{self, ConvWeights},
     elementwise::{self, Broadcast},
-    finish::Finish,
+    finish::{Axis, Finish},
     gemm::{self, Activation, GemmWeights},
     pool,
 };
@@ -56,11 +56,13 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Sums of windows, of `element` I8 or U8; padding, and what lies beyond it, reads as `pad_value`.
+    /// Sums of windows, of `element` I8 or U8; padding, and what lies beyond it, reads as `pad_value`. The channels are those
+    /// of the image ([`Axis::Rows`]), or the positions of a plane of the output in row-major order ([`Axis::Columns`]).
     fn sum_pool(
         &self,
         cx: &Context,
         pool: &Pool,
+        channels: Axis,
         element: IntType,
         pad_value: i32,
         input: &[u8],
@@ -143,12 +145,13 @@ impl<F: Finish> Loops for F {
         &self,
         cx: &Context,
         pool: &Pool,
+        channels: Axis,
         element: IntType,
         pad_value: i32,
         input: &[u8],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        pool::sum_pool(self, cx, pool, element, pad_value, input, out)
+        pool::sum_pool(self, cx, pool, channels, element, pad_value, input, out)
     }
 
     fn add(

@@ -143,6 +143,7 @@ pub(crate) fn sum_pool<F: Finish>(
     finish: &F,
     cx: &Context,
     pool: &Pool,
+    axis: Axis,
     element: IntType,
     pad_value: i32,
     input: &[u8],
@@ -151,7 +152,13 @@ pub(crate) fn sum_pool<F: Finish>(
     check(pool, element, input.len(), out.len(), width(finish.out()))?;
     byte_of("the pad value", element, pad_value)?;
     let channels = pool.input.channels;
-    check_channels(finish, channels)?;
+    check_channels(
+        finish,
+        match axis {
+            Axis::Rows => channels,
+            Axis::Columns => pool.out_plane(),
+        },
+    )?;
     if out.is_empty() {
         return Ok(());
     }
@@ -167,8 +174,11 @@ pub(crate) fn sum_pool<F: Finish>(
             row_stride: 0,
             rows: 1,
             columns: pool.out_plane(),
-            axis: Axis::Rows,
-            first_channel: index % channels,
+            axis,
+            first_channel: match axis {
+                Axis::Rows => index % channels,
+                Axis::Columns => 0,
+            },
         };
         let plane = Plane {
             pool,
@@ -216,6 +226,10 @@ impl<F: Finish> Job for SumTask<'_, '_, F> {
                     .wrapping_add(inside.wrapping_mul(self.element.min()))
                     .wrapping_add((taps - inside).wrapping_mul(self.pad_value));
             }
+            let first_channel = match self.place.axis {
+                Axis::Rows => self.place.first_channel,
+                Axis::Columns => self.place.first_channel + first,
+            };
             // SAFETY: this is compiled for `S`.
             let cx = unsafe { Context::of::<S>() };
             self.finish.finish(
@@ -225,6 +239,7 @@ impl<F: Finish> Job for SumTask<'_, '_, F> {
                 &Place {
                     at: self.place.at + first,
                     columns,
+                    first_channel,
                     ..self.place
                 },
             )?;
