@@ -132,6 +132,29 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
     }
 
     #[test]
+    fn channels_are_those_of_the_image_whatever_makes_the_accumulators() {
+        let graph = |node: &str| {
+            format!(
+                "strait 1 integer graph @main(%x: i8[1,2,1,3] scale=0.5 zero=0, %w: i32[1,2,1,3] scale=0.5 zero=0) {{
+                   %y: i8[1,2,1,3] scale=2.0 zero=0 = {node} fused={{arith_folded shift=[4,5] rounding=half_even out=i8}}
+                   return %y }} data @p: i32[3] = inline [1,0,1]"
+            )
+        };
+        let window = "size=[1,1], stride=[1,1], pad=[0,0,0,0], dilation=[1,1], ceil=0";
+        for node in [
+            format!("sum_pool(%x) {{{window}, pad_value=0}}"),
+            format!("max_pool(%w) {{{window}}}"),
+        ] {
+            let files = files(&graph(&node));
+            // Stored with the channels last.
+            assert!(contains(&files["model.sima"], b"channel_axis: 3"), "{node}");
+        }
+        let picked = graph(&format!("sum_pool(%x, @p) {{{window}, pad_value=0}}"));
+        let refused = write(&parse(&picked).unwrap(), &mut Files::default());
+        assert!(matches!(refused, Err(TargetError::Unsupported(_))), "{refused:?}");
+    }
+
+    #[test]
     fn the_description_has_one_plugin_for_each_visit_to_a_processor() {
         let description = String::from_utf8(files(TEXT)["model_mpk.json"].clone()).unwrap();
         let values = |key: &str| {

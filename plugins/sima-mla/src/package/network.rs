@@ -6,7 +6,7 @@ use super::layout::{convolution_weights, permuted, stored, stored_axis, stored_o
 use super::stages::{Processor, Stage, border};
 use super::values::{Described, channel_params, numpy_name, scales, zero_points};
 use strait_core::form_list::form_list;
-use strait_core::{Attribute, Elem, Graph, Module, Node, NodeId, Op, Placement, Reason, TensorData, ValueId};
+use strait_core::{Attribute, Channels, Elem, Graph, Module, Node, NodeId, Op, Placement, Reason, TensorData, ValueId};
 use strait_requantize::{FormKind, Requantization, Rounding};
 use strait_target::TargetError;
 
@@ -171,16 +171,8 @@ impl<'a> Network<'a> {
             quant.put("scale", scales(grid));
             quant.put("zero_point", zero_points(grid));
         }
-        // Where the channels are that a requantization tells apart.
-        let mut channel_axis = match &node.op {
-            Op::Conv(_) => 1,
-            _ => result.shape.len().saturating_sub(1),
-        };
         let form = match (&node.op, &node.fused) {
-            (Op::Requantize(requantize), _) => {
-                channel_axis = requantize.axis as usize;
-                Some(&requantize.form)
-            }
+            (Op::Requantize(requantize), _) => Some(&requantize.form),
             (_, Some(fused)) => Some(&fused.requant),
             _ => None,
         };
@@ -206,8 +198,16 @@ impl<'a> Network<'a> {
         }
         if let Some(form) = form {
             let mut requant = self.requantization(form)?;
-            if channels.is_some() {
-                requant.put("channel_axis", stored_axis(channel_axis, result.shape.len()) as i64);
+            // Where the channels are that a requantization tells apart.
+            match node.channels(result.shape.len()).filter(|_| channels.is_some()) {
+                Some(Channels::Axis(axis)) => {
+                    requant.put("channel_axis", stored_axis(axis, result.shape.len()) as i64);
+                }
+                Some(Channels::Picked(_)) => {
+                    let text = format!("channels of {} that are picked by position", node.op.term());
+                    return Err(TargetError::Unsupported(text));
+                }
+                None => {}
             }
             quant.put("requant", requant);
         }
