@@ -1,7 +1,6 @@
 //! What stands between a value and the op that it comes from: requantizations and clamps.
 
-use crate::intervals::channel_axis;
-use strait_core::{Def, Graph, Module, Node, NodeId, Op, ValueId};
+use strait_core::{Channels, Def, Graph, Module, Node, NodeId, Op, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Rounding, Step, form};
 
 /// Where a chain starts.
@@ -20,13 +19,32 @@ pub(crate) struct Chain<'a> {
     /// The value before the first step, where it is a value of the graph: not so with a fused node.
     pub(crate) start: Option<ValueId>,
     pub(crate) steps: Vec<Step>,
-    /// The axis that the channels of the steps run along; an error where they do not agree.
-    pub(crate) axis: Result<Option<usize>, String>,
+    /// How the elements find their channel of the steps; an error where these do not agree.
+    pub(crate) axis: Result<Option<Along<'a>>, String>,
+}
+
+/// How elements find their channel of the parameters that a requantization has.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Along<'a> {
+    /// By their index along an axis.
+    Axis(usize),
+    /// By a constant that picks it for each of them.
+    Picked(&'a TensorData),
+}
+
+impl Along<'_> {
+    /// The axis, if it is one.
+    pub(crate) fn axis(self) -> Option<usize> {
+        match self {
+            Along::Axis(axis) => Some(axis),
+            Along::Picked(_) => None,
+        }
+    }
 }
 
 impl<'a> Chain<'a> {
     /// Walks up from a value as far as there are requantizations and clamps.
-    pub(crate) fn to(graph: &'a Graph, value: ValueId) -> Chain<'a> {
+    pub(crate) fn to(module: &'a Module, graph: &'a Graph, value: ValueId) -> Chain<'a> {
         let mut reversed = Vec::new();
         let mut axes = Vec::new();
         let mut at = value;
@@ -35,6 +53,10 @@ impl<'a> Chain<'a> {
                 break (Base::Value(at), Some(at));
             };
             let rank = graph.value(at).map_or(0, |v| v.ty.shape.len());
+            let along = || match node.channels(rank)? {
+                Channels::Axis(axis) => Some(Along::Axis(axis)),
+                Channels::Picked(picks) => module.constant(graph, picks).map(Along::Picked),
+            };
             // A second result has no fused step of its own, and no requantization has a second result.
             let is_first = matches!(graph.value(at).map(|v| v.def), Some(Def::Node(_, 0)));
             if let Some(fused) = node.fused.as_deref().filter(|_| is_first) {
@@ -42,13 +64,13 @@ impl<'a> Chain<'a> {
                     form: fused.requant.clone(),
                     clamp: fused.clamp,
                 }));
-                axes.extend(fused.requant.channels().map(|_| channel_axis(&node.op, rank)));
+                axes.extend(fused.requant.channels().map(|_| along()));
             }
             let operand = node.inputs.first().copied().flatten();
             match (&node.op, operand) {
                 (Op::Requantize(op), Some(operand)) => {
                     reversed.push(Link::Step(op.form.clone().into()));
-                    axes.extend(op.form.channels().map(|_| Some(op.axis as usize)));
+                    axes.extend(op.form.channels().map(|_| along()));
                     at = operand;
                 }
                 (Op::Clamp(op), Some(operand)) => {
@@ -103,7 +125,7 @@ fn identity() -> Requantization {
     })
 }
 
-fn common(axes: &[Option<usize>]) -> Result<Option<usize>, String> {
+fn common<'a>(axes: &[Option<Along<'a>>]) -> Result<Option<Along<'a>>, String> {
     match axes {
         [] => Ok(None),
         [Some(first), rest @ ..] if rest.iter().all(|axis| *axis == Some(*first)) => Ok(Some(*first)),

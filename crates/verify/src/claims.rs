@@ -5,14 +5,15 @@
 //! the comparison is made again: the claim must be no better than the truth. The certificate must also follow from its own
 //! content.
 
-use crate::chain::{Base, Chain};
+use crate::chain::{Along, Base, Chain};
 use crate::finding::{Fault, Finding};
-use crate::intervals::{Interval, Intervals, Range};
+use crate::intervals::picks::{self, Elements};
+use crate::intervals::{Interval, Intervals, Range, extents};
 use crate::structure::{Constants, Site, SiteKind};
 use crate::{facts, grounds};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_container::CertificateRecord;
-use strait_core::{Graph, Module, Op, ValueId};
+use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::decide::difference;
 use strait_requantize::{
     Argument, Certificate, DecideError, FromFloat, IntType, Per, Step, Thresholds, Verdict, certificate::ordered,
@@ -100,9 +101,8 @@ pub(crate) fn check(
         let record = by_value.get(site.value.as_str()).copied();
         used.extend(record.map(|record| record.node.as_str()));
         if let Some(record) = record {
-            let axis = [&site.fused.axis, &site.lowered.axis]
-                .into_iter()
-                .find_map(|axis| axis.clone().ok()?);
+            // Where channels are picked, the largest of their bounds holds for all.
+            let axis = site.along().and_then(Along::axis);
             let allowed = Allowed::new(&record.certificate.verdict, axis);
             claims.allowed.insert(site.pair, allowed);
         }
@@ -121,7 +121,7 @@ pub(crate) fn check(
             None => claims.fault(site, Fault::NoCertificate),
         }
         match site.kind {
-            SiteKind::Accumulators => claims.check_accumulators(site, record, bounds),
+            SiteKind::Accumulators => claims.check_accumulators(lowered_graph, site, record, bounds),
             SiteKind::Constants(constants) => claims.check_constants(site, record, constants),
             SiteKind::Floats { lowered, fused } => claims.check_floats(site, record, (lowered, fused)),
         }
@@ -135,7 +135,20 @@ pub(crate) fn check(
     claims
 }
 
-impl Site<'_> {
+impl<'a> Site<'a> {
+    /// How the elements find their channel, in both graphs.
+    fn along(&self) -> Option<Along<'a>> {
+        let both = [&self.fused.axis, &self.lowered.axis];
+        both.into_iter()
+            .find_map(|along| along.as_ref().ok().copied().flatten())
+    }
+
+    /// The number of channels that the steps have parameters for.
+    fn channels(&self) -> Option<usize> {
+        let all = self.fused.steps.iter().chain(&self.lowered.steps);
+        all.filter_map(|step| step.form.channels()).next()
+    }
+
     /// Whether the fused graph has the same steps, in nodes of their own.
     fn is_trivial(&self) -> bool {
         let is_fused = match self.fused.base {
@@ -265,14 +278,23 @@ impl Claims {
         self.count(site, record, derived.worst().max_lsb());
     }
 
-    fn check_accumulators(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, bounds: Bounds<'_>) {
+    fn check_accumulators(
+        &mut self,
+        graph: &Graph,
+        site: &Site<'_>,
+        record: Option<&CertificateRecord>,
+        bounds: Bounds<'_>,
+    ) {
         let (fused, lowered) = (range(&site.fused, bounds.fused), range(&site.lowered, bounds.lowered));
+        let [own, intervals] = picked(graph, site, bounds).unwrap_or_else(|| {
+            let both = [[&fused, &fused], [&fused, &lowered]];
+            both.map(|ranges| accumulators(site, ranges))
+        });
         if let Some(record) = record {
             // What was fused in front of it by less than exact certificates may have moved it a little: an interval is
             // about the fused graph, in which it was derived, and what is claimed has to hold in both.
-            self.check_interval(site, record, &accumulators(site, [&fused, &fused]));
+            self.check_interval(site, record, &own);
         }
-        let intervals = accumulators(site, [&fused, &lowered]);
         let claimed = |channel: usize| {
             let verdict = &record?.certificate.verdict;
             match intervals.len() {
@@ -354,12 +376,12 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
 
 /// What can occur in either graph, per channel of the steps or else of the bounds.
 fn accumulators(site: &Site<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Interval> {
-    let all_steps = || site.fused.steps.iter().chain(&site.lowered.steps);
-    let of_steps = all_steps().find_map(|step| step.form.channels());
-    let axis = [&site.fused.axis, &site.lowered.axis]
-        .into_iter()
-        .find_map(|axis| axis.clone().ok().flatten());
-    match (axis, of_steps) {
+    let of_steps = site.channels();
+    let along = site.along();
+    if let (Some(Along::Picked(_)), Some(count)) = (along, of_steps) {
+        return vec![fused.hull().hull(lowered.hull()); count];
+    }
+    match (along.and_then(Along::axis), of_steps) {
         (Some(axis), Some(count)) => (0..count)
             .map(|c| fused.at(axis, c).hull(lowered.at(axis, c)))
             .collect(),
@@ -373,6 +395,34 @@ fn accumulators(site: &Site<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Interval>
             _ => vec![fused.hull().hull(lowered.hull())],
         },
     }
+}
+
+/// The sums of a pool that go through each channel that is picked by position: by what its operand can be in the fused graph,
+/// and in either.
+fn picked(graph: &Graph, site: &Site<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
+    let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
+        return None;
+    };
+    let Op::SumPool(op) = &lowered.op else { return None };
+    let operand = |node: &Node| node.inputs.first().copied().flatten();
+    let own = bounds.fused.value(operand(fused)?)?.hull();
+    let either = own.hull(bounds.lowered.value(operand(lowered)?)?.hull());
+    let found = picked_elements(graph, site)?;
+    Some([own, either].map(|x| picks::sums(op, x, &found)))
+}
+
+/// The elements of the windows whose sums go through each channel, where a constant picks it by position.
+pub(crate) fn picked_elements(graph: &Graph, site: &Site<'_>) -> Option<Vec<Option<Elements>>> {
+    let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
+        return None;
+    };
+    let Op::SumPool(op) = &node.op else { return None };
+    let shape = |value: ValueId| extents(&graph.value(value)?.ty.shape);
+    let dims = (
+        shape(node.inputs.first().copied().flatten()?)?,
+        shape(*node.outputs.first()?)?,
+    );
+    picks::elements(op, picks, (&dims.0, &dims.1), site.channels()?)
 }
 
 /// How two chains differ on an interval.

@@ -3,7 +3,9 @@
 //! The interval itself is derived anew, whatever the facts say; so one that is left out hides nothing.
 
 use crate::chain::Base;
+use crate::claims::picked_elements;
 use crate::finding::Fault;
+use crate::intervals::picks::Elements;
 use crate::intervals::{Interval, Intervals, extents};
 use crate::structure::{Site, SiteKind};
 use strait_core::{Graph, Node, Op, ValueId};
@@ -72,6 +74,14 @@ impl About<'_> {
             Because::Window { elements } => {
                 let first = operand(0).and_then(|v| self.extents(v));
                 first.is_some_and(|extents| summands(node, &extents) == Some(*elements))
+            }
+            Because::Elements { most } => {
+                let found = picked_elements(self.lowered, self.site);
+                found.is_some_and(|found| {
+                    // Of a channel that no window is picked for, anything is true.
+                    let same = |(own, most): (&Option<Elements>, &u64)| own.is_none_or(|own| own.most == *most);
+                    found.len() == most.len() && found.iter().zip(most).all(same)
+                })
             }
             Because::ZeroPoints => match &node.op {
                 Op::MatMul(op) => [op.a_zero, op.b_zero] != [0, 0],

@@ -1,6 +1,6 @@
 //! What a certificate says of itself, held against the graphs: by which argument it holds, and what it was derived from.
 
-use crate::chain::Base;
+use crate::chain::{Along, Base};
 use crate::finding::Fault;
 use crate::structure::{Site, SiteKind};
 use sha2::{Digest as _, Sha256};
@@ -48,9 +48,12 @@ fn term(base: Base<'_>) -> &'static str {
     }
 }
 
+/// The position of the operand of a requantization that picks its channels.
+const PICKS: usize = 1;
+
 /// SHA-256 of the argument, both chains, the interval and the facts behind it as JSON, and then of each constant operand of
 /// the producer in the lowered graph, or of the constant itself: its position, the number of its bytes (both 64 bits,
-/// little-endian) and these.
+/// little-endian) and these; then the same of what picks the channels of the chain, an operand of its requantizations.
 pub(crate) fn derived_from(
     module: &Module,
     lowered: &Graph,
@@ -70,7 +73,11 @@ pub(crate) fn derived_from(
         Base::Value(value) => vec![Some(value)],
     };
     let constant = |value: Option<_>| -> Option<&TensorData> { module.constant(lowered, value?) };
-    let constants = values.into_iter().map(constant).enumerate();
+    let picks = match site.lowered.axis {
+        Ok(Some(Along::Picked(picks))) => Some((PICKS, Some(picks))),
+        _ => None,
+    };
+    let constants = values.into_iter().map(constant).enumerate().chain(picks);
     for (position, tensor) in constants.filter_map(|(position, tensor)| Some((position, tensor?))) {
         hasher.update((position as u64).to_le_bytes());
         hasher.update((tensor.bytes().len() as u64).to_le_bytes());

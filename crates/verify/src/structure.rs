@@ -5,7 +5,7 @@
 //! requantizations and clamps. Where the chains are not the same nodes, that is a [`Site`], whose chains a certificate has
 //! to compare.
 
-use crate::chain::{Base, Chain, eval_tensor};
+use crate::chain::{Along, Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
 use crate::intervals::Interval;
 use std::collections::BTreeSet;
@@ -139,10 +139,14 @@ impl<'a> Walk<'a> {
         let Some((fused, lowered)) = fused.zip(lowered) else {
             return;
         };
-        if fused.inputs.len() != lowered.inputs.len() {
+        self.expect_some_operands(at, [&fused.inputs, &lowered.inputs]);
+    }
+
+    fn expect_some_operands(&mut self, at: ValueId, [fused, lowered]: [&[Option<ValueId>]; 2]) {
+        if fused.len() != lowered.len() {
             return self.differ(at, "it has another number of operands in the lowered graph".into());
         }
-        for operands in fused.inputs.iter().zip(&lowered.inputs) {
+        for operands in fused.iter().zip(lowered) {
             match operands {
                 (Some(f), Some(l)) => self.expect((*f, *l)),
                 (None, None) => {}
@@ -152,12 +156,19 @@ impl<'a> Walk<'a> {
     }
 
     fn compare_chains(&mut self, f: ValueId, l: ValueId) {
-        let (fused, lowered) = (Chain::to(self.fused, f), Chain::to(self.lowered, l));
+        let (fused, lowered) = (
+            Chain::to(self.module, self.fused, f),
+            Chain::to(self.module, self.lowered, l),
+        );
         let axes = [&fused.axis, &lowered.axis].map(Clone::clone);
         let axis = match axes {
             [Err(text), _] | [_, Err(text)] => return self.differ(f, text),
             [Ok(Some(a)), Ok(Some(b))] if a != b => {
-                return self.differ(f, format!("channels run along axis {a}, and {b} in the lowered graph"));
+                let text = match [a.axis(), b.axis()] {
+                    [Some(a), Some(b)] => format!("channels run along axis {a}, and {b} in the lowered graph"),
+                    _ => "channels are not picked as they are in the lowered graph".into(),
+                };
+                return self.differ(f, text);
             }
             [Ok(a), Ok(b)] => a.or(b),
         };
@@ -231,7 +242,9 @@ impl<'a> Walk<'a> {
                 }
             }
             _ => {
-                self.expect_operands(f, Some(a), Some(b));
+                // What picks channels belongs to the chains: one node may have it from several.
+                let own = a.op.channel_operand().unwrap_or(usize::MAX);
+                self.expect_some_operands(f, [a, b].map(|node| node.inputs.get(..own).unwrap_or(&node.inputs)));
                 self.site(pair, fused, lowered, SiteKind::Accumulators);
             }
         }
@@ -258,7 +271,7 @@ impl<'a> Walk<'a> {
         pair: (ValueId, ValueId),
         fused: (Chain<'a>, ValueId),
         lowered: (Chain<'a>, ValueId),
-        axis: Option<usize>,
+        axis: Option<Along<'a>>,
     ) {
         let is_data = [self.fused.data_of(fused.1), self.lowered.data_of(lowered.1)].map(|data| data.is_some());
         match is_data {
@@ -277,8 +290,12 @@ impl<'a> Walk<'a> {
         pair: (ValueId, ValueId),
         fused: (Chain<'a>, ValueId),
         lowered: (Chain<'a>, ValueId),
-        axis: Option<usize>,
+        axis: Option<Along<'a>>,
     ) {
+        if let Some(Along::Picked(_)) = axis {
+            return self.differ(pair.0, "a constant was requantized by channels that are picked".into());
+        }
+        let axis = axis.and_then(Along::axis);
         let values = [(self.fused, &fused), (self.lowered, &lowered)]
             .map(|(graph, (chain, value))| eval_tensor(self.module, graph, *value, &chain.steps, axis));
         match values {

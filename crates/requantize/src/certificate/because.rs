@@ -29,6 +29,12 @@ pub enum Because {
         /// How many.
         elements: u64,
     },
+    /// What goes through one channel of the parameters are the sums of windows of which at most so many elements are no
+    /// padding: the divisors of a mean that leaves padding out.
+    Elements {
+        /// How many, by channel.
+        most: Vec<u64>,
+    },
     /// Codes of real zero that are subtracted from the operands first.
     ZeroPoints,
     /// The value's type alone.
@@ -54,6 +60,10 @@ impl fmt::Display for Because {
             Because::Bias => f.write_str("the bias"),
             Because::Padding { value } => write!(f, "padding that reads as {}", super::text::grouped((*value).into())),
             Because::Window { elements } => write!(f, "{} in a sum", super::text::counted(*elements, "element")),
+            Because::Elements { most } => {
+                let most: Vec<String> = most.iter().map(u64::to_string).collect();
+                write!(f, "{} elements beside padding, by divisor", most.join(", "))
+            }
             Because::ZeroPoints => f.write_str("the zero points"),
             Because::Type(ty) => write!(f, "the type {ty}"),
             Because::Entries => f.write_str("its entries"),

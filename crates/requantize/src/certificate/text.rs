@@ -1,6 +1,6 @@
 //! A certificate as people read it.
 
-use super::{Argument, Certificate, unordered};
+use super::{Argument, Because, Certificate, unordered};
 use crate::{
     Per, Verdict,
     decide::{Chain, MAX_STEPS},
@@ -32,7 +32,11 @@ impl Certificate {
             _ => f.write_str(&interval(&self.interval))?,
         }
         if let Some(channels) = self.verdict.channels() {
-            write!(f, " in {}", counted(channels as u64, "channel"))?;
+            let (preposition, kind) = match self.elements() {
+                Some(_) => ("for", "divisor"),
+                None => ("in", "channel"),
+            };
+            write!(f, " {preposition} {}", counted(channels as u64, kind))?;
         }
         match self.steps() {
             Some(1) => f.write_str(": 1 equal threshold")?,
@@ -65,15 +69,30 @@ impl Certificate {
         if self.verdict.channels().is_some() {
             let worst = self.worst();
             let channel = verdicts.iter().position(|verdict| verdict == worst).unwrap_or(0);
-            write!(f, " of channel {channel}")?;
+            match self.elements().and_then(|most| most.get(channel)) {
+                Some(elements) => write!(f, " of windows of {elements} elements")?,
+                None => write!(f, " of channel {channel}")?,
+            }
         }
         write!(f, ", {} % of the {of}", percent(share))?;
         if let Some(channels) = self.verdict.channels() {
             let differing = verdicts.iter().filter(|verdict| !verdict.is_exact()).count();
             let verb = if differing == 1 { "differs" } else { "differ" };
-            write!(f, "; {differing} of {} {verb}", counted(channels as u64, "channel"))?;
+            let kind = match self.elements() {
+                Some(_) => "divisor",
+                None => "channel",
+            };
+            write!(f, "; {differing} of {} {verb}", counted(channels as u64, kind))?;
         }
         Ok(())
+    }
+
+    /// The elements of the windows of each channel, where channels are the divisors of a mean.
+    fn elements(&self) -> Option<&[u64]> {
+        self.because.iter().find_map(|fact| match fact {
+            Because::Elements { most } => Some(&most[..]),
+            _ => None,
+        })
     }
 
     /// The number of thresholds of all channels; `None` where they are too many to be compared one by one.
@@ -167,10 +186,27 @@ mod tests {
             exact(up.clone(), (0, 1999).into()),
             "1 LSB at accumulator 64, 0.40 % of the interval"
         );
-        let channels = [(0, 63), (0, 64), (-5, 9)].into_iter().collect();
+        let channels = || [(0, 63), (0, 64), (-5, 9)].into_iter().collect();
         assert_eq!(
-            exact(up, channels),
+            exact(up.clone(), channels()),
             "1 LSB at accumulator 64 of channel 1, 1.54 % of the interval; 1 of 3 channels differs"
+        );
+        let by_divisor = |after: Step| {
+            let same = Argument::SameAccumulator;
+            let certificate = Certificate::derive(same, vec![step.clone()], Some(after), channels()).unwrap();
+            let most = vec![4, 6, 9];
+            let because = vec![Because::Elements { most }];
+            certificate
+                .grounded(because, super::super::Digest::default())
+                .to_string()
+        };
+        assert_eq!(
+            by_divisor(step.clone()),
+            "exact on [−5, 64] for 3 divisors: 0 equal thresholds"
+        );
+        assert_eq!(
+            by_divisor(up),
+            "1 LSB at accumulator 64 of windows of 6 elements, 1.54 % of the interval; 1 of 3 divisors differs"
         );
     }
 

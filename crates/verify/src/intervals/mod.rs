@@ -7,6 +7,7 @@
 
 mod elementwise;
 mod layout;
+pub(crate) mod picks;
 mod products;
 mod range;
 mod taps;
@@ -19,7 +20,7 @@ use crate::finding::{Fault, Finding};
 pub(crate) use range::extents;
 use range::of_elem;
 use strait_core::tensor::Element;
-use strait_core::{Def, Elem, Graph, GraphId, Module, Node, NodeId, Op, TensorData, ValueId};
+use strait_core::{Channels, Def, Elem, Graph, GraphId, Module, Node, NodeId, Op, TensorData, ValueId};
 use strait_requantize::{IntType, Requantization};
 
 /// The bounds of one graph.
@@ -76,14 +77,12 @@ pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyErr
     })
 }
 
-/// The axis that the channels of a fused requantization run along; `None` where one serves all elements.
-pub(crate) fn channel_axis(op: &Op, rank: usize) -> Option<usize> {
-    match op {
-        Op::Conv(_) | Op::SumPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::MaxPool(_) => Some(1),
-        Op::Gemm(_) | Op::MatMul(_) => rank.checked_sub(1),
-        Op::Requantize(op) => Some(op.axis as usize),
-        _ => None,
-    }
+/// What each channel of a requantization meets.
+enum Met {
+    /// What lies at its index along the axis, if there is one.
+    Along(Option<usize>),
+    /// What is picked for it.
+    Picked(Vec<Interval>),
 }
 
 struct Analysis<'a> {
@@ -107,8 +106,8 @@ impl<'a> Analysis<'a> {
             let rank = self.shape(first).map_or(0, |s| s.len());
             let range = match &node.fused {
                 Some(fused) => {
-                    let axis = channel_axis(&node.op, rank);
-                    let range = self.requantized(first, &range, &fused.requant, axis);
+                    let met = self.met(node, rank, &range, &fused.requant);
+                    let range = self.requantized(first, &range, &fused.requant, met);
                     fused.clamp.map_or(range.clone(), |ends| clamped(&range, ends))
                 }
                 None => range,
@@ -150,7 +149,9 @@ impl<'a> Analysis<'a> {
             }
             Op::Requantize(op) => {
                 let range = self.range(x)?.clone();
-                one(self.requantized(y, &range, &op.form, Some(op.axis as usize)))
+                let rank = self.shape(y).map_or(0, |shape| shape.len());
+                let met = self.met(node, rank, &range, &op.form);
+                one(self.requantized(y, &range, &op.form, met))
             }
             Op::Clamp(op) => one(clamped(self.range(x)?, [op.min, op.max])),
             Op::Lookup(_) => one(self.lookup(node)?),
@@ -200,28 +201,58 @@ impl<'a> Analysis<'a> {
         }
     }
 
+    /// What each channel of a form meets that is fused into a node, or that the node is, of all that lies in `range`.
+    fn met(&self, node: &Node, rank: usize, range: &Range, form: &Requantization) -> Met {
+        let picks = match node.channels(rank) {
+            Some(Channels::Picked(picks)) => picks,
+            Some(Channels::Axis(axis)) => return Met::Along(Some(axis)),
+            None => return Met::Along(None),
+        };
+        let channels = form.channels().unwrap_or(1);
+        let by_position = |picks: &TensorData| {
+            let pool = match node.op {
+                Op::SumPool(_) => node,
+                _ => self.graph.producer(node.inputs.first().copied().flatten()?)?.1,
+            };
+            let Op::SumPool(op) = &pool.op else { return None };
+            // What a pool has requantized already is no sum any more.
+            if pool.fused.is_some() && !std::ptr::eq(pool, node) {
+                return None;
+            }
+            let (x, y) = (pool.inputs.first().copied().flatten()?, *pool.outputs.first()?);
+            let found = picks::elements(op, picks, (&self.shape(x)?, &self.shape(y)?), channels)?;
+            Some(picks::sums(op, self.range(x)?.hull(), &found))
+        };
+        let found = self.constant(picks).and_then(by_position);
+        Met::Picked(found.unwrap_or_else(|| vec![range.hull(); channels]))
+    }
+
     /// f([low, high]) = [f(low), f(high)] for a non-decreasing f, per channel of the form or of the range.
-    fn requantized(&mut self, result: ValueId, range: &Range, form: &Requantization, axis: Option<usize>) -> Range {
+    fn requantized(&mut self, result: ValueId, range: &Range, form: &Requantization, met: Met) -> Range {
         let whole = || Range::tensor(Interval::of_type(form.out()));
+        let axis = match &met {
+            Met::Along(axis) => *axis,
+            Met::Picked(_) => None,
+        };
         let channels = form.channels().zip(axis);
-        if form.channels().is_some() && channels.is_none() {
-            return whole();
-        }
         let image = |channel: usize, interval: Interval| {
             let end = |x| form.eval(channel, x).map(i64::from);
             Ok((end(interval.low)?, end(interval.high)?))
         };
-        let images = match channels {
-            Some((count, axis)) => (0..count).map(|c| image(c, range.at(axis, c))).collect(),
-            None => range.intervals().iter().map(|i| image(0, *i)).collect(),
+        let images = match (channels, &met) {
+            (Some((count, axis)), _) => (0..count).map(|c| image(c, range.at(axis, c))).collect(),
+            (None, Met::Picked(each)) => each.iter().enumerate().map(|(c, i)| image(c, *i)).collect(),
+            (None, Met::Along(_)) if form.channels().is_some() => return whole(),
+            (None, Met::Along(_)) => range.intervals().iter().map(|i| image(0, *i)).collect(),
         };
         let image_range = match images {
             Ok::<Vec<(i64, i64)>, _>(images) => {
-                let intervals = images.into_iter().map(|(low, high)| Interval { low, high }).collect();
+                let intervals: Vec<_> = images.into_iter().map(|(low, high)| Interval { low, high }).collect();
                 let axis = channels.map(|(_, axis)| axis).or(range.axis());
-                match axis {
-                    Some(axis) => Range::channels(axis, intervals),
-                    None => intervals.first().copied().map(Range::tensor),
+                match (axis, &met) {
+                    (Some(axis), Met::Along(_)) => Range::channels(axis, intervals),
+                    // Without an axis there is one interval, or those of channels that are anywhere.
+                    _ => intervals.into_iter().reduce(Interval::hull).map(Range::tensor),
                 }
             }
             Err(outside) => {

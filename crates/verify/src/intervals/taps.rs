@@ -3,6 +3,9 @@
 /// Positions that are looked at one by one, at most.
 const MOST_POSITIONS: i128 = 1 << 16;
 
+/// Taps of one axis over all its positions, and positions of all axes, that are looked at one by one, at most.
+const MOST_TAPS: i128 = 1 << 24;
+
 /// What a tap reads, over all positions of its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tap {
@@ -123,6 +126,22 @@ impl Window {
             };
             taps.into_iter().flat_map(both).collect()
         })
+    }
+
+    /// By axis and position, how many taps read elements; `None` for too many to look at.
+    pub(super) fn elements(&self) -> Option<Vec<Vec<u64>>> {
+        let along = |axis: &Axis| {
+            let positions = axis.last + 1;
+            let few = positions.checked_mul(axis.taps).is_some_and(|looks| looks <= MOST_TAPS);
+            let inside = |p: i128| {
+                let elements = (0..axis.taps).map(|tap| axis.element(p, tap));
+                elements.filter(|at| (0..axis.extent).contains(at)).count() as u64
+            };
+            few.then(|| (0..positions).map(inside).collect::<Vec<u64>>())
+        };
+        let all: Vec<Vec<u64>> = self.0.iter().map(along).collect::<Option<_>>()?;
+        let positions = all.iter().try_fold(1usize, |n, axis| n.checked_mul(axis.len()))?;
+        (positions as i128 <= MOST_TAPS).then_some(all)
     }
 
     /// Whether some tap reads no element somewhere.
