@@ -92,6 +92,21 @@ impl Maker {
         self.codes(&format!("requantize(%{wide}) {{form={{{form}}}, axis=1}}"), dims);
     }
 
+    /// A sum, and its requantization by parameters that are picked by position, or by row alone.
+    fn picked(&mut self, text: &str, dims: Dims) {
+        let (wide, picks, [c, h, w]) = (self.fresh('a'), self.fresh('p'), dims);
+        let _ = writeln!(self.nodes, "  %{wide}: i32[1,{c},{h},{w}] scale=1.0 zero=0 = {text}");
+        let columns = if self.below(2) == 0 { w } else { 1 };
+        let each: Vec<u64> = (0..h * columns).map(|_| self.below(3)).collect();
+        let _ = writeln!(self.data, "data @{picks}: i32[{h},{columns}] = inline {each:?}");
+        let shift: Vec<u64> = (0..3).map(|_| self.below(8)).collect();
+        let form = format!("arith_folded shift={shift:?} rounding=half_up out=i8");
+        self.codes(
+            &format!("requantize(%{wide}, @{picks}) {{form={{{form}}}, axis=0}}"),
+            dims,
+        );
+    }
+
     /// With gaps, strides and uneven padding; a pool's may hang over, and has padding that is narrower than it. `None` where
     /// it is too large.
     fn window(&mut self, [_, h, w]: Dims, is_pool: bool) -> Option<Window> {
@@ -163,7 +178,13 @@ impl Maker {
                 let op = format!("average_pool(%{x}) {{{attributes}, count_include_pad={counted}}}");
                 self.codes(&op, dims);
             }
-            _ => self.sum(&format!("sum_pool(%{x}) {{{attributes}, pad_value={ZERO}}}"), dims),
+            _ => {
+                let op = format!("sum_pool(%{x}) {{{attributes}, pad_value={ZERO}}}");
+                match self.below(2) {
+                    0 => self.sum(&op, dims),
+                    _ => self.picked(&op, dims),
+                }
+            }
         }
     }
 

@@ -99,6 +99,11 @@ impl Maker {
         let wide = if producer.starts_with("quantize") { "i16" } else { "i32" };
         let channels = may_channels && self.below(2) == 0;
         let _ = writeln!(self.nodes, "  %a{index}: {wide}{dims} scale=0.0625 zero=0 = {producer}");
+        // Behind a pool, an operand may pick the channels by position.
+        let picks = |maker: &mut Maker, form: &str| match form.contains('[') && producer.starts_with("sum_pool") {
+            true => maker.one_of(&["", ", @rows", ", @positions"]).to_owned(),
+            false => String::new(),
+        };
         let mut at = format!("a{index}");
         if self.below(4) == 0 && wide == "i32" {
             let _ = writeln!(
@@ -112,7 +117,8 @@ impl Maker {
             let between = self.one_of(&["i32", "i16", "i8"]);
             let shift = self.below(2);
             let form = self.form(shift, channels, between);
-            let requantize = format!("requantize(%{at}) {{form={{{form}}}, axis=1}}");
+            let picks = picks(self, &form);
+            let requantize = format!("requantize(%{at}{picks}) {{form={{{form}}}, axis=1}}");
             let _ = writeln!(
                 self.nodes,
                 "  %c{index}: {between}{dims} scale=0.0625 zero=0 = {requantize}"
@@ -129,7 +135,8 @@ impl Maker {
         };
         let readers = if self.below(4) == 0 { 2 } else { 1 };
         for reader in 0..readers {
-            let requantize = format!("requantize(%{at}) {{form={{{form}}}, axis=1}}");
+            let picks = picks(self, &form);
+            let requantize = format!("requantize(%{at}{picks}) {{form={{{form}}}, axis=1}}");
             let _ = writeln!(
                 self.nodes,
                 "  %q{index}_{reader}: i8{dims} scale=4.0 zero=0 = {requantize}"
@@ -167,6 +174,8 @@ graph @lowered(%x: i8[1,2,4,3] scale=1.0 zero=-4, %f: f32[1,2,4,3]) {{
 }}
 data @w: i8[2,2,2,2] = random {seed}
 data @b: i32[2] = inline [700,-333]
+data @rows: i32[3,1] = inline [1,0,1]
+data @positions: i32[1,1,3,2] = inline [0,1,1,0,1,1]
 data @table: i32[256] = random {}
 data @constant: i32[2] = inline [100,-77]",
         maker.nodes,

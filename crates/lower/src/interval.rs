@@ -3,7 +3,7 @@
 use crate::taps::{Taps, Window};
 use std::collections::BTreeMap;
 use strait_core::op::{Conv, Reduction};
-use strait_core::{Graph, Module, Node, Op, ValueId};
+use strait_core::{Graph, Module, Node, Op, TensorData, ValueId};
 use strait_requantize::Per;
 use strait_requantize::range::{self, Accumulator, Order, Summands};
 use strait_target::TargetSpec;
@@ -109,9 +109,7 @@ impl<'a> Bounds<'a> {
 
     /// The interval of a value that a recipe has just made of codes: of the codes, their type alone is used.
     pub(crate) fn near(&mut self, value: ValueId) -> Option<Interval> {
-        let all = self.follow(value, NEAR)?;
-        let low = all.values().iter().map(|i| i.0).min()?;
-        Some((low, all.values().iter().map(|i| i.1).max()?))
+        around_all(&self.follow(value, NEAR)?)
     }
 
     fn follow(&mut self, value: ValueId, depth: usize) -> Option<Per<Interval>> {
@@ -142,9 +140,40 @@ impl<'a> Bounds<'a> {
     /// The smallest interval around all channels of operand `index`.
     fn hull(&mut self, node: &Node, index: usize, depth: usize) -> Option<Interval> {
         let value = node.inputs.get(index).copied().flatten()?;
-        let all = self.follow(value, depth)?;
-        let low = all.values().iter().map(|i| i.0).min()?;
-        Some((low, all.values().iter().map(|i| i.1).max()?))
+        around_all(&self.follow(value, depth)?)
+    }
+
+    /// Of a pool whose sums go through channels that `picks` names by position: what the sums of each channel lie in, and
+    /// how many elements the largest of their windows has. `None` where positions alone do not tell channels apart.
+    ///
+    /// A window of k taps with n elements in [l, h] sums to n·[l, h] + (k − n)·z with padding that reads as z. Both ends are
+    /// linear in n, so that the smallest and the largest n of a channel bound it.
+    pub(crate) fn by_channel(&mut self, node: &Node, picks: ValueId, channels: usize) -> Option<Vec<(Interval, u64)>> {
+        let Op::SumPool(op) = &node.op else { return None };
+        let (low, high) = self.hull(node, 0, DEPTH - 1)?;
+        let dims = |v: ValueId| self.graph.value(v)?.ty.dims();
+        let (operand, result) = (dims(node.inputs[0]?)?, dims(*node.outputs.first()?)?);
+        let elements = op.elements(operand.get(2..)?, result.get(2..)?)?;
+        let by_position = spread(self.module.constant(self.graph, picks)?, &result)?;
+        let mut ends: Vec<Option<(u64, u64)>> = vec![None; channels];
+        for (&channel, &n) in by_position.iter().zip(&elements) {
+            let own = ends.get_mut(usize::try_from(channel).ok()?)?;
+            *own = Some(own.map_or((n, n), |(least, most)| (least.min(n), most.max(n))));
+        }
+        let taps = op.size.iter().try_fold(1i64, |n, &s| n.checked_mul(s.into()))?;
+        let sum = |n: i64, code: i64| {
+            let padding = (taps - n).checked_mul(op.pad_value.into())?;
+            n.checked_mul(code)?.checked_add(padding)
+        };
+        let bounds = |&own: &Option<(u64, u64)>| {
+            // A channel that no position picks has nothing to show: any window does for it.
+            let (least, most) = own.unwrap_or((0, taps.unsigned_abs()));
+            let ends = [i64::try_from(least).ok()?, i64::try_from(most).ok()?];
+            let all = |code| Some([sum(ends[0], code)?, sum(ends[1], code)?]);
+            let (lows, highs) = (all(low)?, all(high)?);
+            Some(((lows[0].min(lows[1]), highs[0].max(highs[1])), most))
+        };
+        ends.iter().map(bounds).collect()
     }
 
     /// The interval of what a node makes, before a step that is fused into it; of 32 bits at most.
@@ -157,6 +186,9 @@ impl<'a> Bounds<'a> {
     fn node(&mut self, node: &Node, depth: usize) -> Option<Per<Interval>> {
         let own = self.accumulate(node, depth)?;
         match &node.fused {
+            Some(fused) if node.picked_channels().is_some() => {
+                requantized(&fused.requant, &Per::Tensor(around_all(&own)?), fused.clamp)
+            }
             Some(fused) => requantized(&fused.requant, &own, fused.clamp),
             None => Some(own),
         }
@@ -231,7 +263,8 @@ impl<'a> Bounds<'a> {
                 let value = node.inputs[0]?;
                 let mut x = self.follow(value, depth)?;
                 // Channels of the form meet those of the value only where both run along one axis.
-                if op.form.channels().is_some() && self.channel_axis(value) != Some(op.axis as usize) {
+                let axis = node.picked_channels().is_none().then_some(op.axis as usize);
+                if op.form.channels().is_some() && self.channel_axis(value) != axis {
                     x = Per::Tensor(self.hull(node, 0, depth)?);
                 }
                 requantized(&op.form, &x, None)?
@@ -281,6 +314,31 @@ impl<'a> Bounds<'a> {
         };
         Some(sums(&codes, &bias, input).map(|sum| sum.range().interval()).collect())
     }
+}
+
+/// The smallest interval around those of all channels.
+fn around_all(all: &Per<Interval>) -> Option<Interval> {
+    let low = all.values().iter().map(|i| i.0).min()?;
+    Some((low, all.values().iter().map(|i| i.1).max()?))
+}
+
+/// What is picked at each position of [N, C, spatial…] in row-major order; `None` where it differs by N or C.
+fn spread(picks: &TensorData, result: &[u64]) -> Option<Vec<i64>> {
+    let values = picks.to_i64().ok()?;
+    let missing = result.len().checked_sub(picks.shape().len())?;
+    let mut positions = vec![0usize];
+    for (axis, &extent) in result.iter().enumerate() {
+        let own = axis.checked_sub(missing).map_or(1, |axis| picks.shape()[axis]);
+        if axis < 2 && own != 1 {
+            return None;
+        }
+        if axis >= 2 {
+            let own = usize::try_from(own).ok()?;
+            let step = |&at: &usize| (0..extent as usize).map(move |i| at * own + if own == 1 { 0 } else { i });
+            positions = positions.iter().flat_map(step).collect();
+        }
+    }
+    positions.into_iter().map(|at| values.get(at).copied()).collect()
 }
 
 /// The smallest interval around `x` and one more code.

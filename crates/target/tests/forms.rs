@@ -115,6 +115,7 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
     let spec = spec();
     let weight: Per<f32> = Per::Tensor(0.003);
     let (input, output) = (0.02_f32, 0.05_f32);
+    let mean = Per::Tensor(1024);
     let all = [
         Scales::Convolution {
             input,
@@ -139,7 +140,7 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
         // A count that is a power of two leaves the multiplier all of its bits.
         Scales::Mean {
             input: 0.061_44,
-            count: 1024,
+            count: &mean,
             output,
         },
         Scales::Ratio(0.0012),

@@ -24,6 +24,57 @@ op! {
     }
 }
 
+/// What the sums of windows are divided by for their means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Divisors {
+    /// The numbers that there are, ascending; none of them is 0.
+    pub numbers: Vec<u64>,
+    /// For each position, in row-major order, the index of its number. Empty where there is only one.
+    pub picks: Vec<u32>,
+}
+
+impl AveragePool {
+    /// The divisors over an operand with these spatial extents and so many positions along each axis: the number of
+    /// elements in a window, and of the padding where that counts. What lies behind the padding, where rounding up lets a
+    /// window hang over, is never counted.
+    ///
+    /// # Errors
+    /// A window without anything to count, which has no mean; and more positions than could be told apart.
+    pub fn divisors(&self, extents: &[u64], positions: &[u64]) -> Result<Divisors, Reason> {
+        let counts_all = self.count_include_pad || self.pad.iter().all(|&p| p == 0);
+        if counts_all && !self.ceil {
+            let whole = self.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
+            return Ok(Divisors {
+                numbers: vec![whole],
+                picks: Vec::new(),
+            });
+        }
+        let lists = support::Lists {
+            size: &self.size,
+            stride: &self.stride,
+            pad: &self.pad,
+            dilation: &self.dilation,
+        };
+        let counted = lists.all_inside(extents, positions, self.count_include_pad).ok_or_else(|| {
+            let most = support::MAX_POSITIONS;
+            let text = format!("its windows count different numbers of elements, at more than {most} positions");
+            Reason::new("pool-count", text)
+        })?;
+        let mut numbers = counted.clone();
+        numbers.sort_unstable();
+        numbers.dedup();
+        support::ensure(numbers.first() != Some(&0), "pool-count", || {
+            "a window has no element to take the mean of".into()
+        })?;
+        let picks = match numbers.len() {
+            0 | 1 => Vec::new(),
+            // Each number is found, and there are no more of them than positions.
+            _ => (counted.iter()).map(|n| numbers.partition_point(|m| m < n) as u32).collect(),
+        };
+        Ok(Divisors { numbers, picks })
+    }
+}
+
 impl Infer for AveragePool {
     const ARITY: (usize, usize) = (1, 1);
 

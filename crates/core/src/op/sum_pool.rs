@@ -25,6 +25,20 @@ op! {
     }
 }
 
+impl SumPool {
+    /// For each position, in row-major order: how many taps of the window lie on elements of an operand with these spatial
+    /// extents. The others read `pad_value`. `None` where there are too many positions to tell them apart.
+    pub fn elements(&self, extents: &[u64], positions: &[u64]) -> Option<Vec<u64>> {
+        let lists = support::Lists {
+            size: &self.size,
+            stride: &self.stride,
+            pad: &self.pad,
+            dilation: &self.dilation,
+        };
+        lists.all_inside(extents, positions, false)
+    }
+}
+
 impl Infer for SumPool {
     const ARITY: (usize, usize) = (1, 2);
 

@@ -149,6 +149,60 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     Ok(Dim::Fixed(extent))
 }
 
+/// The lists of attributes that describe a sliding window, one entry per spatial axis; of the pads, all begins and then all
+/// ends.
+#[derive(Clone, Copy)]
+pub(super) struct Lists<'a> {
+    pub(super) size: &'a [u32],
+    pub(super) stride: &'a [u32],
+    pub(super) pad: &'a [u32],
+    pub(super) dilation: &'a [u32],
+}
+
+impl Lists<'_> {
+    /// At each of so many positions along a spatial axis: how many taps of the window lie on elements of an operand of this
+    /// extent, or on its padding, too. Position p reads with tap k the coordinate p · stride + k · dilation − begin.
+    pub(super) fn taps_inside(&self, axis: usize, extent: u64, positions: u64, padding: bool) -> Vec<u64> {
+        let at = |list: &[u32], index: usize| i128::from(list.get(index).copied().unwrap_or(0));
+        let (begin, end) = (at(self.pad, axis), at(self.pad, axis + self.pad.len() / 2));
+        let (size, stride) = (at(self.size, axis), at(self.stride, axis));
+        let dilation = at(self.dilation, axis).max(1);
+        let extent = i128::from(extent);
+        let (low, high) = if padding { (-begin, extent + end) } else { (0, extent) };
+        // The taps in front of a coordinate: those with k < (coordinate − start) / dilation.
+        let before = |coordinate: i128, start: i128| {
+            let taps = (coordinate - start + dilation - 1).div_euclid(dilation);
+            taps.clamp(0, size)
+        };
+        let inside = |position: u64| {
+            let start = i128::from(position) * stride - begin;
+            // Not more than the size.
+            (before(high, start) - before(low, start)) as u64
+        };
+        (0..positions).map(inside).collect()
+    }
+
+    /// The same over all axes, in row-major order: the product of what lies inside along each. `None` for more than
+    /// [`MAX_POSITIONS`].
+    pub(super) fn all_inside(&self, extents: &[u64], positions: &[u64], padding: bool) -> Option<Vec<u64>> {
+        let count = positions.iter().try_fold(1u64, |n, &p| n.checked_mul(p))?;
+        if count > MAX_POSITIONS {
+            return None;
+        }
+        let mut all = vec![1u64];
+        for (axis, (&extent, &count)) in extents.iter().zip(positions).enumerate() {
+            let along = self.taps_inside(axis, extent, count, padding);
+            all = (all.iter())
+                .flat_map(|&outer| along.iter().map(move |&inner| outer.saturating_mul(inner)))
+                .collect();
+        }
+        Some(all)
+    }
+}
+
+/// The most positions of a window that are told apart.
+pub(super) const MAX_POSITIONS: u64 = 1 << 24;
+
 /// A normalised axis: −1 is the last.
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     let rank_signed = rank as i64;

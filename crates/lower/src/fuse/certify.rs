@@ -14,7 +14,10 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
         Becomes::Step(after) => {
             let argument = found.argument()?;
             found.commutes(after)?;
-            let interval = found.accumulators()?;
+            let interval = match found.by_channel(planned.links) {
+                Some(each) => each.into_iter().map(|(interval, _)| interval).collect(),
+                None => found.accumulators()?,
+            };
             Certificate::derive(argument, before, Some(after.clone()), interval).map_err(undecided)?
         }
         Becomes::Entries(after) => {
@@ -39,9 +42,9 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
     let because = match certificate.argument {
         Argument::EveryEntry { .. } => certificate.because.clone(),
         Argument::OrderedFloats { .. } => vec![strait_requantize::Because::EveryFloat],
-        Argument::SameAccumulator | Argument::Commutes => grounds::because(found),
+        Argument::SameAccumulator | Argument::Commutes => grounds::because(found, planned.links),
     };
-    let digest = grounds::digest(found, &certificate, &because);
+    let digest = grounds::digest(found, planned.links, &certificate, &because);
     let digest = digest.ok_or_else(|| Reason::new("undecided", "it has no digest"))?;
     Ok(certificate.grounded(because, digest))
 }

@@ -3,7 +3,7 @@
 use super::site::{Found, Producer};
 use crate::interval::may_be_empty;
 use strait_core::op::Reduction;
-use strait_core::{Node, Op, Reason, ValueId};
+use strait_core::{Channels, Node, Op, Reason, ValueId};
 use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
@@ -146,8 +146,8 @@ impl Found<'_> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);
         };
-        let divides =
-            "it divides and rounds itself; what it would compute with one rounding is another form for each divisor";
+        let divides = "it divides and rounds itself, and rounding twice is not rounding once; a sum of windows would be \
+                       requantized by a form for each divisor, which is exact";
         match &node.op {
             Op::MaxPool(_) => Ok(Argument::Commutes),
             Op::AveragePool(_) | Op::GlobalAveragePool(_) => Err(Reason::new("divides", divides)),
@@ -167,18 +167,38 @@ impl Found<'_> {
         }
     }
 
-    /// Parameters per channel can only be fused where they run along the producer's channels.
+    /// Parameters per channel can only be fused where the producer finds its channels in the same way: along the same axis,
+    /// or by the same operand. One that has no such operand yet may take it over, if it can have one.
     pub(super) fn channels_fit(&self, links: usize) -> Result<(), Reason> {
-        let own = self.channel_axis();
-        let fits =
-            |(form, axis): (&strait_requantize::Requantization, u32)| form.channels().is_none() || own == Some(axis);
-        if self.requantizations(links).all(fits) {
+        let Producer::Node(_, node) = self.producer else {
             return Ok(());
+        };
+        let rank = self.graph.value(self.wide).map_or(0, |v| v.ty.shape.len());
+        let is_free = node.op.channel_operand().is_some() && node.picked_channels().is_none();
+        let own = match self.picks(links) {
+            Some(picks) if is_free => Some(Channels::Picked(picks)),
+            _ => node.channels(rank),
+        };
+        let fused = node.fused.as_deref().filter(|fused| fused.requant.channels().is_some());
+        let fused = fused.map(|_| node.channels(rank));
+        let links = self
+            .requantizations(links)
+            .filter(|(form, _)| form.channels().is_some());
+        let mut all = fused.into_iter().chain(links.map(|(_, channels)| Some(channels)));
+        match all.find(|channels| own.is_none() || *channels != own) {
+            None => Ok(()),
+            Some(Some(Channels::Picked(_))) => Err(Reason::new(
+                "picked-channels",
+                format!(
+                    "an operand picks the channels of its parameters by position, and a fused {} has no place for one",
+                    node.op.term()
+                ),
+            )),
+            Some(_) => Err(Reason::new(
+                "channel-axis",
+                "its parameters run along another axis than the producer's channels",
+            )),
         }
-        Err(Reason::new(
-            "channel-axis",
-            "its parameters run along another axis than the producer's channels",
-        ))
     }
 
     /// Whether the codes that stand for zero, at the resolution of the accumulators, become the zero point of the result.
@@ -196,6 +216,10 @@ impl Found<'_> {
         let result = self.taken(links).map(|(_, result)| result);
         let after = result.and_then(zeros);
         let channels = self.requantizations(links).find_map(|(form, _)| form.channels());
+        if before.channels().is_some() && self.picks(links).is_some() {
+            let text = "the zero points of its accumulators run along an axis, and its parameters along none";
+            return Err(Reason::new("zero-point", text));
+        }
         let mut common = None;
         for channel in 0..channels.or(before.channels()).unwrap_or(1) {
             let Some(&zero) = before.get(channel) else { continue };

@@ -9,7 +9,8 @@ use strait_requantize::{Because, Certificate};
 
 /// The facts behind the bounds of the producer's result. They name what
 /// [`Bounds`](crate::interval::Bounds) looked at.
-pub(super) fn because(found: &Found<'_>) -> Vec<Because> {
+pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
+    let by_channel = found.by_channel(links);
     let node = match found.producer {
         Producer::Node(_, node) => node,
         Producer::Constant(_) => return vec![Because::Entries],
@@ -54,6 +55,10 @@ pub(super) fn because(found: &Found<'_>) -> Vec<Because> {
         Op::SumPool(op) => {
             let elements = op.size.iter().map(|&extent| u64::from(extent)).product();
             let facts = operands(1).into_iter().chain([Because::Window { elements }]);
+            let by_channel = by_channel.map(|each| Because::Elements {
+                most: each.into_iter().map(|(_, most)| most).collect(),
+            });
+            let facts = facts.chain(by_channel);
             facts.chain(padding(&op.pad, op.pad_value)).collect()
         }
         Op::Reduce(op) if op.reduction == Reduction::Sum => {
@@ -68,12 +73,20 @@ pub(super) fn because(found: &Found<'_>) -> Vec<Because> {
     }
 }
 
+/// The position of the operand of a requantization that picks its channels.
+const PICKS: usize = 1;
+
 /// SHA-256 over what a certificate was derived from: its argument, chains, interval and the facts behind that as
 /// JSON, then each constant operand of the producer, or the constant itself: its position, the number of its bytes and the
-/// bytes.
+/// bytes. What picks the channels of the requantizations follows as the operand that it is of them.
 ///
 /// Numbers are 8 bytes, little endian.
-pub(super) fn digest(found: &Found<'_>, certificate: &Certificate, because: &[Because]) -> Option<Digest> {
+pub(super) fn digest(
+    found: &Found<'_>,
+    links: usize,
+    certificate: &Certificate,
+    because: &[Because],
+) -> Option<Digest> {
     let mut hasher = Sha256::new();
     let claim = (
         &certificate.argument,
@@ -97,6 +110,9 @@ pub(super) fn digest(found: &Found<'_>, certificate: &Certificate, because: &[Be
                 }
             }
         }
+    }
+    if let Some(tensor) = found.picks(links).and_then(|v| found.module.constant(found.graph, v)) {
+        add(PICKS, tensor);
     }
     Some(Digest(hasher.finalize().into()))
 }

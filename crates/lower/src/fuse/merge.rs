@@ -53,8 +53,9 @@ fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
     let result = |node: &Node| node.outputs.first().copied();
     let grid = |node: &Node| graph.value(result(node)?).map(|v| v.quant.clone());
     let (_, first) = readers[0];
-    let same =
-        |(_, node): &(NodeId, &Node)| node.op == first.op && node.place == first.place && grid(node) == grid(first);
+    let same = |(_, node): &(NodeId, &Node)| {
+        (&node.op, &node.inputs, &node.place) == (&first.op, &first.inputs, &first.place) && grid(node) == grid(first)
+    };
     let mut results: Vec<ValueId> = readers.iter().filter_map(|(_, node)| result(node)).collect();
     // Outputs are known by their names outside: one name can stay.
     let outputs = results.iter().filter(|&&value| graph.is_output(value)).count();
@@ -65,7 +66,8 @@ fn merged(graph: &Graph, value: ValueId) -> Option<Patch> {
     results.reverse();
     results.sort_by_key(|&value| graph.is_output(value));
     let ids: Vec<NodeId> = readers.iter().map(|(id, _)| *id).collect();
-    let mut new = NewNode::new(first.op.clone(), &[Some(Source::Old(value))], &ids);
+    let operands: Vec<Option<Source>> = first.inputs.iter().map(|operand| operand.map(Source::Old)).collect();
+    let mut new = NewNode::new(first.op.clone(), &operands, &ids);
     new.quant = smallvec![grid(first).flatten()];
     Some(Patch {
         add: vec![new],

@@ -2,7 +2,7 @@
 
 use crate::interval::{Bounds, Interval};
 use std::cell::RefCell;
-use strait_core::{Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, TensorData, ValueId};
+use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 use strait_target::spec::{FusionRow, Verb};
 
@@ -27,7 +27,10 @@ pub(super) struct Link<'a> {
 /// What a link does.
 #[derive(Clone, Copy)]
 pub(super) enum What<'a> {
-    Requantize { form: &'a Requantization, axis: u32 },
+    Requantize {
+        form: &'a Requantization,
+        channels: Channels,
+    },
     Clamp([i32; 2]),
 }
 
@@ -100,6 +103,16 @@ impl<'a> Found<'a> {
         interval.ok_or_else(|| Reason::new("no-interval", "its accumulators have no known bounds"))
     }
 
+    /// The accumulators of each channel that an operand picks, and the most elements of a window that these are the sum of.
+    pub(super) fn by_channel(&self, links: usize) -> Option<Vec<(Interval, u64)>> {
+        let (Producer::Node(_, node), Some(picks)) = (self.producer, self.picks(links)) else {
+            return None;
+        };
+        let steps = self.steps(links);
+        let channels = steps.iter().find_map(|step| step.form.channels())?;
+        self.bounds.borrow_mut().by_channel(node, picks, channels)
+    }
+
     /// The producer's name.
     pub(super) fn name(&self) -> String {
         match self.producer {
@@ -122,10 +135,10 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// The chain's requantizations, with their axes.
-    pub(super) fn requantizations(&self, links: usize) -> impl Iterator<Item = (&'a Requantization, u32)> {
+    /// The chain's requantizations, with how their channels are found.
+    pub(super) fn requantizations(&self, links: usize) -> impl Iterator<Item = (&'a Requantization, Channels)> {
         self.links.iter().take(links).filter_map(|link| match link.what {
-            What::Requantize { form, axis } => Some((form, axis)),
+            What::Requantize { form, channels } => Some((form, channels)),
             What::Clamp(_) => None,
         })
     }
@@ -135,6 +148,21 @@ impl<'a> Found<'a> {
         let mut links = self.links.get(links)?.iter();
         let first = links.find(|link| matches!(link.what, What::Requantize { .. }))?;
         Some(self.name_of(first.result))
+    }
+
+    /// What picks the channels of the chain's parameters, or of those that the producer has already.
+    pub(super) fn picks(&self, links: usize) -> Option<ValueId> {
+        let own = match self.producer {
+            Producer::Node(_, node) => node.picked_channels(),
+            Producer::Constant(_) => None,
+        };
+        let mut all = self.requantizations(links);
+        own.or_else(|| {
+            all.find_map(|(_, channels)| match channels {
+                Channels::Picked(picks) => Some(picks),
+                Channels::Axis(_) => None,
+            })
+        })
     }
 
     /// The numbers of links that can be fused together, largest first: each ends behind a requantization, or behind a
@@ -190,35 +218,24 @@ impl<'a> Found<'a> {
     }
 
     /// Where the channels of the chain's parameters lie in a tensor of this shape.
-    pub(super) fn channels(&self, links: usize, shape: &[u64]) -> Result<Channels, Reason> {
+    pub(super) fn channels(&self, links: usize, shape: &[u64]) -> Result<Strided, Reason> {
         let mut common = None;
-        for (form, axis) in self.requantizations(links) {
+        for (form, channels) in self.requantizations(links) {
             let Some(count) = form.channels() else { continue };
+            let Channels::Axis(axis) = channels else {
+                let text = "an operand picks the channels of its parameters, which have no axis";
+                return Err(Reason::new("picked-channels", text));
+            };
             if *common.get_or_insert((count, axis)) != (count, axis) {
                 let text = "its requantizations have parameters along different axes";
                 return Err(Reason::new("channel-axis", text));
             }
         }
-        let axis = common.map_or(0, |(_, axis)| axis as usize);
-        Ok(Channels {
+        let axis = common.map_or(0, |(_, axis)| axis);
+        Ok(Strided {
             inner: shape.iter().skip(axis + 1).product::<u64>().max(1),
             extent: common.map_or(1, |(count, _)| count.max(1)),
         })
-    }
-
-    /// The axis that channels of the producer's fused parameters run along.
-    pub(super) fn channel_axis(&self) -> Option<u32> {
-        let Producer::Node(_, node) = self.producer else {
-            return None;
-        };
-        match &node.op {
-            Op::Conv(_) | Op::SumPool(_) | Op::MaxPool(_) => Some(1),
-            Op::Gemm(_) | Op::MatMul(_) => {
-                let rank = self.graph.value(self.wide)?.ty.shape.len();
-                u32::try_from(rank.checked_sub(1)?).ok()
-            }
-            _ => None,
-        }
     }
 
     /// The extents of the producer's first operand; all are fixed by now.
@@ -245,15 +262,15 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Where channels lie in a tensor.
+/// Where the channels of an axis lie in a tensor.
 #[derive(Clone, Copy)]
-pub(super) struct Channels {
+pub(super) struct Strided {
     /// The elements of one channel that lie together.
     inner: u64,
     extent: usize,
 }
 
-impl Channels {
+impl Strided {
     /// The channel of the element at an index.
     pub(super) fn of(self, index: usize) -> usize {
         // A channel fits, because it is less than the extent.
@@ -279,7 +296,7 @@ fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     let what = match &node.op {
         Op::Requantize(op) => What::Requantize {
             form: &op.form,
-            axis: op.axis,
+            channels: node.channels(0)?,
         },
         Op::Clamp(op) => What::Clamp([op.min, op.max]),
         _ => return None,

@@ -42,7 +42,13 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                     (of_op(quantize.into(), &operands()), Vec::new())
                 }
                 Becomes::Step(step) if decides(row).is_some() || does(Verb::SetRequantize) => {
-                    let mut new = of_op(node.op.clone(), &operands());
+                    let mut inputs = operands();
+                    if let Some(position) = node.op.channel_operand() {
+                        inputs.truncate(position);
+                        let picks = found.picks(planned.links).filter(|_| step.form.channels().is_some());
+                        inputs.extend(picks.map(|picks| Some(Source::Old(picks))));
+                    }
+                    let mut new = of_op(node.op.clone(), &inputs);
                     new.fused = Some(Fused {
                         requant: step.form.clone(),
                         clamp: step.clamp,

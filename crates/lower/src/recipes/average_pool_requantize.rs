@@ -1,14 +1,14 @@
-//! `average_pool_requantize`: acc = Σ q over a window of n elements, requantized by s_x / (n·s_y). Its code of real zero
-//! is n·z_x; padding counts as z_x.
+//! `average_pool_requantize`: acc = Σ q over a window of k taps, requantized by s_x / (n·s_y), where n of them count.
+//! Padding reads as z_x, whether it counts or not, so that the code of real zero is k·z_x everywhere. Windows that count
+//! fewer elements than others have parameters of their own: one channel for each n, which a constant picks by position.
 
 use super::Site;
 use super::narrow::{Product, Wide, narrow};
-
-use crate::lowering::Lowering;
-use smallvec::SmallVec;
+use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
-use strait_core::{Op, QuantParams, Reason};
+use strait_core::{Channels, Elem, Op, QuantParams, Reason};
+use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
@@ -16,7 +16,9 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let (x_scale, x_zero) = walk.grid(x)?;
     let codes = walk.codes(x)?;
     let dims = walk.dims(codes);
-    let (op, count): (Op, u64) = match &site.node.op {
+    let all = |axes: &[usize]| axes.iter().map(|&a| dims[a]).product::<u64>();
+    let alone = |count: u64| (count, vec![count], Vec::new());
+    let (op, (taps, counts, picks)): (Op, (u64, Vec<u64>, Vec<u32>)) = match &site.node.op {
         Op::AveragePool(pool) => {
             let sum = SumPool {
                 size: pool.size.clone(),
@@ -26,46 +28,61 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
                 ceil: pool.ceil,
                 pad_value: x_zero,
             };
-            (sum.into(), pool.size.iter().map(|&s| u64::from(s)).product())
+            let result = walk.graph().value(site.output()?).and_then(|v| v.ty.dims());
+            let positions = result.unwrap_or_default();
+            let divisors = pool.divisors(
+                dims.get(2..).unwrap_or_default(),
+                positions.get(2..).unwrap_or_default(),
+            )?;
+            let taps = pool.size.iter().map(|&s| u64::from(s)).product();
+            (sum.into(), (taps, divisors.numbers, divisors.picks))
         }
         Op::Reduce(mean) => {
-            let count = mean.reduced(dims.len())?.iter().map(|&a| dims[a]).product();
-            (
-                Reduce {
-                    reduction: Reduction::Sum,
-                    ..(**mean).clone()
-                }
-                .into(),
-                count,
-            )
+            let sum = Reduce {
+                reduction: Reduction::Sum,
+                ..(**mean).clone()
+            };
+            (sum.into(), alone(all(&mean.reduced(dims.len())?)))
         }
         _ => {
-            let axes: SmallVec<[i64; 4]> = (2..dims.len() as i64).collect();
-            let count = dims.iter().skip(2).product();
-            (
-                Reduce {
-                    reduction: Reduction::Sum,
-                    axes,
-                    keep_dims: true,
-                }
-                .into(),
-                count,
-            )
+            let axes: Vec<usize> = (2..dims.len()).collect();
+            let sum = Reduce {
+                reduction: Reduction::Sum,
+                axes: axes.iter().map(|&a| a as i64).collect(),
+                keep_dims: true,
+            };
+            (sum.into(), alone(all(&axes)))
         }
     };
     walk.prove(&Pairs {
-        count,
+        count: taps,
         first: (walk.any_code(), 0),
         second: ((1, 1), 0),
         any_pattern: walk.input_behind(site.input(0)?).is_some(),
     })?;
-    // |n·z| ≤ 2^31 for codes of at most 16 bits.
-    let count = i32::try_from(count).ok().filter(|&n| (1..=1 << 15).contains(&n));
-    let count = count.ok_or_else(|| Reason::new("accumulator-overflow", "the sum of a window can pass 32 bits"))?;
-    let zero = count * x_zero;
-    let grid = Arc::new(QuantParams::tensor(x_scale / count as f32, zero));
+    // |k·z| ≤ 2^31 for codes of at most 16 bits.
+    let taps = i32::try_from(taps).ok().filter(|&k| (1..=1 << 15).contains(&k));
+    let taps = taps.ok_or_else(|| Reason::new("accumulator-overflow", "the sum of a window can pass 32 bits"))?;
+    let zero = taps * x_zero;
+    // No more of them count than there are.
+    let counts: Vec<u32> = counts.iter().map(|&n| n as u32).collect();
+    let (count, scale) = match counts[..] {
+        [count] => (Per::Tensor(count), x_scale / count as f32),
+        // A sum of its own: of the mean, each divisor has another scale.
+        _ => (counts.into_iter().collect(), x_scale),
+    };
+    let grid = Arc::new(QuantParams::tensor(scale, zero));
     let acc = walk.emit(site.node, op, &[codes], Some(grid), "accumulate")?;
-    let product = Product::Mean(x_scale, count.unsigned_abs());
+    let channels = match count {
+        Per::Tensor(_) => Channels::Axis(0),
+        Per::Channel(_) => {
+            let shape = walk.dims(acc).into_iter().enumerate();
+            let shape: Vec<u64> = shape.map(|(axis, extent)| if axis < 2 { 1 } else { extent }).collect();
+            let picks: Vec<i32> = picks.into_iter().map(|pick| pick as i32).collect();
+            Channels::Picked(walk.data("divisors", integers(&shape, &picks, Elem::I32)?, None))
+        }
+    };
+    let product = Product::Mean(x_scale, &count);
     narrow(
         walk,
         site,
@@ -73,7 +90,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
             acc,
             zero,
             product,
-            axis: 0,
+            channels,
         },
     )
 }

@@ -6,7 +6,7 @@ use super::narrow::{Narrow, Product, Wide, requantize};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
-use strait_core::{QuantParams, Reason};
+use strait_core::{Channels, QuantParams, Reason};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
     let y = site.output()?;
@@ -29,7 +29,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
             acc,
             zero: 0,
             product: Product::Grid(f64::from(scale)),
-            axis: 0,
+            channels: Channels::Axis(0),
         };
         let to = Narrow {
             scale: y_scale,

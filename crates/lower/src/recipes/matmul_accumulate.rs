@@ -6,7 +6,7 @@ use super::narrow::{Product, Wide, narrow};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::MatMul;
-use strait_core::{QuantParams, Reason};
+use strait_core::{Channels, QuantParams, Reason};
 use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
@@ -36,7 +36,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
             acc,
             zero: 0,
             product,
-            axis: 0,
+            channels: Channels::Axis(0),
         },
     )
 }

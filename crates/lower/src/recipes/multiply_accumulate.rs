@@ -11,7 +11,7 @@ use crate::interval::{self, accumulator, conv_taps, input};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
-use strait_core::{Elem, Op, QuantParams, Reason, TensorData};
+use strait_core::{Channels, Elem, Op, QuantParams, Reason, TensorData};
 use strait_requantize::{Per, range};
 use strait_target::spec::{Arithmetic, WeightGrid};
 
@@ -115,7 +115,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
         acc,
         zero: 0,
         product,
-        axis: axis as u32,
+        channels: Channels::Axis(axis),
     };
     let Some((shifts, scale, zero)) = shifts else {
         return narrow(walk, site, wide);

@@ -4,7 +4,7 @@ use super::Site;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize, ShiftLeft};
-use strait_core::{Elem, QuantParams, Reason, ValueId};
+use strait_core::{Channels, Elem, QuantParams, Reason, ValueId};
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::spec::{Built, FormRow, Rescale, Scales};
@@ -21,8 +21,8 @@ pub(super) enum Product<'a> {
     Matrices(f32, f32),
     /// An elementwise product of two activations.
     Activations(f32, f32),
-    /// A sum of so many elements on one grid, that is to become their mean.
-    Mean(f32, u32),
+    /// A sum of so many elements on one grid, that is to become their mean; a channel for each number that there is.
+    Mean(f32, &'a Per<u32>),
     /// One grid, whatever is behind it.
     Grid(f64),
 }
@@ -49,8 +49,8 @@ pub(super) struct Wide<'a> {
     pub(super) zero: i32,
     /// Where its scale comes from.
     pub(super) product: Product<'a>,
-    /// The axis that channels of parameters run along.
-    pub(super) axis: u32,
+    /// How its elements find their channel of the parameters.
+    pub(super) channels: Channels,
 }
 
 /// The grid that a requantization leads to.
@@ -66,6 +66,10 @@ pub(super) struct Narrow {
 pub(super) fn narrow(walk: &mut Lowering<'_>, site: &Site<'_>, wide: Wide<'_>) -> Result<(), Reason> {
     let y = site.output()?;
     if !walk.has_grid(site.id, site.node) {
+        if let Channels::Picked(_) = wide.channels {
+            let text = "its result is read as real numbers, and sums with different divisors have no scale in common";
+            return Err(Reason::new("no-grid", text));
+        }
         return walk.dequantize_accumulator(site.node, y, wide.acc);
     }
     let (scale, zero) = walk.grid(y)?;
@@ -90,7 +94,8 @@ pub(super) fn requantize(
     suffix: &str,
 ) -> Result<ValueId, Reason> {
     let spec = walk.spec;
-    if wide.zero != 0 && !rows(spec, forms).any(FormRow::takes_input_zero) {
+    let per_channel = wide.product.scales(to.scale).factor().channels().is_some();
+    if wide.zero != 0 && !rows(spec, forms).any(|row| row.takes_input_zero(per_channel)) {
         wide.acc = centre(walk, site, wide.acc, wide.zero)?;
         wide.zero = 0;
     }
@@ -117,9 +122,11 @@ pub(super) fn form(
     to: Narrow,
     accumulators: Option<&Per<(i64, i64)>>,
 ) -> Result<Built, Reason> {
-    let takes_zero = rows(spec, forms).any(FormRow::takes_input_zero);
+    let scales = product.scales(to.scale);
+    let per_channel = scales.factor().channels().is_some();
+    let takes_zero = rows(spec, forms).any(|row| row.takes_input_zero(per_channel));
     let rescale = Rescale {
-        scales: product.scales(to.scale),
+        scales,
         input_zero: if takes_zero { zero } else { 0 },
         output_zero: to.zero,
         out: to.out,
@@ -138,13 +145,16 @@ pub(super) fn emit(
     suffix: &str,
 ) -> Result<ValueId, Reason> {
     let grid = Some(Arc::new(QuantParams::tensor(to.scale, to.zero)));
-    walk.emit(
-        site.node,
-        Requantize { form, axis: wide.axis },
-        &[wide.acc],
-        grid,
-        suffix,
-    )
+    match wide.channels {
+        Channels::Axis(axis) => {
+            let axis = axis as u32;
+            walk.emit(site.node, Requantize { form, axis }, &[wide.acc], grid, suffix)
+        }
+        Channels::Picked(picks) => {
+            let axis = 0;
+            walk.emit(site.node, Requantize { form, axis }, &[wide.acc, picks], grid, suffix)
+        }
+    }
 }
 
 /// acc − zero: a sum, or, for codes that are requantized as they are, a shift by nothing.

@@ -5,7 +5,7 @@ use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Add, Sub};
-use strait_core::{Op, QuantParams, Reason, ValueId};
+use strait_core::{Channels, Op, QuantParams, Reason, ValueId};
 use strait_requantize::IntType;
 use strait_requantize::range::{Terms, subtract};
 
@@ -21,7 +21,7 @@ pub(super) fn operand(
         acc,
         zero,
         product: Product::Grid(scale),
-        axis: 0,
+        channels: Channels::Axis(0),
     };
     requantize(walk, site, wide, common(step), &site.row.inputs, "operand")
 }
@@ -62,7 +62,7 @@ pub(super) fn total(
             acc,
             zero: 0,
             product: Product::Grid(f64::from(step)),
-            axis: 0,
+            channels: Channels::Axis(0),
         },
     )
 }

@@ -70,12 +70,13 @@ pub enum Scales<'a> {
         /// Scale of the result.
         output: f32,
     },
-    /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`.
+    /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`. Where some sums
+    /// have fewer elements than others, each count is a channel.
     Mean {
         /// Scale of the elements.
         input: f32,
         /// How many of them.
-        count: u32,
+        count: &'a Per<u32>,
         /// Scale of the result.
         output: f32,
     },
@@ -94,7 +95,7 @@ impl Scales<'_> {
                 Per::Tensor(f64::from(a) * f64::from(b) / f64::from(output))
             }
             Scales::Mean { input, count, output } => {
-                Per::Tensor(f64::from(input) / f64::from(count) / f64::from(output))
+                count.map(|count| f64::from(input) / f64::from(*count) / f64::from(output))
             }
             Scales::Ratio(ratio) => Per::Tensor(ratio),
         }
@@ -215,12 +216,13 @@ impl FormRow {
         }
     }
 
-    /// Whether the integers of this row take in a zero point of what is requantized. Elsewhere it has to be taken away
-    /// first.
-    pub fn takes_input_zero(&self) -> bool {
+    /// Whether the integers of this row take in a zero point of what is requantized, with parameters per channel or without.
+    /// Elsewhere it has to be taken away first.
+    pub fn takes_input_zero(&self, per_channel: bool) -> bool {
         match self.form_kind() {
             Some(FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps) => true,
-            Some(FormKind::TfLite) => *self.from == ScaleRule::Sima,
+            // It goes into the result's zero point, of which there is one for all channels.
+            Some(FormKind::TfLite) => *self.from == ScaleRule::Sima && !per_channel,
             _ => false,
         }
     }
@@ -230,8 +232,7 @@ impl FormRow {
             .form_kind()
             .ok_or_else(|| Reason::new("form-kind", "the row describes no form"))?;
         let per_channel = rescale.scales.factor().channels().is_some();
-        let takes_zero = self.takes_input_zero() && !(kind == FormKind::TfLite && per_channel);
-        if rescale.input_zero != 0 && !takes_zero {
+        if rescale.input_zero != 0 && !self.takes_input_zero(per_channel) {
             let text = format!(
                 "{kind} does not take off an input's zero point ({})",
                 rescale.input_zero
@@ -433,7 +434,7 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         Scales::Convolution { input, weight, output } => litert::convolution(input, weight, output, zp, out),
         Scales::Product { a, b, output } => litert::multiplication(a, b, output, zp, out),
         Scales::MatrixProduct { a, b, output } => litert::matrix_product(a, b, output, zp, out),
-        Scales::Mean { input, count, output } => litert::mean(input, &count.into(), output, zp, out),
+        Scales::Mean { input, count, output } => litert::mean(input, count, output, zp, out),
         Scales::FullyConnected { .. } | Scales::Ratio(_) => from_factor(&rescale.scales.factor(), zp, out),
     }
 }

@@ -50,14 +50,16 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
             Ok(())
         }
         Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize => match &node.op {
+            Op::AveragePool(pool) if recipe == Recipe::AveragePoolDivide => require(
+                !(pool.ceil && pool.count_include_pad),
+                "pool-count",
+                "windows at the border count fewer elements",
+            ),
             Op::AveragePool(pool) => {
-                // The count of a window is a constant of the requantization: windows at the border must have it too.
-                let varies = !pool.count_include_pad && pool.pad.iter().any(|&p| p != 0) || pool.ceil;
-                require(
-                    recipe == Recipe::AveragePoolDivide && !(pool.ceil && pool.count_include_pad) || !varies,
-                    "pool-count",
-                    "windows at the border count fewer elements",
-                )
+                let result = node.outputs.first().and_then(|&y| graph.value(y));
+                let dims = [value(0), result].map(|v| v.and_then(|v| v.ty.dims()).unwrap_or_default());
+                let [extents, positions] = dims.each_ref().map(|dims| dims.get(2..).unwrap_or_default());
+                pool.divisors(extents, positions).map(drop)
             }
             Op::Reduce(reduce) => {
                 require(reduce.reduction == Reduction::Mean, "reduction", "it is not a mean")?;
