@@ -1,5 +1,7 @@
 //! Ideal functions and the integers nearest to them, against every multiplier and shift of small grids.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
 mod common;
 
 use proptest::prelude::*;
