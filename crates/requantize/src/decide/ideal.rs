@@ -3,7 +3,7 @@
 use super::thresholds::{DecideError, Thresholds};
 use crate::{
     IntType, Rounding,
-    form::Affine,
+    form::{Affine, firsts},
     scales::{ScaleError, fixed_point::frexp},
 };
 
@@ -100,17 +100,20 @@ impl Ideal {
     /// The thresholds on an interval, in closed form.
     pub fn thresholds(&self, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
         let (inside, outside) = self.zeros();
-        let mantissa = i128::from(self.mantissa);
+        // The zero point is an i32.
+        let (outside, input_zero) = (outside as i64, i64::from(self.grids.input_zero));
         Thresholds::in_closed_form(
             interval,
             |x| self.eval(x),
-            |k| {
-                // round((u mantissa + inside) / 2^shift) + outside >= k; the k asked for are reached inside the interval, so
-                // that none of this is large.
-                let quotient = self.rounding.least_reaching(i128::from(k) - outside, self.shift) - inside;
-                let least = least_multiplicand(quotient, mantissa) + i128::from(self.grids.input_zero);
-                // Inside the interval.
-                least.clamp(interval.0.into(), interval.1.into()) as i64
+            |codes| {
+                // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x; the k asked for are reached
+                // inside the interval, so that none of this is large.
+                let quotients = codes.start() - outside..=codes.end() - outside;
+                let mut all = firsts(quotients, self.shift, self.mantissa, |quotient| {
+                    self.rounding.least_reaching(quotient.into(), self.shift) - inside
+                });
+                all.iter_mut().for_each(|x| *x += input_zero);
+                all
             },
         )
     }
@@ -159,17 +162,4 @@ impl Ideal {
             },
         }
     }
-}
-
-/// The smallest x with x factor >= product, for a positive factor and |x| below 2^51 or so: a quotient in `f64`, which
-/// misses by one at most, and what is missing.
-fn least_multiplicand(product: i128, factor: i128) -> i128 {
-    let mut least = (product as f64 / factor as f64).ceil() as i128;
-    while least * factor < product {
-        least += 1;
-    }
-    while (least - 1) * factor >= product {
-        least -= 1;
-    }
-    least
 }

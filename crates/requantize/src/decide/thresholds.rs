@@ -2,6 +2,7 @@
 
 use crate::{FormError, OutsideDomain, Per, Step, form::Channel};
 use smallvec::SmallVec;
+use std::ops::RangeInclusive;
 
 /// The most steps that a function may have here: those of any function into 16 bits.
 pub const MAX_STEPS: u32 = 0xFFFF;
@@ -86,14 +87,15 @@ impl<'a> Chain<'a> {
 
     /// All thresholds on an interval.
     pub(super) fn thresholds(&self, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
-        let (lowest, highest) = self.ends(interval)?;
-        let codes = i64::from(lowest) + 1..=i64::from(highest);
-        let at = match &self.stages[..] {
-            // A clamp keeps the thresholds of the values that it leaves.
-            [(only, _)] => only.firsts(codes),
-            _ => codes.map(|k| self.least_reaching(k)).collect(),
-        };
-        Ok(Thresholds { interval, lowest, at })
+        Thresholds::in_closed_form(
+            interval,
+            |x| self.eval(x).map_err(DecideError::from),
+            |codes| match &self.stages[..] {
+                // A clamp keeps the thresholds of the values that it leaves.
+                [(only, _)] => only.firsts(codes),
+                _ => codes.map(|k| self.least_reaching(k)).collect(),
+            },
+        )
     }
 
     /// The smallest accumulator of the first step's domain whose result is at least `value`, one past it where none is:
@@ -129,19 +131,19 @@ impl Thresholds {
         Chain::new(steps, channel)?.thresholds(interval)
     }
 
-    /// The thresholds of a function that does not decrease, from its values and from the first accumulator that reaches a
-    /// value; that is asked for values above that of the lower end, up to that of the upper end.
+    /// The thresholds of a function that does not decrease, from its values and from the first accumulators that reach each
+    /// of some values; these are all above that of the lower end, up to that of the upper end.
     pub(super) fn in_closed_form(
         interval: (i64, i64),
         eval: impl FnMut(i64) -> Result<i32, DecideError>,
-        least_reaching: impl FnMut(i64) -> i64,
+        firsts: impl FnOnce(RangeInclusive<i64>) -> Vec<i64>,
     ) -> Result<Self, DecideError> {
         let (lowest, highest) = ends(interval, eval)?;
         let codes = i64::from(lowest) + 1..=i64::from(highest);
         Ok(Thresholds {
             interval,
             lowest,
-            at: codes.map(least_reaching).collect(),
+            at: firsts(codes),
         })
     }
 

@@ -23,6 +23,7 @@ mod tf_lite;
 mod tosa_rescale;
 
 pub use arith_folded::ArithFolded;
+pub(crate) use arithmetic::firsts;
 pub use arithmetic::{Affine, Arithmetic, Doubling, FloatAffine, FloatProduct, StepCount};
 pub use ascend_dequant_s16::AscendDequantS16;
 pub use ascend_requant::AscendRequant;
