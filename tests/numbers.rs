@@ -10,7 +10,7 @@ use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, 
 use strait_kernels::{Context, Isa};
 use strait_lower::interval::Bounds;
 use strait_lower::{Fused, FusionPolicy};
-use strait_tests::integer::{InMemory, Integer, integer, integer_under};
+use strait_tests::integer::{InMemory, Integer, findings, integer, integer_under};
 use strait_tests::random_graph::random_graph;
 
 const TARGETS: [&str; 5] = [
@@ -190,7 +190,9 @@ const OPERATORS: &[(&str, &str, &str, f64)] = &[
     ),
     ("matmul", "f32[6,6]", "matmul(%m, %n) {a_zero=0, b_zero=0}", 2.5),
     ("add", "f32[1,4,5,6]", "add(%x, %y)", 2.0),
+    ("add a constant", "f32[1,4,5,6]", "add(%x, @k)", 2.0),
     ("sub", "f32[1,4,5,6]", "sub(%x, %y)", 2.0),
+    ("sub from a constant", "f32[1,4,5,6]", "sub(@k, %x)", 2.0),
     ("mul", "f32[1,4,5,6]", "mul(%x, %y) {a_zero=0, b_zero=0}", 2.5),
     ("concat", "f32[1,8,5,6]", "concat(%p, %y) {axis=1}", 1.5),
     ("relu", "f32[1,4,5,6]", "relu(%p)", 1.5),
@@ -235,6 +237,7 @@ data @w1: f32[4,1,3,3] = random 2
 data @b4: f32[4] = random 3
 data @g: f32[5,7] = random 4
 data @b5: f32[5] = random 5
+data @k: f32[1,4,1,1] = random 6
 ";
 
 #[test]
@@ -249,6 +252,11 @@ fn each_operator_is_within_its_steps_of_float_for_every_target() {
         let samples = InMemory((0..4).map(|i| inputs(&float, i, 1.0)).collect());
         for target in TARGETS {
             let integer = integer(&float, target, &samples).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert_eq!(
+                findings(&integer.module, &integer.fusion),
+                Ok(Vec::new()),
+                "{name} for {target}"
+            );
             let hosted = integer
                 .module
                 .main()

@@ -37,7 +37,7 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
     let fused_bounds = intervals(module, module.main)?;
     let correspondence = structure::correspond(module, fused_graph, lowered_graph);
     let claims = claims::check(
-        (module, lowered_graph),
+        (module, [lowered_graph, fused_graph]),
         &correspondence.sites,
         certificates,
         claims::Bounds {
@@ -76,7 +76,7 @@ pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Optio
     let (_, lowered, fused) = both(module)?;
     let correspondence = structure::correspond(module, fused, lowered);
     let site = correspondence.sites.iter().find(|site| site.value == record.node);
-    Ok(site.and_then(|site| grounds::derived_from(module, lowered, site, &record.certificate)))
+    Ok(site.and_then(|site| grounds::derived_from(module, [lowered, fused], site, &record.certificate)))
 }
 
 /// The lowered graph, with its id, and the fused one.

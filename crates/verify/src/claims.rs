@@ -83,7 +83,7 @@ pub(crate) struct Bounds<'a> {
 
 /// Checks every site against its certificate, and that every certificate has its site.
 pub(crate) fn check(
-    (module, lowered_graph): (&Module, &Graph),
+    (module, [lowered_graph, fused_graph]): (&Module, [&Graph; 2]),
     sites: &[Site<'_>],
     records: &[CertificateRecord],
     bounds: Bounds<'_>,
@@ -110,7 +110,7 @@ pub(crate) fn check(
             Some(record) => {
                 claims.check_record(site, record);
                 let certificate = &record.certificate;
-                for fault in grounds::check(module, lowered_graph, site, certificate) {
+                for fault in grounds::check(module, [lowered_graph, fused_graph], site, certificate) {
                     claims.fault(site, fault);
                 }
                 for fault in facts::check(lowered_graph, site, bounds.fused, &certificate.because) {

@@ -154,8 +154,8 @@ impl fmt::Display for Fault {
             }
             Fault::Grounds => write!(
                 f,
-                "the certificate was derived from something else: its argument, steps and interval with the constants of \
-                 the lowered graph have another digest than it names"
+                "the certificate was derived from something else: its argument, steps and interval with the constants \
+                 that it is about have another digest than it names"
             ),
             Fault::Interval {
                 channel,

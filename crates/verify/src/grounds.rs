@@ -9,10 +9,10 @@ use strait_core::{Graph, Module, Op, TensorData};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate};
 
-/// What does not fit.
+/// What does not fit; of the lowered and the fused graph.
 pub(crate) fn check(
     module: &Module,
-    lowered: &Graph,
+    graphs: [&Graph; 2],
     site: &Site<'_>,
     certificate: &Certificate,
 ) -> impl Iterator<Item = Fault> {
@@ -20,7 +20,7 @@ pub(crate) fn check(
         claimed: certificate.argument.name(),
         term: term(site.lowered.base),
     });
-    let derived = derived_from(module, lowered, site, certificate);
+    let derived = derived_from(module, graphs, site, certificate);
     let grounds = (derived != Some(certificate.derived_from)).then_some(Fault::Grounds);
     argument.into_iter().chain(grounds)
 }
@@ -52,11 +52,14 @@ fn term(base: Base<'_>) -> &'static str {
 const PICKS: usize = 1;
 
 /// SHA-256 of the argument, both chains, the interval and the facts behind it as JSON, and then of each constant operand of
-/// the producer in the lowered graph, or of the constant itself: its position, the number of its bytes (both 64 bits,
-/// little-endian) and these; then the same of what picks the channels of the chain, an operand of its requantizations.
+/// the node that makes the accumulators, or of the constant or table that the chain was applied to: its position, the number
+/// of its bytes (both 64 bits, little-endian) and these; then the same of what picks the channels of the chain, an operand
+/// of its requantizations.
+///
+/// Constants are requantized before anything is fused into a node: its operands are those of the fused graph.
 pub(crate) fn derived_from(
     module: &Module,
-    lowered: &Graph,
+    [lowered, fused]: [&Graph; 2],
     site: &Site<'_>,
     certificate: &Certificate,
 ) -> Option<Digest> {
@@ -68,11 +71,15 @@ pub(crate) fn derived_from(
         &certificate.because,
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
-    let values = match site.lowered.base {
-        Base::Node(_, node) => node.inputs.to_vec(),
-        Base::Value(value) => vec![Some(value)],
+    let (graph, values) = match (site.kind, site.lowered.base, site.fused.base) {
+        // What picks channels is an operand of the fused node alone.
+        (SiteKind::Accumulators, Base::Node(_, node), Base::Node(_, own)) => {
+            (fused, own.inputs.iter().take(node.inputs.len()).copied().collect())
+        }
+        (_, Base::Node(_, node), _) => (lowered, node.inputs.to_vec()),
+        (_, Base::Value(value), _) => (lowered, vec![Some(value)]),
     };
-    let constant = |value: Option<_>| -> Option<&TensorData> { module.constant(lowered, value?) };
+    let constant = |value: Option<_>| -> Option<&TensorData> { module.constant(graph, value?) };
     let picks = match site.lowered.axis {
         Ok(Some(Along::Picked(picks))) => Some((PICKS, Some(picks))),
         _ => None,
