@@ -7,8 +7,9 @@ use common::{Builder, options, run_with};
 use smallvec::smallvec;
 use strait_core::op;
 use strait_core::{Elem, Module, QuantParams, Stage, ValueId};
-use strait_execute::{Plan, PlanOptions, Tensor, TensorView, reference};
+use strait_execute::{LoopsFor, Plan, PlanOptions, Standard, StepError, Tensor, TensorView, reference};
 use strait_kernels::Isa;
+use strait_kernels::integer::Loops;
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
 fn shift(shift: Per<u8>, out: IntType) -> Requantization {
@@ -57,6 +58,37 @@ fn a_convolution_takes_its_requantization_and_its_clamps() {
         let clamped = b.op(op::Clamp { min: -20, max: 60 }, &[q]);
         vec![b.op(op::Clamp { min: 0, max: 100 }, &[clamped])]
     });
+}
+
+/// The loops of a target whose forms clamp to nothing but their type.
+struct WithoutClamps;
+
+impl LoopsFor for WithoutClamps {
+    fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
+        match clamp {
+            None => Standard.loops_for(form, clamp),
+            Some(ends) => Err(StepError::Target(format!("a clamp to {ends:?}"))),
+        }
+    }
+}
+
+#[test]
+fn a_clamp_that_the_loops_do_not_take_is_a_step_of_its_own() {
+    let mut builder = Builder::new(Stage::Integer);
+    let x = builder.input(Elem::I8, &[1, 3, 4, 4]);
+    let sum = conv(&mut builder, x);
+    let codes = requantize(&mut builder, sum, shift(6.into(), IntType::I8), 1);
+    let clamped = builder.op(op::Clamp { min: -20, max: 60 }, &[codes]);
+    let module = builder.output(&[clamped]);
+    let options = PlanOptions {
+        loops: &WithoutClamps,
+        ..PlanOptions::default()
+    };
+    assert_eq!(Plan::new(&module, module.main, &options).unwrap().step_count(), 2);
+    let input = Tensor::from_values(&[1, 3, 4, 4], &[90i8; 48]).unwrap();
+    let found = run_with(&module, std::slice::from_ref(&input), &options, 1).unwrap();
+    let expected = reference::run(&module, module.main, &[input.view()], &mut |_, _| {}).unwrap();
+    assert_eq!(found, expected);
 }
 
 #[test]

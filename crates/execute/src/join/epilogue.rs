@@ -95,10 +95,13 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
                     clamp: None,
                 })
             }
-            (Op::Clamp(op), Some(fused)) => Some(Fused {
-                requant: fused.requant.clone(),
-                clamp: Some(compose(fused.clamp, [op.min, op.max])),
-            }),
+            // Loops of a target take what its table's forms compute, and that need not be any clamp: it stays a node then.
+            (Op::Clamp(op), Some(fused)) => {
+                let clamp = Some(compose(fused.clamp, [op.min, op.max]));
+                let requant = fused.requant.clone();
+                let takes = scope.options.loops.loops_for(&requant, clamp).is_ok();
+                takes.then_some(Fused { requant, clamp })
+            }
             _ => None,
         };
         let Some(composed) = composed else { break };
