@@ -104,6 +104,10 @@ impl Certificate {
         let mut all = 0i64;
         for channel in 0..self.verdict.values().len() {
             let (low, high) = *self.interval.get(channel)?;
+            // Nothing is to be said of an interval without accumulators, which only a damaged certificate has.
+            if low > high {
+                return None;
+            }
             let ends = [low, high].map(|end| {
                 let start = from.map_or(end, |from| from.eval(unordered(end)).into());
                 match &chain[..] {
@@ -208,6 +212,13 @@ mod tests {
             by_divisor(up),
             "1 LSB at accumulator 64 of windows of 6 elements, 1.54 % of the interval; 1 of 3 divisors differs"
         );
+        let same = Argument::SameAccumulator;
+        let certificate = Certificate::derive(same, vec![step.clone()], Some(step), (0, 9).into());
+        let damaged = Certificate {
+            interval: (9, 0).into(),
+            ..certificate.unwrap()
+        };
+        assert_eq!(damaged.to_string(), "exact on [9, 0]: the same form");
     }
 
     #[test]
