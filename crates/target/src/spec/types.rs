@@ -80,7 +80,7 @@ pub struct WeightScheme {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
-    /// Width in bits.
+    /// Width in bits. Models are compiled for sums of 32 bits only.
     #[schemars(range(min = 16, max = 64))]
     pub bits: Located<u8>,
     /// What happens to a sum that does not fit.
