@@ -39,4 +39,4 @@ pub use form::{FormError, FormKind, Narrowing, Origin, OutsideDomain, Requantiza
 pub use int_type::IntType;
 pub use per::Per;
 pub use rounding::Rounding;
-pub use step::Step;
+pub use step::{Step, clamp_twice};

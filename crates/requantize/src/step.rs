@@ -42,6 +42,12 @@ pub(crate) fn clamp(x: i32, ends: Option<[i32; 2]>) -> i32 {
     ends.map_or(x, |[low, high]| x.min(high).max(low))
 }
 
+/// Two clamps in a row as one: what the inner one leaves lies between its ends, and the outer one moves these. Where they
+/// exclude each other, all that is left is the outer one's nearest end.
+pub fn clamp_twice(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
+    inner.map(|ends| ends.map(|end| clamp(end, outer))).or(outer)
+}
+
 impl From<Requantization> for Step {
     fn from(form: Requantization) -> Self {
         Step { form, clamp: None }

@@ -4,6 +4,7 @@ use super::{Found, Join, Joins, Scope};
 use crate::integer;
 use smallvec::SmallVec;
 use strait_core::{Fused, NodeId, Op, ValueId};
+use strait_requantize::clamp_twice;
 
 /// What the accumulators of a node go through until something else begins.
 pub(super) struct Epilogue {
@@ -97,7 +98,7 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
             }
             // Loops of a target take what its table's forms compute, and that need not be any clamp: it stays a node then.
             (Op::Clamp(op), Some(fused)) => {
-                let clamp = Some(compose(fused.clamp, [op.min, op.max]));
+                let clamp = clamp_twice(fused.clamp, Some([op.min, op.max]));
                 let requant = fused.requant.clone();
                 let takes = scope.options.loops.loops_for(&requant, clamp).is_ok();
                 takes.then_some(Fused { requant, clamp })
@@ -110,9 +111,4 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
         last = next;
     }
     epilogue
-}
-
-/// A clamp to `first`, then one to `[low, high]`: both ends of the first go through the second.
-fn compose(first: Option<[i32; 2]>, [low, high]: [i32; 2]) -> [i32; 2] {
-    first.map_or([low, high], |ends| ends.map(|end| end.min(high).max(low)))
 }

@@ -1,11 +1,11 @@
 //! What a row could make of a site.
 
 use super::accepts;
-use super::site::{Found, Producer, does, meet};
+use super::site::{Found, Producer, does};
 use crate::lowering::integers;
 use strait_core::{Elem, Op, Reason, TensorData};
 use strait_requantize::decide::{Activation, Behind, Wanted, compose_steps, move_behind, weaken};
-use strait_requantize::{FromFloat, IntType, Per, Requantization, Step};
+use strait_requantize::{FromFloat, IntType, Per, Requantization, Step, clamp_twice};
 use strait_target::TargetSpec;
 use strait_target::spec::{FormRow, FusionRow, Verb};
 
@@ -183,7 +183,7 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Re
         }
         joined = Some(if before.form.is_identity() && before.form.out() == IntType::I32 {
             let moved = before.clamp.map(|ends| moved(found, ends, &step.form)).transpose()?;
-            let clamp = meet(moved.flatten(), step.clamp);
+            let clamp = clamp_twice(moved.flatten(), step.clamp);
             let form = step.form;
             Joined {
                 step: Step { form, clamp },

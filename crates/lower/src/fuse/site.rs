@@ -3,7 +3,7 @@
 use crate::interval::{Bounds, Interval};
 use std::cell::RefCell;
 use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, TensorData, ValueId};
-use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, form};
+use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
 use strait_target::spec::{FusionRow, Verb};
 
 /// What produces the value that is requantized.
@@ -190,7 +190,7 @@ impl<'a> Found<'a> {
         for link in self.links.iter().take(links) {
             match (link.what, steps.last_mut()) {
                 (What::Requantize { form, .. }, _) => steps.push(form.clone().into()),
-                (What::Clamp(ends), Some(last)) => last.clamp = meet(last.clamp, Some(ends)),
+                (What::Clamp(ends), Some(last)) => last.clamp = clamp_twice(last.clamp, Some(ends)),
                 (What::Clamp(ends), None) => steps.push(Step {
                     form: identity(),
                     clamp: Some(ends),
@@ -303,14 +303,6 @@ fn link(id: NodeId, node: &Node) -> Option<Link<'_>> {
     };
     let result = *node.outputs.first()?;
     Some(Link { node: id, what, result })
-}
-
-/// One clamp that is two in a row. Where they exclude each other, all that is left is the outer one's nearest end.
-pub(super) fn meet(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
-    match (inner, outer) {
-        (Some([a, b]), Some([c, d])) => Some([a.clamp(c, d.max(c)), b.clamp(c, d.max(c))]),
-        (inner, outer) => inner.or(outer),
-    }
 }
 
 /// Saturation to 32 bits, which changes no accumulator.

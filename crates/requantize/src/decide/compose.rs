@@ -8,7 +8,7 @@ use super::{
 use crate::{
     Narrowing, Per, Requantization, Rounding, Step,
     form::{Affine, Fixed, MAX_ADDEND, MAX_SHIFT},
-    step::clamp,
+    step::{clamp, clamp_twice},
 };
 
 /// Two multiply-shift forms as one that rounds once, where there is one; else `None`.
@@ -90,10 +90,7 @@ pub fn compose_steps(first: &Step, second: &Step, interval: &Per<(i64, i64)>) ->
         Behind::Clamp(ends) => Some(ends),
         Behind::PerChannel { .. } | Behind::NotAClamp => return Ok(None),
     };
-    let clamp = match moved {
-        Some(ends) => Some(ends.map(|end| clamp(end, second.clamp))),
-        None => second.clamp,
-    };
+    let clamp = clamp_twice(moved, second.clamp);
     Ok(Some(Step { clamp, ..step }))
 }
 
