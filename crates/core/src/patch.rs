@@ -6,6 +6,7 @@ use crate::module::Module;
 use crate::op::{Op, Results};
 use crate::quant_params::QuantParams;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;
 use crate::tensor::TensorData;
 use crate::use_list::Use;
@@ -248,10 +249,10 @@ impl Module {
                 let callee = self
                     .graphs
                     .get(call.graph as usize)
-                    .ok_or_else(|| Reason::new("call", format!("there is no graph {}", call.graph)))?;
+                    .ok_or_else(|| Reason::new(ReasonCode::Call, format!("there is no graph {}", call.graph)))?;
                 if callee.outputs.len() > MAX_RESULTS {
                     return Err(Reason::new(
-                        "call",
+                        ReasonCode::Call,
                         format!("a called graph has more than {MAX_RESULTS} outputs"),
                     ));
                 }

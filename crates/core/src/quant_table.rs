@@ -14,6 +14,7 @@
 use crate::ids::{ConfigId, NodeId};
 use crate::quant_params::QuantParams;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_requantize::Rounding;
@@ -210,11 +211,11 @@ impl QuantTable {
 
     /// The only function that writes a state or a parent. A config is always bound to a root, so chains stay short.
     pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), Reason> {
-        let missing = || Reason::new("config", format!("{id:?} is not in the table"));
+        let missing = || Reason::new(ReasonCode::Config, format!("{id:?} is not in the table"));
         let (state, root) = (self.state(id).ok_or_else(missing)?, self.root(id));
         let refused = |what: &str| {
             Err(Reason::new(
-                "quantization-state",
+                ReasonCode::QuantizationState,
                 format!("{id:?} in state {state:?} cannot be {what}"),
             ))
         };
@@ -423,7 +424,7 @@ mod tests {
             "config0 in state Baked cannot be reset [quantization-state]"
         );
         let missing = table.transition(ConfigId::new(9), Move::Bake).unwrap_err();
-        assert_eq!(missing.code, "config");
+        assert_eq!(missing.code, ReasonCode::Config);
         assert!(table.transition(id, Move::DominatedBy(ConfigId::new(9))).is_err());
     }
 

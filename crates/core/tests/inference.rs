@@ -32,7 +32,7 @@ fn infer(op: &str, operands: &[&str]) -> String {
             .map(|ty| type_text(&module, ty))
             .collect::<Vec<_>>()
             .join(", "),
-        Err(reason) => reason.code.into_owned(),
+        Err(reason) => reason.code.to_string(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Bake: parameters become integers.
 
 use std::ops::RangeInclusive;
-use strait_core::{QuantParams, Reason, TensorData};
+use strait_core::{QuantParams, Reason, ReasonCode, TensorData};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{Per, Rounding};
 use strait_target::TargetSpec;
@@ -13,7 +13,7 @@ pub(crate) fn codes(
     range: &RangeInclusive<i32>,
     rounding: Rounding,
 ) -> Result<Vec<i32>, Reason> {
-    let unreadable = |error: strait_core::TensorError| Reason::new("parameter", error.to_string());
+    let unreadable = |error: strait_core::TensorError| Reason::new(ReasonCode::Parameter, error.to_string());
     let values = tensor.to_f32().map_err(unreadable)?;
     let channels = grid.scale.channels().unwrap_or(1).max(1);
     let each = values.len().div_ceil(channels).max(1);
@@ -80,7 +80,7 @@ pub(crate) fn shifts(x: f32, weights: &Per<f32>, y: f32) -> Per<u8> {
 fn finest(tensor: &TensorData, like: &Per<f32>, range: &RangeInclusive<i32>) -> Result<Per<f32>, Reason> {
     let values = tensor
         .to_f32()
-        .map_err(|error| Reason::new("parameter", error.to_string()))?;
+        .map_err(|error| Reason::new(ReasonCode::Parameter, error.to_string()))?;
     let each = values.len().div_ceil(like.channels().unwrap_or(1).max(1)).max(1);
     let mut rows = values.chunks(each);
     Ok(like.map(|&scale| {

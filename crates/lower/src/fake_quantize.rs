@@ -10,8 +10,8 @@ use crate::lowering::{LowerError, integers};
 use std::sync::Arc;
 use strait_core::op::Dequantize;
 use strait_core::{
-    Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, Stage, Symbol, TensorData,
-    ValueId,
+    Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode, Stage, Symbol,
+    TensorData, ValueId,
 };
 use strait_requantize::Per;
 use strait_target::TargetSpec;
@@ -171,7 +171,7 @@ impl Walk<'_> {
 
     /// A value as a node reads it: rounded to its grid, if it has one and `rounded` says so.
     fn read(&mut self, value: ValueId, rounded: bool) -> Result<ValueId, Reason> {
-        let missing = || Reason::new("no-value", "a value is missing");
+        let missing = || Reason::new(ReasonCode::NoValue, "a value is missing");
         let source = self.graph.value(value).ok_or_else(missing)?;
         let quant = source.quant.clone().filter(|_| rounded && source.ty.elem == Elem::F32);
         let Some(quant) = quant else {
@@ -202,7 +202,7 @@ impl Walk<'_> {
         if let Some(made) = self.plain[value.index()] {
             return Ok(made);
         }
-        let missing = || Reason::new("no-value", "a value was never made");
+        let missing = || Reason::new(ReasonCode::NoValue, "a value was never made");
         let source = self.graph.value(value).ok_or_else(missing)?;
         let Def::Data(data) = source.def else {
             return Err(missing());

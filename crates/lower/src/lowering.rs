@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
-    Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, Stage, Symbol, TensorData,
-    TensorType, ValueId,
+    Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode, Stage, Symbol,
+    TensorData, TensorType, ValueId,
 };
 use strait_requantize::Per;
 use strait_requantize::range::{self, Summands};
@@ -126,7 +126,7 @@ pub fn origin_name(primitive: &str) -> &str {
 }
 
 fn reason_of(text: &str) -> Reason {
-    Reason::new("refused", text)
+    Reason::new(ReasonCode::Refused, text)
 }
 
 impl<'a> Lowering<'a> {
@@ -200,7 +200,7 @@ impl<'a> Lowering<'a> {
         let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
         quant
             .and_then(QuantParams::as_tensor)
-            .ok_or_else(|| Reason::new("no-grid", "a value has no grid"))
+            .ok_or_else(|| Reason::new(ReasonCode::NoGrid, "a value has no grid"))
     }
 
     /// Whether the result of a node was given a grid.
@@ -217,7 +217,7 @@ impl<'a> Lowering<'a> {
         let params = config.and_then(|c| self.graph.quant.params(c));
         params
             .cloned()
-            .ok_or_else(|| Reason::new("no-grid", "the weights have no grid"))
+            .ok_or_else(|| Reason::new(ReasonCode::NoGrid, "the weights have no grid"))
     }
 
     /// Appends a primitive with one result and answers with that; its type is inferred.
@@ -233,7 +233,7 @@ impl<'a> Lowering<'a> {
         results
             .first()
             .copied()
-            .ok_or_else(|| Reason::new("no-result", "a primitive without results"))
+            .ok_or_else(|| Reason::new(ReasonCode::NoResult, "a primitive without results"))
     }
 
     /// The same for any number of results, all on one grid.
@@ -277,7 +277,7 @@ impl<'a> Lowering<'a> {
         };
         // It proves that nothing overflows.
         self.out.result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
-        let parameter = |error: &dyn std::fmt::Display| Reason::new("parameter", error.to_string());
+        let parameter = |error: &dyn std::fmt::Display| Reason::new(ReasonCode::Parameter, error.to_string());
         let codes = tensor.to_i64().map_err(|error| parameter(&error))?;
         let shifted = codes.iter().map(|&code| (code - i64::from(shift.zero)) << shift.bits);
         let shifted: Result<Vec<i32>, _> = shifted.map(i32::try_from).collect();
@@ -322,10 +322,10 @@ impl<'a> Lowering<'a> {
         let source = self
             .graph
             .value(value)
-            .ok_or_else(|| Reason::new("no-value", "a value is missing"))?;
+            .ok_or_else(|| Reason::new(ReasonCode::NoValue, "a value is missing"))?;
         let (Some(quant), to) = (source.quant.clone(), Elem::from(self.spec.types.activation_type())) else {
             return Err(Reason::new(
-                "no-grid",
+                ReasonCode::NoGrid,
                 format!("{} has no grid", self.source.name(source.name)),
             ));
         };
@@ -355,7 +355,7 @@ impl<'a> Lowering<'a> {
         let source = self
             .graph
             .value(value)
-            .ok_or_else(|| Reason::new("no-value", "a value is missing"))?;
+            .ok_or_else(|| Reason::new(ReasonCode::NoValue, "a value is missing"))?;
         if let Some(codes) = self.forms[value.index()].codes {
             let made = self.boundary(source.name, Dequantize {}.into(), codes, Elem::F32, None, "dequantize");
             self.forms[value.index()].float = Some(made);
@@ -366,14 +366,14 @@ impl<'a> Lowering<'a> {
         }
         let Def::Data(data) = source.def else {
             return Err(Reason::new(
-                "no-value",
+                ReasonCode::NoValue,
                 format!("{} was never made", self.source.name(source.name)),
             ));
         };
         let tensor = self
             .source
             .data(data)
-            .ok_or_else(|| Reason::new("no-value", "a tensor is missing"))?
+            .ok_or_else(|| Reason::new(ReasonCode::NoValue, "a tensor is missing"))?
             .clone();
         let name = self.out.names.intern(self.source.name(source.name));
         let data = self.out.add_data(tensor);
@@ -408,7 +408,7 @@ impl<'a> Lowering<'a> {
     pub(crate) fn made(&self, value: ValueId) -> Result<(Elem, f32), Reason> {
         let value = self.out.main().value(value);
         let found = value.and_then(|v| Some((v.ty.elem, v.quant.as_deref()?.as_tensor()?.0)));
-        found.ok_or_else(|| Reason::new("no-grid", "a value has no grid"))
+        found.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "a value has no grid"))
     }
 
     /// What a code of an activation can be: anything in its type. What is beyond the range in use saturates there.
@@ -449,14 +449,14 @@ impl<'a> Lowering<'a> {
         let text = "a term of its sum can saturate at 32 bits; a coarser grid would be needed";
         found
             .filter(fits)
-            .ok_or_else(|| Reason::new("accumulator-overflow", text))
+            .ok_or_else(|| Reason::new(ReasonCode::AccumulatorOverflow, text))
     }
 
     /// Shows that a sum stays within the target's accumulator.
     pub(crate) fn prove(&self, sum: &impl Summands) -> Result<(), Reason> {
         match range::prove(0, sum, accumulator(self.spec)) {
             Ok(_) => Ok(()),
-            Err(overflow) => Err(Reason::new("accumulator-overflow", overflow.to_string())),
+            Err(overflow) => Err(Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string())),
         }
     }
 
@@ -492,5 +492,5 @@ pub(crate) fn integers(shape: &[u64], codes: &[i32], elem: Elem) -> Result<Tenso
         Elem::I16 => TensorData::from_values(shape, &codes.iter().map(|&c| c as i16).collect::<Vec<_>>()),
         _ => TensorData::from_values(shape, codes),
     };
-    tensor.map_err(|error| Reason::new("parameter", error.to_string()))
+    tensor.map_err(|error| Reason::new(ReasonCode::Parameter, error.to_string()))
 }

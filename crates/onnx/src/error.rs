@@ -1,8 +1,8 @@
 //! What can go wrong, and whose fault it is.
 
 use std::path::PathBuf;
-use strait_core::Reason;
 use strait_core::nearest::closest;
+use strait_core::{Reason, ReasonCode};
 
 /// How many names are suggested for an unknown one.
 const SUGGESTIONS: usize = 3;
@@ -111,7 +111,7 @@ pub enum OnnxError {
 
 impl OnnxError {
     /// A graph that contradicts itself.
-    pub(crate) fn model(code: &'static str, text: impl Into<String>) -> OnnxError {
+    pub(crate) fn model(code: ReasonCode, text: impl Into<String>) -> OnnxError {
         OnnxError::Model(Reason::new(code, text))
     }
 

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_core::op::{Add, Conv};
-use strait_core::{Elem, Op, TensorType};
+use strait_core::{Elem, Op, ReasonCode, TensorType};
 use strait_requantize::decide::{Grids, Ideal, Optimality};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use strait_target::spec::{FormRow, Nearness, OpSite, Operand, Rescale, Scales};
@@ -25,7 +25,7 @@ fn narrowing(shift: u8, rounding: Rounding) -> Narrowing {
 
 fn code(row: &FormRow, form: &Requantization, clamp: Option<[i32; 2]>) -> String {
     row.accepts(form, clamp)
-        .map_or_else(|reason| reason.code.into_owned(), |()| "ok".into())
+        .map_or_else(|reason| reason.code.to_string(), |()| "ok".into())
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn every_form_builds_integers_near_the_factor_and_accepts_them() {
             };
             if name == "chain" && matches!(scales, Scales::Ratio(_) | Scales::Mean { .. }) {
                 // There is no real number in between.
-                assert_eq!(row.build(&rescale).unwrap_err().code, "form-factor");
+                assert_eq!(row.build(&rescale).unwrap_err().code, ReasonCode::FormFactor);
                 continue;
             }
             let form = row.build(&rescale).unwrap_or_else(|e| panic!("{name}: {e}")).form;
@@ -231,7 +231,7 @@ fn a_shift_is_built_for_powers_of_two_alone() {
             accumulators: None,
         };
         let built = spec.form["shift"].build(&rescale);
-        built.map(|built| built.form).map_err(|e| e.code.into_owned())
+        built.map(|built| built.form).map_err(|e| e.code.to_string())
     };
     let expect = |shift| {
         Ok(Requantization::ArithFolded(form::ArithFolded {
@@ -275,7 +275,7 @@ fn an_input_zero_point_is_taken_off_where_the_form_has_a_constant() {
         }
     }
     let reason = spec.form["single"].build(&rescale).unwrap_err();
-    assert_eq!(reason.code, "form-zero-point");
+    assert_eq!(reason.code, ReasonCode::FormZeroPoint);
 }
 
 #[test]

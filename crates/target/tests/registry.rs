@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;
-use strait_core::Reason;
 use strait_core::op::{Add, Conv};
+use strait_core::{Reason, ReasonCode};
 use strait_kernels::integer::{Loops, standard};
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{
@@ -198,7 +198,7 @@ impl Target for Deciding {
     fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
         match verb {
             "halve" => Ok(Decision::Refuse(Reason::new(
-                "odd",
+                ReasonCode::from("odd"),
                 format!("{} is not even", site.op.name()),
             ))),
             _ => Err(TargetError::Unsupported(verb.into())),
@@ -227,7 +227,10 @@ fn code_wraps_the_table_and_a_verb_that_nobody_knows_is_an_error() {
         requant: &requant,
     };
     let decision = deciding.custom("halve", &site).unwrap();
-    assert_eq!(decision, Decision::Refuse(Reason::new("odd", "conv is not even")));
+    assert_eq!(
+        decision,
+        Decision::Refuse(Reason::new(ReasonCode::from("odd"), "conv is not even"))
+    );
     let op = Add {}.into();
     let unknown = plain.custom("halve", &Site { op: &op, ..site }).unwrap_err();
     assert_eq!(unknown.to_string(), "the fusion verb `halve` is not supported");

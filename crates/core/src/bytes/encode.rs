@@ -204,7 +204,7 @@ impl<'a> Encoder<'a> {
             Placement::Accelerator => w.u8(0),
             Placement::Host(reason) => {
                 w.u8(1);
-                self.text(w, &reason.code);
+                self.text(w, &reason.code.to_string());
                 self.text(w, &reason.text);
             }
         }

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use smallvec::SmallVec;
 
 op! {
@@ -58,12 +59,12 @@ impl AveragePool {
         let counted = lists.all_inside(extents, positions, self.count_include_pad).ok_or_else(|| {
             let most = support::MAX_POSITIONS;
             let text = format!("its windows count different numbers of elements, at more than {most} positions");
-            Reason::new("pool-count", text)
+            Reason::new(ReasonCode::PoolCount, text)
         })?;
         let mut numbers = counted.clone();
         numbers.sort_unstable();
         numbers.dedup();
-        support::ensure(numbers.first() != Some(&0), "pool-count", || {
+        support::ensure(numbers.first() != Some(&0), ReasonCode::PoolCount, || {
             "a window has no element to take the mean of".into()
         })?;
         let picks = match numbers.len() {

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 
 op! {
     /// (x − mean) / √(variance + epsilon) · scale + bias, per channel (axis 1).
@@ -19,12 +20,12 @@ impl Infer for BatchNormalization {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.shape.len() >= 2, "batch-normalization-rank", || {
+        support::ensure(x.shape.len() >= 2, ReasonCode::BatchNormalizationRank, || {
             format!("x has rank {}, at least 2 is needed", x.shape.len())
         })?;
         for (index, operand) in operands.iter().enumerate().skip(1) {
             let fits = operand.is_some_and(|o| o.shape.as_slice() == [x.shape[1]]);
-            support::ensure(fits, "batch-normalization-channels", || {
+            support::ensure(fits, ReasonCode::BatchNormalizationChannels, || {
                 format!("operand {index} must have the shape of the channel axis, [{:?}]", x.shape[1])
             })?;
         }

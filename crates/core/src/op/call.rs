@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 
 op! {
     /// The results of another graph of the module on the operands. Its types are known only to the module; the verifier
@@ -17,6 +18,6 @@ impl Infer for Call {
     const ARITY: (usize, usize) = (0, 65_536);
 
     fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
-        Err(Reason::new("module-needed", "the results of a call are those of the called graph"))
+        Err(Reason::new(ReasonCode::ModuleNeeded, "the results of a call are those of the called graph"))
     }
 }

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 
 op! {
     /// min(max(x, min), max) on integers.
@@ -19,7 +20,7 @@ impl Infer for Clamp {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.int_type().is_some() && self.min <= self.max, "clamp", || {
+        support::ensure(x.elem.int_type().is_some() && self.min <= self.max, ReasonCode::Clamp, || {
             format!("{} cannot be clamped to [{}, {}]", x.elem, self.min, self.max)
         })?;
         support::same(operands)

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, TensorType};
 use smallvec::{SmallVec, smallvec};
 
@@ -36,25 +37,25 @@ impl Infer for Conv {
         let spatial = x.shape.len().saturating_sub(2);
         support::ensure(
             (1..=3).contains(&spatial) && weight.shape.len() == x.shape.len(),
-            "conv-rank",
+            ReasonCode::ConvRank,
             || format!("x has rank {} and weight rank {}; both need 3 to 5, alike", x.shape.len(), weight.shape.len()),
         )?;
         let lists = [self.stride.len(), self.dilation.len(), self.pad.len() / 2];
-        support::ensure(lists == [spatial; 3] && self.pad.len().is_multiple_of(2), "conv-attributes", || {
+        support::ensure(lists == [spatial; 3] && self.pad.len().is_multiple_of(2), ReasonCode::ConvAttributes, || {
             format!("stride, dilation and pad must describe {spatial} axes")
         })?;
-        let kernel = weight.dims().ok_or_else(|| Reason::new("conv-weight", "the weight has a symbolic dimension"))?;
+        let kernel = weight.dims().ok_or_else(|| Reason::new(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
         let channels = x.shape[1]
             .fixed()
-            .ok_or_else(|| Reason::new("conv-channels", "the number of input channels is symbolic"))?;
+            .ok_or_else(|| Reason::new(ReasonCode::ConvChannels, "the number of input channels is symbolic"))?;
         let (outputs, groups) = (kernel[0], u64::from(self.groups));
         support::ensure(
             groups > 0 && outputs % groups == 0 && kernel[1].checked_mul(groups) == Some(channels),
-            "conv-channels",
+            ReasonCode::ConvChannels,
             || format!("{channels} input channels, {groups} groups and a weight of {kernel:?} do not fit together"),
         )?;
         if let Some(bias) = operands.get(2).copied().flatten() {
-            support::ensure(bias.shape.as_slice() == [Dim::Fixed(outputs)], "conv-bias", || {
+            support::ensure(bias.shape.as_slice() == [Dim::Fixed(outputs)], ReasonCode::ConvBias, || {
                 format!("the bias must have shape [{outputs}]")
             })?;
         }

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::elem::Elem;
 
 op! {
@@ -15,7 +16,7 @@ impl Infer for Dequantize {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.int_type().is_some(), "dequantize-type", || format!("{} has no grid", x.elem))?;
+        support::ensure(x.elem.int_type().is_some(), ReasonCode::DequantizeType, || format!("{} has no grid", x.elem))?;
         support::one(Elem::F32, x.shape.clone())
     }
 }

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results};
 use crate::attribute::{Attribute, AttributeError, Attributes};
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 
 /// A node as some format outside knows it, e.g. `AscendQuant` or `QLinearConv`; only in the export stage. Nothing is
 /// computed by it here: its results have the types that whoever made it gave them.
@@ -49,6 +50,6 @@ impl Infer for Foreign {
     const ARITY: (usize, usize) = (0, 65_536);
 
     fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
-        Err(Reason::new("foreign", format!("{}.{} is not ours to infer", self.domain, self.name)))
+        Err(Reason::new(ReasonCode::Foreign, format!("{}.{} is not ours to infer", self.domain, self.name)))
     }
 }

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 
 op! {
     /// `a`·`b` + `bias`, the fully connected layer.
@@ -27,14 +28,14 @@ impl Infer for Gemm {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (a, b) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
-        support::ensure(!a.shape.is_empty() && b.shape.len() == 2, "gemm-rank", || {
+        support::ensure(!a.shape.is_empty() && b.shape.len() == 2, ReasonCode::GemmRank, || {
             format!("a has rank {} (1 or more is needed) and b rank {} (2 is needed)", a.shape.len(), b.shape.len())
         })?;
         support::factors(a, b, operands.get(2).copied().flatten())?;
-        support::ensure(a.elem.is_float() || (self.alpha, self.beta) == (1.0, 1.0), "gemm-factors", || {
+        support::ensure(a.elem.is_float() || (self.alpha, self.beta) == (1.0, 1.0), ReasonCode::GemmFactors, || {
             format!("alpha is {} and beta {}; on integers both are 1", self.alpha, self.beta)
         })?;
-        support::ensure(!self.transpose_a || a.shape.len() == 2, "gemm-rank", || {
+        support::ensure(!self.transpose_a || a.shape.len() == 2, ReasonCode::GemmRank, || {
             format!("a is transposed but has rank {}", a.shape.len())
         })?;
         let mut shape = a.shape.clone();
@@ -43,13 +44,13 @@ impl Infer for Gemm {
         }
         let (inner, columns) = if self.transpose_b { (b.shape[1], b.shape[0]) } else { (b.shape[0], b.shape[1]) };
         let last = shape.len() - 1;
-        support::ensure(shape[last] == inner, "gemm-inner", || {
+        support::ensure(shape[last] == inner, ReasonCode::GemmInner, || {
             format!("the inner dimensions differ: {:?} and {inner:?}", shape[last])
         })?;
         shape[last] = columns;
         if let Some(bias) = operands.get(2).copied().flatten() {
             let fits = support::broadcast(&bias.shape, &shape)? == shape;
-            support::ensure(fits, "gemm-bias", || format!("the bias {:?} does not broadcast to the result", bias.shape))?;
+            support::ensure(fits, ReasonCode::GemmBias, || format!("the bias {:?} does not broadcast to the result", bias.shape))?;
         }
         support::one(support::accumulator(a.elem), shape)
     }

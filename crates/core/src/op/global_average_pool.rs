@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
 
 op! {
@@ -16,7 +17,7 @@ impl Infer for GlobalAveragePool {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.shape.len() >= 3, "pool-rank", || format!("x has rank {}, at least 3 is needed", x.shape.len()))?;
+        support::ensure(x.shape.len() >= 3, ReasonCode::PoolRank, || format!("x has rank {}, at least 3 is needed", x.shape.len()))?;
         let shape = x.shape.iter().enumerate().map(|(axis, d)| if axis < 2 { *d } else { Dim::Fixed(1) }).collect();
         support::one(x.elem, shape)
     }

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 
 op! {
     /// (x − mean(x)) / √(variance(x) + epsilon) · scale + bias over the axes from `axis` to the last.
@@ -23,7 +24,7 @@ impl Infer for LayerNormalization {
         let x = support::operand(operands, 0)?;
         support::axis(self.axis, x.shape.len())?;
         for operand in operands.iter().skip(1).flatten() {
-            support::ensure(support::broadcast(&operand.shape, &x.shape)? == x.shape, "layer-normalization-shape", || {
+            support::ensure(support::broadcast(&operand.shape, &x.shape)? == x.shape, ReasonCode::LayerNormalizationShape, || {
                 format!("{:?} does not broadcast to x", operand.shape)
             })?;
         }

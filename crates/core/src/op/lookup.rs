@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::elem::Elem;
 use crate::shape::Dim;
 
@@ -17,8 +18,8 @@ impl Infer for Lookup {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, table) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
-        support::ensure(matches!(x.elem, Elem::I8 | Elem::U8), "lookup", || format!("{} cannot index a table", x.elem))?;
-        support::ensure(table.shape.as_slice() == [Dim::Fixed(256)], "lookup", || {
+        support::ensure(matches!(x.elem, Elem::I8 | Elem::U8), ReasonCode::Lookup, || format!("{} cannot index a table", x.elem))?;
+        support::ensure(table.shape.as_slice() == [Dim::Fixed(256)], ReasonCode::Lookup, || {
             format!("the table has shape {:?}, not [256]", table.shape)
         })?;
         support::one(table.elem, x.shape.clone())

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, Shape};
 
 op! {
@@ -22,7 +23,7 @@ impl Infer for MatMul {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (a, b) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
-        support::ensure(!a.shape.is_empty() && !b.shape.is_empty(), "matmul-rank", || "an operand is a scalar".into())?;
+        support::ensure(!a.shape.is_empty() && !b.shape.is_empty(), ReasonCode::MatmulRank, || "an operand is a scalar".into())?;
         support::factors(a, b, None)?;
         let mut left: Shape = a.shape.clone();
         let mut right: Shape = b.shape.clone();
@@ -35,7 +36,7 @@ impl Infer for MatMul {
         }
         let (rows, inner) = (left[left.len() - 2], left[left.len() - 1]);
         let (inner_b, columns) = (right[right.len() - 2], right[right.len() - 1]);
-        support::ensure(inner == inner_b, "matmul-inner", || {
+        support::ensure(inner == inner_b, ReasonCode::MatmulInner, || {
             format!("the inner dimensions differ: {inner:?} and {inner_b:?}")
         })?;
         let mut shape = support::broadcast(&left[..left.len() - 2], &right[..right.len() - 2])?;

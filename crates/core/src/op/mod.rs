@@ -5,6 +5,7 @@
 
 use crate::attribute::{Attribute, AttributeError, Attributes};
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;
 use smallvec::SmallVec;
 
@@ -77,11 +78,11 @@ macro_rules! ops {
             pub fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
                 let (least, most) = self.arity();
                 if operands.len() < least || operands.len() > most {
-                    return Err(Reason::new("arity", format!(
+                    return Err(Reason::new(ReasonCode::Arity, format!(
                         "{} takes {least} to {most} operands, but has {}", self.name(), operands.len())));
                 }
                 if let Some(absent) = operands.iter().take(least).position(Option::is_none) {
-                    return Err(Reason::new("arity", format!("{}: operand {absent} is absent", self.name())));
+                    return Err(Reason::new(ReasonCode::Arity, format!("{}: operand {absent} is absent", self.name())));
                 }
                 let results = match self { $(Op::$variant(op) => op.infer(operands)),* }?;
                 support::within_limits(&results)?;

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{op, words};
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
 use smallvec::SmallVec;
 
@@ -36,7 +37,7 @@ impl Infer for Pad {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len();
-        support::ensure(self.amounts.len() == 2 * rank, "pad", || {
+        support::ensure(self.amounts.len() == 2 * rank, ReasonCode::Pad, || {
             format!("{} amounts for {rank} axes; two per axis are needed", self.amounts.len())
         })?;
         let mut shape = x.shape.clone();
@@ -50,11 +51,11 @@ impl Infer for Pad {
             let cropped = extent.and_then(|e| e.checked_add(begin.min(0))?.checked_add(end.min(0))).filter(|&e| e >= 0);
             let padded = cropped.and_then(|e| e.checked_add(begin.max(0))?.checked_add(end.max(0))).map(i64::unsigned_abs);
             let padded = padded.ok_or_else(|| {
-                Reason::new("pad", format!("axis {axis} with extent {:?} cannot be padded by {begin} and {end}", shape[axis]))
+                Reason::new(ReasonCode::Pad, format!("axis {axis} with extent {:?} cannot be padded by {begin} and {end}", shape[axis]))
             })?;
             if self.mode == PadMode::Reflect {
                 let limit = extent.unwrap_or(0);
-                support::ensure(begin < limit && end < limit, "pad", || {
+                support::ensure(begin < limit && end < limit, ReasonCode::Pad, || {
                     format!("axis {axis} has {limit} elements, too few to mirror {begin} and {end}")
                 })?;
             }

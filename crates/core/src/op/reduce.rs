@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{op, words};
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, Shape};
 use smallvec::SmallVec;
 
@@ -61,7 +62,7 @@ impl Reduce {
         axes.sort_unstable();
         let count = axes.len();
         axes.dedup();
-        support::ensure(axes.len() == count, "axes", || format!("{:?} names an axis twice", self.axes))?;
+        support::ensure(axes.len() == count, ReasonCode::Axes, || format!("{:?} names an axis twice", self.axes))?;
         Ok(axes)
     }
 }

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::elem::Elem;
 use strait_requantize::Requantization;
 
@@ -22,12 +23,12 @@ impl Infer for Requantize {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.int_type().is_some(), "requantize-type", || format!("{} is not an integer", x.elem))?;
+        support::ensure(x.elem.int_type().is_some(), ReasonCode::RequantizeType, || format!("{} is not an integer", x.elem))?;
         if operands.get(1).is_some_and(Option::is_some) {
             support::picks_channels(operands, 1, &x.shape)?;
         } else if let Some(channels) = self.form.channels() {
             let extent = x.shape.get(self.axis as usize).and_then(|d| d.fixed());
-            support::ensure(extent == Some(channels as u64), "requantize-channels", || {
+            support::ensure(extent == Some(channels as u64), ReasonCode::RequantizeChannels, || {
                 format!("{channels} channels of parameters for axis {} with extent {extent:?}", self.axis)
             })?;
         }

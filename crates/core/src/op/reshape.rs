@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, Shape, element_count};
 use smallvec::SmallVec;
 
@@ -19,7 +20,7 @@ impl Infer for Reshape {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        let error = |text: &str| Reason::new("reshape", format!("{text}: from {:?} to {:?}", x.shape, self.shape));
+        let error = |text: &str| Reason::new(ReasonCode::Reshape, format!("{text}: from {:?} to {:?}", x.shape, self.shape));
         let mut shape = Shape::new();
         let mut unknown = None;
         for (position, &extent) in self.shape.iter().enumerate() {

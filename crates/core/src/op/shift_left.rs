@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::elem::Elem;
 
 op! {
@@ -22,15 +23,15 @@ impl Infer for ShiftLeft {
         let x = support::operand(operands, 0)?;
         let codes = match (x.elem, x.elem.int_type()) {
             (Elem::I8 | Elem::U8 | Elem::I16, Some(codes)) => codes,
-            (other, _) => return Err(Reason::new("shift-left", format!("{other} cannot be shifted"))),
+            (other, _) => return Err(Reason::new(ReasonCode::ShiftLeft, format!("{other} cannot be shifted"))),
         };
-        support::ensure(codes.range().contains(&self.zero), "shift-left", || {
+        support::ensure(codes.range().contains(&self.zero), ReasonCode::ShiftLeft, || {
             format!("{} is not a code of {}", self.zero, x.elem)
         })?;
         // What every code is shifted to, so that none leaves i32. Differences of codes have 17 bits.
         let shifted = |code: i32| (i64::from(code) - i64::from(self.zero)) << self.bits.min(32);
         let farthest = [codes.min(), codes.max()].map(shifted);
-        support::ensure(farthest.iter().all(|&x| i32::try_from(x).is_ok()), "shift-left", || {
+        support::ensure(farthest.iter().all(|&x| i32::try_from(x).is_ok()), ReasonCode::ShiftLeft, || {
             format!(
                 "{} less {}, shifted by {} bits, reaches from {} to {}, which does not fit 32 bits",
                 x.elem, self.zero, self.bits, farthest[0], farthest[1]

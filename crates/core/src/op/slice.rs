@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::Dim;
 use smallvec::SmallVec;
 
@@ -41,19 +42,19 @@ impl Slice {
     /// What is taken of each sliced axis of an operand with this shape.
     pub fn spans(&self, shape: &[Dim]) -> Result<SmallVec<[Span; 4]>, Reason> {
         let lengths = [self.ends.len(), self.axes.len(), self.steps.len()];
-        support::ensure(lengths == [self.starts.len(); 3], "slice", || "the lists have different lengths".into())?;
+        support::ensure(lengths == [self.starts.len(); 3], ReasonCode::Slice, || "the lists have different lengths".into())?;
         let mut seen: SmallVec<[usize; 4]> = SmallVec::new();
         let mut spans = SmallVec::new();
         for index in 0..self.starts.len() {
             let axis = support::axis(self.axes[index], shape.len())?;
-            support::ensure(!seen.contains(&axis), "slice", || format!("axis {axis} is sliced twice"))?;
+            support::ensure(!seen.contains(&axis), ReasonCode::Slice, || format!("axis {axis} is sliced twice"))?;
             seen.push(axis);
             let extent = shape[axis]
                 .fixed()
                 .and_then(|e| i64::try_from(e).ok())
-                .ok_or_else(|| Reason::new("slice", format!("axis {axis} is symbolic; bind it to a number")))?;
+                .ok_or_else(|| Reason::new(ReasonCode::Slice, format!("axis {axis} is symbolic; bind it to a number")))?;
             let step = self.steps[index];
-            support::ensure(step != 0, "slice", || "a step is 0".into())?;
+            support::ensure(step != 0, ReasonCode::Slice, || "a step is 0".into())?;
             let from_end = |p: i64| if p < 0 { p.saturating_add(extent) } else { p };
             let (low, high) = if step > 0 { (0, extent) } else { (-1, extent - 1) };
             let start = from_end(self.starts[index]).clamp(low.max(0), high.max(0));

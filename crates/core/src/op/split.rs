@@ -4,6 +4,7 @@ use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::graph::MAX_RESULTS;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, TensorType};
 use smallvec::SmallVec;
 
@@ -25,10 +26,10 @@ impl Infer for Split {
         let axis = support::axis(self.axis, x.shape.len())?;
         let total = self.sizes.iter().try_fold(0i64, |sum, &s| (s >= 0).then(|| sum.checked_add(s))?);
         let extent = x.shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
-        support::ensure(total.is_some() && total == extent, "split", || {
+        support::ensure(total.is_some() && total == extent, ReasonCode::Split, || {
             format!("pieces of {:?} do not make up an extent of {:?}", self.sizes, x.shape[axis])
         })?;
-        support::ensure(self.sizes.len() <= MAX_RESULTS, "split", || format!("there are more than {MAX_RESULTS} pieces"))?;
+        support::ensure(self.sizes.len() <= MAX_RESULTS, ReasonCode::Split, || format!("there are more than {MAX_RESULTS} pieces"))?;
         Ok(self
             .sizes
             .iter()

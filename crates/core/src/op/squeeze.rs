@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, Shape};
 use smallvec::SmallVec;
 
@@ -23,7 +24,7 @@ impl Infer for Squeeze {
         let mut shape = Shape::new();
         for (axis, &dim) in x.shape.iter().enumerate() {
             let drop = if self.axes.is_empty() { dim == Dim::Fixed(1) } else { dropped.contains(&axis) };
-            support::ensure(!drop || dim == Dim::Fixed(1), "squeeze", || format!("axis {axis} has extent {dim:?}, not 1"))?;
+            support::ensure(!drop || dim == Dim::Fixed(1), ReasonCode::Squeeze, || format!("axis {axis} has extent {dim:?}, not 1"))?;
             if !drop {
                 shape.push(dim);
             }

@@ -3,6 +3,7 @@
 use super::{Operands, Results};
 use crate::elem::Elem;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, element_count};
 use smallvec::smallvec;
 
@@ -13,11 +14,11 @@ pub(super) fn operand<'a>(operands: &Operands<'a>, index: usize) -> Result<&'a T
         .get(index)
         .copied()
         .flatten()
-        .ok_or_else(|| Reason::new("arity", format!("operand {index} is absent")))
+        .ok_or_else(|| Reason::new(ReasonCode::Arity, format!("operand {index} is absent")))
 }
 
 /// A refusal with a code, unless `holds`.
-pub(super) fn ensure(holds: bool, code: &'static str, text: impl FnOnce() -> String) -> Result<(), Reason> {
+pub(super) fn ensure(holds: bool, code: ReasonCode, text: impl FnOnce() -> String) -> Result<(), Reason> {
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
@@ -31,7 +32,7 @@ pub(super) fn accumulator(elem: Elem) -> Elem {
 pub(super) fn factors(a: &TensorType, b: &TensorType, bias: Option<&TensorType>) -> Result<(), Reason> {
     let float = a.elem.is_float() && b.elem.is_float();
     let codes = a.elem.int_type().is_some() && b.elem.int_type().is_some();
-    ensure(float || codes, "element-types", || {
+    ensure(float || codes, ReasonCode::ElementTypes, || {
         format!(
             "{} and {} have no product; both are floats, or both are codes",
             a.elem, b.elem
@@ -44,7 +45,7 @@ pub(super) fn factors(a: &TensorType, b: &TensorType, bias: Option<&TensorType>)
             bias.elem == Elem::I32
         }
     });
-    ensure(fits, "element-types", || {
+    ensure(fits, ReasonCode::ElementTypes, || {
         format!(
             "a bias of {} cannot be added to products of {}",
             bias.map_or(Elem::I32, |b| b.elem),
@@ -57,7 +58,7 @@ pub(super) fn factors(a: &TensorType, b: &TensorType, bias: Option<&TensorType>)
 pub(super) fn picks_channels(operands: &Operands<'_>, index: usize, result: &[Dim]) -> Result<(), Reason> {
     let picks = operand(operands, index)?;
     let fits = broadcast(&picks.shape, result).is_ok_and(|shape| shape[..] == *result);
-    ensure(picks.elem == Elem::I32 && fits, "picked-channels", || {
+    ensure(picks.elem == Elem::I32 && fits, ReasonCode::PickedChannels, || {
         format!(
             "{} of shape {:?} does not pick a channel for each element of {result:?}",
             picks.elem, picks.shape
@@ -70,7 +71,7 @@ pub(super) fn within_limits(results: &Results) -> Result<(), Reason> {
     for ty in results {
         let fixed = ty.dims().is_some();
         let fits = ty.shape.len() <= MAX_RANK && (!fixed || element_count(&ty.shape).is_some());
-        ensure(fits, "too-large", || {
+        ensure(fits, ReasonCode::TooLarge, || {
             format!(
                 "a result of shape {:?} is past the limits of rank {MAX_RANK} and {MAX_ELEMENTS} elements",
                 ty.shape
@@ -103,7 +104,7 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
             return Ok(x);
         }
         return Err(Reason::new(
-            "symbolic-window",
+            ReasonCode::SymbolicWindow,
             "a window slides over a symbolic dimension; bind it to a number",
         ));
     };
@@ -116,7 +117,7 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
             ..
         } = window;
         Reason::new(
-            "window",
+            ReasonCode::Window,
             format!(
                 "a window of size {size}, stride {stride}, dilation {dilation} and pad {pad:?} does not fit an extent of {x}"
             ),
@@ -207,7 +208,7 @@ pub(super) const MAX_POSITIONS: u64 = 1 << 24;
 pub(super) fn axis(axis: i64, rank: usize) -> Result<usize, Reason> {
     let rank_signed = rank as i64;
     let normal = if axis < 0 { axis + rank_signed } else { axis };
-    ensure((0..rank_signed).contains(&normal), "axis", || {
+    ensure((0..rank_signed).contains(&normal), ReasonCode::Axis, || {
         format!("axis {axis} is outside rank {rank}")
     })?;
     Ok(normal as usize)
@@ -227,7 +228,7 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
             (Dim::Fixed(1), y) => Ok(y),
             (x, Dim::Fixed(1)) => Ok(x),
             (x, y) => Err(Reason::new(
-                "broadcast",
+                ReasonCode::Broadcast,
                 format!("{x:?} and {y:?} cannot be broadcast, at axis {index} of {rank}"),
             )),
         })
@@ -237,7 +238,7 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
 /// An elementwise binary op: equal element types, broadcast shapes; `elem` makes the result's type.
 pub(super) fn binary(operands: &Operands<'_>, elem: impl Fn(Elem) -> Elem) -> Result<Results, Reason> {
     let (a, b) = (operand(operands, 0)?, operand(operands, 1)?);
-    ensure(a.elem == b.elem, "element-types", || {
+    ensure(a.elem == b.elem, ReasonCode::ElementTypes, || {
         format!("the operands are {} and {}", a.elem, b.elem)
     })?;
     one(elem(a.elem), broadcast(&a.shape, &b.shape)?)
@@ -261,7 +262,7 @@ pub(super) fn product(dims: &[Dim]) -> Result<Dim, Reason> {
             .map(Dim::Fixed)
             .ok_or_else(|| {
                 Reason::new(
-                    "symbolic-product",
+                    ReasonCode::SymbolicProduct,
                     "a product with a symbolic dimension; bind it to a number",
                 )
             }),
@@ -283,7 +284,7 @@ pub(super) fn pool(
     let lists = [stride.len(), dilation.len(), pad.len() / 2];
     ensure(
         lists == [spatial; 3] && pad.len().is_multiple_of(2) && x.shape.len() == spatial + 2 && spatial > 0,
-        "pool",
+        ReasonCode::Pool,
         || {
             format!(
                 "a window of rank {spatial} (stride {stride:?}, pad {pad:?}, dilation {dilation:?}) on rank {}",
@@ -302,9 +303,11 @@ pub(super) fn pool(
         };
         // A window that lies in padding alone would have no element to take.
         let reach = window.size.saturating_sub(1).saturating_mul(u64::from(window.dilation)) + 1;
-        ensure(u64::from(window.pad.0.max(window.pad.1)) < reach, "pool", || {
-            format!("a padding of {:?} is wider than the window", window.pad)
-        })?;
+        ensure(
+            u64::from(window.pad.0.max(window.pad.1)) < reach,
+            ReasonCode::Pool,
+            || format!("a padding of {:?} is wider than the window", window.pad),
+        )?;
         shape.push(window_extent(x.shape[axis + 2], window)?);
     }
     one(elem(x.elem), shape)

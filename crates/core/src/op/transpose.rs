@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use smallvec::SmallVec;
 
 op! {
@@ -21,7 +22,7 @@ impl Infer for Transpose {
         let mut sorted = self.permutation.clone();
         sorted.sort_unstable();
         let whole = sorted.iter().enumerate().all(|(index, &axis)| axis as usize == index);
-        support::ensure(whole && sorted.len() == x.shape.len(), "permutation", || {
+        support::ensure(whole && sorted.len() == x.shape.len(), ReasonCode::Permutation, || {
             format!("{:?} is not a permutation of {} axes", self.permutation, x.shape.len())
         })?;
         support::one(x.elem, self.permutation.iter().map(|&axis| x.shape[axis as usize]).collect())

@@ -3,6 +3,7 @@
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, MAX_RANK};
 use smallvec::SmallVec;
 
@@ -20,10 +21,10 @@ impl Infer for Unsqueeze {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len() + self.axes.len();
-        support::ensure(rank <= MAX_RANK, "axes", || format!("the result would have rank {rank}, past {MAX_RANK}"))?;
+        support::ensure(rank <= MAX_RANK, ReasonCode::Axes, || format!("the result would have rank {rank}, past {MAX_RANK}"))?;
         let mut added = self.axes.iter().map(|&a| support::axis(a, rank)).collect::<Result<SmallVec<[usize; 4]>, _>>()?;
         added.sort_unstable();
-        support::ensure(added.windows(2).all(|w| w[0] != w[1]), "axes", || format!("{:?} names an axis twice", self.axes))?;
+        support::ensure(added.windows(2).all(|w| w[0] != w[1]), ReasonCode::Axes, || format!("{:?} names an axis twice", self.axes))?;
         let mut shape = x.shape.clone();
         for axis in added {
             shape.insert(axis, Dim::Fixed(1));

@@ -263,7 +263,11 @@ impl Printer<'_> {
             }
         }
         if let Placement::Host(reason) = &node.place {
-            text.push_str(&format!(" host=[{},{}]", quoted(&reason.code), quoted(&reason.text)));
+            text.push_str(&format!(
+                " host=[{},{}]",
+                quoted(&reason.code.to_string()),
+                quoted(&reason.text)
+            ));
         }
         text
     }

@@ -7,8 +7,8 @@ use smallvec::smallvec;
 use std::sync::Arc;
 use strait_core::op::*;
 use strait_core::{
-    Attribute, DataId, Elem, Fused, Graph, GraphId, Module, Names, Op, Placement, QuantParams, Reason, Stage,
-    TensorData, TensorType, ValueId,
+    Attribute, DataId, Elem, Fused, Graph, GraphId, Module, Names, Op, Placement, QuantParams, Reason, ReasonCode,
+    Stage, TensorData, TensorType, ValueId,
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
@@ -483,7 +483,7 @@ fn add_node(
     let sources = [node_name, name(module, choices)];
     let source_count = choices.below(3);
     let place = if choices.below(4) == 3 {
-        Placement::Host(Arc::new(Reason::new("why", choices.pick(&NAMES))))
+        Placement::Host(Arc::new(Reason::new(ReasonCode::from("why"), choices.pick(&NAMES))))
     } else {
         Placement::Accelerator
     };

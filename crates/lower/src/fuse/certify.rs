@@ -3,13 +3,13 @@
 use super::grounds;
 use super::plan::{Becomes, Planned};
 use super::site::Found;
-use strait_core::{Reason, TensorData};
+use strait_core::{Reason, ReasonCode, TensorData};
 use strait_requantize::{Argument, Certificate, DecideError, certificate::ordered};
 
 /// The claim that what is planned equals what stands there, on all that can occur.
 pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certificate, Reason> {
     let before = found.steps(planned.links);
-    let undecided = |error: DecideError| Reason::new("undecided", error.to_string());
+    let undecided = |error: DecideError| Reason::new(ReasonCode::Undecided, error.to_string());
     let certificate = match &planned.becomes {
         Becomes::Step(after) => {
             let argument = found.argument()?;
@@ -23,9 +23,13 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
         Becomes::Entries(after) => {
             let entries = found
                 .entries()
-                .ok_or_else(|| Reason::new("table", "it has no constant table"))?;
+                .ok_or_else(|| Reason::new(ReasonCode::Table, "it has no constant table"))?;
             let channels = found.channels(planned.links, entries.shape())?;
-            let values = |tensor: &TensorData| tensor.to_i64().map_err(|e| Reason::new("parameter", e.to_string()));
+            let values = |tensor: &TensorData| {
+                tensor
+                    .to_i64()
+                    .map_err(|e| Reason::new(ReasonCode::Parameter, e.to_string()))
+            };
             let pairs = values(entries)?.into_iter().zip(values(after)?).enumerate();
             let pairs = pairs.map(|(index, (from, to))| (channels.of(index), from, to));
             Certificate::of_entries(before, pairs).map_err(undecided)?
@@ -45,6 +49,6 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
         Argument::SameAccumulator | Argument::Commutes => grounds::because(found, planned.links),
     };
     let digest = grounds::digest(found, planned.links, &certificate, &because);
-    let digest = digest.ok_or_else(|| Reason::new("undecided", "it has no digest"))?;
+    let digest = digest.ok_or_else(|| Reason::new(ReasonCode::Undecided, "it has no digest"))?;
     Ok(certificate.grounded(because, digest))
 }

@@ -3,7 +3,7 @@
 use super::site::{Found, Producer};
 use crate::interval::may_be_empty;
 use strait_core::op::Reduction;
-use strait_core::{Channels, Node, Op, Reason, ValueId};
+use strait_core::{Channels, Node, Op, Reason, ReasonCode, ValueId};
 use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
@@ -25,7 +25,7 @@ impl Found<'_> {
         }
         let (wide, term) = (self.name_of(self.wide), self.term());
         Err(Reason::new(
-            "producer",
+            ReasonCode::Producer,
             format!("it is for {wanted}, and {wide} is made by {term}"),
         ))
     }
@@ -51,19 +51,25 @@ impl Found<'_> {
                 "{op} has a second operand, a tensor that is made at run time, and a fused {} has no place for one",
                 producers.join(" or ")
             );
-            return Err(Reason::new("two-inputs", text));
+            return Err(Reason::new(ReasonCode::TwoInputs, text));
         }
         let when = &row.when;
         for (key, wanted) in &when.option {
             if options.get(key) != Some(&**wanted) {
-                return Err(Reason::new("option", format!("the option {key} has another value")));
+                return Err(Reason::new(
+                    ReasonCode::Option,
+                    format!("the option {key} has another value"),
+                ));
             }
         }
         let elem = |value: ValueId| self.graph.value(value).and_then(|v| v.ty.elem.int_type());
         let is = |what: &str, wanted: Option<Integer>, found: Option<IntType>| match wanted {
             Some(wanted) if found != Some(wanted.into()) => {
                 let found = found.map_or("no integer", IntType::name);
-                Err(Reason::new("type", format!("{what} is {found}, not {}", wanted.name())))
+                Err(Reason::new(
+                    ReasonCode::Type,
+                    format!("{what} is {found}, not {}", wanted.name()),
+                ))
             }
             _ => Ok(()),
         };
@@ -84,7 +90,7 @@ impl Found<'_> {
             && !(fused.requant.is_identity() && fused.requant.out() == IntType::I32)
         {
             return Err(Reason::new(
-                "already-fused",
+                ReasonCode::AlreadyFused,
                 "the producer has a requantization of its own, which is not the identity",
             ));
         }
@@ -116,7 +122,7 @@ impl Found<'_> {
                     "{} reads it, and {extent} channels are no multiple of {multiple}",
                     self.module.name(reader.name)
                 );
-                return Err(Reason::new("concat-alignment", text));
+                return Err(Reason::new(ReasonCode::ConcatAlignment, text));
             }
         }
         Ok(())
@@ -137,7 +143,7 @@ impl Found<'_> {
             return Ok(());
         }
         let text = format!("the accumulator has {} readers: {}", readers.len(), readers.join(", "));
-        Err(Reason::new("consumers", text))
+        Err(Reason::new(ReasonCode::Consumers, text))
     }
 
     /// Why comparing what stands behind the producer is enough: what it makes of its operands does not depend on what is
@@ -150,18 +156,18 @@ impl Found<'_> {
                        requantized by a form for each divisor, which is exact";
         match &node.op {
             Op::MaxPool(_) => Ok(Argument::Commutes),
-            Op::AveragePool(_) | Op::GlobalAveragePool(_) => Err(Reason::new("divides", divides)),
+            Op::AveragePool(_) | Op::GlobalAveragePool(_) => Err(Reason::new(ReasonCode::Divides, divides)),
             Op::Reduce(reduce) => match reduce.reduction {
                 Reduction::Sum => Ok(Argument::SameAccumulator),
                 Reduction::Max | Reduction::Min => Ok(Argument::Commutes),
-                Reduction::Mean => Err(Reason::new("divides", divides)),
+                Reduction::Mean => Err(Reason::new(ReasonCode::Divides, divides)),
             },
             Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => {
                 Ok(Argument::SameAccumulator)
             }
             Op::SumPool(_) | Op::ShiftLeft(_) => Ok(Argument::SameAccumulator),
             op => Err(Reason::new(
-                "accumulator",
+                ReasonCode::Accumulator,
                 format!("the result of {} is no accumulator", op.term()),
             )),
         }
@@ -188,14 +194,14 @@ impl Found<'_> {
         match all.find(|channels| own.is_none() || *channels != own) {
             None => Ok(()),
             Some(Some(Channels::Picked(_))) => Err(Reason::new(
-                "picked-channels",
+                ReasonCode::PickedChannels,
                 format!(
                     "an operand picks the channels of its parameters by position, and a fused {} has no place for one",
                     node.op.term()
                 ),
             )),
             Some(_) => Err(Reason::new(
-                "channel-axis",
+                ReasonCode::ChannelAxis,
                 "its parameters run along another axis than the producer's channels",
             )),
         }
@@ -218,17 +224,17 @@ impl Found<'_> {
         let channels = self.requantizations(links).find_map(|(form, _)| form.channels());
         if before.channels().is_some() && self.picks(links).is_some() {
             let text = "the zero points of its accumulators run along an axis, and its parameters along none";
-            return Err(Reason::new("zero-point", text));
+            return Err(Reason::new(ReasonCode::ZeroPoint, text));
         }
         let mut common = None;
         for channel in 0..channels.or(before.channels()).unwrap_or(1) {
             let Some(&zero) = before.get(channel) else { continue };
             let code = (self.requantizations(links)).try_fold(zero, |code, (form, _)| form.eval(channel, code.into()));
-            let code = code.map_err(|error| Reason::new("outside-domain", error.to_string()))?;
+            let code = code.map_err(|error| Reason::new(ReasonCode::OutsideDomain, error.to_string()))?;
             let first = *common.get_or_insert(code);
             if first != code {
                 let text = format!("zero becomes {first} in the first channel and {code} in channel {channel}");
-                return Err(Reason::new("zero-point", text));
+                return Err(Reason::new(ReasonCode::ZeroPoint, text));
             }
             if let Some((&given, name)) = after
                 .and_then(|zeros| zeros.get(channel))
@@ -236,7 +242,7 @@ impl Found<'_> {
                 && given != code
             {
                 let text = format!("zero, {zero}, becomes {code}, but {name} has it at {given}");
-                return Err(Reason::new("zero-point", text));
+                return Err(Reason::new(ReasonCode::ZeroPoint, text));
             }
         }
         Ok(())
@@ -256,11 +262,11 @@ impl Found<'_> {
         let lowest = step.out().min();
         for channel in 0..step.form.channels().unwrap_or(1) {
             let empty = step.eval(channel, wide.min().into());
-            let empty = empty.map_err(|error| Reason::new("empty-window", error.to_string()))?;
+            let empty = empty.map_err(|error| Reason::new(ReasonCode::EmptyWindow, error.to_string()))?;
             if empty != lowest {
                 let text =
                     format!("a window may be empty, which is {empty} behind the pool and {lowest} in front of it");
-                return Err(Reason::new("empty-window", text));
+                return Err(Reason::new(ReasonCode::EmptyWindow, text));
             }
         }
         Ok(())

@@ -20,7 +20,7 @@ pub use merge::Merged;
 use plan::Planned;
 use site::{Found, Producer};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{Def, Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ValueId};
+use strait_core::{Def, Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ReasonCode, ValueId};
 use strait_requantize::{Certificate, Verdict};
 use strait_target::spec::{FusionRow, Options, Verb};
 use strait_target::{Target, TargetSpec};
@@ -49,9 +49,12 @@ impl FusionPolicy {
             return Ok(());
         }
         Err(match worst {
-            Verdict::Unknown => Reason::new("undecided", "nothing proves that the result would be the same"),
+            Verdict::Unknown => Reason::new(
+                ReasonCode::Undecided,
+                "nothing proves that the result would be the same",
+            ),
             _ => Reason::new(
-                "not-exact",
+                ReasonCode::NotExact,
                 format!("the result would differ by up to {difference} LSB"),
             ),
         })
@@ -88,7 +91,7 @@ pub fn dropped_clamp(certificate: &Certificate) -> Option<Reason> {
     let clamps = after.clamp.is_some() || after.form.range() != [out.min(), out.max()];
     let [low, high] = certificate.before.iter().find_map(|step| step.clamp)?;
     let text = format!("without the clamp to [{low}, {high}] no result is another one");
-    (!clamps && certificate.worst().is_exact()).then(|| Reason::new("redundant-clamp", text))
+    (!clamps && certificate.worst().is_exact()).then(|| Reason::new(ReasonCode::RedundantClamp, text))
 }
 
 /// A requantization that stays a node of its own.
@@ -224,7 +227,7 @@ fn shared(module: &Module, graph: GraphId) -> Result<Vec<Refused>, FuseError> {
         value: found.requantized(0..found.links.len()).unwrap_or_default(),
         row: None,
         reason: Reason::new(
-            "shared-graph",
+            ReasonCode::SharedGraph,
             format!("the graph {name} is also called from elsewhere"),
         ),
         tried: Vec::new(),
@@ -307,7 +310,10 @@ impl Table<'_> {
                     tried.extend(made.replace(fires).map(|shorter| Attempt {
                         row: shorter.row,
                         until: Until::Length,
-                        reason: Reason::new("shorter", "another row takes more of the chain behind the producer"),
+                        reason: Reason::new(
+                            ReasonCode::Shorter,
+                            "another row takes more of the chain behind the producer",
+                        ),
                     }));
                 }
                 Err((until, reason)) => {
@@ -325,7 +331,7 @@ impl Table<'_> {
                 Some(attempt) => (Some(attempt.row.clone()), attempt.reason.clone()),
                 None => {
                     let text = format!("no row of the table fuses into {}", found.term());
-                    (None, Reason::new("no-row", text))
+                    (None, Reason::new(ReasonCode::NoRow, text))
                 }
             };
             let value = found.requantized(0..all).unwrap_or_default();
@@ -362,7 +368,7 @@ impl Table<'_> {
                 node: node.clone(),
                 value,
                 row: Some(row.clone()),
-                reason: Reason::new("chain", text),
+                reason: Reason::new(ReasonCode::Chain, text),
                 tried: Vec::new(),
             });
         }
@@ -414,7 +420,7 @@ impl Table<'_> {
                 }
             }
         }
-        Err(nearest.unwrap_or_else(|| (Until::Form, Reason::new("no-form", "the row accepts no form"))))
+        Err(nearest.unwrap_or_else(|| (Until::Form, Reason::new(ReasonCode::NoForm, "the row accepts no form"))))
     }
 
     /// What the row could make of the first `links` links.
@@ -486,6 +492,6 @@ fn accepts(
 ) -> Result<(), Reason> {
     match spec.form.get(name) {
         Some(row) => row.accepts(form, clamp),
-        None => Err(Reason::new("no-form", format!("the table has no form {name}"))),
+        None => Err(Reason::new(ReasonCode::NoForm, format!("the table has no form {name}"))),
     }
 }

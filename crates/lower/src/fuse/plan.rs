@@ -3,7 +3,7 @@
 use super::accepts;
 use super::site::{Found, Producer, does};
 use crate::lowering::integers;
-use strait_core::{Elem, Op, Reason, TensorData};
+use strait_core::{Elem, Op, Reason, ReasonCode, TensorData};
 use strait_requantize::decide::{Activation, Behind, Wanted, compose_steps, move_behind, weaken};
 use strait_requantize::{FromFloat, IntType, Per, Requantization, Step, clamp_twice};
 use strait_target::TargetSpec;
@@ -65,7 +65,7 @@ pub(super) fn plans(
 fn accepted(found: &Found<'_>, row: &FusionRow, spec: &TargetSpec, links: usize) -> Result<(), Reason> {
     let requantizations = found.requantizations(links).filter(|_| row.accept.is_some());
     for (form, _) in requantizations {
-        let mut last = Reason::new("no-form", "the row accepts no form");
+        let mut last = Reason::new(ReasonCode::NoForm, "the row accepts no form");
         let mut any = false;
         for name in row.accepted() {
             match accepts(spec, name.as_str(), form, None) {
@@ -135,7 +135,7 @@ fn weakened(found: &Found<'_>, step: &Step, forms: &[&str], spec: &TargetSpec) -
         let cheaper = match weaken(&step.form, std::slice::from_ref(&wanted), &interval) {
             Ok(Some((_, form))) => accepts(spec, name, &form, step.clamp).map(|()| form),
             Ok(None) => Err(unequal(&step.form, &wanted, &interval)),
-            Err(error) => Err(Reason::new("undecided", error.to_string())),
+            Err(error) => Err(Reason::new(ReasonCode::Undecided, error.to_string())),
         };
         match cheaper {
             Ok(form) => {
@@ -158,7 +158,7 @@ fn hull(interval: &Per<(i64, i64)>) -> (i64, i64) {
 fn unequal(form: &Requantization, wanted: &Wanted, interval: &Per<(i64, i64)>) -> Reason {
     let ((low, high), its, own) = (hull(interval), form.kind(), wanted.kind);
     let text = format!("it is {its}, and no {own} of the form's limits that equals it was found on [{low}, {high}]");
-    Reason::new("not-equal", text)
+    Reason::new(ReasonCode::NotEqual, text)
 }
 
 /// Links as one step.
@@ -179,7 +179,10 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Re
             continue;
         };
         if before.clamp.is_some() && !does(row, &Verb::RequantizeClamp) {
-            return Err(Reason::new("clamp", "a clamp stands in front of the requantization"));
+            return Err(Reason::new(
+                ReasonCode::Clamp,
+                "a clamp stands in front of the requantization",
+            ));
         }
         joined = Some(if before.form.is_identity() && before.form.out() == IntType::I32 {
             let moved = before.clamp.map(|ends| moved(found, ends, &step.form)).transpose()?;
@@ -194,17 +197,17 @@ fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Re
             Joined { step, composed: true }
         });
     }
-    joined.ok_or_else(|| Reason::new("no-form", "nothing stands behind the producer"))
+    joined.ok_or_else(|| Reason::new(ReasonCode::NoForm, "nothing stands behind the producer"))
 }
 
 /// Two steps as one on the accumulators that can occur.
 fn composed_steps(found: &Found<'_>, before: &Step, step: &Step) -> Result<Step, Reason> {
     let interval = found.accumulators()?;
     let composed = compose_steps(before, step, &interval);
-    let composed = composed.map_err(|error| Reason::new("undecided", error.to_string()))?;
+    let composed = composed.map_err(|error| Reason::new(ReasonCode::Undecided, error.to_string()))?;
     composed.ok_or_else(|| {
         Reason::new(
-            "chain",
+            ReasonCode::Chain,
             "behind the first requantization stands a second one, and no one form computes both",
         )
     })
@@ -218,14 +221,17 @@ fn moved(found: &Found<'_>, [low, high]: [i32; 2], form: &Requantization) -> Res
         high: high.into(),
     };
     let behind = move_behind(clamp, form, &interval);
-    match behind.map_err(|error| Reason::new("undecided", error.to_string()))? {
+    match behind.map_err(|error| Reason::new(ReasonCode::Undecided, error.to_string()))? {
         Behind::Redundant => Ok(None),
         Behind::Clamp(ends) => Ok(Some(ends)),
         Behind::PerChannel { channel } => Err(Reason::new(
-            "clamp",
+            ReasonCode::Clamp,
             format!("requantized, the clamp differs from channel to channel, first in channel {channel}"),
         )),
-        Behind::NotAClamp => Err(Reason::new("clamp", "it does not move behind the requantization")),
+        Behind::NotAClamp => Err(Reason::new(
+            ReasonCode::Clamp,
+            "it does not move behind the requantization",
+        )),
     }
 }
 
@@ -233,19 +239,24 @@ fn moved(found: &Found<'_>, [low, high]: [i32; 2], form: &Requantization) -> Res
 fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
     let tensor = found
         .entries()
-        .ok_or_else(|| Reason::new("table", "it has no constant table"))?;
+        .ok_or_else(|| Reason::new(ReasonCode::Table, "it has no constant table"))?;
     let is_table = matches!(found.producer, Producer::Node(..));
     if is_table && found.requantizations(links).any(|(form, _)| form.channels().is_some()) {
-        return Err(Reason::new("table", "a lookup has one table for all channels"));
+        return Err(Reason::new(
+            ReasonCode::Table,
+            "a lookup has one table for all channels",
+        ));
     }
     let out = found.out(links).unwrap_or(Elem::I32);
-    let parameter = |e: &dyn std::fmt::Display| Reason::new("parameter", e.to_string());
+    let parameter = |e: &dyn std::fmt::Display| Reason::new(ReasonCode::Parameter, e.to_string());
     let mut codes = tensor.to_i64().map_err(|e| parameter(&e))?;
     let channels = found.channels(links, tensor.shape())?;
     for step in found.steps(links) {
         for (index, code) in codes.iter_mut().enumerate() {
             let eval = step.eval(channels.of(index), *code);
-            *code = eval.map_err(|e| Reason::new("outside-domain", e.to_string()))?.into();
+            *code = eval
+                .map_err(|e| Reason::new(ReasonCode::OutsideDomain, e.to_string()))?
+                .into();
         }
     }
     let codes = codes
@@ -259,12 +270,16 @@ fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
 /// ([`zero_points_meet`](super::site::Found::zero_points_meet)), and not what is left of it after two truncations.
 fn rescaled(found: &Found<'_>, links: usize) -> Result<FromFloat, Reason> {
     if found.requantizations(links).any(|(form, _)| form.channels().is_some()) {
-        return Err(Reason::new("channels", "a quantization has one grid for all channels"));
+        return Err(Reason::new(
+            ReasonCode::Channels,
+            "a quantization has one grid for all channels",
+        ));
     }
     let before = found.quantization()?;
     let result = found.taken(links).and_then(|(_, result)| found.graph.value(result));
     let grid = result.and_then(|v| Some((v.ty.elem.int_type()?, v.quant.as_deref()?.as_tensor()?)));
-    let (out, (scale, zero_point)) = grid.ok_or_else(|| Reason::new("no-grid", "the result has no single grid"))?;
+    let (out, (scale, zero_point)) =
+        grid.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "the result has no single grid"))?;
     Ok(FromFloat {
         scale,
         zero_point,
@@ -279,7 +294,7 @@ impl Found<'_> {
         let wide = self.graph.value(self.wide);
         let grid = wide.and_then(|v| Some((v.ty.elem.int_type()?, v.quant.as_deref()?.as_tensor()?)));
         let (Producer::Node(_, node), Some((out, (scale, zero_point)))) = (self.producer, grid) else {
-            return Err(Reason::new("no-grid", "what is quantized has no single grid"));
+            return Err(Reason::new(ReasonCode::NoGrid, "what is quantized has no single grid"));
         };
         let operand = node.inputs.first().copied().flatten().and_then(|v| self.graph.value(v));
         match &node.op {
@@ -291,7 +306,7 @@ impl Found<'_> {
                 reciprocal: op.reciprocal,
                 out,
             }),
-            _ => Err(Reason::new("type", "it does not quantize 32-bit floats")),
+            _ => Err(Reason::new(ReasonCode::Type, "it does not quantize 32-bit floats")),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::interval::{Bounds, Interval};
 use std::cell::RefCell;
-use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, TensorData, ValueId};
+use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, ReasonCode, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
 use strait_target::spec::{FusionRow, Verb};
 
@@ -100,7 +100,7 @@ impl<'a> Found<'a> {
             }
             _ => self.bounds(self.wide),
         };
-        interval.ok_or_else(|| Reason::new("no-interval", "its accumulators have no known bounds"))
+        interval.ok_or_else(|| Reason::new(ReasonCode::NoInterval, "its accumulators have no known bounds"))
     }
 
     /// The accumulators of each channel that an operand picks, and the most elements of a window that these are the sum of.
@@ -224,11 +224,11 @@ impl<'a> Found<'a> {
             let Some(count) = form.channels() else { continue };
             let Channels::Axis(axis) = channels else {
                 let text = "an operand picks the channels of its parameters, which have no axis";
-                return Err(Reason::new("picked-channels", text));
+                return Err(Reason::new(ReasonCode::PickedChannels, text));
             };
             if *common.get_or_insert((count, axis)) != (count, axis) {
                 let text = "its requantizations have parameters along different axes";
-                return Err(Reason::new("channel-axis", text));
+                return Err(Reason::new(ReasonCode::ChannelAxis, text));
             }
         }
         let axis = common.map_or(0, |(_, axis)| axis);

@@ -3,14 +3,16 @@
 use super::plan::{Becomes, Planned};
 use super::site::{Found, Producer, decides, does};
 use smallvec::smallvec;
-use strait_core::{Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, Source, TensorData, op};
+use strait_core::{
+    Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, ReasonCode, Source, TensorData, op,
+};
 use strait_requantize::Step;
 use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Decision, Site, Target};
 
 /// The patch that makes what is planned. A constant is called `clone`.
 pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone: &str) -> Result<Patch, Reason> {
-    let nothing = || Reason::new("verb", "nothing stands behind the producer");
+    let nothing = || Reason::new(ReasonCode::Verb, "nothing stands behind the producer");
     let (gone, result) = found.taken(planned.links).ok_or_else(nothing)?;
     let does = |verb| does(row, &verb);
     match (found.producer, &planned.becomes) {
@@ -88,7 +90,7 @@ fn node_patch(
 
 fn no_meaning(row: &FusionRow) -> Reason {
     let verbs = row.then.iter().map(|v| v.to_string()).collect::<Vec<_>>().join(", ");
-    Reason::new("verb", format!("{verbs} has no exact meaning at this site"))
+    Reason::new(ReasonCode::Verb, format!("{verbs} has no exact meaning at this site"))
 }
 
 /// What the target's code decides at a site: the step that is to stand there, certified like any other. The op stays: the
@@ -101,7 +103,10 @@ pub(super) fn decided(
     links: usize,
 ) -> Result<Planned, Reason> {
     let (Producer::Node(_, node), Some((form, _))) = (found.producer, found.requantizations(links).next()) else {
-        return Err(Reason::new("verb", format!("custom:{verb} is not for constants")));
+        return Err(Reason::new(
+            ReasonCode::Verb,
+            format!("custom:{verb} is not for constants"),
+        ));
     };
     let operands: Vec<(Elem, Option<&QuantParams>)> = (node.inputs.iter().flatten())
         .filter_map(|&v| found.graph.value(v))
@@ -114,14 +119,14 @@ pub(super) fn decided(
         requant: form,
     };
     let decision = target.custom(verb, &site);
-    match decision.map_err(|error| Reason::new("custom-verb", error.to_string()))? {
+    match decision.map_err(|error| Reason::new(ReasonCode::CustomVerb, error.to_string()))? {
         Decision::Refuse(reason) => Err(reason),
         Decision::Fuse { op, .. } if op != node.op => {
             let text = format!(
                 "custom:{verb} puts another op in the place of {}, and no certificate compares two ops",
                 node.op.term()
             );
-            Err(Reason::new("other-op", text))
+            Err(Reason::new(ReasonCode::OtherOp, text))
         }
         Decision::Fuse { fused, .. } => {
             let step = Step {
@@ -144,5 +149,5 @@ pub(super) fn is_accumulator(found: &Found<'_>, node: &Node) -> Result<(), Reaso
         "{} makes no 32-bit accumulator that could be requantized",
         node.op.term()
     );
-    Err(Reason::new("type", text))
+    Err(Reason::new(ReasonCode::Type, text))
 }

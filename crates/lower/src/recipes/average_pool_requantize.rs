@@ -7,7 +7,7 @@ use super::narrow::{Product, Wide, narrow};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
-use strait_core::{Channels, Elem, Op, QuantParams, Reason};
+use strait_core::{Channels, Elem, Op, QuantParams, Reason, ReasonCode};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
@@ -62,7 +62,8 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     })?;
     // |k·z| ≤ 2^31 for codes of at most 16 bits.
     let taps = i32::try_from(taps).ok().filter(|&k| (1..=1 << 15).contains(&k));
-    let taps = taps.ok_or_else(|| Reason::new("accumulator-overflow", "the sum of a window can pass 32 bits"))?;
+    let taps =
+        taps.ok_or_else(|| Reason::new(ReasonCode::AccumulatorOverflow, "the sum of a window can pass 32 bits"))?;
     let zero = taps * x_zero;
     // No more of them count than there are.
     let counts: Vec<u32> = counts.iter().map(|&n| n as u32).collect();

@@ -6,7 +6,7 @@ use crate::boundary;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::Clamp;
-use strait_core::{Op, QuantParams, Reason};
+use strait_core::{Op, QuantParams, Reason, ReasonCode};
 use strait_requantize::certificate::FromFloat;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
@@ -15,7 +15,12 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let (low, high) = match &site.node.op {
         Op::Relu(_) => (0.0, f32::INFINITY),
         Op::Clip(clip) => (clip.min, clip.max),
-        other => return Err(Reason::new("no-recipe", format!("{} is no clamp", other.term()))),
+        other => {
+            return Err(Reason::new(
+                ReasonCode::NoRecipe,
+                format!("{} is no clamp", other.term()),
+            ));
+        }
     };
     let (how, range) = (boundary::quantize(walk.spec), walk.spec.types.activation_range());
     let quantization = FromFloat {
@@ -30,7 +35,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reas
     let code = |x: f32| quantization.eval(x).min(*range.end()).max(*range.start());
     let (min, max) = (code(low), code(high));
     if low.is_nan() || high.is_nan() || min > max {
-        return Err(Reason::new("clip", format!("[{low}, {high}] holds no number")));
+        return Err(Reason::new(
+            ReasonCode::Clip,
+            format!("[{low}, {high}] holds no number"),
+        ));
     }
     let codes = walk.codes(site.input(0)?)?;
     let grid = Arc::new(QuantParams::tensor(scale, zero));

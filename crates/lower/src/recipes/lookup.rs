@@ -7,7 +7,7 @@ use super::Site;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::Lookup;
-use strait_core::{Elem, QuantParams, Reason, TensorData};
+use strait_core::{Elem, QuantParams, Reason, ReasonCode, TensorData};
 use strait_execute::evaluate;
 use strait_requantize::IntType;
 use strait_requantize::quantize::{dequantize, quantize};
@@ -19,12 +19,12 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, entries: Integer) 
     let (from, to) = (walk.spec.types.activation_type(), IntType::from(entries));
     if from.bits() != 8 || to != walk.spec.types.activation_type() {
         return Err(Reason::new(
-            "table-type",
+            ReasonCode::TableType,
             format!("a table from {from} to {to} is not one of codes"),
         ));
     }
     let inputs: Vec<f32> = from.range().map(|q| dequantize(q, x_scale, x_zero)).collect();
-    let ours = |text: String| Reason::new("table", text);
+    let ours = |text: String| Reason::new(ReasonCode::Table, text);
     let inputs = TensorData::from_values(&[256], &inputs).map_err(|e| ours(e.to_string()))?;
     let outputs = evaluate(&site.node.op, &[Some(&inputs)]).map_err(|e| ours(e.to_string()))?;
     let values = outputs

@@ -16,7 +16,7 @@ mod pass_through;
 mod sum;
 
 use crate::lowering::Lowering;
-use strait_core::{Node, NodeId, Reason, ValueId};
+use strait_core::{Node, NodeId, Reason, ReasonCode, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
 /// What every recipe is given.
@@ -33,7 +33,7 @@ impl Site<'_> {
     /// Operand `index`, which placement has found to be there.
     pub(crate) fn input(&self, index: usize) -> Result<ValueId, Reason> {
         let input = self.node.inputs.get(index).copied().flatten();
-        input.ok_or_else(|| Reason::new("arity", format!("operand {index} is absent")))
+        input.ok_or_else(|| Reason::new(ReasonCode::Arity, format!("operand {index} is absent")))
     }
 
     /// The first result.
@@ -42,14 +42,14 @@ impl Site<'_> {
             .outputs
             .first()
             .copied()
-            .ok_or_else(|| Reason::new("arity", "it has no result"))
+            .ok_or_else(|| Reason::new(ReasonCode::Arity, "it has no result"))
     }
 }
 
 /// Lowers a node of the accelerator.
 pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Reason> {
     let spec = walk.spec;
-    let missing = || Reason::new("no-recipe", format!("{} has no recipe", node.op.term()));
+    let missing = || Reason::new(ReasonCode::NoRecipe, format!("{} has no recipe", node.op.term()));
     let (_, row) = spec.op_row(node.op.term()).ok_or_else(missing)?;
     let recipe = row.recipe(spec.types.activation_type().into()).ok_or_else(missing)?;
     let site = Site { id, node, row };

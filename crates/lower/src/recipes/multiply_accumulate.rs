@@ -11,7 +11,7 @@ use crate::interval::{self, accumulator, conv_taps, input};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
-use strait_core::{Channels, Elem, Op, QuantParams, Reason, TensorData};
+use strait_core::{Channels, Elem, Op, QuantParams, Reason, ReasonCode, TensorData};
 use strait_requantize::{Per, range};
 use strait_target::spec::{Arithmetic, WeightGrid};
 
@@ -21,7 +21,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
     let grid = walk.weight_grid(site.id)?;
     let weight = walk
         .constant(w)
-        .ok_or_else(|| Reason::new("weight-not-constant", "its weights are not constants"))?;
+        .ok_or_else(|| Reason::new(ReasonCode::WeightNotConstant, "its weights are not constants"))?;
     // The grid that a shift leads to: there is one where the result has codes.
     let shifting = weight_grid.leaves_a_shift() && walk.has_grid(site.id, site.node);
     let target = shifting.then(|| site.output().and_then(|y| walk.grid(y))).transpose()?;
@@ -40,7 +40,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
     let bias = bias
         .map(TensorData::to_f32)
         .transpose()
-        .map_err(|e| Reason::new("parameter", e.to_string()))?;
+        .map_err(|e| Reason::new(ReasonCode::Parameter, e.to_string()))?;
     let rounding = walk.spec.quantize.bias_rounding();
     let real_bias = bias.as_deref().unwrap_or_default();
     let mut biases = bake::biases(real_bias, &codes, &grid.scale, (x_scale, x_zero), channels, rounding);
@@ -54,7 +54,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
             .for_each(|(c, b)| *b = b.saturating_add(folded.get(c).copied().unwrap_or(0)));
         acc_zero = folded.try_map(|&z| {
             let text = || format!("the zero point before the shift is {z}, past 32 bits");
-            i32::try_from(z).map_err(|_| Reason::new("accumulator-overflow", text()))
+            i32::try_from(z).map_err(|_| Reason::new(ReasonCode::AccumulatorOverflow, text()))
         })?;
     }
     let dims = |value| walk.graph().value(value).and_then(|v| v.ty.dims());
@@ -72,7 +72,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
     let accumulator = accumulator(walk.spec);
     for (channel, sum) in interval::sums(&codes, &biases, read).enumerate() {
         range::prove(channel, &sum, accumulator)
-            .map_err(|overflow| Reason::new("accumulator-overflow", overflow.to_string()))?;
+            .map_err(|overflow| Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()))?;
     }
     let biases: Vec<i32> = biases.iter().map(|&b| b as i32).collect();
     // The accumulator's own grid; a folded zero point is its code of real zero.
@@ -132,7 +132,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
         .iter()
         .filter_map(|name| spec.form.get(name.as_str()));
     let row = rows.find(|row| *row.kind == Arithmetic::Shift);
-    let row = row.ok_or_else(|| Reason::new("no-form", "the row has no form that shifts"))?;
+    let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
     let form = row.build_shift(shifts, to.out)?;
     let codes = emit(walk, site, wide, to, form, "requantize")?;
     walk.set_codes(site.output()?, codes);

@@ -4,7 +4,7 @@ use super::Site;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize, ShiftLeft};
-use strait_core::{Channels, Elem, QuantParams, Reason, ValueId};
+use strait_core::{Channels, Elem, QuantParams, Reason, ReasonCode, ValueId};
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::spec::{Built, FormRow, Rescale, Scales};
@@ -68,7 +68,7 @@ pub(super) fn narrow(walk: &mut Lowering<'_>, site: &Site<'_>, wide: Wide<'_>) -
     if !walk.has_grid(site.id, site.node) {
         if let Channels::Picked(_) = wide.channels {
             let text = "its result is read as real numbers, and sums with different divisors have no scale in common";
-            return Err(Reason::new("no-grid", text));
+            return Err(Reason::new(ReasonCode::NoGrid, text));
         }
         return walk.dequantize_accumulator(site.node, y, wide.acc);
     }
@@ -166,7 +166,7 @@ fn centre(walk: &mut Lowering<'_>, site: &Site<'_>, acc: ValueId, zero: i32) -> 
     }
     let negated = zero
         .checked_neg()
-        .ok_or_else(|| Reason::new("zero-point", "its zero point cannot be taken away"))?;
+        .ok_or_else(|| Reason::new(ReasonCode::ZeroPoint, "its zero point cannot be taken away"))?;
     walk.prove(&Terms {
         first: walk.term(acc)?,
         second: (negated.into(), negated.into()),

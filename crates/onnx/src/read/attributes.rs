@@ -3,6 +3,7 @@
 use super::site::{Refusal, Site};
 use super::tensor::{TensorFault, tensor};
 use crate::proto::{AttributeProto, kind};
+use strait_core::ReasonCode;
 use strait_core::TensorData;
 
 impl<'a> Site<'_, 'a> {
@@ -16,7 +17,7 @@ impl<'a> Site<'_, 'a> {
         }
         let (found, expected) = (kind::name(attribute.kind), kind::name(expected));
         Err(Refusal::invalid(
-            "attribute-type",
+            ReasonCode::AttributeType,
             format!("attribute `{key}` is of type {found}, not {expected}"),
         ))
     }
@@ -49,7 +50,7 @@ impl<'a> Site<'_, 'a> {
             .attribute(key, kind::STRING)?
             .map(|a| a.s.as_deref().unwrap_or_default());
         std::str::from_utf8(bytes.unwrap_or(default.as_bytes()))
-            .map_err(|_| Refusal::invalid("attribute-type", format!("attribute `{key}` is not UTF-8")))
+            .map_err(|_| Refusal::invalid(ReasonCode::AttributeType, format!("attribute `{key}` is not UTF-8")))
     }
 
     pub(crate) fn tensor(&mut self, key: &'static str) -> Result<Option<TensorData>, Refusal> {
@@ -59,7 +60,7 @@ impl<'a> Site<'_, 'a> {
         let proto = attribute.t.as_deref().cloned().unwrap_or_default();
         let tensor = tensor(&proto, self.builder.scope.files).map_err(|fault| match fault {
             TensorFault::Unsupported(text) => Refusal::Unsupported(format!("attribute `{key}`: {text}")),
-            TensorFault::Invalid(text) => Refusal::invalid("constant", format!("attribute `{key}`: {text}")),
+            TensorFault::Invalid(text) => Refusal::invalid(ReasonCode::Constant, format!("attribute `{key}`: {text}")),
         })?;
         Ok(Some(tensor))
     }

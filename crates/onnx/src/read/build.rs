@@ -12,7 +12,7 @@ use crate::error::{NodeFault, OnnxError};
 use crate::proto::{FunctionProto, NodeProto};
 use std::collections::BTreeMap;
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
-use strait_core::{Graph, Module, Names, Reason, Stage, Symbol, TensorData, TensorType, ValueId};
+use strait_core::{Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId};
 
 /// What all nodes of a model share.
 #[derive(Clone, Copy)]
@@ -118,7 +118,10 @@ impl<'a> Builder<'a> {
         let declared = self.scope.index.declared.get(output).zip(graph.value(value));
         match declared.and_then(|(info, value)| contradiction(info, &value.ty, self.scope.bind)) {
             None => Ok(()),
-            Some(text) => Err(OnnxError::model("output-type", format!("output `{output}`: {text}"))),
+            Some(text) => Err(OnnxError::model(
+                ReasonCode::OutputType,
+                format!("output `{output}`: {text}"),
+            )),
         }
     }
 
@@ -147,7 +150,7 @@ impl<'a> Builder<'a> {
             reason,
         };
         match refusal {
-            Refusal::Unsupported(text) => self.unsupported.push(fault(Reason::new("unsupported", text))),
+            Refusal::Unsupported(text) => self.unsupported.push(fault(Reason::new(ReasonCode::Unsupported, text))),
             // Behind a node that was not understood, an operand that does not fit may be its fault.
             Refusal::Invalid(reason) if self.unsupported.is_empty() => {
                 return Err(self.invalid(node, fault(reason)));
@@ -216,12 +219,14 @@ impl<'a> Builder<'a> {
         let Some(proto) = self.scope.index.initializers.get(name) else {
             return Err(match self.scope.index.sparse.contains(name) {
                 true => Refusal::Unsupported(format!("the constant `{name}` is sparse")),
-                false => Refusal::invalid("missing-tensor", format!("nothing defines `{name}`")),
+                false => Refusal::invalid(ReasonCode::MissingTensor, format!("nothing defines `{name}`")),
             });
         };
         let tensor = tensor(proto, self.scope.files).map_err(|fault| match fault {
             TensorFault::Unsupported(text) => Refusal::Unsupported(format!("the constant `{name}`: {text}")),
-            TensorFault::Invalid(text) => Refusal::invalid("constant", format!("the constant `{name}`: {text}")),
+            TensorFault::Invalid(text) => {
+                Refusal::invalid(ReasonCode::Constant, format!("the constant `{name}`: {text}"))
+            }
         })?;
         self.entries.insert(name, Entry::Constant(tensor.clone()));
         Ok(Entry::Constant(tensor))
@@ -259,7 +264,7 @@ impl<'a> Builder<'a> {
     pub(crate) fn place(&mut self, name: Symbol, tensor: TensorData) -> Result<ValueId, Refusal> {
         if !is_finite(&tensor) {
             let text = format!("the constant `{}` holds NaN or an infinity", self.module.name(name));
-            return Err(Refusal::invalid("not-finite", text));
+            return Err(Refusal::invalid(ReasonCode::NotFinite, text));
         }
         let ty = tensor.tensor_type();
         let data = self.module.add_data(tensor);
@@ -296,7 +301,7 @@ pub(crate) fn check_limits(ty: &TensorType) -> Result<(), Refusal> {
     let too_large = fixed_dims(&ty.shape).is_some() && element_count(&ty.shape).is_none();
     if ty.shape.len() > MAX_RANK || too_large {
         return Err(Refusal::invalid(
-            "limit",
+            ReasonCode::Limit,
             format!("the shape {:?} is past the limits of our tensors", ty.shape),
         ));
     }

@@ -5,6 +5,7 @@ use super::index::{Index, node_name};
 use crate::error::OnnxError;
 use crate::proto::NodeProto;
 use std::collections::{BTreeMap, BTreeSet};
+use strait_core::ReasonCode;
 
 /// The part of a graph between some of its tensors.
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub(crate) fn cut<'a>(index: &Index<'a>, options: &ReadOptions) -> Result<Cut<'a
         })?,
     };
     if outputs.is_empty() {
-        return Err(OnnxError::model("no-outputs", "it has no outputs"));
+        return Err(OnnxError::model(ReasonCode::NoOutputs, "it has no outputs"));
     }
     let is_given = |name: &&String| !name.is_empty() && !index.initializers.contains_key(name.as_str());
     let begin = resolve(index, "input", &options.inputs, |node| node.input.iter().find(is_given))?;
@@ -58,7 +59,7 @@ pub(crate) fn between<'a>(
         }
         if !index.defines(tensor) {
             let text = format!("the tensor `{tensor}` is used, but nothing defines it");
-            return Err(OnnxError::model("missing-tensor", text));
+            return Err(OnnxError::model(ReasonCode::MissingTensor, text));
         }
         let Some(&position) = index.producers.get(tensor) else {
             continue;
@@ -154,7 +155,7 @@ fn order(index: &Index<'_>, nodes: &BTreeSet<usize>, begins: &BTreeSet<&str>) ->
         Some((&position, _)) => {
             let name = node_name(&index.graph.node[position]);
             let text = format!("the node `{name}` lies on a cycle, or behind one");
-            Err(OnnxError::model("cycle", text))
+            Err(OnnxError::model(ReasonCode::Cycle, text))
         }
     }
 }

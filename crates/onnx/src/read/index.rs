@@ -3,6 +3,7 @@
 use crate::error::OnnxError;
 use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 use std::collections::{BTreeMap, BTreeSet};
+use strait_core::ReasonCode;
 
 /// How the standard domain is spelled in messages; a file may also leave it empty.
 pub(crate) const STANDARD_DOMAIN: &str = "ai.onnx";
@@ -48,7 +49,7 @@ impl<'a> Index<'a> {
         };
         let twice = |name: &str| {
             Err(OnnxError::model(
-                "duplicate-tensor",
+                ReasonCode::DuplicateTensor,
                 format!("the tensor `{name}` is defined twice"),
             ))
         };

@@ -25,6 +25,7 @@ use bytes::Bytes;
 use prost::Message;
 use std::collections::BTreeMap;
 use std::path::Path;
+use strait_core::ReasonCode;
 use strait_core::{Dim, Module};
 
 /// Protobuf offsets are 31 bits wide; larger models keep their weights in other files.
@@ -144,7 +145,7 @@ impl Model {
                 .is_some_and(|v| v != import.version)
             {
                 let text = format!("it imports two operator sets of the domain {domain}");
-                return Err(OnnxError::model("duplicate-opset", text));
+                return Err(OnnxError::model(ReasonCode::DuplicateOpset, text));
             }
         }
         if let Some(&version) = versions.get(index::STANDARD_DOMAIN) {

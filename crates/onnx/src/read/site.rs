@@ -7,7 +7,7 @@ use super::index::node_name;
 use crate::proto::NodeProto;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
-use strait_core::{Elem, Op, Reason, TensorData, TensorType, ValueId};
+use strait_core::{Elem, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
 
 /// Why a node does not become anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,7 +21,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    pub(crate) fn invalid(code: &'static str, text: impl Into<String>) -> Refusal {
+    pub(crate) fn invalid(code: ReasonCode, text: impl Into<String>) -> Refusal {
         Refusal::Invalid(Reason::new(code, text))
     }
 
@@ -101,7 +101,7 @@ impl<'b, 'a> Site<'b, 'a> {
         match self.operand_name(position) {
             Some(name) => self.builder.entry(name),
             None => Err(Refusal::invalid(
-                "missing-operand",
+                ReasonCode::MissingOperand,
                 format!("operand {position} is missing"),
             )),
         }
@@ -154,7 +154,7 @@ impl<'b, 'a> Site<'b, 'a> {
         match tensor.elem() {
             Elem::I64 | Elem::I32 => Ok(Some(tensor.to_i64().map_err(internal)?)),
             other => Err(Refusal::invalid(
-                "operand-type",
+                ReasonCode::OperandType,
                 format!("its {what} is of type {other}"),
             )),
         }
@@ -172,7 +172,7 @@ impl<'b, 'a> Site<'b, 'a> {
         match *values {
             [value] => Ok(Some(value)),
             _ => Err(Refusal::invalid(
-                "operand-type",
+                ReasonCode::OperandType,
                 format!("its {what} is not a single number"),
             )),
         }
@@ -354,5 +354,5 @@ fn check_integers(op: &Op, operands: &[Option<&TensorType>]) -> Result<(), Refus
 
 /// For conversions that the type has been checked for.
 fn internal(error: strait_core::TensorError) -> Refusal {
-    Refusal::invalid("constant", error.to_string())
+    Refusal::invalid(ReasonCode::Constant, error.to_string())
 }

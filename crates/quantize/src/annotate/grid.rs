@@ -1,7 +1,7 @@
 //! From a range of real numbers to the grid that covers it.
 
 use crate::observers::GridKind;
-use strait_core::{QuantParams, Reason};
+use strait_core::{QuantParams, Reason, ReasonCode};
 
 /// Below this step a grid resolves nothing that an f32 computation upstream had not already lost.
 const FINEST: f64 = f32::MIN_POSITIVE as f64;
@@ -17,7 +17,7 @@ const FINEST: f64 = f32::MIN_POSITIVE as f64;
 pub fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason> {
     let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(0.0)));
     if !low.is_finite() || !high.is_finite() {
-        return Err(Reason::new("range", format!("[{low}, {high}] is no range")));
+        return Err(Reason::new(ReasonCode::Range, format!("[{low}, {high}] is no range")));
     }
     let [first, last] = kind.codes.map(|c| c as f64);
     let mut scale = match kind.symmetric {
@@ -40,7 +40,7 @@ pub fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason
     let scale = scale as f32;
     if !scale.is_finite() {
         return Err(Reason::new(
-            "range",
+            ReasonCode::Range,
             format!("[{low}, {high}] needs a step that no f32 holds"),
         ));
     }

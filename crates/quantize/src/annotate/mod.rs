@@ -13,7 +13,7 @@ pub use place::{Placing, Wish, place};
 use crate::statistics::Observation;
 use groups::{Groups, groups};
 use std::collections::BTreeMap;
-use strait_core::{ConfigId, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, Stage, ValueId};
+use strait_core::{ConfigId, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, ReasonCode, Stage, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Per};
 use weights::Weights;
@@ -144,7 +144,7 @@ fn settle_weights(
                     let coarser = (f64::from(scale) * factor) as f32;
                     if *total > COARSEST || !coarser.is_finite() {
                         let text = format!("the grid of its result would have to be {total} times as coarse");
-                        refused.push((id, Reason::new("no-shift", text)));
+                        refused.push((id, Reason::new(ReasonCode::NoShift, text)));
                         continue;
                     }
                     let coarser = QuantParams::tensor(coarser, zero);

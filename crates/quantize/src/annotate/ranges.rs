@@ -7,7 +7,7 @@ use crate::observers::{GridKind, Observer, by_name};
 use crate::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strait_core::{ConfigId, Graph, Module, Move, NodeId, Policy, QuantConfig, Reason, ValueId};
+use strait_core::{ConfigId, Graph, Module, Move, NodeId, Policy, QuantConfig, Reason, ReasonCode, ValueId};
 
 fn kind(config: &QuantConfig) -> GridKind {
     let (symmetric, power_of_two) = match config.policy {
@@ -47,7 +47,7 @@ fn range(
     match how.observation.values.get(name) {
         Some(statistics) => observer.range(statistics, kind),
         None => Err(Reason::new(
-            "not-observed",
+            ReasonCode::NotObserved,
             format!("there are no statistics of {name}"),
         )),
     }

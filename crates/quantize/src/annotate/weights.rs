@@ -2,7 +2,9 @@
 
 use super::roles::{Role, recipe};
 use std::sync::Arc;
-use strait_core::{Granularity, GraphId, Module, Node, NodeId, Policy, QuantParams, QuantTable, Reason, ValueId};
+use strait_core::{
+    Granularity, GraphId, Module, Node, NodeId, Policy, QuantParams, QuantTable, Reason, ReasonCode, ValueId,
+};
 use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_target::TargetSpec;
@@ -68,10 +70,10 @@ pub(super) fn weights(
         let value: ValueId = node.inputs.get(index).copied().flatten()?;
         Some(module.constant(graph, value)?.to_f32())
     };
-    let not_constant = || Reason::new("weight-not-constant", "its weights are not constants");
+    let not_constant = || Reason::new(ReasonCode::WeightNotConstant, "its weights are not constants");
     let values = tensor(1).ok_or_else(not_constant)?.map_err(|_| not_constant())?;
     if !values.iter().all(|w| w.is_finite()) {
-        return Err(Reason::new("weight-not-finite", "a weight is NaN or infinite"));
+        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite"));
     }
     let Some((x_scale, _)) = x.as_tensor() else {
         return Ok(None);
@@ -94,7 +96,7 @@ pub(super) fn weights(
         .collect();
     let largest = least.iter().copied().fold(0.0, f64::max);
     if bias.iter().any(|b| !b.is_finite()) {
-        return Err(Reason::new("weight-not-finite", "a bias is NaN or infinite"));
+        return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite"));
     }
     // A channel that asks for nothing, of zeros whose sum nothing narrows, takes the tensor's scale; such a tensor takes 1.
     let fallback = if largest > 0.0 { largest } else { 1.0 };
@@ -119,7 +121,7 @@ pub(super) fn weights(
                     // Exact, as in the comparison that failed; two grids of one group never come apart.
                     let excess = x_scale * f64::from(least as f32) / y;
                     if !(excess > 1.0 && excess.is_finite()) || shares_grid(table, node, id) {
-                        return Err(Reason::new("no-shift", error.to_string()));
+                        return Err(Reason::new(ReasonCode::NoShift, error.to_string()));
                     }
                     coarsen = coarsen.max(excess.log2().ceil().max(1.0).exp2());
                     continue;
@@ -135,7 +137,7 @@ pub(super) fn weights(
     let accumulates = |s: f32| (s * x_scale as f32).is_normal();
     if !scales.iter().all(|&s| s.is_normal() && accumulates(s)) {
         return Err(Reason::new(
-            "weight-scale",
+            ReasonCode::WeightScale,
             "its weights are too large or too small for a scale in f32",
         ));
     }

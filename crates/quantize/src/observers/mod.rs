@@ -9,7 +9,7 @@ pub use mse::MeanSquaredError;
 pub use percentile::Percentile;
 
 use crate::statistics::Statistics;
-use strait_core::Reason;
+use strait_core::{Reason, ReasonCode};
 
 /// What an observer must know of the grid that the range is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,7 @@ pub fn by_name(name: &str, percentile: Option<f64>) -> Option<Box<dyn Observer>>
 fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
     if statistics.not_finite > 0 {
         return Err(Reason::new(
-            "not-finite",
+            ReasonCode::NotFinite,
             format!(
                 "{} of its elements are NaN or infinite in the calibration data",
                 statistics.not_finite
@@ -54,6 +54,9 @@ fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
     }
     match (statistics.min(), statistics.max()) {
         (Some(min), Some(max)) => Ok([min, max]),
-        _ => Err(Reason::new("not-observed", "the calibration data never reached it")),
+        _ => Err(Reason::new(
+            ReasonCode::NotObserved,
+            "the calibration data never reached it",
+        )),
     }
 }

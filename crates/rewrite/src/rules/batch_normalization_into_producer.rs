@@ -6,7 +6,7 @@
 //! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
 
 use crate::matching::{Site, tensor};
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source};
 
 /// See the module's documentation.
 pub struct BatchNormalizationIntoProducer;
@@ -53,20 +53,20 @@ impl Rule for BatchNormalizationIntoProducer {
         };
         if !site.used_once(x) {
             return Ok(Outcome::Refused(Reason::new(
-                "several-uses",
+                ReasonCode::SeveralUses,
                 "its operand is used elsewhere too",
             )));
         }
         let Some(affine) = affine(&site) else {
             return Ok(Outcome::Refused(Reason::new(
-                "not-constant",
+                ReasonCode::NotConstant,
                 "its parameters are not constants",
             )));
         };
         let weight = producer.input(1).and_then(|w| site.floats(w));
         let Some((weight, values)) = weight.filter(|(w, _)| w.shape()[0] as usize == affine.len()) else {
             return Ok(Outcome::Refused(Reason::new(
-                "not-constant",
+                ReasonCode::NotConstant,
                 "the weights of its producer are not constants",
             )));
         };
@@ -76,7 +76,7 @@ impl Rule for BatchNormalizationIntoProducer {
                 Some(bias) => bias.into_owned(),
                 None => {
                     return Ok(Outcome::Refused(Reason::new(
-                        "not-constant",
+                        ReasonCode::NotConstant,
                         "the bias is no constant per channel",
                     )));
                 }
@@ -95,7 +95,7 @@ impl Rule for BatchNormalizationIntoProducer {
             .collect();
         if !folded.iter().chain(&bias).all(|v| v.is_finite()) {
             return Ok(Outcome::Refused(Reason::new(
-                "not-finite",
+                ReasonCode::NotFinite,
                 "a folded weight or bias is not finite",
             )));
         }

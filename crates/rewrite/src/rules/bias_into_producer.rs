@@ -5,7 +5,9 @@
 //! **Exactness**: a new bias is exact; joining two rounds their sum once in f32.
 
 use crate::matching::{Site, tensor};
-use strait_core::{GraphId, Module, NewNode, Node, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source};
+use strait_core::{
+    GraphId, Module, NewNode, Node, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source,
+};
 
 /// See the module's documentation.
 pub struct BiasIntoProducer;
@@ -47,7 +49,7 @@ impl Rule for BiasIntoProducer {
             };
             if !site.used_once(x) {
                 return Ok(Outcome::Refused(Reason::new(
-                    "several-uses",
+                    ReasonCode::SeveralUses,
                     "the sum without the constant is used too",
                 )));
             }
@@ -63,7 +65,7 @@ impl Rule for BiasIntoProducer {
             let bias = per_channel(added.shape(), &values, dims.len(), axis, channels);
             let Some(mut bias) = bias.filter(|_| dims == same) else {
                 return Ok(Outcome::Refused(Reason::new(
-                    "not-per-channel",
+                    ReasonCode::NotPerChannel,
                     format!(
                         "the constant of shape {:?} varies along other axes than {axis}",
                         added.shape()
@@ -73,7 +75,7 @@ impl Rule for BiasIntoProducer {
             if let Some(present) = producer.input(2) {
                 let Some(present) = site.per_last_axis(present, channels) else {
                     return Ok(Outcome::Refused(Reason::new(
-                        "bias",
+                        ReasonCode::Bias,
                         "there is a bias that is no constant per channel",
                     )));
                 };

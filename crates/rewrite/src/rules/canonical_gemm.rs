@@ -5,7 +5,9 @@
 
 use crate::matching::{Site, tensor};
 use strait_core::op::Gemm;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source, ValueId};
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, ValueId,
+};
 
 /// See the module's documentation.
 pub struct CanonicalGemm;
@@ -61,13 +63,13 @@ impl Rule for CanonicalGemm {
         }
         if gemm.transpose_a {
             return Ok(Outcome::Refused(Reason::new(
-                "gemm-transpose-a",
+                ReasonCode::GemmTransposeA,
                 "its first operand is transposed",
             )));
         }
         let Some((_, values)) = site.floats(b) else {
             return Ok(Outcome::Refused(Reason::new(
-                "gemm-weight",
+                ReasonCode::GemmWeight,
                 "its second operand is not a constant",
             )));
         };
@@ -96,7 +98,7 @@ impl Rule for CanonicalGemm {
             }
             Some((_, None)) => {
                 return Ok(Outcome::Refused(Reason::new(
-                    "gemm-bias",
+                    ReasonCode::GemmBias,
                     "its scaled bias is not a constant",
                 )));
             }

@@ -5,7 +5,9 @@
 
 use crate::matching::Site;
 use strait_core::rule::ANY;
-use strait_core::{Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, Rule, Source, TensorData};
+use strait_core::{
+    Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData,
+};
 use strait_execute::evaluate;
 
 /// See the module's documentation.
@@ -39,24 +41,27 @@ impl Rule for FoldConstants {
             .sum();
         if bytes.is_none_or(|b| b > LARGEST) {
             return Ok(Outcome::Refused(Reason::new(
-                "constant-size",
+                ReasonCode::ConstantSize,
                 format!("its result has more than {LARGEST} bytes"),
             )));
         }
         if site.node.outputs.iter().any(|&v| site.graph.is_output(v)) {
             return Ok(Outcome::Refused(Reason::new(
-                "output-name",
+                ReasonCode::OutputName,
                 "its result is an output of the graph",
             )));
         }
         let tensors = match evaluate(&site.node.op, &operands) {
             Ok(tensors) => tensors,
-            Err(error) => return Ok(Outcome::Refused(Reason::new("cannot-run", error.to_string()))),
+            Err(error) => return Ok(Outcome::Refused(Reason::new(ReasonCode::CannotRun, error.to_string()))),
         };
         // Integers here are shapes and indices; floats must be usable as weights.
         let finite = |t: &TensorData| t.elem() != Elem::F32 || t.to_f32().is_ok_and(|v| v.iter().all(|x| !x.is_nan()));
         if !tensors.iter().all(finite) {
-            return Ok(Outcome::Refused(Reason::new("not-finite", "its result holds NaN")));
+            return Ok(Outcome::Refused(Reason::new(
+                ReasonCode::NotFinite,
+                "its result holds NaN",
+            )));
         }
         let replace = site
             .node

@@ -5,7 +5,7 @@
 
 use crate::matching::Site;
 use strait_core::op::{Conv, PadMode};
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source};
 
 /// See the module's documentation.
 pub struct PadIntoConv;
@@ -48,11 +48,14 @@ impl Rule for PadIntoConv {
             return Ok(Outcome::NoMatch);
         };
         if pad.mode != PadMode::Constant || pad.value != 0.0 {
-            return Ok(Outcome::Refused(Reason::new("pad-mode", "the padding is not of zeros")));
+            return Ok(Outcome::Refused(Reason::new(
+                ReasonCode::PadMode,
+                "the padding is not of zeros",
+            )));
         }
         let Some(conv) = padded(conv, &pad.amounts) else {
             return Ok(Outcome::Refused(Reason::new(
-                "pad-axes",
+                ReasonCode::PadAxes,
                 "it crops, or pads the batch or channel axis",
             )));
         };

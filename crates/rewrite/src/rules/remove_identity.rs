@@ -7,7 +7,7 @@
 
 use crate::matching::Site;
 use strait_core::rule::ANY;
-use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, Rule, Source};
+use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source};
 
 /// See the module's documentation.
 pub struct RemoveIdentity;
@@ -48,7 +48,7 @@ impl Rule for RemoveIdentity {
         }
         if site.graph.is_output(y) && (site.graph.is_output(x) || site.graph.producer(x).is_none()) {
             return Ok(Outcome::Refused(Reason::new(
-                "output-name",
+                ReasonCode::OutputName,
                 "its result is an output of the graph, whose name the operand cannot take over",
             )));
         }

@@ -1,7 +1,7 @@
 //! Whether a form takes over a requantization.
 
 use super::{ClampSet, FormRow, Integer, Per};
-use strait_core::Reason;
+use strait_core::{Reason, ReasonCode};
 use strait_requantize::{self as requantize, FormKind, IntType, Requantization, Rounding, form};
 
 impl FormRow {
@@ -14,7 +14,7 @@ impl FormRow {
         if self.form_kind() != Some(kind) {
             let own = self.form_kind().map_or("nothing", FormKind::name);
             return Err(Reason::new(
-                "form-kind",
+                ReasonCode::FormKind,
                 format!("it is {kind}, and the form computes {own}"),
             ));
         }
@@ -28,7 +28,7 @@ impl FormRow {
         // What is the same for all channels can be written per channel.
         if per == Per::Channel && !self.per.contains(&Per::Channel) {
             return Err(Reason::new(
-                "form-per",
+                ReasonCode::FormPer,
                 format!("its integers are given per {per}, the form's per tensor"),
             ));
         }
@@ -37,7 +37,7 @@ impl FormRow {
         }
         for channel in 0..form.channels().unwrap_or(1) {
             form.channel(channel)
-                .map_err(|e| Reason::new("form-illegal", e.to_string()))?;
+                .map_err(|e| Reason::new(ReasonCode::FormIllegal, e.to_string()))?;
             self.accepts_channel(channel, form)?;
         }
         clamp.map_or(Ok(()), |clamp| self.accepts_clamp(form, clamp))
@@ -50,7 +50,7 @@ impl FormRow {
         }
         let own: Vec<&str> = self.output.iter().map(|t| t.name()).collect();
         Err(Reason::new(
-            "form-output",
+            ReasonCode::FormOutput,
             format!("it narrows to {out}, the form to {}", own.join(" or ")),
         ))
     }
@@ -65,7 +65,7 @@ impl FormRow {
         if roundings != self.roundings() {
             let [its, own] = [roundings, self.roundings()].map(form::Roundings::name);
             return Err(Reason::new(
-                "form-rounding",
+                ReasonCode::FormRounding,
                 format!("its roundings are {its}, the form's {own}"),
             ));
         }
@@ -74,7 +74,7 @@ impl FormRow {
                 "its multiplier is of another width than the form's {} bits",
                 self.multiplier_bits()
             );
-            return Err(Reason::new("form-multiplier", text));
+            return Err(Reason::new(ReasonCode::FormMultiplier, text));
         }
         Ok(())
     }
@@ -85,7 +85,7 @@ impl FormRow {
             return Ok(());
         }
         Err(Reason::new(
-            "form-rounding",
+            ReasonCode::FormRounding,
             format!("it rounds {rounding}, the form {}", self.rounding()),
         ))
     }
@@ -120,7 +120,7 @@ impl FormRow {
                 "the shift {shift} of channel {channel} is outside {} ..= {}",
                 limits.min, limits.max
             );
-            return Err(Reason::new("form-shift", text));
+            return Err(Reason::new(ReasonCode::FormShift, text));
         }
         if let Some(scale) = scale {
             self.accepts_scale(channel, *scale)?;
@@ -138,7 +138,7 @@ impl FormRow {
             "the scale {scale} of channel {channel} has more than {} significant bits",
             24 - spare
         );
-        Err(Reason::new("form-multiplier", text))
+        Err(Reason::new(ReasonCode::FormMultiplier, text))
     }
 
     fn accepts_multiplier(&self, channel: usize, factor: i32) -> Result<(), Reason> {
@@ -149,11 +149,11 @@ impl FormRow {
         let normalized = self.multiplier.as_ref().is_some_and(|m| m.normalized);
         if !fits {
             let text = format!("the multiplier {factor} of channel {channel} has more than {bits} bits");
-            return Err(Reason::new("form-multiplier", text));
+            return Err(Reason::new(ReasonCode::FormMultiplier, text));
         }
         if normalized && factor != 0 && width < bits.into() {
             let text = format!("the multiplier {factor} of channel {channel} is not normalized to {bits} bits");
-            return Err(Reason::new("form-multiplier", text));
+            return Err(Reason::new(ReasonCode::FormMultiplier, text));
         }
         Ok(())
     }
@@ -186,6 +186,6 @@ impl FormRow {
             "a clamp to [{low}, {high}] is none of those that the form has ({})",
             self.clamp
         );
-        Err(Reason::new("form-clamp", text))
+        Err(Reason::new(ReasonCode::FormClamp, text))
     }
 }

@@ -3,7 +3,7 @@
 use super::{Built, FormRow, ScaleRule, TargetSpec};
 use crate::Located;
 use std::borrow::Cow;
-use strait_core::Reason;
+use strait_core::{Reason, ReasonCode};
 use strait_requantize::scales::{
     ScaleError, ascend, fixed_point,
     fixed_point::frexp,
@@ -166,7 +166,7 @@ impl TargetSpec {
         }
         let code = refusals
             .first()
-            .map_or("no-form".into(), |(_, reason)| reason.code.clone());
+            .map_or(ReasonCode::NoForm, |(_, reason)| reason.code.clone());
         let texts: Vec<String> = refusals
             .iter()
             .map(|(name, reason)| format!("{}: {}", name.as_str(), reason.text))
@@ -230,14 +230,14 @@ impl FormRow {
     fn integers(&self, rescale: &Rescale<'_>) -> Result<Requantization, Reason> {
         let kind = self
             .form_kind()
-            .ok_or_else(|| Reason::new("form-kind", "the row describes no form"))?;
+            .ok_or_else(|| Reason::new(ReasonCode::FormKind, "the row describes no form"))?;
         let per_channel = rescale.scales.factor().channels().is_some();
         if rescale.input_zero != 0 && !self.takes_input_zero(per_channel) {
             let text = format!(
                 "{kind} does not take off an input's zero point ({})",
                 rescale.input_zero
             );
-            return Err(Reason::new("form-zero-point", text));
+            return Err(Reason::new(ReasonCode::FormZeroPoint, text));
         }
         match kind {
             FormKind::ArithFolded => self.shift_alone(rescale),
@@ -253,9 +253,10 @@ impl FormRow {
                 self.float(kind, rescale).map_err(refused)
             }
             FormKind::DequantQuant => self.dequant_quant(rescale),
-            FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => {
-                Err(Reason::new("form-kind", format!("{kind} is half a requantization")))
-            }
+            FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => Err(Reason::new(
+                ReasonCode::FormKind,
+                format!("{kind} is half a requantization"),
+            )),
             FormKind::Fixed => self.fixed(rescale).map_err(refused),
             FormKind::Steps => self.steps(rescale),
         }
@@ -267,11 +268,16 @@ impl FormRow {
             // factor = fraction · 2^exponent, with a fraction of one half for a power of two.
             let (fraction, exponent) = frexp(*factor);
             let shift = u8::try_from(1 - exponent).ok().filter(|_| fraction == 0.5);
-            shift.ok_or_else(|| Reason::new("form-factor", format!("the factor {factor} is not 2^-s for a shift s")))
+            shift.ok_or_else(|| {
+                Reason::new(
+                    ReasonCode::FormFactor,
+                    format!("the factor {factor} is not 2^-s for a shift s"),
+                )
+            })
         };
         if rescale.output_zero != 0 {
             let text = "a shift adds no zero point; it has to be part of the bias";
-            return Err(Reason::new("form-zero-point", text));
+            return Err(Reason::new(ReasonCode::FormZeroPoint, text));
         }
         let narrowing = Narrowing {
             shift: rescale.scales.factor().try_map(exponent)?,
@@ -365,7 +371,7 @@ impl FormRow {
             (Some((input, weight, output)), _) => built(input, &weight, output),
             (_, Scales::Product { a, b, output }) => built(a, &Per::Tensor(b), output),
             _ => Err(Reason::new(
-                "form-factor",
+                ReasonCode::FormFactor,
                 "a ratio of scales does not tell the scale of the real number in between",
             )),
         }
@@ -406,7 +412,8 @@ impl FormRow {
         let interval = form
             .channels()
             .map_or(Per::Tensor(I32), |channels| Per::from_iter(vec![I32; channels]));
-        to_steps(&[Step { form, clamp: None }], &interval).map_err(|e| Reason::new("form-factor", e.to_string()))
+        to_steps(&[Step { form, clamp: None }], &interval)
+            .map_err(|e| Reason::new(ReasonCode::FormFactor, e.to_string()))
     }
 }
 
@@ -467,5 +474,5 @@ fn from_factor(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantizatio
 }
 
 fn refused(error: ScaleError) -> Reason {
-    Reason::new("form-factor", error.to_string())
+    Reason::new(ReasonCode::FormFactor, error.to_string())
 }

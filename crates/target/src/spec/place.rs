@@ -2,7 +2,7 @@
 
 use super::check::attribute_keys;
 use super::{Limit, LimitValue, OpRow, TargetSpec};
-use strait_core::{Attribute, Op, Reason, TensorType};
+use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 
 /// An operand as limits see it.
 #[derive(Clone, Copy, Debug)]
@@ -28,12 +28,15 @@ impl TargetSpec {
     /// The row that an op is computed by on the accelerator, with the row's name; or why it stays on the host.
     pub fn place(&self, site: &OpSite<'_>) -> Result<(&str, &OpRow), Reason> {
         let term = site.op.term();
-        let (name, row) = self
-            .op_row(term)
-            .ok_or_else(|| Reason::new("target-no-row", format!("`{term}` is not in the table of {}", *self.id)))?;
+        let (name, row) = self.op_row(term).ok_or_else(|| {
+            Reason::new(
+                ReasonCode::TargetNoRow,
+                format!("`{term}` is not in the table of {}", *self.id),
+            )
+        })?;
         if row.is_host() {
             let why = row.why.as_deref().cloned().unwrap_or_default();
-            return Err(Reason::new("target-host", why));
+            return Err(Reason::new(ReasonCode::TargetHost, why));
         }
         row.admits(site)?;
         Ok((name, row))
@@ -48,10 +51,7 @@ impl OpRow {
                 if let Some(allowed) = limit.refuses(&value) {
                     let term = site.op.term();
                     let text = format!("{quantity} of `{term}` is {value}; the target takes {allowed}");
-                    return Err(Reason {
-                        code: format!("target-limit-{quantity}").into(),
-                        text,
-                    });
+                    return Err(Reason::new(ReasonCode::TargetLimit(quantity.clone().into()), text));
                 }
             }
         }
@@ -177,7 +177,7 @@ fn second<'a>(site: &OpSite<'a>) -> Option<&'a TensorType> {
 fn dims(ty: &TensorType) -> Result<Vec<u64>, Reason> {
     let dims = ty.dims().ok_or_else(|| {
         Reason::new(
-            "target-symbolic",
+            ReasonCode::TargetSymbolic,
             "a limit concerns a dimension that is not a number yet",
         )
     })?;
@@ -188,7 +188,12 @@ fn product(extents: &[u64]) -> Result<u64, Reason> {
     extents
         .iter()
         .try_fold(1u64, |product, &extent| product.checked_mul(extent))
-        .ok_or_else(|| Reason::new("target-overflow", format!("the product of {extents:?} is too large")))
+        .ok_or_else(|| {
+            Reason::new(
+                ReasonCode::TargetOverflow,
+                format!("the product of {extents:?} is too large"),
+            )
+        })
 }
 
 fn extent(site: &OpSite<'_>, axis: usize) -> Result<Option<u64>, Reason> {

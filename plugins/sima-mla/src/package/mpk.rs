@@ -4,7 +4,7 @@ use super::document::{Tree, map};
 use super::network::{rounding, subgraph_name};
 use super::stages::{Processor, Stage, border};
 use super::values::{Described, channel_params, logical_name};
-use strait_core::{Graph, Module, Node, Op, Reason, ValueId};
+use strait_core::{Graph, Module, Node, Op, Reason, ReasonCode, ValueId};
 use strait_target::TargetError;
 
 /// What SiMa's own packages name as the executable of a kernel that the runtime brings.
@@ -98,7 +98,7 @@ fn params(node: &Node, inputs: &[Described<'_>], outputs: &[Described<'_>]) -> R
         _ => return Ok(params),
     };
     let grid = codes.and_then(|codes| Some((codes.elem, codes.quant?)));
-    let (elem, grid) = grid.ok_or_else(|| Reason::new("no-grid", "codes without a grid"))?;
+    let (elem, grid) = grid.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "codes without a grid"))?;
     params.put("channel_params", channel_params(grid));
     params.put("num_bits", 8 * elem.size() as i64);
     if let Some(way) = way {

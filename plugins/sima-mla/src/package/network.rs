@@ -6,7 +6,9 @@ use super::layout::{convolution_weights, permuted, stored, stored_axis, stored_o
 use super::stages::{Processor, Stage, border};
 use super::values::{Described, channel_params, numpy_name, scales, zero_points};
 use strait_core::form_list::form_list;
-use strait_core::{Attribute, Channels, Elem, Graph, Module, Node, NodeId, Op, Placement, Reason, TensorData, ValueId};
+use strait_core::{
+    Attribute, Channels, Elem, Graph, Module, Node, NodeId, Op, Placement, Reason, ReasonCode, TensorData, ValueId,
+};
 use strait_requantize::{FormKind, Requantization, Rounding};
 use strait_target::TargetError;
 
@@ -141,7 +143,7 @@ impl<'a> Network<'a> {
         let codes = if quantize.is_some() { &to } else { &from };
         let quant = codes
             .quant
-            .ok_or_else(|| Reason::new("no-grid", "codes without a grid"))?;
+            .ok_or_else(|| Reason::new(ReasonCode::NoGrid, "codes without a grid"))?;
         ir.put("op", node.op.name());
         let mut attrs = map([
             ("channel_params", channel_params(quant)),
@@ -334,7 +336,7 @@ impl<'a> Network<'a> {
     }
 
     fn describe(&self, value: Option<ValueId>) -> Result<Described<'a>, TargetError> {
-        let value = value.ok_or_else(|| Reason::new("no-value", "a value is missing"))?;
+        let value = value.ok_or_else(|| Reason::new(ReasonCode::NoValue, "a value is missing"))?;
         Described::new(self.module, self.graph, value)
     }
 

@@ -2,7 +2,7 @@
 
 use super::document::{Tree, map};
 use super::layout::stored;
-use strait_core::{Elem, Graph, Module, QuantParams, Reason, ValueId};
+use strait_core::{Elem, Graph, Module, QuantParams, Reason, ReasonCode, ValueId};
 use strait_requantize::Per;
 use strait_target::TargetError;
 
@@ -17,10 +17,10 @@ pub(super) struct Described<'a> {
 
 impl<'a> Described<'a> {
     pub(super) fn new(module: &'a Module, graph: &'a Graph, id: ValueId) -> Result<Described<'a>, TargetError> {
-        let missing = || Reason::new("no-value", "a value is missing");
+        let missing = || Reason::new(ReasonCode::NoValue, "a value is missing");
         let value = graph.value(id).ok_or_else(missing)?;
         let name = module.name(value.name);
-        let open = || Reason::new("shape", format!("the shape of {name} is not fixed"));
+        let open = || Reason::new(ReasonCode::Shape, format!("the shape of {name} is not fixed"));
         let dims = value.ty.dims().ok_or_else(open)?;
         Ok(Described {
             name,

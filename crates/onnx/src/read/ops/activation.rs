@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
 use strait_core::op::{Clip, Elu, Function, HardSigmoid, LeakyRelu, Relu, Unary};
 
 pub(super) const ROWS: &[Row] = &[
@@ -50,7 +51,7 @@ fn clip(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     };
     let (min, max) = (min.unwrap_or(f32::NEG_INFINITY), max.unwrap_or(f32::INFINITY));
     if min.is_nan() || max.is_nan() {
-        return Err(Refusal::invalid("clip", "a bound is NaN"));
+        return Err(Refusal::invalid(ReasonCode::Clip, "a bound is NaN"));
     }
     site.finish(Clip { min, max }, &[Arg::Operand(0)])
 }

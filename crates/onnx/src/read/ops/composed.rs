@@ -3,6 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
 use strait_core::Dim;
+use strait_core::ReasonCode;
 use strait_core::op::{Add, Clip, Mul, Relu, Reshape, Transpose};
 
 pub(super) const ROWS: &[Row] = &[
@@ -70,7 +71,7 @@ fn regroup(site: &mut Site<'_, '_>, split: [i64; 6], permutation: [u32; 6], join
 
 /// The attribute `blocksize`, and the extents of the operand behind the batch.
 fn blocks(site: &mut Site<'_, '_>) -> Result<(i64, [i64; 3]), Refusal> {
-    let invalid = |text: &str| Refusal::invalid("blocks", text);
+    let invalid = |text: &str| Refusal::invalid(ReasonCode::Blocks, text);
     let size = site
         .int("blocksize")?
         .filter(|&b| b > 0)
@@ -89,7 +90,7 @@ fn blocks(site: &mut Site<'_, '_>) -> Result<(i64, [i64; 3]), Refusal> {
 
 fn product(a: i64, b: i64) -> Result<i64, Refusal> {
     a.checked_mul(b)
-        .ok_or_else(|| Refusal::invalid("blocks", "an extent overflows"))
+        .ok_or_else(|| Refusal::invalid(ReasonCode::Blocks, "an extent overflows"))
 }
 
 /// A quotient without remainder.
@@ -97,7 +98,7 @@ fn exact(extent: i64, divisor: Option<i64>) -> Result<i64, Refusal> {
     match divisor {
         Some(divisor) if extent % divisor == 0 => Ok(extent / divisor),
         _ => Err(Refusal::invalid(
-            "blocks",
+            ReasonCode::Blocks,
             format!("an extent of {extent} is not made of whole blocks"),
         )),
     }

@@ -3,6 +3,7 @@
 use super::Row;
 use crate::elements::element;
 use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
 use strait_core::op::{Cast, Identity};
 use strait_core::{Dim, TensorData};
 
@@ -13,7 +14,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Size", 1, |site| {
         let extents = extents(site, None, None)?;
         let size = extents.iter().try_fold(1i64, |n, d| n.checked_mul(*d));
-        let size = size.ok_or_else(|| Refusal::invalid("limit", "the number of elements overflows"))?;
+        let size = size.ok_or_else(|| Refusal::invalid(ReasonCode::Limit, "the number of elements overflows"))?;
         site.finish_constant(TensorData::scalar(size));
         Ok(())
     }),
@@ -26,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
 const MOST_REPEATED: u64 = 1 << 20;
 
 fn fault(error: strait_core::TensorError) -> Refusal {
-    Refusal::invalid("constant", error.to_string())
+    Refusal::invalid(ReasonCode::Constant, error.to_string())
 }
 
 /// One of the attributes holds the constant.
@@ -52,10 +53,10 @@ fn constant(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 fn constant_of_shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let shape = site.known_ints(0, "shape")?.unwrap_or_default();
     let shape: Result<Vec<u64>, _> = shape.iter().map(|&d| u64::try_from(d)).collect();
-    let shape = shape.map_err(|_| Refusal::invalid("constant", "an extent is negative"))?;
+    let shape = shape.map_err(|_| Refusal::invalid(ReasonCode::Constant, "an extent is negative"))?;
     let value = site.tensor("value")?.unwrap_or_else(|| TensorData::scalar(0f32));
     if value.len() != 1 {
-        return Err(Refusal::invalid("constant", "`value` is not a single number"));
+        return Err(Refusal::invalid(ReasonCode::Constant, "`value` is not a single number"));
     }
     let count = shape
         .iter()
@@ -84,10 +85,12 @@ fn extents(site: &mut Site<'_, '_>, start: Option<i64>, end: Option<i64>) -> Res
     let extents = shape.iter().take(end).skip(start);
     extents
         .map(|dim| match dim {
-            Dim::Fixed(extent) => i64::try_from(*extent).map_err(|_| Refusal::invalid("limit", "an axis is too long")),
+            Dim::Fixed(extent) => {
+                i64::try_from(*extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, "an axis is too long"))
+            }
             Dim::Named(_) => {
                 let text = "the shape has a symbolic dimension; bind it to a number";
-                Err(Refusal::invalid("symbolic-shape", text))
+                Err(Refusal::invalid(ReasonCode::SymbolicShape, text))
             }
         })
         .collect()
@@ -98,7 +101,7 @@ fn cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     site.ignore(&["saturate", "round_mode"]);
     let to = site
         .int("to")?
-        .ok_or_else(|| Refusal::invalid("cast", "`to` is missing"))?;
+        .ok_or_else(|| Refusal::invalid(ReasonCode::Cast, "`to` is missing"))?;
     let to = element(to).map_err(|name| Refusal::Unsupported(format!("the element type is {name}")))?;
     site.finish(Cast { to }, &[Arg::Operand(0)])
 }

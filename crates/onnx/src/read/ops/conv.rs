@@ -3,6 +3,7 @@
 use super::Row;
 use super::window::{kernel_shape, window};
 use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
 use strait_core::op::Conv;
 use strait_core::shape::fixed_dims;
 
@@ -11,10 +12,10 @@ pub(super) const ROWS: &[Row] = &[Row::new("Conv", 1, conv)];
 fn conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let weight = site.ty(1)?.shape;
     let kernel = fixed_dims(weight.get(2..).unwrap_or_default())
-        .ok_or_else(|| Refusal::invalid("conv-weight", "the weight has a symbolic dimension"))?;
+        .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
     if kernel_shape(site)?.is_some_and(|declared| declared != kernel.as_slice()) {
         return Err(Refusal::invalid(
-            "conv-weight",
+            ReasonCode::ConvWeight,
             format!("`kernel_shape` is not that of the weight, {kernel:?}"),
         ));
     }
@@ -24,7 +25,8 @@ fn conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         stride: window.stride,
         pad: window.pad,
         dilation: window.dilation,
-        groups: u32::try_from(groups).map_err(|_| Refusal::invalid("conv-channels", format!("`group` is {groups}")))?,
+        groups: u32::try_from(groups)
+            .map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`group` is {groups}")))?,
         pad_value: 0,
     };
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])

@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
 use strait_core::op::{Add, Cast, Clip, Div, Mul, Op, Pow, Sub};
 
 pub(super) const ROWS: &[Row] = &[
@@ -47,7 +48,7 @@ fn sum(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         sum = site.push(Add {}, &[sum, Arg::Operand(position)])?;
     }
     match count {
-        0 => Err(Refusal::invalid("missing-operand", "it has no operands")),
+        0 => Err(Refusal::invalid(ReasonCode::MissingOperand, "it has no operands")),
         1 => site.finish(strait_core::op::Identity {}, &[sum]),
         _ => site.finish(Add {}, &[sum, Arg::Operand(count - 1)]),
     }

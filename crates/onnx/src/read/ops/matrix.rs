@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
 use strait_core::op::{Gemm, MatMul};
 
 pub(super) const ROWS: &[Row] = &[
@@ -15,7 +16,10 @@ pub(super) const ROWS: &[Row] = &[
 fn gemm(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let rank = site.rank(0)?;
     if rank != 2 {
-        return Err(Refusal::invalid("gemm-rank", format!("a has rank {rank}, 2 is needed")));
+        return Err(Refusal::invalid(
+            ReasonCode::GemmRank,
+            format!("a has rank {rank}, 2 is needed"),
+        ));
     }
     let op = Gemm {
         transpose_a: site.flag("transA")?,

@@ -3,6 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
 use strait_core::Dim;
+use strait_core::ReasonCode;
 use strait_core::op::{BatchNormalization, Flatten, LayerNormalization, Reshape, Softmax};
 
 pub(super) const ROWS: &[Row] = &[
@@ -46,7 +47,10 @@ fn softmax(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let rank = shape.len() as i64;
     let first = if axis < 0 { axis + rank } else { axis };
     if !(0..rank).contains(&first) {
-        return Err(Refusal::invalid("axis", format!("axis {axis} is outside rank {rank}")));
+        return Err(Refusal::invalid(
+            ReasonCode::Axis,
+            format!("axis {axis} is outside rank {rank}"),
+        ));
     }
     let mut wide = (first..rank).filter(|&a| shape[a as usize] != Dim::Fixed(1));
     match (wide.next(), wide.next()) {
@@ -59,7 +63,7 @@ fn softmax(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
             let back = shape.iter().map(|d| d.fixed().and_then(|d| i64::try_from(d).ok()));
             let back = back.collect::<Option<_>>().ok_or_else(|| {
                 Refusal::invalid(
-                    "symbolic-softmax",
+                    ReasonCode::SymbolicSoftmax,
                     "softmax over several axes of a symbolic shape; bind it to numbers",
                 )
             })?;

@@ -3,6 +3,7 @@
 use super::Row;
 use super::window::{kernel_shape, narrow, window};
 use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
 use strait_core::op::{AveragePool, GlobalAveragePool, MaxPool, Reduce, Reduction};
 
 pub(super) const ROWS: &[Row] = &[
@@ -16,7 +17,7 @@ pub(super) const ROWS: &[Row] = &[
 
 /// The size that every pool must have.
 fn size(site: &mut Site<'_, '_>) -> Result<Vec<u64>, Refusal> {
-    kernel_shape(site)?.ok_or_else(|| Refusal::invalid("window", "`kernel_shape` is missing"))
+    kernel_shape(site)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
 }
 
 fn max_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
@@ -52,7 +53,7 @@ fn global_max_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let rank = site.rank(0)?;
     if rank < 3 {
         return Err(Refusal::invalid(
-            "pool-rank",
+            ReasonCode::PoolRank,
             format!("the operand has rank {rank}, at least 3 is needed"),
         ));
     }

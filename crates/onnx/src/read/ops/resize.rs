@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
 use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 use strait_core::{Dim, Shape};
 
@@ -17,7 +18,7 @@ fn upsample(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         ..9 => site.floats("scales")?.map(<[f32]>::to_vec),
         _ => known_floats(site, 1)?,
     };
-    let scales = scales.ok_or_else(|| Refusal::invalid("resize", "the scales are missing"))?;
+    let scales = scales.ok_or_else(|| Refusal::invalid(ReasonCode::Resize, "the scales are missing"))?;
     let enlarges = scales.iter().any(|&s| s > 1.0);
     if enlarges && scales.iter().any(|&s| s < 1.0) {
         return Err(Refusal::unsupported("it enlarges one axis and shrinks another"));
@@ -88,7 +89,12 @@ fn resize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     match (scales, sizes) {
         (Some(scales), None) => op.scales = spread(&axes, scales, vec![1.0; shape.len()])?,
         (None, Some(sizes)) => op.sizes = spread(&axes, sizes, extents(&shape, &axes)?)?.into(),
-        _ => return Err(Refusal::invalid("resize", "either scales or sizes are needed")),
+        _ => {
+            return Err(Refusal::invalid(
+                ReasonCode::Resize,
+                "either scales or sizes are needed",
+            ));
+        }
     }
     finish(site, op)
 }
@@ -100,7 +106,7 @@ fn known_floats(site: &mut Site<'_, '_>, position: usize) -> Result<Option<Vec<f
     };
     let values = tensor
         .to_f32()
-        .map_err(|e| Refusal::invalid("operand-type", e.to_string()))?;
+        .map_err(|e| Refusal::invalid(ReasonCode::OperandType, e.to_string()))?;
     Ok(Some(values.into_owned()))
 }
 
@@ -115,16 +121,18 @@ fn positions(axes: &[i64], rank: usize) -> Result<Vec<usize>, Refusal> {
         usize::try_from(axis).ok().filter(|&a| a < rank)
     };
     let positions: Option<Vec<usize>> = axes.iter().map(position).collect();
-    positions.ok_or_else(|| Refusal::invalid("axis", format!("axes {axes:?} are outside rank {rank}")))
+    positions.ok_or_else(|| Refusal::invalid(ReasonCode::Axis, format!("axes {axes:?} are outside rank {rank}")))
 }
 
 /// The extents of the operand, where sizes of some axes leave the others as they are.
 fn extents(shape: &Shape, resized: &[usize]) -> Result<Vec<i64>, Refusal> {
     let extent = |(axis, dim): (usize, &Dim)| match dim {
         _ if resized.contains(&axis) => Ok(0),
-        Dim::Fixed(extent) => i64::try_from(*extent).map_err(|_| Refusal::invalid("limit", "an axis is too long")),
+        Dim::Fixed(extent) => {
+            i64::try_from(*extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, "an axis is too long"))
+        }
         Dim::Named(_) => Err(Refusal::invalid(
-            "symbolic-axis",
+            ReasonCode::SymbolicAxis,
             format!("axis {axis} is symbolic; bind it to a number"),
         )),
     };
@@ -135,7 +143,7 @@ fn extents(shape: &Shape, resized: &[usize]) -> Result<Vec<i64>, Refusal> {
 fn spread<T>(axes: &[usize], given: Vec<T>, mut all: Vec<T>) -> Result<Vec<T>, Refusal> {
     if given.len() != axes.len() {
         let text = format!("{} numbers for {} axes", given.len(), axes.len());
-        return Err(Refusal::invalid("resize", text));
+        return Err(Refusal::invalid(ReasonCode::Resize, text));
     }
     for (&axis, value) in axes.iter().zip(given) {
         all[axis] = value;

@@ -3,6 +3,7 @@
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
 use smallvec::SmallVec;
+use strait_core::ReasonCode;
 use strait_core::op::{Cast, Concat, Gather, Pad, PadMode, Slice, Split};
 use strait_core::{Dim, Elem};
 
@@ -17,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
 fn concat(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let axis = site
         .int("axis")?
-        .ok_or_else(|| Refusal::invalid("axis", "`axis` is missing"))?;
+        .ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "`axis` is missing"))?;
     let operands: Vec<Arg> = (0..site.operand_count()).map(Arg::Operand).collect();
     site.finish(Concat { axis }, &operands)
 }
@@ -32,7 +33,7 @@ fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
                 "`num_outputs` is {count}, but there are {} results",
                 site.result_count()
             );
-            return Err(Refusal::invalid("split", text));
+            return Err(Refusal::invalid(ReasonCode::Split, text));
         }
         _ => site.result_count() as i64,
     };
@@ -47,7 +48,7 @@ fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
             let last = extent - piece.saturating_mul(count - 1);
             if last < 0 || (site.opset() < 18 && last != piece) {
                 let text = format!("an extent of {extent} cannot be split into {count} equal pieces");
-                return Err(Refusal::invalid("split", text));
+                return Err(Refusal::invalid(ReasonCode::Split, text));
             }
             let equal = std::iter::repeat_n(piece, site.result_count().saturating_sub(1));
             equal.chain([last]).collect()
@@ -55,7 +56,7 @@ fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     };
     if sizes.len() != site.result_count() {
         let text = format!("{} pieces for {} results", sizes.len(), site.result_count());
-        return Err(Refusal::invalid("split", text));
+        return Err(Refusal::invalid(ReasonCode::Split, text));
     }
     let sizes = sizes.into();
     site.finish(Split { axis, sizes }, &[Arg::Operand(0)])
@@ -67,14 +68,14 @@ fn extent(site: &mut Site<'_, '_>, axis: i64) -> Result<i64, Refusal> {
     let position = if axis < 0 { axis + shape.len() as i64 } else { axis };
     match usize::try_from(position).ok().and_then(|p| shape.get(p)) {
         None => Err(Refusal::invalid(
-            "axis",
+            ReasonCode::Axis,
             format!("axis {axis} is outside rank {}", shape.len()),
         )),
         Some(Dim::Fixed(extent)) => {
-            i64::try_from(*extent).map_err(|_| Refusal::invalid("limit", format!("axis {axis} is too long")))
+            i64::try_from(*extent).map_err(|_| Refusal::invalid(ReasonCode::Limit, format!("axis {axis} is too long")))
         }
         Some(Dim::Named(_)) => Err(Refusal::invalid(
-            "symbolic-axis",
+            ReasonCode::SymbolicAxis,
             format!("axis {axis} is symbolic; bind it to a number"),
         )),
     }
@@ -82,7 +83,7 @@ fn extent(site: &mut Site<'_, '_>, axis: i64) -> Result<i64, Refusal> {
 
 /// The positions are attributes up to operator set 9, operands from 10 on.
 fn slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
-    let missing = || Refusal::invalid("slice", "the positions are missing");
+    let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
     let starts = site.list("starts", 1, 10)?.ok_or_else(missing)?;
     let ends = site.list("ends", 2, 10)?.ok_or_else(missing)?;
     let axes = site
@@ -113,7 +114,7 @@ fn pad(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     };
     let given = site
         .list("pads", 1, 11)?
-        .ok_or_else(|| Refusal::invalid("pad", "the amounts are missing"))?;
+        .ok_or_else(|| Refusal::invalid(ReasonCode::Pad, "the amounts are missing"))?;
     let value = match site.opset() {
         ..11 => site.float("value")?,
         _ => site.known_float(2, "value")?,
@@ -131,7 +132,12 @@ fn pad(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 
 /// Amounts for some axes as amounts for all.
 fn spread(given: &[i64], axes: &[i64], rank: usize) -> Result<SmallVec<[i64; 8]>, Refusal> {
-    let invalid = |text: &str| Refusal::invalid("pad", format!("{text}: {given:?} along {axes:?} of rank {rank}"));
+    let invalid = |text: &str| {
+        Refusal::invalid(
+            ReasonCode::Pad,
+            format!("{text}: {given:?} along {axes:?} of rank {rank}"),
+        )
+    };
     if given.len() != 2 * axes.len() {
         return Err(invalid("two amounts per axis are needed"));
     }

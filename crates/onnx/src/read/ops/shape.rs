@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, Refusal, Site};
+use strait_core::ReasonCode;
 use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
 
 pub(super) const ROWS: &[Row] = &[
@@ -17,7 +18,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Unsqueeze", 1, |site| {
         let axes = site.list("axes", 1, 13)?;
         let axes = axes
-            .ok_or_else(|| Refusal::invalid("axes", "the axes are missing"))?
+            .ok_or_else(|| Refusal::invalid(ReasonCode::Axes, "the axes are missing"))?
             .into();
         site.finish(Unsqueeze { axes }, &[Arg::Operand(0)])
     }),
@@ -26,7 +27,7 @@ pub(super) const ROWS: &[Row] = &[
 
 fn reshape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     let shape = site.known_ints(1, "shape")?;
-    let shape = shape.ok_or_else(|| Refusal::invalid("reshape", "the shape is missing"))?;
+    let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
     if site.flag("allowzero")? && shape.contains(&0) {
         return Err(Refusal::unsupported(
             "`allowzero` is set and an extent is 0; empty tensors are not read",
@@ -42,7 +43,7 @@ fn transpose(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
         None => (0..rank as u32).rev().collect(),
         Some(axes) => {
             let axes: Result<_, _> = axes.iter().map(|&a| u32::try_from(a)).collect();
-            axes.map_err(|_| Refusal::invalid("permutation", "`perm` has a negative axis"))?
+            axes.map_err(|_| Refusal::invalid(ReasonCode::Permutation, "`perm` has a negative axis"))?
         }
     };
     site.finish(Transpose { permutation }, &[Arg::Operand(0)])

@@ -3,6 +3,7 @@
 use crate::read::site::{Refusal, Site};
 use smallvec::SmallVec;
 use strait_core::Dim;
+use strait_core::ReasonCode;
 
 /// The window's attributes as the ops of `strait-core` have them.
 pub(super) struct Window {
@@ -41,14 +42,14 @@ pub(super) fn kernel_shape(site: &mut Site<'_, '_>) -> Result<Option<Vec<u64>>, 
         return Ok(None);
     };
     let sizes: Result<Vec<u64>, _> = sizes.iter().map(|&s| u64::try_from(s)).collect();
-    let sizes = sizes.map_err(|_| Refusal::invalid("window", "`kernel_shape` has a negative extent"))?;
+    let sizes = sizes.map_err(|_| Refusal::invalid(ReasonCode::Window, "`kernel_shape` has a negative extent"))?;
     Ok(Some(sizes))
 }
 
 /// Extents as the attributes of pools hold them.
 pub(super) fn narrow(sizes: &[u64]) -> Result<SmallVec<[u32; 2]>, Refusal> {
     let narrowed: Result<_, _> = sizes.iter().map(|&s| u32::try_from(s)).collect();
-    narrowed.map_err(|_| Refusal::invalid("window", format!("the window {sizes:?} is too large")))
+    narrowed.map_err(|_| Refusal::invalid(ReasonCode::Window, format!("the window {sizes:?} is too large")))
 }
 
 fn list<A: smallvec::Array<Item = u32>>(
@@ -62,7 +63,7 @@ fn list<A: smallvec::Array<Item = u32>>(
     };
     if values.len() != count {
         let text = format!("`{key}` has {} entries, {count} are needed", values.len());
-        return Err(Refusal::invalid("window", text));
+        return Err(Refusal::invalid(ReasonCode::Window, text));
     }
     let narrowed: Result<_, _> = values.iter().map(|&v| u32::try_from(v)).collect();
     narrowed.map_err(|_| {
@@ -86,7 +87,7 @@ fn same(
     for axis in 0..size.len() {
         let Some(&Dim::Fixed(extent)) = shape.get(axis + 2) else {
             let text = "the padding depends on a symbolic dimension; bind it to a number";
-            return Err(Refusal::invalid("symbolic-window", text));
+            return Err(Refusal::invalid(ReasonCode::SymbolicWindow, text));
         };
         let total = || {
             let windows = extent.div_ceil(Some(stride[axis]).filter(|&s| s > 0)?.into());
@@ -100,8 +101,9 @@ fn same(
                 .checked_add(reach)?;
             u32::try_from(needed.saturating_sub(extent)).ok()
         };
-        let total =
-            total().ok_or_else(|| Refusal::invalid("window", format!("the window does not fit axis {}", axis + 2)))?;
+        let total = total().ok_or_else(|| {
+            Refusal::invalid(ReasonCode::Window, format!("the window does not fit axis {}", axis + 2))
+        })?;
         let (less, more) = (total / 2, total - total / 2);
         (pads[axis], pads[axis + size.len()]) = if lower { (more, less) } else { (less, more) };
     }

@@ -4,7 +4,7 @@ mod requirements;
 
 use super::roles::{keeps_grid, narrows, reads_codes, recipe};
 use std::collections::BTreeMap;
-use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason};
+use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpSite, Operand, Points, Recipe};
 
@@ -35,7 +35,7 @@ pub fn place(
         .nodes()
         .filter_map(|(id, node)| {
             let reason = match wishes.get(&id) {
-                Some(Wish::Float(why)) => Reason::new("configuration", why.clone()),
+                Some(Wish::Float(why)) => Reason::new(ReasonCode::Configuration, why.clone()),
                 _ => refusal(module, g, spec, node)?,
             };
             Some((id, reason))
@@ -104,7 +104,7 @@ pub(super) fn settle(graph: &mut Graph, spec: &TargetSpec) {
                     graph.place_on_host(
                         id,
                         Reason::new(
-                            "float-is-read",
+                            ReasonCode::FloatIsRead,
                             "its result is read in float, so it stays between float ops",
                         ),
                     );
@@ -134,7 +134,7 @@ pub(super) fn settle(graph: &mut Graph, spec: &TargetSpec) {
                     graph.place_on_host(
                         id,
                         Reason::new(
-                            "between-host-nodes",
+                            ReasonCode::BetweenHostNodes,
                             "it only passes on what the host computes for the host",
                         ),
                     );
@@ -159,7 +159,7 @@ fn clip_reals_in_float(graph: &mut Graph, spec: &TargetSpec, order: &[NodeId]) {
         let alone = operand.is_some_and(|x| graph.only_use(x).is_some());
         if real && alone {
             let text = "it clips real numbers, which have codes only behind it";
-            graph.place_on_host(id, Reason::new("clips-reals", text));
+            graph.place_on_host(id, Reason::new(ReasonCode::ClipsReals, text));
         }
     }
 }

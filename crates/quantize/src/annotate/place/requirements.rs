@@ -1,10 +1,10 @@
 //! What a recipe needs of a node, whatever the target: the lowering relies on it.
 
 use strait_core::op::{PadMode, Reduction, ResizeMode};
-use strait_core::{Elem, Graph, Module, Node, Op, Reason};
+use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
-fn require(holds: bool, code: &'static str, text: impl Into<String>) -> Result<(), Reason> {
+fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(), Reason> {
     if holds { Ok(()) } else { Err(Reason::new(code, text)) }
 }
 
@@ -21,7 +21,7 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
     let float = |elem| {
         require(
             elem == Some(Elem::F32),
-            "not-float",
+            ReasonCode::NotFloat,
             "it computes on other types than f32",
         )
     };
@@ -29,30 +29,34 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
     float(node.outputs.first().and_then(|&y| graph.value(y)).map(|y| y.ty.elem))?;
     require(
         value(0).is_some_and(|x| x.ty.dims().is_some()),
-        "symbolic-shape",
+        ReasonCode::SymbolicShape,
         "its shape has a dimension without a number",
     )?;
     match recipe {
         Recipe::MultiplyAccumulate { .. } => {
-            require(constant(1), "weight-not-constant", "its weights are not constants")?;
-            require(constant(2), "bias-not-constant", "its bias is not a constant")?;
+            require(
+                constant(1),
+                ReasonCode::WeightNotConstant,
+                "its weights are not constants",
+            )?;
+            require(constant(2), ReasonCode::BiasNotConstant, "its bias is not a constant")?;
             if let Op::Gemm(gemm) = &node.op {
                 require(
                     gemm.is_canonical(),
-                    "gemm-form",
+                    ReasonCode::GemmForm,
                     "it is not a·bᵀ + bias with a constant b",
                 )?;
                 let outputs = value(1).and_then(|w| w.ty.dims()).map(|d| d[0]);
                 let bias = value(2).map(|b| b.ty.dims());
                 let fits = bias.is_none_or(|b| b.as_deref().is_some_and(|d| Some(d) == outputs.as_slice().into()));
-                require(fits, "bias-shape", "its bias is not one number per output")?;
+                require(fits, ReasonCode::BiasShape, "its bias is not one number per output")?;
             }
             Ok(())
         }
         Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize => match &node.op {
             Op::AveragePool(pool) if recipe == Recipe::AveragePoolDivide => require(
                 !(pool.ceil && pool.count_include_pad),
-                "pool-count",
+                ReasonCode::PoolCount,
                 "windows at the border count fewer elements",
             ),
             Op::AveragePool(pool) => {
@@ -62,13 +66,17 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
                 pool.divisors(extents, positions).map(drop)
             }
             Op::Reduce(reduce) => {
-                require(reduce.reduction == Reduction::Mean, "reduction", "it is not a mean")?;
+                require(
+                    reduce.reduction == Reduction::Mean,
+                    ReasonCode::Reduction,
+                    "it is not a mean",
+                )?;
                 let rank = value(0).map_or(0, |x| x.ty.shape.len());
                 let axes = reduce.reduced(rank)?;
                 let spatial = axes.iter().copied().eq(2..rank) && reduce.keep_dims;
                 require(
                     recipe == Recipe::AveragePoolRequantize || spatial,
-                    "mean-axes",
+                    ReasonCode::MeanAxes,
                     "only a mean over all spatial axes can be divided",
                 )
             }
@@ -77,12 +85,12 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         Recipe::PassThrough => match &node.op {
             Op::Resize(resize) => require(
                 resize.mode == ResizeMode::Nearest,
-                "resize-mode",
+                ReasonCode::ResizeMode,
                 "interpolation makes new numbers",
             ),
             Op::Pad(pad) => require(
                 pad.mode != PadMode::Constant || pad.value.is_finite(),
-                "pad-value",
+                ReasonCode::PadValue,
                 "its padding is not a finite number",
             ),
             _ => Ok(()),

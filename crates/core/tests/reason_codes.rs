@@ -1,0 +1,55 @@
+//! The codes of reasons and the page that lists them. `STRAIT_BLESS=1` rewrites the page.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::{fs, path::Path};
+use strait_core::ReasonCode;
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+#[test]
+fn the_page_is_current() {
+    let file = root().join("docs/reasons.md");
+    if std::env::var_os("STRAIT_BLESS").is_some() {
+        fs::write(&file, ReasonCode::page()).unwrap();
+    }
+    // A checkout may have other line ends.
+    let committed = fs::read_to_string(&file).unwrap_or_default().replace("\r\n", "\n");
+    assert!(
+        committed == ReasonCode::page(),
+        "docs/reasons.md is not what the codes say: run `cargo xtask bless`"
+    );
+}
+
+#[test]
+fn each_code_is_given_somewhere() {
+    let mut sources = String::new();
+    for folder in ["crates", "plugins"] {
+        for room in fs::read_dir(root().join(folder)).unwrap() {
+            append(&room.unwrap().path().join("src"), &mut sources);
+        }
+    }
+    for (_, codes) in ReasonCode::GROUPS {
+        for (word, _) in *codes {
+            let use_of_it = format!("ReasonCode::{:?}", ReasonCode::from(*word));
+            let used = sources
+                .match_indices(&use_of_it)
+                .any(|(at, _)| !sources[at + use_of_it.len()..].starts_with(char::is_alphanumeric));
+            assert!(used, "no code of ours gives the reason `{word}`");
+        }
+    }
+}
+
+/// Appends every Rust file below a folder.
+fn append(folder: &Path, text: &mut String) {
+    for entry in fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            append(&path, text);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            *text += &fs::read_to_string(&path).unwrap();
+        }
+    }
+}
