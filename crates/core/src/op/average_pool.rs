@@ -56,11 +56,13 @@ impl AveragePool {
             pad: &self.pad,
             dilation: &self.dilation,
         };
-        let counted = lists.all_inside(extents, positions, self.count_include_pad).ok_or_else(|| {
-            let most = support::MAX_POSITIONS;
-            let text = format!("its windows count different numbers of elements, at more than {most} positions");
-            Reason::new(ReasonCode::PoolCount, text)
-        })?;
+        let counted = lists
+            .all_inside(extents, positions, self.count_include_pad)
+            .ok_or_else(|| {
+                let most = support::MAX_POSITIONS;
+                let text = format!("its windows count different numbers of elements, at more than {most} positions");
+                Reason::new(ReasonCode::PoolCount, text)
+            })?;
         let mut numbers = counted.clone();
         numbers.sort_unstable();
         numbers.dedup();
@@ -70,7 +72,9 @@ impl AveragePool {
         let picks = match numbers.len() {
             0 | 1 => Vec::new(),
             // Each number is found, and there are no more of them than positions.
-            _ => (counted.iter()).map(|n| numbers.partition_point(|m| m < n) as u32).collect(),
+            _ => (counted.iter())
+                .map(|n| numbers.partition_point(|m| m < n) as u32)
+                .collect(),
         };
         Ok(Divisors { numbers, picks })
     }
@@ -80,6 +84,14 @@ impl Infer for AveragePool {
     const ARITY: (usize, usize) = (1, 1);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::pool(operands, &self.size, &self.stride, &self.pad, &self.dilation, self.ceil, |elem| elem)
+        support::pool(
+            operands,
+            &self.size,
+            &self.stride,
+            &self.pad,
+            &self.dilation,
+            self.ceil,
+            |elem| elem,
+        )
     }
 }

@@ -26,7 +26,10 @@ impl Infer for BatchNormalization {
         for (index, operand) in operands.iter().enumerate().skip(1) {
             let fits = operand.is_some_and(|o| o.shape.as_slice() == [x.shape[1]]);
             support::ensure(fits, ReasonCode::BatchNormalizationChannels, || {
-                format!("operand {index} must have the shape of the channel axis, [{:?}]", x.shape[1])
+                format!(
+                    "operand {index} must have the shape of the channel axis, [{:?}]",
+                    x.shape[1]
+                )
             })?;
         }
         support::same(operands)

@@ -18,6 +18,9 @@ impl Infer for Call {
     const ARITY: (usize, usize) = (0, 65_536);
 
     fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
-        Err(Reason::new(ReasonCode::ModuleNeeded, "the results of a call are those of the called graph"))
+        Err(Reason::new(
+            ReasonCode::ModuleNeeded,
+            "the results of a call are those of the called graph",
+        ))
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
-use crate::reason::Reason;
 use crate::elem::Elem;
+use crate::reason::Reason;
 
 op! {
     /// The same numbers in another element type; towards integers they are truncated and saturate.

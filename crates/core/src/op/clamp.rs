@@ -20,9 +20,11 @@ impl Infer for Clamp {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.int_type().is_some() && self.min <= self.max, ReasonCode::Clamp, || {
-            format!("{} cannot be clamped to [{}, {}]", x.elem, self.min, self.max)
-        })?;
+        support::ensure(
+            x.elem.int_type().is_some() && self.min <= self.max,
+            ReasonCode::Clamp,
+            || format!("{} cannot be clamped to [{}, {}]", x.elem, self.min, self.max),
+        )?;
         support::same(operands)
     }
 }

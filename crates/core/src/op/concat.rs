@@ -23,17 +23,29 @@ impl Infer for Concat {
         let axis = support::axis(self.axis, first.shape.len())?;
         let mut shape = first.shape.clone();
         for (index, operand) in operands.iter().enumerate().skip(1) {
-            let operand = operand.ok_or_else(|| Reason::new(ReasonCode::Arity, format!("operand {index} is absent")))?;
+            let operand =
+                operand.ok_or_else(|| Reason::new(ReasonCode::Arity, format!("operand {index} is absent")))?;
             let same = operand.elem == first.elem
                 && operand.shape.len() == shape.len()
-                && operand.shape.iter().zip(&shape).enumerate().all(|(a, (x, y))| a == axis || x == y);
+                && operand
+                    .shape
+                    .iter()
+                    .zip(&shape)
+                    .enumerate()
+                    .all(|(a, (x, y))| a == axis || x == y);
             support::ensure(same, ReasonCode::Concat, || {
-                format!("operand {index} is {} {:?}, which does not join {:?}", operand.elem, operand.shape, shape)
+                format!(
+                    "operand {index} is {} {:?}, which does not join {:?}",
+                    operand.elem, operand.shape, shape
+                )
             })?;
-            let joined = shape[axis].fixed().zip(operand.shape[axis].fixed()).and_then(|(a, b)| a.checked_add(b));
-            shape[axis] = joined.map(Dim::Fixed).ok_or_else(|| {
-                Reason::new(ReasonCode::Concat, "the joined axis is symbolic; bind it to a number")
-            })?;
+            let joined = shape[axis]
+                .fixed()
+                .zip(operand.shape[axis].fixed())
+                .and_then(|(a, b)| a.checked_add(b));
+            shape[axis] = joined
+                .map(Dim::Fixed)
+                .ok_or_else(|| Reason::new(ReasonCode::Concat, "the joined axis is symbolic; bind it to a number"))?;
         }
         support::one(first.elem, shape)
     }

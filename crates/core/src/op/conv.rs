@@ -38,13 +38,23 @@ impl Infer for Conv {
         support::ensure(
             (1..=3).contains(&spatial) && weight.shape.len() == x.shape.len(),
             ReasonCode::ConvRank,
-            || format!("x has rank {} and weight rank {}; both need 3 to 5, alike", x.shape.len(), weight.shape.len()),
+            || {
+                format!(
+                    "x has rank {} and weight rank {}; both need 3 to 5, alike",
+                    x.shape.len(),
+                    weight.shape.len()
+                )
+            },
         )?;
         let lists = [self.stride.len(), self.dilation.len(), self.pad.len() / 2];
-        support::ensure(lists == [spatial; 3] && self.pad.len().is_multiple_of(2), ReasonCode::ConvAttributes, || {
-            format!("stride, dilation and pad must describe {spatial} axes")
-        })?;
-        let kernel = weight.dims().ok_or_else(|| Reason::new(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
+        support::ensure(
+            lists == [spatial; 3] && self.pad.len().is_multiple_of(2),
+            ReasonCode::ConvAttributes,
+            || format!("stride, dilation and pad must describe {spatial} axes"),
+        )?;
+        let kernel = weight
+            .dims()
+            .ok_or_else(|| Reason::new(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;
         let channels = x.shape[1]
             .fixed()
             .ok_or_else(|| Reason::new(ReasonCode::ConvChannels, "the number of input channels is symbolic"))?;
@@ -55,9 +65,11 @@ impl Infer for Conv {
             || format!("{channels} input channels, {groups} groups and a weight of {kernel:?} do not fit together"),
         )?;
         if let Some(bias) = operands.get(2).copied().flatten() {
-            support::ensure(bias.shape.as_slice() == [Dim::Fixed(outputs)], ReasonCode::ConvBias, || {
-                format!("the bias must have shape [{outputs}]")
-            })?;
+            support::ensure(
+                bias.shape.as_slice() == [Dim::Fixed(outputs)],
+                ReasonCode::ConvBias,
+                || format!("the bias must have shape [{outputs}]"),
+            )?;
         }
         let mut shape: SmallVec<[Dim; 4]> = smallvec![x.shape[0], Dim::Fixed(outputs)];
         for axis in 0..spatial {
@@ -72,7 +84,10 @@ impl Infer for Conv {
                 },
             )?);
         }
-        Ok(smallvec![TensorType { elem: support::accumulator(x.elem), shape }])
+        Ok(smallvec![TensorType {
+            elem: support::accumulator(x.elem),
+            shape
+        }])
     }
 }
 
@@ -93,4 +108,3 @@ impl Conv {
         }
     }
 }
-

@@ -2,9 +2,9 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::elem::Elem;
 
 op! {
     /// scale · (q − zero point), with the operand's grid.
@@ -16,7 +16,9 @@ impl Infer for Dequantize {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.int_type().is_some(), ReasonCode::DequantizeType, || format!("{} has no grid", x.elem))?;
+        support::ensure(x.elem.int_type().is_some(), ReasonCode::DequantizeType, || {
+            format!("{} has no grid", x.elem)
+        })?;
         support::one(Elem::F32, x.shape.clone())
     }
 }

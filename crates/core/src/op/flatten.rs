@@ -19,7 +19,14 @@ impl Infer for Flatten {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len();
-        let axis = if self.axis == rank as i64 { rank } else { support::axis(self.axis, rank)? };
-        support::one(x.elem, smallvec![support::product(&x.shape[..axis])?, support::product(&x.shape[axis..])?])
+        let axis = if self.axis == rank as i64 {
+            rank
+        } else {
+            support::axis(self.axis, rank)?
+        };
+        support::one(
+            x.elem,
+            smallvec![support::product(&x.shape[..axis])?, support::product(&x.shape[axis..])?],
+        )
     }
 }

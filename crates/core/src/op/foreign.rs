@@ -50,6 +50,9 @@ impl Infer for Foreign {
     const ARITY: (usize, usize) = (0, 65_536);
 
     fn infer(&self, _: &Operands<'_>) -> Result<Results, Reason> {
-        Err(Reason::new(ReasonCode::Foreign, format!("{}.{} is not ours to infer", self.domain, self.name)))
+        Err(Reason::new(
+            ReasonCode::Foreign,
+            format!("{}.{} is not ours to infer", self.domain, self.name),
+        ))
     }
 }

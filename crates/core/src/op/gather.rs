@@ -2,9 +2,9 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::elem::Elem;
 
 op! {
     /// Slices of `x` along `axis` at the positions in `indices` (i64; negative ones count from the end). Result: `x`'s shape
@@ -20,7 +20,9 @@ impl Infer for Gather {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, indices) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
-        support::ensure(indices.elem == Elem::I64, ReasonCode::Gather, || format!("the indices are {}, not i64", indices.elem))?;
+        support::ensure(indices.elem == Elem::I64, ReasonCode::Gather, || {
+            format!("the indices are {}, not i64", indices.elem)
+        })?;
         let axis = support::axis(self.axis, x.shape.len())?;
         let parts = [&x.shape[..axis], &indices.shape[..], &x.shape[axis + 1..]];
         support::one(x.elem, parts.concat().into())

@@ -29,12 +29,18 @@ impl Infer for Gemm {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (a, b) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
         support::ensure(!a.shape.is_empty() && b.shape.len() == 2, ReasonCode::GemmRank, || {
-            format!("a has rank {} (1 or more is needed) and b rank {} (2 is needed)", a.shape.len(), b.shape.len())
+            format!(
+                "a has rank {} (1 or more is needed) and b rank {} (2 is needed)",
+                a.shape.len(),
+                b.shape.len()
+            )
         })?;
         support::factors(a, b, operands.get(2).copied().flatten())?;
-        support::ensure(a.elem.is_float() || (self.alpha, self.beta) == (1.0, 1.0), ReasonCode::GemmFactors, || {
-            format!("alpha is {} and beta {}; on integers both are 1", self.alpha, self.beta)
-        })?;
+        support::ensure(
+            a.elem.is_float() || (self.alpha, self.beta) == (1.0, 1.0),
+            ReasonCode::GemmFactors,
+            || format!("alpha is {} and beta {}; on integers both are 1", self.alpha, self.beta),
+        )?;
         support::ensure(!self.transpose_a || a.shape.len() == 2, ReasonCode::GemmRank, || {
             format!("a is transposed but has rank {}", a.shape.len())
         })?;
@@ -42,7 +48,11 @@ impl Infer for Gemm {
         if self.transpose_a {
             shape.swap(0, 1);
         }
-        let (inner, columns) = if self.transpose_b { (b.shape[1], b.shape[0]) } else { (b.shape[0], b.shape[1]) };
+        let (inner, columns) = if self.transpose_b {
+            (b.shape[1], b.shape[0])
+        } else {
+            (b.shape[0], b.shape[1])
+        };
         let last = shape.len() - 1;
         support::ensure(shape[last] == inner, ReasonCode::GemmInner, || {
             format!("the inner dimensions differ: {:?} and {inner:?}", shape[last])
@@ -50,7 +60,9 @@ impl Infer for Gemm {
         shape[last] = columns;
         if let Some(bias) = operands.get(2).copied().flatten() {
             let fits = support::broadcast(&bias.shape, &shape)? == shape;
-            support::ensure(fits, ReasonCode::GemmBias, || format!("the bias {:?} does not broadcast to the result", bias.shape))?;
+            support::ensure(fits, ReasonCode::GemmBias, || {
+                format!("the bias {:?} does not broadcast to the result", bias.shape)
+            })?;
         }
         support::one(support::accumulator(a.elem), shape)
     }
@@ -59,7 +71,12 @@ impl Infer for Gemm {
 impl Gemm {
     /// `a`·`b`ᵀ + `bias`: the canonical form, in which a row of `b` holds the weights of one output.
     pub fn canonical() -> Gemm {
-        Gemm { transpose_a: false, transpose_b: true, alpha: 1.0, beta: 1.0 }
+        Gemm {
+            transpose_a: false,
+            transpose_b: true,
+            alpha: 1.0,
+            beta: 1.0,
+        }
     }
 
     /// Whether this is the canonical form.

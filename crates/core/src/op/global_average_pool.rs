@@ -17,8 +17,15 @@ impl Infer for GlobalAveragePool {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.shape.len() >= 3, ReasonCode::PoolRank, || format!("x has rank {}, at least 3 is needed", x.shape.len()))?;
-        let shape = x.shape.iter().enumerate().map(|(axis, d)| if axis < 2 { *d } else { Dim::Fixed(1) }).collect();
+        support::ensure(x.shape.len() >= 3, ReasonCode::PoolRank, || {
+            format!("x has rank {}, at least 3 is needed", x.shape.len())
+        })?;
+        let shape = x
+            .shape
+            .iter()
+            .enumerate()
+            .map(|(axis, d)| if axis < 2 { *d } else { Dim::Fixed(1) })
+            .collect();
         support::one(x.elem, shape)
     }
 }

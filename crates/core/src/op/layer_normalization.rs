@@ -24,9 +24,11 @@ impl Infer for LayerNormalization {
         let x = support::operand(operands, 0)?;
         support::axis(self.axis, x.shape.len())?;
         for operand in operands.iter().skip(1).flatten() {
-            support::ensure(support::broadcast(&operand.shape, &x.shape)? == x.shape, ReasonCode::LayerNormalizationShape, || {
-                format!("{:?} does not broadcast to x", operand.shape)
-            })?;
+            support::ensure(
+                support::broadcast(&operand.shape, &x.shape)? == x.shape,
+                ReasonCode::LayerNormalizationShape,
+                || format!("{:?} does not broadcast to x", operand.shape),
+            )?;
         }
         support::same(operands)
     }

@@ -2,9 +2,9 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::elem::Elem;
 use crate::shape::Dim;
 
 op! {
@@ -18,7 +18,9 @@ impl Infer for Lookup {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (x, table) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
-        support::ensure(matches!(x.elem, Elem::I8 | Elem::U8), ReasonCode::Lookup, || format!("{} cannot index a table", x.elem))?;
+        support::ensure(matches!(x.elem, Elem::I8 | Elem::U8), ReasonCode::Lookup, || {
+            format!("{} cannot index a table", x.elem)
+        })?;
         support::ensure(table.shape.as_slice() == [Dim::Fixed(256)], ReasonCode::Lookup, || {
             format!("the table has shape {:?}, not [256]", table.shape)
         })?;

@@ -23,7 +23,11 @@ impl Infer for MatMul {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let (a, b) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
-        support::ensure(!a.shape.is_empty() && !b.shape.is_empty(), ReasonCode::MatmulRank, || "an operand is a scalar".into())?;
+        support::ensure(
+            !a.shape.is_empty() && !b.shape.is_empty(),
+            ReasonCode::MatmulRank,
+            || "an operand is a scalar".into(),
+        )?;
         support::factors(a, b, None)?;
         let mut left: Shape = a.shape.clone();
         let mut right: Shape = b.shape.clone();

@@ -25,6 +25,14 @@ impl Infer for MaxPool {
     const ARITY: (usize, usize) = (1, 1);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::pool(operands, &self.size, &self.stride, &self.pad, &self.dilation, self.ceil, |elem| elem)
+        support::pool(
+            operands,
+            &self.size,
+            &self.stride,
+            &self.pad,
+            &self.dilation,
+            self.ceil,
+            |elem| elem,
+        )
     }
 }

@@ -3,6 +3,95 @@
 //! The same op stands for its float and its integer meaning; operand types decide. Integer `conv`, `gemm`, `matmul`,
 //! `add`, `sub`, `mul`, `sum_pool` and `reduce_sum` produce i32 accumulators unless the node is `fused`.
 
+mod add;
+mod average_pool;
+mod batch_normalization;
+mod call;
+mod cast;
+mod clamp;
+mod clip;
+mod concat;
+mod conv;
+mod dequantize;
+mod div;
+mod elu;
+mod flatten;
+mod foreign;
+mod gather;
+mod gemm;
+mod global_average_pool;
+mod hard_sigmoid;
+mod identity;
+mod layer_normalization;
+mod leaky_relu;
+mod lookup;
+mod matmul;
+mod max_pool;
+mod mul;
+mod pad;
+mod pow;
+mod quantize;
+mod reduce;
+mod relu;
+mod requantize;
+mod reshape;
+mod resize;
+mod shift_left;
+mod slice;
+mod softmax;
+mod split;
+mod squeeze;
+mod sub;
+mod sum_pool;
+mod support;
+mod transpose;
+mod unary;
+mod unsqueeze;
+
+pub use add::*;
+pub use average_pool::*;
+pub use batch_normalization::*;
+pub use call::*;
+pub use cast::*;
+pub use clamp::*;
+pub use clip::*;
+pub use concat::*;
+pub use conv::*;
+pub use dequantize::*;
+pub use div::*;
+pub use elu::*;
+pub use flatten::*;
+pub use foreign::*;
+pub use gather::*;
+pub use gemm::*;
+pub use global_average_pool::*;
+pub use hard_sigmoid::*;
+pub use identity::*;
+pub use layer_normalization::*;
+pub use leaky_relu::*;
+pub use lookup::*;
+pub use matmul::*;
+pub use max_pool::*;
+pub use mul::*;
+pub use pad::*;
+pub use pow::*;
+pub use quantize::*;
+pub use reduce::*;
+pub use relu::*;
+pub use requantize::*;
+pub use reshape::*;
+pub use resize::*;
+pub use shift_left::*;
+pub use slice::*;
+pub use softmax::*;
+pub use split::*;
+pub use squeeze::*;
+pub use sub::*;
+pub use sum_pool::*;
+pub use transpose::*;
+pub use unary::*;
+pub use unsqueeze::*;
+
 use crate::attribute::{Attribute, AttributeError, Attributes};
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
@@ -26,9 +115,7 @@ pub trait Infer: Attributes {
 }
 
 macro_rules! ops {
-    ($($variant:ident in $module:ident),* $(,)?) => {
-        $(mod $module; pub use $module::*;)*
-
+    ($($variant:ident),* $(,)?) => {
         /// An operation with its attributes.
         #[derive(Clone, Debug, PartialEq)]
         #[non_exhaustive]
@@ -95,52 +182,50 @@ macro_rules! ops {
 }
 
 ops! {
-    Conv in conv,
-    Gemm in gemm,
-    MatMul in matmul,
-    BatchNormalization in batch_normalization,
-    LayerNormalization in layer_normalization,
-    Add in add,
-    Sub in sub,
-    Mul in mul,
-    Div in div,
-    Pow in pow,
-    Relu in relu,
-    Clip in clip,
-    Unary in unary,
-    LeakyRelu in leaky_relu,
-    HardSigmoid in hard_sigmoid,
-    Elu in elu,
-    MaxPool in max_pool,
-    AveragePool in average_pool,
-    GlobalAveragePool in global_average_pool,
-    SumPool in sum_pool,
-    Reduce in reduce,
-    Softmax in softmax,
-    Reshape in reshape,
-    Flatten in flatten,
-    Squeeze in squeeze,
-    Unsqueeze in unsqueeze,
-    Transpose in transpose,
-    Concat in concat,
-    Split in split,
-    Slice in slice,
-    Pad in pad,
-    Resize in resize,
-    Gather in gather,
-    Cast in cast,
-    Identity in identity,
-    Quantize in quantize,
-    Dequantize in dequantize,
-    Requantize in requantize,
-    ShiftLeft in shift_left,
-    Lookup in lookup,
-    Clamp in clamp,
-    Call in call,
-    Foreign in foreign,
+    Conv,
+    Gemm,
+    MatMul,
+    BatchNormalization,
+    LayerNormalization,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Pow,
+    Relu,
+    Clip,
+    Unary,
+    LeakyRelu,
+    HardSigmoid,
+    Elu,
+    MaxPool,
+    AveragePool,
+    GlobalAveragePool,
+    SumPool,
+    Reduce,
+    Softmax,
+    Reshape,
+    Flatten,
+    Squeeze,
+    Unsqueeze,
+    Transpose,
+    Concat,
+    Split,
+    Slice,
+    Pad,
+    Resize,
+    Gather,
+    Cast,
+    Identity,
+    Quantize,
+    Dequantize,
+    Requantize,
+    ShiftLeft,
+    Lookup,
+    Clamp,
+    Call,
+    Foreign,
 }
-
-mod support;
 
 impl Op {
     /// The term under which tables, rules and reports speak of this op: its name, or the function of a `unary`

@@ -38,7 +38,10 @@ impl Infer for Pad {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len();
         support::ensure(self.amounts.len() == 2 * rank, ReasonCode::Pad, || {
-            format!("{} amounts for {rank} axes; two per axis are needed", self.amounts.len())
+            format!(
+                "{} amounts for {rank} axes; two per axis are needed",
+                self.amounts.len()
+            )
         })?;
         let mut shape = x.shape.clone();
         for axis in 0..rank {
@@ -48,10 +51,20 @@ impl Infer for Pad {
             }
             let extent = shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
             // No more can be cropped than is there.
-            let cropped = extent.and_then(|e| e.checked_add(begin.min(0))?.checked_add(end.min(0))).filter(|&e| e >= 0);
-            let padded = cropped.and_then(|e| e.checked_add(begin.max(0))?.checked_add(end.max(0))).map(i64::unsigned_abs);
+            let cropped = extent
+                .and_then(|e| e.checked_add(begin.min(0))?.checked_add(end.min(0)))
+                .filter(|&e| e >= 0);
+            let padded = cropped
+                .and_then(|e| e.checked_add(begin.max(0))?.checked_add(end.max(0)))
+                .map(i64::unsigned_abs);
             let padded = padded.ok_or_else(|| {
-                Reason::new(ReasonCode::Pad, format!("axis {axis} with extent {:?} cannot be padded by {begin} and {end}", shape[axis]))
+                Reason::new(
+                    ReasonCode::Pad,
+                    format!(
+                        "axis {axis} with extent {:?} cannot be padded by {begin} and {end}",
+                        shape[axis]
+                    ),
+                )
             })?;
             if self.mode == PadMode::Reflect {
                 let limit = extent.unwrap_or(0);

@@ -2,9 +2,9 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::elem::Elem;
 use strait_requantize::{Rounding, quantize::ZeroPoint};
 
 op! {
@@ -27,9 +27,16 @@ impl Infer for Quantize {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.is_float() && self.to.int_type().is_some(), ReasonCode::QuantizeType, || {
-            format!("from {} to {}; from a float to i8, u8, i16 or i32 is needed", x.elem, self.to)
-        })?;
+        support::ensure(
+            x.elem.is_float() && self.to.int_type().is_some(),
+            ReasonCode::QuantizeType,
+            || {
+                format!(
+                    "from {} to {}; from a float to i8, u8, i16 or i32 is needed",
+                    x.elem, self.to
+                )
+            },
+        )?;
         support::one(self.to, x.shape.clone())
     }
 }

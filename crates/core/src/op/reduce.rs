@@ -47,7 +47,11 @@ impl Infer for Reduce {
                 (true, false) => {}
             }
         }
-        let elem = if self.reduction == Reduction::Sum { support::accumulator(x.elem) } else { x.elem };
+        let elem = if self.reduction == Reduction::Sum {
+            support::accumulator(x.elem)
+        } else {
+            x.elem
+        };
         support::one(elem, shape)
     }
 }
@@ -58,11 +62,17 @@ impl Reduce {
         if self.axes.is_empty() {
             return Ok((0..rank).collect());
         }
-        let mut axes = self.axes.iter().map(|&a| support::axis(a, rank)).collect::<Result<SmallVec<[usize; 4]>, _>>()?;
+        let mut axes = self
+            .axes
+            .iter()
+            .map(|&a| support::axis(a, rank))
+            .collect::<Result<SmallVec<[usize; 4]>, _>>()?;
         axes.sort_unstable();
         let count = axes.len();
         axes.dedup();
-        support::ensure(axes.len() == count, ReasonCode::Axes, || format!("{:?} names an axis twice", self.axes))?;
+        support::ensure(axes.len() == count, ReasonCode::Axes, || {
+            format!("{:?} names an axis twice", self.axes)
+        })?;
         Ok(axes)
     }
 }

@@ -2,9 +2,9 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::elem::Elem;
 use strait_requantize::Requantization;
 
 op! {
@@ -23,13 +23,18 @@ impl Infer for Requantize {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.int_type().is_some(), ReasonCode::RequantizeType, || format!("{} is not an integer", x.elem))?;
+        support::ensure(x.elem.int_type().is_some(), ReasonCode::RequantizeType, || {
+            format!("{} is not an integer", x.elem)
+        })?;
         if operands.get(1).is_some_and(Option::is_some) {
             support::picks_channels(operands, 1, &x.shape)?;
         } else if let Some(channels) = self.form.channels() {
             let extent = x.shape.get(self.axis as usize).and_then(|d| d.fixed());
             support::ensure(extent == Some(channels as u64), ReasonCode::RequantizeChannels, || {
-                format!("{channels} channels of parameters for axis {} with extent {extent:?}", self.axis)
+                format!(
+                    "{channels} channels of parameters for axis {} with extent {extent:?}",
+                    self.axis
+                )
             })?;
         }
         support::one(Elem::from(self.form.out()), x.shape.clone())

@@ -20,7 +20,12 @@ impl Infer for Reshape {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        let error = |text: &str| Reason::new(ReasonCode::Reshape, format!("{text}: from {:?} to {:?}", x.shape, self.shape));
+        let error = |text: &str| {
+            Reason::new(
+                ReasonCode::Reshape,
+                format!("{text}: from {:?} to {:?}", x.shape, self.shape),
+            )
+        };
         let mut shape = Shape::new();
         let mut unknown = None;
         for (position, &extent) in self.shape.iter().enumerate() {
@@ -29,7 +34,10 @@ impl Infer for Reshape {
                     unknown = Some(position);
                     Dim::Fixed(1)
                 }
-                0 => *x.shape.get(position).ok_or_else(|| error("a 0 copies an axis that is not there"))?,
+                0 => *x
+                    .shape
+                    .get(position)
+                    .ok_or_else(|| error("a 0 copies an axis that is not there"))?,
                 _ => Dim::Fixed(u64::try_from(extent).map_err(|_| error("an extent is negative"))?),
             });
         }

@@ -68,25 +68,36 @@ impl Infer for Resize {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len();
         let (by_scale, by_size) = (self.scales.len() == rank, self.sizes.len() == rank);
-        support::ensure(by_scale != by_size, ReasonCode::Resize, || format!("either scales or sizes must name {rank} axes"))?;
+        support::ensure(by_scale != by_size, ReasonCode::Resize, || {
+            format!("either scales or sizes must name {rank} axes")
+        })?;
         let mut shape = x.shape.clone();
         for axis in 0..rank {
-            let unchanged = if by_scale { self.scales[axis] == 1.0 } else { Dim::Fixed(self.sizes[axis] as u64) == shape[axis] };
+            let unchanged = if by_scale {
+                self.scales[axis] == 1.0
+            } else {
+                Dim::Fixed(self.sizes[axis] as u64) == shape[axis]
+            };
             if unchanged {
                 continue;
             }
-            let extent = shape[axis]
-                .fixed()
-                .ok_or_else(|| Reason::new(ReasonCode::Resize, format!("axis {axis} is symbolic; bind it to a number")))?;
+            let extent = shape[axis].fixed().ok_or_else(|| {
+                Reason::new(
+                    ReasonCode::Resize,
+                    format!("axis {axis} is symbolic; bind it to a number"),
+                )
+            })?;
             let resized = if by_scale {
                 // In f64: a product of an extent below 2^40 and an f32 is exact, so the floor is the mathematical one.
                 (extent as f64 * f64::from(self.scales[axis])).floor()
             } else {
                 self.sizes[axis] as f64
             };
-            support::ensure((1.0..=crate::shape::MAX_ELEMENTS as f64).contains(&resized), ReasonCode::Resize, || {
-                format!("axis {axis} would have extent {resized}")
-            })?;
+            support::ensure(
+                (1.0..=crate::shape::MAX_ELEMENTS as f64).contains(&resized),
+                ReasonCode::Resize,
+                || format!("axis {axis} would have extent {resized}"),
+            )?;
             shape[axis] = Dim::Fixed(resized as u64);
         }
         support::one(x.elem, shape)

@@ -2,9 +2,9 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
-use crate::elem::Elem;
 
 op! {
     /// (x − zero) · 2^bits in i32, which holds it for every code: a value without its zero point, with room below the point.
@@ -31,12 +31,16 @@ impl Infer for ShiftLeft {
         // What every code is shifted to, so that none leaves i32. Differences of codes have 17 bits.
         let shifted = |code: i32| (i64::from(code) - i64::from(self.zero)) << self.bits.min(32);
         let farthest = [codes.min(), codes.max()].map(shifted);
-        support::ensure(farthest.iter().all(|&x| i32::try_from(x).is_ok()), ReasonCode::ShiftLeft, || {
-            format!(
-                "{} less {}, shifted by {} bits, reaches from {} to {}, which does not fit 32 bits",
-                x.elem, self.zero, self.bits, farthest[0], farthest[1]
-            )
-        })?;
+        support::ensure(
+            farthest.iter().all(|&x| i32::try_from(x).is_ok()),
+            ReasonCode::ShiftLeft,
+            || {
+                format!(
+                    "{} less {}, shifted by {} bits, reaches from {} to {}, which does not fit 32 bits",
+                    x.elem, self.zero, self.bits, farthest[0], farthest[1]
+                )
+            },
+        )?;
         support::one(Elem::I32, x.shape.clone())
     }
 }

@@ -42,17 +42,23 @@ impl Slice {
     /// What is taken of each sliced axis of an operand with this shape.
     pub fn spans(&self, shape: &[Dim]) -> Result<SmallVec<[Span; 4]>, Reason> {
         let lengths = [self.ends.len(), self.axes.len(), self.steps.len()];
-        support::ensure(lengths == [self.starts.len(); 3], ReasonCode::Slice, || "the lists have different lengths".into())?;
+        support::ensure(lengths == [self.starts.len(); 3], ReasonCode::Slice, || {
+            "the lists have different lengths".into()
+        })?;
         let mut seen: SmallVec<[usize; 4]> = SmallVec::new();
         let mut spans = SmallVec::new();
         for index in 0..self.starts.len() {
             let axis = support::axis(self.axes[index], shape.len())?;
-            support::ensure(!seen.contains(&axis), ReasonCode::Slice, || format!("axis {axis} is sliced twice"))?;
+            support::ensure(!seen.contains(&axis), ReasonCode::Slice, || {
+                format!("axis {axis} is sliced twice")
+            })?;
             seen.push(axis);
-            let extent = shape[axis]
-                .fixed()
-                .and_then(|e| i64::try_from(e).ok())
-                .ok_or_else(|| Reason::new(ReasonCode::Slice, format!("axis {axis} is symbolic; bind it to a number")))?;
+            let extent = shape[axis].fixed().and_then(|e| i64::try_from(e).ok()).ok_or_else(|| {
+                Reason::new(
+                    ReasonCode::Slice,
+                    format!("axis {axis} is symbolic; bind it to a number"),
+                )
+            })?;
             let step = self.steps[index];
             support::ensure(step != 0, ReasonCode::Slice, || "a step is 0".into())?;
             let from_end = |p: i64| if p < 0 { p.saturating_add(extent) } else { p };
@@ -60,7 +66,11 @@ impl Slice {
             let start = from_end(self.starts[index]).clamp(low.max(0), high.max(0));
             let end = from_end(self.ends[index]).clamp(low, high);
             let distance = if step > 0 { end - start } else { start - end };
-            let count = if distance <= 0 || extent == 0 { 0 } else { (distance as u64).div_ceil(step.unsigned_abs()) };
+            let count = if distance <= 0 || extent == 0 {
+                0
+            } else {
+                (distance as u64).div_ceil(step.unsigned_abs())
+            };
             spans.push((axis, start.unsigned_abs(), step, count));
         }
         Ok(spans)

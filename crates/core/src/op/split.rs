@@ -24,12 +24,20 @@ impl Infer for Split {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let axis = support::axis(self.axis, x.shape.len())?;
-        let total = self.sizes.iter().try_fold(0i64, |sum, &s| (s >= 0).then(|| sum.checked_add(s))?);
+        let total = self
+            .sizes
+            .iter()
+            .try_fold(0i64, |sum, &s| (s >= 0).then(|| sum.checked_add(s))?);
         let extent = x.shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
         support::ensure(total.is_some() && total == extent, ReasonCode::Split, || {
-            format!("pieces of {:?} do not make up an extent of {:?}", self.sizes, x.shape[axis])
+            format!(
+                "pieces of {:?} do not make up an extent of {:?}",
+                self.sizes, x.shape[axis]
+            )
         })?;
-        support::ensure(self.sizes.len() <= MAX_RESULTS, ReasonCode::Split, || format!("there are more than {MAX_RESULTS} pieces"))?;
+        support::ensure(self.sizes.len() <= MAX_RESULTS, ReasonCode::Split, || {
+            format!("there are more than {MAX_RESULTS} pieces")
+        })?;
         Ok(self
             .sizes
             .iter()

@@ -20,11 +20,21 @@ impl Infer for Squeeze {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        let dropped = self.axes.iter().map(|&a| support::axis(a, x.shape.len())).collect::<Result<SmallVec<[usize; 4]>, _>>()?;
+        let dropped = self
+            .axes
+            .iter()
+            .map(|&a| support::axis(a, x.shape.len()))
+            .collect::<Result<SmallVec<[usize; 4]>, _>>()?;
         let mut shape = Shape::new();
         for (axis, &dim) in x.shape.iter().enumerate() {
-            let drop = if self.axes.is_empty() { dim == Dim::Fixed(1) } else { dropped.contains(&axis) };
-            support::ensure(!drop || dim == Dim::Fixed(1), ReasonCode::Squeeze, || format!("axis {axis} has extent {dim:?}, not 1"))?;
+            let drop = if self.axes.is_empty() {
+                dim == Dim::Fixed(1)
+            } else {
+                dropped.contains(&axis)
+            };
+            support::ensure(!drop || dim == Dim::Fixed(1), ReasonCode::Squeeze, || {
+                format!("axis {axis} has extent {dim:?}, not 1")
+            })?;
             if !drop {
                 shape.push(dim);
             }

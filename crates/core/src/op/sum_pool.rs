@@ -43,10 +43,19 @@ impl Infer for SumPool {
     const ARITY: (usize, usize) = (1, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        let results =
-            support::pool(operands, &self.size, &self.stride, &self.pad, &self.dilation, self.ceil, support::accumulator)?;
+        let results = support::pool(
+            operands,
+            &self.size,
+            &self.stride,
+            &self.pad,
+            &self.dilation,
+            self.ceil,
+            support::accumulator,
+        )?;
         if operands.get(1).is_some_and(Option::is_some) {
-            results.iter().try_for_each(|sum| support::picks_channels(operands, 1, &sum.shape))?;
+            results
+                .iter()
+                .try_for_each(|sum| support::picks_channels(operands, 1, &sum.shape))?;
         }
         Ok(results)
     }

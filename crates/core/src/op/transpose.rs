@@ -25,6 +25,9 @@ impl Infer for Transpose {
         support::ensure(whole && sorted.len() == x.shape.len(), ReasonCode::Permutation, || {
             format!("{:?} is not a permutation of {} axes", self.permutation, x.shape.len())
         })?;
-        support::one(x.elem, self.permutation.iter().map(|&axis| x.shape[axis as usize]).collect())
+        support::one(
+            x.elem,
+            self.permutation.iter().map(|&axis| x.shape[axis as usize]).collect(),
+        )
     }
 }

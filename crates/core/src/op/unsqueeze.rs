@@ -21,10 +21,18 @@ impl Infer for Unsqueeze {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let rank = x.shape.len() + self.axes.len();
-        support::ensure(rank <= MAX_RANK, ReasonCode::Axes, || format!("the result would have rank {rank}, past {MAX_RANK}"))?;
-        let mut added = self.axes.iter().map(|&a| support::axis(a, rank)).collect::<Result<SmallVec<[usize; 4]>, _>>()?;
+        support::ensure(rank <= MAX_RANK, ReasonCode::Axes, || {
+            format!("the result would have rank {rank}, past {MAX_RANK}")
+        })?;
+        let mut added = self
+            .axes
+            .iter()
+            .map(|&a| support::axis(a, rank))
+            .collect::<Result<SmallVec<[usize; 4]>, _>>()?;
         added.sort_unstable();
-        support::ensure(added.windows(2).all(|w| w[0] != w[1]), ReasonCode::Axes, || format!("{:?} names an axis twice", self.axes))?;
+        support::ensure(added.windows(2).all(|w| w[0] != w[1]), ReasonCode::Axes, || {
+            format!("{:?} names an axis twice", self.axes)
+        })?;
         let mut shape = x.shape.clone();
         for axis in added {
             shape.insert(axis, Dim::Fixed(1));
