@@ -75,6 +75,34 @@ impl Bench {
 }
 
 #[test]
+fn a_layer_that_is_to_run_in_integers_does_or_the_rule_is_told() {
+    let bench = Bench::new();
+    let config = fs::read_to_string(repository("configs/generic-int8.toml")).unwrap();
+    let config = config.replace("../models/digits", &digits(""));
+    let compile = |rule: &str| {
+        let file = bench.file("wish.toml", format!("{config}\n[[quantize.rule]]\n{rule}\n").as_bytes());
+        let output = run(&["compile", &file, "--out", &bench.path("out")]);
+        (output.status.code(), text(&output.stderr))
+    };
+    let (code, stderr) = compile("layers = [\"/classifier/Gemm\"]\nrun = \"integer\"");
+    assert_eq!(code, Some(0), "{stderr}");
+    // No multiplier leads from its accumulators to a grid this fine, which only its recipe finds out.
+    let tiny = "layers = [\"/classifier/Gemm\"]\nrange = [-1e-30, 1e-30]";
+    let (code, stderr) = compile(tiny);
+    assert_eq!(code, Some(0), "{stderr}");
+    let (code, stderr) = compile(&format!("{tiny}\nrun = \"integer\""));
+    assert_eq!(code, Some(1), "{stderr}");
+    for part in [
+        "`/classifier/Gemm` is to run in integers",
+        "run = \"integer\"",
+        "asked for here",
+        "wish.toml:",
+    ] {
+        assert!(stderr.contains(part), "no {part:?} in:\n{stderr}");
+    }
+}
+
+#[test]
 fn bad_input_gives_one_clear_message_and_exit_code_1() {
     let bench = Bench::new();
     let model = fs::read(digits("digits.onnx")).unwrap();

@@ -13,7 +13,7 @@ use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor, Threads};
 use strait_lower::{FusionPolicy, LowerError, fuse, lower};
 use strait_onnx::{ReadOptions, free_dimensions, read};
-use strait_quantize::annotate::{Directives, place};
+use strait_quantize::annotate::{Directives, Ranges, place};
 use strait_quantize::observe::Samples;
 use strait_quantize::{Annotation, ObserverChoice, annotate, observe};
 use strait_target::{Options, Registry, Target};
@@ -73,7 +73,7 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
         ControlFlow::Continue(())
     })
     .unwrap();
-    place(&mut float, main, spec, &BTreeMap::new()).unwrap();
+    place(&mut float, main, spec, &BTreeMap::new());
     let mut module = loop {
         let how = Annotation {
             spec,
@@ -86,7 +86,7 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
             directives: Directives::default(),
         };
         let mut annotated = float.clone();
-        annotate(&mut annotated, main, &how).unwrap();
+        annotate(&mut annotated, main, &how, &mut Ranges::default()).unwrap();
         match lower(&annotated, spec) {
             Ok(lowered) => break lowered.module,
             Err(LowerError::Nodes(nodes)) => {

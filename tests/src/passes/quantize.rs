@@ -7,7 +7,7 @@ use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, Placement, Reason};
 use strait_lower::{FusionPolicy, LowerError, Until};
-use strait_quantize::annotate::{Directives, Placing};
+use strait_quantize::annotate::{Directives, Placing, Ranges};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
 use strait_target::spec::Nearness;
 use strait_target::{Options, Registry, Target, TargetSpec};
@@ -57,8 +57,7 @@ fn hosted(module: &Module) -> Vec<String> {
 pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (target, _) = target(argument)?;
     let main = module.main;
-    let placed = strait_quantize::annotate::place(module, main, target.spec(), &Placing::new());
-    placed.map_err(|denied| format!("{denied:?}"))?;
+    strait_quantize::annotate::place(module, main, target.spec(), &Placing::new());
     Ok(Outcome::Text(match &hosted(module)[..] {
         [] => "all on the accelerator".into(),
         lines => lines.join("\n"),
@@ -91,8 +90,7 @@ pub(crate) fn place_and_annotate(
     observation: &Observation,
 ) -> Result<(), String> {
     let main = module.main;
-    let placed = strait_quantize::annotate::place(module, main, spec, &Placing::new());
-    placed.map_err(|denied| format!("{denied:?}"))?;
+    strait_quantize::annotate::place(module, main, spec, &Placing::new());
     let how = Annotation {
         spec,
         observation,
@@ -103,7 +101,7 @@ pub(crate) fn place_and_annotate(
         weight_per: None,
         directives: Directives::default(),
     };
-    strait_quantize::annotate(module, main, &how).map_err(|error| error.to_string())?;
+    strait_quantize::annotate(module, main, &how, &mut Ranges::default()).map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())
 }
 

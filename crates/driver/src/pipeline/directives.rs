@@ -1,9 +1,9 @@
 //! What the configuration asks of single layers and values, as placing and annotating take it for one target.
 
-use strait_core::{Module, NodeId, ValueId};
+use strait_core::{Module, ValueId};
 use strait_quantize::{
     ObserverChoice,
-    annotate::{Directives, Placing, Wish},
+    annotate::{Directives, Placing, Wish, denied},
 };
 use strait_target::{TargetSpec, spec::Per};
 
@@ -75,19 +75,20 @@ fn wish(loaded: &Loaded, settings: &Settings, rules: &[usize]) -> Option<Wish> {
         Run::Integer => Some(Wish::Integer),
         Run::Auto => None,
         Run::Float => {
-            // The last rule that says where the layer runs is the one that decided.
-            let all = &loaded.config.quantize.rule;
-            let deciding = rules
-                .iter()
-                .rev()
-                .filter_map(|&index| all.get(index))
-                .find(|rule| rule.run.is_some());
+            let deciding = deciding(loaded, rules).and_then(|index| loaded.config.quantize.rule.get(index));
             let reason = deciding.and_then(|rule| rule.reason.clone());
             Some(Wish::Float(
                 reason.unwrap_or_else(|| "the configuration says so".to_owned()),
             ))
         }
     }
+}
+
+/// Of the rules that match a layer the one that decides where it runs: the last that says so.
+fn deciding(loaded: &Loaded, rules: &[usize]) -> Option<usize> {
+    let all = &loaded.config.quantize.rule;
+    let says = |&index: &usize| all.get(index).is_some_and(|rule| rule.run.is_some());
+    rules.iter().rev().copied().find(says)
 }
 
 /// The observer where `settings` say no other: that of `[calibration]`, or the target's.
@@ -175,15 +176,33 @@ fn type_name(integer: IntegerType) -> &'static str {
     }
 }
 
-/// The layers that the configuration wants in integers and the target cannot have.
-pub(super) fn denied(module: &Module, spec: &TargetSpec, denied: &[(NodeId, strait_core::Reason)]) -> Diagnostics {
-    let findings = denied.iter().map(|(id, reason)| {
-        let name = module.main().node(*id).map_or("", |node| module.name(node.name));
+/// Holds the layers that the configuration wants in integers to that: wherever one moves to the host, and for whatever
+/// reason, the rule that asks for it is told.
+pub(super) fn keep(
+    loaded: &Loaded,
+    selection: &Selection,
+    spec: &TargetSpec,
+    module: &Module,
+    placing: &Placing,
+) -> Result<(), Diagnostics> {
+    let findings = denied(module.main(), placing).into_iter().map(|(id, reason)| {
+        let name = module.main().node(id).map_or("", |node| module.name(node.name));
         let message = format!(
             "`{name}` is to run in integers, and the target `{}` cannot: {}",
             *spec.id, reason.text
         );
-        Diagnostic::error(codes::UNSUPPORTED, message).help("run = \"auto\" leaves it to the host instead")
+        let rules = selection.nodes.get(&id).map(Vec::as_slice).unwrap_or_default();
+        let mut path = KeyPath::of(&["quantize"]).key("rule");
+        if let Some(index) = deciding(loaded, rules) {
+            path = path.index(index).key("run");
+        }
+        let finding = loaded.error(codes::UNSUPPORTED, &path, message, "asked for here");
+        finding.help("run = \"auto\" leaves it to the host instead")
     });
-    Diagnostics(findings.collect())
+    let findings: Vec<Diagnostic> = findings.collect();
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(findings))
+    }
 }

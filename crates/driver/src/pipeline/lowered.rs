@@ -3,10 +3,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
-use strait_core::{GraphId, Module, NodeId, PassError, Reason, verifier};
+use strait_core::{GraphId, Module, PassError, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Until, fuse, lower};
-use strait_quantize::{Annotation, Observation, annotate, annotate::place};
+use strait_quantize::{
+    Annotation, Observation, annotate,
+    annotate::{Ranges, place, refuse},
+};
 use strait_target::{
     Options, Target, TargetSpec,
     spec::{Difference, Format, Nearness},
@@ -56,9 +59,6 @@ pub(super) struct Lowered {
     pub(super) certificates: Vec<CertificateRecord>,
 }
 
-/// How often nodes that a recipe refuses may be moved to the host before it is clear that there is no end.
-const ROUNDS: usize = 64;
-
 /// Places, annotates, lowers and fuses, each as a phase of the session.
 pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, Stop> {
     let spec = job.target.spec();
@@ -67,7 +67,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
     let (annotated, integer) = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
-    refuse(job.loaded, &fusion)?;
+    unfused(job.loaded, &fusion)?;
     let certificates: Vec<CertificateRecord> = fusion
         .fired
         .iter()
@@ -115,35 +115,40 @@ pub(super) fn whole(module: &Module, behind: &str) -> Result<(), Stop> {
     verifier::verify(module).map_err(|violation| Stop::Defect(format!("behind {behind}: {violation}")))
 }
 
-/// The annotated module and the lowered one. A node that its recipe refuses moves to the host, and all is decided again.
+/// The annotated module and the lowered one.
+///
+/// Nodes that their recipe refuses move to the host, all of them at once, and the graph is annotated and lowered again.
+/// What was moved stays there, so there are at most as many turns as nodes; observers run once for each value.
 fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Module, strait_lower::Lowered), Stop> {
-    let mut refused: Vec<(NodeId, Reason)> = Vec::new();
-    for _ in 0..ROUNDS {
-        let mut module = job.canonical.clone();
-        let main = module.main;
-        for (id, reason) in &refused {
-            module.main_mut().place_on_host(*id, reason.clone());
-        }
-        place(&mut module, main, spec, &wishes.placing).map_err(|denied| directives::denied(&module, spec, &denied))?;
-        let how = Annotation {
-            spec,
-            observation: job.observation,
-            observer: wishes.observer.clone(),
-            weight_per: wishes.weight_per,
-            directives: wishes.directives.clone(),
-        };
-        annotate(&mut module, main, &how).map_err(|error| Stop::Defect(error.to_string()))?;
+    let mut module = job.canonical.clone();
+    let main = module.main;
+    let how = Annotation {
+        spec,
+        observation: job.observation,
+        observer: wishes.observer.clone(),
+        weight_per: wishes.weight_per,
+        directives: wishes.directives.clone(),
+    };
+    let mut ranges = Ranges::default();
+    place(&mut module, main, spec, &wishes.placing);
+    loop {
+        directives::keep(job.loaded, job.selection, spec, &module, &wishes.placing)?;
+        annotate(&mut module, main, &how, &mut ranges).map_err(|error| Stop::Defect(error.to_string()))?;
+        directives::keep(job.loaded, job.selection, spec, &module, &wishes.placing)?;
         whole(&module, "annotate")?;
         match lower(&module, spec) {
             Ok(integer) => {
                 whole(&integer.module, "lower")?;
                 return Ok((module, integer));
             }
-            Err(LowerError::Nodes(nodes)) => refused.extend(nodes),
+            Err(LowerError::Nodes(nodes)) => {
+                if !refuse(module.main_mut(), spec, nodes) {
+                    return Err(Stop::Defect("a node on the host was lowered".to_owned()));
+                }
+            }
             Err(LowerError::Ours(text)) => return Err(Stop::Defect(text)),
         }
     }
-    Err(Stop::Defect("recipes keep refusing nodes".to_owned()))
 }
 
 /// Beside the lowered graph a copy of it, with the requantizations fused: the main graph.
@@ -171,7 +176,7 @@ fn policy(config: &config::types::Fusion, spec: &TargetSpec) -> FusionPolicy {
 }
 
 /// With `refused = "error"` every site that a row of the table is for, and that it does not fuse, is one.
-fn refuse(loaded: &Loaded, fusion: &Fusion) -> Result<(), Stop> {
+fn unfused(loaded: &Loaded, fusion: &Fusion) -> Result<(), Stop> {
     if loaded.config.fusion.refused == Refused::Keep {
         return Ok(());
     }

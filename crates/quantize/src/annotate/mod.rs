@@ -8,11 +8,12 @@ pub(crate) mod roles;
 mod weights;
 
 pub use grid::grid;
-pub use place::{Placing, Wish, place};
+pub use place::{Placing, Wish, denied, place, refuse};
+pub use ranges::Ranges;
 
 use crate::statistics::Observation;
 use groups::{Groups, groups};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, ReasonCode, Stage, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Per};
@@ -68,11 +69,20 @@ pub enum AnnotateError {
 const COARSEST: f64 = 128.0;
 
 /// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid move
-/// to the host with the reason, and what depends on them is decided again.
+/// to the host with the reason, and what depends on them is decided again. `ranges` keeps what observers found for the
+/// next call: the nodes that a recipe refuses are moved and the graph is annotated again.
+///
+/// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and one
+/// where nothing is refused. All that one turn refuses moves together.
 ///
 /// # Errors
 /// A directive that makes no sense, or a defect of ours.
-pub fn annotate(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Result<(), AnnotateError> {
+pub fn annotate(
+    module: &mut Module,
+    graph: GraphId,
+    how: &Annotation<'_>,
+    ranges: &mut Ranges,
+) -> Result<(), AnnotateError> {
     let ours = |text: &str| AnnotateError::Ours(text.to_string());
     loop {
         let g = module
@@ -87,7 +97,7 @@ pub fn annotate(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Re
                 .unwrap_or(how.spec.types.weight_per())
         };
         let mut found = groups(g, how.spec, &order, per)?;
-        let mut refused = ranges::activate(module, g, how, &mut found)?;
+        let mut refused = ranges::activate(module, g, how, &mut found, ranges)?;
         if refused.is_empty() {
             refused = settle_weights(module, graph, &order, how.spec, &mut found)?;
         }
@@ -96,17 +106,19 @@ pub fn annotate(module: &mut Module, graph: GraphId, how: &Annotation<'_>) -> Re
             write(g, found);
             return Ok(());
         }
-        // Each round takes at least one node off the accelerator, so this ends.
-        for (id, reason) in refused {
-            g.place_on_host(id, reason);
+        if !refuse(g, how.spec, refused) {
+            return Err(ours("a node on the host was refused"));
         }
-        place::settle(g, how.spec);
     }
 }
 
 /// Gives every weight its grid. Where no shift reaches the grid of a result, that grid is coarsened, which moves the
 /// grids that follow: repeated until nothing moves. Answers with the nodes that this would cost too much, and those whose
 /// weights have no grid.
+///
+/// The first sweep looks at all nodes, a later one at those whose operand or result has become coarser behind them. A grid
+/// becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node is looked at a bounded number of
+/// times.
 fn settle_weights(
     module: &Module,
     graph: GraphId,
@@ -116,48 +128,61 @@ fn settle_weights(
 ) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
     let ours = |reason: Reason| AnnotateError::Ours(reason.to_string());
     let mut coarsened: BTreeMap<ConfigId, f64> = BTreeMap::new();
+    let mut refused = Vec::new();
+    // By root of a group: the positions of the nodes whose weights depend on its grid.
+    let mut dependents: Option<BTreeMap<ConfigId, Vec<usize>>> = None;
+    let mut sweep: BTreeSet<usize> = (0..order.len()).collect();
+    let mut next = BTreeSet::new();
     loop {
-        let mut moved = false;
-        let mut refused = Vec::new();
-        for &id in order {
-            match weights::weights(module, graph, spec, &found.table, id) {
-                Err(reason) => refused.push((id, reason)),
-                Ok(None) => {}
-                Ok(Some(Weights::Grid(params))) => {
-                    if let Some(config) = found.table.id(id, 1) {
-                        found.table.transition(config, Move::Activate(params)).map_err(ours)?;
-                    }
-                }
-                Ok(Some(Weights::Coarsen(factor))) => {
-                    let inputs = module
-                        .graph(graph)
-                        .and_then(|g| g.node(id))
-                        .map_or(0, |n| n.inputs.len());
-                    let Some(config) = found.table.id(id, inputs) else {
-                        continue;
-                    };
-                    let root = found.table.root(config);
-                    let old = found.table.params(root).and_then(|p| p.as_tensor());
-                    let Some((scale, zero)) = old else { continue };
-                    let total = coarsened.entry(root).or_insert(1.0);
-                    *total *= factor;
-                    let coarser = (f64::from(scale) * factor) as f32;
-                    if *total > COARSEST || !coarser.is_finite() {
-                        let text = format!("the grid of its result would have to be {total} times as coarse");
-                        refused.push((id, Reason::new(ReasonCode::NoShift, text)));
-                        continue;
-                    }
-                    let coarser = QuantParams::tensor(coarser, zero);
-                    found
-                        .table
-                        .transition(root, Move::Activate(coarser.into()))
-                        .map_err(ours)?;
-                    moved = true;
-                }
+        let Some(position) = sweep.pop_first() else {
+            if next.is_empty() || !refused.is_empty() {
+                return Ok(refused);
             }
+            std::mem::swap(&mut sweep, &mut next);
+            continue;
+        };
+        let id = order[position];
+        let factor = match weights::weights(module, graph, spec, &found.table, id) {
+            Err(reason) => {
+                refused.push((id, reason));
+                continue;
+            }
+            Ok(None) => continue,
+            Ok(Some(Weights::Grid(params))) => {
+                if let Some(config) = found.table.id(id, 1) {
+                    found.table.transition(config, Move::Activate(params)).map_err(ours)?;
+                }
+                continue;
+            }
+            Ok(Some(Weights::Coarsen(factor))) => factor,
+        };
+        let inputs = module
+            .graph(graph)
+            .and_then(|g| g.node(id))
+            .map_or(0, |n| n.inputs.len());
+        let Some(config) = found.table.id(id, inputs) else {
+            continue;
+        };
+        let root = found.table.root(config);
+        let old = found.table.params(root).and_then(|p| p.as_tensor());
+        let Some((scale, zero)) = old else { continue };
+        let total = coarsened.entry(root).or_insert(1.0);
+        *total *= factor;
+        let coarser = (f64::from(scale) * factor) as f32;
+        if *total > COARSEST || !coarser.is_finite() {
+            let text = format!("the grid of its result would have to be {total} times as coarse");
+            refused.push((id, Reason::new(ReasonCode::NoShift, text)));
+            continue;
         }
-        if !moved || !refused.is_empty() {
-            return Ok(refused);
+        let coarser = QuantParams::tensor(coarser, zero);
+        found
+            .table
+            .transition(root, Move::Activate(coarser.into()))
+            .map_err(ours)?;
+        let all = dependents.get_or_insert_with(|| weights::dependents(module, graph, order, &found.table));
+        for &dependent in all.get(&root).into_iter().flatten() {
+            let due = if dependent > position { &mut sweep } else { &mut next };
+            due.insert(dependent);
         }
     }
 }

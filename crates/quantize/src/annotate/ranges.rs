@@ -53,12 +53,36 @@ fn range(
     }
 }
 
+/// What observers have said of values, kept while a graph is annotated again and again: an observer runs once for each
+/// value, grid and choice of the observer.
+#[derive(Clone, Debug, Default)]
+pub struct Ranges(BTreeMap<(ValueId, ValueId), Vec<(GridKind, Result<[f32; 2], Reason>)>>);
+
+impl Ranges {
+    /// The range of `value` as the observer sees it that `chooser` chooses.
+    fn of(
+        &mut self,
+        [value, chooser]: [ValueId; 2],
+        kind: GridKind,
+        observe: impl FnOnce() -> Result<[f32; 2], Reason>,
+    ) -> Result<[f32; 2], Reason> {
+        let known = self.0.entry((value, chooser)).or_default();
+        if let Some((_, range)) = known.iter().find(|(of, _)| *of == kind) {
+            return range.clone();
+        }
+        let range = observe();
+        known.push((kind, range.clone()));
+        range
+    }
+}
+
 /// Activates the root of every group. Answers with the nodes whose operands have no range, and why.
 pub(super) fn activate(
     module: &Module,
     graph: &Graph,
     how: &Annotation<'_>,
     found: &mut Groups,
+    ranges: &mut Ranges,
 ) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
     // A directive on any member speaks for the group; on the root it is the last word.
     let mut spokesman: BTreeMap<ConfigId, ValueId> = BTreeMap::new();
@@ -91,7 +115,12 @@ pub(super) fn activate(
         let choice = how.directives.observers.get(&value).unwrap_or(&how.observer);
         let observer =
             by_name(&choice.name, choice.percentile).ok_or_else(|| AnnotateError::Observer(choice.name.clone()))?;
-        let one = |value: ValueId| range(module, graph, how, value, &*observer, kind);
+        let chooser = value;
+        let mut one = |value: ValueId| {
+            ranges.of([value, chooser], kind, || {
+                range(module, graph, how, value, &*observer, kind)
+            })
+        };
         let hull = others.into_iter().flatten().fold(one(value), |hull, &other| {
             let ([a, b], [c, d]) = (hull?, one(other)?);
             Ok([a.min(c), b.max(d)])

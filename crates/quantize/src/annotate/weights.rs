@@ -1,9 +1,10 @@
 //! The grids of weights.
 
 use super::roles::{Role, recipe};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::{
-    Granularity, GraphId, Module, Node, NodeId, Policy, QuantParams, QuantTable, Reason, ReasonCode, ValueId,
+    ConfigId, Granularity, GraphId, Module, Node, NodeId, Policy, QuantParams, QuantTable, Reason, ReasonCode, ValueId,
 };
 use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
@@ -152,6 +153,29 @@ pub(super) fn weights(
             axis: None,
         },
     }))))
+}
+
+/// By the root of the group that an operand or a result of a node is in: the positions in `order` of the nodes with weights,
+/// whose grids depend on both.
+pub(super) fn dependents(
+    module: &Module,
+    graph: GraphId,
+    order: &[NodeId],
+    table: &QuantTable,
+) -> BTreeMap<ConfigId, Vec<usize>> {
+    let mut found: BTreeMap<ConfigId, Vec<usize>> = BTreeMap::new();
+    for (position, &id) in order.iter().enumerate() {
+        let inputs = module.graph(graph).and_then(|g| g.node(id)).map(|n| n.inputs.len());
+        // What has no weights has no use for its place here.
+        for config in [Some(0), inputs]
+            .into_iter()
+            .flatten()
+            .filter_map(|at| table.id(id, at))
+        {
+            found.entry(table.root(config)).or_default().push(position);
+        }
+    }
+    found
 }
 
 /// The scale of the first result, where it has codes.

@@ -20,17 +20,9 @@ pub enum Wish {
 /// The wishes, by node.
 pub type Placing = BTreeMap<NodeId, Wish>;
 
-/// Places every node of a float graph.
-///
-/// # Errors
-/// The nodes that the configuration wants in integers and the target cannot have, with the reasons.
-pub fn place(
-    module: &mut Module,
-    graph: GraphId,
-    spec: &TargetSpec,
-    wishes: &Placing,
-) -> Result<(), Vec<(NodeId, Reason)>> {
-    let Some(g) = module.graph(graph) else { return Ok(()) };
+/// Places every node of a float graph, as the wishes and the target's table say.
+pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Placing) {
+    let Some(g) = module.graph(graph) else { return };
     let moved: Vec<(NodeId, Reason)> = g
         .nodes()
         .filter_map(|(id, node)| {
@@ -46,14 +38,28 @@ pub fn place(
         g.place_on_host(id, reason);
     }
     settle(g, spec);
-    let denied: Vec<(NodeId, Reason)> = (wishes.iter())
-        .filter(|(_, wish)| **wish == Wish::Integer)
-        .filter_map(|(&id, _)| match &g.node(id)?.place {
-            Placement::Host(reason) => Some((id, (**reason).clone())),
-            Placement::Accelerator => None,
-        })
-        .collect();
-    if denied.is_empty() { Ok(()) } else { Err(denied) }
+}
+
+/// Moves nodes to the host that cannot be annotated or lowered, all at once, and those that lose their place with them.
+/// Answers whether any of them was on the accelerator: with a refusal that moves nothing there would be no end.
+pub fn refuse(graph: &mut Graph, spec: &TargetSpec, refused: Vec<(NodeId, Reason)>) -> bool {
+    let on_accelerator = |id| graph.node(id).is_some_and(|n| n.place == Placement::Accelerator);
+    let moves = refused.iter().any(|&(id, _)| on_accelerator(id));
+    for (id, reason) in refused {
+        graph.place_on_host(id, reason);
+    }
+    settle(graph, spec);
+    moves
+}
+
+/// The nodes that the configuration wants in integers and that are on the host, with the reasons.
+pub fn denied(graph: &Graph, wishes: &Placing) -> Vec<(NodeId, Reason)> {
+    let wanted = wishes.iter().filter(|(_, wish)| **wish == Wish::Integer);
+    let denied = wanted.filter_map(|(&id, _)| match &graph.node(id)?.place {
+        Placement::Host(reason) => Some((id, (**reason).clone())),
+        Placement::Accelerator => None,
+    });
+    denied.collect()
 }
 
 /// Why a node cannot run on the accelerator: the table's word, then what the recipe needs.
@@ -85,7 +91,7 @@ fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node) -> Op
 /// Where every result is narrowed, that is a node between host nodes: its codes would be made for it alone, and cost
 /// accuracy. Where only operands are, it is one whose result anything but an integer op reads: the accumulator in front
 /// of it becomes a real number anyway.
-pub(super) fn settle(graph: &mut Graph, spec: &TargetSpec) {
+fn settle(graph: &mut Graph, spec: &TargetSpec) {
     let Ok(order) = graph.topological_order() else { return };
     let moves = |graph: &Graph, id: NodeId| {
         let found = graph.node(id).and_then(|n| recipe(spec, n));
