@@ -32,7 +32,7 @@ mod rounding;
 pub mod scales;
 mod step;
 
-pub use certificate::{Argument, Because, Certificate, CertificateError, FromFloat};
+pub use certificate::{Argument, Because, Certificate, FromFloat};
 pub use convert::to_steps;
 pub use decide::{DecideError, Thresholds, Verdict, compare, compose, thresholds};
 pub use form::{FormError, FormKind, Narrowing, Origin, OutsideDomain, Requantization, Roundings};

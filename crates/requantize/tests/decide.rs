@@ -7,8 +7,8 @@ mod common;
 use common::{form, narrow, step};
 use proptest::prelude::*;
 use strait_requantize::{
-    Argument, Certificate, CertificateError, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds,
-    Verdict, compare, compose,
+    Argument, Certificate, DecideError, IntType, Per, Requantization, Rounding, Step, Thresholds, Verdict, compare,
+    compose,
     decide::{Activation, Behind, compose_steps, difference, equal_on, move_behind, verdicts},
     form::{self, Arithmetic},
     thresholds::Chain,
@@ -247,7 +247,7 @@ fn an_activation_before_the_requantization_moves_behind_it() {
 }
 
 #[test]
-fn a_certificate_survives_its_text_and_a_false_one_does_not_pass() {
+fn a_certificate_survives_its_text() {
     let shift: Per<u8> = [4, 5, 6].into_iter().collect();
     let before = |rounding| {
         let narrowing = strait_requantize::Narrowing {
@@ -263,40 +263,11 @@ fn a_certificate_survives_its_text_and_a_false_one_does_not_pass() {
     let (up, even) = (before(Rounding::HalfUp), before(Rounding::HalfEven));
     let interval: Per<(i64, i64)> = [(-500, 500), (9, 15), (0, 1 << 20)].into_iter().collect();
     let good = Certificate::derive(Argument::SameAccumulator, vec![up], Some(even), interval).unwrap();
-    assert_eq!(good.check(), Ok(()));
     let text = serde_json::to_string(&good).unwrap();
     assert_eq!(serde_json::from_str::<Certificate>(&text).unwrap(), good);
     assert!(serde_json::from_str::<Certificate>(&text.replace("clamp", "clump")).is_err());
     assert_eq!(good.verdict.get(1), Some(&Verdict::Exact));
     assert!(matches!(good.worst(), Verdict::Bounded { max_lsb: 1, .. }));
-
-    let mut claims_too_much = good.clone();
-    claims_too_much.verdict = [Verdict::Exact, Verdict::Exact, Verdict::Exact].into_iter().collect();
-    assert!(matches!(
-        claims_too_much.check(),
-        Err(CertificateError::Differs { channel: 0, .. })
-    ));
-    let mut other_interval = good.clone();
-    other_interval.interval = Per::Tensor((9, 15));
-    assert!(matches!(
-        other_interval.check(),
-        Err(CertificateError::Differs { channel: 0, .. })
-    ));
-    let mut short = good.clone();
-    short.verdict = Per::Tensor(Verdict::Exact);
-    assert!(matches!(
-        short.check(),
-        Err(CertificateError::Decide(DecideError::Channels {
-            expected: 3,
-            found: 1
-        }))
-    ));
-    let mut few_intervals = good;
-    few_intervals.interval = [(0, 1)].into_iter().collect();
-    assert!(matches!(
-        few_intervals.check(),
-        Err(CertificateError::Decide(DecideError::Channels { .. }))
-    ));
 }
 
 #[test]

@@ -7,18 +7,15 @@
 
 use crate::chain::{Along, Base, Chain};
 use crate::finding::{Fault, Finding};
+use crate::functions::{Chains, compare_floats};
 use crate::intervals::picks::{self, Elements};
 use crate::intervals::{Interval, Intervals, Range, extents};
 use crate::structure::{Constants, Site, SiteKind};
-use crate::{facts, grounds};
+use crate::{contradiction, facts, grounds};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_container::CertificateRecord;
 use strait_core::{Graph, Module, Node, Op, ValueId};
-use strait_requantize::decide::difference;
-use strait_requantize::{
-    Argument, Certificate, DecideError, FromFloat, IntType, Per, Step, Thresholds, Verdict, certificate::ordered,
-    compare,
-};
+use strait_requantize::{Argument, FromFloat, IntType, Per, Step, Verdict, certificate::ordered};
 
 /// What the fusions of an artifact are worth.
 #[derive(Debug, Default)]
@@ -177,8 +174,8 @@ impl Claims {
 
     /// Whether a certificate follows from its own content and is about the site's steps.
     fn check_record(&mut self, site: &Site<'_>, record: &CertificateRecord) {
-        if let Err(error) = record.certificate.check() {
-            self.fault(site, Fault::Certificate(error));
+        if let Some(fault) = contradiction::of(&record.certificate) {
+            self.fault(site, fault);
         }
         let other = |which| Fault::OtherSteps {
             row: record.row.clone(),
@@ -242,40 +239,37 @@ impl Claims {
         record: Option<&CertificateRecord>,
         (before, after): (FromFloat, FromFloat),
     ) {
-        let (low, high) = (ordered(f32::NEG_INFINITY), ordered(f32::INFINITY));
-        let behind = match &site.fused.steps[..] {
-            [] => None,
-            [only] => Some(only.clone()),
-            _ => {
-                return self.fault(
-                    site,
-                    Fault::Structure("several steps stand behind a quantization".into()),
-                );
-            }
+        let interval = Interval {
+            low: ordered(f32::NEG_INFINITY),
+            high: ordered(f32::INFINITY),
         };
-        let argument = Argument::OrderedFloats { before, after };
-        let derived = Certificate::derive(argument, site.lowered.steps.clone(), behind, (low, high).into());
+        if site.fused.steps.len() > 1 {
+            let text = "several steps stand behind a quantization";
+            return self.fault(site, Fault::Structure(text.into()));
+        }
+        let derived = compare_floats((&before, &site.lowered.steps), (&after, &site.fused.steps), interval);
         let derived = match derived {
             Ok(derived) => derived,
             Err(error) => return self.fault(site, Fault::Undecided(error)),
         };
+        let max_lsb = derived.max_lsb();
         if let Some(record) = record {
-            if record.certificate.argument != derived.argument {
+            if record.certificate.argument != (Argument::OrderedFloats { before, after }) {
                 let row = record.row.clone();
                 self.fault(site, Fault::OtherSteps { row, which: "argument" });
             }
-            self.check_interval(site, record, &[Interval { low, high }]);
-            if record.certificate.worst().max_lsb() < derived.worst().max_lsb() {
+            self.check_interval(site, record, &[interval]);
+            if record.certificate.worst().max_lsb() < max_lsb {
                 let fault = Fault::Claim {
                     channel: 0,
                     claimed: Some(record.certificate.worst().clone()),
-                    derived: derived.worst().clone(),
-                    interval: Interval { low, high },
+                    derived,
+                    interval,
                 };
                 self.fault(site, fault);
             }
         }
-        self.count(site, record, derived.worst().max_lsb());
+        self.count(site, record, max_lsb);
     }
 
     fn check_accumulators(
@@ -303,9 +297,10 @@ impl Claims {
                 _ => verdict.get(channel),
             }
         };
+        let chains = Chains::new(&site.lowered.steps, &site.fused.steps);
         let mut largest = 0;
         for (channel, &interval) in intervals.iter().enumerate() {
-            let derived = match decide(&site.lowered.steps, &site.fused.steps, channel, interval) {
+            let derived = match chains.compare(channel, interval) {
                 Ok(derived) => derived,
                 Err(error) => return self.fault(site, Fault::Undecided(error)),
             };
@@ -423,17 +418,4 @@ pub(crate) fn picked_elements(graph: &Graph, site: &Site<'_>) -> Option<Vec<Opti
         shape(*node.outputs.first()?)?,
     );
     picks::elements(op, picks, (&dims.0, &dims.1), site.channels()?)
-}
-
-/// How two chains differ on an interval.
-fn decide(before: &[Step], after: &[Step], channel: usize, interval: Interval) -> Result<Verdict, DecideError> {
-    let ends = (interval.low, interval.high);
-    match after {
-        _ if before == after => Ok(Verdict::Exact),
-        [only] if !before.is_empty() => compare(before, only, channel, ends),
-        _ => {
-            let thresholds = |steps| Thresholds::of(steps, channel, ends);
-            Ok(difference(&thresholds(before)?, &thresholds(after)?))
-        }
-    }
 }

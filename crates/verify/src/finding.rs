@@ -1,8 +1,9 @@
 //! What is wrong with an artifact.
 
 use crate::Interval;
+use crate::functions::Undecided;
 use std::fmt;
-use strait_requantize::{Because, CertificateError, DecideError, OutsideDomain, Verdict};
+use strait_requantize::{Because, OutsideDomain, Verdict};
 
 /// Something that does not hold, and the value where it does not.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,8 +33,17 @@ pub enum Fault {
         /// `before` in the lowered graph or `after` in the fused one.
         which: &'static str,
     },
-    /// A certificate contradicts itself.
-    Certificate(CertificateError),
+    /// Nothing follows from a certificate's own steps and interval.
+    Certificate(Undecided),
+    /// A certificate claims another verdict than follows from its own steps and interval.
+    Contradiction {
+        /// The first such channel.
+        channel: usize,
+        /// What the certificate says.
+        claimed: Verdict,
+        /// What follows.
+        derived: Verdict,
+    },
     /// A certificate holds by an argument that is not one for what it is about.
     Argument {
         /// The word for the argument.
@@ -62,7 +72,7 @@ pub enum Fault {
     /// A certificate rests on something that is not so.
     Fact(Because),
     /// The claim cannot be derived on the accumulators that can occur.
-    Undecided(DecideError),
+    Undecided(Undecided),
     /// A certificate claims more than holds on the accumulators that can occur.
     Claim {
         /// The channel of the result.
@@ -146,6 +156,16 @@ impl fmt::Display for Fault {
                 )
             }
             Fault::Certificate(error) => write!(f, "the certificate does not hold: {error}"),
+            Fault::Contradiction {
+                channel,
+                claimed,
+                derived,
+            } => write!(
+                f,
+                "channel {channel}: the certificate claims {}, but its own steps and interval give {}",
+                in_words(claimed),
+                in_words(derived)
+            ),
             Fault::Argument { claimed, term } => {
                 write!(
                     f,

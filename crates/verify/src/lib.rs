@@ -10,16 +10,25 @@
 //!    bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where every fusion
 //!    is exact.
 //!
-//! It shares with the compiler what defines the meaning of a graph (`requantize`, `core`, `execute`) and nothing by which
-//! the compiler decides.
+//! # Shared with the compiler
+//!
+//! - of `requantize` what defines the meaning of a step: `eval`, the domain on which a form is defined, and that no form
+//!   decreases there; the quantization of floats and the order of floats; the certificate as data;
+//! - of `core` the graph, its text and bytes, and the types and shapes of its ops;
+//! - of `execute` plans and the host's loops, by which both graphs are run.
+//!
+//! Intervals, the correspondence of the graphs, and the decision on a pair of functions (`functions`) are this crate's
+//! own. It uses no decision procedure of `requantize`, no thresholds and no closed form of them; `cargo xtask tidy` looks.
 
 mod analysis;
 mod chain;
 mod claims;
 mod comparison;
+mod contradiction;
 mod error;
 mod facts;
 mod finding;
+mod functions;
 mod grounds;
 mod intervals;
 mod layers;
@@ -32,6 +41,7 @@ pub use claims::Fusion;
 pub use comparison::{Comparison, ComparisonSpace};
 pub use error::VerifyError;
 pub use finding::{Fault, Finding, merge};
+pub use functions::Undecided;
 pub use intervals::{Interval, Intervals, Range, intervals};
 
 use strait_container::{Artifact, CertificateRecord, Integrity, Model};

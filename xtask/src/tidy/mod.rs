@@ -6,6 +6,7 @@
 mod arrows;
 mod claims;
 mod hash_tables;
+mod independence;
 mod leftovers;
 mod length;
 mod machine;
@@ -35,6 +36,8 @@ Checks the invariants of ARCHITECTURE.md that a program can check, on the files 
   hash        no hash table in a library crate without a reason
   machine     no path of a machine, no other registry than the public one
   claims      nothing says to equal a chip bit for bit but the function that knows the evidence
+  independence
+              the verifier uses nothing by which the compiler decides on steps
   manifests   every crate takes the workspace's lints and stands in ARCHITECTURE.md
 
 A line is excused by a comment on it or above it:   // tidy: allow(hash): only ever looked up
@@ -67,6 +70,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("hash", hash_tables::check),
     ("machine", machine::check),
     ("claims", claims::check),
+    ("independence", independence::check),
     ("manifests", manifests::check),
 ];
 

@@ -41,24 +41,6 @@ pub struct Certificate {
     pub verdict: Per<Verdict>,
 }
 
-/// Why a certificate is refused.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum CertificateError {
-    /// It cannot be derived at all.
-    #[error(transparent)]
-    Decide(#[from] DecideError),
-    /// It claims one thing and the derivation yields another.
-    #[error("channel {channel}: the certificate claims {claimed:?}, the derivation yields {derived:?}")]
-    Differs {
-        /// The first such channel.
-        channel: usize,
-        /// The certificate's verdict, if it has one there.
-        claimed: Option<Verdict>,
-        /// The derived verdict.
-        derived: Verdict,
-    },
-}
-
 impl Certificate {
     /// Derives the verdict for every channel; see [`of_entries`](Certificate::of_entries) for [`Argument::EveryEntry`].
     pub fn derive(
@@ -106,43 +88,9 @@ impl Certificate {
         }
     }
 
-    /// Derives every verdict again and compares.
-    ///
-    /// A certificate does not hold the entries of [`Argument::EveryEntry`]: of these only the steps are checked here, and
-    /// whoever has both graphs compares the entries.
-    pub fn check(&self) -> Result<(), CertificateError> {
-        if matches!(self.argument, Argument::EveryEntry { .. }) {
-            return Ok(self
-                .before
-                .iter()
-                .try_for_each(Step::check)
-                .map_err(DecideError::from)?);
-        }
-        let derived = verdicts::verdicts(&self.argument, &self.before, self.after.as_ref(), &self.interval)?;
-        if derived.channels() != self.verdict.channels() {
-            let (expected, found) = (derived.values().len(), self.verdict.values().len());
-            return Err(DecideError::Channels { expected, found }.into());
-        }
-        for (channel, (derived, claimed)) in derived.values().iter().zip(self.verdict.values()).enumerate() {
-            if derived != claimed {
-                return Err(differs(channel, claimed, derived));
-            }
-        }
-        Ok(())
-    }
-
     /// The verdict of the channel with the largest difference, the first of several.
     pub fn worst(&self) -> &Verdict {
         worst(&self.verdict)
-    }
-}
-
-fn differs(channel: usize, claimed: &Verdict, derived: &Verdict) -> CertificateError {
-    let (claimed, derived) = (Some(claimed.clone()), derived.clone());
-    CertificateError::Differs {
-        channel,
-        claimed,
-        derived,
     }
 }
 
