@@ -105,8 +105,8 @@ const STRIP_BYTES: usize = 192 << 10;
 /// The most panels of a task; a multiple of the register tile's three.
 const STRIP_PANELS: usize = STRIP / COLUMNS;
 
-pub(crate) fn conv<F: Finish>(
-    finish: &F,
+pub(crate) fn conv(
+    finish: &dyn Finish,
     cx: &Context,
     weights: &ConvWeights,
     batch: usize,
@@ -175,8 +175,8 @@ pub(crate) fn conv<F: Finish>(
     Ok(())
 }
 
-struct StripTask<'a, 'b, F> {
-    finish: &'a F,
+struct StripTask<'a, 'b> {
+    finish: &'a dyn Finish,
     weights: &'a ConvWeights,
     image: &'a [u8],
     group: usize,
@@ -186,7 +186,7 @@ struct StripTask<'a, 'b, F> {
     base: usize,
 }
 
-impl<F: Finish> Job for StripTask<'_, '_, F> {
+impl Job for StripTask<'_, '_> {
     type Output = Result<(), KernelError>;
 
     #[inline(always)]
@@ -236,7 +236,7 @@ impl<F: Finish> Job for StripTask<'_, '_, F> {
                 first_channel,
             },
         };
-        strip.run::<S, F, true>(self.finish)
+        strip.run::<S, true>(self.finish)
     }
 }
 

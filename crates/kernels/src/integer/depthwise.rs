@@ -22,8 +22,8 @@ const LANES: usize = 16;
 pub(super) const WIDEST: usize = PIECE;
 
 /// The slices have been checked against `weights`; none is empty.
-pub(super) fn depthwise<F: Finish>(
-    finish: &F,
+pub(super) fn depthwise(
+    finish: &dyn Finish,
     cx: &Context,
     weights: &ConvWeights,
     input: &[u8],
@@ -38,68 +38,34 @@ pub(super) fn depthwise<F: Finish>(
         let mut padded = vec![0; layout.plane + LANES];
         layout.pad_plane(image, weights.pad, &mut padded[..layout.plane]);
         let channel = index % conv.input.channels;
-        cx.run(PlaneTask {
-            finish,
-            weights,
-            image: &padded,
-            channel,
-            out: &out,
-            index,
-        })
-    })
-}
-
-struct PlaneTask<'a, 'b, F> {
-    finish: &'a F,
-    weights: &'a ConvWeights,
-    /// `layout.plane` bytes and `LANES` more.
-    image: &'a [u8],
-    channel: usize,
-    out: &'a Shared<'b, u8>,
-    /// Of the plane among those of all images.
-    index: usize,
-}
-
-impl<F: Finish> Job for PlaneTask<'_, '_, F> {
-    type Output = Result<(), KernelError>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self) -> Result<(), KernelError> {
-        let layout = &self.weights.layout;
-        let per_channel = self.weights.conv.out_channels / self.weights.conv.input.channels;
+        let per_channel = conv.out_channels / conv.input.channels;
         let [height, width] = layout.output;
         let rows = (PIECE / width).clamp(1, height);
         let mut sums = [0; PIECE + LANES];
-        for o in 0..per_channel {
+        for output in channel * per_channel..(channel + 1) * per_channel {
             for first in (0..height).step_by(rows) {
                 let rows = rows.min(height - first);
-                let image = &self.image[first * layout.row_step()..];
-                let output = self.channel * per_channel + o;
-                let job = RowsJob {
-                    weights: self.weights,
-                    image,
+                cx.run(RowsJob {
+                    weights,
+                    image: &padded[first * layout.row_step()..],
                     output,
                     rows,
                     sums: &mut sums,
-                };
-                // SAFETY: this is compiled for `S`.
-                unsafe { S::call(job) };
+                });
                 let place = Place {
-                    out: self.out,
-                    at: (self.index * per_channel + o) * layout.positions() + first * width,
+                    out: &out,
+                    at: (index * per_channel + output - channel * per_channel) * layout.positions() + first * width,
                     row_stride: 0,
                     rows: 1,
                     columns: rows * width,
                     axis: Axis::Rows,
                     first_channel: output,
                 };
-                // SAFETY: this is compiled for `S`.
-                let cx = unsafe { Context::of::<S>() };
-                self.finish.finish(cx, &sums, rows * width, &place)?;
+                finish.finish(*cx, &sums, rows * width, &place)?;
             }
         }
         Ok(())
-    }
+    })
 }
 
 /// The accumulators of some rows of one output channel.

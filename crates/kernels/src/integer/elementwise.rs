@@ -85,8 +85,8 @@ impl Broadcast {
 }
 
 /// Runs `combine` on two operands of 8 bits.
-fn binary<F: Finish>(
-    finish: &F,
+fn binary(
+    finish: &dyn Finish,
     cx: &Context,
     shape: &Broadcast,
     elements: [IntType; 2],
@@ -119,15 +119,12 @@ fn binary<F: Finish>(
         let starts = shape.row(row);
         let place = line(&out, row * extent + first, PIECE.min(extent - first), Axis::Rows, 0);
         let from = [0, 1].map(|o| &operands[o][starts[o] + first * strides[o]..]);
-        cx.run(LineTask {
-            finish,
-            place,
-            source: Pairs {
-                operands: from,
-                strides,
-                combine,
-            },
-        })
+        let pairs = Pairs {
+            operands: from,
+            strides,
+            combine,
+        };
+        fill_and_finish(finish, cx, &pairs, &place)
     })
 }
 
@@ -227,8 +224,7 @@ impl Source for Elements<'_> {
     }
 }
 
-/// The first step of a [`LineTask`], a function of its own: compiled once for all finishes, and small enough that it is
-/// inlined and vectorised as a whole.
+/// Computes the accumulators of a tile, compiled for an instruction set.
 struct Fill<'a, A> {
     source: &'a A,
     accumulators: &'a mut [i32],
@@ -244,47 +240,18 @@ impl<A: Source> Job for Fill<'_, A> {
 }
 
 /// One row, or several where there is nothing between them.
-struct LineTask<'a, 'b, F, A> {
-    finish: &'a F,
-    place: Place<'b>,
-    source: A,
-}
-
-impl<F: Finish, A: Source> Job for LineTask<'_, '_, F, A> {
-    type Output = Result<(), KernelError>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self) -> Result<(), KernelError> {
-        let mut accumulators = [0; PIECE];
-        // SAFETY: this is compiled for `S`.
-        let cx = unsafe {
-            S::call(Fill {
-                source: &self.source,
-                accumulators: &mut accumulators[..self.place.rows * self.place.columns],
-            });
-            Context::of::<S>()
-        };
-        self.finish.finish(cx, &accumulators, self.place.columns, &self.place)
-    }
-}
-
-/// Rows of accumulators that are there already.
-struct RowsTask<'a, 'b, F> {
-    finish: &'a F,
-    place: Place<'b>,
-    accumulators: &'a [i32],
-}
-
-impl<F: Finish> Job for RowsTask<'_, '_, F> {
-    type Output = Result<(), KernelError>;
-
-    #[inline(always)]
-    fn run<S: Simd>(self) -> Result<(), KernelError> {
-        // SAFETY: this is compiled for `S`.
-        let cx = unsafe { Context::of::<S>() };
-        self.finish
-            .finish(cx, self.accumulators, self.place.columns, &self.place)
-    }
+fn fill_and_finish(
+    finish: &dyn Finish,
+    cx: &Context,
+    source: &impl Source,
+    place: &Place<'_>,
+) -> Result<(), KernelError> {
+    let mut accumulators = [0; PIECE];
+    cx.run(Fill {
+        source,
+        accumulators: &mut accumulators[..place.rows * place.columns],
+    });
+    finish.finish(*cx, &accumulators, place.columns, place)
 }
 
 /// Elements as accumulators, where they are some already and the machine's addresses allow it.
@@ -299,8 +266,8 @@ fn accumulators(element: IntType, data: &[u8]) -> Option<&[i32]> {
     }
 }
 
-pub(crate) fn add<F: Finish>(
-    finish: &F,
+pub(crate) fn add(
+    finish: &dyn Finish,
     cx: &Context,
     shape: &Broadcast,
     elements: [IntType; 2],
@@ -312,8 +279,8 @@ pub(crate) fn add<F: Finish>(
     binary(finish, cx, shape, elements, operands, out, Sum { tables, flips })
 }
 
-pub(crate) fn multiply<F: Finish>(
-    finish: &F,
+pub(crate) fn multiply(
+    finish: &dyn Finish,
     cx: &Context,
     shape: &Broadcast,
     elements: [IntType; 2],
@@ -327,8 +294,8 @@ pub(crate) fn multiply<F: Finish>(
     binary(finish, cx, shape, elements, operands, out, Product { flips, offsets })
 }
 
-pub(crate) fn requantize<F: Finish>(
-    finish: &F,
+pub(crate) fn requantize(
+    finish: &dyn Finish,
     cx: &Context,
     extents: [usize; 3],
     element: IntType,
@@ -346,18 +313,10 @@ pub(crate) fn requantize<F: Finish>(
     let accumulators = accumulators(element, input);
     let piece = if accumulators.is_some() { LONG_PIECE } else { PIECE };
     array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
-        Some(accumulators) => cx.run(RowsTask {
-            finish,
-            place: *place,
-            accumulators: &accumulators[start..],
-        }),
-        None => cx.run(LineTask {
-            finish,
-            place: *place,
-            source: Elements {
-                element,
-                data: &input[start * from..],
-            },
-        }),
+        Some(accumulators) => finish.finish(*cx, &accumulators[start..], place.columns, place),
+        None => {
+            let data = &input[start * from..];
+            fill_and_finish(finish, cx, &Elements { element, data }, place)
+        }
     })
 }

@@ -5,7 +5,12 @@ use super::{
     bytes::width,
     epilogue::{Epilogue, PerChannel},
 };
-use crate::{error::KernelError, isa::Context, parallel::Shared};
+use crate::{
+    error::KernelError,
+    isa::{Context, Job},
+    parallel::Shared,
+    simd::Simd,
+};
 use strait_requantize::IntType;
 
 /// Along which axis of a tile the channels run.
@@ -59,7 +64,7 @@ impl<'a> Place<'a> {
 }
 
 /// Where a loop's accumulators go. [`InRegisters`] and [`ThroughTile`](super::ThroughTile) are all there are, since only
-/// this crate can write to a [`Place`]; for each of them all [`Loops`](super::Loops) are compiled.
+/// this crate can write to a [`Place`]. The loops are compiled once for all of them and call them for each tile.
 pub trait Finish: Send + Sync {
     /// The element type of the results.
     fn out(&self) -> IntType;
@@ -76,7 +81,7 @@ pub trait Finish: Send + Sync {
 }
 
 /// Refuses parameters for another number of channels.
-pub(crate) fn check_channels(finish: &impl Finish, wanted: usize) -> Result<(), KernelError> {
+pub(crate) fn check_channels(finish: &dyn Finish, wanted: usize) -> Result<(), KernelError> {
     match finish.channels() {
         Some(found) if found != wanted => Err(KernelError::Shape(format!(
             "the requantization has {found} channels, the output {wanted}"
@@ -85,8 +90,8 @@ pub(crate) fn check_channels(finish: &impl Finish, wanted: usize) -> Result<(), 
     }
 }
 
-/// Computes an epilogue as a part of the loop: from a row of accumulators, just computed, to the bytes of the results in
-/// one pass of registers, compiled for the epilogue, without a call and without a buffer in between.
+/// Computes an epilogue: from a tile of accumulators, just computed, to the bytes of the results in one pass of registers,
+/// compiled for the epilogue on each instruction set, without a call for an element and without a buffer in between.
 #[derive(Clone, Debug)]
 pub struct InRegisters<E> {
     epilogue: E,
@@ -128,17 +133,43 @@ impl<E: Epilogue> Finish for InRegisters<E> {
         self.epilogue.constants().channels()
     }
 
-    #[inline(always)]
     fn finish(&self, cx: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
-        if let Some(batch) = &self.batch
-            && batch.run(cx, [self.low, self.high], accumulators, stride, place)
-        {
-            return Ok(());
+        let on_vectors = |batch: &Batch| batch.run(cx, [self.low, self.high], accumulators, stride, place);
+        if !self.batch.as_ref().is_some_and(on_vectors) {
+            cx.run(Lanes {
+                finish: self,
+                accumulators,
+                stride,
+                place,
+            });
         }
-        let (bounds, constants) = ([self.low, self.high], self.epilogue.constants());
-        let lane = |constants: &E::Constants, x| self.epilogue.lane(constants, x);
-        by_lane(self.out, bounds, (accumulators, stride), place, constants, lane);
         Ok(())
+    }
+}
+
+/// A tile through the lane function of an epilogue.
+struct Lanes<'a, E> {
+    finish: &'a InRegisters<E>,
+    accumulators: &'a [i32],
+    stride: usize,
+    place: &'a Place<'a>,
+}
+
+impl<E: Epilogue> Job for Lanes<'_, E> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let InRegisters {
+            epilogue,
+            out,
+            low,
+            high,
+            ..
+        } = self.finish;
+        let tile = (self.accumulators, self.stride);
+        let lane = |constants: &E::Constants, x| epilogue.lane(constants, x);
+        by_lane(*out, [*low, *high], tile, self.place, epilogue.constants(), lane);
     }
 }
 

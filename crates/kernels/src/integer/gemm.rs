@@ -132,8 +132,8 @@ const TASK_ROWS: usize = 48;
 const TASK_PANELS: usize = STRIP / COLUMNS;
 
 /// A product whose panels and column starts are there; its rows are packed task by task.
-struct Product<'a, F> {
-    finish: &'a F,
+struct Product<'a> {
+    finish: &'a dyn Finish,
     m: usize,
     n: usize,
     k: usize,
@@ -145,7 +145,7 @@ struct Product<'a, F> {
     row_factor: i32,
 }
 
-impl<F: Finish> Product<'_, F> {
+impl Product<'_> {
     fn run(&self, cx: &Context, out: &mut [u8]) -> Result<(), KernelError> {
         if out.is_empty() {
             return Ok(());
@@ -165,14 +165,14 @@ impl<F: Finish> Product<'_, F> {
     }
 }
 
-struct ProductTask<'a, 'b, F> {
-    product: &'a Product<'a, F>,
+struct ProductTask<'a, 'b> {
+    product: &'a Product<'a>,
     strip: usize,
     block: usize,
     out: &'a Shared<'b, u8>,
 }
 
-impl<F: Finish> Job for ProductTask<'_, '_, F> {
+impl Job for ProductTask<'_, '_> {
     type Output = Result<(), KernelError>;
 
     #[inline(always)]
@@ -220,12 +220,12 @@ impl<F: Finish> Job for ProductTask<'_, '_, F> {
                 first_channel: first_column,
             },
         };
-        strip.run::<S, F, false>(finish)
+        strip.run::<S, false>(finish)
     }
 }
 
-pub(crate) fn gemm<F: Finish>(
-    finish: &F,
+pub(crate) fn gemm(
+    finish: &dyn Finish,
     cx: &Context,
     weights: &GemmWeights,
     m: usize,
@@ -259,8 +259,8 @@ pub(crate) fn gemm<F: Finish>(
 
 /// With a' = a + 128 or a, unsigned, b' = b or b − 128, signed, and the zero points moved alike:
 /// Σ (a − za)(b − zb) = Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
-pub(crate) fn matmul<F: Finish>(
-    finish: &F,
+pub(crate) fn matmul(
+    finish: &dyn Finish,
     cx: &Context,
     [m, n, k]: [usize; 3],
     a: Activation<'_>,

@@ -139,8 +139,8 @@ pub fn average_pool(
     })
 }
 
-pub(crate) fn sum_pool<F: Finish>(
-    finish: &F,
+pub(crate) fn sum_pool(
+    finish: &dyn Finish,
     cx: &Context,
     pool: &Pool,
     axis: Axis,
@@ -186,64 +186,59 @@ pub(crate) fn sum_pool<F: Finish>(
             columns,
             image,
         };
-        cx.run(SumTask {
-            finish,
-            plane,
-            element,
-            pad_value,
-            place,
-        })
+        let mut sums = [0; PIECE];
+        for first in (0..place.columns).step_by(PIECE) {
+            let columns = PIECE.min(place.columns - first);
+            cx.run(SumJob {
+                plane,
+                element,
+                pad_value,
+                first,
+                sums: &mut sums[..columns],
+            });
+            let first_channel = match axis {
+                Axis::Rows => place.first_channel,
+                Axis::Columns => first,
+            };
+            let place = Place {
+                at: place.at + first,
+                columns,
+                first_channel,
+                ..place
+            };
+            finish.finish(*cx, &sums, columns, &place)?;
+        }
+        Ok(())
     })
 }
 
 /// Accumulators of a tile.
 const PIECE: usize = 1024;
 
-struct SumTask<'a, 'b, F> {
-    finish: &'a F,
+/// The sums of the windows from position `first` on.
+struct SumJob<'a> {
     plane: Plane<'a>,
     element: IntType,
     pad_value: i32,
-    place: Place<'b>,
+    first: usize,
+    sums: &'a mut [i32],
 }
 
-impl<F: Finish> Job for SumTask<'_, '_, F> {
-    type Output = Result<(), KernelError>;
+impl Job for SumJob<'_> {
+    type Output = ();
 
     #[inline(always)]
-    fn run<S: Simd>(self) -> Result<(), KernelError> {
+    fn run<S: Simd>(self) {
         let flip = flip(self.element);
         let taps = (self.plane.pool.window.kernel[0] * self.plane.pool.window.kernel[1]) as i32;
-        let mut sums = [0; PIECE];
-        for first in (0..self.place.columns).step_by(PIECE) {
-            let columns = PIECE.min(self.place.columns - first);
-            for (at, sum) in sums[..columns].iter_mut().enumerate() {
-                let (y, x) = self.plane.window(first + at);
-                let inside = (y.inside * x.inside) as i32;
-                *sum = self
-                    .plane
-                    .fold(y, x, 0, |sum, byte| sum.wrapping_add(i32::from(byte ^ flip)))
-                    .wrapping_add(inside.wrapping_mul(self.element.min()))
-                    .wrapping_add((taps - inside).wrapping_mul(self.pad_value));
-            }
-            let first_channel = match self.place.axis {
-                Axis::Rows => self.place.first_channel,
-                Axis::Columns => self.place.first_channel + first,
-            };
-            // SAFETY: this is compiled for `S`.
-            let cx = unsafe { Context::of::<S>() };
-            self.finish.finish(
-                cx,
-                &sums,
-                columns,
-                &Place {
-                    at: self.place.at + first,
-                    columns,
-                    first_channel,
-                    ..self.place
-                },
-            )?;
+        for (at, sum) in self.sums.iter_mut().enumerate() {
+            let (y, x) = self.plane.window(self.first + at);
+            let inside = (y.inside * x.inside) as i32;
+            *sum = self
+                .plane
+                .fold(y, x, 0, |sum, byte| sum.wrapping_add(i32::from(byte ^ flip)))
+                .wrapping_add(inside.wrapping_mul(self.element.min()))
+                .wrapping_add((taps - inside).wrapping_mul(self.pad_value));
         }
-        Ok(())
     }
 }

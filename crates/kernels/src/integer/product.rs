@@ -58,7 +58,7 @@ impl Strip<'_> {
     /// Computes the strip: a few rows of all panels, then the next rows. The panels are the unsigned operand if `IMAGE`, else
     /// the rows are.
     #[inline(always)]
-    pub(crate) fn run<S: Simd, F: Finish, const IMAGE: bool>(&self, finish: &F) -> Result<(), KernelError> {
+    pub(crate) fn run<S: Simd, const IMAGE: bool>(&self, finish: &dyn Finish) -> Result<(), KernelError> {
         let mut sums: Sums = [[0; STRIP]; ROWS];
         let panels = self.place.columns.div_ceil(COLUMNS);
         let mut row = 0;

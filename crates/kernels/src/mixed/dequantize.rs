@@ -3,7 +3,7 @@ use crate::{
     error::{KernelError, expect_len},
     integer::{
         Axis, PerChannel, Place,
-        batch::{Constants, Element, Kernel, One, RealsJob, Tile, TileJob},
+        batch::{Constants, Element, Elements, Kernel, One, Tile, TileJob},
         tiles::{Array, LONG_PIECE},
     },
     isa::Context,
@@ -102,13 +102,13 @@ impl Dequantize {
             let codes = &codes[start..];
             let by_vectors = |bounds| {
                 let tile = Tile {
-                    out: IntType::I32,
+                    out: Elements::F32,
                     bounds,
                     source: codes,
                     stride: place.columns,
                     place,
                 };
-                cx.run_on_vectors(RealsJob(TileJob::new(tile, &Vectors, &self.vectors)))
+                cx.run_on_vectors(TileJob::new(tile, &Vectors, &self.vectors))
             };
             if !bounds.is_some_and(by_vectors) {
                 self.by_lane(codes, place);

@@ -1,7 +1,7 @@
 use crate::{
     error::{KernelError, expect_len},
     integer::{
-        batch::{Constants, Element, Kernel, One, Source, Tile, TileJob, Two},
+        batch::{Constants, Element, Elements, Kernel, One, Source, Tile, TileJob, Two},
         bytes::check_8_bits,
         tiles::{Array, LONG_PIECE},
     },
@@ -70,7 +70,7 @@ impl QLinearAdd {
         Array::new([1, 1, count], None)?.for_each_tile(LONG_PIECE, &Shared::new(out), |start, place| {
             let source = operands.part(start, place.columns);
             let tile = Tile {
-                out: self.form.out,
+                out: Elements::Codes(self.form.out),
                 bounds: [self.form.out.min(), self.form.out.max()],
                 source,
                 stride: place.columns,

@@ -3,14 +3,14 @@ use crate::{
     error::{KernelError, expect_len, product},
     integer::{
         PerChannel, Place,
-        batch::{Constants, Kernel, Tile, TileJob},
+        batch::{Constants, Elements, Kernel, Tile, TileJob},
         bytes::width,
         finish::by_lane,
         tiles::{Array, LONG_PIECE},
     },
-    isa::{Context, Job},
+    isa::Context,
     parallel::Shared,
-    simd::{I32s, Simd},
+    simd::I32s,
 };
 use strait_requantize::{
     IntType, Per, Rounding,
@@ -119,17 +119,17 @@ impl Quantize {
     fn tile(&self, cx: Context, x: &[f32], place: &Place<'_>) {
         let bounds = [self.out.min(), self.out.max()];
         let tile = Tile {
-            out: self.out,
+            out: Elements::Codes(self.out),
             bounds,
             source: x,
             stride: place.columns,
             place,
         };
         match &self.near {
-            Some(Near::DividedToEven(lanes)) => lanes.tile::<true>(cx, tile),
-            Some(Near::TimesToEven(lanes)) => lanes.tile::<false>(cx, tile),
-            Some(Near::Divided(lanes)) => lanes.tile::<true>(cx, tile),
-            Some(Near::Times(lanes)) => lanes.tile::<false>(cx, tile),
+            Some(Near::DividedToEven(lanes)) => lanes.tile::<true>(cx, self.out, tile),
+            Some(Near::TimesToEven(lanes)) => lanes.tile::<false>(cx, self.out, tile),
+            Some(Near::Divided(lanes)) => lanes.tile::<true>(cx, self.out, tile),
+            Some(Near::Times(lanes)) => lanes.tile::<false>(cx, self.out, tile),
             None => {
                 let lane = |q: &Quantization, x| q.eval(x);
                 by_lane(self.out, bounds, (x, place.columns), place, &self.channels, lane);
@@ -174,12 +174,18 @@ impl<const EVEN: bool> Lanes<EVEN> {
         })
     }
 
-    fn tile<const DIVIDED: bool>(&self, cx: Context, tile: Tile<'_, &[f32]>) {
+    fn tile<const DIVIDED: bool>(&self, cx: Context, out: IntType, tile: Tile<'_, &[f32]>) {
         if !cx.run_on_vectors(TileJob::new(tile, &Vectors::<DIVIDED, EVEN>, &self.vectors)) {
-            cx.run(ByLane::<DIVIDED, EVEN> {
-                lanes: &self.lanes,
-                tile,
-            });
+            // Only where there are no vectors: the compiler makes some of the loop.
+            let lane = |lane: &Lane, x| lane.code::<DIVIDED, EVEN>(x);
+            by_lane(
+                out,
+                tile.bounds,
+                (tile.source, tile.stride),
+                tile.place,
+                &self.lanes,
+                lane,
+            );
         }
     }
 }
@@ -223,29 +229,6 @@ impl Lane {
         let whole = v as i32;
         let rest = v - whole as f32;
         whole + i32::from(rest >= self.up) - i32::from(rest <= self.down) + self.after
-    }
-}
-
-/// A tile where there are no vectors; the compiler makes some of the loop.
-struct ByLane<'a, const DIVIDED: bool, const EVEN: bool> {
-    lanes: &'a PerChannel<Lane>,
-    tile: Tile<'a, &'a [f32]>,
-}
-
-impl<const DIVIDED: bool, const EVEN: bool> Job for ByLane<'_, DIVIDED, EVEN> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<S: Simd>(self) {
-        let Tile {
-            out,
-            bounds,
-            source,
-            stride,
-            place,
-        } = self.tile;
-        let lane = |lane: &Lane, x| lane.code::<DIVIDED, EVEN>(x);
-        by_lane(out, bounds, (source, stride), place, self.lanes, lane);
     }
 }
 

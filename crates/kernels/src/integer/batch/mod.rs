@@ -19,12 +19,13 @@ mod wide;
 use super::finish::Place;
 use crate::{error::KernelError, isa::Context, simd::I32s};
 pub(crate) use constants::Constants;
+pub(crate) use narrow::Elements;
 pub(crate) use source::{Element, Lanes, One, Source, Two};
 use strait_requantize::{
     IntType, Requantization,
     form::{Arithmetic, Channel},
 };
-pub(crate) use tile::{RealsJob, Tile, TileJob};
+pub(crate) use tile::{Tile, TileJob};
 pub use wide::RequantizeWide;
 
 /// The arithmetic of a form on whole vectors, with the constants of its channels; equal to the form's definition inside
@@ -107,7 +108,7 @@ impl Batch {
         // First the form's own range, then the clamp behind it.
         let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
         let tile = Tile {
-            out: self.out,
+            out: Elements::Codes(self.out),
             bounds,
             source: accumulators,
             stride,

@@ -1,126 +1,72 @@
 use crate::simd::I32s;
+use strait_requantize::IntType;
 
-/// An output type: four vectors of results become `BYTES` vectors of its elements, saturated and clamped.
-pub(super) trait Narrow {
-    /// Bytes of an element.
-    const BYTES: usize;
+/// The type of a kernel's output. It is a value, not a type parameter: a block of results is narrowed with one branch that
+/// is always predicted, and each kernel is compiled once for all output types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Elements {
+    /// Codes.
+    Codes(IntType),
+    /// Real numbers, which are the results as they are.
+    F32,
+}
 
-    /// The clamp's ends, which are codes, as [`Narrow::narrow`] takes them.
+impl Elements {
+    /// Bytes of an element; as many vectors of elements come from four vectors of results.
+    #[inline(always)]
+    pub(super) fn bytes(self) -> usize {
+        match self {
+            Elements::Codes(IntType::I8 | IntType::U8) => 1,
+            Elements::Codes(IntType::I16) => 2,
+            Elements::Codes(IntType::I32) | Elements::F32 => 4,
+        }
+    }
+
+    /// The clamp's ends as [`Elements::store`] takes them: codes, or the bits of two real numbers.
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.
-    unsafe fn bounds<V: I32s>(bounds: [i32; 2]) -> [V; 2];
+    #[inline(always)]
+    pub(super) unsafe fn bounds<V: I32s>(self, bounds: [i32; 2]) -> [V; 2] {
+        let bounds = match self {
+            // Codes fit in a byte.
+            Elements::Codes(IntType::I8 | IntType::U8) => bounds.map(|code| i32::from_ne_bytes([code as u8; 4])),
+            _ => bounds,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { [V::splat(bounds[0]), V::splat(bounds[1])] }
+    }
 
-    /// The elements, in the first `BYTES` vectors.
+    /// Saturates and clamps four vectors of results, and gives the vectors of their elements to `store`, with the number of
+    /// each.
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.
-    unsafe fn narrow<V: I32s>(four: [V; 4], bounds: [V; 2]) -> [V; 4];
-}
-
-pub(super) struct I8;
-pub(super) struct U8;
-pub(super) struct I16;
-pub(super) struct I32;
-/// Real numbers, which are as they will be.
-pub(super) struct F32;
-
-impl Narrow for I8 {
-    const BYTES: usize = 1;
-
     #[inline(always)]
-    unsafe fn bounds<V: I32s>(bounds: [i32; 2]) -> [V; 2] {
-        // Codes fit in a byte.
-        let [low, high] = bounds.map(|code| i32::from_ne_bytes([code as u8; 4]));
-        // SAFETY: the caller's promise.
-        unsafe { [V::splat(low), V::splat(high)] }
-    }
-
-    #[inline(always)]
-    unsafe fn narrow<V: I32s>(four: [V; 4], [low, high]: [V; 2]) -> [V; 4] {
-        // SAFETY: the caller's promise.
-        [unsafe { V::to_i8(four).clamp_i8(low, high) }; 4]
-    }
-}
-
-impl Narrow for U8 {
-    const BYTES: usize = 1;
-
-    #[inline(always)]
-    unsafe fn bounds<V: I32s>(bounds: [i32; 2]) -> [V; 2] {
-        // SAFETY: the caller's promise.
-        unsafe { I8::bounds(bounds) }
-    }
-
-    #[inline(always)]
-    unsafe fn narrow<V: I32s>(four: [V; 4], [low, high]: [V; 2]) -> [V; 4] {
-        // SAFETY: the caller's promise.
-        [unsafe { V::to_u8(four).clamp_u8(low, high) }; 4]
-    }
-}
-
-impl Narrow for I16 {
-    const BYTES: usize = 2;
-
-    #[inline(always)]
-    unsafe fn bounds<V: I32s>(bounds: [i32; 2]) -> [V; 2] {
-        // SAFETY: the caller's promise.
-        unsafe { I32::bounds(bounds) }
-    }
-
-    #[inline(always)]
-    unsafe fn narrow<V: I32s>(four: [V; 4], bounds: [V; 2]) -> [V; 4] {
+    pub(super) unsafe fn store<V: I32s>(self, four: [V; 4], [low, high]: [V; 2], store: impl Fn(usize, V)) {
+        let [a, b, c, d] = four;
         // SAFETY: the caller's promise.
         unsafe {
-            let [a, b, c, d] = I32::narrow(four, bounds);
-            let (front, back) = (V::to_i16([a, b]), V::to_i16([c, d]));
-            [front, back, front, back]
-        }
-    }
-}
-
-impl Narrow for I32 {
-    const BYTES: usize = 4;
-
-    #[inline(always)]
-    unsafe fn bounds<V: I32s>([low, high]: [i32; 2]) -> [V; 2] {
-        // SAFETY: the caller's promise.
-        unsafe { [V::splat(low), V::splat(high)] }
-    }
-
-    #[inline(always)]
-    unsafe fn narrow<V: I32s>([a, b, c, d]: [V; 4], [low, high]: [V; 2]) -> [V; 4] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            [
-                a.min(high).max(low),
-                b.min(high).max(low),
-                c.min(high).max(low),
-                d.min(high).max(low),
-            ]
-        }
-    }
-}
-
-impl Narrow for F32 {
-    const BYTES: usize = 4;
-
-    #[inline(always)]
-    unsafe fn bounds<V: I32s>(bounds: [i32; 2]) -> [V; 2] {
-        // SAFETY: the caller's promise.
-        unsafe { I32::bounds(bounds) }
-    }
-
-    #[inline(always)]
-    unsafe fn narrow<V: I32s>([a, b, c, d]: [V; 4], [low, high]: [V; 2]) -> [V; 4] {
-        // SAFETY: the caller's promise.
-        unsafe {
-            [
-                a.min_f32(high).max_f32(low),
-                b.min_f32(high).max_f32(low),
-                c.min_f32(high).max_f32(low),
-                d.min_f32(high).max_f32(low),
-            ]
+            match self {
+                Elements::Codes(IntType::I8) => store(0, V::to_i8(four).clamp_i8(low, high)),
+                Elements::Codes(IntType::U8) => store(0, V::to_u8(four).clamp_u8(low, high)),
+                Elements::Codes(IntType::I16) => {
+                    store(0, V::to_i16([a.min(high).max(low), b.min(high).max(low)]));
+                    store(1, V::to_i16([c.min(high).max(low), d.min(high).max(low)]));
+                }
+                Elements::Codes(IntType::I32) => {
+                    store(0, a.min(high).max(low));
+                    store(1, b.min(high).max(low));
+                    store(2, c.min(high).max(low));
+                    store(3, d.min(high).max(low));
+                }
+                Elements::F32 => {
+                    store(0, a.min_f32(high).max_f32(low));
+                    store(1, b.min_f32(high).max_f32(low));
+                    store(2, c.min_f32(high).max_f32(low));
+                    store(3, d.min_f32(high).max_f32(low));
+                }
+            }
         }
     }
 }

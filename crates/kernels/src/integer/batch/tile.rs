@@ -1,21 +1,15 @@
-use super::{
-    Kernel,
-    constants::Constants,
-    narrow::{self, Narrow},
-    source::Source,
-};
+use super::{Kernel, constants::Constants, narrow::Elements, source::Source};
 use crate::{
     integer::finish::{Axis, Place},
     isa::VectorJob,
     simd::I32s,
 };
-use strait_requantize::IntType;
 
 /// A tile of elements, and where its results go.
 #[derive(Clone, Copy)]
 pub(crate) struct Tile<'a, S> {
-    pub(crate) out: IntType,
-    /// The clamp's ends: codes.
+    pub(crate) out: Elements,
+    /// The clamp's ends: codes, or the bits of two real numbers.
     pub(crate) bounds: [i32; 2],
     /// Row `r` starts at `r·stride`.
     pub(crate) source: S,
@@ -43,42 +37,14 @@ impl<'a, S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'a, S, K, C>
 impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for TileJob<'_, S, K, C> {
     #[inline(always)]
     unsafe fn run<V: I32s>(self) {
-        // SAFETY: the caller's promise.
-        unsafe {
-            match self.tile.out {
-                IntType::I8 => self.rows::<V, narrow::I8>(),
-                IntType::U8 => self.rows::<V, narrow::U8>(),
-                IntType::I16 => self.rows::<V, narrow::I16>(),
-                IntType::I32 => self.rows::<V, narrow::I32>(),
-            }
-        }
-    }
-}
-
-/// Turns a tile into real numbers; its bounds are the bits of two of them.
-pub(crate) struct RealsJob<'a, S, K, const C: usize>(pub(crate) TileJob<'a, S, K, C>);
-
-impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> VectorJob for RealsJob<'_, S, K, C> {
-    #[inline(always)]
-    unsafe fn run<V: I32s>(self) {
-        // SAFETY: the caller's promise.
-        unsafe { self.0.rows::<V, narrow::F32>() }
-    }
-}
-
-impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'_, S, K, C> {
-    /// # Safety
-    /// The machine has the vectors' instruction set.
-    #[inline(always)]
-    unsafe fn rows<V: I32s, N: Narrow>(self) {
         let TileJob {
             tile:
                 Tile {
+                    out,
                     bounds,
                     source,
                     stride,
                     place,
-                    ..
                 },
             kernel,
             constants,
@@ -103,16 +69,16 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'_, S, K, C> {
         for row in 0..rows {
             let x = source.part(row * stride, columns);
             // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
-            let to = unsafe { place.bytes(N::BYTES, row, 0, columns) };
+            let to = unsafe { place.bytes(out.bytes(), row, 0, columns) };
             // SAFETY: the caller's promise.
             unsafe {
-                let bounds = N::bounds::<V>(bounds);
+                let bounds = out.bounds::<V>(bounds);
                 if across {
                     let mut run = constants.from(first_channel);
-                    line::<V, S, N, K, C>(kernel, x, to, bounds, || run.next());
+                    line::<V, S, K, C>(kernel, x, out, to, bounds, || run.next());
                 } else {
                     let splat = constants.splat(first_channel + row);
-                    line::<V, S, N, K, C>(kernel, x, to, bounds, || splat);
+                    line::<V, S, K, C>(kernel, x, out, to, bounds, || splat);
                 }
             }
         }
@@ -124,16 +90,18 @@ impl<S: Source, K: Kernel<C, S::Lanes>, const C: usize> TileJob<'_, S, K, C> {
 /// # Safety
 /// The machine has the vectors' instruction set.
 #[inline(always)]
-unsafe fn line<V: I32s, S: Source, N: Narrow, K: Kernel<C, S::Lanes>, const C: usize>(
+unsafe fn line<V: I32s, S: Source, K: Kernel<C, S::Lanes>, const C: usize>(
     kernel: &K,
     x: S,
+    out: Elements,
     to: &mut [u8],
     bounds: [V; 2],
     mut constants: impl FnMut() -> [V; C],
 ) {
     let block = 4 * V::LANES;
     let vector = 4 * V::LANES;
-    assert_eq!(to.len(), x.len() * N::BYTES, "a row of results for a row of elements");
+    let width = out.bytes();
+    assert_eq!(to.len(), x.len() * width, "a row of results for a row of elements");
     // SAFETY: loads and stores stay in the slices: of a whole block all is there, and of the last one only what is left
     // is touched; the caller's promise.
     unsafe {
@@ -143,11 +111,9 @@ unsafe fn line<V: I32s, S: Source, N: Narrow, K: Kernel<C, S::Lanes>, const C: u
             for (i, results) in four.iter_mut().enumerate() {
                 *results = kernel.lanes(&constants(), x.load(at + i * V::LANES));
             }
-            for (i, elements) in N::narrow(four, bounds).into_iter().take(N::BYTES).enumerate() {
-                elements.store(to.add(i * vector));
-            }
+            out.store(four, bounds, |i, elements| elements.store(to.add(i * vector)));
             at += block;
-            to = to.add(block * N::BYTES);
+            to = to.add(block * width);
         }
         let left = x.len() % block;
         if left > 0 {
@@ -157,10 +123,9 @@ unsafe fn line<V: I32s, S: Source, N: Narrow, K: Kernel<C, S::Lanes>, const C: u
                 let x = x.load_first(at + i * V::LANES, part(left, i, V::LANES));
                 *results = kernel.lanes(&constants(), x);
             }
-            for (i, elements) in N::narrow(four, bounds).into_iter().take(N::BYTES).enumerate() {
-                let bytes = part(left * N::BYTES, i, vector);
-                elements.store_first(to.wrapping_add(i * vector), bytes);
-            }
+            out.store(four, bounds, |i, elements| {
+                elements.store_first(to.wrapping_add(i * vector), part(left * width, i, vector));
+            });
         }
     }
 }

@@ -1,5 +1,5 @@
 use super::{
-    Constants, Kernel, Tile, TileJob, Two,
+    Constants, Elements, Kernel, Tile, TileJob, Two,
     fixed_point::{Corrections, FixedPoint, REST, shifted},
     wide_ends,
 };
@@ -86,7 +86,7 @@ impl RequantizeWide {
 
     fn tile(&self, cx: Context, accumulators: &[i64], place: &Place<'_>) {
         let tile = Tile {
-            out: self.out,
+            out: Elements::Codes(self.out),
             bounds: self.bounds,
             source: accumulators,
             stride: place.columns,
