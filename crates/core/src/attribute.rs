@@ -77,6 +77,10 @@ pub trait Field: Sized {
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
     /// What fits, for the error.
     fn allowed() -> String;
+    /// The words that the attribute may be; none where it is no word of a closed set.
+    fn words() -> Vec<&'static str> {
+        Vec::new()
+    }
     /// The value of a field that is not there, and that is not written; `None` where every field has to be.
     fn implied() -> Option<Self> {
         None
@@ -91,6 +95,8 @@ pub trait Attributes: Sized {
     const VERSION: u16;
     /// The attribute keys in their order.
     const KEYS: &'static [&'static str];
+    /// The words that the attribute `key` may be; none where it is no word of a closed set.
+    fn words(key: &str) -> Vec<&'static str>;
     /// Hands out every attribute, in the order of the fields.
     fn write(&self, put: &mut dyn FnMut(&'static str, Attribute));
     /// Reads every attribute; `get` answers `None` where the key is absent.
@@ -220,6 +226,9 @@ macro_rules! words {
             fn allowed() -> String {
                 concat!("one of", $(" ", $word),*, " is expected").into()
             }
+            fn words() -> Vec<&'static str> {
+                vec![$($word),*]
+            }
         }
     };
 }
@@ -236,7 +245,10 @@ impl Field for Rounding {
         }
     }
     fn allowed() -> String {
-        format!("one of {} is expected", Rounding::ALL.map(Rounding::name).join(", "))
+        format!("one of {} is expected", Self::words().join(", "))
+    }
+    fn words() -> Vec<&'static str> {
+        Rounding::ALL.map(Rounding::name).to_vec()
     }
 }
 
@@ -251,6 +263,14 @@ macro_rules! op {
             const NAME: &'static str = $text;
             const VERSION: u16 = $version;
             const KEYS: &'static [&'static str] = &[$(stringify!($field)),*];
+
+            #[allow(unused_variables)]
+            fn words(key: &str) -> Vec<&'static str> {
+                $(if key == stringify!($field) {
+                    return <$t as $crate::attribute::Field>::words();
+                })*
+                Vec::new()
+            }
 
             #[allow(unused_variables)]
             fn write(&self, put: &mut dyn FnMut(&'static str, $crate::Attribute)) {
@@ -319,5 +339,8 @@ impl Field for crate::Elem {
     }
     fn allowed() -> String {
         "an element type is expected".into()
+    }
+    fn words() -> Vec<&'static str> {
+        crate::Elem::ALL.map(crate::Elem::name).to_vec()
     }
 }

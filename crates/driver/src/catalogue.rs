@@ -31,6 +31,14 @@ pub struct Card {
     pub claim: String,
     /// The rows that decide bits, by their evidence.
     pub rows: Counts,
+    /// Who makes the chip or the runtime.
+    pub vendor: Option<String>,
+    /// The licence of the table.
+    pub licence: Option<String>,
+    /// Where its documentation is.
+    pub docs: Option<String>,
+    /// Which chip it is, with its firmware, and what the bits were held against.
+    pub silicon: Option<String>,
 }
 
 /// All targets, by id.
@@ -201,6 +209,15 @@ fn card(entry: &Entry, spec: &TargetSpec) -> Card {
         reference: spec.reference.oracle.clone(),
         claim: claim(&spec.reference.oracle, spec.supports()),
         rows: Counts::of(spec.supports().map(|support| support.evidence)),
+        vendor: spec.vendor.clone(),
+        licence: spec.licence.clone(),
+        docs: spec.docs.clone(),
+        silicon: spec.silicon.as_ref().map(|silicon| {
+            let firmware = silicon.firmware.as_ref().map(|firmware| format!("firmware {firmware}"));
+            let fidelity = format!("bits held against: {}", silicon.fidelity);
+            let parts = silicon.name.clone().into_iter().chain(firmware).chain([fidelity]);
+            parts.collect::<Vec<_>>().join("; ")
+        }),
     }
 }
 
@@ -391,7 +408,20 @@ impl Sheet {
             card.claim.clone(),
             format!("table {}; rows by evidence: {}", card.digest, card.rows),
         ];
-        let head: Vec<String> = head.iter().flat_map(|text| table::wrapped(text, width)).collect();
+        let known = [
+            ("vendor", &card.vendor),
+            ("licence", &card.licence),
+            ("documentation", &card.docs),
+            ("silicon", &card.silicon),
+        ];
+        let known = known
+            .into_iter()
+            .filter_map(|(what, text)| Some(format!("{what}: {}", text.as_ref()?)));
+        let head: Vec<String> = head
+            .into_iter()
+            .chain(known)
+            .flat_map(|text| table::wrapped(&text, width))
+            .collect();
         let parts = [
             head.join("\n") + "\n",
             section(width, ["sums of", "bits", "overflow", "evidence"], accumulators),

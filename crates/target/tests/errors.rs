@@ -273,7 +273,7 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (
             fusion("").replace("set_requantize", "add_in_accumulator"),
-            "`add_in_accumulator` needs `with`",
+            "`add_in_accumulator` cannot be compiled yet",
         ),
         (fusion("").replace("[\"set_requantize\"]", "[]"), "`then` is empty"),
         (
@@ -317,6 +317,36 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "`custom:x` decides alone what becomes of the requantization",
         ),
         (fusion("with = { op = \"constant\" }"), "there is no op `constant`"),
+        (
+            fusion("with = { op = \"add\", other = \"int8\" }"),
+            "`with` cannot be compiled yet: a fused node has no place",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"requantize_clamp\", \"set_requantize\"]"),
+            "`set_requantize` is done before `requantize_clamp`, and stands behind it",
+        ),
+        (
+            row(
+                "[op.matmul]\nrecipe = \"matmul_accumulate\"\nrequantize = [\"once\"]\nlimit = { rank = { one_of = [\"four\"] } }",
+            ),
+            "`rank` is never `four`: it is a number",
+        ),
+        (
+            row("[op.resize]\nrecipe = \"pass_through\"\nlimit = { mode = { one_of = [\"nearst\"] } }"),
+            "`mode` is never `nearst`: it is one of `nearest`, `linear`",
+        ),
+        (
+            row("[op.resize]\nrecipe = \"pass_through\"\nlimit = { mode = { max = 1 } }"),
+            "`mode` is one of `nearest`, `linear`, and has neither `min` nor `max`",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\nentries = \"int16\""),
+            "tables of int16 cannot be compiled yet: their entries have the activations' type",
+        ),
+        (
+            row("[accumulator.int16]\nbits = 40\noverflow = \"wrap\""),
+            "`accumulator.int16` is for activations that `types.pairs` does not have",
+        ),
         (
             fusion("when = { concat_multiple = 0 }"),
             "`concat_multiple` is at least 1; leave it out where any number of channels will do",

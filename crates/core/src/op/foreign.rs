@@ -24,6 +24,10 @@ impl Attributes for Foreign {
     const VERSION: u16 = 1;
     const KEYS: &'static [&'static str] = &["domain", "name"];
 
+    fn words(_: &str) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     fn write(&self, put: &mut dyn FnMut(&'static str, Attribute)) {
         put("domain", Attribute::Text(self.domain.clone()));
         put("name", Attribute::Text(self.name.clone()));

@@ -134,6 +134,15 @@ macro_rules! ops {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::NAME),* }
             }
 
+            /// The words that the attribute `key` of the op called `name` may be; none where it is no word of a closed
+            /// set.
+            pub fn words(name: &str, key: &str) -> Vec<&'static str> {
+                $(if name == <$variant as Attributes>::NAME {
+                    return <$variant as Attributes>::words(key);
+                })*
+                Vec::new()
+            }
+
             /// The version of the op's attributes.
             pub fn version(&self) -> u16 {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::VERSION),* }

@@ -8,51 +8,22 @@ use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
 impl Found<'_> {
-    /// Whether the row is for producers like this one. With a second op, that is what the chain stands behind, and one of
-    /// its operands is made by the row's ops.
+    /// Whether the row is for producers like this one.
     pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
-        let is_ours = |term: &str| row.ops.iter().any(|op| op.as_str() == term);
-        let fits = match &row.with {
-            None => is_ours(self.term()),
-            Some(with) => self.term() == with.op.as_str() && self.operands().any(|node| is_ours(node.op.term())),
-        };
-        if fits {
+        let term = self.term();
+        if row.ops.iter().any(|op| op.as_str() == term) {
             return Ok(());
         }
-        let mut wanted = row.ops.iter().map(|op| op.as_str()).collect::<Vec<_>>().join(", ");
-        if let Some(with) = &row.with {
-            wanted = format!("{} behind {wanted}", with.op.as_str());
-        }
-        let (wide, term) = (self.name_of(self.wide), self.term());
+        let wanted = row.ops.iter().map(|op| op.as_str()).collect::<Vec<_>>().join(", ");
+        let wide = self.name_of(self.wide);
         Err(Reason::new(
             ReasonCode::Producer,
             format!("it is for {wanted}, and {wide} is made by {term}"),
         ))
     }
 
-    /// The nodes that make the producer's operands.
-    fn operands(&self) -> impl Iterator<Item = &Node> {
-        let inputs = match self.producer {
-            Producer::Node(_, node) => &node.inputs[..],
-            Producer::Constant(_) => &[],
-        };
-        let producers = inputs.iter().flatten().filter_map(|&value| self.graph.producer(value));
-        producers.map(|(_, node)| node)
-    }
-
     /// Whether everything that the row asks of the site holds, but for the form.
     pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
-        if let Some(with) = &row.with {
-            let (op, producers) = (
-                with.op.as_str(),
-                row.ops.iter().map(|op| op.as_str()).collect::<Vec<_>>(),
-            );
-            let text = format!(
-                "{op} has a second operand, a tensor that is made at run time, and a fused {} has no place for one",
-                producers.join(" or ")
-            );
-            return Err(Reason::new(ReasonCode::TwoInputs, text));
-        }
         let when = &row.when;
         for (key, wanted) in &when.option {
             if options.get(key) != Some(&**wanted) {

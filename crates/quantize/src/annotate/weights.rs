@@ -47,7 +47,8 @@ fn reach(values: &[f32], channels: usize) -> Vec<(f64, f64)> {
 /// With the scales s_x and s_y of operand and result, the smallest scale that serves is
 /// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, the
 /// bias on the accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y and that grid itself representable. Where the target multiplies by a shift
-/// alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it.
+/// alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the scales of weights are powers of two, s_w
+/// is the smallest one that is not below it.
 pub(super) fn weights(
     module: &Module,
     graph: GraphId,
@@ -112,6 +113,7 @@ pub(super) fn weights(
             .collect(),
         _ => vec![fallback.max(finest)],
     };
+    let power_of_two = matches!(config.policy, Policy::Linear { power_of_two: true, .. });
     let mut scales = Vec::with_capacity(least.len());
     let mut coarsen = 1.0f64;
     for &least in &least {
@@ -128,6 +130,8 @@ pub(super) fn weights(
                     continue;
                 }
             },
+            // A power of two that is not below it; a shift between scales that are powers of two leaves one by itself.
+            _ if power_of_two => least.log2().ceil().exp2(),
             _ => least,
         };
         scales.push(scale as f32);

@@ -41,7 +41,7 @@ pub struct FusionRow {
     pub name: Located<String>,
     /// The producer: ops by their terms, or `constant` for a tensor of the model.
     pub ops: Located<Vec<Located<String>>>,
-    /// A second op between the producer and the requantization.
+    /// A second op between the producer and the requantization. This version cannot compile such a row yet, and refuses it.
     pub with: Option<With>,
     /// What must hold at the site besides.
     #[serde(default)]
@@ -52,7 +52,8 @@ pub struct FusionRow {
     /// A requantization that is none of `accept` may become one of these, the first that does, with a certificate.
     #[serde(default)]
     pub weaken_to: Vec<Located<String>>,
-    /// What is done, in this order.
+    /// What is done, in this order: what prepares the producer (`merge_scales`), then what takes the requantization over,
+    /// then what follows from it (`requantize_clamp`, `requantize_zero_point`).
     pub then: Located<Vec<Located<Verb>>>,
     /// The reference that this row equals, where it is another one than the table's.
     pub oracle: Option<String>,
@@ -126,7 +127,7 @@ pub enum Verb {
     /// A dequantization and a quantization, with a ReLU in between, become one factor, the product of theirs, and the form's
     /// ReLU. The result differs from what was there; the certificate says by how much.
     MergeScales,
-    /// The other operand of the second op is added to the accumulator.
+    /// The other operand of the second op is added to the accumulator. This version refuses it.
     AddInAccumulator,
     /// Code of the target, by this name.
     Custom(String),
@@ -159,6 +160,20 @@ impl Verb {
         "merge_scales",
         "add_in_accumulator",
     ];
+
+    /// Its place in the order in which the verbs of a row are done: in front of taking the requantization over, that
+    /// itself, or behind it.
+    pub(super) fn turn(&self) -> u8 {
+        match self {
+            Verb::MergeScales | Verb::AddInAccumulator => 0,
+            Verb::SetRequantize
+            | Verb::RequantizeData
+            | Verb::BurnIntoTable
+            | Verb::RescaleQuantize
+            | Verb::Custom(_) => 1,
+            Verb::RequantizeClamp | Verb::RequantizeZeroPoint => 2,
+        }
+    }
 
     /// The verb that a word stands for.
     pub fn parse(word: &str) -> Option<Verb> {

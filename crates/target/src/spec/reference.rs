@@ -1,6 +1,6 @@
 //! `docs/target-table.md`: every key with what it takes and what it means, from the types.
 
-use super::check::{DERIVED, terms};
+use super::check::{DERIVED, Quantity, terms};
 use super::{RecipeName, json_schema};
 use crate::nearest::list;
 use serde_json::{Map, Value};
@@ -219,8 +219,8 @@ impl Page {
 
     fn quantities(&mut self) {
         self.text += "\n## What a row can limit\n\nThe attributes of the op, by their names in the text form, and these quantities:\n\n";
-        for (quantity, meaning) in DERIVED {
-            let _ = writeln!(self.text, "- `{quantity}`: {meaning}");
+        for Quantity { name, meaning, .. } in DERIVED {
+            let _ = writeln!(self.text, "- `{name}`: {meaning}");
         }
     }
 }

@@ -35,6 +35,8 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         findings.forms(&row.weaken_to);
         if let Some(with) = &row.with {
             findings.names("op", [&with.op], &terms());
+            let message = "`with` cannot be compiled yet: a fused node has no place for the operand of a second op";
+            findings.add(SpecError::at(with.op.span(), message));
         }
         if let Some(consumers) = &row.when.consumers {
             findings.ensure(**consumers == 1, &consumers.span(), || {
@@ -126,7 +128,7 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, known: &[&str]) {
             }
         }
         let needs = match &**verb {
-            Verb::RequantizeClamp | Verb::MergeScales | Verb::AddInAccumulator => !sets,
+            Verb::RequantizeClamp | Verb::MergeScales => !sets,
             Verb::RequantizeZeroPoint => !sets && !row.then.iter().any(|verb| decides(verb)),
             _ => false,
         };
@@ -140,9 +142,15 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, known: &[&str]) {
             findings.add(here(message).help(format!("it stands in place of `{}`", Verb::SetRequantize)));
         }
         if **verb == Verb::AddInAccumulator {
-            findings.ensure(row.with.is_some(), &verb.span(), || {
-                format!("`{}` needs `with`, the op whose other operand is added", **verb)
-            });
+            let message = format!(
+                "`{}` cannot be compiled yet: a fused node has no place for a second operand",
+                **verb
+            );
+            findings.add(here(message));
+        }
+        if let Some(later) = row.then[..index].iter().find(|before| verb.turn() < before.turn()) {
+            let message = format!("`{}` is done before `{}`, and stands behind it", **verb, **later);
+            findings.add(here(message).help("verbs stand in the order in which they are done"));
         }
         if **verb == Verb::MergeScales {
             merges(findings, row, verb);

@@ -13,7 +13,7 @@ use crate::nearest;
 use std::ops::Range;
 use toml::de::DeTable;
 
-pub(crate) use terms::{DERIVED, attribute_keys, terms};
+pub(crate) use terms::{DERIVED, Quantity, attribute_keys, terms};
 
 /// Everything that is wrong, in the order of the text.
 pub(super) fn check(spec: &TargetSpec, tree: &DeTable<'_>) -> Vec<SpecError> {

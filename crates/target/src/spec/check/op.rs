@@ -1,10 +1,11 @@
 //! `[op.NAME]`: terms that exist, recipes that lower them, forms and limits that make sense.
 
+use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
 use crate::Located;
 use crate::error::SpecError;
 use crate::nearest;
-use crate::spec::{Arithmetic, OpRow, RecipeName};
+use crate::spec::{Arithmetic, Limit, LimitValue, OpRow, RecipeName, ScaleSet};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -143,6 +144,25 @@ fn accelerator(
             )
         });
     }
+    if let Some(grid) = row.weight_grid.as_ref().filter(|grid| grid.leaves_a_shift()) {
+        let types = &findings.spec.types;
+        let reached = types.weight.scale == ScaleSet::Any || types.activation.scale == ScaleSet::PowerOfTwo;
+        findings.ensure(reached, &grid.span(), || {
+            format!(
+                "`{}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks",
+                **grid
+            )
+        });
+    }
+    if let Some(entries) = &row.entries {
+        let activation = findings.spec.types.activation_type();
+        findings.ensure(activation == (**entries).into(), &entries.span(), || {
+            format!(
+                "tables of {} cannot be compiled yet: their entries have the activations' type",
+                **entries
+            )
+        });
+    }
     if let Some(left_shift) = &row.left_shift {
         findings.ensure(**left_shift <= 24, &left_shift.span(), || {
             "an int8 operand shifted by more than 24 bits leaves int32".into()
@@ -162,17 +182,19 @@ fn accelerator(
 fn limits(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[(&str, Range<usize>)]) {
     for (quantity, limit) in &row.limit {
         let place = findings.place(&["op", name, "limit", quantity]);
-        let derived = DERIVED.iter().any(|(known, _)| known == quantity);
-        if let Some((op, _)) = ops
-            .iter()
-            .find(|(op, _)| !derived && !attribute_keys(op).contains(&quantity.as_str()))
-        {
-            let known = attribute_keys(op)
-                .iter()
-                .copied()
-                .chain(DERIVED.iter().map(|(known, _)| *known));
-            let message = format!("`{op}` has nothing called `{quantity}` to limit");
-            findings.add(SpecError::at(place.clone(), message).help(nearest::help(quantity, known)));
+        for (op, _) in ops {
+            let Some(words) = quantity_words(op, quantity) else {
+                let known = attribute_keys(op)
+                    .iter()
+                    .copied()
+                    .chain(DERIVED.iter().map(|known| known.name));
+                let message = format!("`{op}` has nothing called `{quantity}` to limit");
+                findings.add(SpecError::at(place.clone(), message).help(nearest::help(quantity, known)));
+                break;
+            };
+            if !values(findings, &place, quantity, limit, &words) {
+                break;
+            }
         }
         let sane = limit.min.zip(limit.max).is_none_or(|(min, max)| min <= max);
         findings.ensure(sane, &place, || {
@@ -188,4 +210,40 @@ fn limits(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[(&str, Ra
             findings.add(SpecError::at(place.clone(), message).help(help));
         }
     }
+}
+
+/// Whether the limit speaks of values that the quantity can have: one of `words`, or numbers where there are none.
+fn values(
+    findings: &mut Findings<'_>,
+    place: &Range<usize>,
+    quantity: &str,
+    limit: &Limit,
+    words: &[&'static str],
+) -> bool {
+    let before = findings.errors.len();
+    let what = match words.is_empty() {
+        true => "a number".to_owned(),
+        false => format!("one of {}", nearest::list(words.iter().copied())),
+    };
+    let ends = limit.min.is_some() || limit.max.is_some();
+    findings.ensure(words.is_empty() || !ends, place, || {
+        format!("`{quantity}` is {what}, and has neither `min` nor `max`")
+    });
+    for value in limit.one_of.iter().flatten() {
+        let (possible, help) = match value {
+            LimitValue::Word(word) => (
+                words.contains(&word.as_str()),
+                nearest::suggestion(word, words.iter().copied()),
+            ),
+            LimitValue::Flag(_) | LimitValue::Number(_) => (words.is_empty(), None),
+        };
+        if !possible {
+            let error = SpecError::at(place.clone(), format!("`{quantity}` is never `{value}`: it is {what}"));
+            findings.add(match help {
+                Some(help) => error.help(help),
+                None => error,
+            });
+        }
+    }
+    findings.errors.len() == before
 }

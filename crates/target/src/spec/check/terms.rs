@@ -5,36 +5,76 @@ use strait_core::{
     op::{Function, Reduction},
 };
 
-/// Quantities that a row may limit besides the op's attributes: each with what it is.
-pub(crate) const DERIVED: &[(&str, &str)] = &[
-    ("rank", "number of axes of the first operand"),
-    ("batch", "extent of the first axis of the first operand"),
-    ("channels", "extent of the second axis of the first operand"),
-    ("elements", "number of elements of the result"),
-    (
+/// A quantity that a row may limit besides the op's attributes.
+pub(crate) struct Quantity {
+    /// Its name in the table.
+    pub(crate) name: &'static str,
+    /// Its meaning, for the reference page.
+    pub(crate) meaning: &'static str,
+    /// The words that it may be; none where it is a number.
+    pub(crate) words: &'static [&'static str],
+}
+
+const fn number(name: &'static str, meaning: &'static str) -> Quantity {
+    Quantity {
+        name,
+        meaning,
+        words: &[],
+    }
+}
+
+const fn word(name: &'static str, meaning: &'static str, words: &'static [&'static str]) -> Quantity {
+    Quantity { name, meaning, words }
+}
+
+/// The quantities that are derived from an op and its operands.
+pub(crate) const DERIVED: &[Quantity] = &[
+    number("rank", "number of axes of the first operand"),
+    number("batch", "extent of the first axis of the first operand"),
+    number("channels", "extent of the second axis of the first operand"),
+    number("elements", "number of elements of the result"),
+    number(
         "kernel",
         "extents of the window: of the weight's spatial axes, of a pool's `size`, of the spatial axes for a global pool",
     ),
-    ("window", "number of elements of the window"),
-    ("k", "length of the sum behind one result: of a product, or of a window"),
-    (
+    number("window", "number of elements of the window"),
+    number("k", "length of the sum behind one result: of a product, or of a window"),
+    number(
         "uncounted_pad",
         "of an average pool: 1 where windows reach into padding that does not count in the divisor, which then varies",
     ),
-    (
+    number(
         "counted_pad",
         "of an average pool: 1 where there is padding and it counts in the divisor",
     ),
-    ("grouping", "of a convolution: `none`, `depthwise` or `grouped`"),
-    ("broadcast", "of two operands: `none`, `scalar`, `channel` or `general`"),
-    (
+    word(
+        "grouping",
+        "of a convolution: `none`, `depthwise` or `grouped`",
+        &["none", "depthwise", "grouped"],
+    ),
+    word(
+        "broadcast",
+        "of two operands: `none`, `scalar`, `channel` or `general`",
+        &["none", "scalar", "channel", "general"],
+    ),
+    number(
         "constant_operands",
         "positions of the operands that are tensors of the model",
     ),
-    ("variable_operands", "positions of the operands that are not"),
-    ("axis", "the op's axis or axes, counted from 0"),
-    ("axis_from_end", "the op's axis or axes, -1 being the last"),
+    number("variable_operands", "positions of the operands that are not"),
+    number("axis", "the op's axis or axes, counted from 0"),
+    number("axis_from_end", "the op's axis or axes, -1 being the last"),
 ];
+
+/// The words that a quantity of the op behind a term may be: `None` where there is no such quantity, an empty list where
+/// it is a number.
+pub(crate) fn quantity_words(term: &str, quantity: &str) -> Option<Vec<&'static str>> {
+    if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
+        return Some(derived.words.to_vec());
+    }
+    let known = attribute_keys(term).contains(&quantity);
+    known.then(|| Op::words(op_name(term), quantity))
+}
 
 /// Every term that a row may stand for.
 pub(crate) fn terms() -> Vec<&'static str> {
@@ -59,15 +99,20 @@ fn reduction_term(reduction: Reduction) -> &'static str {
     .term()
 }
 
-/// The attributes of the op behind a term.
-pub(crate) fn attribute_keys(term: &str) -> &'static [&'static str] {
-    let name = if Function::parse(term).is_some() {
+/// The name of the op behind a term.
+fn op_name(term: &str) -> &str {
+    if Function::parse(term).is_some() {
         "unary"
     } else if Reduction::ALL.iter().any(|r| reduction_term(*r) == term) {
         "reduce"
     } else {
         term
-    };
+    }
+}
+
+/// The attributes of the op behind a term.
+pub(crate) fn attribute_keys(term: &str) -> &'static [&'static str] {
+    let name = op_name(term);
     Op::ALL
         .iter()
         .find(|(op, _, _)| *op == name)

@@ -38,10 +38,10 @@ fn types(findings: &mut Findings<'_>) {
     let types = &findings.spec.types;
     let implemented = [[Integer::Int8, Integer::Int8]];
     findings.ensure(types.pairs.as_slice() == implemented, &types.pairs.span(), || {
-        "int8 activations with int8 weights is the one pair that can be compiled: `[[\"int8\", \"int8\"]]`".into()
+        "pairs other than int8 activations with int8 weights cannot be compiled yet: `[[\"int8\", \"int8\"]]`".into()
     });
     findings.ensure(*types.weight.symmetric, &types.weight.symmetric.span(), || {
-        "weights with a zero point cannot be compiled; their grids are symmetric".into()
+        "weights with a zero point cannot be compiled yet; their grids are symmetric".into()
     });
     findings.list("per", &types.weight.per);
     let ranges = [
@@ -80,13 +80,32 @@ fn types(findings: &mut Findings<'_>) {
         });
         if let Some(accumulator) = accumulator {
             findings.ensure(*accumulator.bits == 32, &accumulator.bits.span(), || {
-                "accumulators of 32 bits are the ones that can be compiled".into()
+                "accumulators of other widths than 32 bits cannot be compiled yet".into()
             });
         }
         let bias = types.bias.get(&pair[0]);
         let place = findings.place(&["types", "bias"]);
         findings.ensure(bias.map(|b| IntType::from(*b)) == Some(IntType::I32), &place, || {
             format!("`types.bias.{}` must be `int32`, the type of the accumulator", pair[0])
+        });
+    }
+    let lines = findings
+        .spec
+        .accumulator
+        .keys()
+        .map(|activation| ("accumulator", activation));
+    let biases = types.bias.keys().map(|activation| ("bias", activation));
+    for (table, activation) in lines.chain(biases).collect::<Vec<_>>() {
+        let path: &[&str] = match table {
+            "bias" => &["types", "bias", activation.name()],
+            _ => &["accumulator", activation.name()],
+        };
+        let place = findings.place(path);
+        findings.ensure(types.pairs.iter().any(|pair| pair[0] == *activation), &place, || {
+            format!(
+                "`{}` is for activations that `types.pairs` does not have",
+                path.join(".")
+            )
         });
     }
 }
