@@ -68,7 +68,7 @@ fn sample(
 ) -> Option<Requantization> {
     let mut pick = Pick { round, numbers };
     let bits = row.multiplier_bits();
-    let ShiftLimits { min, max } = row.shift.as_deref().copied().unwrap_or(ShiftLimits { min: 0, max: 0 });
+    let ShiftLimits { min, max } = row.shift.unwrap_or(ShiftLimits { min: 0, max: 0 });
     let shift = |pick: &mut Pick<'_>| pick.one(min.into(), max.into());
     let least = if row.multiplier.as_ref().is_some_and(|m| m.normalized) {
         1i64 << (bits - 1)

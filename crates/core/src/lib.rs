@@ -16,7 +16,6 @@ pub mod graph;
 pub mod ids;
 pub mod module;
 pub mod names;
-pub mod nearest;
 pub mod op;
 pub mod pass;
 pub mod patch;

@@ -343,8 +343,6 @@ reason_codes! {
         SharedGraph = "shared-graph",
         /// Another row takes more of the chain.
         Shorter = "shorter",
-        /// The row takes two operands of different sources.
-        TwoInputs = "two-inputs",
         /// An element type is not the one that the row wants.
         Type = "type",
         /// No proof that the result would be the same was found.

@@ -202,8 +202,8 @@ fn spec(entry: &Entry) -> Result<TargetSpec, Diagnostics> {
 
 fn card(entry: &Entry, spec: &TargetSpec) -> Card {
     Card {
-        id: spec.id.to_string(),
-        version: spec.version.to_string(),
+        id: spec.id.clone(),
+        version: spec.version.clone(),
         origin: entry.origin().to_string(),
         digest: spec.digest_text(),
         reference: spec.reference.oracle.clone(),
@@ -237,7 +237,7 @@ fn accumulator(spec: &TargetSpec, activation: Integer) -> Option<AccumulatorLine
     let row = spec.accumulator.get(&activation)?;
     Some(AccumulatorLine {
         activation: activation.to_string(),
-        bits: *row.bits,
+        bits: row.bits,
         overflow: row.overflow.to_string(),
         evidence: evidence(spec, Row::Accumulator(activation)),
         note: row.note.clone(),
@@ -245,20 +245,15 @@ fn accumulator(spec: &TargetSpec, activation: Integer) -> Option<AccumulatorLine
 }
 
 fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
-    let ops = row
-        .ops
-        .as_deref()
-        .map(|ops| ops.iter().map(|op| op.to_string()).collect());
     OpLine {
-        ops: ops.unwrap_or_else(|| vec![name.to_owned()]),
+        ops: row.ops.clone().unwrap_or_else(|| vec![name.to_owned()]),
         recipe: row
             .recipe
-            .as_deref()
             .filter(|_| !row.is_host())
             .map(|recipe| recipe.name().to_owned()),
-        requantize: row.requantize.iter().map(|form| form.to_string()).collect(),
+        requantize: row.requantize.clone(),
         evidence: (!row.is_host()).then(|| evidence(spec, Row::Op(name))),
-        note: row.why.as_deref().cloned().or_else(|| row.note.clone()),
+        note: row.why.clone().or_else(|| row.note.clone()),
     }
 }
 
@@ -266,13 +261,13 @@ fn form(spec: &TargetSpec, name: &str, row: &FormRow) -> FormLine {
     FormLine {
         name: name.to_owned(),
         kind: row.kind.to_string(),
-        stages: row.stages.as_deref().copied(),
-        multiplier: row.multiplier.as_deref().map(|multiplier| multiplier.bits),
+        stages: row.stages,
+        multiplier: row.multiplier.as_ref().map(|multiplier| multiplier.bits),
         zero_point: row.zero_point.to_string(),
         rounding: row.rounding().name().to_owned(),
-        shift: row.shift.as_deref().map(|shift| [shift.min, shift.max]),
-        output: texts(row.output.iter()),
-        per: texts(row.per.iter()),
+        shift: row.shift.map(|shift| [shift.min, shift.max]),
+        output: texts(&row.output),
+        per: texts(&row.per),
         from: row.from.to_string(),
         evidence: evidence(spec, Row::Form(name)),
         note: row.note.clone(),
@@ -281,10 +276,10 @@ fn form(spec: &TargetSpec, name: &str, row: &FormRow) -> FormLine {
 
 fn fusion(spec: &TargetSpec, row: &FusionRow) -> FusionLine {
     FusionLine {
-        name: row.name.to_string(),
-        ops: row.ops.iter().map(|op| op.to_string()).collect(),
-        accept: row.accepted().map(|form| form.to_string()).collect(),
-        then: row.then.iter().map(|verb| verb.to_string()).collect(),
+        name: row.name.clone(),
+        ops: row.ops.clone(),
+        accept: row.accepted().cloned().collect(),
+        then: texts(&row.then),
         evidence: evidence(spec, Row::Fusion(&row.name)),
         note: row.note.clone(),
     }
@@ -293,7 +288,7 @@ fn fusion(spec: &TargetSpec, row: &FusionRow) -> FusionLine {
 fn option(name: &str, row: &OptionRow) -> OptionLine {
     OptionLine {
         name: name.to_owned(),
-        kind: match row.one_of.as_deref() {
+        kind: match &row.one_of {
             Some(values) => texts(values).join(" | "),
             None => row.kind.to_string(),
         },

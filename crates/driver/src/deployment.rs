@@ -1,14 +1,10 @@
 //! `deployment.json`: what has to be known besides the integer model to run it on stored samples, and to hold the float
 //! model against it.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
+use strait_target::Options;
 
-use crate::{
-    config::{leaf::OptionValue, types::Preprocess},
-    pipeline::read::Reading,
-};
+use crate::{config::types::Preprocess, pipeline::read::Reading};
 
 /// The file in an artifact.
 pub const DEPLOYMENT_FILE: &str = "deployment.json";
@@ -27,7 +23,7 @@ pub struct Deployment {
     /// The inputs, in the order of the model.
     pub inputs: Vec<DeployedInput>,
     /// The options that the target was given.
-    pub options: BTreeMap<String, OptionValue>,
+    pub options: Options,
 }
 
 /// An input of the model.

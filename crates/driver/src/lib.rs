@@ -1,11 +1,12 @@
 //! What turns the configuration of a deployment into an artifact.
 
+pub use strait_document::diagnostic;
+
 pub mod artifact;
 pub mod catalogue;
 pub mod config;
 pub mod data;
 pub mod deployment;
-pub mod diagnostic;
 pub mod eval;
 pub mod evaluation;
 pub mod failure;

@@ -1,15 +1,15 @@
 //! The targets that a configuration may use.
 
-use std::{collections::BTreeMap, path::Path, sync::Arc};
+use std::{path::Path, sync::Arc};
 
 use strait_execute::{LoopsFor, StepError};
 use strait_kernels::integer::Loops;
 use strait_requantize::Requantization;
-use strait_target::{OptionValue, Options, Registry, RegistryError, SpecErrors, TableError, Target};
+use strait_target::{Options, Registry, RegistryError, TableError, Target};
 
 use crate::{
-    config::{KeyPath, Loaded, leaf},
-    diagnostic::{Diagnostic, Diagnostics, Excerpt, SourceText},
+    config::{KeyPath, Loaded},
+    diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
 
@@ -98,59 +98,23 @@ pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Chos
 ///
 /// # Errors
 /// As the registry's.
-pub fn choose(
-    registry: &Registry,
-    id: &str,
-    given: &BTreeMap<String, leaf::OptionValue>,
-) -> Result<Chosen, RegistryError> {
-    let given: Options = given
-        .iter()
-        .map(|(name, value)| (name.clone(), option(value)))
-        .collect();
-    let target = registry.get(id, &given)?;
+pub fn choose(registry: &Registry, id: &str, given: &Options) -> Result<Chosen, RegistryError> {
+    let target = registry.get(id, given)?;
     let defaults = target
         .spec()
         .options
         .iter()
-        .map(|(name, row)| (name.clone(), (*row.default).clone()));
-    let options = defaults.chain(given).collect();
+        .map(|(name, row)| (name.clone(), row.default.clone()));
+    let options = defaults.chain(given.clone()).collect();
     Ok(Chosen { target, options })
-}
-
-fn option(value: &leaf::OptionValue) -> OptionValue {
-    match value {
-        leaf::OptionValue::Boolean(value) => OptionValue::Bool(*value),
-        leaf::OptionValue::Integer(value) => OptionValue::Integer(*value),
-        leaf::OptionValue::Text(value) => OptionValue::String(value.clone()),
-    }
 }
 
 /// What the registry says, with the place in the table where it speaks of one.
 pub fn finding(error: &RegistryError) -> Diagnostics {
     match error {
-        RegistryError::Table(TableError::Table(errors)) => table(errors),
+        RegistryError::Table(TableError::Table(findings)) => findings.clone(),
         other => Diagnostic::error(codes::TARGET, other.to_string()).into(),
     }
-}
-
-fn table(errors: &SpecErrors) -> Diagnostics {
-    let source = Arc::new(SourceText {
-        name: errors.name.clone(),
-        text: errors.text.clone(),
-    });
-    let findings = errors.errors.iter().map(|error| {
-        let excerpt = Excerpt {
-            source: Arc::clone(&source),
-            span: error.span.clone(),
-            label: String::new(),
-        };
-        let finding = Diagnostic::error(codes::TARGET, error.message.clone()).at(excerpt);
-        error
-            .help
-            .iter()
-            .fold(finding, |finding, help| finding.help(help.clone()))
-    });
-    Diagnostics(findings.collect())
 }
 
 /// A target's loops, as the executor asks for them.

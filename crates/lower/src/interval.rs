@@ -17,7 +17,7 @@ pub type Interval = (i64, i64);
 pub(crate) fn accumulator(spec: &TargetSpec) -> Accumulator {
     let row = spec.accumulator.get(&spec.types.activation_type().into());
     Accumulator {
-        bits: row.map_or(32, |row| (*row.bits).min(32)),
+        bits: row.map_or(32, |row| row.bits.min(32)),
         order: match row.map(|row| row.overflow) {
             Some(Overflow::Wrap) => Order::Final,
             Some(Overflow::Saturate | Overflow::Undefined) | None => Order::Any,

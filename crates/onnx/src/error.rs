@@ -1,8 +1,8 @@
 //! What can go wrong, and whose fault it is.
 
 use std::path::PathBuf;
-use strait_core::nearest::closest;
 use strait_core::{Reason, ReasonCode};
+use strait_document::nearest::closest;
 
 /// How many names are suggested for an unknown one.
 const SUGGESTIONS: usize = 3;

@@ -4,17 +4,12 @@
 //! and checks it, [`Table::spec`] gives it with the overlays of some options. A [`Target`] is a table with kernels for its
 //! forms, and code for what a table cannot say; the [`Registry`] holds those of the binary and of files.
 
-mod error;
-mod located;
-mod nearest;
 mod registry;
 pub mod spec;
 mod table_target;
 mod target;
 
-pub use error::{SpecError, SpecErrors};
 pub use inventory;
-pub use located::Located;
 pub use registry::{Entry, Make, Origin, Registry, RegistryError, TargetFactory};
 pub use spec::{OptionValue, Options, Table, TableError, TargetSpec};
 pub use table_target::{FormKernel, Prepare, TableTarget};

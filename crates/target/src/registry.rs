@@ -1,11 +1,10 @@
 //! Which targets there are.
 
-use crate::error::SpecErrors;
-use crate::nearest;
 use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
 use crate::table_target::{FormKernel, Prepare, TableTarget};
 use crate::target::Target;
 use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
+use strait_document::{Diagnostics, nearest};
 use strait_kernels::integer::standard;
 
 /// What a target's crate submits:
@@ -139,8 +138,8 @@ pub enum RegistryError {
     },
 }
 
-impl From<SpecErrors> for RegistryError {
-    fn from(errors: SpecErrors) -> RegistryError {
+impl From<Diagnostics> for RegistryError {
+    fn from(errors: Diagnostics) -> RegistryError {
         TableError::from(errors).into()
     }
 }

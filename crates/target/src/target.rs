@@ -38,7 +38,7 @@ pub trait Target: Send + Sync {
         Err(TargetError::Unsupported(format!(
             "the format `{}`, which target `{}` does not have,",
             Format::Package,
-            *self.spec().id
+            self.spec().id
         )))
     }
 }

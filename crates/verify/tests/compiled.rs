@@ -113,9 +113,7 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
 
 fn defaults(target: &dyn Target) -> Options {
     let options = target.spec().options.iter();
-    options
-        .map(|(name, row)| (name.clone(), (*row.default).clone()))
-        .collect()
+    options.map(|(name, row)| (name.clone(), row.default.clone())).collect()
 }
 
 fn targets() -> Vec<Arc<dyn Target>> {
@@ -134,7 +132,7 @@ fn the_digits_model_is_sound_for_every_target() {
     for target in targets() {
         let (module, records) = compile(float.clone(), &*target, FusionPolicy::Exact);
         let report = verify_module(&module, &records, &VerifyOptions::new(&threads)).unwrap();
-        let id = &*target.spec().id;
+        let id = &target.spec().id;
         assert_eq!(report.findings, [], "{id}");
         assert!(report.compared && report.exact >= records.len(), "{id}: {report:?}");
         fused += records.len();

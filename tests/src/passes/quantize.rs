@@ -38,7 +38,7 @@ pub fn target(text: &str) -> Result<(Arc<dyn Target>, Options), String> {
     let target = entry.and_then(|entry| entry.target(&options));
     let target = target.map_err(|error| error.to_string())?;
     for (name, row) in &target.spec().options {
-        options.entry(name.clone()).or_insert_with(|| (*row.default).clone());
+        options.entry(name.clone()).or_insert_with(|| row.default.clone());
     }
     Ok((target, options))
 }

@@ -10,13 +10,14 @@ use crate::tidy::repository::File;
 const ALLOWED: &[(&str, &[&str])] = &[
     ("requantize", &[]),
     ("mapped", &[]),
+    ("document", &[]),
     ("kernels", &["requantize"]),
     ("core", &["requantize"]),
-    ("onnx", &["requantize", "core", "mapped"]),
+    ("onnx", &["requantize", "core", "mapped", "document"]),
     ("tflite", &["requantize", "core", "mapped"]),
     ("tensorflow", &["requantize", "core", "mapped"]),
     ("container", &["requantize", "core", "mapped"]),
-    ("target", &["requantize", "core", "kernels", "mapped"]),
+    ("target", &["requantize", "core", "kernels", "mapped", "document"]),
     ("plugin-abi", &["requantize"]),
     ("plugin-sdk", &["requantize", "core", "kernels", "target", "plugin-abi"]),
     (
@@ -38,9 +39,10 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-const ALL_LIBRARIES: [&str; 17] = [
+const ALL_LIBRARIES: [&str; 18] = [
     "requantize",
     "mapped",
+    "document",
     "kernels",
     "core",
     "onnx",

@@ -1,5 +1,5 @@
-//! The values of keys that are more than a number or a word. Each states its `format`, by which `check.rs` tests
-//! it where it stands in the file.
+//! The values of keys that are more than a number or a word. Each states its `format`, by which it is
+//! tested where it stands in the file.
 
 use std::{
     borrow::Cow,
@@ -9,6 +9,8 @@ use std::{
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
+
+use strait_document::{Format, Rule};
 
 use super::{TARGET_PLACEHOLDER, glob::Glob};
 
@@ -106,62 +108,43 @@ impl Layout {
 #[serde(transparent)]
 pub struct Range(pub [f64; 2]);
 
-/// The value of an option of a target; the target says which of the three it takes.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum OptionValue {
-    /// `true` or `false`.
-    Boolean(bool),
-    /// A whole number.
-    Integer(i64),
-    /// A text.
-    Text(String),
-}
+/// The forms of these values.
+pub(super) const FORMATS: &[Format] = &[
+    Format {
+        name: "path",
+        expectation: "a path",
+        rule: Rule::Path(|_| true),
+    },
+    Format {
+        name: "path-by-target",
+        expectation: "a path, in which `{target}` may stand",
+        rule: Rule::Path(|text| !text.replace(TARGET_PLACEHOLDER, "").contains(['{', '}'])),
+    },
+    Format {
+        name: "glob",
+        expectation: "a name or a pattern",
+        rule: Rule::Text(|_| true),
+    },
+    Format {
+        name: "sha256",
+        expectation: "64 hexadecimal digits",
+        rule: Rule::Text(|text| text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit())),
+    },
+    Format {
+        name: "layout",
+        expectation: "distinct capital letters, N first, such as NHWC",
+        rule: Rule::Text(is_layout),
+    },
+    Format {
+        name: "range",
+        expectation: "two numbers, the first below the second",
+        rule: Rule::Ascending,
+    },
+];
 
-impl fmt::Display for OptionValue {
-    /// As it is written in the file, but a text without its quotes.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OptionValue::Boolean(value) => value.fmt(f),
-            OptionValue::Integer(value) => value.fmt(f),
-            OptionValue::Text(value) => f.write_str(value),
-        }
-    }
-}
-
-/// Whether `text`, which is not empty, is right for `format`.
-pub(super) fn is_right(format: &str, text: &str) -> bool {
-    match format {
-        "sha256" => text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        "layout" => {
-            let letters = text.as_bytes();
-            let distinct = letters
-                .iter()
-                .enumerate()
-                .all(|(index, letter)| !letters[..index].contains(letter));
-            letters[0] == b'N' && distinct && letters.iter().all(u8::is_ascii_uppercase)
-        }
-        "path-by-target" => !text.replace(TARGET_PLACEHOLDER, "").contains(['{', '}']),
-        _ => true,
-    }
-}
-
-/// Whether a string of this format is a path, to be resolved.
-pub(super) fn is_path(format: &str) -> bool {
-    matches!(format, "path" | "path-by-target")
-}
-
-/// What a value of this format looks like, for messages and the reference page.
-pub(super) fn expectation(format: &str) -> &'static str {
-    match format {
-        "path" => "a path",
-        "path-by-target" => "a path, in which `{target}` may stand",
-        "glob" => "a name or a pattern",
-        "sha256" => "64 hexadecimal digits",
-        "layout" => "distinct capital letters, N first, such as NHWC",
-        "range" => "two numbers, the first below the second",
-        _ => "",
-    }
+fn is_layout(text: &str) -> bool {
+    let mut letters = text.chars().enumerate();
+    text.starts_with('N') && letters.all(|(at, letter)| letter.is_ascii_uppercase() && text.find(letter) == Some(at))
 }
 
 /// A leaf is described by its JSON type and the name of its format.
@@ -190,5 +173,4 @@ leaf_schema! {
     Sha256: { "type": "string", "format": "sha256", "pattern": "^[0-9a-fA-F]{64}$" };
     Layout: { "type": "string", "format": "layout", "pattern": "^N[A-Z]*$" };
     Range: { "type": "array", "format": "range", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 };
-    OptionValue: { "type": ["boolean", "integer", "string"] };
 }

@@ -2,22 +2,15 @@
 
 use std::{path::Path, sync::Arc};
 
-use serde::Deserialize as _;
-use toml::de::DeTable;
-
-use crate::diagnostic::{Diagnostic, Diagnostics, Excerpt, SourceText};
-
-use super::{
-    KeyPath, Override, SCHEMA, check, codes, consistency, schema, settings,
-    tree::{Node, Place, Source, Value, entries},
-    types::Config,
+use strait_document::{
+    Diagnostic, Diagnostics, KeyPath, Node, Source, codes,
+    diagnostic::{Excerpt, SourceText},
 };
+
+use super::{Override, consistency, settings, types::Config};
 
 /// A larger file is no configuration.
 const MOST_BYTES: u64 = 10 << 20;
-
-/// More syntax errors than this follow from the first ones.
-const MOST_SYNTAX_ERRORS: usize = 10;
 
 /// A configuration without errors, and where each of its keys was written.
 #[derive(Clone, Debug)]
@@ -37,7 +30,7 @@ impl Loaded {
     /// with the model, the data or the target at hand. Where nothing was given at `path`, the place is that of the
     /// table or list around it.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
-        Diagnostic::error(code, message).at(self.tree.nearest(path).place.excerpt(label))
+        self.tree.error(code, path, message, label)
     }
 
     /// What was asked for, in a form that is the same on every machine, for one target's manifest: the keys that were
@@ -81,7 +74,7 @@ pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) ->
         folder: folder.to_owned(),
         rank: 0,
     });
-    let mut tree = syntax(&source)?;
+    let mut tree = strait_document::syntax(&source)?;
     let refused: Vec<Diagnostic> = overrides
         .iter()
         .zip(1..)
@@ -91,79 +84,15 @@ pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) ->
     if !refused.is_empty() {
         return Err(Diagnostics(refused));
     }
-    refuse_newer(&tree)?;
-    check::check(schema::shape(), &mut tree)?;
-    // The check is stricter than serde is; should they ever differ, that is a defect, told as one.
-    let config = Config::deserialize(tree.to_toml()).map_err(|error| {
-        Diagnostic::error(
-            codes::DEFECT,
-            format!("defect in Strait: a checked configuration cannot be read: {error}"),
-        )
-        .at(tree.place.excerpt(""))
-    })?;
+    let config: Config = strait_document::read(&mut tree)?;
     let loaded = Loaded { config, tree };
     consistency::check(&loaded)?;
     Ok(loaded)
 }
 
-/// The text of the file, without a byte order mark.
+/// The text of the file.
 fn read(file: &Path) -> Result<String, String> {
     let failed = |error: std::io::Error| format!("the configuration cannot be read: {error}");
     let bytes = strait_mapped::read(file, MOST_BYTES).map_err(failed)?;
-    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return Err("the configuration is UTF-16; save it as UTF-8".to_owned());
-    }
-    let text = String::from_utf8(bytes).map_err(|error| {
-        let position = error.utf8_error().valid_up_to();
-        let line = error.as_bytes()[..position]
-            .iter()
-            .filter(|&&byte| byte == b'\n')
-            .count()
-            + 1;
-        format!("the configuration is not UTF-8 from line {line} on (byte {position})")
-    })?;
-    Ok(text
-        .strip_prefix('\u{feff}')
-        .map_or_else(|| text.clone(), str::to_owned))
-}
-
-/// The tree, or all syntax errors.
-fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
-    let (table, mut errors) = DeTable::parse_recoverable(&source.text.text);
-    if errors.is_empty() {
-        let place = Place {
-            source: Arc::clone(source),
-            span: None,
-        };
-        return Ok(Node {
-            value: Value::Table(entries(source, table.get_ref(), 0)),
-            place,
-        });
-    }
-    errors.sort_by_key(|error| error.span().map(|span| span.start));
-    let findings = errors.iter().take(MOST_SYNTAX_ERRORS).map(|error| {
-        let place = Place {
-            source: Arc::clone(source),
-            span: error.span(),
-        };
-        Diagnostic::error(codes::SYNTAX, "this is not TOML").at(place.excerpt(error.message()))
-    });
-    Err(Diagnostics(findings.collect()))
-}
-
-/// A newer form has keys that are unknown here: one clear message instead of one for each of them.
-fn refuse_newer(tree: &Node) -> Result<(), Diagnostics> {
-    match tree.find(&KeyPath::of(&["schema"])) {
-        Some(Node {
-            value: Value::Integer(schema),
-            place,
-        }) if *schema > i64::from(SCHEMA) => {
-            let message = format!("the configuration has schema {schema}, which is newer than this version of Strait");
-            let finding = Diagnostic::error(codes::SCHEMA, message).at(place.excerpt(""));
-            Err(finding
-                .help(format!("this version reads schema {SCHEMA}: install a newer Strait"))
-                .into())
-        }
-        _ => Ok(()),
-    }
+    strait_document::utf8("the configuration", bytes)
 }

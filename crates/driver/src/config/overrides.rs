@@ -5,12 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use toml::de::{DeTable, DeValue};
 
-use crate::diagnostic::{Diagnostic, Diagnostics, SourceText};
-
-use super::{
-    codes,
-    tree::{Entry, Node, Place, Source, Value},
-};
+use strait_document::{Diagnostic, Diagnostics, Entry, Node, Place, Source, Value, codes, diagnostic::SourceText};
 
 /// One key set from the command line. Paths in it are relative to the current folder.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,15 +2,13 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::{
-    leaf,
-    schema::{self, Shape},
-    tree::{Node, Value},
-};
+use strait_document::{Document as _, Node, Shape, Value};
+
+use super::types::Config;
 
 /// See [`super::Loaded::settings_for`].
 pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
-    let mut settings = without_paths(schema::shape(), tree).unwrap_or_default();
+    let mut settings = without_paths(Config::shape(), tree).unwrap_or_default();
     if let Some(Json::Object(table)) = settings.get_mut("target") {
         table.remove("use");
         if let Some(Json::Object(options)) = table.get_mut("options") {
@@ -31,7 +29,7 @@ fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
             });
             Some(Json::Object(settings.collect::<Map<_, _>>()))
         }
-        (Shape::Map(inner), Value::Table(entries)) => {
+        (Shape::Map { values: inner, .. }, Value::Table(entries)) => {
             let settings = entries
                 .iter()
                 .filter_map(|(name, entry)| Some((name.clone(), without_paths(inner, &entry.node)?)));
@@ -53,7 +51,7 @@ fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
 
 fn is_path(shape: &Shape) -> bool {
     match shape {
-        Shape::Text { format } => leaf::is_path(format),
+        Shape::Text { format } => format.is_some_and(|format| format.is_path()),
         Shape::List { items, .. } => is_path(items),
         _ => false,
     }

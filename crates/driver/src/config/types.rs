@@ -1,14 +1,18 @@
 //! The tables of a deployment's configuration. Their documentation is the reference: `docs/configuration.md` and the
-//! JSON schema are made from these types, and so is the check of every file (`check.rs`).
+//! JSON schema are made from these types, and so is the check of every file.
 //!
 //! An `Option` without a stated default means that somebody else knows better: the target, or the data.
 
-use std::{collections::BTreeMap, num::NonZeroU32};
+use std::{collections::BTreeMap, num::NonZeroU32, sync::LazyLock};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::leaf::{FilePath, Layout, OptionValue, PathByTarget, Pattern, Range, Sha256};
+use strait_document::{Document, Format as TextFormat, Shape};
+use strait_target::Options;
+pub use strait_target::spec::{Difference as Accept, Format, Observer, Per};
+
+use super::leaf::{FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 
 /// A deployment: which model becomes an integer model, for which targets, with which samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +51,17 @@ pub struct Config {
     pub gate: Gate,
     /// Where the result goes.
     pub output: Output,
+}
+
+impl Document for Config {
+    const NAME: &'static str = "the configuration";
+    const SCHEMA: u32 = super::SCHEMA;
+    const FORMATS: &'static [TextFormat] = FORMATS;
+
+    fn shape() -> &'static Shape {
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<Config>);
+        &SHAPE
+    }
 }
 
 /// The float model.
@@ -161,7 +176,7 @@ pub struct Target {
     pub file: Vec<FilePath>,
     /// Options of each target, by its id. `strait targets ID` lists what it has.
     #[serde(default)]
-    pub options: BTreeMap<String, BTreeMap<String, OptionValue>>,
+    pub options: BTreeMap<String, Options>,
 }
 
 /// The samples that the ranges of the activations are measured on.
@@ -184,18 +199,6 @@ pub struct Calibration {
 
 fn default_cache() -> FilePath {
     FilePath::new(".strait/cache")
-}
-
-/// How a range is made from what was measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Observer {
-    /// The smallest and the largest value.
-    MinMax,
-    /// Leaves out the outermost values.
-    Percentile,
-    /// The range whose quantization has the least mean squared error.
-    Mse,
 }
 
 /// Settings of the observer.
@@ -253,16 +256,6 @@ pub enum IntegerType {
     Uint8,
     Int16,
     Uint16,
-}
-
-/// What has one scale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Per {
-    /// The whole tensor.
-    Tensor,
-    /// Each output channel.
-    Channel,
 }
 
 /// It holds for the layers that all of `layers`, `op` and `between` choose, and for the tensors that `tensors` names;
@@ -342,18 +335,6 @@ pub struct Fusion {
     /// it accepts no such form, nothing is proved, or the difference is not accepted.
     #[serde(default)]
     pub refused: Refused,
-}
-
-/// Which fusions are made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Accept {
-    /// Those proved to give the same integers.
-    Exact,
-    /// Those whose difference is proved to be at most `max_lsb`.
-    Bounded,
-    /// All that the target's table allows; the difference is in the report.
-    Any,
 }
 
 /// What happens where a row of the target's table is for a requantization and does not fuse it.
@@ -452,23 +433,4 @@ pub struct Output {
     /// Formats written beside the container; one that a target does not have is an error. Absent: all that the target asks
     /// for.
     pub emit: Option<Vec<Format>>,
-}
-
-/// A format that a model is written in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// ONNX with `QuantizeLinear` and `DequantizeLinear` around float operators.
-    QdqOnnx,
-    /// The target's own files, for a target whose table names them in its own `emit`.
-    Package,
-}
-
-impl From<Format> for strait_target::spec::Format {
-    fn from(format: Format) -> Self {
-        match format {
-            Format::QdqOnnx => Self::QdqOnnx,
-            Format::Package => Self::Package,
-        }
-    }
 }

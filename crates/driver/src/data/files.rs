@@ -8,7 +8,7 @@ use std::{
     sync::Arc,
 };
 
-use strait_core::nearest;
+use strait_document::nearest;
 use tempfile::TempPath;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};

@@ -7,7 +7,8 @@ mod summary;
 use std::path::Path;
 
 use strait_container::{Artifact, Digest, Integrity};
-use strait_core::{Module, nearest, text};
+use strait_core::{Module, text};
+use strait_document::nearest;
 use strait_onnx::{Model, ReadOptions};
 
 use crate::{

@@ -224,7 +224,7 @@ fn accuracy(
         ..PlanOptions::default()
     };
     let plan = Plan::new(integer, integer.main, &options).map_err(failure::execute)?;
-    let phase = format!("evaluate ({})", *job.target.spec().id);
+    let phase = format!("evaluate ({})", job.target.spec().id);
     let answers = answers(&plan, &evaluation.samples, session, &phase)?;
     let mut accuracy = Accuracy::new(&answers, float, evaluation.labels.as_deref());
     if !evaluation.metrics.contains(&Metric::Top1) {

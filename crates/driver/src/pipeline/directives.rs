@@ -11,7 +11,7 @@ use crate::{
     config::{
         KeyPath, Loaded,
         rule::Settings,
-        types::{IntegerType, Observer, Per as ConfigPer, Run},
+        types::{IntegerType, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -47,7 +47,7 @@ pub(super) fn wishes(
             placing.insert(node, wish);
         }
         if let Some(per) = settings.weight_per {
-            directives.weight_per.insert(node, of_config(per));
+            directives.weight_per.insert(node, per);
         }
     }
     for (&value, rules) in &selection.values {
@@ -66,7 +66,7 @@ pub(super) fn wishes(
         placing,
         directives,
         observer: observer(loaded, spec, &Settings::default()),
-        weight_per: quantize.weights.per.map(of_config),
+        weight_per: quantize.weights.per,
     })
 }
 
@@ -94,24 +94,10 @@ fn deciding(loaded: &Loaded, rules: &[usize]) -> Option<usize> {
 /// The observer where `settings` say no other: that of `[calibration]`, or the target's.
 fn observer(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> ObserverChoice {
     let calibration = &loaded.config.calibration;
-    let name = settings
-        .observer
-        .or(calibration.observer)
-        .map(|observer| match observer {
-            Observer::MinMax => "minmax",
-            Observer::Percentile => "percentile",
-            Observer::Mse => "mse",
-        });
+    let observer = settings.observer.or(calibration.observer);
     ObserverChoice {
-        name: name.unwrap_or(spec.quantize.observer.name()).to_owned(),
+        name: observer.unwrap_or(spec.quantize.observer).name().to_owned(),
         percentile: settings.percentile.or(calibration.observer_options.percentile),
-    }
-}
-
-fn of_config(per: ConfigPer) -> Per {
-    match per {
-        ConfigPer::Tensor => Per::Tensor,
-        ConfigPer::Channel => Per::Channel,
     }
 }
 
@@ -134,7 +120,7 @@ fn check_types(loaded: &Loaded, selection: &Selection, spec: &TargetSpec) -> Res
         let has = spec.types.pairs.first().map_or("", |pair| pair[position].name());
         if let Some(asked) = asked.map(type_name).filter(|&asked| asked != has) {
             let what = ["activations", "weights"][position];
-            let message = format!("the target `{}` has no {asked} {what}", *spec.id);
+            let message = format!("the target `{}` has no {asked} {what}", spec.id);
             let finding = loaded.error(codes::UNSUPPORTED, &path, message, "");
             findings.push(finding.help(format!("its {what} are {has}")));
         }
@@ -189,7 +175,7 @@ pub(super) fn keep(
         let name = module.main().node(id).map_or("", |node| module.name(node.name));
         let message = format!(
             "`{name}` is to run in integers, and the target `{}` cannot: {}",
-            *spec.id, reason.text
+            spec.id, reason.text
         );
         let rules = selection.nodes.get(&id).map(Vec::as_slice).unwrap_or_default();
         let mut path = KeyPath::of(&["quantize"]).key("rule");

@@ -27,21 +27,20 @@ const QDQ_ONNX_FILE: &str = "model.qdq.onnx";
 /// One that the target does not have.
 pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>, Diagnostics> {
     let Some(asked) = &loaded.config.output.emit else {
-        return Ok(spec.emit.iter().map(|format| **format).collect());
+        return Ok(spec.emit.clone());
     };
     let known = spec.formats();
-    let asked: Vec<Format> = asked.iter().map(|&format| format.into()).collect();
     let refused = asked.iter().enumerate().filter(|(_, format)| !known.contains(format));
     let findings = refused.map(|(index, format)| {
         let path = KeyPath::of(&["output", "emit"]).index(index);
-        let message = format!("the target `{}` has no format `{format}`", *spec.id);
+        let message = format!("the target `{}` has no format `{format}`", spec.id);
         let names: Vec<String> = known.iter().map(|format| format!("`{format}`")).collect();
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "not one of its formats");
         finding.help(format!("what can be written for it: {}", names.join(", ")))
     });
     let findings: Vec<Diagnostic> = findings.collect();
     if findings.is_empty() {
-        Ok(asked)
+        Ok(asked.clone())
     } else {
         Err(Diagnostics(findings))
     }
@@ -66,7 +65,7 @@ pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter
 
 fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {
     let path = KeyPath::of(&["output"]);
-    let message = format!("the files of the target `{}`: {error}", *job.target.spec().id);
+    let message = format!("the files of the target `{}`: {error}", job.target.spec().id);
     job.loaded.error(codes::OUTPUT, &path, message, "").into()
 }
 

@@ -2,7 +2,8 @@
 
 use std::{num::NonZeroU32, path::Path};
 
-use strait_core::{Elem, Module, nearest};
+use strait_core::{Elem, Module};
+use strait_document::nearest;
 
 use crate::{
     config::{KeyPath, Loaded, preprocess::Plan, types::Preprocess},

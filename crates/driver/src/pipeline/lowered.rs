@@ -17,10 +17,7 @@ use strait_target::{
 use strait_verify::VerifyOptions;
 
 use crate::{
-    config::{
-        self, KeyPath, Loaded,
-        types::{Accept, Refused},
-    },
+    config::{self, KeyPath, Loaded, types::Refused},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
     session::Session,
@@ -160,18 +157,20 @@ fn fused(job: &Job<'_>, mut module: Module) -> Result<(Module, Fusion), Stop> {
     let policy = policy(&job.loaded.config.fusion, job.target.spec());
     let main = module.main;
     let fusion = fuse(&mut module, main, job.target.as_ref(), &job.options, policy)
-        .map_err(|error| Stop::Defect(format!("fusing for `{}`: {error}", *job.target.spec().id)))?;
+        .map_err(|error| Stop::Defect(format!("fusing for `{}`: {error}", job.target.spec().id)))?;
     Ok((module, fusion))
 }
 
 /// Which fusions are made: as the configuration says, else as the target's table does.
 fn policy(config: &config::types::Fusion, spec: &TargetSpec) -> FusionPolicy {
     let default = &spec.fusion_default;
-    match (config.accept, default.accept) {
-        (Some(Accept::Exact), _) | (None, Difference::Exact) => FusionPolicy::Exact,
-        (Some(Accept::Bounded), _) => FusionPolicy::Bounded(config.max_lsb.unwrap_or(1)),
-        (None, Difference::Bounded) => FusionPolicy::Bounded(default.bound().unwrap_or(1)),
-        (Some(Accept::Any), _) | (None, Difference::Any) => FusionPolicy::Any,
+    match config.accept.unwrap_or(default.accept) {
+        Difference::Exact => FusionPolicy::Exact,
+        Difference::Bounded => {
+            let bound = config.accept.map_or(default.bound(), |_| config.max_lsb);
+            FusionPolicy::Bounded(bound.unwrap_or(1))
+        }
+        Difference::Any => FusionPolicy::Any,
     }
 }
 

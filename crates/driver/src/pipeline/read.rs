@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Serialize};
 use strait_container::{Digest, sha256};
-use strait_core::{Module, nearest};
+use strait_core::Module;
+use strait_document::nearest;
 use strait_onnx::{Model, OnnxError, ReadOptions};
 
 use crate::{

@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Graph, Module, Node, NodeId, ValueId, nearest};
+use strait_core::{Graph, Module, Node, NodeId, ValueId};
+use strait_document::nearest;
 
 use crate::{
     config::{

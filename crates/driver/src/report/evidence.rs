@@ -182,8 +182,8 @@ impl<'a> Grounds<'a> {
     }
 
     fn is_clamp(&self, op: &str) -> bool {
-        let recipe = self.spec.op.get(op).and_then(|row| row.recipe.as_deref());
-        recipe == Some(&RecipeName::Clamp)
+        let recipe = self.spec.op.get(op).and_then(|row| row.recipe);
+        recipe == Some(RecipeName::Clamp)
     }
 
     /// The names of the forms that a fusion accepts; without one, of those that the ops narrow by.

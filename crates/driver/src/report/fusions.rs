@@ -147,7 +147,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
     let refused = (fusion.refused.iter()).map(|refused| (&refused.node, &refused.value, None, &refused.tried));
     let mut missed: Vec<(Until, Miss)> = Vec::new();
     for (layer, value, instead, tried) in fired.chain(refused) {
-        let here = |attempt: &&Attempt| attempt.row == *row.name && attempt.until > Until::Producer;
+        let here = |attempt: &&Attempt| attempt.row == row.name && attempt.until > Until::Producer;
         missed.extend(tried.iter().filter(here).map(|attempt| {
             let miss = Miss {
                 layer: layer.clone(),

@@ -11,10 +11,10 @@ impl Found<'_> {
     /// Whether the row is for producers like this one.
     pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
         let term = self.term();
-        if row.ops.iter().any(|op| op.as_str() == term) {
+        if row.ops.iter().any(|op| op == term) {
             return Ok(());
         }
-        let wanted = row.ops.iter().map(|op| op.as_str()).collect::<Vec<_>>().join(", ");
+        let wanted = row.ops.join(", ");
         let wide = self.name_of(self.wide);
         Err(Reason::new(
             ReasonCode::Producer,
@@ -26,7 +26,7 @@ impl Found<'_> {
     pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
         let when = &row.when;
         for (key, wanted) in &when.option {
-            if options.get(key) != Some(&**wanted) {
+            if options.get(key) != Some(wanted) {
                 return Err(Reason::new(
                     ReasonCode::Option,
                     format!("the option {key} has another value"),
@@ -50,7 +50,7 @@ impl Found<'_> {
             .next()
             .map(|(form, _)| form.out());
         is("the requantized value", when.to, to)?;
-        self.concatenates(when.concat_multiple.as_deref().copied())?;
+        self.concatenates(when.concat_multiple)?;
         let Producer::Node(_, node) = self.producer else {
             return Ok(());
         };

@@ -280,13 +280,13 @@ impl Strided {
 
 /// Whether a row has a verb.
 pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
-    row.then.iter().any(|v| **v == *verb)
+    row.then.iter().any(|v| v == verb)
 }
 
 /// The verb by which a row leaves the decision to the target's code, if it has one.
 pub(super) fn decides(row: &FusionRow) -> Option<&str> {
-    row.then.iter().find_map(|verb| match &**verb {
-        Verb::Custom(name) => Some(&**name),
+    row.then.iter().find_map(|verb| match verb {
+        Verb::Custom(name) => Some(name.as_str()),
         _ => None,
     })
 }

@@ -131,7 +131,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: Weigh
         .requantize
         .iter()
         .filter_map(|name| spec.form.get(name.as_str()));
-    let row = rows.find(|row| *row.kind == Arithmetic::Shift);
+    let row = rows.find(|row| row.kind == Arithmetic::Shift);
     let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
     let form = row.build_shift(shifts, to.out)?;
     let codes = emit(walk, site, wide, to, form, "requantize")?;

@@ -7,8 +7,8 @@ use strait_core::op::{Add, Requantize, ShiftLeft};
 use strait_core::{Channels, Elem, QuantParams, Reason, ReasonCode, ValueId};
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
+use strait_target::TargetSpec;
 use strait_target::spec::{Built, FormRow, Rescale, Scales};
-use strait_target::{Located, TargetSpec};
 
 /// Where the scale of an accumulator comes from; rules round their products differently.
 #[derive(Clone, Copy)]
@@ -90,7 +90,7 @@ pub(super) fn requantize(
     site: &Site<'_>,
     mut wide: Wide<'_>,
     to: Narrow,
-    forms: &[Located<String>],
+    forms: &[String],
     suffix: &str,
 ) -> Result<ValueId, Reason> {
     let spec = walk.spec;
@@ -108,7 +108,7 @@ pub(super) fn requantize(
     Ok(codes)
 }
 
-fn rows<'a>(spec: &'a TargetSpec, forms: &'a [Located<String>]) -> impl Iterator<Item = &'a FormRow> {
+fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &'a FormRow> {
     forms.iter().filter_map(|name| spec.form.get(name.as_str()))
 }
 
@@ -116,7 +116,7 @@ fn rows<'a>(spec: &'a TargetSpec, forms: &'a [Located<String>]) -> impl Iterator
 /// in counts as taken away.
 pub(super) fn form(
     spec: &TargetSpec,
-    forms: &[Located<String>],
+    forms: &[String],
     product: Product<'_>,
     zero: i32,
     to: Narrow,

@@ -142,7 +142,7 @@ fn activation(spec: &TargetSpec) -> Policy {
 
 fn weight(spec: &TargetSpec, per: Per) -> Policy {
     let scheme = &spec.types.weight;
-    let (symmetric, power_of_two) = (*scheme.symmetric, scheme.scale == ScaleSet::PowerOfTwo);
+    let (symmetric, power_of_two) = (scheme.symmetric, scheme.scale == ScaleSet::PowerOfTwo);
     let per = if per == Per::Channel {
         Granularity::Channel { axis: 0 }
     } else {

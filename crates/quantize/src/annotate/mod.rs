@@ -92,7 +92,7 @@ pub fn annotate(
         let per = |id: NodeId, row: &OpRow| {
             let chosen = how.directives.weight_per.get(&id).copied();
             chosen
-                .or(row.weight_per.as_deref().copied())
+                .or(row.weight_per)
                 .or(how.weight_per)
                 .unwrap_or(how.spec.types.weight_per())
         };

@@ -48,7 +48,7 @@ pub(crate) fn recipe<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow
 
 /// Whether the recipe narrows an accumulator (and so may take a clamp along).
 pub(crate) fn narrows(row: &OpRow) -> bool {
-    row.recipe.as_deref().is_some_and(|name| name.signature().requantize)
+    row.recipe.is_some_and(|name| name.signature().requantize)
 }
 
 /// Whether operand and result have one grid.

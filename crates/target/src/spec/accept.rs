@@ -113,7 +113,7 @@ impl FormRow {
             Requantization::DequantQuant(f) => (None, None, f.deq.get(channel)),
             Requantization::Steps(_) => (None, None, None),
         };
-        if let (Some(shift), Some(limits)) = (shift, self.shift.as_deref())
+        if let (Some(shift), Some(limits)) = (shift, self.shift)
             && (shift < i16::from(limits.min) || shift > i16::from(limits.max))
         {
             let text = format!(

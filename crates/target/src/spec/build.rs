@@ -1,7 +1,6 @@
 //! How a form's integers come about from scales.
 
 use super::{Built, FormRow, ScaleRule, TargetSpec};
-use crate::Located;
 use std::borrow::Cow;
 use strait_core::{Reason, ReasonCode};
 use strait_requantize::scales::{
@@ -127,7 +126,7 @@ impl Scales<'_> {
 impl TargetSpec {
     /// The first of these forms, cheapest first, whose rule makes integers within its limits, and the requantization that
     /// they are. The reason of a refusal is that of each form.
-    pub fn build<'n>(&self, forms: &'n [Located<String>], rescale: &Rescale<'_>) -> Result<(&'n str, Built), Reason> {
+    pub fn build<'n>(&self, forms: &'n [String], rescale: &Rescale<'_>) -> Result<(&'n str, Built), Reason> {
         let with_help = |row: &FormRow, reason: Reason| match &row.help {
             Some(help) => Reason {
                 text: format!("{} ({help})", reason.text),
@@ -141,7 +140,7 @@ impl TargetSpec {
     /// The first of these forms that accepts a requantization with this clamp behind it.
     pub fn accepting<'n>(
         &self,
-        forms: &'n [Located<String>],
+        forms: &'n [String],
         form: &Requantization,
         clamp: Option<[i32; 2]>,
     ) -> Result<&'n str, Reason> {
@@ -150,7 +149,7 @@ impl TargetSpec {
 
     fn first<'n, T>(
         &self,
-        forms: &'n [Located<String>],
+        forms: &'n [String],
         look: impl Fn(&FormRow) -> Result<T, Reason>,
     ) -> Result<(&'n str, T), Reason> {
         let mut refusals = Vec::new();
@@ -222,7 +221,7 @@ impl FormRow {
         match self.form_kind() {
             Some(FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps) => true,
             // It goes into the result's zero point, of which there is one for all channels.
-            Some(FormKind::TfLite) => *self.from == ScaleRule::Sima && !per_channel,
+            Some(FormKind::TfLite) => self.from == ScaleRule::Sima && !per_channel,
             _ => false,
         }
     }
@@ -295,17 +294,17 @@ impl FormRow {
 
     fn tf_lite(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (mut zp, out) = (rescale.output_zero, rescale.out);
-        if let (ScaleRule::Sima, Per::Tensor(factor)) = (*self.from, rescale.scales.factor()) {
+        if let (ScaleRule::Sima, Per::Tensor(factor)) = (self.from, rescale.scales.factor()) {
             // round(x · sc / 2^s) + zp holds both zero points in zp: z_out − z_in · factor, a whole number.
             let offset = f64::from(zp) - f64::from(rescale.input_zero) * factor;
             zp = Rounding::HalfEven.round_f64(offset) as i32;
         }
         let factor = match rescale.scales {
-            Scales::FullyConnected { .. } if *self.from == ScaleRule::Litert => {
+            Scales::FullyConnected { .. } if self.from == ScaleRule::Litert => {
                 return litert::one_rounding(&rescale.scales.factor(), zp, self.rounding(), out);
             }
-            Scales::Product { .. } if *self.from == ScaleRule::Litert => rescale.scales.single().map(|f| f64::from(*f)),
-            Scales::MatrixProduct { a, b, output } if *self.from == ScaleRule::Litert => {
+            Scales::Product { .. } if self.from == ScaleRule::Litert => rescale.scales.single().map(|f| f64::from(*f)),
+            Scales::MatrixProduct { a, b, output } if self.from == ScaleRule::Litert => {
                 Per::Tensor(f64::from(a * b) / f64::from(output))
             }
             _ => rescale.scales.factor(),
@@ -317,7 +316,7 @@ impl FormRow {
     fn float(&self, kind: FormKind, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (zp, out) = (rescale.output_zero, rescale.out);
         let packed = self.multiplier_bits() < 24;
-        let scale = match (rescale.scales.products(), *self.from) {
+        let scale = match (rescale.scales.products(), self.from) {
             (Some((input, weight, output)), ScaleRule::Ascend) => ascend::Scales {
                 input,
                 weight: &weight,

@@ -59,7 +59,7 @@ impl TargetSpec {
             Row::Fusion(name) => self
                 .fusion
                 .iter()
-                .find(|row| *row.name == name)
+                .find(|row| row.name == name)
                 .map(|row| self.of_fusion(row)),
         }
     }

@@ -1,9 +1,9 @@
 //! `[form.NAME]`: the requantizations that a target computes, each with its limits.
 
-use super::words::{Evidence, Integer, Per, RoundingWord, words};
-use crate::Located;
+use super::words::{Evidence, Integer, Per, RoundingWord};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use strait_document::words;
 use strait_requantize::decide::{Limits, Wanted};
 use strait_requantize::form::MAX_SHIFT;
 use strait_requantize::{FormKind, Rounding, Roundings};
@@ -13,30 +13,30 @@ use strait_requantize::{FormKind, Rounding, Roundings};
 #[serde(deny_unknown_fields)]
 pub struct FormRow {
     /// The arithmetic.
-    pub kind: Located<Arithmetic>,
+    pub kind: Arithmetic,
     /// The multiplier's width; for the kinds that have one.
-    pub multiplier: Option<Located<Multiplier>>,
+    pub multiplier: Option<Multiplier>,
     /// The right shift behind the multiplication, for the kinds that multiply integers; a negative one is a left shift in
     /// front of it, which `gemmlowp`, `sixteen_by_eight` and `stages = 2` have. With `stages = 2`, the shift behind the doubling multiplication.
-    pub shift: Option<Located<ShiftLimits>>,
+    pub shift: Option<ShiftLimits>,
     /// How the quotient becomes a whole number. Of `stages = 2` it is the second rounding (the first is half up).
     #[schemars(with = "Option<RoundingWord>")]
-    pub rounding: Option<Located<Rounding>>,
+    pub rounding: Option<Rounding>,
     /// How often `multiply_shift`, `gemmlowp` and `tosa_rescale` round: 2 is the doubling high multiply followed by a rounding
     /// right shift.
     #[schemars(range(min = 1, max = 2))]
-    pub stages: Option<Located<u8>>,
+    pub stages: Option<u8>,
     /// Where the output's zero point comes in.
-    pub zero_point: Located<ZeroPoint>,
+    pub zero_point: ZeroPoint,
     /// The types that it narrows to.
-    pub output: Located<Vec<Integer>>,
+    pub output: Vec<Integer>,
     /// Whether its integers are the same for the whole tensor or differ by output channel.
-    pub per: Located<Vec<Per>>,
+    pub per: Vec<Per>,
     /// Which clamps behind it cost nothing.
     #[serde(default)]
     pub clamp: ClampSet,
     /// Which rule makes its integers out of scales.
-    pub from: Located<ScaleRule>,
+    pub from: ScaleRule,
     /// What to do where it has no integers for a factor; said behind the reason.
     pub help: Option<String>,
     /// The reference that this form equals, where it is another one than the table's.
@@ -156,8 +156,8 @@ impl Arithmetic {
 impl FormRow {
     /// The requantization that this row describes; `None` for a combination that the check refuses.
     pub fn form_kind(&self) -> Option<FormKind> {
-        let two_stages = self.stages.as_deref() == Some(&2);
-        Some(match (*self.kind, *self.zero_point) {
+        let two_stages = self.stages == Some(2);
+        Some(match (self.kind, self.zero_point) {
             (Arithmetic::Shift, ZeroPoint::Folded) => FormKind::ArithFolded,
             (Arithmetic::MultiplyShift, ZeroPoint::After) if two_stages => FormKind::Gemmlowp,
             (Arithmetic::MultiplyShift, ZeroPoint::After) => FormKind::TfLite,
@@ -177,7 +177,7 @@ impl FormRow {
 
     /// How often a form that may round once or twice does.
     pub fn roundings(&self) -> Roundings {
-        if self.stages.as_deref() == Some(&2) {
+        if self.stages == Some(2) {
             Roundings::Two
         } else {
             Roundings::One
@@ -191,7 +191,7 @@ impl FormRow {
         } else {
             Rounding::HalfEven
         };
-        self.rounding.as_deref().copied().unwrap_or(default)
+        self.rounding.unwrap_or(default)
     }
 
     /// The multiplier's width; 31 bits, or the 24 of an `f32`, where the row says nothing.
@@ -206,7 +206,6 @@ impl FormRow {
         let end = |limit: i8| u8::try_from(limit).unwrap_or(0);
         let shift = self
             .shift
-            .as_deref()
             .map_or(0..=MAX_SHIFT, |limits| end(limits.min)..=end(limits.max));
         Some(Wanted {
             kind: self.form_kind()?,

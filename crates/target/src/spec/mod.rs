@@ -18,9 +18,8 @@ mod parse;
 mod place;
 mod recipe;
 mod reference;
-mod schema;
 mod types;
-pub(crate) mod words;
+mod words;
 
 pub use build::{Rescale, Scales};
 pub use evidence::{Row, Support};
@@ -28,24 +27,22 @@ pub use form::{Arithmetic, ClampSet, FormRow, Multiplier, ScaleRule, ShiftLimits
 pub use fusion::{Difference, FusionDefault, FusionRow, Own, Verb, When, With};
 pub use nearest::Built;
 pub use nearness::{Distance, Nearness, PossibleGain};
-pub use op::{Limit, LimitValue, OpRow, Run};
+pub use op::{Limit, OpRow, Run};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
 pub use place::{OpSite, Operand};
 pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
 pub use reference::reference_page;
-pub use schema::json_schema;
 pub use types::{
     Accumulator, ActivationScheme, Divide, Observer, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types,
     WeightScheme,
 };
 pub use words::{Evidence, Integer, Interval, Per};
 
-use crate::Located;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer};
-use std::{borrow::Cow, collections::BTreeMap};
-use words::words;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::Deserialize;
+use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
+use strait_document::{Document, Format as TextFormat, Rule, Shape, words};
 
 /// The version of the tables that this version of Strait reads.
 pub const SCHEMA: u32 = 1;
@@ -56,11 +53,13 @@ pub const SCHEMA: u32 = 1;
 pub struct TargetSpec {
     /// The version of this form of table: 1.
     #[schemars(range(min = 1, max = 1))]
-    pub schema: Located<u32>,
+    pub schema: u32,
     /// The name that configurations use; kebab-case.
-    pub id: Located<String>,
+    #[schemars(extend("format" = "id"))]
+    pub id: String,
     /// Of the table: a patch changes text, a minor version accepts more, a major one computes other bits.
-    pub version: Located<String>,
+    #[schemars(extend("format" = "version"))]
+    pub version: String,
     /// Who makes the chip or the runtime.
     pub vendor: Option<String>,
     /// The licence of the table.
@@ -74,6 +73,7 @@ pub struct TargetSpec {
     /// Which integers stand for which values.
     pub types: Types,
     /// How wide sums are, by the type of the activation.
+    #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
     pub accumulator: BTreeMap<Integer, Accumulator>,
     /// From real numbers to codes.
     pub quantize: Quantize,
@@ -100,7 +100,7 @@ pub struct TargetSpec {
     pub overlay: BTreeMap<String, BTreeMap<String, PartialTable>>,
     /// The formats that are written for it besides the artifact, unless a configuration says otherwise.
     #[serde(default)]
-    pub emit: Vec<Located<Format>>,
+    pub emit: Vec<Format>,
     /// SHA-256 of the table's text.
     #[serde(skip)]
     pub digest: [u8; 32],
@@ -185,8 +185,8 @@ words! {
 }
 
 /// Some keys of a table. They are checked as part of the tables that they are merged into.
-#[derive(Clone, Debug, PartialEq)]
-pub struct PartialTable;
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct PartialTable {}
 
 impl JsonSchema for PartialTable {
     fn schema_name() -> Cow<'static, str> {
@@ -194,14 +194,40 @@ impl JsonSchema for PartialTable {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "object" })
+        schemars::json_schema!({ "type": "object" })
     }
 }
 
-impl<'de> Deserialize<'de> for PartialTable {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<PartialTable, D::Error> {
-        BTreeMap::<String, serde::de::IgnoredAny>::deserialize(deserializer).map(|_| PartialTable)
+impl Document for TargetSpec {
+    const NAME: &'static str = "the table";
+    const SCHEMA: u32 = SCHEMA;
+    const FORMATS: &'static [TextFormat] = &[
+        TextFormat {
+            name: "id",
+            expectation: "small letters and digits with single hyphens between them, a letter first",
+            rule: Rule::Text(check::is_kebab_case),
+        },
+        TextFormat {
+            name: "version",
+            expectation: "three numbers with dots between them",
+            rule: Rule::Text(check::is_semver),
+        },
+        TextFormat {
+            name: "range",
+            expectation: "two integers, the first below the second",
+            rule: Rule::Ascending,
+        },
+    ];
+
+    fn shape() -> &'static Shape {
+        static SHAPE: LazyLock<Shape> = LazyLock::new(Shape::of::<TargetSpec>);
+        &SHAPE
     }
+}
+
+/// The JSON schema of a table, as committed in `docs/strait-target-1.schema.json`.
+pub fn json_schema() -> serde_json::Value {
+    strait_document::json_schema::<TargetSpec>()
 }
 
 impl TargetSpec {
@@ -211,14 +237,14 @@ impl TargetSpec {
         let grouped = || {
             self.op
                 .iter()
-                .find(|(_, row)| row.ops.iter().any(|ops| ops.iter().any(|op| **op == term)))
+                .find(|(_, row)| row.ops.iter().any(|ops| ops.iter().any(|op| op == term)))
         };
         named.or_else(grouped).map(|(name, row)| (name.as_str(), row))
     }
 
     /// The formats that can be written for it.
     pub fn formats(&self) -> Vec<Format> {
-        let package = self.emit.iter().any(|format| **format == Format::Package);
+        let package = self.emit.iter().any(|format| *format == Format::Package);
         let formats = Format::ALL.iter().copied();
         formats.filter(|format| *format != Format::Package || package).collect()
     }

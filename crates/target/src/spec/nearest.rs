@@ -22,7 +22,7 @@ impl FormRow {
             self.form_kind(),
             Some(FormKind::TfLite | FormKind::Fixed | FormKind::FractionalZero)
         );
-        *self.from == ScaleRule::Free && affine
+        self.from == ScaleRule::Free && affine
     }
 
     /// The nearest integers within this row's limits; `None` where nothing is known of the accumulators, and where a channel

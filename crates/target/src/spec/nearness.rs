@@ -90,7 +90,7 @@ impl FormRow {
     pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
         let kind = self.form_kind()?;
         let accumulators = rescale.accumulators?;
-        if *self.from == ScaleRule::Free || kind == FormKind::ArithFolded {
+        if self.from == ScaleRule::Free || kind == FormKind::ArithFolded {
             return None;
         }
         let grids = Grids {

@@ -1,42 +1,42 @@
 //! `[op.NAME]`: how an op becomes integers, and where the target's limits are.
 
 use super::recipe::{Recipe, RecipeName, WeightGrid};
-use super::words::{Evidence, Integer, Per, words};
-use crate::Located;
+use super::words::{Evidence, Integer, Per};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
+use strait_document::{Scalar, words};
 
 /// How one op, or a group of ops, is computed. An op without a row runs on the host.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpRow {
     /// The ops by their terms. Absent: the one that the row is named after.
-    pub ops: Option<Located<Vec<Located<String>>>>,
+    pub ops: Option<Vec<String>>,
     /// Where it runs; on the accelerator unless said otherwise.
-    pub run: Option<Located<Run>>,
+    pub run: Option<Run>,
     /// Why it runs on the host; shown as the reason.
-    pub why: Option<Located<String>>,
+    pub why: Option<String>,
     /// How it becomes integers.
-    pub recipe: Option<Located<RecipeName>>,
+    pub recipe: Option<RecipeName>,
     /// The forms that narrow its result, cheapest first.
     #[serde(default)]
-    pub requantize: Vec<Located<String>>,
+    pub requantize: Vec<String>,
     /// The forms that bring its operands to a common grid, cheapest first.
     #[serde(default)]
-    pub inputs: Vec<Located<String>>,
+    pub inputs: Vec<String>,
     /// Parameter of `add_left_shift` and `add_common_grid`.
     #[schemars(range(min = 0, max = 24))]
-    pub left_shift: Option<Located<u8>>,
+    pub left_shift: Option<u8>,
     /// Parameter of `multiply_accumulate`. Absent: `max_abs`.
-    pub weight_grid: Option<Located<WeightGrid>>,
+    pub weight_grid: Option<WeightGrid>,
     /// Parameter of `lookup`: the type of the entries. Absent: the activation type.
-    pub entries: Option<Located<Integer>>,
+    pub entries: Option<Integer>,
     /// What shares one scale among its weights. Absent: the first of `types.weight.per`.
-    pub weight_per: Option<Located<Per>>,
+    pub weight_per: Option<Per>,
     /// What the target can do, by attribute of the op or by a quantity derived from it.
     #[serde(default)]
-    pub limit: BTreeMap<String, Located<Limit>>,
+    pub limit: BTreeMap<String, Limit>,
     /// The reference that this row equals, where it is another one than the table's.
     pub oracle: Option<String>,
     /// How sure that is, where it differs from the table's.
@@ -63,34 +63,22 @@ pub struct Limit {
     pub min: Option<i64>,
     /// The largest one.
     pub max: Option<i64>,
-    /// All that are allowed.
-    pub one_of: Option<Vec<LimitValue>>,
-}
-
-/// A value that a limit names.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum LimitValue {
-    /// As 0 or 1.
-    Flag(bool),
-    /// A number.
-    Number(i64),
-    /// A word, of an attribute that is one.
-    Word(String),
+    /// All that are allowed: numbers, of which `false` is 0 and `true` is 1, or words.
+    pub one_of: Option<Vec<Scalar>>,
 }
 
 impl OpRow {
     /// Whether it runs on the host.
     pub fn is_host(&self) -> bool {
-        self.run.as_deref() == Some(&Run::Host)
+        self.run == Some(Run::Host)
     }
 
     /// How it becomes integers; `None` for an op of the host.
     pub fn recipe(&self, activation: Integer) -> Option<Recipe> {
-        let left_shift = self.left_shift.as_deref().copied().unwrap_or_default();
-        Some(match **self.recipe.as_ref()? {
+        let left_shift = self.left_shift.unwrap_or_default();
+        Some(match self.recipe? {
             RecipeName::MultiplyAccumulate => Recipe::MultiplyAccumulate {
-                weight_grid: self.weight_grid.as_deref().copied().unwrap_or(WeightGrid::MaxAbs),
+                weight_grid: self.weight_grid.unwrap_or(WeightGrid::MaxAbs),
             },
             RecipeName::MatmulAccumulate => Recipe::MatmulAccumulate,
             RecipeName::AddLeftShift => Recipe::AddLeftShift { left_shift },
@@ -101,7 +89,7 @@ impl OpRow {
             RecipeName::AveragePoolDivide => Recipe::AveragePoolDivide,
             RecipeName::AveragePoolRequantize => Recipe::AveragePoolRequantize,
             RecipeName::Lookup => Recipe::Lookup {
-                entries: self.entries.as_deref().copied().unwrap_or(activation),
+                entries: self.entries.unwrap_or(activation),
             },
             RecipeName::Clamp => Recipe::Clamp,
             RecipeName::PassThrough => Recipe::PassThrough,

@@ -1,10 +1,10 @@
 //! `[options]`: what a configuration may set under `[target.options.ID]`.
 
-use super::words::words;
-use crate::Located;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
+pub use strait_document::Scalar as OptionValue;
+use strait_document::words;
 
 /// Values for a target's options, by name.
 pub type Options = BTreeMap<String, OptionValue>;
@@ -17,13 +17,13 @@ pub struct OptionRow {
     #[serde(rename = "type")]
     pub kind: OptionType,
     /// The values that it may have. Absent: all of the type.
-    pub one_of: Option<Located<Vec<OptionValue>>>,
+    pub one_of: Option<Vec<OptionValue>>,
     /// The smallest number.
     pub min: Option<i64>,
     /// The largest number.
     pub max: Option<i64>,
     /// The value where the configuration gives none.
-    pub default: Located<OptionValue>,
+    pub default: OptionValue,
     /// What it does, for people.
     pub help: String,
 }
@@ -40,22 +40,10 @@ words! {
     }
 }
 
-/// The value of an option.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub enum OptionValue {
-    /// `true` or `false`.
-    Bool(bool),
-    /// A whole number.
-    Integer(i64),
-    /// Text.
-    String(String),
-}
-
-impl OptionValue {
-    /// Its type.
-    pub fn kind(&self) -> OptionType {
-        match self {
+impl OptionType {
+    /// Whether a value is of this type.
+    pub fn has(self, value: &OptionValue) -> bool {
+        self == match value {
             OptionValue::Bool(_) => OptionType::Bool,
             OptionValue::Integer(_) => OptionType::Integer,
             OptionValue::String(_) => OptionType::String,
@@ -63,23 +51,13 @@ impl OptionValue {
     }
 }
 
-impl fmt::Display for OptionValue {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            OptionValue::Bool(value) => write!(f, "{value}"),
-            OptionValue::Integer(value) => write!(f, "{value}"),
-            OptionValue::String(value) => f.write_str(value),
-        }
-    }
-}
-
 impl OptionRow {
     /// Why the option cannot have a value; `None` where it can.
     pub fn refuses(&self, value: &OptionValue) -> Option<String> {
-        if value.kind() != self.kind {
+        if !self.kind.has(value) {
             return Some(format!("`{value}` is not of type {}", self.kind));
         }
-        if let Some(known) = self.one_of.as_deref()
+        if let Some(known) = self.one_of.as_ref()
             && !known.contains(value)
         {
             let known: Vec<String> = known.iter().map(|v| format!("`{v}`")).collect();

@@ -1,8 +1,9 @@
 //! Whether the target computes an op: its row, and the limits in it.
 
 use super::check::attribute_keys;
-use super::{Limit, LimitValue, OpRow, TargetSpec};
+use super::{Limit, OpRow, TargetSpec};
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
+use strait_document::Scalar;
 
 /// An operand as limits see it.
 #[derive(Clone, Copy, Debug)]
@@ -31,11 +32,11 @@ impl TargetSpec {
         let (name, row) = self.op_row(term).ok_or_else(|| {
             Reason::new(
                 ReasonCode::TargetNoRow,
-                format!("`{term}` is not in the table of {}", *self.id),
+                format!("`{term}` is not in the table of {}", self.id),
             )
         })?;
         if row.is_host() {
-            let why = row.why.as_deref().cloned().unwrap_or_default();
+            let why = row.why.clone().unwrap_or_default();
             return Err(Reason::new(ReasonCode::TargetHost, why));
         }
         row.admits(site)?;
@@ -61,14 +62,14 @@ impl OpRow {
 
 impl Limit {
     /// What is allowed instead, where a value is not.
-    fn refuses(&self, value: &LimitValue) -> Option<String> {
+    fn refuses(&self, value: &Scalar) -> Option<String> {
         if let Some(known) = &self.one_of
-            && !known.iter().any(|known| known.same(value))
+            && !known.iter().any(|known| same(known, value))
         {
-            let known: Vec<String> = known.iter().map(LimitValue::to_string).collect();
+            let known: Vec<String> = known.iter().map(Scalar::to_string).collect();
             return Some(known.join(", "));
         }
-        let LimitValue::Number(number) = value else {
+        let Scalar::Integer(number) = value else {
             return (self.min.is_some() || self.max.is_some()).then(|| "a whole number".to_owned());
         };
         match (self.min, self.max) {
@@ -79,47 +80,34 @@ impl Limit {
     }
 }
 
-impl LimitValue {
-    /// A whole number as such; another real number as a word that no limit names.
-    fn of_real(number: f32) -> LimitValue {
-        // Exact where it is whole and below 2^24.
-        match number as i64 {
-            whole if whole.unsigned_abs() < 1 << 24 && whole as f32 == number => LimitValue::Number(whole),
-            _ => LimitValue::Word(number.to_string()),
-        }
-    }
-
-    /// Flags are 0 and 1.
-    fn same(&self, other: &LimitValue) -> bool {
-        let number = |v: &LimitValue| match v {
-            LimitValue::Flag(flag) => LimitValue::Number((*flag).into()),
-            other => other.clone(),
-        };
-        number(self) == number(other)
+/// A whole number as such; another real number as a word that no limit names.
+fn of_real(number: f32) -> Scalar {
+    // Exact where it is whole and below 2^24.
+    match number as i64 {
+        whole if whole.unsigned_abs() < 1 << 24 && whole as f32 == number => Scalar::Integer(whole),
+        _ => Scalar::String(number.to_string()),
     }
 }
 
-impl std::fmt::Display for LimitValue {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            LimitValue::Flag(flag) => write!(f, "{flag}"),
-            LimitValue::Number(number) => write!(f, "{number}"),
-            LimitValue::Word(word) => f.write_str(word),
-        }
+/// Whether two values are one: flags are 0 and 1.
+fn same(known: &Scalar, value: &Scalar) -> bool {
+    match known {
+        Scalar::Bool(flag) => *value == Scalar::Integer((*flag).into()),
+        known => known == value,
     }
 }
 
 /// The values of a quantity; none where the op has no such thing.
-fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<LimitValue>, Reason> {
+fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
     if matches!(quantity, "axis" | "axis_from_end") {
         return axes(site, quantity == "axis_from_end");
     }
     if attribute_keys(site.op.term()).contains(&quantity) {
         return Ok(match attribute(site.op, quantity) {
-            Some(Attribute::Int(number)) => vec![LimitValue::Number(number)],
-            Some(Attribute::Ints(numbers)) => numbers.into_iter().map(LimitValue::Number).collect(),
-            Some(Attribute::Float(number)) => vec![LimitValue::of_real(number)],
-            Some(Attribute::Text(word)) => vec![LimitValue::Word(word)],
+            Some(Attribute::Int(number)) => vec![Scalar::Integer(number)],
+            Some(Attribute::Ints(numbers)) => numbers.into_iter().map(Scalar::Integer).collect(),
+            Some(Attribute::Float(number)) => vec![of_real(number)],
+            Some(Attribute::Text(word)) => vec![Scalar::String(word)],
             _ => Vec::new(),
         });
     }
@@ -143,16 +131,16 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<LimitValue>, Reason> 
         "counted_pad" => counted_pad(site).into_iter().collect(),
         "constant_operands" => positions(true),
         "variable_operands" => positions(false),
-        "grouping" => return grouping(site).map(|word| word.into_iter().map(|w| LimitValue::Word(w.into())).collect()),
+        "grouping" => return grouping(site).map(|word| word.into_iter().map(|w| Scalar::String(w.into())).collect()),
         "broadcast" => {
-            return broadcast(site).map(|word| word.into_iter().map(|w| LimitValue::Word(w.into())).collect());
+            return broadcast(site).map(|word| word.into_iter().map(|w| Scalar::String(w.into())).collect());
         }
         _ => Vec::new(),
     };
     // Beyond i64 is beyond every limit.
     Ok(numbers
         .into_iter()
-        .map(|n| LimitValue::Number(i64::try_from(n).unwrap_or(i64::MAX)))
+        .map(|n| Scalar::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
         .collect())
 }
 
@@ -285,7 +273,7 @@ fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
     }))
 }
 
-fn axes(site: &OpSite<'_>, from_end: bool) -> Result<Vec<LimitValue>, Reason> {
+fn axes(site: &OpSite<'_>, from_end: bool) -> Result<Vec<Scalar>, Reason> {
     let Some(x) = first(site) else { return Ok(Vec::new()) };
     let rank = x.shape.len() as i64;
     let axes = match (attribute(site.op, "axis"), attribute(site.op, "axes"), site.op) {
@@ -301,6 +289,6 @@ fn axes(site: &OpSite<'_>, from_end: bool) -> Result<Vec<LimitValue>, Reason> {
     let normal = |axis: i64| if axis < 0 { axis.saturating_add(rank) } else { axis };
     Ok(axes
         .into_iter()
-        .map(|axis| LimitValue::Number(normal(axis) - if from_end { rank } else { 0 }))
+        .map(|axis| Scalar::Integer(normal(axis) - if from_end { rank } else { 0 }))
         .collect())
 }

@@ -1,6 +1,7 @@
 //! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
 
-use super::words::{Integer, words};
+use super::words::Integer;
+use strait_document::words;
 
 words! {
     /// The recipes that a row may name.

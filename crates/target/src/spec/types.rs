@@ -1,10 +1,10 @@
 //! `[types]`, `[accumulator]` and `[quantize]`: what codes there are, and how a real number becomes one.
 
-use super::words::{Evidence, Integer, Interval, Per, RoundingWord, words};
-use crate::Located;
+use super::words::{Evidence, Integer, Interval, Per, RoundingWord};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{collections::BTreeMap, ops::RangeInclusive};
+use strait_document::words;
 use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 
 /// Which integers stand for which values. Scale sense: real = scale × (q − zero point).
@@ -12,7 +12,7 @@ use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 #[serde(deny_unknown_fields)]
 pub struct Types {
     /// Pairs of activation type and weight type that the target multiplies.
-    pub pairs: Located<Vec<[Integer; 2]>>,
+    pub pairs: Vec<[Integer; 2]>,
     /// Which values are narrowed.
     #[serde(default)]
     pub points: Points,
@@ -21,6 +21,7 @@ pub struct Types {
     /// Grids of weights.
     pub weight: WeightScheme,
     /// The type of a bias, by the type of the activation. Its scale is that of the accumulator, its zero point 0.
+    #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
     pub bias: BTreeMap<Integer, Integer>,
 }
 
@@ -58,7 +59,7 @@ pub struct ActivationScheme {
     #[serde(default)]
     pub scale: ScaleSet,
     /// The codes in use. Absent: all of the type.
-    pub range: Option<Located<Interval>>,
+    pub range: Option<Interval>,
 }
 
 /// Grids of weights.
@@ -66,14 +67,14 @@ pub struct ActivationScheme {
 #[serde(deny_unknown_fields)]
 pub struct WeightScheme {
     /// The zero point is 0.
-    pub symmetric: Located<bool>,
+    pub symmetric: bool,
     /// What may share one scale, the preferred one first.
-    pub per: Located<Vec<Per>>,
+    pub per: Vec<Per>,
     /// Which scales there are.
     #[serde(default)]
     pub scale: ScaleSet,
     /// The codes in use. Absent: all of the type.
-    pub range: Option<Located<Interval>>,
+    pub range: Option<Interval>,
 }
 
 /// How wide sums are.
@@ -82,7 +83,7 @@ pub struct WeightScheme {
 pub struct Accumulator {
     /// Width in bits. Models are compiled for sums of 32 bits only.
     #[schemars(range(min = 16, max = 64))]
-    pub bits: Located<u8>,
+    pub bits: u8,
     /// What happens to a sum that does not fit.
     pub overflow: Overflow,
     /// The reference that this equals, where it is another one than the table's.
@@ -195,12 +196,12 @@ impl Types {
 
     /// The codes of activations.
     pub fn activation_range(&self) -> RangeInclusive<i32> {
-        codes(self.activation_type(), self.activation.range.as_deref())
+        codes(self.activation_type(), self.activation.range.as_ref())
     }
 
     /// The codes of weights.
     pub fn weight_range(&self) -> RangeInclusive<i32> {
-        codes(self.weight_type(), self.weight.range.as_deref())
+        codes(self.weight_type(), self.weight.range.as_ref())
     }
 
     /// What weights share a scale unless an op's row says otherwise.

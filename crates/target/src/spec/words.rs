@@ -1,60 +1,10 @@
 //! The words of a table that several of its parts use.
 
-use crate::nearest;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, de, de::Visitor};
+use serde::Deserialize;
 use std::{borrow::Cow, fmt};
+use strait_document::words;
 use strait_requantize::{IntType, Rounding};
-
-/// An enum whose members are words of the table: one list gives parser, printer and schema.
-macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, schemars::JsonSchema)]
-        pub enum $name { $($(#[$vdoc])* #[schemars(rename = $word)] $variant),* }
-
-        impl<'de> serde::Deserialize<'de> for $name {
-            fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                const NAMES: &[&str] = &[$($word),*];
-                let index = deserializer.deserialize_str($crate::spec::words::Word(NAMES))?;
-                Ok($name::ALL[index])
-            }
-        }
-
-        impl $name {
-            /// Every member, in the order of the declaration.
-            pub const ALL: &'static [$name] = &[$($name::$variant),*];
-
-            /// The word in the table.
-            pub const fn name(self) -> &'static str {
-                match self { $($name::$variant => $word),* }
-            }
-        }
-
-        impl std::fmt::Display for $name {
-            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-    };
-}
-pub(crate) use words;
-
-/// Reads one of these words; its value is the word's position.
-pub(crate) struct Word(pub(crate) &'static [&'static str]);
-
-impl Visitor<'_> for Word {
-    type Value = usize;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "one of {}", nearest::list(self.0.iter().copied()))
-    }
-
-    fn visit_str<E: de::Error>(self, word: &str) -> Result<usize, E> {
-        let position = self.0.iter().position(|known| *known == word);
-        position.ok_or_else(|| E::unknown_variant(word, self.0))
-    }
-}
 
 words! {
     /// How sure it is that the table says what the reference computes, the strongest first: what rests on several rows
@@ -120,7 +70,7 @@ impl From<IntType> for Integer {
 /// Smallest and largest value, both included; written `[min, max]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(from = "[i64; 2]")]
-#[schemars(with = "[i64; 2]")]
+#[schemars(with = "Ends")]
 pub struct Interval {
     /// The smallest value.
     pub min: i64,
@@ -150,16 +100,26 @@ impl fmt::Display for Interval {
 /// The schema of a [`Rounding`], whose crate knows no schemas.
 pub(crate) struct RoundingWord;
 
-impl JsonSchema for RoundingWord {
-    fn inline_schema() -> bool {
-        true
-    }
+/// The schema of an [`Interval`] that holds more than one value.
+pub(crate) struct Ends;
 
-    fn schema_name() -> Cow<'static, str> {
-        "Rounding".into()
-    }
+macro_rules! schema {
+    ($name:ident: $schema:tt) => {
+        impl JsonSchema for $name {
+            fn inline_schema() -> bool {
+                true
+            }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string", "enum": Rounding::ALL.map(Rounding::name) })
-    }
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!($schema)
+            }
+        }
+    };
 }
+
+schema!(RoundingWord: { "type": "string", "enum": Rounding::ALL.map(Rounding::name) });
+schema!(Ends: { "type": "array", "format": "range", "items": { "type": "integer" }, "minItems": 2, "maxItems": 2 });

@@ -1,18 +1,18 @@
 //! `[form.NAME]`: a kind with the keys that belong to it.
 
 use super::Findings;
-use crate::error::SpecError;
 use crate::spec::{Arithmetic, FormRow, ScaleRule, ShiftLimits};
+use strait_document::KeyPath;
 use strait_requantize::{FormKind, Rounding};
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     for (name, row) in &findings.spec.form {
-        let place = findings.place(&["form", name]);
-        findings.list("output", &row.output);
-        findings.list("per", &row.per);
+        let at = |key: &str| KeyPath::of(&["form", name, key]);
+        findings.list(&at("output"), &row.output);
+        findings.list(&at("per"), &row.per);
         let Some(kind) = row.form_kind() else {
-            let message = format!("`{name}`: no {} has its zero point `{}`", *row.kind, *row.zero_point);
-            let allowed = match *row.kind {
+            let message = format!("`{name}`: no {} has its zero point `{}`", row.kind, row.zero_point);
+            let allowed = match row.kind {
                 Arithmetic::Shift | Arithmetic::Steps => "`folded_in_bias`",
                 Arithmetic::FloatScale => "`after` and `inside_rounding`",
                 Arithmetic::DequantQuant => "`inside_rounding`",
@@ -22,35 +22,30 @@ pub(super) fn check(findings: &mut Findings<'_>) {
                 | Arithmetic::AscendRequant => "`after`",
                 Arithmetic::MultiplyShift => "`after`, or with one stage also `before_shift` and `before_and_after`",
             };
-            findings.add(SpecError::at(row.zero_point.span(), message).help(format!("allowed: {allowed}")));
+            findings.add_with(&at("zero_point"), message, format!("allowed: {allowed}"));
             continue;
         };
-        keys(findings, name, row, &place);
-        if let Some(stages) = &row.stages {
-            findings.ensure((1..=2).contains(&**stages), &stages.span(), || {
-                format!("`{name}` rounds once or twice")
-            });
-        }
+        keys(findings, name, row);
         if let Some(multiplier) = &row.multiplier {
             // The multiplier of the forms is an i32; the significand of an f32 has 24 bits.
             let most = if row.kind.is_float() { 24 } else { 31 };
-            findings.ensure((1..=most).contains(&multiplier.bits), &multiplier.span(), || {
+            findings.ensure((1..=most).contains(&multiplier.bits), &at("multiplier"), || {
                 format!("`{name}`: a multiplier has 1 to {most} bits, not {}", multiplier.bits)
             });
             findings.ensure(
                 kind != FormKind::Gemmlowp || multiplier.bits == 31,
-                &multiplier.span(),
+                &at("multiplier"),
                 || format!("`{name}`: the doubling high multiply has 31 bits"),
             );
             findings.ensure(
                 kind != FormKind::TosaRescale || matches!(multiplier.bits, 15 | 31),
-                &multiplier.span(),
+                &at("multiplier"),
                 || format!("`{name}`: a multiplier of RESCALE has 15 or 31 bits"),
             );
-            let twice = row.stages.as_deref() == Some(&2);
+            let twice = row.stages == Some(2);
             findings.ensure(
                 kind != FormKind::TosaRescale || multiplier.bits == 31 || !twice,
-                &multiplier.span(),
+                &at("multiplier"),
                 || format!("`{name}`: RESCALE with a multiplier of 15 bits rounds once"),
             );
         }
@@ -61,8 +56,8 @@ pub(super) fn check(findings: &mut Findings<'_>) {
                 FormKind::TosaRescale => (2, 62),
                 _ => (0, 62),
             };
-            let ShiftLimits { min, max } = **shift;
-            findings.ensure(least <= min && min <= max && max <= most, &shift.span(), || {
+            let ShiftLimits { min, max } = *shift;
+            findings.ensure(least <= min && min <= max && max <= most, &at("shift"), || {
                 format!("`{name}`: shifts of this kind lie in {least} ..= {most}, `min` first")
             });
         }
@@ -71,17 +66,17 @@ pub(super) fn check(findings: &mut Findings<'_>) {
             FormKind::Float | FormKind::FloatZeroInside => Some(Rounding::HalfEven),
             _ => None,
         };
-        if let (Some(rounding), Some(fixed)) = (&row.rounding, fixed) {
-            findings.ensure(**rounding == fixed, &rounding.span(), || {
+        if let (Some(rounding), Some(fixed)) = (row.rounding, fixed) {
+            findings.ensure(rounding == fixed, &at("rounding"), || {
                 format!("`{name}`: this kind rounds `{fixed}`")
             });
         }
         let rules = rules(kind);
-        findings.ensure(rules.contains(&row.from), &row.from.span(), || {
+        findings.ensure(rules.contains(&row.from), &at("from"), || {
             let known: Vec<&str> = rules.iter().map(|r| r.name()).collect();
             format!(
                 "`{name}`: `{}` does not make the integers of this kind; {} does",
-                *row.from,
+                row.from,
                 known.join(" or ")
             )
         });
@@ -89,12 +84,12 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 }
 
 /// Keys that the kind needs, and keys that it does not have.
-fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow, place: &std::ops::Range<usize>) {
+fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow) {
     use Key::{May, Must, No};
-    let twice = row.stages.as_deref() == Some(&2);
+    let twice = row.stages == Some(2);
     // A float multiplier is an f32 unless the row says less. Where a kind leaves no choice of the rounding, there is no key
     // for it; a float scale may say the one that it has.
-    let (multiplier, shift, rounding, stages) = match *row.kind {
+    let (multiplier, shift, rounding, stages) = match row.kind {
         Arithmetic::Shift => (No, Must, Must, No),
         Arithmetic::MultiplyShift => (Must, Must, if twice { May } else { Must }, May),
         Arithmetic::Gemmlowp => (May, Must, No, Must),
@@ -105,29 +100,19 @@ fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow, place: &std::ops
         Arithmetic::Steps => (No, No, No, No),
     };
     let keys = [
-        (
-            "multiplier",
-            row.multiplier.as_ref().map(crate::Located::span),
-            multiplier,
-        ),
-        ("shift", row.shift.as_ref().map(crate::Located::span), shift),
-        ("rounding", row.rounding.as_ref().map(crate::Located::span), rounding),
-        ("stages", row.stages.as_ref().map(crate::Located::span), stages),
+        ("multiplier", row.multiplier.is_some(), multiplier),
+        ("shift", row.shift.is_some(), shift),
+        ("rounding", row.rounding.is_some(), rounding),
+        ("stages", row.stages.is_some(), stages),
     ];
     for (key, given, rule) in keys {
-        match given {
-            Some(span) if rule == No => {
-                findings.add(SpecError::at(
-                    span,
-                    format!("`{name}`: the kind `{}` has no `{key}`", *row.kind),
-                ));
-            }
-            None if rule == Must => findings.add(SpecError::at(
-                place.clone(),
-                format!("`{name}`: the kind `{}` needs `{key}`", *row.kind),
-            )),
-            _ => {}
-        }
+        let path = KeyPath::of(&["form", name, key]);
+        findings.ensure(!given || rule != No, &path, || {
+            format!("`{name}`: the kind `{}` has no `{key}`", row.kind)
+        });
+        findings.ensure(given || rule != Must, &path, || {
+            format!("`{name}`: the kind `{}` needs `{key}`", row.kind)
+        });
     }
 }
 

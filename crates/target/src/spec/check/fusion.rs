@@ -1,9 +1,8 @@
 //! `[[fusion]]`: rows that name what exists, and verbs that can do their work there.
 
 use super::{Findings, terms};
-use crate::error::SpecError;
 use crate::spec::{Arithmetic, Difference, FusionRow, Verb};
-use crate::{Located, nearest};
+use strait_document::{KeyPath, nearest};
 
 /// The producer that is no op: a tensor of the model.
 pub(crate) const CONSTANT: &str = "constant";
@@ -13,58 +12,44 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     producers.push(CONSTANT);
     let spec = findings.spec;
     let default = &spec.fusion_default;
-    if let Some(max_lsb) = &default.max_lsb {
-        findings.ensure(default.accept == Difference::Bounded, &max_lsb.span(), || {
-            "`max_lsb` goes with `accept = \"bounded\"`".into()
-        });
-        findings.ensure((1..=255).contains(&**max_lsb), &max_lsb.span(), || {
-            format!("`max_lsb` cannot be {}; it is from 1 to 255", **max_lsb)
-        });
-    }
+    let bounded = default.max_lsb.is_none() || default.accept == Difference::Bounded;
+    findings.ensure(bounded, &KeyPath::of(&["fusion_default", "max_lsb"]), || {
+        "`max_lsb` goes with `accept = \"bounded\"`".into()
+    });
     for (index, row) in spec.fusion.iter().enumerate() {
+        let path = KeyPath::of(&["fusion"]).index(index);
+        let at = |key: &str| path.clone().key(key);
         let first = spec.fusion[..index].iter().all(|other| other.name != row.name);
-        findings.ensure(first, &row.name.span(), || {
-            format!("there is a fusion `{}` already", *row.name)
+        findings.ensure(first, &at("name"), || {
+            format!("there is a fusion `{}` already", row.name)
         });
-        findings.list("ops", &row.ops);
-        findings.names("op", row.ops.iter(), &producers);
+        findings.list(&at("ops"), &row.ops);
+        findings.names("op", &at("ops"), &row.ops, &producers);
         if let Some(accept) = &row.accept {
-            findings.list("accept", accept);
+            findings.list(&at("accept"), accept);
+            findings.forms(&at("accept"), accept);
         }
-        findings.forms(row.accepted());
-        findings.forms(&row.weaken_to);
+        findings.forms(&at("weaken_to"), &row.weaken_to);
         if let Some(with) = &row.with {
-            findings.names("op", [&with.op], &terms());
+            findings.name("op", &at("with").key("op"), &with.op, &terms());
             let message = "`with` cannot be compiled yet: a fused node has no place for the operand of a second op";
-            findings.add(SpecError::at(with.op.span(), message));
+            findings.add(&at("with"), message);
         }
-        if let Some(consumers) = &row.when.consumers {
-            findings.ensure(**consumers == 1, &consumers.span(), || {
-                format!(
-                    "`consumers` cannot be {}: nothing is fused into a producer whose result others read",
-                    **consumers
-                )
+        if let Some(consumers) = row.when.consumers {
+            findings.ensure(consumers == 1, &at("when").key("consumers"), || {
+                format!("`consumers` cannot be {consumers}: nothing is fused into a producer whose result others read")
             });
         }
         for (option, value) in &row.when.option {
-            let Some(known) = spec.options.get(option) else {
-                findings.add(SpecError::at(value.span(), format!("there is no option `{option}`")));
-                continue;
-            };
-            if let Some(refusal) = known.refuses(value) {
-                findings.add(SpecError::at(
-                    value.span(),
-                    format!("`{option}` is never this: {refusal}"),
-                ));
+            let path = at("when").key("option").key(option);
+            match spec.options.get(option).map(|known| known.refuses(value)) {
+                None => findings.add(&path, format!("there is no option `{option}`")),
+                Some(Some(refusal)) => findings.add(&path, format!("`{option}` is never this: {refusal}")),
+                Some(None) => {}
             }
         }
-        if let Some(multiple) = &row.when.concat_multiple {
-            findings.ensure(**multiple > 0, &multiple.span(), || {
-                "`concat_multiple` is at least 1; leave it out where any number of channels will do".into()
-            });
-        }
-        findings.list("then", &row.then);
-        verbs(findings, row, &producers);
+        findings.list(&at("then"), &row.then);
+        verbs(findings, row, &path, &producers);
     }
 }
 
@@ -98,85 +83,85 @@ fn producers(verb: &Verb) -> &'static [&'static str] {
 }
 
 /// Verbs that mean nothing for a producer of the row, or without another verb, or together with one.
-fn verbs(findings: &mut Findings<'_>, row: &FusionRow, known: &[&str]) {
+fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[&str]) {
     let bases = [
         Verb::SetRequantize,
         Verb::RequantizeData,
         Verb::BurnIntoTable,
         Verb::RescaleQuantize,
     ];
-    let sets = row.then.iter().any(|verb| **verb == Verb::SetRequantize);
+    let sets = row.then.contains(&Verb::SetRequantize);
     let decides = |verb: &Verb| matches!(verb, Verb::Custom(_));
     let ahead = [Verb::RequantizeData, Verb::BurnIntoTable];
     let is_ahead = row.then.iter().all(|verb| ahead.contains(verb));
-    findings.ensure(row.accept.is_some() || is_ahead, &row.name.span(), || {
+    findings.ensure(row.accept.is_some() || is_ahead, &path.clone().key("name"), || {
         format!(
             "the fusion `{}` has no `accept`; only `{}` and `{}` take any form",
-            *row.name, ahead[0], ahead[1]
+            row.name, ahead[0], ahead[1]
         )
     });
     for (index, verb) in row.then.iter().enumerate() {
-        let here = |message: String| SpecError::at(verb.span(), message);
+        let here = path.clone().key("then").index(index);
         for op in row.ops.iter().filter(|op| known.contains(&op.as_str())) {
             if !producers(verb).contains(&op.as_str()) {
                 let fitting = bases.iter().find(|base| producers(base).contains(&op.as_str()));
                 let help = match fitting {
                     Some(base) => format!("`{base}` can"),
-                    None => format!("nothing is fused into `{}`: leave it out of `ops`", **op),
+                    None => format!("nothing is fused into `{op}`: leave it out of `ops`"),
                 };
-                findings.add(here(format!("`{}` cannot be done to `{}`", **verb, **op)).help(help));
+                findings.add_with(&here, format!("`{verb}` cannot be done to `{op}`"), help);
             }
         }
-        let needs = match &**verb {
+        let needs = match verb {
             Verb::RequantizeClamp | Verb::MergeScales => !sets,
-            Verb::RequantizeZeroPoint => !sets && !row.then.iter().any(|verb| decides(verb)),
+            Verb::RequantizeZeroPoint => !sets && !row.then.iter().any(decides),
             _ => false,
         };
         if needs {
             let help = format!("add `{}` to `then`", Verb::SetRequantize);
-            let message = format!("`{}` does nothing without `{}`", **verb, Verb::SetRequantize);
-            findings.add(here(message).help(help));
+            let message = format!("`{verb}` does nothing without `{}`", Verb::SetRequantize);
+            findings.add_with(&here, message, help);
         }
-        if decides(verb) && (sets || row.then[..index].iter().any(|verb| decides(verb))) {
-            let message = format!("`{}` decides alone what becomes of the requantization", **verb);
-            findings.add(here(message).help(format!("it stands in place of `{}`", Verb::SetRequantize)));
-        }
-        if **verb == Verb::AddInAccumulator {
-            let message = format!(
-                "`{}` cannot be compiled yet: a fused node has no place for a second operand",
-                **verb
+        if decides(verb) && (sets || row.then[..index].iter().any(decides)) {
+            let message = format!("`{verb}` decides alone what becomes of the requantization");
+            findings.add_with(
+                &here,
+                message,
+                format!("it stands in place of `{}`", Verb::SetRequantize),
             );
-            findings.add(here(message));
         }
+        findings.ensure(*verb != Verb::AddInAccumulator, &here, || {
+            format!("`{verb}` cannot be compiled yet: a fused node has no place for a second operand")
+        });
         if let Some(later) = row.then[..index].iter().find(|before| verb.turn() < before.turn()) {
-            let message = format!("`{}` is done before `{}`, and stands behind it", **verb, **later);
-            findings.add(here(message).help("verbs stand in the order in which they are done"));
+            let message = format!("`{verb}` is done before `{later}`, and stands behind it");
+            findings.add_with(&here, message, "verbs stand in the order in which they are done");
         }
-        if **verb == Verb::MergeScales {
-            merges(findings, row, verb);
+        if *verb == Verb::MergeScales {
+            merges(findings, row, &here);
         }
     }
 }
 
 /// Scales are merged into the one kind of form that does so.
-fn merges(findings: &mut Findings<'_>, row: &FusionRow, verb: &Located<Verb>) {
+fn merges(findings: &mut Findings<'_>, row: &FusionRow, here: &KeyPath) {
     let forms = &findings.spec.form;
     let is_one = |name: &str| {
         forms
             .get(name)
-            .is_some_and(|form| *form.kind == Arithmetic::AscendRequant)
+            .is_some_and(|form| form.kind == Arithmetic::AscendRequant)
     };
-    if !row.accepted().any(|name| is_one(name.as_str())) {
+    if !row.accepted().any(|name| is_one(name)) {
         let names: Vec<&str> = forms.keys().map(String::as_str).filter(|name| is_one(name)).collect();
         let message = format!(
             "`{}` makes a form of the kind `{}`, which `accept` does not have",
-            **verb,
+            Verb::MergeScales,
             Arithmetic::AscendRequant
         );
         let help = match names.is_empty() {
             true => "nor does the table have one".to_owned(),
             false => format!("the table has {}", nearest::list(names)),
         };
-        findings.add(SpecError::at(verb.span(), message).help(help));
+        findings.add_with(here, message, help);
     }
 }

@@ -7,116 +7,120 @@ mod terms;
 mod whole;
 
 use super::{Format, TargetSpec, Verb};
-use crate::Located;
-use crate::error::SpecError;
-use crate::nearest;
-use std::ops::Range;
-use toml::de::DeTable;
+use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, nearest};
 
 pub(crate) use terms::{DERIVED, Quantity, attribute_keys, terms};
+pub(super) use whole::{is_kebab_case, is_semver};
 
+/// The code of what the types of a table cannot say. Programs act on it.
+const CODE: &str = "T001";
+
+/// Checks a table that is right key by key.
+///
+/// # Errors
 /// Everything that is wrong, in the order of the text.
-pub(super) fn check(spec: &TargetSpec, tree: &DeTable<'_>) -> Vec<SpecError> {
+pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
     let mut findings = Findings {
         spec,
         tree,
-        errors: Vec::new(),
+        found: Vec::new(),
     };
     whole::check(&mut findings);
     form::check(&mut findings);
     op::check(&mut findings);
     fusion::check(&mut findings);
-    let mut errors = findings.errors;
-    errors.sort_by_key(|e| e.span.as_ref().map_or(0, |span| span.start));
-    errors
+    let mut found = findings.found;
+    found.sort_by_key(|(order, _)| *order);
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(Diagnostics(found.into_iter().map(|(_, finding)| finding).collect())),
+    }
 }
 
 /// What only code of the target's crate can do: verbs of its own, and writing its package.
-pub(super) fn code(spec: &TargetSpec) -> Vec<SpecError> {
-    let verbs = spec.fusion.iter().flat_map(|row| row.then.iter());
-    let verbs = verbs.filter(|verb| matches!(***verb, Verb::Custom(_))).map(|verb| {
-        let message = format!(
-            "`{}` is code of a target's crate, and this target is a table alone",
-            **verb
-        );
-        SpecError::at(verb.span(), message)
-    });
-    let package = spec
-        .emit
-        .iter()
-        .filter(|format| ***format == Format::Package)
-        .map(|format| {
+pub(super) fn code(spec: &TargetSpec, tree: &Node) -> Vec<Diagnostic> {
+    let mut findings = Findings {
+        spec,
+        tree,
+        found: Vec::new(),
+    };
+    for (index, format) in spec.emit.iter().enumerate() {
+        if *format == Format::Package {
             let message = "a package is written by code of a target's crate, and this target is a table alone";
-            SpecError::at(format.span(), message).help(format!("there is `{}` for every target", Format::QdqOnnx))
-        });
-    verbs.chain(package).collect()
+            let help = format!("there is `{}` for every target", Format::QdqOnnx);
+            findings.add_with(&KeyPath::of(&["emit"]).index(index), message, help);
+        }
+    }
+    for (row, fusion) in spec.fusion.iter().enumerate() {
+        for (index, verb) in fusion.then.iter().enumerate() {
+            let own = matches!(verb, Verb::Custom(_));
+            let path = KeyPath::of(&["fusion"]).index(row).key("then").index(index);
+            findings.ensure(!own, &path, || {
+                format!("`{verb}` is code of a target's crate, and this target is a table alone")
+            });
+        }
+    }
+    findings.found.into_iter().map(|(_, finding)| finding).collect()
 }
 
-/// The table, and what was found.
+/// The table, and what was found, each with its place in the text.
 struct Findings<'a> {
     spec: &'a TargetSpec,
-    tree: &'a DeTable<'a>,
-    errors: Vec<SpecError>,
+    tree: &'a Node,
+    found: Vec<((usize, usize), Diagnostic)>,
 }
 
 impl Findings<'_> {
-    fn add(&mut self, error: SpecError) {
-        self.errors.push(error);
+    fn push(&mut self, path: &KeyPath, finding: Diagnostic) {
+        self.found.push((self.tree.nearest(path).place.order(), finding));
+    }
+
+    /// A finding about the value at `path`, or the table around it.
+    fn add(&mut self, path: &KeyPath, message: impl Into<String>) {
+        self.push(path, self.tree.error(CODE, path, message, ""));
+    }
+
+    /// As [`Findings::add`], with what is allowed, or what was probably meant.
+    fn add_with(&mut self, path: &KeyPath, message: impl Into<String>, help: impl Into<String>) {
+        self.push(path, self.tree.error(CODE, path, message, "").help(help));
     }
 
     /// A finding unless `holds`.
-    fn ensure(&mut self, holds: bool, span: &Range<usize>, message: impl FnOnce() -> String) {
+    fn ensure(&mut self, holds: bool, path: &KeyPath, message: impl FnOnce() -> String) {
         if !holds {
-            self.add(SpecError::at(span.clone(), message()));
+            self.add(path, message());
         }
     }
 
-    /// Where the last key of a path of tables stands; the first of the text where there is none.
-    fn place(&self, path: &[&str]) -> Range<usize> {
-        let mut table = self.tree;
-        let mut found = 0..0;
-        for key in path {
-            let Some((key, value)) = table.get_key_value(*key) else {
-                break;
+    /// A finding for each name of a list that is none of `known`.
+    fn names(&mut self, what: &str, path: &KeyPath, names: &[String], known: &[&str]) {
+        for (index, name) in names.iter().enumerate() {
+            self.name(what, &path.clone().index(index), name, known);
+        }
+    }
+
+    /// A finding for a name that is none of `known`.
+    fn name(&mut self, what: &str, path: &KeyPath, name: &str, known: &[&str]) {
+        if !known.contains(&name) {
+            let help = match known.is_empty() {
+                true => format!("the table has no {what}"),
+                false => nearest::help(name, known.iter().copied()),
             };
-            found = key.span();
-            match value.get_ref().as_table() {
-                Some(below) => table = below,
-                None => break,
-            }
-        }
-        found
-    }
-
-    /// A finding for each name that is none of `known`.
-    fn names<'n>(&mut self, what: &str, names: impl IntoIterator<Item = &'n Located<String>>, known: &[&str]) {
-        for name in names {
-            if !known.contains(&name.as_str()) {
-                let message = format!("there is no {what} `{}`", **name);
-                let help = if known.is_empty() {
-                    format!("the table has no {what}")
-                } else {
-                    nearest::help(name, known.iter().copied())
-                };
-                self.add(SpecError::at(name.span(), message).help(help));
-            }
+            self.add_with(path, format!("there is no {what} `{name}`"), help);
         }
     }
 
-    /// A finding for each name that is none of the table's forms.
-    fn forms<'n>(&mut self, names: impl IntoIterator<Item = &'n Located<String>>) {
-        let spec = self.spec;
-        let known: Vec<&str> = spec.form.keys().map(String::as_str).collect();
-        self.names("form", names, &known);
+    /// A finding for each name of a list that is none of the table's forms.
+    fn forms(&mut self, path: &KeyPath, names: &[String]) {
+        let known: Vec<&str> = self.spec.form.keys().map(String::as_str).collect();
+        self.names("form", path, names, &known);
     }
 
-    /// A finding for a list that is empty or says something twice.
-    fn list<T: PartialEq>(&mut self, key: &str, list: &Located<Vec<T>>) {
-        self.ensure(!list.is_empty(), &list.span(), || format!("`{key}` is empty"));
-        let twice = list
-            .iter()
-            .enumerate()
-            .any(|(index, item)| list[..index].contains(item));
-        self.ensure(!twice, &list.span(), || format!("`{key}` says something twice"));
+    /// A finding for a list, at the end of `path`, that is empty or says something twice.
+    fn list<T: PartialEq>(&mut self, path: &KeyPath, list: &[T]) {
+        self.ensure(!list.is_empty(), path, || format!("`{path}` is empty"));
+        let mut elements = list.iter().enumerate();
+        let twice = elements.any(|(index, element)| list[..index].contains(element));
+        self.ensure(!twice, path, || format!("`{path}` says something twice"));
     }
 }

@@ -2,248 +2,197 @@
 
 use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
-use crate::Located;
-use crate::error::SpecError;
-use crate::nearest;
-use crate::spec::{Arithmetic, Limit, LimitValue, OpRow, RecipeName, ScaleSet};
+use crate::spec::{Arithmetic, Limit, OpRow, RecipeName, ScaleSet};
 use std::collections::BTreeMap;
-use std::ops::Range;
+use strait_document::{KeyPath, Scalar, nearest};
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let terms = terms();
     let mut rows_by_term: BTreeMap<&str, &str> = BTreeMap::new();
     for (name, row) in &findings.spec.op {
-        let place = findings.place(&["op", name]);
-        let ops: Vec<(&str, Range<usize>)> = match &row.ops {
+        let path = KeyPath::of(&["op", name]);
+        let ops: Vec<(&str, KeyPath)> = match &row.ops {
             Some(ops) => {
-                findings.list("ops", ops);
-                ops.iter().map(|op| (op.as_str(), op.span())).collect()
+                let path = path.clone().key("ops");
+                findings.list(&path, ops);
+                let place = |(index, op)| (String::as_str(op), path.clone().index(index));
+                ops.iter().enumerate().map(place).collect()
             }
-            None => vec![(name, place.clone())],
+            None => vec![(name, path.clone())],
         };
-        for (op, span) in &ops {
+        for (op, path) in &ops {
             if !terms.contains(op) {
                 let help = nearest::suggestion(op, terms.iter().copied())
                     .unwrap_or_else(|| "a row is named after its op, or lists its `ops`".into());
-                findings.add(SpecError::at(span.clone(), format!("there is no op `{op}`")).help(help));
+                findings.add_with(path, format!("there is no op `{op}`"), help);
             } else if let Some(other) = rows_by_term.insert(op, name) {
-                findings.add(SpecError::at(
-                    span.clone(),
-                    format!("`{op}` has a row already: `op.{other}`"),
-                ));
+                findings.add(path, format!("`{op}` has a row already: `op.{other}`"));
             }
         }
+        let ops: Vec<&str> = ops.into_iter().map(|(op, _)| op).collect();
         if row.is_host() {
-            host(findings, name, row, &place);
+            host(findings, name, row, &path);
         } else {
-            accelerator(findings, name, row, &ops, &place);
+            accelerator(findings, name, row, &ops, &path);
         }
-        limits(findings, name, row, &ops);
+        limits(findings, row, &ops, &path);
     }
 }
 
-fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, place: &Range<usize>) {
-    let reason = row.why.as_ref().is_some_and(|why| !why.is_empty());
-    findings.ensure(reason, place, || {
+fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
+    findings.ensure(row.why.is_some(), path, || {
         format!("`op.{name}` runs on the host and does not say `why`")
     });
     let keys = [
-        ("recipe", row.recipe.as_ref().map(Located::span)),
-        ("requantize", row.requantize.first().map(Located::span)),
-        ("inputs", row.inputs.first().map(Located::span)),
-        ("weight_per", row.weight_per.as_ref().map(Located::span)),
+        ("recipe", row.recipe.is_some()),
+        ("requantize", !row.requantize.is_empty()),
+        ("inputs", !row.inputs.is_empty()),
+        ("left_shift", row.left_shift.is_some()),
+        ("weight_grid", row.weight_grid.is_some()),
+        ("entries", row.entries.is_some()),
+        ("weight_per", row.weight_per.is_some()),
+        ("limit", !row.limit.is_empty()),
+        ("oracle", row.oracle.is_some()),
+        ("evidence", row.evidence.is_some()),
     ];
-    for (key, span) in keys {
-        if let Some(span) = span {
-            findings.add(SpecError::at(
-                span,
-                format!("`op.{name}` runs on the host, where it has no `{key}`"),
-            ));
-        }
+    for (key, given) in keys {
+        findings.ensure(!given, &path.clone().key(key), || {
+            format!("`op.{name}` runs on the host, where it has no `{key}`")
+        });
     }
 }
 
-fn accelerator(
-    findings: &mut Findings<'_>,
-    name: &str,
-    row: &OpRow,
-    ops: &[(&str, Range<usize>)],
-    place: &Range<usize>,
-) {
-    if let Some(why) = &row.why {
-        findings.add(SpecError::at(
-            why.span(),
-            format!("`op.{name}` says `why`, which is for ops with `run = \"host\"`"),
-        ));
-    }
-    let Some(recipe) = &row.recipe else {
-        let fitting: Vec<&str> = RecipeName::ALL
-            .iter()
-            .filter(|recipe| ops.iter().all(|(op, _)| recipe.signature().ops.contains(op)))
-            .map(|recipe| recipe.name())
-            .collect();
+fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str], path: &KeyPath) {
+    let spec = findings.spec;
+    let at = |key: &str| path.clone().key(key);
+    findings.ensure(row.why.is_none(), &at("why"), || {
+        format!("`op.{name}` says `why`, which is for ops with `run = \"host\"`")
+    });
+    let Some(recipe) = row.recipe else {
+        let lowers = |recipe: &&RecipeName| ops.iter().all(|op| recipe.signature().ops.contains(op));
+        let fitting: Vec<&str> = RecipeName::ALL.iter().filter(lowers).map(|r| r.name()).collect();
         let message = format!("`op.{name}` needs a `recipe`, or `run = \"host\"` with `why`");
-        let help = if fitting.is_empty() {
-            "no recipe lowers it".to_owned()
-        } else {
-            format!("allowed: {}", nearest::list(fitting))
+        let help = match fitting.is_empty() {
+            true => "no recipe lowers it".to_owned(),
+            false => format!("allowed: {}", nearest::list(fitting)),
         };
-        findings.add(SpecError::at(place.clone(), message).help(help));
+        findings.add_with(path, message, help);
         return;
     };
     let signature = recipe.signature();
-    for (op, _) in ops {
-        findings.ensure(signature.ops.contains(op), &recipe.span(), || {
-            format!(
-                "`{}` does not lower `{op}`; it lowers {}",
-                **recipe,
-                nearest::list(signature.ops.iter().copied())
-            )
+    for op in ops {
+        findings.ensure(signature.ops.contains(op), &at("recipe"), || {
+            let lowered = nearest::list(signature.ops.iter().copied());
+            format!("`{recipe}` does not lower `{op}`; it lowers {lowered}")
         });
     }
     for (key, forms, wanted) in [
         ("requantize", &row.requantize, signature.requantize),
         ("inputs", &row.inputs, signature.inputs),
     ] {
-        match forms.first() {
-            None if wanted => findings.add(SpecError::at(
-                place.clone(),
-                format!("`op.{name}` needs forms in `{key}`"),
-            )),
-            Some(first) if !wanted => {
-                findings.add(SpecError::at(
-                    first.span(),
-                    format!("`{}` takes no forms in `{key}`", **recipe),
-                ));
-            }
-            _ => findings.forms(forms),
-        }
+        findings.ensure(!wanted || !forms.is_empty(), path, || {
+            format!("`op.{name}` needs forms in `{key}`")
+        });
+        findings.ensure(wanted || forms.is_empty(), &at(key), || {
+            format!("`{recipe}` takes no forms in `{key}`")
+        });
+        findings.forms(&at(key), forms);
     }
     let parameters = [
-        ("left_shift", row.left_shift.as_ref().map(Located::span)),
-        ("weight_grid", row.weight_grid.as_ref().map(Located::span)),
-        ("entries", row.entries.as_ref().map(Located::span)),
+        ("left_shift", row.left_shift.is_some()),
+        ("weight_grid", row.weight_grid.is_some()),
+        ("entries", row.entries.is_some()),
     ];
     for (key, given) in parameters {
         let known = signature.parameters.iter().find(|(parameter, _)| *parameter == key);
-        match (given, known) {
-            (Some(span), None) => findings.add(SpecError::at(span, format!("`{}` has no parameter `{key}`", **recipe))),
-            (None, Some((_, true))) => {
-                findings.add(SpecError::at(place.clone(), format!("`{}` needs `{key}`", **recipe)));
-            }
-            _ => {}
-        }
-    }
-    if let Some(grid) = row.weight_grid.as_ref().filter(|grid| grid.leaves_a_shift()) {
-        let spec = findings.spec;
-        let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form.as_str()));
-        findings.ensure(forms.any(|form| *form.kind == Arithmetic::Shift), &grid.span(), || {
-            format!(
-                "`{}` leaves a shift, and none of the forms in `requantize` is one",
-                **grid
-            )
+        findings.ensure(!given || known.is_some(), &at(key), || {
+            format!("`{recipe}` has no parameter `{key}`")
+        });
+        findings.ensure(given || !known.is_some_and(|(_, needed)| *needed), path, || {
+            format!("`{recipe}` needs `{key}`")
         });
     }
-    if let Some(grid) = row.weight_grid.as_ref().filter(|grid| grid.leaves_a_shift()) {
-        let types = &findings.spec.types;
+    if let Some(grid) = row.weight_grid.filter(|grid| grid.leaves_a_shift()) {
+        let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
+        findings.ensure(
+            forms.any(|form| form.kind == Arithmetic::Shift),
+            &at("weight_grid"),
+            || format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one"),
+        );
+        let types = &spec.types;
         let reached = types.weight.scale == ScaleSet::Any || types.activation.scale == ScaleSet::PowerOfTwo;
-        findings.ensure(reached, &grid.span(), || {
+        findings.ensure(reached, &at("weight_grid"), || {
             format!(
-                "`{}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks",
-                **grid
+                "`{grid}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks"
             )
         });
     }
-    if let Some(entries) = &row.entries {
-        let activation = findings.spec.types.activation_type();
-        findings.ensure(activation == (**entries).into(), &entries.span(), || {
-            format!(
-                "tables of {} cannot be compiled yet: their entries have the activations' type",
-                **entries
-            )
+    if let Some(entries) = row.entries {
+        findings.ensure(spec.types.activation_type() == entries.into(), &at("entries"), || {
+            format!("tables of {entries} cannot be compiled yet: their entries have the activations' type")
         });
     }
-    if let Some(left_shift) = &row.left_shift {
-        findings.ensure(**left_shift <= 24, &left_shift.span(), || {
-            "an int8 operand shifted by more than 24 bits leaves int32".into()
+    if let Some(per) = row.weight_per {
+        findings.ensure(recipe == RecipeName::MultiplyAccumulate, &at("weight_per"), || {
+            format!("`{recipe}` has no weights")
         });
-    }
-    if let Some(per) = &row.weight_per {
-        let spec = findings.spec;
-        findings.ensure(**recipe == RecipeName::MultiplyAccumulate, &per.span(), || {
-            format!("`{}` has no weights", **recipe)
-        });
-        findings.ensure(spec.types.weight.per.contains(per), &per.span(), || {
-            format!("`types.weight.per` does not have `{}`", **per)
+        findings.ensure(spec.types.weight.per.contains(&per), &at("weight_per"), || {
+            format!("`types.weight.per` does not have `{per}`")
         });
     }
 }
 
-fn limits(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[(&str, Range<usize>)]) {
+fn limits(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], path: &KeyPath) {
     for (quantity, limit) in &row.limit {
-        let place = findings.place(&["op", name, "limit", quantity]);
-        for (op, _) in ops {
+        let path = path.clone().key("limit").key(quantity);
+        for op in ops {
             let Some(words) = quantity_words(op, quantity) else {
-                let known = attribute_keys(op)
-                    .iter()
-                    .copied()
-                    .chain(DERIVED.iter().map(|known| known.name));
+                let derived = DERIVED.iter().map(|known| known.name);
+                let known = attribute_keys(op).iter().copied().chain(derived);
                 let message = format!("`{op}` has nothing called `{quantity}` to limit");
-                findings.add(SpecError::at(place.clone(), message).help(nearest::help(quantity, known)));
+                findings.add_with(&path, message, nearest::help(quantity, known));
                 break;
             };
-            if !values(findings, &place, quantity, limit, &words) {
+            let before = findings.found.len();
+            values(findings, &path, quantity, limit, &words);
+            if findings.found.len() > before {
                 break;
             }
         }
         let sane = limit.min.zip(limit.max).is_none_or(|(min, max)| min <= max);
-        findings.ensure(sane, &place, || {
+        findings.ensure(sane, &path, || {
             format!("`{quantity}` has no value between its `min` and its `max`")
         });
         let says = limit.min.is_some() || limit.max.is_some() || limit.one_of.is_some();
-        findings.ensure(says, &place, || {
+        findings.ensure(says, &path, || {
             format!("`{quantity}` is limited by neither `min`, `max` nor `one_of`")
         });
         if limit.one_of.as_ref().is_some_and(Vec::is_empty) {
             let message = format!("`one_of` of `{quantity}` is empty, and allows nothing");
             let help = "name what is allowed; an op that never runs on the target says `run = \"host\"`";
-            findings.add(SpecError::at(place.clone(), message).help(help));
+            findings.add_with(&path, message, help);
         }
     }
 }
 
-/// Whether the limit speaks of values that the quantity can have: one of `words`, or numbers where there are none.
-fn values(
-    findings: &mut Findings<'_>,
-    place: &Range<usize>,
-    quantity: &str,
-    limit: &Limit,
-    words: &[&'static str],
-) -> bool {
-    let before = findings.errors.len();
+/// That the limit speaks of values that the quantity can have: one of `words`, or numbers where there are none.
+fn values(findings: &mut Findings<'_>, path: &KeyPath, quantity: &str, limit: &Limit, words: &[&'static str]) {
     let what = match words.is_empty() {
         true => "a number".to_owned(),
         false => format!("one of {}", nearest::list(words.iter().copied())),
     };
     let ends = limit.min.is_some() || limit.max.is_some();
-    findings.ensure(words.is_empty() || !ends, place, || {
+    findings.ensure(words.is_empty() || !ends, path, || {
         format!("`{quantity}` is {what}, and has neither `min` nor `max`")
     });
-    for value in limit.one_of.iter().flatten() {
-        let (possible, help) = match value {
-            LimitValue::Word(word) => (
-                words.contains(&word.as_str()),
-                nearest::suggestion(word, words.iter().copied()),
-            ),
-            LimitValue::Flag(_) | LimitValue::Number(_) => (words.is_empty(), None),
+    for (index, value) in limit.one_of.iter().flatten().enumerate() {
+        let path = path.clone().key("one_of").index(index);
+        let possible = match value {
+            Scalar::String(word) => words.contains(&word.as_str()),
+            Scalar::Bool(_) | Scalar::Integer(_) => words.is_empty(),
         };
-        if !possible {
-            let error = SpecError::at(place.clone(), format!("`{quantity}` is never `{value}`: it is {what}"));
-            findings.add(match help {
-                Some(help) => error.help(help),
-                None => error,
-            });
-        }
+        findings.ensure(possible, &path, || {
+            format!("`{quantity}` is never `{value}`: it is {what}")
+        });
     }
-    findings.errors.len() == before
 }

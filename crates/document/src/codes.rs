@@ -1,4 +1,4 @@
-//! The codes of what can be wrong with a configuration. They are stable: programs act on them.
+//! The codes of what can be wrong with a document. They are stable: programs act on them.
 
 /// The file cannot be read: absent, too large, not UTF-8.
 pub const FILE: &str = "C001";
@@ -20,7 +20,7 @@ pub const SCHEMA: &str = "C008";
 pub const ARGUMENT: &str = "C009";
 /// Keys that do not go together.
 pub const CONFLICT: &str = "C010";
-/// The preprocessing is not possible as written.
+/// The preprocessing of a configuration is not possible as written.
 pub const PREPROCESS: &str = "C011";
 /// A defect in Strait: what the check lets through cannot be read.
 pub const DEFECT: &str = "C999";

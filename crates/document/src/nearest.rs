@@ -12,6 +12,23 @@ pub fn closest<'a>(pattern: &str, names: impl IntoIterator<Item = &'a str>, coun
     rank(pattern, names, usize::MAX, count)
 }
 
+/// A sentence that names the nearest of `names`, where one is near.
+pub fn suggestion<'a>(word: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    let near = did_you_mean(word, names);
+    near.first().map(|name| format!("did you mean `{name}`?"))
+}
+
+/// A help: the nearest name, or all of them.
+pub fn help<'a>(word: &str, names: impl IntoIterator<Item = &'a str> + Clone) -> String {
+    suggestion(word, names.clone()).unwrap_or_else(|| format!("allowed: {}", list(names)))
+}
+
+/// Names in backticks, with commas between them.
+pub fn list<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
+    let names: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
+}
+
 fn rank<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, limit: usize, count: usize) -> Vec<&'a str> {
     let word: Vec<char> = word.to_lowercase().chars().collect();
     // Only `count` are kept at any time, so that a graph of a million names costs no second list of them.
@@ -125,5 +142,15 @@ mod tests {
             closest("conv_1", ["conv_3", "conv_2", "conv_3"], 2),
             ["conv_2", "conv_3"]
         );
+    }
+
+    #[test]
+    fn a_help_names_the_nearest_or_all() {
+        assert_eq!(
+            help("requantise", ["requantize", "inputs"]),
+            "did you mean `requantize`?"
+        );
+        assert_eq!(suggestion("colour", ["requantize", "inputs"]), None);
+        assert_eq!(help("colour", ["a", "b"]), "allowed: `a`, `b`");
     }
 }

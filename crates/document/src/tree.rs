@@ -1,4 +1,4 @@
-//! A parsed configuration in which every key and value knows where it was written. Files and the command line are
+//! A parsed document in which every key and value knows where it was written. Files, overlays and the command line are
 //! merged here, before any type is looked at; afterwards the tree is the index from a key to its place.
 
 use std::{collections::BTreeMap, fmt, ops::Range, path::PathBuf, sync::Arc};
@@ -8,28 +8,31 @@ use toml::{
     de::{DeString, DeTable, DeValue},
 };
 
-use crate::diagnostic::{Excerpt, SourceText};
+use crate::diagnostic::{Diagnostic, Excerpt, SourceText};
 
 /// A text that was parsed, and what its paths are relative to.
 #[derive(Debug)]
-pub(super) struct Source {
-    pub(super) text: Arc<SourceText>,
+pub struct Source {
+    /// The text, with the name of where it comes from.
+    pub text: Arc<SourceText>,
     /// Empty: the current folder.
-    pub(super) folder: PathBuf,
+    pub folder: PathBuf,
     /// Findings are sorted by this, then by position: the file is 0, arguments follow.
-    pub(super) rank: usize,
+    pub rank: usize,
 }
 
 /// Where something was written.
 #[derive(Clone, Debug)]
-pub(super) struct Place {
-    pub(super) source: Arc<Source>,
+pub struct Place {
+    /// The text.
+    pub source: Arc<Source>,
     /// `None` for the text as a whole.
-    pub(super) span: Option<Range<usize>>,
+    pub span: Option<Range<usize>>,
 }
 
 impl Place {
-    pub(super) fn excerpt(&self, label: impl Into<String>) -> Excerpt {
+    /// For a diagnostic, with what is said beside the caret.
+    pub fn excerpt(&self, label: impl Into<String>) -> Excerpt {
         Excerpt {
             source: Arc::clone(&self.source.text),
             span: self.span.clone(),
@@ -38,40 +41,53 @@ impl Place {
     }
 
     /// What findings are sorted by.
-    pub(super) fn order(&self) -> (usize, usize) {
+    pub fn order(&self) -> (usize, usize) {
         (self.source.rank, self.span.as_ref().map_or(0, |span| span.start))
     }
 }
 
+/// A value and where it was written.
 #[derive(Clone, Debug)]
-pub(super) struct Node {
-    pub(super) value: Value,
-    pub(super) place: Place,
+pub struct Node {
+    /// The value.
+    pub value: Value,
+    /// Where it was written.
+    pub place: Place,
 }
 
+/// A value of TOML.
 #[derive(Clone, Debug)]
-pub(super) enum Value {
+pub enum Value {
+    /// `true` or `false`.
     Boolean(bool),
+    /// An integer of 64 bits.
     Integer(i64),
     /// One that does not fit into 64 bits, as written.
     HugeInteger(String),
+    /// A float.
     Float(f64),
+    /// A string.
     Text(String),
+    /// A date or a time, which no key takes.
     Datetime,
+    /// A list.
     List(Vec<Node>),
+    /// A table.
     Table(BTreeMap<String, Entry>),
 }
 
+/// A key of a table.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub struct Entry {
     /// Of the key; the node has the value's.
-    pub(super) key: Place,
-    pub(super) node: Node,
+    pub key: Place,
+    /// The value.
+    pub node: Node,
 }
 
 impl Value {
     /// What it is, with its article.
-    pub(super) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Value::Boolean(_) => "a boolean",
             Value::Integer(_) | Value::HugeInteger(_) => "an integer",
@@ -86,7 +102,7 @@ impl Value {
 
 impl Node {
     /// Out of what the parser made. `offset` is where the parsed text begins in the source's.
-    pub(super) fn new(source: &Arc<Source>, parsed: &Spanned<DeValue<'_>>, offset: usize) -> Node {
+    pub fn new(source: &Arc<Source>, parsed: &Spanned<DeValue<'_>>, offset: usize) -> Node {
         let value = match parsed.get_ref() {
             DeValue::Boolean(value) => Value::Boolean(*value),
             DeValue::Integer(value) => i64::from_str_radix(value.as_str(), value.radix())
@@ -105,12 +121,12 @@ impl Node {
     }
 
     /// What is at the end of `path`.
-    pub(super) fn find(&self, path: &KeyPath) -> Option<&Node> {
+    pub fn find(&self, path: &KeyPath) -> Option<&Node> {
         path.0.iter().try_fold(self, Node::step)
     }
 
     /// What is at the end of `path`, or as far along it as there is anything.
-    pub(super) fn nearest(&self, path: &KeyPath) -> &Node {
+    pub fn nearest(&self, path: &KeyPath) -> &Node {
         let mut node = self;
         for segment in &path.0 {
             match node.step(segment) {
@@ -119,6 +135,12 @@ impl Node {
             }
         }
         node
+    }
+
+    /// An error about the value at `path`, with its place and `label` beside the caret. Where nothing was given at `path`,
+    /// the place is that of the table or list around it.
+    pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
+        Diagnostic::error(code, message).at(self.nearest(path).place.excerpt(label))
     }
 
     fn step(&self, segment: &Segment) -> Option<&Node> {
@@ -130,7 +152,7 @@ impl Node {
     }
 
     /// For serde.
-    pub(super) fn to_toml(&self) -> toml::Value {
+    pub fn to_toml(&self) -> toml::Value {
         match &self.value {
             Value::Boolean(value) => toml::Value::Boolean(*value),
             Value::Integer(value) => toml::Value::Integer(*value),
@@ -150,7 +172,7 @@ impl Node {
 }
 
 /// The entries of a parsed table.
-pub(super) fn entries(source: &Arc<Source>, table: &DeTable<'_>, offset: usize) -> BTreeMap<String, Entry> {
+pub(crate) fn entries(source: &Arc<Source>, table: &DeTable<'_>, offset: usize) -> BTreeMap<String, Entry> {
     let entry = |(key, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
         let entry = Entry {
             key: place(source, key.span(), offset),
@@ -168,7 +190,7 @@ fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> Place {
     }
 }
 
-/// The way from the top of a configuration to a value: `quantize.rule[2].layers[0]`.
+/// The way from the top of a document to a value: `quantize.rule[2].layers[0]`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyPath(Vec<Segment>);
 

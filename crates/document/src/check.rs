@@ -1,16 +1,11 @@
-//! Compares a configuration with the types, and says all that is wrong at once: a deserializer would stop at the
+//! Compares a document with the types, and says all that is wrong at once: a deserializer would stop at the
 //! first. What passes is in the form that serde reads.
 
 use std::collections::BTreeMap;
 
-use strait_core::nearest::did_you_mean;
-
-use crate::diagnostic::{Diagnostic, Diagnostics};
-
-use super::{
-    codes, leaf,
-    schema::{Key, Shape, list},
-    tree::{Entry, KeyPath, Node, Place, Value},
+use crate::{
+    Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Place, Rule, Shape, Value, codes,
+    nearest::did_you_mean, schema::list,
 };
 
 /// More findings than this help nobody.
@@ -20,7 +15,7 @@ const MOST: usize = 50;
 ///
 /// # Errors
 /// Everything that does not fit, in the order of the text.
-pub(super) fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
+pub(crate) fn check(shape: &Shape, root: &mut Node) -> Result<(), Diagnostics> {
     let mut checker = Checker { findings: Vec::new() };
     checker.value(shape, root, &KeyPath::default());
     checker.findings.sort_by_key(|(order, _)| *order);
@@ -47,9 +42,14 @@ impl Checker {
         match (shape, &mut node.value) {
             (Shape::Table(keys), Value::Table(entries)) => self.table(keys, entries, &place, path),
             (Shape::OneKey(keys), Value::Table(entries)) => self.one_key(keys, entries, &place, path),
-            (Shape::Map(shape), Value::Table(entries)) => {
+            (Shape::Map { names, values }, Value::Table(entries)) => {
                 for (name, entry) in entries {
-                    self.value(shape, &mut entry.node, &path.clone().key(name));
+                    let path = path.clone().key(name);
+                    if names.is_empty() || names.contains(name) {
+                        self.value(values, &mut entry.node, &path);
+                    } else {
+                        self.unknown_key(names.iter().map(String::as_str), name, &entry.key, &path);
+                    }
                 }
             }
             (
@@ -66,13 +66,14 @@ impl Checker {
                     self.value(items, element, &path.clone().index(index));
                 }
                 self.length(shape, elements.len(), (*min, *max), &place, path);
-                if format == "range" && !ascending(elements) {
+                let free = format.is_none_or(|format| !matches!(format.rule, Rule::Ascending));
+                if !free && !ascending(elements) {
                     let finding = Diagnostic::error(codes::VALUE, format!("the limits of `{path}` are not in order"));
                     self.report(&place, &format!("expected {}", shape.expectation()), finding);
                 }
             }
             (Shape::Word(words), Value::Text(text)) => self.word(words, text, &place, path),
-            (Shape::Text { format }, Value::Text(text)) => self.text(format, text, &place, path),
+            (Shape::Text { format }, Value::Text(text)) => self.text(shape, *format, text, &place, path),
             (Shape::Integer { min, max }, Value::Integer(number)) => {
                 if *number < *min || *number > *max {
                     self.out_of_range(shape, &number.to_string(), &place, path);
@@ -93,6 +94,7 @@ impl Checker {
             }
             (Shape::Boolean, Value::Boolean(_))
             | (Shape::Scalar, Value::Boolean(_) | Value::Integer(_) | Value::Text(_))
+            | (Shape::Part, Value::Table(_))
             | (Shape::Unknown, _) => {}
             (_, found) => {
                 let mut finding = Diagnostic::error(codes::TYPE, format!("`{path}` is {}", found.kind()));
@@ -115,7 +117,7 @@ impl Checker {
             let path = path.clone().key(name);
             match keys.get(name) {
                 Some(key) => self.value(&key.shape, &mut entry.node, &path),
-                None => self.unknown_key(keys, name, &entry.key, &path),
+                None => self.unknown_key(keys.keys().map(String::as_str), name, &entry.key, &path),
             }
         }
         for (name, key) in keys {
@@ -131,7 +133,7 @@ impl Checker {
             // Only what stands in the tree is resolved, so a path's default is put there.
             if let (Shape::Text { format }, Some(default), false) =
                 (&key.shape, &key.default, entries.contains_key(name))
-                && leaf::is_path(format)
+                && format.is_some_and(|format| format.is_path())
             {
                 let value = Value::Text(default.as_str().unwrap_or_default().to_owned());
                 let mut node = Node {
@@ -161,7 +163,7 @@ impl Checker {
             let path = path.clone().key(name);
             match keys.get(name) {
                 Some(key) => self.value(&key.shape, &mut entry.node, &path),
-                None => self.unknown_key(keys, name, &entry.key, &path),
+                None => self.unknown_key(keys.keys().map(String::as_str), name, &entry.key, &path),
             }
         }
         if entries.len() != 1 {
@@ -172,34 +174,40 @@ impl Checker {
         }
     }
 
-    fn unknown_key(&mut self, keys: &BTreeMap<String, Key>, name: &str, place: &Place, path: &KeyPath) {
+    fn unknown_key<'k>(
+        &mut self,
+        keys: impl Iterator<Item = &'k str> + Clone,
+        name: &str,
+        place: &Place,
+        path: &KeyPath,
+    ) {
         let mut finding = Diagnostic::error(codes::UNKNOWN_KEY, format!("there is no key `{path}`"));
-        let names = keys.keys().map(String::as_str);
-        if let [nearest, ..] = did_you_mean(name, names.clone()).as_slice() {
+        if let [nearest, ..] = did_you_mean(name, keys.clone()).as_slice() {
             finding = finding.help(format!("did you mean `{nearest}`?"));
         }
-        self.report(
-            place,
-            "unknown key",
-            finding.note(format!("keys here: {}", list(names))),
-        );
+        self.report(place, "unknown key", finding.note(format!("keys here: {}", list(keys))));
     }
 
-    fn text(&mut self, format: &str, text: &mut String, place: &Place, path: &KeyPath) {
-        let expected = format!("expected {}", leaf::expectation(format));
-        if !format.is_empty() && text.is_empty() {
+    fn text(&mut self, shape: &Shape, format: Option<Format>, text: &mut String, place: &Place, path: &KeyPath) {
+        let expected = format!("expected {}", shape.expectation());
+        let (is_right, is_path): (fn(&str) -> bool, bool) = match format.map(|format| format.rule) {
+            Some(Rule::Text(is_right)) => (is_right, false),
+            Some(Rule::Path(is_right)) => (is_right, true),
+            Some(Rule::Ascending) | None => (|_| true, false),
+        };
+        if text.is_empty() {
             self.report(
                 place,
                 &expected,
                 Diagnostic::error(codes::VALUE, format!("`{path}` is empty")),
             );
-        } else if !leaf::is_right(format, text) {
+        } else if !is_right(text) {
             self.report(
                 place,
                 &expected,
                 Diagnostic::error(codes::VALUE, format!("`{path}` cannot be {text:?}")),
             );
-        } else if leaf::is_path(format) {
+        } else if is_path {
             match place.source.folder.join(&*text).to_str() {
                 Some(resolved) => *text = resolved.to_owned(),
                 None => {
@@ -212,7 +220,11 @@ impl Checker {
     }
 
     fn word(&mut self, words: &[(String, String)], text: &str, place: &Place, path: &KeyPath) {
-        if words.iter().any(|(word, _)| word == text) {
+        let is = |word: &str| match word.strip_suffix("NAME") {
+            Some(start) => text.strip_prefix(start).is_some_and(|name| !name.is_empty()),
+            None => word == text,
+        };
+        if words.iter().any(|(word, _)| is(word)) {
             return;
         }
         let mut finding = Diagnostic::error(codes::VALUE, format!("`{path}` cannot be {text:?}"));

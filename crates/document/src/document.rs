@@ -1,0 +1,131 @@
+//! From a text to a tree, and from a tree to the types.
+
+use crate::{Diagnostic, Diagnostics, Format, KeyPath, Node, Place, Shape, Source, Value, check, codes, tree::entries};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use std::{collections::BTreeMap, sync::Arc};
+use toml::de::DeTable;
+
+/// More syntax errors than this follow from the first ones.
+const MOST_SYNTAX_ERRORS: usize = 10;
+
+/// A type that a document becomes.
+pub trait Document: DeserializeOwned + JsonSchema {
+    /// The kind of document, with its article: `the configuration`.
+    const NAME: &'static str;
+
+    /// The newest version of the document's form (its key `schema`) that this version of Strait reads.
+    const SCHEMA: u32;
+
+    /// The formats that its values name.
+    const FORMATS: &'static [Format];
+
+    /// The shape of the type, from its JSON schema.
+    fn shape() -> &'static Shape;
+}
+
+/// The text of a file, without a byte order mark. `name` is that of the kind of document.
+///
+/// # Errors
+/// Bytes that are not UTF-8.
+pub fn utf8(name: &str, bytes: Vec<u8>) -> Result<String, String> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(format!("{name} is UTF-16; save it as UTF-8"));
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let position = error.utf8_error().valid_up_to();
+        let before = error.as_bytes().iter().take(position);
+        let line = before.filter(|&&byte| byte == b'\n').count() + 1;
+        format!("{name} is not UTF-8 from line {line} on (byte {position})")
+    })?;
+    Ok(match text.strip_prefix('\u{feff}') {
+        Some(rest) => rest.to_owned(),
+        None => text,
+    })
+}
+
+/// The tree of a text.
+///
+/// # Errors
+/// All that is not TOML.
+pub fn syntax(source: &Arc<Source>) -> Result<Node, Diagnostics> {
+    let (table, mut errors) = DeTable::parse_recoverable(&source.text.text);
+    if errors.is_empty() {
+        return Ok(Node {
+            value: Value::Table(entries(source, table.get_ref(), 0)),
+            place: Place {
+                source: Arc::clone(source),
+                span: None,
+            },
+        });
+    }
+    errors.sort_by_key(|error| error.span().map(|span| span.start));
+    let findings = errors.iter().take(MOST_SYNTAX_ERRORS).map(|error| {
+        let place = Place {
+            source: Arc::clone(source),
+            span: error.span(),
+        };
+        Diagnostic::error(codes::SYNTAX, "this is not TOML").at(place.excerpt(error.message()))
+    });
+    Err(Diagnostics(findings.collect()))
+}
+
+/// Checks a tree against the type, resolves its paths, and makes the type of it.
+///
+/// # Errors
+/// All that does not fit, in the order of the text.
+pub fn read<T: Document>(tree: &mut Node) -> Result<T, Diagnostics> {
+    refuse_newer::<T>(tree)?;
+    check::check(T::shape(), tree)?;
+    // The check is stricter than serde is; should they ever differ, that is a defect, told as one.
+    T::deserialize(tree.to_toml()).map_err(|error| {
+        let message = format!("defect in Strait: a checked document cannot be read: {error}");
+        Diagnostic::error(codes::DEFECT, message)
+            .at(tree.place.excerpt(""))
+            .into()
+    })
+}
+
+/// A newer form has keys that are unknown here: one clear message instead of one for each of them.
+fn refuse_newer<T: Document>(tree: &Node) -> Result<(), Diagnostics> {
+    match tree.find(&KeyPath::of(&["schema"])) {
+        Some(Node {
+            value: Value::Integer(schema),
+            place,
+        }) if *schema > i64::from(T::SCHEMA) => {
+            let message = format!(
+                "{} has schema {schema}, which is newer than this version of Strait",
+                T::NAME
+            );
+            let finding = Diagnostic::error(codes::SCHEMA, message).at(place.excerpt(""));
+            Err(finding
+                .help(format!(
+                    "this version reads schema {}: install a newer Strait",
+                    T::SCHEMA
+                ))
+                .into())
+        }
+        _ => Ok(()),
+    }
+}
+
+impl Node {
+    /// Puts the tables of another tree over this one: tables merge, everything else replaces.
+    pub fn merge(&mut self, over: &Node) {
+        match (&mut self.value, &over.value) {
+            (Value::Table(below), Value::Table(above)) => merge(below, above),
+            _ => *self = over.clone(),
+        }
+    }
+}
+
+fn merge(below: &mut BTreeMap<String, crate::Entry>, above: &BTreeMap<String, crate::Entry>) {
+    for (key, entry) in above {
+        match below.get_mut(key) {
+            Some(known) => known.node.merge(&entry.node),
+            None => {
+                below.insert(key.clone(), entry.clone());
+            }
+        }
+    }
+}

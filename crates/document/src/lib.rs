@@ -1,0 +1,32 @@
+//! Documents that people write: a configuration, a target's table. The types of a document are all that there is to say of
+//! it: parser, checks, JSON schema and reference page are made from them and their documentation.
+//!
+//! ```text
+//! text ─▶ tree            every key knows where it was written; overlays and arguments are put into it   tree.rs
+//!          │ check         against the shape of the types: all findings at once; paths resolved            schema.rs, check.rs
+//!          ▼ deserialize   the types                                                                      document.rs
+//! ```
+//!
+//! The tree stays an index from a key to its place, so that later checks point at the line, too ([`Node::error`]).
+
+mod check;
+pub mod codes;
+pub mod diagnostic;
+mod document;
+pub mod nearest;
+mod page;
+mod scalar;
+mod schema;
+mod tree;
+mod words;
+
+pub use diagnostic::{Diagnostic, Diagnostics};
+pub use document::{Document, read, syntax, utf8};
+pub use page::Page;
+pub use scalar::Scalar;
+pub use schema::{Format, Key, Rule, Shape, json_schema};
+#[doc(hidden)]
+pub use schemars;
+#[doc(hidden)]
+pub use serde;
+pub use tree::{Entry, KeyPath, Node, Place, Source, Value};

@@ -1,0 +1,42 @@
+//! Values whose type somebody else decides.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, fmt};
+
+/// A value that may be of one of three types: of a target's option, or of a limit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Scalar {
+    /// `true` or `false`.
+    Bool(bool),
+    /// A whole number.
+    Integer(i64),
+    /// Text.
+    String(String),
+}
+
+impl fmt::Display for Scalar {
+    /// As it is written in the document, but a text without its quotes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::Bool(value) => value.fmt(f),
+            Scalar::Integer(value) => value.fmt(f),
+            Scalar::String(value) => f.write_str(value),
+        }
+    }
+}
+
+impl JsonSchema for Scalar {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Scalar".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["boolean", "integer", "string"] })
+    }
+}
