@@ -1,9 +1,9 @@
-//! Whether a target's kernels compute what its table says.
+//! Checks that a target's kernels compute what its table says.
 //!
 //! [`check`] takes each form of the table, makes requantizations within its limits (the extremes of each, then others),
 //! asks the target for their loops, and holds every result of every loop against `strait-requantize`, which defines the
-//! forms. The accumulators are those where a result changes, and their neighbours; the ends of the domain; and others of
-//! every magnitude. The same bits are wanted of every instruction set that the machine has.
+//! forms. The accumulators are those where a result changes, and their neighbours; the ends of the domain; and others
+//! of every magnitude. The same bits are wanted of every instruction set that the machine has.
 //!
 //! It speaks of targets alone, so that one that is a table, one with kernels of its own and one from elsewhere are held
 //! to the same.
@@ -108,7 +108,7 @@ fn requantize(
     }
 }
 
-/// What the definition says of each accumulator of a run.
+/// Result of the definition for each accumulator of a run.
 fn expected(form: &Requantization, clamp: Option<[i32; 2]>, run: &Run) -> Result<Vec<i32>, OutsideDomain> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
     let of = |at| {

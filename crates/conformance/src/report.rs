@@ -1,10 +1,10 @@
-//! What the suite says.
+//! Report of the suite.
 
 use std::fmt;
 use strait_kernels::Isa;
 use strait_requantize::{IntType, Requantization};
 
-/// What was found, form by form in the order of their names.
+/// Findings, form by form in the order of their names.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Report {
     /// The target's id.
@@ -13,16 +13,16 @@ pub struct Report {
     pub forms: Vec<FormReport>,
 }
 
-/// What was found about one form.
+/// Findings about one form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FormReport {
     /// The form's name.
     pub form: String,
-    /// How many requantizations of this form were tried.
+    /// Number of requantizations of this form that were tried.
     pub requantizations: usize,
-    /// How many results were compared.
+    /// Number of results that were compared.
     pub results: u64,
-    /// What was wrong; the first few findings, and how many more there were.
+    /// The first few findings, and the number of further ones.
     pub findings: Vec<Finding>,
     /// Findings beyond those.
     pub more: usize,
@@ -35,11 +35,11 @@ pub struct Finding {
     pub requantization: Requantization,
     /// The clamp behind it.
     pub clamp: Option<[i32; 2]>,
-    /// What is wrong.
+    /// Description of the error.
     pub wrong: Wrong,
 }
 
-/// What is wrong with one requantization.
+/// Error of one requantization.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wrong {
     /// The form's own limits refuse it: a defect of the suite or of the table's meaning.
@@ -52,7 +52,7 @@ pub enum Wrong {
     Run {
         /// Which loop.
         run: &'static str,
-        /// What it said.
+        /// Message of the kernel.
         error: String,
     },
     /// A result differs from the definition.
@@ -65,9 +65,9 @@ pub enum Wrong {
         channel: usize,
         /// The accumulator.
         accumulator: i32,
-        /// What the definition says.
+        /// Result of the definition.
         expect: i32,
-        /// What the kernel says.
+        /// Result of the kernel.
         found: i32,
     },
 }
@@ -100,7 +100,7 @@ impl FormReport {
 }
 
 impl Report {
-    /// Whether every form was tried and nothing was wrong.
+    /// True if every form was tried and nothing was wrong.
     pub fn is_ok(&self) -> bool {
         !self.forms.is_empty()
             && self

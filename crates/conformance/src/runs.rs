@@ -315,7 +315,7 @@ impl Run {
         self.accumulators[at]
     }
 
-    /// What the loops make of it.
+    /// Result of the loops.
     pub(crate) fn results(&self, loops: &dyn Loops, cx: &Context) -> Result<Vec<i32>, KernelError> {
         let width = usize::from(self.out.bits() / 8);
         let mut out = vec![0; self.len() * width];

@@ -11,7 +11,7 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// How often to look again when the artifact is replaced while it is being opened.
+/// Number of attempts when the artifact is replaced while it is being opened.
 const ATTEMPTS: usize = 16;
 
 /// An artifact whose manifest has been read and whose container file is mapped.
@@ -57,8 +57,8 @@ impl Artifact {
     ///
     /// # Errors
     /// [`ArtifactError::NotAnArtifact`] for a folder that has neither a manifest of ours nor a `model.strait` beside
-    /// whatever is called `manifest.json`; [`ArtifactError::Damaged`] for an artifact whose manifest or container file is
-    /// missing, cut or changed; [`ArtifactError::Schema`] for one of another version.
+    /// whatever is called `manifest.json`; [`ArtifactError::Damaged`] for an artifact whose manifest or container file
+    /// is missing, cut or changed; [`ArtifactError::Schema`] for one of another version.
     pub fn open(folder: &Path) -> Result<Artifact, ArtifactError> {
         let mut before = read_manifest(folder)?;
         for _ in 0..ATTEMPTS {
@@ -83,12 +83,12 @@ impl Artifact {
         })
     }
 
-    /// Where the artifact lies.
+    /// Folder of the artifact.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// What the artifact consists of and was made from.
+    /// Parts of the artifact, and its origin.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
     }

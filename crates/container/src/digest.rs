@@ -23,7 +23,7 @@ impl<W> Hashing<W> {
         }
     }
 
-    /// Where the bytes went, how many there were, and their digest.
+    /// The writer, the number of bytes, and their digest.
     pub(crate) fn finish(self) -> (W, u64, Digest) {
         (self.inner, self.bytes, Digest(self.hasher.finalize().into()))
     }

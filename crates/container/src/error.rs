@@ -2,15 +2,15 @@ use crate::ModelError;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Why an artifact cannot be read or written.
+/// Reason why an artifact cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ArtifactError {
     /// The system refuses: a missing file, missing rights, a full disk. The fault is the environment's.
     #[error("{}: {source}", .path.display())]
     Io {
-        /// What was to be read or written.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The folder is none of ours. The fault is the caller's, who named it.
@@ -18,7 +18,7 @@ pub enum ArtifactError {
     NotAnArtifact {
         /// The folder.
         path: PathBuf,
-        /// What is missing or wrong.
+        /// The part that is missing or wrong.
         reason: String,
     },
     /// It is an artifact of another version.
@@ -36,7 +36,7 @@ pub enum ArtifactError {
     Occupied {
         /// The folder.
         path: PathBuf,
-        /// What is there.
+        /// Content that was found.
         reason: String,
     },
     /// The manifest lists no such file.
@@ -54,7 +54,7 @@ pub enum ArtifactError {
         path: PathBuf,
         /// The file in it.
         name: String,
-        /// What differs.
+        /// The part that differs.
         reason: String,
     },
     /// The container file cannot be read or made.
@@ -62,7 +62,7 @@ pub enum ArtifactError {
     Model {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// Description of the error.
         source: ModelError,
     },
     /// A file cannot have this name. The fault is the target's, whose writer named it.

@@ -4,13 +4,14 @@ use std::fs;
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
 
-/// How often to start over when other writers come in between.
+/// Number of attempts when other writers come in between.
 const ATTEMPTS: usize = 100;
 
 /// Puts the folder `staged` at `destination`. What was there is at `staged` or `displaced` afterwards.
 ///
-/// Where the system can exchange two names in one step there is no moment without an artifact at `destination`. Elsewhere
-/// the previous one is at `displaced` for a moment; see [`crate::staging`] for what becomes of it after an interruption.
+/// Where the system can exchange two names in one step there is no moment without an artifact at `destination`.
+/// Elsewhere the previous one is at `displaced` for a moment; see [`crate::staging`] for what becomes of it after an
+/// interruption.
 pub(crate) fn put_in_place(staged: &Path, displaced: &Path, destination: &Path) -> Result<()> {
     put_in_place_by(exchange, staged, displaced, destination)
 }

@@ -1,4 +1,4 @@
-//! What is in a folder, and whether it may be replaced.
+//! Content of a folder, and the test that it may be replaced.
 
 use crate::manifest::{MAX_BYTES, listed_files};
 use crate::{ArtifactError, MANIFEST_FILE};

@@ -1,7 +1,7 @@
 //! `manifest.json`: what the artifact consists of and what it was made from.
 //!
-//! The manifest has a digest of every other file and one of itself, and only one spelling: no bit of an artifact can change
-//! unnoticed.
+//! The manifest has a digest of every other file and one of itself, and only one spelling: no bit of an artifact can
+//! change unnoticed.
 
 use crate::digest::sha256;
 use crate::path::is_file_name;
@@ -32,7 +32,7 @@ pub struct Manifest {
     pub files: BTreeMap<String, FileEntry>,
     format: String,
     schema: u64,
-    /// What the artifact was made from.
+    /// Origin of the artifact.
     pub sources: Sources,
     /// The target that it is for.
     pub target: TargetVersion,
@@ -84,10 +84,10 @@ pub struct ToolVersion {
     pub version: String,
 }
 
-/// Where an artifact comes from: all of the manifest that is not about its files.
+/// Origin of an artifact: all of the manifest that is not about its files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Provenance {
-    /// What the artifact is made from.
+    /// Inputs of the artifact.
     pub sources: Sources,
     /// The target that it is for.
     pub target: TargetVersion,
@@ -95,14 +95,14 @@ pub struct Provenance {
     pub tool: ToolVersion,
 }
 
-/// What tells an artifact and its version, whatever else the manifest says.
+/// Marks of an artifact and its version, whatever else the manifest says.
 #[derive(Deserialize)]
 struct Head {
     format: String,
     schema: u64,
 }
 
-/// Why a text is not a manifest that is read.
+/// Reason why a text is not a manifest that is read.
 pub(crate) enum ManifestError {
     /// It is not one.
     Not(String),
@@ -128,9 +128,9 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The digest of the whole artifact, by which it is known: SHA-256 of `manifest.json` without the line that states it.
-    /// As that text has the digest of every other file and of what the artifact was made from, an artifact of the same
-    /// digest is the same byte for byte.
+    /// The digest of the whole artifact, by which it is known: SHA-256 of `manifest.json` without the line that states
+    /// it. As that text has the digest of every other file and of what the artifact was made from, an artifact of the
+    /// same digest is the same byte for byte.
     pub fn digest(&self) -> Digest {
         self.digest
     }
@@ -142,7 +142,7 @@ impl Manifest {
         Ok(bytes)
     }
 
-    /// What the bytes say, where they are the one spelling of it and have the digest that they state.
+    /// Manifest of the bytes, if they are its one spelling and have the digest that they state.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Manifest, ManifestError> {
         let not = |error: serde_json::Error| ManifestError::Not(error.to_string());
         let head: Head = serde_json::from_slice(bytes).map_err(not)?;

@@ -23,16 +23,16 @@ pub(crate) const KNOWN: [&str; 4] = [GRAPHS, TENSOR_TABLE, TENSORS, CERTIFICATES
 /// The size of an entry of the tensor table.
 const ENTRY: usize = 16;
 
-/// What the container file of an artifact holds.
+/// Content of the container file of an artifact.
 #[derive(Clone, Debug)]
 pub struct Model {
     /// The lowered and the fused graph over one pool of tensors.
     pub module: Module,
-    /// What the fusions claim, in the order of the fused graph.
+    /// Claims of the fusions, in the order of the fused graph.
     pub certificates: Vec<CertificateRecord>,
 }
 
-/// Why a container file cannot be read or made.
+/// Reason why a container file cannot be read or made.
 #[derive(Debug, thiserror::Error)]
 pub enum ModelError {
     /// The container is damaged or of another version.

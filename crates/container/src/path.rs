@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 /// The longest name, in bytes.
 const MAX_LENGTH: usize = 512;
 
-/// Whether a name stays inside the folder and means the same on every system: parts of ASCII letters, digits and `._-+`,
-/// separated by `/`. No part is empty, starts with a dot (`.`, `..`, hidden files) or ends with one.
+/// True if a name stays inside the folder and means the same on every system: parts of ASCII letters, digits and
+/// `._-+`, separated by `/`. No part is empty, starts with a dot (`.`, `..`, hidden files) or ends with one.
 pub(crate) fn is_file_name(name: &str) -> bool {
     let is_part = |part: &str| {
         let letters = part.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-+".contains(&b));

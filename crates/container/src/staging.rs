@@ -16,7 +16,7 @@ use tempfile::NamedTempFile;
 const LOCK: &str = ".lock";
 const OLD: &str = ".old";
 
-/// How often a fresh lock may be lost to a run that cleans up before the lock is held.
+/// Number of times that a fresh lock may be lost to a run that cleans up before the lock is held.
 const ATTEMPTS: usize = 16;
 
 /// A folder beside the destination. Dropping it takes it away, with whatever it then holds.

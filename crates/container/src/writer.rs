@@ -15,8 +15,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use strait_core::Module;
 
-/// An artifact in the making, in a folder beside its destination. Unless it is committed, the destination stays as it was
-/// and the folder goes away with this value; what an interrupted run leaves is removed by the next one.
+/// An artifact in the making, in a folder beside its destination. Unless it is committed, the destination stays as it
+/// was and the folder goes away with this value; what an interrupted run leaves is removed by the next one.
 #[derive(Debug)]
 pub struct ArtifactWriter {
     destination: PathBuf,
@@ -27,8 +27,8 @@ pub struct ArtifactWriter {
 
 impl ArtifactWriter {
     /// Prepares to write the artifact at `destination`: nothing, an empty folder, or a previous artifact, which
-    /// [`commit`](ArtifactWriter::commit) replaces. A link to a folder is followed and stays a link. Folders above it are
-    /// made.
+    /// [`commit`](ArtifactWriter::commit) replaces. A link to a folder is followed and stays a link. Folders above it
+    /// are made.
     pub fn create(destination: &Path) -> Result<ArtifactWriter, ArtifactError> {
         let occupied = |reason: &str| ArtifactError::Occupied {
             path: destination.into(),
@@ -119,7 +119,7 @@ impl ArtifactWriter {
     }
 }
 
-/// Where a destination really is. Makes the folders above it.
+/// Resolves a destination, and makes the folders above it.
 fn resolve(destination: &Path) -> Result<PathBuf, ArtifactError> {
     let io = || ArtifactError::io(destination);
     match fs::symlink_metadata(destination) {

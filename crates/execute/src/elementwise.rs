@@ -49,7 +49,7 @@ fn lengths() -> StepError {
     StepError::Ours("an operand and its result differ in length".into())
 }
 
-/// How two arrays meet, by numpy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
+/// Broadcasting of two arrays by numpy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Broadcast {
     /// The axes of the result, outermost first, neighbours joined where both operands allow it; never empty.
@@ -105,7 +105,7 @@ impl Broadcast {
         Ok(Broadcast { axes })
     }
 
-    /// Where a row (all axes but the last) starts in both operands.
+    /// Offsets of a row (all axes but the last) in both operands.
     fn row(&self, mut index: usize) -> [usize; 2] {
         let mut starts = [0; 2];
         for axis in self.axes.iter().rev().skip(1) {

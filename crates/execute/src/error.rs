@@ -1,10 +1,10 @@
-//! What can go wrong, and whose fault it is.
+//! Errors, and whose fault they are.
 
 use strait_core::{Graph, Module, NodeId, TensorError};
 use strait_kernels::KernelError;
 use strait_requantize::{FormError, OutsideDomain};
 
-/// Why a graph cannot be planned or run.
+/// Reason why a graph cannot be planned or run.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ExecuteError {
     /// The model's or the configuration's fault: a dimension has no number.
@@ -20,7 +20,7 @@ pub enum ExecuteError {
     TooLarge {
         /// The source name of the value.
         value: String,
-        /// What it would take, saturated.
+        /// Bytes that it would take, saturated.
         bytes: u64,
     },
     /// The model's fault: no node of a cycle can be first.
@@ -36,7 +36,7 @@ pub enum ExecuteError {
         node: String,
         /// The name of its op.
         op: &'static str,
-        /// What happened.
+        /// The error.
         source: StepError,
     },
     /// The caller's fault: the wrong number of inputs.
@@ -54,7 +54,7 @@ pub enum ExecuteError {
         input: String,
         /// Its element type and shape.
         expected: String,
-        /// What was given.
+        /// The tensor that was given.
         found: String,
     },
     /// The machine's fault: threads cannot be started.
@@ -66,7 +66,7 @@ pub enum ExecuteError {
 }
 
 impl ExecuteError {
-    /// What happened at a node.
+    /// The error of a node.
     pub(crate) fn at(module: &Module, graph: &Graph, id: NodeId, source: StepError) -> ExecuteError {
         let node = graph.node(id);
         ExecuteError::Node {
@@ -77,7 +77,7 @@ impl ExecuteError {
     }
 }
 
-/// Why one node cannot be prepared or has failed.
+/// Reason why one node cannot be prepared or has failed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum StepError {
     /// Nothing here computes the op with these operands.

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{self, Receiver};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Why a run over many samples stopped before its end.
+/// Reason why a run over many samples stopped before its end.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub enum SampleError<E> {
     /// The first sample, in the order of samples, for which the work or the sink failed.
@@ -15,7 +15,7 @@ pub enum SampleError<E> {
     Sample {
         /// The sample.
         index: usize,
-        /// What happened.
+        /// The error.
         source: E,
     },
     /// A worker could not be made.
@@ -29,7 +29,7 @@ pub enum SampleError<E> {
     },
 }
 
-/// How far the workers are, and whether they are to stop.
+/// Progress of the workers, and the request to stop.
 struct Progress {
     /// The next sample to start.
     next: usize,

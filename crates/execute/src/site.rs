@@ -18,7 +18,7 @@ pub(crate) struct Slot<'a> {
     pub(crate) constant: Option<&'a TensorData>,
 }
 
-/// What arithmetic has to know of a slot, without borrowing the module.
+/// Type, shape and grid of a slot, without borrowing the module.
 #[derive(Clone, Debug)]
 pub(crate) struct Shape {
     pub(crate) elem: Elem,
@@ -54,7 +54,7 @@ pub(crate) struct Site<'a> {
     pub(crate) node: &'a Node,
     pub(crate) inputs: SmallVec<[Option<Slot<'a>>; 3]>,
     pub(crate) outputs: SmallVec<[Slot<'a>; 1]>,
-    /// What the node's accumulators go through: what is fused into it, or what a join adds.
+    /// Steps of the node's accumulators: those that are fused into the node, or those that a join adds.
     pub(crate) fused: Option<Fused>,
     pub(crate) options: &'a PlanOptions<'a>,
 }

@@ -5,9 +5,9 @@ use bytemuck::Pod;
 use smallvec::SmallVec;
 use strait_kernels::Context;
 
-/// What a plan runs. It holds whatever could be computed before: packed weights, tables, offsets.
+/// One step of a plan. It holds everything that could be computed before: packed weights, tables, offsets.
 pub(crate) trait Step: Send + Sync {
-    /// Whether [`Step::run`] reads this operand; a step need not, once it has packed it.
+    /// True if [`Step::run`] reads this operand; a step need not, once it has packed it.
     fn reads(&self, _operand: usize) -> bool {
         true
     }
@@ -22,7 +22,7 @@ pub(crate) trait Step: Send + Sync {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError>;
 }
 
-/// Where the bytes of an operand are.
+/// Place of the bytes of an operand.
 #[derive(Clone, Copy)]
 pub(crate) enum Input<'a> {
     /// Nowhere: an optional operand that is absent, or one that the step does not read.

@@ -1,4 +1,4 @@
-//! What one run writes to.
+//! Memory that one run writes.
 
 use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;

@@ -1,4 +1,4 @@
-//! Where an integer graph begins and ends, with a grid per channel on any axis.
+//! The borders of an integer graph, with a grid per channel on any axis.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -1,4 +1,5 @@
-//! What a plan refuses, what an observer sees, and that neither memory nor threads nor instruction sets show.
+//! A plan refuses wrong graphs, an observer sees each value, and neither memory nor threads nor instruction sets change
+//! a result.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod common;

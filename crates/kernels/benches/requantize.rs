@@ -1,9 +1,9 @@
 //! Prints the speed of requantization from i32 to i8, in cache and on one thread: `cargo bench -p strait-kernels
-//! --bench requantize [-- NAME]`. Figures are 10⁹ elements a second, the median of many short runs, for accumulators that
-//! stay in the first-level cache (16 KB of them) and in the second-level one (256 KB).
+//! --bench requantize [-- NAME]`. Figures are 10⁹ elements a second, the median of many short runs, for accumulators
+//! that stay in the first-level cache (16 KB of them) and in the second-level one (256 KB).
 //!
-//! Then the same for accumulators of 64 bits, from real numbers, to real numbers, and of two codes. Elements are those of the
-//! results.
+//! Then the same for accumulators of 64 bits, from real numbers, to real numbers, and of two codes. Elements are those
+//! of the results.
 //!
 //! Per tensor all elements have the same constants; per channel each row of 512 has its own; channels last, each of 64
 //! columns. `i32` is no requantization but a copy: what the loads and stores cost.
@@ -27,7 +27,7 @@ const ELEMENTS: [usize; 2] = [1 << 12, 1 << 16];
 const ROW: usize = 512;
 const COLUMNS: usize = 64;
 
-/// What one Zen 4 core is to reach in its first-level cache, per tensor and per channel.
+/// Mark for one Zen 4 core in its first-level cache, per tensor and per channel.
 const MARKS: [(&str, [Option<f64>; 2]); 4] = [
     ("31 bits, one rounding, half up", [Some(12.8), Some(12.2)]),
     ("31 bits, one rounding, half even", [Some(12.8), Some(12.2)]),
@@ -300,7 +300,7 @@ fn per<T>(channels: Option<usize>, value: impl Fn(usize) -> T) -> Per<T> {
     }
 }
 
-/// How many channels there are, and the extents, of so many elements.
+/// Number of channels, and the extents of an array of so many elements.
 type Layout = fn(usize) -> (Option<usize>, [usize; 3]);
 
 const LAYOUTS: [Layout; 3] = [

@@ -1,4 +1,4 @@
-/// Why a kernel did not run. None of these depends on the values in a tensor.
+/// Reason why a kernel did not run. None of these depends on the values in a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum KernelError {
     /// The caller's fault: slices, shapes and parameters do not fit together. Nothing was written.

@@ -7,7 +7,7 @@ use crate::simd::{I32s, Scalar, Simd};
 /// The instruction set that a kernel runs on. Which one never changes a bit of the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Isa {
-    /// What the compiler's baseline has. Fused multiply-adds may be calls into the C library: right, not fast.
+    /// The compiler's baseline. Fused multiply-adds may be calls into the C library: right, not fast.
     Scalar,
     /// x86-64 with AVX2 and FMA.
     Avx2,
@@ -51,7 +51,7 @@ impl Isa {
     }
 }
 
-/// How a kernel runs; passed to each call, so there is no global state.
+/// Instruction set of a kernel call; passed to each call, so there is no global state.
 ///
 /// Threads are those of the rayon pool that the caller runs in (`ThreadPool::install`). Work is split by output tile
 /// only, so their number changes no result.
@@ -129,7 +129,7 @@ impl Context {
 /// A loop nest that the compiler vectorises. `run` must be `#[inline(always)]`, and so must all that it calls in its
 /// inner loops: then it is compiled once for each instruction set, inside the function that enables it.
 pub(crate) trait Job {
-    /// What it gives.
+    /// Its result.
     type Output;
     /// Does it.
     fn run<S: Simd>(self) -> Self::Output;

@@ -9,7 +9,7 @@ mod i32s;
 use crate::isa::{Isa, Job};
 pub(crate) use i32s::I32s;
 
-/// What a [`crate::isa::Job`] is compiled for.
+/// An instruction set that a [`crate::isa::Job`] is compiled for.
 pub(crate) trait Simd {
     /// Its name.
     const ISA: Isa;
@@ -60,7 +60,8 @@ pub(crate) trait Dots: Copy {
     unsafe fn new(start: i32, columns: &[i32; 16]) -> Self;
     /// The accumulators.
     fn to_array(self) -> [i32; 16];
-    /// Lane `l` gains `Σⱼ panel[4·l + j] · four[j]`; the panel is the unsigned operand if `PANEL_UNSIGNED`, else `four`.
+    /// Lane `l` gains `Σⱼ panel[4·l + j] · four[j]`; the panel is the unsigned operand if `PANEL_UNSIGNED`, else
+    /// `four`.
     ///
     /// # Safety
     /// The machine has the instruction set.
@@ -173,8 +174,8 @@ impl Dots for [i32; 16] {
 #[inline(always)]
 pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
     use std::arch::x86_64::*;
-    // SAFETY: SSE2 is part of x86-64; the loads are of whole arrays; the last step is between types of 64 bytes, of which
-    // every pattern is valid.
+    // SAFETY: SSE2 is part of x86-64; the loads are of whole arrays; the last step is between types of 64 bytes, of
+    // which every pattern is valid.
     unsafe {
         let flip = _mm_set1_epi8(flip.cast_signed());
         let [a, b, c, d] = lines;
@@ -332,8 +333,8 @@ mod x86 {
         #[inline(always)]
         fn to_array(self) -> [i32; 16] {
             let Pairs([a, b, c, d]) = self;
-            // SAFETY: a value of this type exists only where AVX2 does. The last step is between types of 64 bytes, of which
-            // every pattern is valid.
+            // SAFETY: a value of this type exists only where AVX2 does. The last step is between types of 64 bytes, of
+            // which every pattern is valid.
             unsafe {
                 // `vphaddd` works in halves of a register: the middle quarters change places.
                 let low = _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_hadd_epi32(a, b));

@@ -102,7 +102,7 @@ impl Images {
     }
 }
 
-/// What a convolution is, in numbers.
+/// Extents and window of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conv {
     /// Taps, strides, dilation, padding.
@@ -147,7 +147,7 @@ impl Conv {
     }
 }
 
-/// How one image is laid out so that 16 neighbouring output positions of a row read 16 neighbouring elements.
+/// Layout of one image in which 16 neighbouring output positions of a row read 16 neighbouring elements.
 ///
 /// Rows are padded, and for a horizontal stride `s` each row is split into its `s` phases (elements `0, s, 2s, …`,
 /// then `1, 1 + s, …`): output column `x` and tap column `t` meet at `phase = t·d mod s`, element `x + t·d div s`.
@@ -289,8 +289,8 @@ impl Iterator for Runs {
     }
 }
 
-/// What a pool is, in numbers. The output extents are the caller's: rounding up or down is its rule, and a window that
-/// hangs over the padded image is cut there.
+/// Extents and window of a pool. The output extents are the caller's: rounding up or down is its rule, and a window
+/// that hangs over the padded image is cut there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     /// Taps, strides, dilation, padding.
@@ -306,9 +306,9 @@ pub struct Pool {
 pub(crate) struct Taps {
     /// Image coordinate of the first such tap.
     pub(crate) first: usize,
-    /// How many fall into the image.
+    /// Number of taps inside of the image.
     pub(crate) inside: usize,
-    /// How many fall into the padded image.
+    /// Number of taps inside of the padded image.
     pub(crate) padded: usize,
 }
 

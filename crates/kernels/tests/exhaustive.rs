@@ -1,6 +1,6 @@
 //! All 2^32 accumulators of a form, and all 2^32 floats of a quantization, for each kernel: the definition in
-//! `strait-requantize`, the kernel on every instruction set of this machine, and a third statement of the arithmetic, written
-//! here. Minutes: `cargo xtask test --exhaustive`.
+//! `strait-requantize`, the kernel on every instruction set of this machine, and a third statement of the arithmetic,
+//! written here. Minutes: `cargo xtask test --exhaustive`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -25,8 +25,8 @@ const PIECE: usize = 1 << 14;
 /// Pieces that a thread takes at a time.
 const PIECES: i64 = 1 << 10;
 
-/// Every integer of 32 bits, by all threads of the machine: `piece(first)` is to look at `PIECE` of them. Says eight times
-/// how far it is.
+/// Every integer of 32 bits, by all threads of the machine: `piece(first)` is to look at `PIECE` of them. Says eight
+/// times how far it is.
 fn sweep<P: FnMut(i64)>(worker: impl Fn() -> P + Sync) {
     const SHARE: i64 = PIECES * PIECE as i64;
     const SHARES: i64 = (1 << 32) / SHARE;
@@ -55,7 +55,7 @@ fn sweep<P: FnMut(i64)>(worker: impl Fn() -> P + Sync) {
     });
 }
 
-/// Whether a kernel gives what is due for the elements from `first` on, on every instruction set.
+/// True if a kernel gives what is due for the elements from `first` on, on every instruction set.
 fn everywhere<T: PartialEq + Copy + std::fmt::Debug>(
     first: i64,
     expected: &[T],
@@ -107,7 +107,7 @@ fn every_accumulator(form: impl Into<Requantization>, define: impl Fn(i32) -> i6
     });
 }
 
-/// Every float, by its bits; `define` is not asked for what is not a number.
+/// Every float, by its bits; `define` is not asked for NaN.
 fn every_float(quantization: strait_requantize::quantize::Quantization, define: impl Fn(f32) -> f64 + Sync) {
     assert_eq!(quantization.out, IntType::I8);
     sweep(|| {
@@ -239,7 +239,8 @@ fn two_roundings() {
         roundings: Roundings::Two,
         out: IntType::I8,
     };
-    // gemmlowp's functions as they stand, but for the division of negative numbers, which is a shift of what is nudged up.
+    // gemmlowp's functions as they stand, but for the division of negative numbers, which is a shift of what is nudged
+    // up.
     every_accumulator(form, |x| {
         let product = i64::from(x) * 0x4000_0001;
         let nudge = if product >= 0 { 1 << 30 } else { 1 - (1 << 30) };

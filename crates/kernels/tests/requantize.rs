@@ -12,7 +12,7 @@ use strait_kernels::{
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::{Numbers, boundaries, bytes, finish, forms};
 
-/// What the loops make of some accumulators, between two bytes that have to stay as they are.
+/// Results of the loops for some accumulators, between two bytes that have to stay as they are.
 fn run(loops: &dyn Loops, isa: Isa, extents: [usize; 3], input: &[u8]) -> Vec<u8> {
     let count = extents.iter().product::<usize>() * usize::from(loops.out().bits()) / 8;
     let mut out = vec![0xA5; count + 2];

@@ -1,5 +1,5 @@
-//! Requantization of accumulators of 64 bits: every form that multiplies integers is its definition on all of its domain,
-//! on every instruction set.
+//! Requantization of accumulators of 64 bits: every form that multiplies integers is its definition on all of its
+//! domain, on every instruction set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -36,7 +36,8 @@ fn check(form: &Requantization, clamp: Option<[i32; 2]>, extents: [usize; 3], ac
     }
 }
 
-/// Where roundings and saturations differ: thresholds and their neighbours, powers of two, both ends of the domain.
+/// Accumulators where roundings and saturations differ: thresholds and their neighbours, powers of two, both ends of
+/// the domain.
 fn boundaries(form: &Requantization, numbers: &mut Numbers) -> Vec<i64> {
     let channel = form.channel(0).unwrap();
     let domain = channel.domain();

@@ -1,8 +1,8 @@
-//! What deciding costs on one thread: thresholds of one channel, and everything for the 18,056 output channels of
-//! MobileNetV2.
+//! The cost of the decision procedures on one thread: thresholds of one channel, and everything for the 18,056 output
+//! channels of MobileNetV2.
 //!
-//! `cargo bench -p strait-requantize` prints one line per measurement, and ends with an error where a mark was missed or
-//! something could not be decided at all.
+//! `cargo bench -p strait-requantize` prints one line per measurement, and ends with an error where a mark was missed
+//! or something could not be decided at all.
 
 use std::{error::Error, hint::black_box, process::ExitCode, time::Instant};
 use strait_requantize::{
@@ -140,7 +140,7 @@ fn thresholds() -> Result<bool, Box<dyn Error>> {
     Ok(met)
 }
 
-/// What is decided of every channel of a model.
+/// Everything that is decided for each channel of a model.
 const PHASES: [&str; 4] = [
     "  ranges, and the proof in any order",
     "  verdicts, the same form",
@@ -163,8 +163,8 @@ fn model() -> Result<bool, Box<dyn Error>> {
     Ok(report("  together", total(&phases), 200_000.0))
 }
 
-/// Microseconds of each phase for all layers: the sums' ranges and the proof of each, then a verdict per channel against the
-/// same form, against another one, and the best integers of 31 bits.
+/// Microseconds of each phase for all layers: the sums' ranges and the proof of each, then a verdict per channel
+/// against the same form, against another one, and the best integers of 31 bits.
 fn round(layers: &[(usize, usize)]) -> Result<[f64; 4], Box<dyn Error>> {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
     let mut time = [0.0f64; 4];

@@ -66,7 +66,7 @@ impl<T> Per<T> {
         })
     }
 
-    /// Whether every value has the property.
+    /// True if every value has the property.
     pub fn all(&self, f: impl FnMut(&T) -> bool) -> bool {
         self.values().iter().all(f)
     }

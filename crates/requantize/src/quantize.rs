@@ -1,14 +1,14 @@
 //! From float to integer and back: `real = scale * (q - zero_point)`.
 //!
-//! The quotient is rounded to `f32` and then to an integer; the zero point is added behind that rounding, in integers, or
-//! in front of it, in `f32`. Infinities take the ends of the range, and not-a-number the value nearest to real zero: a
+//! The quotient is rounded to `f32` and then to an integer; the zero point is added behind that rounding, in integers,
+//! or in front of it, in `f32`. Infinities take the ends of the range, and NaN the value nearest to real zero: a
 //! caller that wants to refuse them looks first.
 
 use crate::{IntType, Rounding};
 use serde::{Deserialize, Serialize};
 use std::ops::RangeInclusive;
 
-/// Where a quantization adds its zero point. The two differ at ties, where the zero point is odd.
+/// Place where a quantization adds its zero point. The two differ at ties, where the zero point is odd.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ZeroPoint {
@@ -37,7 +37,7 @@ impl ZeroPoint {
     }
 }
 
-/// How a real number meets the scale.
+/// Arithmetic between a real number and the scale.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scaling {
     /// `x / scale`
@@ -48,8 +48,9 @@ pub enum Scaling {
     TimesTwice(f32),
 }
 
-/// Any quantization of real numbers: `sat(round(v + inside) + after)`, where `v` is the scaled number. One of the addends
-/// is the zero point and the other zero. What the functions on real numbers have in common, and what a kernel implements.
+/// Any quantization of real numbers: `sat(round(v + inside) + after)`, where `v` is the scaled number. One of the
+/// addends is the zero point and the other zero. What the functions on real numbers have in common, and what a kernel
+/// implements.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantization {
     /// Makes `v` of a real number, every operation rounded to `f32`.
@@ -58,9 +59,9 @@ pub struct Quantization {
     pub inside: f32,
     /// Added behind the rounding.
     pub after: i32,
-    /// How the sum becomes an integer.
+    /// Rounding of the sum.
     pub rounding: Rounding,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 
@@ -96,8 +97,8 @@ impl Quantization {
     }
 }
 
-/// `clamp(round(x / scale) + zero_point)` with a true division: QuantizeLinear of ONNX (`half_even`), QUANTIZE of LiteRT
-/// (`half_away`).
+/// `clamp(round(x / scale) + zero_point)` with a true division: QuantizeLinear of ONNX (`half_even`), QUANTIZE of
+/// LiteRT (`half_away`).
 pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: &RangeInclusive<i32>) -> i32 {
     narrow(x / scale, 0.0, zero_point, rounding, range)
 }
@@ -119,15 +120,15 @@ pub fn dequantize(q: i32, scale: f32, zero_point: i32) -> f32 {
     scale * (i64::from(q) - i64::from(zero_point)) as f32
 }
 
-/// Any way from codes to real numbers: `max(scale * (q - zero_point), 0)`, without the `max` where `relu` is not set; the
-/// difference is exact, its conversion and the product round to `f32`.
+/// Any way from codes to real numbers: `max(scale * (q - zero_point), 0)`, without the `max` where `relu` is not set;
+/// the difference is exact, its conversion and the product round to `f32`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Dequantization {
     /// Factor.
     pub scale: f32,
     /// The code of real zero.
     pub zero_point: i32,
-    /// Whether negative reals become zero.
+    /// True if negative reals become zero.
     pub relu: bool,
 }
 

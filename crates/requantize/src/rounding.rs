@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 use std::{cmp::Ordering, fmt, num::NonZeroU32};
 
-/// How a value between two integers becomes one of them. Integers stay what they are in every mode.
+/// Rounding of a value between two integers to one of them. Integers are unchanged in every mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rounding {
@@ -55,7 +55,7 @@ impl Rounding {
         Rounding::ALL.into_iter().find(|r| r.name() == name)
     }
 
-    /// Where a value strictly between `below` and `below + 1` goes: true is `below + 1`.
+    /// Rounds a value strictly between `below` and `below + 1`: true is `below + 1`.
     ///
     /// `half` compares the distance from `below` with one half; `negative` tells the value's sign, `odd` the parity of
     /// `below`. Everything that rounds in this crate decides here.
@@ -116,7 +116,8 @@ impl Rounding {
             return exact;
         }
         let (step, half) = (1i128 << shift, 1i128 << (shift - 1));
-        // Values in (quotient - 1, quotient) are negative exactly for quotient <= 0, and quotient - 1 is odd for even ones.
+        // Values in (quotient - 1, quotient) are negative exactly for quotient <= 0, and quotient - 1 is odd for even
+        // ones.
         let (negative, odd) = (quotient <= 0, quotient & 1 == 0);
         if self.goes_up(Ordering::Less, negative, odd) {
             exact - step + 1

@@ -13,7 +13,7 @@ pub struct Step {
 }
 
 impl Step {
-    /// Whether the form is legal and the clamp's ends are in order.
+    /// Checks that the form is legal and the clamp's ends are in order.
     pub fn check(&self) -> Result<(), FormError> {
         self.form.check()?;
         self.check_clamp()
@@ -42,8 +42,8 @@ pub(crate) fn clamp(x: i32, ends: Option<[i32; 2]>) -> i32 {
     ends.map_or(x, |[low, high]| x.min(high).max(low))
 }
 
-/// Two clamps in a row as one: what the inner one leaves lies between its ends, and the outer one moves these. Where they
-/// exclude each other, all that is left is the outer one's nearest end.
+/// Two clamps in a row as one: what the inner one leaves lies between its ends, and the outer one moves these. Where
+/// they exclude each other, all that is left is the outer one's nearest end.
 pub fn clamp_twice(inner: Option<[i32; 2]>, outer: Option<[i32; 2]>) -> Option<[i32; 2]> {
     inner.map(|ends| ends.map(|end| clamp(end, outer))).or(outer)
 }

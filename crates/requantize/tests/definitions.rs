@@ -1,5 +1,5 @@
-//! Every form against its definition, written here once more in exact integers and rationals: all accumulators of 8 and 16
-//! bits for all eight roundings and a grid of parameters, and the edges of each domain.
+//! Every form against its definition, written here once more in exact integers and rationals: all accumulators of 8 and
+//! 16 bits for all eight roundings and a grid of parameters, and the edges of each domain.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
@@ -368,7 +368,7 @@ fn every_small_accumulator(cases: &[Case]) {
     }
 }
 
-/// Where results change, at both ends of the domain and past them, and at the ends of the types.
+/// Accumulators where results change, at both ends of the domain and past them, and at the ends of the types.
 fn every_edge(cases: &[Case], undefined_outside: bool) {
     for case in cases {
         let channel = case.form.channel(0).unwrap();

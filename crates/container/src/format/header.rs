@@ -23,7 +23,7 @@ pub(super) const FIELDS: [(&str, Field); 6] = [
     ("checksum", CHECKSUM),
 ];
 
-/// What the header says.
+/// Fields of the header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Header {
     /// The number of sections.
@@ -70,7 +70,7 @@ impl Header {
         Ok(Header { sections, length })
     }
 
-    /// Whether the header's checksum is that of the header and the section table.
+    /// Checks that the header's checksum is that of the header and the section table.
     pub(crate) fn check(file: &[u8], table: &[u8]) -> Result<(), FormatError> {
         if CHECKSUM.of(file) == checksum(file, table).as_bytes() {
             Ok(())

@@ -6,7 +6,7 @@ use super::section::Entry;
 use super::{FormatError, align, header, section};
 use bytes::Bytes;
 
-/// How much of the content is compared with its checksums.
+/// Extent of the comparison between content and checksums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Integrity {
     /// All of it: every byte of the file is read once.
@@ -21,7 +21,7 @@ pub enum Integrity {
 pub struct Section {
     /// Its name.
     pub name: String,
-    /// Whether a reader that does not know it must refuse the file.
+    /// True if a reader that does not know it must refuse the file.
     pub critical: bool,
     /// The content: a slice of the file, which starts at a multiple of the alignment.
     pub bytes: Bytes,

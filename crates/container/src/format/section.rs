@@ -24,7 +24,7 @@ pub(super) const FIELDS: [(&str, Field); 5] = [
 /// A reader that does not know the section must refuse the file.
 const CRITICAL: u64 = 1;
 
-/// Where a section is, and what it must hash to.
+/// Place of a section, and its checksum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) name: String,

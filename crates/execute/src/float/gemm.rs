@@ -15,7 +15,7 @@ struct Gemm {
     bias: BiasKind,
 }
 
-/// How the bias takes part.
+/// Part of the bias in a product.
 enum BiasKind {
     /// The chain of sums starts with it: one value per column, and no factors.
     Start,

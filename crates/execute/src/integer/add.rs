@@ -12,7 +12,7 @@ use strait_requantize::IntType;
 struct Accumulators {
     broadcast: Broadcast,
     function: fn(i32, i32) -> i32,
-    /// What they pass through, and how many there are; `None` where they stay as they are.
+    /// Kernel that the operands pass through, and their number; `None` where they are unchanged.
     loops: Option<(Box<dyn Loops>, usize)>,
 }
 

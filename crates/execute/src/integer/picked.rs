@@ -15,8 +15,8 @@ pub(super) struct Picked {
 }
 
 impl Site<'_> {
-    /// What an operand picks, over the last axes from `least` or before on; `None` where no operand does, and `Err` where
-    /// it is not known yet, or is no number of a channel.
+    /// Channels that an operand picks, over the last axes from `least` or before on; `None` where no operand does, and
+    /// `Err` where it is not known yet, or is no number of a channel.
     pub(super) fn picked(&self, least: usize) -> Result<Option<Picked>, ()> {
         let operand = self.node.op.channel_operand().and_then(|index| self.optional(index));
         let Some(slot) = operand else { return Ok(None) };

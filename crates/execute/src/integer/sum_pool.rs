@@ -14,7 +14,7 @@ pub(super) struct SumPool {
     pub(super) pool: Pool,
     pub(super) element: IntType,
     pub(super) pad_value: i32,
-    /// What a channel of the requantization is: one of the image, or a position.
+    /// Channels of the requantization: those of the image, or positions.
     pub(super) channels: Axis,
     pub(super) loops: Box<dyn Loops>,
 }

@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 use strait_core::{Fused, NodeId, Op, ValueId};
 use strait_requantize::clamp_twice;
 
-/// What the accumulators of a node go through until something else begins.
+/// Steps of a node's accumulators up to the next node that is no part of the join.
 pub(super) struct Epilogue {
     pub(super) fused: Option<Fused>,
-    /// What picks its channels, where that is an operand of the requantization and not of the node.
+    /// Operand that picks the channels, where it belongs to the requantization and not to the node.
     pub(super) picks: Option<ValueId>,
     /// The requantization and the clamps that became part of it.
     pub(super) nodes: Vec<NodeId>,
@@ -96,7 +96,8 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
                     clamp: None,
                 })
             }
-            // Loops of a target take what its table's forms compute, and that need not be any clamp: it stays a node then.
+            // Loops of a target take what its table's forms compute, and that need not be any clamp: it stays a node
+            // then.
             (Op::Clamp(op), Some(fused)) => {
                 let clamp = clamp_twice(fused.clamp, Some([op.min, op.max]));
                 let requant = fused.requant.clone();

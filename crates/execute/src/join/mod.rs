@@ -35,7 +35,7 @@ pub(crate) struct Joins {
     taken: Vec<bool>,
 }
 
-/// What takes the place of a node.
+/// Replacement of a node.
 pub(crate) enum Place {
     /// The node itself.
     Alone,
@@ -83,7 +83,7 @@ impl Joins {
         }
     }
 
-    /// What takes the place of a node; a join is handed out once.
+    /// Replacement of a node; a join is handed out once.
     pub(crate) fn take(&mut self, node: NodeId) -> Place {
         match self.by_tail.remove(&node) {
             Some(join) => Place::Here(join),

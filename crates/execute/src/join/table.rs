@@ -19,7 +19,7 @@ pub(super) struct Table {
     pub(super) nodes: Vec<NodeId>,
 }
 
-/// Whether a node is a function of one element, the same for all of them.
+/// True if a node is a function of one element, the same for all of them.
 pub(super) fn is_function(scope: &Scope<'_>, id: NodeId) -> bool {
     scope.node(id).is_some_and(|node| {
         let plain = match &node.op {

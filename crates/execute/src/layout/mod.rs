@@ -41,7 +41,7 @@ macro_rules! by_width {
 }
 pub(crate) use by_width;
 
-/// Whether the first result has the bytes of the first operand.
+/// True if the first result has the bytes of the first operand.
 pub(crate) fn is_alias(site: &Site<'_>) -> bool {
     let (Some(Some(operand)), Some(result)) = (site.inputs.first(), site.outputs.first()) else {
         return false;

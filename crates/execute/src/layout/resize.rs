@@ -14,7 +14,7 @@ struct Resize {
     picks: Vec<Option<strided::Picks>>,
 }
 
-/// Whether elements are only moved.
+/// True if elements are only moved.
 pub(crate) fn applies(op: &op::Resize) -> bool {
     op.mode == ResizeMode::Nearest
 }

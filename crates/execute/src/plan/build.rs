@@ -99,9 +99,9 @@ struct Builder<'a> {
     module: &'a Module,
     graph: &'a Graph,
     options: &'a PlanOptions<'a>,
-    /// Where the plan begins: the graph's inputs, or other values of a part of it.
+    /// First values of the plan: the graph's inputs, or other values of a part of it.
     inputs: &'a [ValueId],
-    /// Where it ends.
+    /// Last values of the plan.
     outputs: &'a [ValueId],
     drafts: Vec<Draft>,
     /// By value: its type; `None` where the value was removed.

@@ -13,14 +13,14 @@ use smallvec::SmallVec;
 use strait_core::{Elem, GraphId, Module, ValueId};
 use strait_kernels::Context;
 
-/// What a plan is made for.
+/// Purpose of a plan.
 #[derive(Clone, Copy)]
 pub struct PlanOptions<'a> {
     /// The instruction set; it changes no result.
     pub context: Context,
     /// Who computes requantizations.
     pub loops: &'a dyn LoopsFor,
-    /// Whether integer primitives are joined into fast loops. It changes no result, but a value inside a join is not
+    /// True if integer primitives are joined into fast loops. It changes no result, but a value inside a join is not
     /// shown to an observer.
     pub join: bool,
 }
@@ -59,7 +59,7 @@ pub struct Plan {
     arena_bytes: usize,
 }
 
-/// Where a value is.
+/// Place of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Arena { offset: usize, bytes: usize },
@@ -93,7 +93,7 @@ struct PlannedStep {
     results: SmallVec<[Shown; 1]>,
 }
 
-/// Where the bytes of an operand come from.
+/// Source of the bytes of an operand.
 #[derive(Clone, Copy)]
 enum Source {
     Absent,

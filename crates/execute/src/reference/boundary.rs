@@ -16,13 +16,13 @@ pub(crate) struct Grid {
 }
 
 impl Grid {
-    /// sat(round(x / scale) + zero), or with the zero inside of the rounding; the quotient is rounded to f32 first, and with
-    /// `reciprocal` it is x·(1 / scale). Infinities saturate and a NaN is taken as 0.
+    /// sat(round(x / scale) + zero), or with the zero inside of the rounding; the quotient is rounded to f32 first, and
+    /// with `reciprocal` it is x·(1 / scale). Infinities saturate and a NaN is taken as 0.
     pub(crate) fn quantize(self, x: f32, op: &op::Quantize, to: IntType) -> i32 {
         self.quantization(op, to).eval(x)
     }
 
-    /// What `op` does on this grid.
+    /// Function of `op` on this grid.
     pub(crate) fn quantization(self, op: &op::Quantize, to: IntType) -> Quantization {
         let scaling = if op.reciprocal {
             Scaling::Times(1.0 / self.scale)

@@ -34,7 +34,7 @@ fn broadcast(array: &Array, position: &[usize]) -> i64 {
         .collect::<Dims>())
 }
 
-/// How the elements of a result find their channel.
+/// Channels of the elements of a result.
 #[derive(Clone, Copy)]
 pub(super) enum Channels<'a> {
     /// By their index along an axis.
@@ -63,7 +63,7 @@ pub(super) fn requantize(
         .collect()
 }
 
-/// What a fused node does with its accumulators.
+/// Steps of a fused node behind its accumulators.
 pub(super) fn epilogue(
     fused: &Fused,
     channels: Channels<'_>,

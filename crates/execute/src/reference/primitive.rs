@@ -19,7 +19,7 @@ pub(crate) struct Primitive {
 }
 
 impl Primitive {
-    /// Whether there is a definition for this op.
+    /// True if there is a definition for this op.
     pub(crate) fn is_defined(op: &Op) -> bool {
         matches!(
             op,
@@ -59,7 +59,7 @@ impl Primitive {
         }
     }
 
-    /// How the elements of the result find their channel.
+    /// Channels of the elements of the result.
     fn channels<'a>(&self, operands: &'a [Option<Array>]) -> Option<Channels<'a>> {
         let picks = self
             .op

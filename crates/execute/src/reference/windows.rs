@@ -14,13 +14,13 @@ pub(super) struct Window<'a> {
     pub(super) dilation: &'a [u32],
 }
 
-/// What one tap of a window meets.
+/// Element under one tap of a window.
 enum Tap {
     /// An element.
     Inside(i64),
     /// The padding that the attributes name.
     Padding,
-    /// What lies behind it, where rounding up lets a window hang over.
+    /// Position beyond the padding, where rounding up lets a window hang over.
     Beyond,
 }
 

@@ -327,7 +327,7 @@ impl Maker {
         }
     }
 
-    /// What padding of `x` reads as: its zero point where it has a grid, any code where it has none.
+    /// Code that padding of `x` reads as: its zero point where it has a grid, any code where it has none.
     fn pad_value(&mut self, x: &Known) -> i32 {
         let value = self.builder.module.main().value(x.id).unwrap();
         let zero = value.quant.as_ref().and_then(|q| q.as_tensor()).map(|(_, zero)| zero);

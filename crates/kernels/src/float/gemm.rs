@@ -1,8 +1,8 @@
 //! Matrix products.
 //!
-//! K is cut into blocks of [`BLOCK`]. Each gives a chain of fused multiply-adds that starts at +0, K ascending; the chains
-//! are added to the bias one after the other. Short chains away from the bias keep the rounding error of a long sum
-//! small, which a single chain does not. The shape of the register tile is not visible in the bits.
+//! K is cut into blocks of [`BLOCK`]. Each gives a chain of fused multiply-adds that starts at +0, K ascending; the
+//! chains are added to the bias one after the other. Short chains away from the bias keep the rounding error of a long
+//! sum small, which a single chain does not. The shape of the register tile is not visible in the bits.
 
 use super::columns::{Columns, SLACK};
 use crate::{
@@ -57,7 +57,7 @@ impl<'a> Matrix<'a> {
     }
 }
 
-/// Where the sums of a product start.
+/// Values at which the sums of a product start.
 #[derive(Clone, Copy, Debug)]
 pub enum Bias<'a> {
     /// At +0.
@@ -133,7 +133,7 @@ pub(crate) struct Part {
     columns: std::ops::Range<usize>,
 }
 
-/// How the output is cut into tasks.
+/// Division of the output into tasks.
 pub(crate) struct Split {
     extents: [usize; 2],
     step: [usize; 2],
@@ -311,8 +311,8 @@ impl Tile<'_, '_> {
             }
             None => std::array::from_fn(|r| out(r).as_mut_ptr()),
         };
-        // SAFETY: loads and stores are of two vectors, at most `EDGE` elements: of a whole row of the output or of `edge`,
-        // and of `panel`, which has `depth` rows of as many; this code runs only on machines that have `V`.
+        // SAFETY: loads and stores are of two vectors, at most `EDGE` elements: of a whole row of the output or of
+        // `edge`, and of `panel`, which has `depth` rows of as many; this code runs only on machines that have `V`.
         unsafe {
             let mut sums = [[V::splat(0.0); 2]; ROWS];
             for k in 0..depth {

@@ -12,7 +12,7 @@ use crate::{
     simd::Simd,
 };
 
-/// What a reduction gives.
+/// Function of a reduction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reduction {
     /// The sum.

@@ -9,8 +9,8 @@ pub(crate) const fn width(element: IntType) -> usize {
     element.bits() as usize / 8
 }
 
-/// What turns a byte into an unsigned number that grows with the element: the element minus the smallest of its type.
-/// Only for the types of 8 bits.
+/// Mask whose exclusive-or turns a byte into an unsigned number that grows with the element: the element minus the
+/// smallest of its type. Only for the types of 8 bits.
 #[inline(always)]
 pub(crate) const fn flip(element: IntType) -> u8 {
     match element {

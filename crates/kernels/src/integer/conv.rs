@@ -35,7 +35,8 @@ impl ConvWeights {
     /// for each output channel, in the accumulator's unit and with all zero points folded in.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the limits.
+    /// [`KernelError::Shape`] where a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the
+    /// limits.
     pub fn new(
         conv: Conv,
         element: IntType,
@@ -89,7 +90,7 @@ impl ConvWeights {
         })
     }
 
-    /// What the convolution is, in numbers.
+    /// Extents and window of the convolution.
     pub fn conv(&self) -> &Conv {
         &self.conv
     }

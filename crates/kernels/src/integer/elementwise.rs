@@ -13,7 +13,7 @@ use crate::{
 };
 use strait_requantize::IntType;
 
-/// How two arrays meet, by numpy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
+/// Broadcasting of two arrays by numpy's rule: extents are aligned at the last axis, and an extent of 1 is repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Broadcast {
     /// The axes of the result, neighbours joined where both operands allow it; never empty.
@@ -72,7 +72,7 @@ impl Broadcast {
         self.elements[2]
     }
 
-    /// Where a row (all axes but the last) starts in both operands.
+    /// Offsets of a row (all axes but the last) in both operands.
     fn row(&self, mut index: usize) -> [usize; 2] {
         let mut starts = [0; 2];
         for axis in self.axes.iter().rev().skip(1) {
@@ -177,7 +177,7 @@ impl Combine for Product {
     }
 }
 
-/// Where a row's accumulators come from.
+/// Source of a row's accumulators.
 trait Source: Sync {
     /// Writes the accumulators of a whole row.
     fn fill(&self, accumulators: &mut [i32]);

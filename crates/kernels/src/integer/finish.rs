@@ -1,4 +1,4 @@
-//! How accumulators leave a loop.
+//! The last step of a loop: from a tile of accumulators to the bytes of its results.
 
 use super::{
     batch::Batch,
@@ -63,13 +63,13 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Where a loop's accumulators go. [`InRegisters`] and [`ThroughTile`](super::ThroughTile) are all there are, since only
-/// this crate can write to a [`Place`]. The loops are compiled once for all of them and call them for each tile.
+/// Takes the accumulators of a loop. [`InRegisters`] and [`ThroughTile`](super::ThroughTile) are all there are, since
+/// only this crate can write to a [`Place`]. The loops are compiled once for all of them and call them for each tile.
 pub trait Finish: Send + Sync {
     /// The element type of the results.
     fn out(&self) -> IntType;
 
-    /// How many channels there are parameters for; `None` if one set serves any number.
+    /// Number of channels with parameters; `None` if one set serves any number.
     fn channels(&self) -> Option<usize>;
 
     /// Turns a tile's accumulators into results, on the instruction set of `cx`. Row `r` of the tile is
@@ -90,8 +90,9 @@ pub(crate) fn check_channels(finish: &dyn Finish, wanted: usize) -> Result<(), K
     }
 }
 
-/// Computes an epilogue: from a tile of accumulators, just computed, to the bytes of the results in one pass of registers,
-/// compiled for the epilogue on each instruction set, without a call for an element and without a buffer in between.
+/// Computes an epilogue: from a tile of accumulators, just computed, to the bytes of the results in one pass of
+/// registers, compiled for the epilogue on each instruction set, without a call for an element and without a buffer in
+/// between.
 #[derive(Clone, Debug)]
 pub struct InRegisters<E> {
     epilogue: E,
@@ -102,8 +103,8 @@ pub struct InRegisters<E> {
 }
 
 impl<E: Epilogue> InRegisters<E> {
-    /// The loops that compute `clamp(saturate(epilogue(accumulator)))`, where `out` says what to saturate to. The clamp's
-    /// ends are codes; if they are not in order, the lower one wins.
+    /// The loops that compute `clamp(saturate(epilogue(accumulator)))`, where `out` says what to saturate to. The
+    /// clamp's ends are codes; if they are not in order, the lower one wins.
     pub fn new(epilogue: E, out: IntType, clamp: Option<[i32; 2]>) -> InRegisters<E> {
         let [low, high] = super::epilogue::bounds(out, clamp);
         InRegisters {
@@ -173,8 +174,9 @@ impl<E: Epilogue> Job for Lanes<'_, E> {
     }
 }
 
-/// The codes of a tile's elements, one after the other: `lane` of each, with the constants of its channel, not above the
-/// second bound and not below the first. The bounds are codes of `out`. Row `r` of the elements starts at `r·stride`.
+/// The codes of a tile's elements, one after the other: `lane` of each, with the constants of its channel, not above
+/// the second bound and not below the first. The bounds are codes of `out`. Row `r` of the elements starts at
+/// `r·stride`.
 #[inline(always)]
 pub(crate) fn by_lane<T: Copy, C>(
     out: IntType,

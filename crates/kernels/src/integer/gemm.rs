@@ -24,7 +24,8 @@ pub struct GemmWeights {
 }
 
 impl GemmWeights {
-    /// Packs weights for activations of type `element` (I8 or U8). Weight `(k, n)` is `weights[k·strides[0] + n·strides[1]]`;
+    /// Packs weights for activations of type `element` (I8 or U8). Weight `(k, n)` is `weights[k·strides[0] +
+    /// n·strides[1]]`;
     /// `bias` has one value for each `n`, in the accumulator's unit and with all zero points folded in.
     ///
     /// # Errors
@@ -141,7 +142,7 @@ struct Product<'a> {
     column_starts: &'a [i32],
     /// Writes row `m` as unsigned bytes, `k` of them.
     row: &'a (dyn Fn(usize, &mut [u8]) + Sync),
-    /// What is added to each sum of a row, times the sum of its unsigned bytes.
+    /// Factor of the sum of a row's unsigned bytes, which is added to each sum of the row.
     row_factor: i32,
 }
 

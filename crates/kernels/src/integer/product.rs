@@ -2,8 +2,8 @@
 //!
 //! One operand is rows of bytes, `k` contiguous; four bytes at a time are broadcast. The other is packed into panels of
 //! sixteen columns, `[k/4][16][4]`. An image's positions are the columns of its panels (weights are the rows), so that
-//! results are sixteen positions of one channel; of a matrix the constant weights are the panels, so that they are sixteen
-//! channels of one row. Either way sixteen results are neighbours in memory.
+//! results are sixteen positions of one channel; of a matrix the constant weights are the panels, so that they are
+//! sixteen channels of one row. Either way sixteen results are neighbours in memory.
 //!
 //! `vpdpbusd` wants one operand unsigned: activations, as `i8 + 128` or `u8`. What the 128 adds is in the starts.
 
@@ -25,7 +25,8 @@ pub(crate) fn padded_depth(k: usize) -> usize {
 /// Some rows times some panels.
 pub(crate) struct Strip<'a> {
     pub(crate) factors: Factors<'a>,
-    /// Where results go. Its columns are those of the panels, but for the last one's that are beyond the output.
+    /// Destination of the results. Its columns are those of the panels, but for the last one's that are beyond the
+    /// output.
     pub(crate) place: Place<'a>,
 }
 
@@ -38,7 +39,7 @@ pub(crate) struct Factors<'a> {
     pub(crate) panels: &'a [u8],
     /// A multiple of four.
     pub(crate) depth: usize,
-    /// Where the sums of each row start.
+    /// Values at which the sums of each row start.
     pub(crate) row_starts: &'a [i32],
     /// Added to the starts in each column, sixteen for each panel.
     pub(crate) column_starts: &'a [i32],
@@ -55,8 +56,8 @@ pub(crate) const STRIP: usize = 240;
 type Sums = [[i32; STRIP]; ROWS];
 
 impl Strip<'_> {
-    /// Computes the strip: a few rows of all panels, then the next rows. The panels are the unsigned operand if `IMAGE`, else
-    /// the rows are.
+    /// Computes the strip: a few rows of all panels, then the next rows. The panels are the unsigned operand if
+    /// `IMAGE`, else the rows are.
     #[inline(always)]
     pub(crate) fn run<S: Simd, const IMAGE: bool>(&self, finish: &dyn Finish) -> Result<(), KernelError> {
         let mut sums: Sums = [[0; STRIP]; ROWS];

@@ -8,7 +8,7 @@ use super::{
 use crate::{error::KernelError, isa::Context};
 use strait_requantize::{IntType, Requantization};
 
-/// What a tile is, for a kernel that takes it as a whole.
+/// Extents and channels of a tile, for a kernel that takes the tile as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
     /// Rows, and columns of each: the accumulators are `[rows][columns]` without gaps.

@@ -1,4 +1,4 @@
-//! How an array of elements is cut into tiles.
+//! Division of an array of elements into tiles.
 
 use super::finish::{Axis, Place};
 use crate::{
@@ -55,8 +55,8 @@ impl Array {
         self.matrices * self.rows * self.columns
     }
 
-    /// Runs `task(first element, tile)` on tiles of up to `piece` elements, which lie together: short rows go several at a
-    /// time, long rows in pieces.
+    /// Runs `task(first element, tile)` on tiles of up to `piece` elements, which lie together: short rows go several
+    /// at a time, long rows in pieces.
     #[inline(always)]
     pub(crate) fn for_each_tile(
         &self,

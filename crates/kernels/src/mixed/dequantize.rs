@@ -141,7 +141,7 @@ impl Dequantize {
     }
 }
 
-/// `f32(q − zero_point)·scale`, of the zero point's negative. No product is −0 or no number: scales are positive and
+/// `f32(q − zero_point)·scale`, of the zero point's negative. No product is −0 or NaN: scales are positive and
 /// finite.
 struct Vectors;
 

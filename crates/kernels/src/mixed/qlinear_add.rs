@@ -18,7 +18,7 @@ pub struct QLinearAdd {
     vectors: Constants<3>,
 }
 
-/// What saturates in 8 bits.
+/// Bound beyond which results saturate in 8 bits.
 const FAR: f32 = (1 << 9) as f32;
 
 impl QLinearAdd {

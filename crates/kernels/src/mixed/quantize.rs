@@ -19,7 +19,7 @@ use strait_requantize::{
 
 /// Real numbers to codes: QuantizeLinear, AscendQuant, and where an integer graph begins.
 ///
-/// Infinities take the ends of the type, and what is not a number the code of real zero.
+/// Infinities take the ends of the type, and NaN the code of real zero.
 #[derive(Clone, Debug)]
 pub struct Quantize {
     channels: PerChannel<Quantization>,

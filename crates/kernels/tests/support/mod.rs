@@ -1,4 +1,4 @@
-//! What the tests of the kernels share: numbers, convolutions, forms, and what a form makes of accumulators.
+//! Shared by the tests of the kernels: numbers, convolutions, forms, and what a form makes of accumulators.
 
 #![allow(dead_code, reason = "each test file uses a part")]
 

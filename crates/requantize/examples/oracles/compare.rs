@@ -7,7 +7,7 @@ use std::path::Path;
 use strait_requantize::form::TosaInput;
 use strait_requantize::{IntType, Per, Roundings};
 
-/// What a program was given, and what it answered.
+/// Inputs of a program and its answers.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Case {
     /// Scale of the result.
@@ -24,10 +24,10 @@ pub(crate) struct Case {
     pub(crate) zeros: Vec<i32>,
     /// Scales of the weights.
     pub(crate) weights: Option<Per<f32>>,
-    /// How many elements each sum is of.
+    /// Number of elements of each sum.
     #[serde(default)]
     pub(crate) count: u32,
-    /// What RESCALE has beside the output's type and zero point.
+    /// Attributes of RESCALE beside the output's type and zero point.
     pub(crate) rescale: Option<Rescale>,
     /// Accumulators, one row per channel; or operands, one row each. Floats as their bits.
     pub(crate) x: Rows,
@@ -52,19 +52,19 @@ struct File {
     program: String,
     kernel: String,
     rule: String,
-    /// Whether the rule is claimed to equal the kernel.
+    /// True if the rule is claimed to equal the kernel.
     equal: bool,
     other_rules: Vec<String>,
     note: Option<String>,
     cases: Vec<Case>,
 }
 
-/// What came out for a kernel.
+/// Comparison of one kernel.
 pub(crate) struct Kernel {
     pub(crate) program: String,
     pub(crate) name: String,
     pub(crate) note: Option<String>,
-    /// Whether the rule is claimed to equal it.
+    /// True if the rule is claimed to equal it.
     pub(crate) equal: bool,
     /// By our rule for it.
     pub(crate) rule: Count,
@@ -72,14 +72,14 @@ pub(crate) struct Kernel {
     pub(crate) others: Vec<Count>,
 }
 
-/// How many results were compared.
+/// Number of results that were compared.
 pub(crate) struct Count {
     pub(crate) name: String,
     pub(crate) compared: usize,
     pub(crate) differing: usize,
     /// Results that the program has outside of the form's domain, where it wraps.
     pub(crate) outside: usize,
-    /// Where neither has one.
+    /// Number of results where neither side is defined.
     pub(crate) undefined: usize,
     first: Option<String>,
 }
@@ -99,7 +99,7 @@ impl Kernel {
         })
     }
 
-    /// Whether it is as claimed: no result differs, and there are some.
+    /// True if it is as claimed: no result differs, and there are some.
     pub(crate) fn holds(&self) -> bool {
         !self.equal || (self.rule.differing == 0 && self.rule.compared > 0)
     }
@@ -171,7 +171,7 @@ impl Count {
 }
 
 impl Case {
-    /// What a result was made of: as many rows of operands as of results are channels, other numbers are operands.
+    /// Operands of a result: as many rows of operands as of results are channels, other numbers are operands.
     fn operands(&self, row: usize, at: usize) -> String {
         let rows = if self.x.len() == self.y.len() {
             &self.x[row..=row]

@@ -4,29 +4,29 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// Why comparing two chains of steps says how two graphs differ.
+/// Reason why the difference of two chains of steps is the difference of two graphs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Argument {
-    /// The producer makes the accumulators that it made before, so the chains meet the same integers: convolutions, sums,
-    /// products, sums of windows.
+    /// The producer makes the accumulators that it made before, so the chains meet the same integers: convolutions,
+    /// sums, products, sums of windows.
     SameAccumulator,
     /// The producer picks one of its operand's elements by their order, which a non-decreasing function keeps:
-    /// R(max(x1, x2, …)) = max(R(x1), R(x2), …). Where in the pool the target applies it makes no difference; where a window
-    /// may be without elements, because R makes the smallest code of the smallest accumulator.
+    /// R(max(x1, x2, …)) = max(R(x1), R(x2), …). Where in the pool the target applies it makes no difference; where a
+    /// window may be without elements, because R makes the smallest code of the smallest accumulator.
     Commutes,
     /// The chains were applied to all elements of a tensor ahead of time, and each was compared: lookups, constants.
     EveryEntry {
-        /// How many there are.
+        /// Their number.
         entries: u64,
     },
     /// The producer quantizes real numbers, and does so on another grid behind the fusion. Both ways, quantization and
     /// steps, are non-decreasing functions of an f32, so that comparing their thresholds over the ordered bit patterns
     /// compares them on every float. Not-a-number has no place in that order and is one more evaluation.
     OrderedFloats {
-        /// What the steps `before` stood behind.
+        /// The node that the steps `before` stood behind.
         before: FromFloat,
-        /// What the steps `after` stand behind.
+        /// The node that the steps `after` stand behind.
         after: FromFloat,
     },
 }
@@ -51,13 +51,13 @@ pub struct FromFloat {
     pub scale: f32,
     /// The code of real zero.
     pub zero_point: i32,
-    /// Where it is added.
+    /// Place of the addition.
     pub added: ZeroPoint,
     /// Of the quotient, which is an f32.
     pub rounding: Rounding,
-    /// Whether the reciprocal of the scale is multiplied by, instead of a division.
+    /// True if the reciprocal of the scale is multiplied by, instead of a division.
     pub reciprocal: bool,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 
@@ -77,7 +77,7 @@ impl FromFloat {
         Quantization::new(scaling, (self.zero_point, self.added), self.rounding, self.out)
     }
 
-    /// Whether it does not decrease: the scale is positive and finite, and so is its reciprocal where that is used.
+    /// True if it does not decrease: the scale is positive and finite, and so is its reciprocal where that is used.
     pub fn is_legal(&self) -> bool {
         let scale = if self.reciprocal { 1.0 / self.scale } else { self.scale };
         self.scale > 0.0 && self.scale.is_finite() && scale > 0.0 && scale.is_finite()

@@ -17,7 +17,7 @@ pub enum Because {
     },
     /// The producer's constant factors.
     Weights,
-    /// What the producer adds to each channel.
+    /// Bias that the producer adds to each channel.
     Bias,
     /// Elements beyond the border read as this.
     Padding {
@@ -26,13 +26,13 @@ pub enum Because {
     },
     /// A window, or an axis that is summed over, has this many elements.
     Window {
-        /// How many.
+        /// Their number.
         elements: u64,
     },
-    /// What goes through one channel of the parameters are the sums of windows of which at most so many elements are no
+    /// One channel of the parameters requantizes the sums of windows of which at most so many elements are no
     /// padding: the divisors of a mean that leaves padding out.
     Elements {
-        /// How many, by channel.
+        /// Their number, by channel.
         most: Vec<u64>,
     },
     /// Codes of real zero that are subtracted from the operands first.

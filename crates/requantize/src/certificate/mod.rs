@@ -16,25 +16,25 @@ use crate::{Per, Step, Verdict, decide::DecideError};
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
 
-/// What a fusion claims: on each channel's interval, `after` is equal to the chain `before`, or as far from it as the
+/// Claim of a fusion: on each channel's interval, `after` is equal to the chain `before`, or as far from it as the
 /// verdict says. `Display` says it for people: "exact on [−18 231, 20 110]: 255 equal thresholds".
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Certificate {
-    /// Why it is enough to compare the two chains.
+    /// Reason why comparing the two chains is enough.
     pub argument: Argument,
     /// The steps that were there, in the order of their application.
     pub before: Vec<Step>,
     /// The step that replaces them; none where the producer became another: other entries, another quantization.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<Step>,
-    /// What can reach the chains, both ends included: accumulators, entries, or [`ordered`] floats.
+    /// Values that can reach the chains, both ends included: accumulators, entries, or [`ordered`] floats.
     pub interval: Per<(i64, i64)>,
     /// From what the interval follows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<Because>,
-    /// Of the argument, both chains, the interval, and the facts and parameters that it follows from; made by who derives the
-    /// certificate from a graph. All zeros where nobody did.
+    /// Of the argument, both chains, the interval, and the facts and parameters that it follows from; made by who
+    /// derives the certificate from a graph. All zeros where nobody did.
     #[serde(default)]
     pub derived_from: Digest,
     /// The outcome; one per channel where steps or intervals are.
@@ -61,8 +61,8 @@ impl Certificate {
         })
     }
 
-    /// Compares what the chain makes of each entry of a table or a constant with the entry that replaces it: its channel,
-    /// the entry, the new one. At least one.
+    /// Compares what the chain makes of each entry of a table or a constant with the entry that replaces it: its
+    /// channel, the entry, the new one. At least one.
     pub fn of_entries(
         before: Vec<Step>,
         entries: impl IntoIterator<Item = (usize, i64, i64)>,

@@ -1,4 +1,4 @@
-//! How the verdicts of a certificate are derived.
+//! Derivation of the verdicts of a certificate.
 
 use super::{Argument, FromFloat, ordered, unordered};
 use crate::{
@@ -35,7 +35,7 @@ pub(super) fn verdicts(
     }
 }
 
-/// Two quantizations of floats, each with steps behind it, on the floats at the places of an interval and on not-a-number.
+/// Two quantizations of floats, each with steps behind it, on the floats at the places of an interval and on NaN.
 fn of_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),
@@ -48,7 +48,7 @@ fn of_floats(
     Ok(found.into())
 }
 
-/// The thresholds of a quantization of floats with steps behind it, and what it makes of not-a-number.
+/// The thresholds of a quantization of floats with steps behind it, and what it makes of NaN.
 fn quantized((from, steps): (&FromFloat, &[Step]), interval: (i64, i64)) -> Result<(Thresholds, i32), DecideError> {
     if !from.is_legal() {
         return Err(DecideError::Scale(from.scale));
@@ -68,7 +68,8 @@ fn quantized((from, steps): (&FromFloat, &[Step]), interval: (i64, i64)) -> Resu
     Ok((thresholds, at(f32::NAN)?))
 }
 
-/// The number of entries, the interval around them, and how far what the chain makes of them is from what replaces them.
+/// The number of entries, the interval around them, and how far what the chain makes of them is from what replaces
+/// them.
 pub(super) fn of_entries(
     before: &[Step],
     entries: impl IntoIterator<Item = (usize, i64, i64)>,
@@ -117,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Of numbers that saturate either way a second zero point moves none: it moves not-a-number alone.
+    /// Of numbers that saturate either way a second zero point moves none: it moves NaN alone.
     #[test]
     fn not_a_number_is_compared_too() {
         let large = (ordered(1e9), ordered(f32::INFINITY));
@@ -132,7 +133,7 @@ mod tests {
         };
         assert!(of(100, &[]).starts_with("exact on every float"), "{}", of(100, &[]));
         assert!(of(98, &[]).starts_with("2 LSB at NaN, "), "{}", of(98, &[]));
-        // Behind a shift by 2, numbers are 32 and not-a-number is 25: 95 and 35 away from 127 and 60.
+        // Behind a shift by 2, numbers are 32 and NaN is 25: 95 and 35 away from 127 and 60.
         let shift = Step::from(Requantization::from(ArithFolded {
             narrowing: Narrowing {
                 shift: 2.into(),

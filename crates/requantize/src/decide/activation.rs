@@ -13,12 +13,12 @@ pub enum Activation {
         /// The upper limit; `i64::MAX` where there is none. Not below `low`.
         high: i64,
     },
-    /// A slope below zero, as of LeakyReLU and PReLU. Not a clamp, so nothing here moves it: its results are rounded once
-    /// more than a requantization with the product of both factors would round.
+    /// A slope below zero, as of LeakyReLU and PReLU. Not a clamp, so nothing here moves it: its results are rounded
+    /// once more than a requantization with the product of both factors would round.
     Sloped,
 }
 
-/// What stands behind the requantization in the place of an activation in front of it.
+/// The clamp behind the requantization that replaces an activation in front of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
     /// Nothing: saturation, or what the accumulators can be, does the same.
@@ -59,8 +59,8 @@ impl Limit {
 /// Moves an activation from in front of a requantization R to behind it, for the accumulators that can occur.
 ///
 /// R does not decrease, so R(clamp(x, a, b)) = clamp(R(x), R(a), R(b)). On an interval a limit acts where R at the
-/// interval's end differs from R at the limit; where it does not, any limit that is not nearer serves as well. One pair of
-/// limits for all channels is right only if it is right for each.
+/// interval's end differs from R at the limit; where it does not, any limit that is not nearer serves as well. One pair
+/// of limits for all channels is right only if it is right for each.
 ///
 /// # Errors
 /// The interval, or a limit inside of it, lies outside the domain.
@@ -81,8 +81,8 @@ pub fn move_behind(
     common(common_channels([&step], interval)?, interval, form.out(), ends)
 }
 
-/// One clamp for all channels, on the interval of each, of results that do not decrease. `ends` are the results at the ends
-/// of a channel's interval as they are, and as they are to be.
+/// One clamp for all channels, on the interval of each, of results that do not decrease. `ends` are the results at the
+/// ends of a channel's interval as they are, and as they are to be.
 pub(super) fn common(
     channels: Option<usize>,
     interval: &Per<(i64, i64)>,

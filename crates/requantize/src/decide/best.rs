@@ -1,16 +1,16 @@
 //! The integers of a free form that come nearest to the ideal function of a real factor.
 //!
-//! With the ideal's rounding and its place of the zero point, a form is a function of v = m / 2^n alone, and of which it is
-//! the ideal for v = s. For x above zero a larger v never gives a smaller result, for x below zero never a larger one, so
-//! on either side of s the difference from the ideal grows with |v - s| at every x, and with it the largest difference and
-//! the number of x that differ. The best v is therefore the nearest that there is below s or the nearest above it. Where
-//! the two can be compared, what comes out is the optimum, whatever the form's width: two functions are looked at, never
-//! more.
+//! With the ideal's rounding and its place of the zero point, a form is a function of v = m / 2^n alone, and of which
+//! it is the ideal for v = s. For x above zero a larger v never gives a smaller result, for x below zero never a larger
+//! one, so on either side of s the difference from the ideal grows with |v - s| at every x, and with it the largest
+//! difference and the number of x that differ. The best v is therefore the nearest that there is below s or the nearest
+//! above it. Where the two can be compared, what comes out is the optimum, whatever the form's width: two functions are
+//! looked at, never more.
 //!
-//! They are compared by their thresholds, of which results of 8 and 16 bits have at most [`MAX_STEPS`], or else accumulator
-//! by accumulator, as long as there are no more of these. That is the work that is allowed for: a count, and so the same on
-//! every machine. Results of 32 bits over more accumulators exceed it. There the nearest v is the answer: none of those that
-//! were tried is better, and no other was tried.
+//! They are compared by their thresholds, of which results of 8 and 16 bits have at most [`MAX_STEPS`], or else
+//! accumulator by accumulator, as long as there are no more of these. That is the work that is allowed for: a count,
+//! and so the same on every machine. Results of 32 bits over more accumulators exceed it. There the nearest v is the
+//! answer: none of those that were tried is better, and no other was tried.
 
 use super::{
     deviation::{Deviation, between},
@@ -25,12 +25,12 @@ use crate::{
 };
 use std::ops::RangeInclusive;
 
-/// What integers a form may have.
+/// Limits of a form's integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// The multiplier's width, 1 ..= 31.
     pub bits: u8,
-    /// Whether its highest bit must be set.
+    /// True if its highest bit must be set.
     pub normalized: bool,
     /// The shifts to the right.
     pub shift: RangeInclusive<u8>,
@@ -49,12 +49,12 @@ impl Limits {
 pub struct Best {
     /// The integers: the form is `round((x factor + addend) / 2^shift) + zero_point`.
     pub affine: Affine,
-    /// How far they are from the ideal; `None` where that takes too many comparisons.
+    /// Their distance from the ideal; `None` where that takes too many comparisons.
     pub deviation: Option<Deviation>,
 }
 
 impl Best {
-    /// What is known of them.
+    /// Proof that they are the best, or its absence.
     pub fn found(&self) -> Optimality {
         match self.deviation {
             Some(_) => Optimality::Optimal,
@@ -63,7 +63,7 @@ impl Best {
     }
 }
 
-/// What is known of the best integers.
+/// Proof that integers are the best, or its absence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Optimality {
     /// No multiplier and shift within the limits are better, both zero points being exact.
@@ -72,7 +72,7 @@ pub enum Optimality {
     BestFound,
 }
 
-/// Why there are no best integers.
+/// Reason why there are no best integers.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BestError {
     /// No multiplier and shift within the limits make a legal form for this factor.
@@ -88,9 +88,9 @@ pub enum BestError {
     Decide(#[from] DecideError),
 }
 
-/// The multiplier and the shift within the limits that are nearest to the ideal on an interval, by the largest difference,
-/// the number of accumulators that differ, |m / 2^n - s|, and the shift, in this order. Where the first two would take too
-/// many comparisons, by the others alone.
+/// The multiplier and the shift within the limits that are nearest to the ideal on an interval, by the largest
+/// difference, the number of accumulators that differ, |m / 2^n - s|, and the shift, in this order. Where the first two
+/// would take too many comparisons, by the others alone.
 ///
 /// # Errors
 /// No multiplier and shift are legal, or the interval is none or goes too far.
@@ -114,7 +114,7 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// How far a function is from the ideal: by the thresholds of both, or else accumulator by accumulator.
+    /// Distance of a function from the ideal: by the thresholds of both, or else accumulator by accumulator.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
         let too_many = match (&self.thresholds, own.thresholds(self.interval)) {
             (Ok(ideal), Ok(own)) => return Ok(between(&own, ideal)),
@@ -171,7 +171,7 @@ impl<'a> Target<'a> {
 }
 
 impl Ideal {
-    /// How far steps are from it on an interval: what a runtime's own integers lose.
+    /// Distance of steps from the ideal on an interval: the loss of a runtime's own integers.
     ///
     /// # Errors
     /// [`DecideError::TooManySteps`] where both the thresholds and the accumulators are too many to be compared.
@@ -179,8 +179,8 @@ impl Ideal {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
     }
 
-    /// With the shift n, all multipliers that make exactly the ideal function on an interval; `None` where none does. Only for
-    /// an input zero point of 0, which the multiplier would change otherwise.
+    /// With the shift n, all multipliers that make exactly the ideal function on an interval; `None` where none does.
+    /// Only for an input zero point of 0, which the multiplier would change otherwise.
     pub fn exact_multipliers(&self, n: u8, interval: (i64, i64)) -> Result<Option<RangeInclusive<i32>>, DecideError> {
         let is_legal = n <= MAX_SHIFT && self.grids.input_zero == 0 && self.legal(&(0..=0), n).is_some();
         let target = self.thresholds(interval)?;
@@ -189,8 +189,9 @@ impl Ideal {
             .and_then(|form| exact_factors(&target, &form, self.grids.out)))
     }
 
-    /// The multipliers and shifts within the limits that come nearest to the factor, from below and from above, with their
-    /// distance, their shift and whether they are above it, nearest first: of those on either side the first is the best.
+    /// The multipliers and shifts within the limits that come nearest to the factor, from below and from above, with
+    /// their distance, their shift and whether they are above it, nearest first: of those on either side the first is
+    /// the best.
     fn nearest(&self, limits: &Limits) -> Vec<(u128, u8, bool, Affine)> {
         let multipliers = limits.multipliers();
         let (first, last) = (*limits.shift.start(), (*limits.shift.end()).min(MAX_SHIFT));

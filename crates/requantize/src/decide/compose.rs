@@ -14,8 +14,8 @@ use crate::{
 /// Two multiply-shift forms as one that rounds once, where there is one; else `None`.
 ///
 /// The result equals `second` after `first` wherever `first` neither saturates nor leaves its domain;
-/// [`compare`](crate::decide::compare) tells whether that is so on an interval, [`compose_steps`] takes saturation along.
-/// Common powers of two go first, so that a multiplication by one is a shift. With p = x m1 + a1:
+/// [`compare`](crate::decide::compare) tells whether that is so on an interval, [`compose_steps`] takes saturation
+/// along. Common powers of two go first, so that a multiplication by one is a shift. With p = x m1 + a1:
 ///
 /// - s1 = 0, so that nothing is rounded first: (p + z1) m2 + a2 = x (m1 m2) + (a1 + z1) m2 + a2.
 /// - s2 = 0 and m2 = 1, so that nothing is rounded then: the zero point becomes z1 + a2 + z2.
@@ -62,11 +62,11 @@ fn joined(first: &Requantization, second: &Requantization) -> Option<Requantizat
     (all.all(|a| a.zero_point == zp) && form.check().is_ok()).then_some(form)
 }
 
-/// Two steps as one that equals them on each channel's interval, saturation and clamps included; `None` where the forms do
-/// not compose, or where a clamp would differ from channel to channel.
+/// Two steps as one that equals them on each channel's interval, saturation and clamps included; `None` where the forms
+/// do not compose, or where a clamp would differ from channel to channel.
 ///
-/// What the first step saturates or clamps to, [a, b], is a clamp behind the second one, to what it makes of a and b. It is
-/// left out where the composed form stays between these on the interval.
+/// The range [a, b] to which the first step saturates or clamps becomes a clamp behind the second step, to its results
+/// for a and b. The clamp is left out where the composed form stays between these on the interval.
 ///
 /// # Errors
 /// The interval lies outside the composed form's domain.

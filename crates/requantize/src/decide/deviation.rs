@@ -1,4 +1,4 @@
-//! How far one chain of steps is from another: equal or not, by how much, where, and how often.
+//! Difference of two chains of steps: equal or not, by how much, where, and how often.
 
 use super::{
     Verdict, normal,
@@ -15,7 +15,7 @@ pub struct Deviation {
     pub witness: i64,
     /// On how many accumulators they differ.
     pub differing: u128,
-    /// How many accumulators there are.
+    /// Number of accumulators.
     pub of: u128,
 }
 
@@ -59,7 +59,7 @@ impl From<Deviation> for Verdict {
     }
 }
 
-/// Whether two chains of steps are the same function on `interval` (both ends belong to it).
+/// True if two chains of steps are the same function on `interval` (both ends belong to it).
 ///
 /// # Errors
 /// As [`deviation`]: what it cannot decide is no answer, and never "equal".
@@ -73,7 +73,7 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
     }
 }
 
-/// How two chains of steps differ on `interval` (both ends belong to it).
+/// Difference of two chains of steps on `interval` (both ends belong to it).
 ///
 /// # Errors
 /// The interval must lie inside the domain of the first steps, and what they make of it in that of the following ones.
@@ -155,7 +155,7 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
     (0..count).map(of).collect::<Result<_, _>>().map(Per::Channel)
 }
 
-/// How two functions on the same interval differ; on their common part, if the intervals are not the same.
+/// Difference of two functions on the same interval, or on the common part where their intervals differ.
 pub fn difference(before: &Thresholds, after: &Thresholds) -> Verdict {
     between(before, after).into()
 }

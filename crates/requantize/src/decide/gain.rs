@@ -1,4 +1,4 @@
-//! What is lost where a runtime makes the integers itself, by its own rule, from the scales that its file stores.
+//! Loss where a runtime derives the integers by its own rule from the scales that its file stores.
 
 use super::{
     best::{Best, BestError, Limits, Target},
@@ -8,25 +8,25 @@ use super::{
 };
 use crate::Step;
 
-/// What a form whose integers the runtime itself derives from scales could gain if they were free.
+/// Possible gain of a form, if its integers were free instead of derived from scales by the runtime.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gain {
-    /// How far the runtime's own integers are from the ideal.
+    /// Distance of the runtime's own integers from the ideal.
     pub runtime: Deviation,
-    /// The best that there are; `None` where the runtime's own are the ideal function, so that nothing is to be gained, and
-    /// where there are none to choose from.
+    /// The best that there are; `None` where the runtime's own are the ideal function, so that nothing is to be gained,
+    /// and where there are none to choose from.
     pub best: Option<Best>,
 }
 
 impl Gain {
-    /// Whether the best integers are nearer to the ideal than the runtime's own.
+    /// True if the best integers are nearer to the ideal than the runtime's own.
     pub fn is_any(&self) -> bool {
         let best = self.best.as_ref().and_then(|best| best.deviation);
         best.is_some_and(|best| (best.max_lsb, best.differing) < (self.runtime.max_lsb, self.runtime.differing))
     }
 }
 
-/// How far a runtime's own integers are from the ideal, and how far the best within the limits are. Nothing is replaced:
+/// Distance from the ideal of a runtime's own integers, and of the best within the limits. Nothing is replaced:
 /// what the file stores are scales. A form without limits has no integers to choose, a scale in `f32` for one.
 ///
 /// # Errors

@@ -7,8 +7,8 @@ use crate::{
     scales::{ScaleError, fixed_point::frexp},
 };
 
-/// The function that a requantization stands for: `sat(round(s (x - z_x)) + z)`, or `sat(round(s (x - z_x) + z))` with the
-/// zero point inside the rounding; in exact arithmetic with s a finite positive `f64`.
+/// The function that a requantization stands for: `sat(round(s (x - z_x)) + z)`, or `sat(round(s (x - z_x) + z))` with
+/// the zero point inside the rounding; in exact arithmetic with s a finite positive `f64`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ideal {
     /// s = mantissa / 2^shift, the mantissa odd or the shift zero.
@@ -18,15 +18,15 @@ pub struct Ideal {
     pub(super) grids: Grids,
 }
 
-/// What the ideal function leads from and to.
+/// Grids of the operand and of the result of the ideal function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grids {
     /// Zero point of x.
     pub input_zero: i32,
     /// Zero point of the result.
     pub output_zero: i32,
-    /// Whether the result's zero point is added before the rounding; for the modes that look at the sign or the parity this
-    /// makes a difference at ties.
+    /// True if the result's zero point is added before the rounding; for the modes that look at the sign or the parity
+    /// this makes a difference at ties.
     pub zero_inside: bool,
     /// Type of the result.
     pub out: IntType,
@@ -74,7 +74,7 @@ impl Ideal {
         })
     }
 
-    /// What is added to s (x - z_x) in front of the rounding, and behind it.
+    /// Addends of s (x - z_x) in front of the rounding and behind it.
     fn zeros(&self) -> (i128, i128) {
         let zero = i128::from(self.grids.output_zero);
         if self.grids.zero_inside {
@@ -137,7 +137,7 @@ impl Ideal {
         [below, below + 1]
     }
 
-    /// What stands in front of a shift by n for the result's zero point.
+    /// Addend in front of a shift by n that stands for the result's zero point.
     pub(super) fn inside(&self, n: u8) -> i128 {
         if self.grids.zero_inside {
             i128::from(self.grids.output_zero) << n

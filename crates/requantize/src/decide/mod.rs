@@ -1,4 +1,4 @@
-//! What can be decided about chains of steps on a whole interval of accumulators, without sampling and without a
+//! Decision procedures about chains of steps on a whole interval of accumulators, without sampling and without a
 //! tolerance: one procedure per file.
 
 mod activation;

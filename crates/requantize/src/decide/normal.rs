@@ -7,12 +7,13 @@
 //! - the zero point z behind the division is z 2^s in front of it;
 //! - half_even is any other nearest mode where no x is a tie;
 //! - two roundings are one: with h = floor((p + 2^30) / 2^31) and s = 31 + r, half_away(h / 2^r) is
-//!   floor((p + 2^(s-1) + 2^30) / 2^s) for x >= 0 and floor((p + 2^(s-1) - 2^30) / 2^s) below, since p has the sign of x
+//!   floor((p + 2^(s-1) + 2^30) / 2^s) for x >= 0 and floor((p + 2^(s-1) - 2^30) / 2^s) below, since p has the sign of
+//! x
 //!   and both are 0 for -2^30 <= p < 0;
 //! - common powers of two of f and 2^s go: floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) / 2^(s-t)).
 //!
-//! With f odd or s = 0 these parameters are unique: the same function on all integers has the same ones. Two functions of
-//! the same f and s differ only in A, and how often and where is a sum of floors, found by Euclid's algorithm.
+//! With f odd or s = 0 these parameters are unique: the same function on all integers has the same ones. Two functions
+//! of the same f and s differ only in A, and how often and where is a sum of floors, found by Euclid's algorithm.
 
 use super::{deviation::Deviation, thresholds::Chain};
 use crate::{
@@ -29,7 +30,7 @@ struct Floor {
     shift: u8,
 }
 
-/// What a function is on a part of the interval, both ends included.
+/// A function on a part of the interval, both ends included.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     low: i64,
@@ -39,7 +40,8 @@ struct Piece {
 
 type Pieces = SmallVec<[Piece; 2]>;
 
-/// How two chains differ whose values at the ends of the interval are given; `None` where the parameters do not tell.
+/// Difference of two chains whose values at the ends of the interval are given; `None` where the parameters do not
+/// tell.
 ///
 /// A chain with one step that is not the identity is that step's form R between the chain's values at the ends, for a
 /// clamp in front of R is one behind it: f(x) = clamp(R(x), f(low), f(high)).
@@ -107,8 +109,8 @@ pub(super) fn one_rounding(arithmetic: Arithmetic<'_>) -> Option<Affine> {
     }
 }
 
-/// What is added in front of a division by `2^shift` that rounds down, so that it rounds like this; `None` for the modes
-/// that look at the sign or the parity.
+/// Addend in front of a division by `2^shift` that rounds down, so that the result is rounded by this mode; `None` for
+/// the modes that look at the sign or the parity.
 pub(super) fn bias(rounding: Rounding, shift: u8) -> Option<i128> {
     let step = 1i128 << shift;
     Some(match rounding {
@@ -268,8 +270,8 @@ fn apart(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut Deviation) -
     Some(())
 }
 
-/// Σ floor((i a + b) / m) for i = 0 .. n: the lattice points below a line, by Euclid's algorithm. For n and m up to 2^62,
-/// a < m and b < 2 m.
+/// Σ floor((i a + b) / m) for i = 0 .. n: the lattice points below a line, by Euclid's algorithm. For n and m up to
+/// 2^62, a < m and b < 2 m.
 fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> u128 {
     let mut sum = 0;
     loop {

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 /// The most steps that a function may have here: those of any function into 16 bits.
 pub const MAX_STEPS: u32 = 0xFFFF;
 
-/// Why a chain of steps cannot be decided on an interval.
+/// Reason why a chain of steps cannot be decided on an interval.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum DecideError {
     /// The chain has no step.
@@ -22,11 +22,11 @@ pub enum DecideError {
     /// The interval, or what an earlier step makes of it, leaves the domain of a step.
     #[error(transparent)]
     Domain(#[from] OutsideDomain),
-    /// A function steps more than [`MAX_STEPS`] times on the interval (a 32-bit result), and its parameters alone do not
-    /// decide.
+    /// A function steps more than [`MAX_STEPS`] times on the interval (a 32-bit result), and its parameters alone do
+    /// not decide.
     #[error("{steps} steps on the interval are above {MAX_STEPS}")]
     TooManySteps {
-        /// How many.
+        /// Their number.
         steps: u32,
     },
     /// A quantization of floats is by a scale that is not positive and finite.
@@ -131,8 +131,8 @@ impl Thresholds {
         Chain::new(steps, channel)?.thresholds(interval)
     }
 
-    /// The thresholds of a function that does not decrease, from its values and from the first accumulators that reach each
-    /// of some values; these are all above that of the lower end, up to that of the upper end.
+    /// The thresholds of a function that does not decrease, from its values and from the first accumulators that reach
+    /// each of some values; these are all above that of the lower end, up to that of the upper end.
     pub(super) fn in_closed_form(
         interval: (i64, i64),
         eval: impl FnMut(i64) -> Result<i32, DecideError>,
@@ -147,8 +147,8 @@ impl Thresholds {
         })
     }
 
-    /// The thresholds of any function that does not decrease on the interval, by bisection. The caller answers for that;
-    /// where it does decrease the result describes another function.
+    /// The thresholds of any function that does not decrease on the interval, by bisection. The caller answers for
+    /// that; where it does decrease the result describes another function.
     pub fn by_bisection<E: From<DecideError>>(
         interval: (i64, i64),
         mut f: impl FnMut(i64) -> Result<i32, E>,
@@ -194,8 +194,8 @@ impl Thresholds {
         &self.at
     }
 
-    /// `T_k` of any `k`: the lower end where the function is nowhere below `k`, one past the upper end where it is nowhere
-    /// as large (`i64` ends there, so one past it saturates).
+    /// `T_k` of any `k`: the lower end where the function is nowhere below `k`, one past the upper end where it is
+    /// nowhere as large (`i64` ends there, so one past it saturates).
     pub fn reaching(&self, code: i32) -> i64 {
         match usize::try_from(i64::from(code) - i64::from(self.lowest) - 1) {
             Ok(index) => self.at.get(index).copied().unwrap_or(self.interval.1.saturating_add(1)),

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// How two functions differ on an interval.
+/// Difference of two functions on an interval.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Verdict {
@@ -20,7 +20,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether the functions are equal. What is unknown is not.
+    /// True if the functions are equal. What is unknown is not.
     pub fn is_exact(&self) -> bool {
         matches!(self, Verdict::Exact)
     }

@@ -28,13 +28,14 @@ pub struct Wanted {
 /// The first of the wanted forms, cheapest first, that is equal to `form` on every channel's interval, with its index.
 ///
 /// Each threshold of the function confines a multiplier or an addend to an interval (see
-/// [`exact_factors`](super::exact_factors)), so a form of another kind, of fewer bits or of another rounding is found if the
-/// slope leaves it a chance: two roundings as one, a multiplication as a shift, a float as a fixed-point multiplication, and
-/// without the powers of two that multiplier and divisor share. What comes out is compared once more.
+/// [`exact_factors`](super::exact_factors)), so a form of another kind, of fewer bits or of another rounding is found
+/// if the slope leaves it a chance: two roundings as one, a multiplication as a shift, a float as a fixed-point
+/// multiplication, and without the powers of two that multiplier and divisor share. What comes out is compared once
+/// more.
 ///
 /// # Errors
-/// The form is not defined on the interval, or not legal. Results of 32 bits are weakened only as far as their parameters
-/// decide.
+/// The form is not defined on the interval, or not legal. Results of 32 bits are weakened only as far as their
+/// parameters decide.
 pub fn weaken(
     form: &Requantization,
     wanted: &[Wanted],
@@ -68,7 +69,7 @@ struct Target<'a> {
     thresholds: Option<Thresholds>,
 }
 
-/// What `of` finds for every channel, if it finds something for each.
+/// The answers of `of` for every channel; `None` if it has none for some channel.
 fn spelled<T>(
     form: &Requantization,
     interval: &Per<(i64, i64)>,
@@ -121,13 +122,13 @@ fn slope(target: &Target<'_>) -> Option<f64> {
     })
 }
 
-/// The result for real zero, which is the zero point; `None` outside of the domain. Where it saturates it is as good a guess
-/// as any.
+/// The result for real zero, which is the zero point; `None` outside of the domain. Where it saturates it is as good a
+/// guess as any.
 fn zero_point(target: &Target<'_>) -> Option<i32> {
     target.scalars.eval(0).ok()
 }
 
-/// What is added behind the multiplication, in units of the result.
+/// Addend behind the multiplication, in units of the result.
 fn offset(target: &Target<'_>) -> Option<f64> {
     match target.scalars.arithmetic() {
         Arithmetic::Affine(a) => Some(ldexp(a.addend as f64, -i32::from(a.shift)) + f64::from(a.zero_point)),

@@ -12,7 +12,7 @@ use std::ops::RangeInclusive;
 pub struct AscendDequantS16 {
     /// N, 1 ..= 16.
     pub shift: Per<u8>,
-    /// Whether negative results become zero.
+    /// True if negative results become zero.
     pub relu: bool,
 }
 

@@ -2,11 +2,11 @@ use super::{Arithmetic, Fields, FloatProduct, Form, FormError, Requantization, S
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, without the `max` where `relu` is not set: a ReLU on real zero, then
-/// the offset. The conversion and the product are rounded to `f32`.
+/// `sat(max(half_even(f32(x) * scale), 0) + offset)`, without the `max` where `relu` is not set: a ReLU on real zero,
+/// then the offset. The conversion and the product are rounded to `f32`.
 ///
-/// Ascend's AscendRequant; its `scale` is the product of the dequantization's and the quantization's scale, of which the
-/// cube unit keeps 19 bits ([`packed_float`](crate::scales::packed_float)).
+/// Ascend's AscendRequant; its `scale` is the product of the dequantization's and the quantization's scale, of which
+/// the cube unit keeps 19 bits ([`packed_float`](crate::scales::packed_float)).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendRequant {
@@ -14,9 +14,9 @@ pub struct AscendRequant {
     pub scale: Per<f32>,
     /// Added after the rounding; -256 ..= 255, the nine bits of the word.
     pub offset: i32,
-    /// Whether negative results become real zero.
+    /// True if negative results become real zero.
     pub relu: bool,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 

@@ -87,12 +87,13 @@ impl<'a> Channel<'a> {
         self.arithmetic
     }
 
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub fn out(&self) -> IntType {
         self.out
     }
 
-    /// Between which ends the results lie: those of [`out`](Channel::out), less what a ReLU inside of the form cuts off.
+    /// Between which ends the results lie: those of [`out`](Channel::out), less what a ReLU inside of the form cuts
+    /// off.
     pub fn range(&self) -> [i32; 2] {
         self.range
     }
@@ -102,7 +103,7 @@ impl<'a> Channel<'a> {
         self.channel
     }
 
-    /// Where no intermediate result overflows; never empty, and its ends lie strictly inside `i64`.
+    /// Accumulators for which no intermediate result overflows; never empty, and the ends lie strictly inside `i64`.
     pub fn domain(&self) -> RangeInclusive<i64> {
         self.domain.0..=self.domain.1
     }
@@ -141,8 +142,8 @@ impl<'a> Channel<'a> {
         self.arithmetic.first(low, high, value)
     }
 
-    /// [`Channel::least_reaching`] of each of these values, all of which are results of accumulators of the domain and none
-    /// of which all of them reach.
+    /// [`Channel::least_reaching`] of each of these values, all of which are results of accumulators of the domain and
+    /// none of which all of them reach.
     pub(crate) fn firsts(&self, values: RangeInclusive<i64>) -> Vec<i64> {
         match self.arithmetic {
             Arithmetic::Affine(a) => a.firsts(values),
@@ -151,7 +152,7 @@ impl<'a> Channel<'a> {
         }
     }
 
-    /// Whether the channel is `sat(x)`.
+    /// True if the channel is `sat(x)`.
     pub fn is_identity(&self) -> bool {
         let whole = self.range == [self.out.min(), self.out.max()];
         whole

@@ -8,7 +8,7 @@ pub const MAX_SHIFT: u8 = 62;
 /// The largest size of what is added before a shift. With it, the products of all `i32` accumulators fit an `i64`.
 pub const MAX_ADDEND: i64 = 1 << 61;
 
-/// Whether a field of a channel has a value that the form has.
+/// Checks that a field of a channel has a value that the form has.
 pub(crate) fn in_range(
     field: &'static str,
     channel: usize,
@@ -26,8 +26,8 @@ pub(crate) fn in_range(
     })
 }
 
-/// Why a form's parameters are not legal: the fault of the file or the target that they come from, or of the recipe
-/// that made them.
+/// Reason why a form's parameters are not legal: the fault of the file or the target that they come from, or of the
+/// recipe that made them.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FormError {
     /// Two fields disagree about the number of channels.
@@ -73,7 +73,7 @@ pub enum FormError {
     Together {
         /// The form's kind.
         kind: FormKind,
-        /// What is not so.
+        /// The rule that the fields break together.
         rule: &'static str,
     },
     /// A negative factor: the form would decrease.
@@ -92,7 +92,7 @@ pub enum FormError {
         /// Its addend.
         addend: i64,
     },
-    /// A scale that is zero, negative, infinite or not a number.
+    /// A scale that is zero, negative, infinite or NaN.
     #[error("scale {scale} of channel {channel} is not finite and positive")]
     Scale {
         /// The channel.
@@ -100,7 +100,7 @@ pub enum FormError {
         /// Its scale.
         scale: f32,
     },
-    /// An addend in float that is infinite or not a number.
+    /// An addend in float that is infinite or NaN.
     #[error("offset {offset} is not finite")]
     Offset {
         /// The addend.
@@ -122,7 +122,7 @@ pub enum FormError {
     Codes {
         /// The channel.
         channel: usize,
-        /// How many thresholds.
+        /// Number of thresholds.
         count: usize,
         /// The value below the first one.
         lowest: i32,
@@ -146,8 +146,8 @@ pub enum FormError {
 }
 
 impl Requantization {
-    /// Whether the parameters are legal: lengths agree, shifts and exponents are in range, factors are not negative,
-    /// scales are finite and positive, thresholds are sorted and stay inside the type.
+    /// Checks that the parameters are legal: lengths agree, shifts and exponents are in range, factors are not
+    /// negative, scales are finite and positive, thresholds are sorted and stay inside the type.
     ///
     /// Costs one visit of each parameter. A form that passes has a domain that is not empty for each of its channels.
     pub fn check(&self) -> Result<(), FormError> {

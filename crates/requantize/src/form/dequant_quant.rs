@@ -2,24 +2,24 @@ use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Sc
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(f32(f32(max(f32(x) * deq, 0) * scale) + f32(offset))))`, without the `max` where `relu` is not set; every
-/// operation rounded to `f32`.
+/// `sat(half_even(f32(f32(max(f32(x) * deq, 0) * scale) + f32(offset))))`, without the `max` where `relu` is not set;
+/// every operation rounded to `f32`.
 ///
-/// Ascend's AscendDequant, a ReLU in float and AscendQuant, one after the other: what stands in the graph before ATC makes
-/// one [`AscendRequant`](super::AscendRequant) of them. It rounds three times where that rounds once, and has its offset
-/// inside of the last rounding.
+/// Ascend's AscendDequant, a ReLU in float and AscendQuant, one after the other: what stands in the graph before ATC
+/// makes one [`AscendRequant`](super::AscendRequant) of them. It rounds three times where that rounds once, and has its
+/// offset inside of the last rounding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DequantQuant {
     /// The dequantization's factor, finite and positive.
     pub deq: Per<f32>,
-    /// Whether negative reals become zero.
+    /// True if negative reals become zero.
     pub relu: bool,
     /// The quantization's factor, the reciprocal of the output's scale; finite and positive.
     pub scale: f32,
     /// Added inside of the rounding; an integer that `f32` holds, at most 2^24 in size.
     pub offset: i32,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 

@@ -12,7 +12,7 @@ pub struct Float {
     pub scale: Per<f32>,
     /// Zero point of the output.
     pub zp: i32,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 

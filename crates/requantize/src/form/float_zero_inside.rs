@@ -2,8 +2,8 @@ use super::{Arithmetic, Fields, FloatAffine, Form, FormError, Requantization, Sc
 use crate::{IntType, Per};
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(f32(f32(x) * scale) + f32(zp)))`, conversion, product and sum rounded to `f32`: the zero point inside of
-/// the rounding. An odd one moves ties to other neighbours than [`Float`](super::Float) does.
+/// `sat(half_even(f32(f32(x) * scale) + f32(zp)))`, conversion, product and sum rounded to `f32`: the zero point inside
+/// of the rounding. An odd one moves ties to other neighbours than [`Float`](super::Float) does.
 ///
 /// This is ONNX Runtime's QLinearMul on the product of the operands' integers, less their zero points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub struct FloatZeroInside {
     pub scale: Per<f32>,
     /// Zero point of the output.
     pub zp: i32,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 /// the nearest with ties up, `d` to the nearest with ties away from zero; with one rounding,
 /// `sat(h(x * multiplier / 2^(31 - exponent)) + zp)`.
 ///
-/// Two roundings are gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift: LiteRT's
-/// CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8. One is what these compute in builds with single rounding
-/// (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert)). For exponents of zero and more the two are
-/// the same function where both are defined.
+/// Two roundings are gemmlowp's saturating rounding doubling high multiply followed by its rounding right shift:
+/// LiteRT's CONV_2D, DEPTHWISE_CONV_2D, MUL and ADD on int8. One is what these compute in builds with single rounding
+/// (FULLY_CONNECTED has no multiplier, see [`litert`](crate::scales::litert)). For exponents of zero and more the two
+/// are the same function where both are defined.
 ///
-/// Domain: the left shift of two roundings stays in `i32`, as do the result before the zero point and the one behind it.
-/// Where they do not, the runtimes wrap.
+/// Domain: the left shift of two roundings stays in `i32`, as do the result before the zero point and the one behind
+/// it. Where they do not, the runtimes wrap.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gemmlowp {
@@ -27,7 +27,7 @@ pub struct Gemmlowp {
     /// Two, unless said otherwise.
     #[serde(default = "Roundings::two", skip_serializing_if = "Roundings::are_two")]
     pub roundings: Roundings,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 

@@ -53,9 +53,9 @@ use std::{fmt, ops::RangeInclusive};
 pub struct Narrowing {
     /// The divisor is `2^shift`; at most [`MAX_SHIFT`].
     pub shift: Per<u8>,
-    /// How the quotient becomes an integer.
+    /// Rounding of the quotient.
     pub rounding: Rounding,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 
@@ -66,7 +66,7 @@ impl Narrowing {
     }
 }
 
-/// How often a multiplication by a fixed-point factor rounds.
+/// Number of roundings of a multiplication by a fixed-point factor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Roundings {
@@ -99,11 +99,11 @@ impl Roundings {
     }
 }
 
-/// Where a form's parameters come from.
+/// Origin of a form's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The runtime derives them from the `f32` scales that its file stores, by a rule of its own: they cannot be chosen,
-    /// only reproduced ([`scales`](crate::scales)).
+    /// The runtime derives them from the `f32` scales that its file stores, by a rule of its own: they cannot be
+    /// chosen, only reproduced ([`scales`](crate::scales)).
     FromScales,
     /// The file stores them: a compiler may choose the best ones.
     Free,
@@ -114,12 +114,12 @@ macro_rules! forms {
     ($($form:ident $name:literal $origin:ident $formula:literal $users:literal,)*) => {
         /// A requantization with its parameters: from an accumulator `x` to a narrow integer. Plain data.
         ///
-        /// The set is closed: a target's own form is [`Fixed`] or [`Steps`], so that every form can be executed, printed
-        /// and proved. `round` is the narrowing's, `s` its shift, `sat` saturates to the output type. An activation
-        /// behind it is a clamp of its own ([`Step`](crate::Step)).
+        /// The set is closed: a target's own form is [`Fixed`] or [`Steps`], so that every form can be executed,
+        /// printed and proved. `round` is the narrowing's, `s` its shift, `sat` saturates to the output type. An
+        /// activation behind it is a clamp of its own ([`Step`](crate::Step)).
         ///
-        /// Every form is non-decreasing on its [`domain`](Requantization::domain), which its own page states: all of `i32`, and
-        /// more where integers are multiplied, unless a runtime would overflow.
+        /// Every form is non-decreasing on its [`domain`](Requantization::domain), which its own page states: all of
+        /// `i32`, and more where integers are multiplied, unless a runtime would overflow.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "snake_case")]
         pub enum Requantization {
@@ -144,7 +144,7 @@ macro_rules! forms {
                 }
             }
 
-            /// Where the parameters come from.
+            /// Origin of the parameters.
             pub const fn origin(self) -> Origin {
                 match self {
                     $(FormKind::$form => Origin::$origin,)*
@@ -234,15 +234,15 @@ forms! {
         "any chip that compares or looks up",
 }
 
-/// What a form says of itself. [`Requantization`] and [`Channel`] make the rest of it.
+/// Properties that each form states. [`Requantization`] and [`Channel`] derive the others.
 trait Form {
-    /// What forms have in common.
+    /// Fields that all forms have.
     fn fields(&self) -> Fields<'_>;
 
     /// The form with these channels of its own; `None` where it does not have one of them.
     fn select(&self, channels: &[usize]) -> Option<Requantization>;
 
-    /// Whether the fields that belong to no channel are legal, by themselves and together.
+    /// Checks that the fields that belong to no channel are legal, by themselves and together.
     fn rules(&self) -> Result<(), FormError> {
         Ok(())
     }
@@ -253,7 +253,7 @@ trait Form {
 
 /// The fields that forms have in common.
 struct Fields<'a> {
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     out: IntType,
     /// The least result, of a form that has a ReLU in it.
     lowest: i32,
@@ -377,12 +377,13 @@ pub struct OutsideDomain {
     pub channel: usize,
     /// The accumulator asked for.
     pub acc: i64,
-    /// Where the channel is defined; empty for a channel that does not exist or whose parameters are not legal.
+    /// Accumulators on which the channel is defined; empty for a channel that does not exist or whose parameters are
+    /// not legal.
     pub domain: RangeInclusive<i64>,
 }
 
 impl Requantization {
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub fn out(&self) -> IntType {
         self.form().fields().out
     }
@@ -429,13 +430,13 @@ impl Requantization {
         })
     }
 
-    /// Where no intermediate result of a channel overflows: the form is defined and non-decreasing there. Empty for a
-    /// channel that does not exist or whose parameters are not legal.
+    /// Accumulators for which no intermediate result of a channel overflows: the form is defined and non-decreasing
+    /// there. Empty for a channel that does not exist or whose parameters are not legal.
     pub fn domain(&self, channel: usize) -> RangeInclusive<i64> {
         self.channel(channel).map_or(EMPTY, |form| form.domain())
     }
 
-    /// Whether the form is `sat(x)` on every channel: it keeps each accumulator that fits the output type.
+    /// True if the form is `sat(x)` on every channel: it keeps each accumulator that fits the output type.
     pub fn is_identity(&self) -> bool {
         let channels = self.channels().unwrap_or(1);
         channels > 0 && (0..channels).all(|c| self.channel(c).is_ok_and(|form| form.is_identity()))

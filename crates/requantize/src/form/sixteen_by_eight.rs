@@ -18,7 +18,7 @@ pub struct SixteenByEight {
     pub exponent: Per<i8>,
     /// Zero point of the output.
     pub zp: i32,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 

@@ -6,14 +6,14 @@ use crate::{IntType, Per, Rounding};
 use serde::{Deserialize, Serialize};
 use std::{fmt, ops::RangeInclusive};
 
-/// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`; `d` is zero with one rounding
-/// or a shift up to 31, else `2^30` for `v >= 0` and `-2^30` below.
+/// `sat(((v * multiplier + 2^(shift-1) + d) >> shift) + output_zp)` with `v = x - input_zp`; `d` is zero with one
+/// rounding or a shift up to 31, else `2^30` for `v >= 0` and `-2^30` below.
 ///
-/// RESCALE of TOSA 1.0, `SINGLE_ROUND` and `DOUBLE_ROUND`, with TOSA's own conditions: what it calls an error of the graph
-/// (ERROR_IF) is refused by `check`, and where it leaves a result open (REQUIRE) the form is not defined.
+/// RESCALE of TOSA 1.0, `SINGLE_ROUND` and `DOUBLE_ROUND`, with TOSA's own conditions: what it calls an error of the
+/// graph (ERROR_IF) is refused by `check`, and where it leaves a result open (REQUIRE) the form is not defined.
 ///
-/// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`; the result before the output's zero
-/// point and behind it in `i32`.
+/// Domain: `x` of the input type; with `scale32`, `-2^(shift-1) <= v < 2^(shift-1)`; the result before the output's
+/// zero point and behind it in `i32`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TosaRescale {
@@ -31,7 +31,7 @@ pub struct TosaRescale {
     pub input_zp: i32,
     /// Zero point of the output; 0 for more than eight bits.
     pub output_zp: i32,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 
@@ -175,7 +175,8 @@ impl Form for TosaRescale {
         // (x - z) * m = x * m - z * m; the zero point has 16 bits at most.
         let addend = -i64::from(self.input_zp) * i64::from(factor);
         let zero_point = self.output_zp;
-        // The sign of v is that of v * m, and for m = 0 the result is 0 either way: TOSA's double rounding is gemmlowp's.
+        // The sign of v is that of v * m, and for m = 0 the result is 0 either way: TOSA's double rounding is
+        // gemmlowp's.
         let arithmetic = if self.roundings == Roundings::Two && shift > 31 {
             Arithmetic::Doubling(Doubling {
                 factor,

@@ -10,12 +10,12 @@ use serde::{Deserialize, Serialize};
 pub struct AscendDequant {
     /// Factor, finite and positive; one of 19 bits where the chip packs it.
     pub scale: Per<f32>,
-    /// Whether negative reals become zero.
+    /// True if negative reals become zero.
     pub relu: bool,
 }
 
 impl AscendDequant {
-    /// Whether the parameters are legal.
+    /// Checks that the parameters are legal.
     pub fn check(&self) -> Result<(), FormError> {
         let mut scales = self.scale.values().iter().enumerate();
         scales.try_for_each(|(channel, scale)| check_scale(channel, *scale))

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// `sat(round(x * scale + offset))` in `f32`, the offset inside of the rounding: AscendQuant; with `sqrt_mode`
 /// `sat(round(x * scale * scale + offset))`.
 ///
-/// Domain: every `f32` but not-a-number; infinities saturate. (Chips that compute in 16-bit floats are another function.)
+/// Domain: every `f32` but NaN; infinities saturate. (Chips that compute in 16-bit floats are another function.)
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AscendQuant {
@@ -16,12 +16,12 @@ pub struct AscendQuant {
     pub scale: f32,
     /// Added before the rounding, finite.
     pub offset: f32,
-    /// Whether the factor is applied twice.
+    /// True if the factor is applied twice.
     #[serde(default)]
     pub sqrt_mode: bool,
     /// `half_even`, `floor`, `ceil` or `toward_zero`: `round_mode` Round, Floor, Ceil and Trunc.
     pub rounding: Rounding,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 
@@ -34,7 +34,7 @@ impl AscendQuant {
         Rounding::TowardZero,
     ];
 
-    /// Whether the parameters are legal.
+    /// Checks that the parameters are legal.
     pub fn check(&self) -> Result<(), FormError> {
         check_scale(0, self.scale)?;
         check_offset(self.offset)?;
@@ -53,7 +53,7 @@ impl AscendQuant {
         Ok(self.quantization().eval(x))
     }
 
-    /// The same as one of all quantizations; not-a-number becomes the code of real zero.
+    /// The same as one of all quantizations; NaN becomes the code of real zero.
     pub fn quantization(&self) -> Quantization {
         Quantization {
             scaling: if self.sqrt_mode {

@@ -1,5 +1,6 @@
-//! Quantized functions that are no requantization of one integer: from `f32`, to `f32`, or of two integers. Each is a small
-//! struct with the manners of a [form](crate::form): legal parameters are for `check` to tell, and outside of its domain
+//! Quantized functions that are no requantization of one integer: from `f32`, to `f32`, or of two integers. Each is a
+//! small struct with the manners of a [form](crate::form): legal parameters are for `check` to tell, and outside of its
+//! domain
 //! `eval` is a typed error.
 
 mod ascend_dequant;
@@ -18,7 +19,7 @@ use crate::FormError;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undefined {
     /// Not-a-number has no code.
-    #[error("not-a-number has no code")]
+    #[error("NaN has no code")]
     NotANumber,
     /// An accumulator of more than 32 bits.
     #[error("accumulator {0} is outside of 32 bits")]
@@ -28,7 +29,7 @@ pub enum Undefined {
     Channel(usize),
 }
 
-/// Whether a factor is finite and positive.
+/// Checks that a factor is finite and positive.
 fn check_scale(channel: usize, scale: f32) -> Result<(), FormError> {
     if scale.is_finite() && scale > 0.0 {
         Ok(())
@@ -37,7 +38,7 @@ fn check_scale(channel: usize, scale: f32) -> Result<(), FormError> {
     }
 }
 
-/// Whether an addend is finite.
+/// Checks that an addend is finite.
 fn check_offset(offset: f32) -> Result<(), FormError> {
     if offset.is_finite() {
         Ok(())
@@ -46,7 +47,7 @@ fn check_offset(offset: f32) -> Result<(), FormError> {
     }
 }
 
-/// Whether a zero point is a value of the type.
+/// Checks that a zero point is a value of the type.
 fn check_zero_point(zero_point: i32, out: crate::IntType) -> Result<(), FormError> {
     crate::form::in_range("zero_point", 0, zero_point.into(), out.min().into()..=out.max().into())
 }

@@ -2,8 +2,9 @@ use super::{check_offset, check_scale};
 use crate::{FormError, IntType};
 use serde::{Deserialize, Serialize};
 
-/// `sat(half_even(fma(a, x, fma(b, y, offset))))` of two codes: ONNX Runtime's QLinearAdd, which holds all three zero points
-/// in the offset ([`onnx_runtime::addition`](crate::scales::onnx_runtime::addition)). Each `fma` is rounded to `f32` once.
+/// `sat(half_even(fma(a, x, fma(b, y, offset))))` of two codes: ONNX Runtime's QLinearAdd, which holds all three zero
+/// points in the offset ([`onnx_runtime::addition`](crate::scales::onnx_runtime::addition)). Each `fma` is rounded to
+/// `f32` once.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QLinearAdd {
@@ -13,12 +14,12 @@ pub struct QLinearAdd {
     pub b: f32,
     /// The zero points' part, finite.
     pub offset: f32,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 
 impl QLinearAdd {
-    /// Whether the parameters are legal.
+    /// Checks that the parameters are legal.
     pub fn check(&self) -> Result<(), FormError> {
         check_scale(0, self.a)?;
         check_scale(1, self.b)?;

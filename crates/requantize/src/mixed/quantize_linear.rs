@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// `sat(half_even(x / scale) + zero_point)` with a true division in `f32`: QuantizeLinear of ONNX.
 ///
-/// Domain: every `f32` but not-a-number; infinities saturate.
+/// Domain: every `f32` but NaN; infinities saturate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuantizeLinear {
@@ -15,12 +15,12 @@ pub struct QuantizeLinear {
     pub scale: f32,
     /// The code of real zero, one of the type's.
     pub zero_point: i32,
-    /// What the result saturates to.
+    /// Integer type that the result saturates to.
     pub out: IntType,
 }
 
 impl QuantizeLinear {
-    /// Whether the parameters are legal.
+    /// Checks that the parameters are legal.
     pub fn check(&self) -> Result<(), FormError> {
         check_scale(0, self.scale)?;
         check_zero_point(self.zero_point, self.out)
@@ -34,7 +34,7 @@ impl QuantizeLinear {
         Ok(self.quantization().eval(x))
     }
 
-    /// The same as one of all quantizations; not-a-number becomes the zero point.
+    /// The same as one of all quantizations; NaN becomes the zero point.
     pub fn quantization(&self) -> Quantization {
         let zero_point = (self.zero_point, ZeroPoint::After);
         Quantization::new(Scaling::DividedBy(self.scale), zero_point, Rounding::HalfEven, self.out)

@@ -1,23 +1,23 @@
 //! Arithmetic of intervals, both ends included. Ends past `i64` stay at its ends.
 
-/// What the sum of two values can be.
+/// Interval of the sum of two values.
 pub fn add(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     (a.0.saturating_add(b.0), a.1.saturating_add(b.1))
 }
 
-/// What the difference of two values can be.
+/// Interval of the difference of two values.
 pub fn subtract(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     (a.0.saturating_sub(b.1), a.1.saturating_sub(b.0))
 }
 
-/// What the product of two values can be: the extremes lie at corners.
+/// Interval of the product of two values: the extremes lie at corners.
 pub fn multiply(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
     let corners = [a.0, a.1].map(|x| [x.saturating_mul(b.0), x.saturating_mul(b.1)]);
     let [[p, q], [r, s]] = corners;
     (p.min(q).min(r).min(s), p.max(q).max(r).max(s))
 }
 
-/// What a sum of `count` such values can be.
+/// Interval of a sum of `count` such values.
 pub fn repeat(a: (i64, i64), count: u64) -> (i64, i64) {
     let count = i64::try_from(count).unwrap_or(i64::MAX);
     (a.0.saturating_mul(count), a.1.saturating_mul(count))

@@ -1,8 +1,9 @@
-//! What an accumulator can be: from weights, bias, zero points, padding and the codes of the operand alone, never from
+//! Interval of an accumulator: from weights, bias, zero points, padding and the codes of the operand alone, never from
 //! what a calibration has seen. Sound, and with the operand that reaches the ends.
 //!
 //! [`Products`] is one channel of a convolution or of a fully connected layer, [`Pairs`] one sum of a product of two
-//! activations, [`Terms`] a sum of two integers; [`prove`] shows that no sum leaves the accumulator, or says what does and what would help.
+//! activations, [`Terms`] a sum of two integers; [`prove`] shows that no sum leaves the accumulator, or says what does
+//! and what would help.
 
 mod interval;
 mod overflow;
@@ -34,8 +35,9 @@ pub struct Extreme {
     pub value: i64,
     /// The operand that leads to it.
     pub pattern: Pattern,
-    /// Whether the pattern is known to occur, so that the bound is attained: nothing but what the model is given decides
-    /// it. A pattern of what other layers make, of one operand twice, or with padding where there may be none, is not.
+    /// True if the pattern is known to occur, so that the bound is attained: nothing but what the model is given
+    /// decides it. A pattern of what other layers make, of one operand twice, or with padding where there may be none,
+    /// is not.
     pub realised: bool,
 }
 

@@ -3,18 +3,18 @@ use std::fmt;
 
 /// A sum, by what can be said of its summands.
 pub trait Summands {
-    /// What the whole sum can be.
+    /// Interval of the whole sum.
     fn range(&self) -> Range;
 
-    /// What the sum of any part of the summands can be, the bias one of them: whatever order, grouping or lanes a sum is
-    /// formed in, no intermediate result is outside. Never wider than |b| + Σ |w| max |x - z| to both sides.
+    /// Interval of the sum of any part of the summands, the bias one of them: whatever order, grouping or lanes a sum
+    /// is formed in, no intermediate result is outside. Never wider than |b| + Σ |w| max |x - z| to both sides.
     fn partial_sums(&self) -> Range;
 
-    /// What would keep the sum and its parts within `-limit - 1 ..= limit`.
+    /// Remedies that keep the sum and its parts within `-limit - 1 ..= limit`.
     fn repair(&self, limit: u64) -> Repair;
 }
 
-/// What has to fit.
+/// Sums that have to fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The whole sum: the accumulator wraps, and sums modulo 2^n are right in the end whatever they were in between.
@@ -28,7 +28,7 @@ pub enum Order {
 pub struct Accumulator {
     /// Width of the two's complement number, 1 ..= 64.
     pub bits: u8,
-    /// What has to fit.
+    /// Sums that have to fit.
     pub order: Order,
 }
 
@@ -39,27 +39,28 @@ impl Accumulator {
     }
 }
 
-/// What would make a sum fit.
+/// A change that makes a sum fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// A weight scale coarser by 2^bits is enough: most of the sum is products.
     CoarserWeights {
-        /// How much.
+        /// Bits by which the scale grows.
         bits: u8,
     },
-    /// A bias scale coarser by 2^bits is enough: most of the sum is the bias. Its scale is the weights' times the input's.
+    /// A bias scale coarser by 2^bits is enough: most of the sum is the bias. Its scale is the weights' times the
+    /// input's.
     CoarserBias {
-        /// How much.
+        /// Bits by which the scale grows.
         bits: u8,
     },
     /// A grid of the terms coarser by 2^bits is enough.
     CoarserGrid {
-        /// How much.
+        /// Bits by which the scale grows.
         bits: u8,
     },
     /// No scale helps: there are too many products.
     FewerProducts {
-        /// How many there are.
+        /// Number of products.
         of: u64,
         /// So many of the largest products fit.
         at_most: u64,
@@ -75,7 +76,7 @@ pub struct Overflow {
     pub accumulator: Accumulator,
     /// The bound that is outside, the farther one of two.
     pub extreme: Extreme,
-    /// What would help.
+    /// Remedies.
     pub repair: Repair,
 }
 

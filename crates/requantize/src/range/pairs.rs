@@ -13,8 +13,8 @@ pub struct Pairs {
     pub first: ((i64, i64), i64),
     /// The codes of the second operand and its zero point.
     pub second: ((i64, i64), i64),
-    /// Whether both operands can be any pattern of their codes, each by itself: they are two inputs of the model, or one
-    /// and a constant.
+    /// True if both operands can be any pattern of their codes, each by itself: they are two inputs of the model, or
+    /// one and a constant.
     pub any_pattern: bool,
 }
 

@@ -11,37 +11,37 @@ pub struct Products<'a> {
     pub weights: &'a [i32],
     /// The bias b.
     pub bias: i64,
-    /// What is read.
+    /// Codes that the taps read.
     pub input: Input<'a>,
 }
 
-/// What the taps of a window read.
+/// Codes that the taps of a window read.
 #[derive(Clone, Copy, Debug)]
 pub struct Input<'a> {
     /// The codes x, both ends included.
     pub codes: (i64, i64),
     /// The zero point z that is taken off; 0 where it is part of the bias.
     pub zero_point: i64,
-    /// What is read outside of the operand, if anything can be.
+    /// Padding, if a tap can lie outside of the operand.
     pub padding: Option<Padding<'a>>,
-    /// Whether every pattern of codes can occur: they are what the model is given, not what other layers make of it.
+    /// True if every pattern of codes can occur: they are what the model is given, not what other layers make of it.
     pub any_pattern: bool,
 }
 
-/// What is read outside of the operand.
+/// Codes that a tap outside of the operand reads.
 #[derive(Clone, Copy, Debug)]
 pub struct Padding<'a> {
     /// The code there.
     pub code: i64,
-    /// Which taps of a window can lie outside at some position; weight i belongs to tap i modulo their number. Empty for
-    /// all of them.
+    /// Which taps of a window can lie outside at some position; weight i belongs to tap i modulo their number. Empty
+    /// for all of them.
     pub taps: &'a [bool],
-    /// Whether there is a position where no tap lies outside.
+    /// True if there is a position where no tap lies outside.
     pub interior: bool,
 }
 
-/// Sums of the weights, which are all that the bounds depend on: with P the sum of those above zero and N of those below,
-/// Σ w x lies in [P low + N high, P high + N low], and each end is attained by the two codes.
+/// Sums of the weights, which are all that the bounds depend on: with P the sum of those above zero and N of those
+/// below, Σ w x lies in [P low + N high, P high + N low], and each end is attained by the two codes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Weights {
     above: i128,
@@ -80,7 +80,7 @@ impl Products<'_> {
         }
     }
 
-    /// What taps that may read padding can read.
+    /// Interval of taps that may read padding.
     fn padded(&self) -> (i64, i64) {
         let (low, high) = self.input.codes;
         self.input

@@ -6,9 +6,9 @@ use super::{
 /// A sum of two integers that are on one grid already.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// What the first can be.
+    /// Interval of the first operand.
     pub first: (i64, i64),
-    /// What the second can be; of a difference, negated.
+    /// Interval of the second operand; of a difference, negated.
     pub second: (i64, i64),
 }
 

@@ -1,7 +1,7 @@
 //! Ascend's rules, on the scales of quantization records in the sense `real = scale * (q - zero_point)`.
 //!
-//! The dequantization's factor is `weight * input`, the quantization's `1 / output`, the requantization's their product; all
-//! in `f32`. The tools store the first two; the chip's cube unit keeps 19 bits of what it is given
+//! The dequantization's factor is `weight * input`, the quantization's `1 / output`, the requantization's their
+//! product; all in `f32`. The tools store the first two; the chip's cube unit keeps 19 bits of what it is given
 //! ([`packed_float`](super::packed_float)).
 
 use super::{ScaleError, packed_float::truncate, positive};
@@ -19,7 +19,7 @@ pub struct Scales<'a> {
     pub weight: &'a Per<f32>,
     /// Scale of the result.
     pub output: f32,
-    /// Whether the dequantization's factor, or that of the requantization, is cut to 19 bits.
+    /// True if the dequantization's factor, or that of the requantization, is cut to 19 bits.
     pub packed: bool,
 }
 
@@ -61,7 +61,8 @@ pub fn requant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Re
     })
 }
 
-/// AscendDequant, a ReLU where `relu` is set, and AscendQuant, which stand in the graph before they become one AscendRequant.
+/// AscendDequant, a ReLU where `relu` is set, and AscendQuant, which stand in the graph before they become one
+/// AscendRequant.
 pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType) -> Result<Requantization, ScaleError> {
     checked(DequantQuant {
         deq: scales.dequantization()?,
@@ -72,12 +73,13 @@ pub fn dequant_quant(scales: &Scales<'_>, offset: i32, relu: bool, out: IntType)
     })
 }
 
-/// What ATC's requantization fusion makes of a dequantization and a quantization with `clamp` behind them: one factor, the
-/// product of theirs in `f32`, cut to 19 bits where the chip packs it, and in place of a clamp from real zero upwards the
-/// form's own ReLU, which is left out where saturation at `offset` does the same. Another clamp stays what it is.
+/// Result of ATC's requantization fusion for a dequantization and a quantization with `clamp` behind them: one factor,
+/// the product of theirs in `f32`, cut to 19 bits where the chip packs it, and in place of a clamp from real zero
+/// upwards the form's own ReLU, which is left out where saturation at `offset` does the same. Another clamp stays what
+/// it is.
 ///
-/// The result is not what was there: three roundings become one, and the offset leaves the last of them. By how much they
-/// differ on an interval is for [`decide`](crate::decide) to say.
+/// The result is not what was there: three roundings become one, and the offset leaves the last of them. By how much
+/// they differ on an interval is for [`decide`](crate::decide) to say.
 pub fn merge(pair: &DequantQuant, clamp: Option<[i32; 2]>, packed: bool) -> Result<Step, ScaleError> {
     let DequantQuant { offset, out, .. } = *pair;
     let from_zero = clamp.is_some_and(|[low, high]| low == offset && high >= out.max());

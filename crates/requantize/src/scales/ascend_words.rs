@@ -11,7 +11,7 @@
 
 use super::packed_float::MASK;
 
-/// Why a word or its fields do not fit.
+/// Reason why a word or its fields do not fit.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WordError {
     /// A field that its bits cannot hold.
@@ -71,14 +71,14 @@ impl DeqParam {
     }
 }
 
-/// What the requantization unit behind the cube reads.
+/// The word that the requantization unit behind the cube reads.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FixpipeWord {
     /// A scale of 19 bits ([`truncate`](super::packed_float::truncate)d), positive and normal.
     pub scale: f32,
     /// Added after the rounding, -256 ..= 255.
     pub offset: i16,
-    /// Whether the result is `i8` rather than `u8`.
+    /// True if the result is `i8` rather than `u8`.
     pub signed: bool,
 }
 
@@ -105,7 +105,7 @@ impl FixpipeWord {
 pub struct DequantS16Word {
     /// N, 1 ..= 16.
     pub shift: u8,
-    /// Whether negative results become zero.
+    /// True if negative results become zero.
     pub relu: bool,
 }
 

@@ -1,4 +1,4 @@
-//! How a form's integers come about from scales, bit for bit, by the rule of whoever reads the scales.
+//! The integers of a form from scales, bit for bit, by the rule of the runtime that reads the scales.
 //!
 //! Scales are those of `real = scale * (q - zero_point)`. The factor of a convolution's requantization is
 //! `input * weight / output`; the rules differ in the types and the order of that product, in how many bits of it they
@@ -15,10 +15,10 @@ pub mod tosa;
 
 use crate::{FormError, Per};
 
-/// Why scales give no form: the fault of the model, or of the ranges that the scales were computed from.
+/// Reason why scales give no form: the fault of the model, or of the ranges that the scales were computed from.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum ScaleError {
-    /// A scale, or the factor that scales make, is zero, negative, infinite or not a number.
+    /// A scale, or the factor that scales make, is zero, negative, infinite or NaN.
     #[error("{what} {value} is not finite and positive")]
     NotPositive {
         /// Which of them.

@@ -6,7 +6,7 @@ use super::ScaleError;
 /// The bits of an `f32` that remain.
 pub const MASK: u32 = 0xFFFF_E000;
 
-/// The scale as the chip keeps it: truncated, not rounded. Zero, subnormal numbers, infinities and not-a-number are
+/// The scale as the chip keeps it: truncated, not rounded. Zero, subnormal numbers, infinities and NaN are
 /// refused.
 pub fn truncate(scale: f32) -> Result<f32, ScaleError> {
     if !(scale.is_normal() && scale > 0.0) {

@@ -1,7 +1,7 @@
-//! How compilers to TOSA make RESCALE's integers from a real factor.
+//! The integers of TOSA's RESCALE from a real factor, as compilers to TOSA make them.
 //!
-//! Source: `computeMultiplierAndShift` of MLIR's TOSA dialect, which the converters from TensorFlow Lite and PyTorch share.
-//! TOSA itself only bounds the integers: a compiler may choose others.
+//! Source: `computeMultiplierAndShift` of MLIR's TOSA dialect, which the converters from TensorFlow Lite and PyTorch
+//! share. TOSA itself only bounds the integers: a compiler may choose others.
 
 use super::{ScaleError, fixed_point::FixedPoint};
 
@@ -14,9 +14,9 @@ pub enum Scale {
     Scale32,
 }
 
-/// The multiplier and the shift of a factor, `multiplier * 2^-shift`: the nearest mantissa, ties away from zero. Where the
-/// shift would be above 62 it is 62 and the multiplier is cut off by the rest; where it would be below 2 the factor is
-/// refused.
+/// The multiplier and the shift of a factor, `multiplier * 2^-shift`: the nearest mantissa, ties away from zero. Where
+/// the shift would be above 62 it is 62 and the multiplier is cut off by the rest; where it would be below 2 the factor
+/// is refused.
 pub fn multiplier_and_shift(factor: f64, scale: Scale) -> Result<(i32, u8), ScaleError> {
     let bits = match scale {
         Scale::Scale16 => 15,

@@ -9,8 +9,8 @@ use strait_requantize::{
 ///
 /// ((v + base + (negative if v < 0) + (even if ⌊v / 2^shift⌋ is odd)) >> shift) + zero_point
 ///
-/// For one rounding the corrections are the table of [`Correction`]. Two roundings add 2^(shift−1) + 2^30, and 2^31 less
-/// below zero, as `strait-requantize` proves.
+/// For one rounding the corrections are the table of [`Correction`]. Two roundings add 2^(shift−1) + 2^30, and 2^31
+/// less below zero, as `strait-requantize` proves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FixedPoint {
     pub(super) factor: i32,
@@ -70,7 +70,7 @@ impl FixedPoint {
         ((v + correction) >> self.shift) + self.zero_point
     }
 
-    /// What [`shifted`] takes: addend, base and correction in two halves each, the shift and the zero point.
+    /// Constants of [`shifted`]: addend, base and correction in two halves each, the shift and the zero point.
     pub(super) fn rest(&self) -> [i32; REST] {
         let halves = |x: i64| [x as i32, (x >> 32) as i32];
         let [addend, base] = [self.addend, self.base].map(halves);
@@ -89,7 +89,7 @@ impl FixedPoint {
         ]
     }
 
-    /// What is added to the high half of the product, for [`HighHalf`] (and for [`HighHalfTwice`] without its ±2^30): if
+    /// Addend to the high half of the product, for [`HighHalf`] (and for [`HighHalfTwice`] without its ±2^30): if
     /// nothing is added to the low half, and the sum, zero point included, stays in i32 for every accumulator.
     ///
     /// |x·factor| ≤ 2^62, so the high half, with what the low one carries, is at most 2^30 in size.
@@ -116,8 +116,8 @@ impl FixedPoint {
 /// 2^30 is added twice over for p ≥ 0 than for p < 0.
 const NEGATIVE_TWICE: i64 = -(1 << 31);
 
-/// Whether x·factor is half way between two multiples of 2^shift for some x of so many bits: where not, all roundings to the
-/// nearest are the same.
+/// True if x·factor is half way between two multiples of 2^shift for some x of so many bits: where not, all roundings
+/// to the nearest are the same.
 ///
 /// With factor = f·2^t, f odd, x·factor ≡ 2^(shift−1) modulo 2^shift exactly if x is an odd multiple of 2^(shift−1−t);
 /// there is one, −2^(shift−1−t), for exponents from 0 to bits − 1.
@@ -202,8 +202,8 @@ impl Kernel<3> for HighHalf {
     }
 }
 
-/// The same with 2^30 more for products from 0 on, and 2^30 less below: a first rounding by 31 bits, half up, before the
-/// second, half away from zero.
+/// The same with 2^30 more for products from 0 on, and 2^30 less below: a first rounding by 31 bits, half up, before
+/// the second, half away from zero.
 pub(super) struct HighHalfTwice;
 
 impl Kernel<3> for HighHalfTwice {

@@ -2,13 +2,14 @@ use super::{ALL, Constants, Kernel, Kind, ends};
 use crate::simd::I32s;
 use strait_requantize::form::{Arithmetic, Channel};
 
-/// Whether a whole number is an i32; 2^31 is an f32.
+/// True if a whole number is an i32; 2^31 is an f32.
 pub(super) fn is_i32(whole: f32) -> bool {
     const LIMIT: f32 = (1_u32 << 31) as f32;
     (-LIMIT..LIMIT).contains(&whole)
 }
 
-/// The kernel for all channels: where each product and result is an i32, else with accumulators clamped to where they are.
+/// The kernel for all channels: where each product and result is an i32, else with accumulators clamped to where they
+/// are.
 pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> Option<Kind> {
     let values: Vec<[i32; 4]> = channels
         .iter()

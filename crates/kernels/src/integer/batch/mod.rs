@@ -1,9 +1,10 @@
 //! Batch kernels: whole vectors of accumulators, from `i32` to the bytes of the results in one pass.
 //!
-//! A family has a lane function, its definition for one accumulator ([`Epilogue::lane`](super::Epilogue::lane)), and one
-//! or several [`Kernel`]s here. Which one serves a form is decided from all its channels when the plan is made: what
-//! costs something per element (64-bit carries, ties, saturation of 32-bit results) is left out where it is *proved* not
-//! to matter for any `i32` accumulator. Where none serves, and where the machine has no vectors, the lane function does.
+//! A family has a lane function, its definition for one accumulator ([`Epilogue::lane`](super::Epilogue::lane)), and
+//! one or several [`Kernel`]s here. Which one serves a form is decided from all its channels when the plan is made:
+//! what costs something per element (64-bit carries, ties, saturation of 32-bit results) is left out where it is
+//! *proved* not to matter for any `i32` accumulator. Where none serves, and where the machine has no vectors, the lane
+//! function does.
 
 mod constants;
 mod fixed_point;
@@ -91,7 +92,7 @@ impl Batch {
         Ok(kind.map(|kind| Batch { kind, out, range }))
     }
 
-    /// What the results saturate to.
+    /// Integer type that the results saturate to.
     pub(super) fn out(&self) -> IntType {
         self.out
     }
@@ -140,9 +141,9 @@ fn ends(channel: &Channel<'_>, range: [i32; 2], fits: impl Fn(i64) -> bool) -> O
     wide_ends(channel, ALL.map(i64::from), range, fits).map(|pair| pair.map(|x| x as i32))
 }
 
-/// Between which ends the accumulators among `all` need to be computed: all that a channel is defined on, if the ends `fit`;
-/// else those beyond which results are the ends of the form's range, if these fit. A form does not decrease, so that between
-/// them all fit, and clamping an accumulator into them changes no result.
+/// Between which ends the accumulators among `all` need to be computed: all that a channel is defined on, if the ends
+/// `fit`; else those beyond which results are the ends of the form's range, if these fit. A form does not decrease, so
+/// that between them all fit, and clamping an accumulator into them changes no result.
 fn wide_ends(channel: &Channel<'_>, all: [i64; 2], range: [i32; 2], fits: impl Fn(i64) -> bool) -> Option<[i64; 2]> {
     let (low, high) = channel.domain().into_inner();
     let domain = [low.max(all[0]), high.min(all[1])];

@@ -1,7 +1,7 @@
 use super::constants::WIDEST;
 use crate::simd::I32s;
 
-/// How many vectors the elements of one vector of results come in.
+/// Number of vectors that hold the elements of one vector of results.
 pub(crate) trait Lanes {
     /// They.
     type Of<V: I32s>: Copy;
@@ -19,7 +19,7 @@ impl Lanes for Two {
     type Of<V: I32s> = [V; 2];
 }
 
-/// What a kernel reads, in the order of its results.
+/// Elements that a kernel reads, in the order of its results.
 pub(crate) trait Source: Copy {
     /// Their shape.
     type Lanes: Lanes;

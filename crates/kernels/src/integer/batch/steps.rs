@@ -19,9 +19,9 @@ struct Thresholds {
     blocks: [Line; BLOCKS],
 }
 
-/// `lowest + #{t in thresholds : t ≤ x}` by the count of whole blocks passed and the count inside of the next one. Each is
-/// one comparison of x with a sorted block: two for an element, without a branch, where a bisection has eight that wait for
-/// each other.
+/// `lowest + #{t in thresholds : t ≤ x}` by the count of whole blocks passed and the count inside of the next one. Each
+/// is one comparison of x with a sorted block: two for an element, without a branch, where a bisection has eight that
+/// wait for each other.
 #[derive(Clone, Debug)]
 pub(super) struct Steps(Box<[Thresholds]>);
 
@@ -64,7 +64,7 @@ impl Thresholds {
         Some(Thresholds { last, blocks })
     }
 
-    /// How many thresholds are at most `x`, the padding too where `x` is `i32::MAX`.
+    /// Number of thresholds at most `x`, the padding too where `x` is `i32::MAX`.
     ///
     /// # Safety
     /// The machine has the vectors' instruction set.

@@ -2,20 +2,20 @@ use super::{Epilogue, PerChannel, domain, per_channel, saturate};
 use crate::error::KernelError;
 use strait_requantize::{Requantization, Rounding, form::Arithmetic};
 
-/// Multiply and shift with two roundings, the first half up by 31 bits, the second half away from zero: `Gemmlowp` with a
-/// shift to the right, and TOSA's double rounding.
+/// Multiply and shift with two roundings, the first half up by 31 bits, the second half away from zero: `Gemmlowp` with
+/// a shift to the right, and TOSA's double rounding.
 #[derive(Clone, Debug)]
 pub struct Doubling {
     constants: PerChannel<DoublingConstants>,
 }
 
-/// Both roundings are one shift of p = x·factor + addend: (p + 2^(shift−1) ± 2^30) >> shift, with + for p ≥ 0. Channels of
-/// such a form that round once, half up, do without the 2^30.
+/// Both roundings are one shift of p = x·factor + addend: (p + 2^(shift−1) ± 2^30) >> shift, with + for p ≥ 0. Channels
+/// of such a form that round once, half up, do without the 2^30.
 #[derive(Clone, Copy, Debug)]
 pub struct DoublingConstants {
     factor: i32,
     addend: i64,
-    /// What is added to products, and what of that is taken back from negative ones.
+    /// Addend of products, and the part of it that is taken back from negative products.
     nudge: i64,
     negative: i64,
     shift: u32,

@@ -41,7 +41,7 @@ pub(crate) trait I32s: Copy {
     /// One less where `a` and `b` are equal.
     unsafe fn decrement_where_equal(self, a: Self, b: Self) -> Self;
 
-    /// How many of sixteen sorted numbers are at most `x`.
+    /// Number of elements at most `x` among sixteen sorted numbers.
     unsafe fn at_most(sorted: &[i32; 16], x: i32) -> usize;
 
     /// The wide lanes of which these are the low and the high halves: those of the even lanes, and of the odd ones.
@@ -74,11 +74,11 @@ pub(crate) trait I32s: Copy {
     unsafe fn min_f32(self, other: Self) -> Self;
     /// Of numbers; so is the other one.
     unsafe fn max_f32(self, other: Self) -> Self;
-    /// +0 for what is not a number.
+    /// +0 for NaN.
     unsafe fn numbers_f32(self) -> Self;
     /// The integer towards zero of f32 inside i32.
     unsafe fn truncate_f32(self) -> Self;
-    /// One more where `x ≥ up`, one less where `x ≤ down`: of f32, none of them not a number.
+    /// One more where `x ≥ up`, one less where `x ≤ down`: of f32, none of them NaN.
     unsafe fn nudge_f32(self, x: Self, up: Self, down: Self) -> Self;
     /// The nearest integer, ties to even, of f32 inside i32.
     unsafe fn round_f32(self) -> Self;

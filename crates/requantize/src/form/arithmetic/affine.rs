@@ -3,8 +3,8 @@ use crate::Rounding;
 use crate::form::{MAX_ADDEND, MAX_SHIFT};
 use std::ops::RangeInclusive;
 
-/// `round((x * factor + addend) / 2^shift) + zero_point`: the arithmetic of all forms that multiply integers and round once.
-/// Legal parameters only: `factor >= 0`, `|addend| <= MAX_ADDEND`, `shift <= MAX_SHIFT`.
+/// `round((x * factor + addend) / 2^shift) + zero_point`: the arithmetic of all forms that multiply integers and round
+/// once. Legal parameters only: `factor >= 0`, `|addend| <= MAX_ADDEND`, `shift <= MAX_SHIFT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Affine {
     /// Factor, not negative.
@@ -13,7 +13,7 @@ pub struct Affine {
     pub addend: i64,
     /// The divisor's exponent.
     pub shift: u8,
-    /// How the quotient becomes an integer.
+    /// Rounding of the quotient.
     pub rounding: Rounding,
     /// Added after the shift.
     pub zero_point: i32,
@@ -25,7 +25,7 @@ const WIDEST: i64 = MAX_ADDEND + (1 << 62) - (1 << 31);
 const _: () = assert!(i64::MAX - WIDEST >= 1 << (MAX_SHIFT - 1) && i64::MAX - WIDEST >= 1 << 31);
 
 impl Affine {
-    /// Where `i64` arithmetic is exact.
+    /// Accumulators for which `i64` arithmetic is exact.
     pub(in crate::form) fn domain(&self) -> RangeInclusive<i64> {
         product_domain(self.factor, self.addend)
     }
@@ -60,7 +60,7 @@ impl Affine {
     }
 }
 
-/// Where `|x * factor + addend| <= WIDEST`, hence where `i64` arithmetic is exact. A factor of zero counts as one.
+/// Accumulators with `|x * factor + addend| <= WIDEST`, for which `i64` arithmetic is exact. A factor of zero counts as one.
 pub(super) fn product_domain(factor: i32, addend: i64) -> RangeInclusive<i64> {
     // |x| <= WIDEST + MAX_ADDEND < 2^63, and x * factor is as small.
     let factor = i64::from(factor.max(1));
@@ -73,7 +73,8 @@ pub(super) fn least_multiplicand(product: i128, factor: i64) -> i128 {
     match (factor, i64::try_from(product)) {
         (0, _) if product <= 0 => i128::MIN,
         (0, _) => i128::MAX,
-        // The common case, without a division of 128 bits. The remainder of a truncated quotient has the product's sign.
+        // The common case, without a division of 128 bits. The remainder of a truncated quotient has the product's
+        // sign.
         (_, Ok(product)) => i128::from(product / factor + i64::from(product % factor > 0)),
         (_, Err(_)) => -(-product).div_euclid(i128::from(factor)),
     }

@@ -8,10 +8,13 @@ use std::ops::RangeInclusive;
 /// `half_away(half_up((x * factor + addend) / 2^31) / 2^(shift - 31)) + zero_point`: two roundings, the arithmetic of
 /// `Gemmlowp` with a shift to the right and of TOSA's double rounding.
 ///
-/// The first is gemmlowp's saturating rounding doubling high multiply of (a, b), `round(2ab / 2^32)`. Its nudge, `2^30` for
-/// `ab >= 0` and `1 - 2^30` below with a division that truncates, amounts to ties towards plus infinity; it saturates for
+/// The first is gemmlowp's saturating rounding doubling high multiply of (a, b), `round(2ab / 2^32)`. Its nudge, `2^30`
+/// for
+/// `ab >= 0` and `1 - 2^30` below with a division that truncates, amounts to ties towards plus infinity; it saturates
+/// for
 /// `a = b = -2^31` alone, which a multiplier that is not negative excludes. The rounding right shift that follows adds
-/// one when the rest exceeds half of the divisor, less one ulp of it where the value is not negative: ties away from zero.
+/// one when the rest exceeds half of the divisor, less one ulp of it where the value is not negative: ties away from
+/// zero.
 ///
 /// Both at once: with p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31 >= 1, half_away adds
 /// 2^(t-1), less one where h < 0, before its shift: in p's units 2^31 less below zero. Therefore
@@ -30,7 +33,7 @@ pub struct Doubling {
 }
 
 impl Doubling {
-    /// Where `i64` arithmetic is exact.
+    /// Accumulators for which `i64` arithmetic is exact.
     pub(in crate::form) fn domain(&self) -> RangeInclusive<i64> {
         product_domain(self.factor, self.addend)
     }
@@ -40,8 +43,8 @@ impl Doubling {
         Rounding::HalfAway.shift_right(high, self.shift - 31) + i64::from(self.zero_point)
     }
 
-    /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are: the inverse of
-    /// each stage, last one first.
+    /// The smallest `x` of all integers with `wide(x) >= value`, or an end of `i128` where all or none are: the inverse
+    /// of each stage, last one first.
     pub(in crate::form) fn least_reaching(&self, value: i64) -> i128 {
         let quotient = value - i64::from(self.zero_point);
         least_multiplicand(self.least_product(quotient), i64::from(self.factor))

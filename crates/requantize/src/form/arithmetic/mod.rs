@@ -33,7 +33,7 @@ pub enum Arithmetic<'a> {
 }
 
 impl Arithmetic<'_> {
-    /// Whether the scalars are legal.
+    /// Checks that the scalars are legal.
     pub(in crate::form) fn check(&self, channel: usize, out: IntType) -> Result<(), FormError> {
         match self {
             Arithmetic::Affine(a) => {
