@@ -1,5 +1,9 @@
-//! Shows how far the work is: a bar on a terminal for whatever takes longer than a second, a line every ten seconds
-//! elsewhere. A thread of its own looks at the time, so that the work only counts.
+//! Shows how far the work is, and listens to whoever wants it to end.
+//!
+//! A bar on a terminal for whatever takes longer than a second, a line every ten seconds elsewhere. A thread of its own
+//! looks at the time, so that the work only counts. A signal to end (an interrupt, a hangup, a termination) asks the work to
+//! stop between two steps. Work that does not, or a second signal, ends the process; in both cases nothing is left that is
+//! not in place.
 
 use std::{
     io::IsTerminal,
@@ -12,7 +16,11 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use strait_driver::session::Progress;
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    iterator::{Handle, Signals},
+};
+use strait_driver::{diagnostic::Diagnostic, session::Progress};
 
 use crate::console;
 
@@ -25,12 +33,15 @@ const SHOWN_AFTER: Duration = Duration::from_secs(1);
 /// How often a line is written elsewhere.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
+/// How long the work may take to stop by itself.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// Watches one command. Dropping it takes the bar away.
 #[derive(Debug)]
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     ticker: Option<JoinHandle<()>>,
-    interrupted: Arc<AtomicBool>,
+    signals: Option<(Handle, JoinHandle<()>)>,
 }
 
 #[derive(Debug)]
@@ -38,6 +49,7 @@ struct Shared {
     phase: Mutex<Option<Phase>>,
     done: AtomicUsize,
     over: AtomicBool,
+    interrupted: AtomicBool,
     terminal: bool,
 }
 
@@ -51,19 +63,13 @@ struct Phase {
 }
 
 impl Watch {
-    /// Begins to watch. An interrupt of the user sets `interrupted`; a second one ends the process.
+    /// Begins to watch.
     pub(crate) fn new() -> Watch {
-        let interrupted = Arc::new(AtomicBool::new(false));
-        let code = i32::from(crate::exit::INTERRUPTED);
-        // In this order: the second interrupt finds the flag that the first one has set. Where a handler cannot be
-        // installed, an interrupt ends the process as it does by default.
-        let _ =
-            signal_hook::flag::register_conditional_shutdown(signal_hook::consts::SIGINT, code, interrupted.clone())
-                .and_then(|_| signal_hook::flag::register(signal_hook::consts::SIGINT, interrupted.clone()));
         let shared = Arc::new(Shared {
             phase: Mutex::default(),
             done: AtomicUsize::new(0),
             over: AtomicBool::new(false),
+            interrupted: AtomicBool::new(false),
             terminal: std::io::stderr().is_terminal(),
         });
         let ticking = shared.clone();
@@ -73,15 +79,56 @@ impl Watch {
             .spawn(move || ticking.tick())
             .ok();
         Watch {
+            signals: listen(&shared),
             shared,
             ticker,
-            interrupted,
         }
     }
 }
 
+/// Notes the first signal to end, and ends the process at the second. Where no handler can be installed, a signal ends it
+/// as it does by default.
+fn listen(shared: &Arc<Shared>) -> Option<(Handle, JoinHandle<()>)> {
+    let mut signals = Signals::new(heeded()).ok()?;
+    let handle = signals.handle();
+    let shared = shared.clone();
+    let listener = std::thread::Builder::new().name("signals".into()).spawn(move || {
+        for _ in signals.forever() {
+            if shared.interrupted.swap(true, Ordering::Relaxed) {
+                give_up();
+            }
+        }
+    });
+    Some((handle, listener.ok()?))
+}
+
+/// The signals to end but those that whoever started the process wants ignored (`nohup`).
+fn heeded() -> Vec<i32> {
+    let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored_in(&status));
+    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    heeded.filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
+}
+
+/// `SigIgn:	0000000000000001`, a bit for each signal.
+fn ignored_in(status: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+/// Ends the process in the middle of its work.
+fn give_up() -> ! {
+    strait_driver::stop::leave_nothing();
+    console::explain("interrupted");
+    std::process::exit(crate::exit::INTERRUPTED.into())
+}
+
 impl Drop for Watch {
     fn drop(&mut self) {
+        if let Some((handle, listener)) = self.signals.take() {
+            handle.close();
+            let _ = listener.join();
+        }
         self.shared.over.store(true, Ordering::Relaxed);
         if let Some(ticker) = self.ticker.take() {
             ticker.thread().unpark();
@@ -118,8 +165,12 @@ impl Progress for Watch {
         console::explain(text);
     }
 
+    fn remark(&self, found: &Diagnostic) {
+        console::explain(&found.render(self.shared.terminal));
+    }
+
     fn interrupted(&self) -> bool {
-        self.interrupted.load(Ordering::Relaxed)
+        self.shared.interrupted.load(Ordering::Relaxed)
     }
 }
 
@@ -129,8 +180,14 @@ impl Shared {
     }
 
     fn tick(&self) {
+        let mut interrupted = None;
         while !self.over.load(Ordering::Relaxed) {
             std::thread::park_timeout(TICK);
+            if self.interrupted.load(Ordering::Relaxed)
+                && interrupted.get_or_insert_with(Instant::now).elapsed() > PATIENCE
+            {
+                give_up();
+            }
             if let Some(phase) = self.lock().as_mut() {
                 let done = self.done.load(Ordering::Relaxed);
                 if self.terminal {
@@ -178,6 +235,13 @@ impl Phase {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn signals_that_are_to_be_ignored_are_told_by_their_bits() {
+        let hangup = ignored_in("Name:\tstrait\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n");
+        assert_eq!((hangup >> (SIGHUP - 1) & 1, hangup >> (SIGTERM - 1) & 1), (1, 0));
+        assert_eq!(ignored_in(""), 0);
+    }
 
     #[test]
     fn a_line_says_how_far_the_work_is() {

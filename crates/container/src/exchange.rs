@@ -1,5 +1,6 @@
 //! Putting a folder in the place of another one.
 
+use crate::leftovers::remove;
 use std::fs;
 use std::io::{Error, ErrorKind, Result};
 use std::path::Path;
@@ -46,7 +47,7 @@ fn put_in_place_by(
             // Put the previous one back, unless another writer was faster.
             Err(_) => match fs::rename(displaced, destination) {
                 Ok(()) => {}
-                Err(_) if destination.is_dir() => fs::remove_dir_all(displaced)?,
+                Err(_) if destination.is_dir() => remove(displaced)?,
                 Err(error) => return Err(error),
             },
         }

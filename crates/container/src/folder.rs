@@ -4,7 +4,7 @@ use crate::manifest::{MAX_BYTES, listed_files};
 use crate::{ArtifactError, MANIFEST_FILE};
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// The deepest folder and the most entries that are looked at. An artifact has a handful.
 const MAX_DEPTH: usize = 16;
@@ -46,6 +46,18 @@ pub(crate) fn read_file(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
         return Err(refuse("the file is too long"));
     }
     Ok(bytes)
+}
+
+/// The artifact that a place is in, or is: nothing else may be written there. The place need not be there yet.
+pub fn artifact_around(place: &Path) -> Option<PathBuf> {
+    let absolute = std::path::absolute(place).ok()?;
+    // What is not there yet will be below what is.
+    let there = absolute.ancestors().find_map(|folder| fs::canonicalize(folder).ok())?;
+    let is_artifact = |folder: &&Path| {
+        let manifest = read_file(&folder.join(MANIFEST_FILE), MAX_BYTES);
+        manifest.is_ok_and(|bytes| listed_files(&bytes).is_some())
+    };
+    there.ancestors().find(is_artifact).map(Path::to_path_buf)
 }
 
 /// Refuses a destination that holds anything but an artifact: replacing it takes everything in it away.

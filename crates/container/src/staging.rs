@@ -7,6 +7,7 @@
 //! that the dead run had not yet replaced.
 
 use crate::exchange::put_in_place;
+use crate::leftovers::{Leftover, remove, undisturbed};
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io::{ErrorKind, Result};
@@ -24,6 +25,7 @@ const ATTEMPTS: usize = 16;
 pub(crate) struct Staging {
     folder: PathBuf,
     displaced: PathBuf,
+    _leftovers: [Leftover; 2],
     /// Last, so that it goes last: the lock says that the others are in use.
     _lock: NamedTempFile,
 }
@@ -44,8 +46,10 @@ impl Staging {
             }
             // Dropping the lock's extension leaves the name of the folder.
             let folder = lock.path().with_extension("");
+            let leftovers = [Leftover::new(&folder), Leftover::new(lock.path())];
             fs::create_dir(&folder)?;
             return Ok(Staging {
+                _leftovers: leftovers,
                 displaced: with_suffix(&folder, OLD),
                 folder,
                 _lock: lock,
@@ -60,15 +64,15 @@ impl Staging {
 
     /// Exchanges the folder with the destination. What was there goes away when `self` does.
     pub(crate) fn put_in_place(&self, destination: &Path) -> Result<()> {
-        put_in_place(&self.folder, &self.displaced, destination)
+        undisturbed(|| put_in_place(&self.folder, &self.displaced, destination))
     }
 }
 
 impl Drop for Staging {
     fn drop(&mut self) {
         // What cannot be removed now is removed by the next run.
-        let _ = fs::remove_dir_all(&self.folder);
-        let _ = fs::remove_dir_all(&self.displaced);
+        let _ = remove(&self.folder);
+        let _ = remove(&self.displaced);
     }
 }
 
@@ -102,8 +106,8 @@ fn clean_up(parent: &Path, name: &str, prefix: &str) -> Result<()> {
         };
         // Fails, as it should, where an artifact is in place.
         let _ = fs::rename(with_suffix(&folder, OLD), parent.join(name));
-        let _ = fs::remove_dir_all(with_suffix(&folder, OLD));
-        let _ = fs::remove_dir_all(&folder);
+        let _ = remove(&with_suffix(&folder, OLD));
+        let _ = remove(&folder);
         let _ = fs::remove_file(&lock);
         drop(held);
     }

@@ -3,7 +3,7 @@
 use crate::certificates::CertificateRecord;
 use crate::digest::Hashing;
 use crate::exchange::sync_folder;
-use crate::folder::check_replaceable;
+use crate::folder::{artifact_around, check_replaceable};
 use crate::manifest::{FileEntry, Manifest, Provenance};
 use crate::model::{self, ModelError};
 use crate::path::{is_file_name, place};
@@ -27,14 +27,27 @@ pub struct ArtifactWriter {
 
 impl ArtifactWriter {
     /// Prepares to write the artifact at `destination`: nothing, an empty folder, or a previous artifact, which
-    /// [`commit`](ArtifactWriter::commit) replaces. A link to a folder is followed and stays a link. Folders above it
-    /// are made.
+    /// [`commit`](ArtifactWriter::commit) replaces. A link to a folder is followed and stays a link. Folders above it are
+    /// made. A destination inside another artifact is refused: it would be a file that is not part of that one.
     pub fn create(destination: &Path) -> Result<ArtifactWriter, ArtifactError> {
         let occupied = |reason: &str| ArtifactError::Occupied {
             path: destination.into(),
             reason: reason.into(),
         };
+        let outside = |place: &Path| match place.parent().and_then(artifact_around) {
+            Some(artifact) => {
+                let reason = format!(
+                    "it lies inside the artifact {}, which it would damage",
+                    artifact.display()
+                );
+                Err(occupied(&reason))
+            }
+            None => Ok(()),
+        };
+        // Before a folder is made there, and once more where a link leads.
+        outside(&std::path::absolute(destination).map_err(ArtifactError::io(destination))?)?;
         let resolved = resolve(destination)?;
+        outside(&resolved)?;
         check_replaceable(&resolved)?;
         if std::env::current_dir().is_ok_and(|current| current.starts_with(&resolved)) {
             return Err(occupied(

@@ -8,6 +8,7 @@ use std::{
 };
 
 use serde_json::{Value as Json, json};
+use strait_container::{Leftover, artifact_around};
 use strait_core::{Elem, Op, ValueId};
 use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_requantize::Per;
@@ -46,8 +47,8 @@ struct Output {
 /// With `raw`, outputs that are dequantized last are written as the integers in front of that.
 ///
 /// # Errors
-/// Samples that do not fit, a run that fails, files that cannot be written or are devices, an output in the artifact's own
-/// folder, an interruption.
+/// Samples that do not fit, a run that fails, files that cannot be written or are devices, an output in an artifact or in
+/// the place of an input, an interruption.
 pub fn run(
     opened: &Opened,
     files: &BTreeMap<String, PathBuf>,
@@ -59,18 +60,21 @@ pub fn run(
     let plan = opened.plan(session, !raw)?;
     let outputs = outputs(opened, &plan, raw)?;
     let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
+    outside(output)?;
     let names: Vec<PathBuf> = if folder {
-        outside(output, opened)?;
-        fs::create_dir_all(output).map_err(|error| unwritten(output, &error))?;
-        outputs
+        let names = outputs
             .iter()
             .enumerate()
-            .map(|(index, one)| output.join(file_name(index, &one.name)))
-            .collect()
+            .map(|(index, one)| file_name(index, &one.name));
+        names.map(|name| output.join(name)).collect()
     } else {
-        outside(output, opened)?;
         vec![output.to_owned()]
     };
+    let index = folder.then(|| output.join(INDEX_FILE));
+    keeps_inputs(files, names.iter().chain(&index).map(PathBuf::as_path))?;
+    if folder {
+        fs::create_dir_all(output).map_err(|error| unwritten(output, &error))?;
+    }
     let mut writers = names
         .iter()
         .zip(&outputs)
@@ -97,29 +101,42 @@ pub fn run(
     for writer in writers {
         writer.finish()?;
     }
-    if folder {
-        let index = output.join(INDEX_FILE);
+    if let Some(index) = index {
         let text = format!("{:#}\n", index_of(&outputs, samples.count()));
         fs::write(&index, text).map_err(|error| unwritten(&index, &error))?;
     }
     Ok(names)
 }
 
-/// An artifact has no files but its own: outputs go nowhere below its folder.
-fn outside(output: &Path, opened: &Opened) -> Result<(), Diagnostics> {
-    let artifact = opened.artifact.folder();
-    let absolute = std::path::absolute(output).ok();
-    // What is not there yet will be below what is.
-    let there = absolute.and_then(|path| path.ancestors().find_map(|folder| fs::canonicalize(folder).ok()));
-    match (there, fs::canonicalize(artifact)) {
-        (Some(there), Ok(folder)) if there.starts_with(&folder) => {
-            let message = format!("outputs are not written into the artifact {}", artifact.display());
-            Err(Diagnostic::error(codes::OUTPUT, message)
-                .help("name a place elsewhere")
-                .into())
-        }
-        _ => Ok(()),
-    }
+/// An artifact has no files but its own: outputs go nowhere below its folder, nor below that of another.
+fn outside(output: &Path) -> Result<(), Diagnostics> {
+    let Some(artifact) = artifact_around(output) else {
+        return Ok(());
+    };
+    let message = format!("outputs are not written into the artifact {}", artifact.display());
+    Err(Diagnostic::error(codes::OUTPUT, message)
+        .help("name a place elsewhere")
+        .into())
+}
+
+/// No output takes the place of a file that it is made from.
+fn keeps_inputs<'a>(
+    inputs: &BTreeMap<String, PathBuf>,
+    mut outputs: impl Iterator<Item = &'a Path>,
+) -> Result<(), Diagnostics> {
+    let there: Vec<PathBuf> = inputs
+        .values()
+        .filter_map(|input| fs::canonicalize(input).ok())
+        .collect();
+    let lost = outputs.find(|output| {
+        let output = fs::canonicalize(output);
+        output.is_ok_and(|output| there.iter().any(|input| output.starts_with(input)))
+    });
+    let Some(lost) = lost else { return Ok(()) };
+    let message = format!("{} is an input, and is not overwritten by an output", lost.display());
+    Err(Diagnostic::error(codes::OUTPUT, message)
+        .help("name another file with --output")
+        .into())
 }
 
 /// The folder that a file lies in.
@@ -233,6 +250,7 @@ fn index_of(outputs: &[Output], samples: usize) -> Json {
 /// A file beside its destination, which it takes the place of when it is whole.
 struct Unfinished {
     writer: Writer,
+    _leftover: Leftover,
     beside: TempPath,
     destination: PathBuf,
 }
@@ -266,6 +284,7 @@ impl Unfinished {
         let beside = builder.tempfile_in(folder).map_err(failed)?;
         let beside = beside.into_temp_path();
         Ok(Unfinished {
+            _leftover: Leftover::new(&beside),
             writer: Writer::create(&beside, output.number_type, &shape).map_err(failed)?,
             beside,
             destination: path.to_owned(),

@@ -27,3 +27,9 @@ impl From<Diagnostic> for Stop {
         Stop::Found(found.into())
     }
 }
+
+/// Takes away what a process leaves that ends in the middle of its work: folders and files that are not yet in place. For
+/// the moment before it ends.
+pub fn leave_nothing() {
+    strait_container::remove_leftovers();
+}
