@@ -1,8 +1,11 @@
 //! What the command line takes.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::{
+    num::NonZeroUsize,
+    path::{Path, PathBuf},
+};
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use strait_driver::verification::Digest;
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
@@ -24,6 +27,25 @@ pub(crate) enum Command {
     Verify(Verify),
     Inspect(Inspect),
     Targets(Targets),
+}
+
+impl Arguments {
+    /// Refuses a command that lacks what only several arguments together can say.
+    pub(crate) fn complete(self) -> Result<Arguments, clap::Error> {
+        let (command, missing) = match &self.command {
+            Command::Compile(arguments) => ("compile", arguments.missing()),
+            Command::Eval(arguments) => ("eval", arguments.missing()),
+            _ => ("", None),
+        };
+        let Some(missing) = missing else { return Ok(self) };
+        let mut all = Arguments::command();
+        all.build();
+        let found = all.find_subcommand_mut(command);
+        Err(found.map_or_else(
+            || clap::Error::raw(ErrorKind::MissingRequiredArgument, &missing),
+            |command| command.error(ErrorKind::MissingRequiredArgument, &missing),
+        ))
+    }
 }
 
 /// How the work is done. None of it changes a bit of any result.
@@ -55,10 +77,11 @@ pub(crate) struct Executed {
 #[command(after_help = "\
 Examples:
   strait compile configs/sima.toml
-  strait compile deploy.toml --target generic-int8 --out build/try --set calibration.samples=64")]
+  strait compile deploy.toml --target generic-int8 --out build/try --set calibration.samples=64
+  strait compile --model model.onnx --calibration calib.npy --target generic-int8 --out build/generic-int8")]
 pub(crate) struct Compile {
-    /// The configuration
-    #[arg(value_name = "FILE", required_unless_present = "config", conflicts_with = "config")]
+    /// The configuration; not needed beside --model, --calibration, --target and --out
+    #[arg(value_name = "FILE", conflicts_with = "config")]
     pub(crate) file: Option<PathBuf>,
     /// The same
     #[arg(long, value_name = "FILE")]
@@ -85,6 +108,34 @@ pub(crate) struct Compile {
     pub(crate) machine: Machine,
 }
 
+impl Compile {
+    /// The configuration's file; without one the other arguments say all.
+    pub(crate) fn configuration(&self) -> Option<&Path> {
+        self.file.as_deref().or(self.config.as_deref())
+    }
+
+    fn missing(&self) -> Option<String> {
+        let given = [
+            ("--model", self.model.is_some()),
+            ("--calibration", self.calibration.is_some()),
+            ("--target", !self.target.is_empty()),
+            ("--out", self.out.is_some()),
+        ];
+        let missing: Vec<&str> = given
+            .iter()
+            .filter(|(_, given)| !given)
+            .map(|(name, _)| *name)
+            .collect();
+        let needed = self.configuration().is_none() && !missing.is_empty();
+        needed.then(|| {
+            format!(
+                "name a configuration, or say all of it with --model, --calibration, --target and --out; missing: {}",
+                missing.join(", ")
+            )
+        })
+    }
+}
+
 /// Run a compiled model on stored samples
 ///
 /// Samples are preprocessed as the configuration said. Outputs lie along the first axis.
@@ -107,7 +158,7 @@ pub(crate) struct Run {
     pub(crate) raw: bool,
 }
 
-/// Measure a compiled model: top-1 and, beside its float model, agreement
+/// Measure a compiled model: top-1 where there are labels, agreement where there is its float model
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -118,15 +169,26 @@ pub(crate) struct Eval {
     /// Samples, stored as those of the calibration
     #[arg(long, value_name = "PATH")]
     pub(crate) data: PathBuf,
-    /// The right class of each sample
-    #[arg(long, value_name = "FILE", required_unless_present = "model")]
+    /// The right class of each sample; needed where there is no --model
+    #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// The float model to compare with
+    /// The float model to compare with: the one that the artifact was made from; needed where there are no --labels
     #[arg(long, value_name = "FLOAT")]
     pub(crate) model: Option<PathBuf>,
+    /// Compare with the model of --model even if the artifact was made from another one
+    #[arg(long, requires = "model")]
+    pub(crate) any_model: bool,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+impl Eval {
+    fn missing(&self) -> Option<String> {
+        let text =
+            "eval needs --labels, to count right answers, or --model, to count those of the float model, or both";
+        (self.labels.is_none() && self.model.is_none()).then(|| text.to_owned())
+    }
 }
 
 /// Check an artifact against itself, without the compiler that made it
@@ -221,7 +283,6 @@ pub(crate) struct Targets {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_well_formed_and_every_command_has_an_example() {

@@ -33,7 +33,7 @@ pub fn main() -> ExitCode {
 
 /// Runs the program with these arguments, the first of which is its name.
 fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
-    let arguments = match Arguments::try_parse_from(arguments) {
+    let arguments = match Arguments::try_parse_from(arguments).and_then(Arguments::complete) {
         Ok(arguments) => arguments,
         Err(error) if error.use_stderr() => {
             console::explain(&error.to_string());

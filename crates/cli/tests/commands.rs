@@ -113,15 +113,27 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
     let cut = bench.file("cut.onnx", &model[..model.len() / 2]);
     let garbled = bench.file("garbled.onnx", b"this is not a model, whatever its name says");
     let nothing = bench.file("empty.onnx", b"");
+    let pointer = bench.file(
+        "pointer.onnx",
+        b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n",
+    );
+    let saved = bench.path("saved");
+    fs::create_dir(&saved).unwrap();
+    bench.file("saved/saved_model.pb", b"\x08\x01");
     let (folder, folder_as_table) = (bench.path("."), format!("target.file=['{}']", bench.path(".")));
     let below_a_file = format!("output.dir='{}'", bench.path("empty.onnx/out"));
     for (arguments, expected) in [
         (&["--target", "generic-int9"][..], "generic-int8"),
-        (&["--model", &cut], "cut.onnx"),
-        (&["--model", &garbled], "garbled.onnx"),
-        (&["--model", &nothing], "empty.onnx"),
+        (&["--model", &cut], "cut.onnx is a part of an ONNX model: at least"),
+        (&["--model", &digits("calib_x.npy")], "it is a file of NumPy arrays"),
+        (&["--model", &saved], "saved is a TensorFlow SavedModel"),
+        (&["--model", &pointer], "`git lfs pull --include"),
+        (&["--model", &garbled], "garbled.onnx is no ONNX model: it is a text"),
+        (
+            &["--model", &nothing],
+            "empty.onnx is no ONNX model: it is an empty file",
+        ),
         (&["--model", "/no/such/model.onnx"], "cannot be read"),
-        (&["--set", "model.bind={}"], "`bind = { N = 1 }`"),
         (
             &[
                 "--set",
@@ -179,6 +191,59 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
         assert!(output.stdout.is_empty(), "{arguments:?}: {}", text(&output.stdout));
     }
     assert!(!Path::new(&bench.path("out")).exists(), "nothing was made");
+}
+
+/// The configuration of the README, as it stands there, for a model whose batch has no size.
+#[test]
+fn the_nine_lines_of_the_readme_compile_a_model_whose_batch_is_free() {
+    let readme = fs::read_to_string(repository("README.md")).unwrap();
+    let (_, behind) = readme.split_once("```toml\n").unwrap();
+    let lines = behind.split_once("```").unwrap().0;
+    assert_eq!(lines.lines().count(), 9);
+    let bench = Bench::new();
+    let config = bench.file("deploy.toml", lines.as_bytes());
+    bench.file("model.onnx", &fs::read(digits("digits.onnx")).unwrap());
+    let values: Vec<f32> = (0..8 * 64).map(|i| (i * 37 % 101) as f32 / 101.0).collect();
+    bench.floats("calib.npy", "8, 1, 8, 8", &values);
+    let output = strait()
+        .current_dir(bench.path("."))
+        .args(["compile", &config])
+        .output()
+        .unwrap();
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{message}");
+    let sentence = "`N`, the first dimension of \"image\", has no size: it is taken for the batch, and is 1";
+    assert!(
+        message.contains(&format!("note[M007]: {sentence}")) && message.contains("`bind = { N = 1 }`"),
+        "{message}"
+    );
+    let report = text(&output.stdout);
+    assert!(report.contains(&format!("note: {sentence} [M007]\n")), "{report}");
+    let report = fs::read(bench.path("build/generic-int8/report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&report).unwrap();
+    assert_eq!(report["remarks"][0]["code"], "M007");
+    assert_eq!(
+        report["layers"][0]["results"][0]["shape"],
+        serde_json::json!([1, 1, 8, 8])
+    );
+
+    // What is bound is not assumed, and another size of the batch is that.
+    let bound = strait()
+        .current_dir(bench.path("."))
+        .args(["compile", &config, "--set", "model.bind.N=1"])
+        .output()
+        .unwrap();
+    assert_eq!(bound.status.code(), Some(0));
+    assert!(!text(&bound.stderr).contains("M007"), "{}", text(&bound.stderr));
+    let two = run(&[
+        "compile",
+        &config,
+        "--set",
+        "model.bind.N=2",
+        "--out",
+        &bench.path("two"),
+    ]);
+    assert!(!text(&two.stderr).contains("M007"), "{}", text(&two.stderr));
 }
 
 /// Whoever opens a pipe waits for somebody at its other end.
@@ -249,6 +314,25 @@ fn a_command_line_that_is_not_understood_is_exit_code_2() {
         &[][..],
         &["compil"],
         &["compile"],
+        &[
+            "compile",
+            "--model",
+            "a.onnx",
+            "--calibration",
+            "x.npy",
+            "--target",
+            "sima",
+        ],
+        &["eval", "artifact", "--data", "x.npy"],
+        &[
+            "eval",
+            "artifact",
+            "--data",
+            "x.npy",
+            "--labels",
+            "y.npy",
+            "--any-model",
+        ],
         &["compile", "a.toml", "--config", "b.toml"],
         &["compile", "a.toml", "--threads", "0"],
         &["run", "artifact"],
@@ -258,6 +342,105 @@ fn a_command_line_that_is_not_understood_is_exit_code_2() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{arguments:?}");
     }
+}
+
+#[test]
+fn what_several_arguments_can_say_is_asked_for_by_name() {
+    let said = |arguments: &[&str]| {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        text(&output.stderr)
+    };
+    let message = said(&["compile", "--model", "a.onnx", "--target", "sima"]);
+    assert!(message.contains("missing: --calibration, --out"), "{message}");
+    assert!(message.contains("Usage: strait compile"), "{message}");
+    let message = said(&["eval", "artifact", "--data", "x.npy"]);
+    assert!(
+        message.contains("needs --labels") && message.contains("or --model"),
+        "{message}"
+    );
+}
+
+#[test]
+fn four_arguments_are_enough_to_compile() {
+    let bench = Bench::new();
+    let values: Vec<f32> = (0..8 * 64).map(|i| (i * 37 % 101) as f32 / 101.0).collect();
+    let samples = bench.floats("calib.npy", "8, 1, 8, 8", &values);
+    let (model, out) = (digits("digits.onnx"), bench.path("build/{target}"));
+    let compile = |more: &[&str]| {
+        let mut command = strait();
+        command
+            .current_dir(bench.path("."))
+            .args(["compile", "--model", &model, "--calibration", &samples]);
+        command
+            .args(["--target", "generic-int8", "--out", &out])
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let output = compile(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(Path::new(&bench.path("build/generic-int8/manifest.json")).is_file());
+    // Another target beside it, and keys that are wrong are shown where they were given.
+    assert_eq!(compile(&["--target", "sima"]).status.code(), Some(0));
+    assert!(Path::new(&bench.path("build/sima/manifest.json")).is_file());
+    let output = compile(&["--set", "calibration.sample=3"]);
+    assert!(
+        text(&output.stderr).contains("--> --set:1:13"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn a_model_given_as_a_configuration_is_told_how_it_is_compiled() {
+    let bench = Bench::new();
+    let model = digits("digits.onnx");
+    let tflite = bench.file("net.tflite", b"\x1c\0\0\0TFL3\x14\0");
+    let page = bench.file("deploy.toml", b"<!DOCTYPE html><html></html>");
+    assert_eq!(bench.compile(&[]).status.code(), Some(0));
+    let artifact = bench.path("out");
+    for (file, expected) in [
+        (
+            &model,
+            format!("`strait compile --model {model} --calibration SAMPLES.npy"),
+        ),
+        (&tflite, "is a TensorFlow Lite model, not a configuration".to_owned()),
+        (&page, "is an HTML page, not a configuration".to_owned()),
+        (&digits("calib_x.npy"), "samples are given as --calibration".to_owned()),
+        (&artifact, "is an artifact, not a configuration".to_owned()),
+    ] {
+        let output = run(&["compile", file]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(
+            message.starts_with("error[C001]") && message.contains(&expected),
+            "{message}"
+        );
+    }
+}
+
+/// Another model of the same shape would be measured without a word.
+#[test]
+fn an_artifact_is_held_against_the_model_that_it_was_made_from() {
+    let bench = Bench::new();
+    assert_eq!(bench.compile(&[]).status.code(), Some(0));
+    // The same model with another producer's name behind it: another digest, and the same graph.
+    let mut bytes = fs::read(digits("digits.onnx")).unwrap();
+    bytes.extend(b"\x12\x05other");
+    let other = bench.file("other.onnx", &bytes);
+    let (artifact, data, labels) = (bench.path("out"), digits("eval_x.npy"), digits("eval_y.npy"));
+    let eval = |more: &[&str]| run(&[&["eval", &artifact, "--data", &data, "--labels", &labels][..], more].concat());
+    let output = eval(&["--model", &other]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains("was not made from") && message.contains("`--any-model`"),
+        "{message}"
+    );
+    let output = eval(&["--model", &other, "--any-model"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.stdout, eval(&["--model", &digits("digits.onnx")]).stdout);
 }
 
 #[test]

@@ -105,6 +105,11 @@ impl Diagnostic {
         Self::new(Severity::Warning, code, message)
     }
 
+    /// Something worth knowing, without a place yet.
+    pub fn remark(code: impl Into<String>, message: impl Into<String>) -> Self {
+        Self::new(Severity::Note, code, message)
+    }
+
     fn new(severity: Severity, code: impl Into<String>, message: impl Into<String>) -> Self {
         Diagnostic {
             severity,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use strait_core::Module;
 use strait_execute::{Plan, PlanOptions};
 
 use crate::{
@@ -15,17 +16,27 @@ use crate::{
     stop::Stop,
 };
 
+/// The float model that an artifact is held against.
+#[derive(Clone, Copy, Debug)]
+pub struct FloatSide<'a> {
+    /// The model's file.
+    pub file: &'a Path,
+    /// Take it even if the artifact was made from another one.
+    pub any: bool,
+}
+
 /// Top-1 where there are labels, agreement where there is a float model.
 ///
 /// The float model is read as the one that was compiled: with the same sizes, cut at the same places.
 ///
 /// # Errors
-/// Samples or labels that do not fit, a float model with other inputs or classes, a run that fails, an interruption.
+/// Samples or labels that do not fit, a float model that the artifact was not made from, or one with other inputs or
+/// classes, a run that fails, an interruption.
 pub fn eval(
     opened: &Opened,
     data: &Path,
     labels: Option<&Path>,
-    float: Option<&Path>,
+    float: Option<FloatSide<'_>>,
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
     let inputs = opened.inputs()?;
@@ -37,8 +48,9 @@ pub fn eval(
     if let Some(labels) = &labels {
         check_labels(labels, classes)?;
     }
-    let float = float.map(|file| {
-        let module = session.phase("read", None, |_| Ok(opened.deployment.reading.read(file)?.module))?;
+    let float = float.map(|float| {
+        let file = float.file;
+        let module = session.phase("read", None, |_| float_module(opened, float))?;
         let (canonical, _) = session.phase("canonicalise", None, |_| pipeline::canonical(module))?;
         let shapes = pipeline::inputs::shapes(&canonical)?;
         let same = shapes
@@ -59,6 +71,21 @@ pub fn eval(
     let float = float.transpose()?;
     let integer = answers(&plan, &samples, session, "evaluate (integer)")?;
     Ok(Accuracy::new(&integer, float.as_deref(), labels.as_deref()))
+}
+
+/// The float model, read as the one that was compiled.
+fn float_module(opened: &Opened, float: FloatSide<'_>) -> Result<Module, Stop> {
+    let read = opened.deployment.reading.read(float.file)?;
+    let expected = opened.artifact.manifest().sources.model;
+    if float.any || read.digest == expected {
+        return Ok(read.module);
+    }
+    let message = format!("the artifact was not made from {}", float.file.display());
+    let finding = Diagnostic::error(codes::EVALUATION, message).note(format!(
+        "the digest of this model is {}, that of the artifact's model is {expected}",
+        read.digest
+    ));
+    Err(finding.help("`--any-model` compares with it all the same").into())
 }
 
 /// Every label is one of the model's classes.

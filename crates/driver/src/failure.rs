@@ -8,6 +8,7 @@ use strait_onnx::{FreeDimension, OnnxError};
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
+    recognise,
     stop::Stop,
 };
 
@@ -25,6 +26,10 @@ pub mod codes {
     pub const RUN: &str = "M005";
     /// The model cannot be cut where the configuration says.
     pub const CUT: &str = "M006";
+    /// The batch of the model has no size, and is bound to 1.
+    pub const BATCH: &str = "M007";
+    /// Files that the model's weights are in cannot be read.
+    pub const DATA_FILES: &str = "M008";
     /// A rule of the configuration matches nothing, or asks for what cannot be.
     pub const RULE: &str = "Q001";
     /// The target is not registered, or its table, kernels or options are wrong.
@@ -78,14 +83,37 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         "dimension {} of the input {:?}, `{}`, has no size",
         free.axis, free.input, free.name
     );
-    let key = if is_bare(&free.name) {
-        free.name.clone()
-    } else {
-        format!("{:?}", free.name)
-    };
+    let key = toml_key(&free.name);
     Diagnostic::error(codes::FREE_DIMENSION, message).help(format!(
         "give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`"
     ))
+}
+
+/// The batch was bound to 1 because nobody said anything about it.
+pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
+    let mut names: Vec<&str> = bound.iter().map(|free| free.name.as_str()).collect();
+    names.dedup();
+    let inputs: Vec<String> = bound.iter().map(|free| format!("{:?}", free.input)).collect();
+    let keys: Vec<String> = names.iter().map(|name| format!("{} = 1", toml_key(name))).collect();
+    let message = format!(
+        "`{}`, the first dimension of {}, has no size: it is taken for the batch, and is 1",
+        names.join("`, `"),
+        inputs.join(" and ")
+    );
+    let help = format!(
+        "to say so yourself, write `bind = {{ {} }}` in [model]",
+        keys.join(", ")
+    );
+    (!bound.is_empty()).then(|| Diagnostic::remark(codes::BATCH, message).help(help))
+}
+
+/// A name as a key of TOML.
+fn toml_key(name: &str) -> String {
+    if is_bare(name) {
+        name.to_owned()
+    } else {
+        format!("{name:?}")
+    }
 }
 
 /// Whether TOML takes a key without quotes.
@@ -102,8 +130,8 @@ pub fn onnx(error: &OnnxError, file: &Path) -> Stop {
 }
 
 /// A model that cannot be read.
-pub fn onnx_findings(error: &OnnxError, file: &Path) -> Diagnostics {
-    let file = file.display();
+pub fn onnx_findings(error: &OnnxError, path: &Path) -> Diagnostics {
+    let file = path.display();
     match error {
         OnnxError::Unsupported(nodes) => {
             let message = format!("{} of the layers of {file} cannot be read", nodes.len());
@@ -122,6 +150,20 @@ pub fn onnx_findings(error: &OnnxError, file: &Path) -> Diagnostics {
         }
         OnnxError::UnknownName { .. } | OnnxError::Options(_) => {
             Diagnostic::error(codes::CUT, error.to_string()).into()
+        }
+        OnnxError::Decode(words) => recognise::refused_model(path, words).into(),
+        OnnxError::DataFiles(faults) => {
+            let message = format!("the weights of {file} are in other files, which cannot all be read");
+            let finding = Diagnostic::error(codes::DATA_FILES, message)
+                .help("they belong beside the model, under the names that it gives them: copy or download them too");
+            let pointers = faults.iter().any(|fault| fault.is_pointer);
+            let finding = match pointers {
+                true => finding.help("fetch what is in Git LFS: `git lfs pull`, in the model's repository"),
+                false => finding,
+            };
+            (faults.iter())
+                .fold(finding, |finding, fault| finding.note(fault.to_string()))
+                .into()
         }
         // It names the file already, which may be one beside the model.
         OnnxError::File { .. } => Diagnostic::error(codes::MODEL, error.to_string()).into(),

@@ -12,6 +12,7 @@ pub mod evaluation;
 pub mod failure;
 pub mod inspect;
 pub mod pipeline;
+pub mod recognise;
 pub mod report;
 pub mod run;
 pub mod session;

@@ -6,7 +6,7 @@ use std::{num::NonZeroUsize, ops::ControlFlow, sync::Mutex, time::Instant};
 use serde::Serialize;
 use strait_kernels::Context;
 
-use crate::stop::Stop;
+use crate::{diagnostic::Diagnostic, stop::Stop};
 
 /// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
 pub trait Progress: Sync {
@@ -26,6 +26,11 @@ pub trait Progress: Sync {
     /// Something worth knowing.
     fn say(&self, text: &str) {
         let _ = text;
+    }
+
+    /// A warning or a note: the work goes on.
+    fn remark(&self, found: &Diagnostic) {
+        let _ = found;
     }
 
     /// Whether the work is to stop as soon as possible.
@@ -112,6 +117,11 @@ impl<'a> Session<'a> {
     /// Says something worth knowing.
     pub fn say(&self, text: &str) {
         self.progress.say(text);
+    }
+
+    /// Tells of a warning or a note.
+    pub fn remark(&self, found: &Diagnostic) {
+        self.progress.remark(found);
     }
 
     /// The phases that are over, in their order.

@@ -34,6 +34,18 @@ pub struct FreeDimension {
     pub name: String,
 }
 
+/// A file beside the model that its weights are in, and that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{location}` {reason}")]
+pub struct DataFault {
+    /// The file, as the model names it.
+    pub location: String,
+    /// Said after the name.
+    pub reason: String,
+    /// Whether a Git LFS pointer stands in its place.
+    pub is_pointer: bool,
+}
+
 /// Why a model could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum OnnxError {
@@ -48,6 +60,9 @@ pub enum OnnxError {
     /// The bytes are not an ONNX model. The model's fault.
     #[error("this is not a whole ONNX model: {0}")]
     Decode(String),
+    /// Files that the weights are in are absent or are something else. The model is not whole.
+    #[error("the model's weights are in other files, which cannot all be read:{}", .0.iter().map(|fault| format!("\n  {fault}")).collect::<String>())]
+    DataFiles(Vec<DataFault>),
     /// The file is older or newer than what is read.
     #[error("the model has {what} {found}; {} to {} are read", range.0, range.1)]
     Version {

@@ -13,7 +13,7 @@ mod proto;
 mod read;
 mod write;
 
-pub use error::{FreeDimension, NodeFault, OnnxError};
+pub use error::{DataFault, FreeDimension, NodeFault, OnnxError};
 pub use read::{Model, ReadOptions, free_dimensions, read};
 pub use write::write;
 

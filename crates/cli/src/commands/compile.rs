@@ -4,8 +4,9 @@ use std::path::Path;
 
 use serde_json::json;
 use strait_driver::{
-    config::{self, Override},
+    config::{self, Override, SCHEMA},
     pipeline::{self, Compiled},
+    recognise,
     session::Session,
     stop::Stop,
     targets,
@@ -52,12 +53,19 @@ pub(crate) fn run(arguments: &Compile) -> Exit {
 }
 
 fn compile(arguments: &Compile, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
-    let file = arguments
-        .file
-        .as_deref()
-        .or(arguments.config.as_deref())
-        .unwrap_or(Path::new(""));
-    let loaded = config::load(file, &overrides(arguments))?;
+    let overrides = overrides(arguments);
+    let loaded = match arguments.configuration() {
+        Some(file) => {
+            recognise::configuration(file)?;
+            config::load(file, &overrides)?
+        }
+        None => config::parse(
+            "the command line",
+            format!("schema = {SCHEMA}\n"),
+            Path::new(""),
+            &overrides,
+        )?,
+    };
     pipeline::compile(&loaded, targets::registry([])?, session)
 }
 

@@ -1,6 +1,13 @@
 //! `strait eval`
 
-use strait_driver::{artifact::Opened, eval::eval, evaluation::Accuracy, session::Session, stop::Stop, targets};
+use strait_driver::{
+    artifact::Opened,
+    eval::{FloatSide, eval},
+    evaluation::Accuracy,
+    session::Session,
+    stop::Stop,
+    targets,
+};
 
 use crate::{arguments::Eval, console, exit::Exit, watch::Watch};
 
@@ -20,6 +27,9 @@ pub(crate) fn run(arguments: &Eval) -> Exit {
 
 fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
     let opened = Opened::open(&arguments.executed.artifact, &targets::registry([])?)?;
-    let (labels, float) = (arguments.labels.as_deref(), arguments.model.as_deref());
-    eval(&opened, &arguments.data, labels, float, session)
+    let float = arguments.model.as_deref().map(|file| FloatSide {
+        file,
+        any: arguments.any_model,
+    });
+    eval(&opened, &arguments.data, arguments.labels.as_deref(), float, session)
 }

@@ -72,7 +72,7 @@ pub struct Model {
     pub file: FilePath,
     /// The digest that the file must have; another is an error.
     pub sha256: Option<Sha256>,
-    /// A size for each symbolic dimension, by its name in the model. One left free is an error.
+    /// A size for each symbolic dimension, by its name in the model. A free dimension that is the first of every input is the batch, and 1; any other that is left free is an error.
     #[serde(default)]
     pub bind: BTreeMap<String, NonZeroU32>,
     /// Tensors or layers at which the graph begins instead of at its inputs. Empty: at its inputs.

@@ -6,7 +6,7 @@ mod summary;
 
 use std::path::Path;
 
-use strait_container::{Artifact, Digest, Integrity};
+use strait_container::{Artifact, Digest, Integrity, MANIFEST_FILE};
 use strait_core::{Module, text};
 use strait_document::nearest;
 use strait_onnx::{Model, ReadOptions};
@@ -16,6 +16,7 @@ use crate::{
     diagnostic::Diagnostic,
     failure::{self, codes},
     pipeline::{REPORT_FILE, select::matches_layer},
+    recognise,
     report::{Layer, Report},
     stop::Stop,
 };
@@ -51,7 +52,10 @@ impl Inspected {
     /// What cannot be read, and a pattern that matches nothing.
     pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
         let (module, digest, reported) = if subject.is_dir() {
-            let artifact = Artifact::open(subject).map_err(failure::reading)?;
+            let artifact = Artifact::open(subject).map_err(|error| match recognise::folder(subject) {
+                Some(found) if !subject.join(MANIFEST_FILE).exists() => found.into(),
+                _ => failure::reading(error),
+            })?;
             let model = artifact.model(Integrity::SkipTensors).map_err(failure::reading)?;
             let reported = report(subject, &artifact)?.layers;
             (model.module, Some(artifact.manifest().digest()), reported)

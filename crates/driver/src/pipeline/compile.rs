@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
+use strait_container::{
+    ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, artifact_around, sha256,
+};
 use strait_core::{Module, Rewritten};
 use strait_execute::{Plan, PlanOptions};
 use strait_target::Registry;
@@ -14,6 +16,7 @@ use crate::{
     },
     data::{Samples, read_labels},
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
+    diagnostic::Diagnostic,
     eval::check_labels,
     evaluation::{Accuracy, answers, class_count},
     failure::{self, codes},
@@ -68,7 +71,14 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         })?;
         jobs.push((target, formats, folder, writer));
     }
+    if let Some(artifact) = artifact_around(config.calibration.cache.as_ref()) {
+        let path = KeyPath::of(&["calibration", "cache"]);
+        let message = format!("statistics are not kept in the artifact {}", artifact.display());
+        return Err(loaded.error(codes::OUTPUT, &path, message, "").into());
+    }
     let float = session.phase("read", None, |_| read(loaded))?;
+    let remarks: Vec<Diagnostic> = failure::batch(&float.batch).into_iter().collect();
+    remarks.iter().for_each(|remark| session.remark(remark));
     let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module))?;
     let selection = select(&canonical, loaded)?;
     let specs = inputs::specs(&canonical, loaded)?;
@@ -114,6 +124,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         };
         let lowered = lowered(&job, session)?;
         let mut report = report_of(&job, &lowered, &rewritten);
+        report.remarks = remarks.iter().map(Into::into).collect();
         if let Some(evaluation) = &evaluation {
             report.accuracy = Some(accuracy(
                 evaluation,

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 use strait_container::{Digest, sha256};
 use strait_core::Module;
 use strait_document::nearest;
-use strait_onnx::{Model, OnnxError, ReadOptions};
+use strait_onnx::{FreeDimension, Model, OnnxError, ReadOptions};
 
 use crate::{
     config::{glob::Glob, types},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
+    recognise,
 };
 
 /// Larger model files do not exist: protobuf's offsets are 31 bits wide.
@@ -41,6 +42,8 @@ pub struct FloatModel {
     pub file: Digest,
     /// Of the file and of the data files that its tensors are in; without those it is that of the file.
     pub digest: Digest,
+    /// The dimensions that are the batch, and that nobody has bound: they are 1.
+    pub batch: Vec<FreeDimension>,
 }
 
 impl Reading {
@@ -59,14 +62,17 @@ impl Reading {
         }
     }
 
-    /// Reads the model. Findings have no place; what they are about is in their codes.
+    /// Reads the model. A batch that is not bound is bound to 1. Findings have no place; what they are about is in their
+    /// codes.
     ///
     /// # Errors
     /// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a size.
     pub fn read(&self, file: &Path) -> Result<FloatModel, Diagnostics> {
         let named = |error: OnnxError| failure::onnx_findings(&error, file);
-        let bytes = strait_mapped::map(file, MOST_BYTES)
-            .map_err(|error| Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display())))?;
+        let bytes = strait_mapped::map(file, MOST_BYTES).map_err(|error| {
+            let unreadable = || Diagnostic::error(codes::MODEL, format!("{} cannot be read: {error}", file.display()));
+            recognise::folder(file).unwrap_or_else(unreadable)
+        })?;
         let file_digest = sha256(&bytes);
         let model = Model::decode(bytes, file.parent().unwrap_or(Path::new(""))).map_err(named)?;
         let options = ReadOptions {
@@ -74,7 +80,7 @@ impl Reading {
             inputs: resolve(&model, "inputs", &self.inputs)?,
             outputs: resolve(&model, "outputs", &self.outputs)?,
         };
-        let module = model.read(&options).map_err(named)?;
+        let (module, batch) = model.read_single(&options).map_err(named)?;
         let free = strait_onnx::free_dimensions(&module);
         if !free.is_empty() {
             return Err(Diagnostics(free.iter().map(failure::free_dimension).collect()));
@@ -83,6 +89,7 @@ impl Reading {
             module,
             file: file_digest,
             digest: whole(file_digest, &model.data_files()),
+            batch,
         })
     }
 }

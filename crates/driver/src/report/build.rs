@@ -35,7 +35,7 @@ pub struct Material<'a> {
     pub rewrites: &'a [(&'static str, String)],
 }
 
-/// The report, without accuracy, gates and rules.
+/// The report, without remarks, accuracy, gates and rules.
 pub fn build(material: Material<'_>) -> Report {
     let Material {
         spec,
@@ -79,6 +79,7 @@ pub fn build(material: Material<'_>) -> Report {
             reference: spec.reference.oracle.clone(),
             evidence: spec.reference.evidence.name().to_owned(),
         },
+        remarks: Vec::new(),
         summary: derived::summary(&nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
         evidence: evidence::count(&spec.reference.oracle, &supports),
         size: Size {

@@ -11,7 +11,7 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 
-use crate::evaluation::Accuracy;
+use crate::{diagnostic::Diagnostic, evaluation::Accuracy};
 
 pub use build::{Material, build};
 pub(crate) use derived::disagreements;
@@ -33,6 +33,9 @@ pub struct Report {
     pub strait: String,
     /// For which target.
     pub target: TargetReport,
+    /// What was assumed, and what is probably not as it was meant; absent where there is nothing.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<Remark>,
     /// How many layers there are, and where they run.
     pub summary: Summary,
     /// How sure it is that the layers compute what the target does.
@@ -65,6 +68,28 @@ pub struct TargetReport {
     pub reference: String,
     /// How sure the table is of that where a row says nothing else: `proved`, `measured`, `documented` or `assumed`.
     pub evidence: String,
+}
+
+/// A warning or a note.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remark {
+    /// `warning` or `note`.
+    pub severity: String,
+    /// Stable: a letter and three digits.
+    pub code: String,
+    /// One sentence.
+    pub text: String,
+}
+
+impl From<&Diagnostic> for Remark {
+    fn from(found: &Diagnostic) -> Remark {
+        Remark {
+            severity: found.severity.name().to_owned(),
+            code: found.code.clone(),
+            text: found.message.clone(),
+        }
+    }
 }
 
 /// Counts.

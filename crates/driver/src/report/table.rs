@@ -16,6 +16,9 @@ impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let target = &self.target;
         writeln!(f, "{} {}: {}", target.id, target.version, self.evidence.claim)?;
+        for remark in &self.remarks {
+            writeln!(f, "{}: {} [{}]", remark.severity, remark.text, remark.code)?;
+        }
         writeln!(f)?;
         layers(f, &self.layers)?;
         let summary = &self.summary;

@@ -1,10 +1,17 @@
 //! Tensors whose bytes are in another file.
 
+use crate::error::{DataFault, OnnxError};
 use crate::proto::TensorProto;
 use bytes::Bytes;
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+
+/// The data location of a tensor whose bytes are in another file.
+pub(crate) const EXTERNAL: i32 = 1;
+
+/// How the files begin that stand in a repository for large ones.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The data files beside a model, each mapped once.
 #[derive(Debug)]
@@ -37,7 +44,7 @@ impl DataFiles {
             entry(key).map(parse).transpose()
         };
         let location = entry("location").ok_or("its data is in another file, which is not named")?;
-        let file = self.file(location)?;
+        let file = self.file(location).map_err(|fault| format!("its data file {fault}"))?;
         let offset = number("offset")?.unwrap_or(0);
         let end = match number("length")? {
             Some(length) => offset.checked_add(length),
@@ -68,14 +75,36 @@ impl DataFiles {
         opened
     }
 
-    fn file(&self, location: &str) -> Result<Bytes, String> {
-        let path = self
-            .resolve(Path::new(location))
-            .map_err(|why| format!("its data file `{location}` {why}"))?;
+    /// Opens the files of these tensors, and says of all that cannot be read why.
+    pub(crate) fn check<'a>(&self, tensors: impl Iterator<Item = &'a TensorProto>) -> Result<(), OnnxError> {
+        let outside = tensors.filter(|tensor| tensor.data_location == EXTERNAL);
+        let entries = outside.flat_map(|tensor| &tensor.external_data);
+        let named: BTreeSet<&str> = entries
+            .filter(|entry| entry.key == "location")
+            .map(|entry| entry.value.as_str())
+            .collect();
+        let faults: Vec<DataFault> = named.into_iter().filter_map(|name| self.file(name).err()).collect();
+        match faults.is_empty() {
+            true => Ok(()),
+            false => Err(OnnxError::DataFiles(faults)),
+        }
+    }
+
+    fn file(&self, location: &str) -> Result<Bytes, DataFault> {
+        let fault = |reason: String, is_pointer: bool| DataFault {
+            location: location.into(),
+            reason,
+            is_pointer,
+        };
+        let path = self.resolve(Path::new(location)).map_err(|why| fault(why, false))?;
         if let Some(bytes) = self.mapped.borrow().get(&path) {
             return Ok(bytes.clone());
         }
-        let bytes = strait_mapped::map(&path, u64::MAX).map_err(|e| format!("its data file `{location}`: {e}"))?;
+        let bytes =
+            strait_mapped::map(&path, u64::MAX).map_err(|error| fault(format!("cannot be read: {error}"), false))?;
+        if bytes.starts_with(LFS_POINTER) {
+            return Err(fault("is a Git LFS pointer, which stands for the file".into(), true));
+        }
         self.mapped.borrow_mut().insert(path, bytes.clone());
         Ok(bytes)
     }

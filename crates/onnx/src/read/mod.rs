@@ -6,6 +6,7 @@
 //! is done by [`fold`] on the way.
 
 mod attributes;
+mod batch;
 mod build;
 mod cut;
 mod external;
@@ -116,6 +117,20 @@ impl Model {
     /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names; one
     /// without a name has that of its first result.
     pub fn read(&self, options: &ReadOptions) -> Result<Module, OnnxError> {
+        self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
+    }
+
+    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which dimensions
+    /// were bound so is part of the answer.
+    pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), OnnxError> {
+        self.build(options, |index, cut| batch::batch(index, cut, &options.bind))
+    }
+
+    fn build(
+        &self,
+        options: &ReadOptions,
+        batch: impl FnOnce(&index::Index<'_>, &cut::Cut<'_>) -> Vec<FreeDimension>,
+    ) -> Result<(Module, Vec<FreeDimension>), OnnxError> {
         let graph = self
             .proto
             .graph
@@ -124,14 +139,21 @@ impl Model {
         let index = index::Index::new(graph)?;
         let versions = self.versions()?;
         types::check_bind(&index, &options.bind)?;
+        let cut = cut::cut(&index, options)?;
+        let operands = cut.nodes.iter().flat_map(|&node| &graph.node[node].input);
+        self.files
+            .check(operands.filter_map(|name| index.initializers.get(name.as_str()).copied()))?;
+        let batch = batch(&index, &cut);
+        let mut bind = options.bind.clone();
+        bind.extend(batch.iter().map(|free| (free.name.clone(), 1)));
         let scope = build::Scope {
             index: &index,
             versions: &versions,
             functions: &self.proto.functions,
             files: &self.files,
-            bind: &options.bind,
+            bind: &bind,
         };
-        build::build(&scope, cut::cut(&index, options)?)
+        Ok((build::build(&scope, cut)?, batch))
     }
 
     /// The version of each domain's operator set. The standard domain is spelled `ai.onnx` or left empty in a file, and

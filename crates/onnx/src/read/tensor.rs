@@ -1,6 +1,6 @@
 //! From the messages of the format to tensors of the pool.
 
-use super::external::DataFiles;
+use super::external::{DataFiles, EXTERNAL};
 use crate::elements::element;
 use crate::proto::TensorProto;
 use bytes::Bytes;
@@ -29,7 +29,7 @@ pub(crate) fn tensor(proto: &TensorProto, files: &DataFiles) -> Result<TensorDat
     let bytes = match (proto.data_location, &proto.raw_data) {
         (0, Some(raw)) => raw.clone(),
         (0, None) => typed(proto, elem).map_err(invalid)?,
-        (1, _) => files.bytes(proto).map_err(invalid)?,
+        (EXTERNAL, _) => files.bytes(proto).map_err(invalid)?,
         (other, _) => return Err(invalid(format!("its data location is {other}"))),
     };
     TensorData::new(elem, &shape, bytes).map_err(|e| invalid(e.to_string()))

@@ -10,7 +10,7 @@ use strait_core::{Dim, Names, Shape, TensorType};
 
 /// The name of a dimension in the options: its own, or the tensor's with the axis where it has none. `None` where the
 /// dimension is a number. Exporters write 0 and −1 for what they do not know.
-fn dimension_key(tensor: &str, axis: usize, dim: &DimensionProto) -> Option<String> {
+pub(crate) fn dimension_key(tensor: &str, axis: usize, dim: &DimensionProto) -> Option<String> {
     match (dim.dim_value, dim.dim_param.as_deref()) {
         (Some(1..), _) => None,
         (_, Some(name)) if !name.is_empty() => Some(name.into()),
@@ -18,7 +18,8 @@ fn dimension_key(tensor: &str, axis: usize, dim: &DimensionProto) -> Option<Stri
     }
 }
 
-fn dims(info: &ValueInfoProto) -> Option<&[DimensionProto]> {
+/// What the file declares of a tensor's shape.
+pub(crate) fn dims(info: &ValueInfoProto) -> Option<&[DimensionProto]> {
     Some(&tensor_type(info)?.shape.as_ref()?.dim)
 }
 

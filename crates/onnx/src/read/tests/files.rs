@@ -46,6 +46,8 @@ fn data_files_are_read_inside_of_the_folder_only() {
     )
     .unwrap();
     std::fs::write(folder.path().join("outside"), [0; 8]).unwrap();
+    let pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n";
+    std::fs::write(folder.path().join("data/pointer"), pointer).unwrap();
     let read = |entries: &[(&str, &str)]| {
         let external = entries.iter().map(|(key, value)| StringStringEntryProto {
             key: (*key).into(),
@@ -109,6 +111,7 @@ fn data_files_are_read_inside_of_the_folder_only() {
         (vec![("location", "nowhere")], "cannot be opened"),
         (vec![("location", ".")], "not a regular file"),
         (vec![], "which is not named"),
+        (vec![("location", "pointer")], "`pointer` is a Git LFS pointer"),
     ];
     for (entries, expect) in cases {
         let error = read(&entries).unwrap_err().to_string();
@@ -120,4 +123,33 @@ fn data_files_are_read_inside_of_the_folder_only() {
         let error = read(&[("location", "link")]).unwrap_err().to_string();
         assert!(error.contains("is a symbolic link"), "{error}");
     }
+}
+
+#[test]
+fn all_data_files_that_are_missing_are_named_at_once() {
+    let external = |name: &str, location: &str| TensorProto {
+        name: name.into(),
+        dims: vec![2],
+        data_type: 1,
+        data_location: 1,
+        external_data: vec![StringStringEntryProto {
+            key: "location".into(),
+            value: location.into(),
+        }],
+        ..TensorProto::default()
+    };
+    let nodes = vec![node("a = Add(x, v)", vec![]), node("y = Mul(a, w)", vec![])];
+    let constants = vec![
+        external("v", "one.bin"),
+        external("w", "two.bin"),
+        external("unused", "three.bin"),
+    ];
+    let model = model(13, graph(&["x: f32[2]"], constants, nodes, &["y"]));
+    let folder = tempfile::tempdir().unwrap();
+    let model = Model::decode(model.encode_to_vec().into(), folder.path()).unwrap();
+    let Err(OnnxError::DataFiles(faults)) = model.read(&ReadOptions::default()) else {
+        panic!("nothing is missing")
+    };
+    let names: Vec<&str> = faults.iter().map(|fault| fault.location.as_str()).collect();
+    assert_eq!(names, ["one.bin", "two.bin"]);
 }

@@ -251,6 +251,68 @@ fn dimensions_are_bound_by_name_or_by_place() {
 }
 
 #[test]
+fn the_first_dimension_of_every_input_is_the_batch() {
+    let of = |inputs: &[&str], bind: &[(&str, u64)]| {
+        let names: Vec<&str> = inputs.iter().map(|input| input.split(':').next().unwrap()).collect();
+        let relu = |name: &&str| node(&format!("{name}_ = Relu({name})"), vec![]);
+        // What is declared of an output, under whatever name, stays true.
+        let output = |(name, input): (&&str, &&str)| format!("{name}_:{}", input.split(':').next_back().unwrap());
+        let outputs: Vec<String> = names.iter().zip(inputs).map(output).collect();
+        let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
+        let model = model(13, graph(inputs, vec![], names.iter().map(relu).collect(), &outputs));
+        let (module, batch) = decoded(&model).read_single(&options(bind, &[], &[])).unwrap();
+        verify(&module).unwrap();
+        let bound: Vec<String> = batch.into_iter().map(|free| free.name).collect();
+        format!("{}:{}", bound.join(" "), summary(&module).rsplit_once("->").unwrap().1)
+    };
+    for (inputs, bind, expected) in [
+        (&["x: f32[N,3]"][..], &[][..], "N: f32[1,3]"),
+        (&["x: f32[N,3]", "y: f32[N,7]"], &[], "N N: f32[1,3] f32[1,7]"),
+        // As tf2onnx and others write it: no name, or another one for each input.
+        (&["x: f32[?,3]"], &[], "x.0: f32[1,3]"),
+        (&["x: f32[?,3]", "y: f32[a,7]"], &[], "x.0 a: f32[1,3] f32[1,7]"),
+        (&["x: f32[N,S]"], &[("S", 5)], "N: f32[1,5]"),
+        // What the caller binds is bound to that.
+        (&["x: f32[N,3]"], &[("N", 4)], ": f32[4,3]"),
+        (&["x: f32[a,3]", "y: f32[b,3]"], &[("a", 4)], ": f32[4,3] f32[b,3]"),
+        (&["x: f32[a,3]", "y: f32[b,3]"], &[("a", 1)], "b: f32[1,3] f32[1,3]"),
+        // No batch: not the first of every input, or another axis as well.
+        (&["x: f32[N,3]", "y: f32[2,N]"], &[], ": f32[N,3] f32[2,N]"),
+        (&["x: f32[N,N]"], &[], ": f32[N,N]"),
+        (&["x: f32[3,N]"], &[], ": f32[3,N]"),
+        (&["x: f32[N]", "y: f32[]"], &[], ": f32[N] f32[]"),
+    ] {
+        assert_eq!(of(inputs, bind), expected, "{inputs:?}, {bind:?}");
+    }
+}
+
+#[test]
+fn the_batch_of_a_model_with_constants_and_cuts_is_that_of_its_inputs() {
+    // The weight is listed as an input, as files of IR version 3 have to.
+    let nodes = vec![
+        node("a = Mul(x, w)", vec![]),
+        node("b = Concat(a, a)", vec![int("axis", 1)]),
+        node("y = Relu(b)", vec![]),
+    ];
+    let mut graph = graph(&["x: f32[N,2]", "w: f32[2]"], vec![weight("w", &[2])], nodes, &["y"]);
+    graph.value_info = vec![value("a: f32[M,2]")];
+    let model = decoded(&model(13, graph));
+    for (inputs, expected) in [
+        (&[][..], "N -> f32[1,4]"),
+        // Declared, and so by its own name.
+        (&["a"], "M -> f32[1,4]"),
+        // Not declared, and so as the model's input gives it.
+        (&["b"], "N -> f32[1,4]"),
+    ] {
+        let (module, batch) = model.read_single(&options(&[], inputs, &[])).unwrap();
+        let text = summary(&module);
+        let ty = text.rsplit_once("-> ").unwrap().1;
+        assert_eq!(format!("{} -> {ty}", batch[0].name), expected, "{inputs:?}");
+        assert_eq!(batch.len(), 1);
+    }
+}
+
+#[test]
 fn a_graph_is_cut_at_tensors_and_nodes() {
     let mut middle = node("b = Sigmoid(a)", vec![]);
     middle.name = "middle".into();

@@ -49,6 +49,10 @@ fn read_with(model: &ModelProto, options: &ReadOptions) -> Result<Module, OnnxEr
     Ok(module)
 }
 
+fn decoded(model: &ModelProto) -> Model {
+    Model::decode(model.encode_to_vec().into(), Path::new("")).unwrap()
+}
+
 fn read(model: &ModelProto) -> Result<Module, OnnxError> {
     read_with(model, &ReadOptions::default())
 }

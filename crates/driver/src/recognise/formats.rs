@@ -1,0 +1,202 @@
+//! The formats that are told apart, and what turns each into an ONNX model.
+
+use super::wire::{Value, fields};
+
+/// A format of files that are taken for something else.
+#[derive(Debug)]
+pub(super) struct Format {
+    /// Said after "this is".
+    pub(super) name: &'static str,
+    /// The command that helps; `{file}` stands for the file.
+    pub(super) help: &'static str,
+    pub(super) is: fn(&[u8]) -> bool,
+}
+
+/// The first that holds is meant: formats that are packed in another one stand in front of that one.
+pub(super) const FORMATS: &[Format] = &[
+    Format {
+        name: "an empty file",
+        help: "copy or download the file again",
+        is: <[u8]>::is_empty,
+    },
+    Format {
+        name: "a Git LFS pointer, which stands for the file",
+        help: "fetch the file itself, in its repository: `git lfs pull --include {file}`",
+        is: |bytes| bytes.starts_with(LFS_POINTER),
+    },
+    Format {
+        name: "an HTML page",
+        help: "download the file and not the page about it: `curl -L -o {file} URL`, with the address of the file itself",
+        is: |bytes| {
+            let text = start_of_text(bytes).to_ascii_lowercase();
+            text.starts_with(b"<!doctype html") || text.starts_with(b"<html")
+        },
+    },
+    Format {
+        name: "a TensorFlow Lite model",
+        help: "convert the float model: `python -m tf2onnx.convert --tflite {file} --output model.onnx`",
+        is: |bytes| bytes.get(4..8) == Some(b"TFL3"),
+    },
+    Format {
+        name: "a model in ONNX Runtime's own format",
+        help: "take the .onnx that it was made from",
+        is: |bytes| bytes.get(4..8) == Some(b"ORTM"),
+    },
+    Format {
+        name: "a Keras model in HDF5",
+        help: "export and convert it: `python -c \"import tensorflow as tf; \
+               tf.keras.models.load_model('{file}').export('saved_model')\"`, then \
+               `python -m tf2onnx.convert --saved-model saved_model --output model.onnx`",
+        is: |bytes| bytes.starts_with(b"\x89HDF\r\n\x1a\n"),
+    },
+    Format {
+        name: "a Keras model",
+        help: "export and convert it: `python -c \"import keras; \
+               keras.models.load_model('{file}').export('saved_model')\"`, then \
+               `python -m tf2onnx.convert --saved-model saved_model --output model.onnx`",
+        is: |bytes| is_zip(bytes) && holds(bytes, b"model.weights.h5"),
+    },
+    Format {
+        name: "a TorchScript model",
+        help: "export the model that it was made from: `torch.onnx.export(model.eval(), (sample,), 'model.onnx')` in Python",
+        is: |bytes| is_zip(bytes) && holds(bytes, b"/constants.pkl"),
+    },
+    Format {
+        name: "a program of torch.export",
+        help: "export it to ONNX: `torch.onnx.export(torch.export.load('{file}'), f='model.onnx')` in Python",
+        is: |bytes| {
+            is_zip(bytes) && (holds(bytes, b"serialized_exported_program.json") || holds(bytes, b"archive_format"))
+        },
+    },
+    Format {
+        name: "a PyTorch checkpoint, which holds weights and maybe Python objects, but no graph",
+        help: "export it where the model's class is: load the weights into the model, then \
+               `torch.onnx.export(model.eval(), (sample,), 'model.onnx')` in Python",
+        is: |bytes| is_zip(bytes) && holds(bytes, b"/data.pkl") || bytes.starts_with(OLD_PYTORCH),
+    },
+    Format {
+        name: "a file of NumPy arrays",
+        help: "samples are given as --calibration or --data, and the model as --model",
+        is: |bytes| bytes.starts_with(b"\x93NUMPY") || is_zip(bytes) && holds(bytes, b".npy"),
+    },
+    Format {
+        name: "a pickle of Python objects, perhaps a PyTorch checkpoint",
+        help: "export the model where its class is: `torch.onnx.export(model.eval(), (sample,), 'model.onnx')` in Python",
+        is: |bytes| matches!(bytes, [0x80, 2..=5, .., b'.']),
+    },
+    Format {
+        name: "a safetensors file, which holds weights and no graph",
+        help: "export the model that the weights belong to: `optimum-cli export onnx --model FOLDER out` for one of \
+               Hugging Face, otherwise `torch.onnx.export(model.eval(), (sample,), 'model.onnx')` in Python",
+        is: is_safetensors,
+    },
+    Format {
+        name: "a GGUF file, which holds weights and no graph",
+        help: "export the model that it was made from to ONNX",
+        is: |bytes| bytes.starts_with(b"GGUF"),
+    },
+    Format {
+        name: "a TensorFlow SavedModel without its folder",
+        help: "convert the folder that it lies in: `python -m tf2onnx.convert --saved-model FOLDER --output model.onnx`",
+        is: is_saved_model,
+    },
+    Format {
+        name: "a frozen TensorFlow graph",
+        help: "convert it: `python -m tf2onnx.convert --graphdef {file} --inputs INPUT:0 --outputs OUTPUT:0 \
+               --output model.onnx`",
+        is: is_graph_def,
+    },
+    Format {
+        name: "an ONNX model as text",
+        help: "save it in its binary form: `python -c \"import onnx; onnx.save(onnx.load('{file}', \
+               format='textproto'), 'model.onnx')\"`; the format may also be 'onnxtxt' or 'json'",
+        is: is_onnx_text,
+    },
+    Format {
+        name: "a compressed file or an archive",
+        help: "unpack it first",
+        is: |bytes| {
+            is_zip(bytes)
+                || [
+                    &b"\x1f\x8b"[..],
+                    b"\x28\xb5\x2f\xfd",
+                    b"\xfd7zXZ\0",
+                    b"7z\xbc\xaf\x27\x1c",
+                    b"BZh",
+                ]
+                .iter()
+                .any(|magic| bytes.starts_with(magic))
+                || bytes.get(257..262) == Some(b"ustar")
+        },
+    },
+];
+
+/// How the files begin that stand in a repository for large ones.
+const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+
+/// A pickle of the number by which PyTorch knows its files of before version 1.6.
+const OLD_PYTORCH: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";
+
+/// The end of an archive that is searched for the names of its members.
+const DIRECTORY: usize = 1 << 20;
+
+fn is_zip(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04")
+}
+
+/// Whether the name of a member of the archive contains this one.
+fn holds(archive: &[u8], name: &[u8]) -> bool {
+    let end = &archive[archive.len().saturating_sub(DIRECTORY)..];
+    end.windows(name.len()).any(|window| window == name)
+}
+
+/// The first letters of a text, without the blanks in front of them.
+pub(super) fn start_of_text(bytes: &[u8]) -> &[u8] {
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let bytes = bytes.trim_ascii_start();
+    &bytes[..bytes.len().min(4096)]
+}
+
+/// The length of a header, and the header: a JSON object.
+fn is_safetensors(bytes: &[u8]) -> bool {
+    let Some((length, header)) = bytes.split_first_chunk::<8>() else {
+        return false;
+    };
+    let length = u64::from_le_bytes(*length);
+    (2..=100 << 20).contains(&length) && header.starts_with(b"{\"")
+}
+
+/// The version of the schema, which is 1, and a graph with its meta data.
+fn is_saved_model(bytes: &[u8]) -> bool {
+    let mut outer = fields(bytes);
+    match (outer.next(), outer.next()) {
+        (Some((1, Value::Number(1))), Some((2, Value::Bytes(graph)))) => {
+            matches!(fields(graph).next(), Some((1 | 2, Value::Bytes(_))))
+        }
+        _ => false,
+    }
+}
+
+/// Nodes, which begin with a name and an operator.
+fn is_graph_def(bytes: &[u8]) -> bool {
+    let Some((1, Value::Bytes(node))) = fields(bytes).next() else {
+        return false;
+    };
+    let mut node = fields(node);
+    let text = |field: Option<(u64, Value<'_>)>, number: u64| match field {
+        Some((n, Value::Bytes(text))) => n == number && !text.is_empty() && text.iter().all(u8::is_ascii_graphic),
+        _ => false,
+    };
+    text(node.next(), 1) && text(node.next(), 2)
+}
+
+/// Protobuf's text form, that of ONNX itself, or JSON.
+fn is_onnx_text(bytes: &[u8]) -> bool {
+    let text = start_of_text(bytes);
+    let says = |what: &[u8]| text.windows(what.len()).any(|window| window == what);
+    match text.first() {
+        Some(b'{') => says(b"\"irVersion\"") || says(b"\"opsetImport\""),
+        Some(b'<') => says(b"ir_version:"),
+        _ => text.starts_with(b"ir_version:"),
+    }
+}

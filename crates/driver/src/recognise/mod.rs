@@ -1,0 +1,144 @@
+//! Files that were given for a model or for a configuration and are something else: which format they have, and the
+//! command that helps.
+//!
+//! Only what the reader has refused is looked at here, or what no configuration can be, so that no model is ever taken for
+//! something else.
+
+mod formats;
+mod wire;
+
+use std::{fs, path::Path};
+
+use bytes::Bytes;
+use strait_container::MANIFEST_FILE;
+
+use crate::{
+    config,
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+use formats::{FORMATS, Format, start_of_text};
+use wire::{Value, fields};
+
+/// The graph of a model, by its number in the format.
+const GRAPH: u64 = 7;
+
+/// A file that the reader of models has refused, in these words.
+pub(crate) fn refused_model(file: &Path, words: &str) -> Diagnostic {
+    let name = file.display();
+    let bytes = content(file).unwrap_or_default();
+    let model = |message: String| Diagnostic::error(codes::MODEL, message);
+    if let Some(format) = format(&bytes) {
+        return model(format!("{name} is no ONNX model: it is {}", format.name)).help(help(format, file));
+    }
+    if let Some(missing) = missing(&bytes) {
+        return model(format!(
+            "{name} is a part of an ONNX model: at least {missing} bytes are missing at its end"
+        ))
+        .help("copy or download the file again, and compare its length");
+    }
+    if start_of_text(&bytes)
+        .iter()
+        .all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
+    {
+        return model(format!("{name} is no ONNX model: it is a text"));
+    }
+    model(format!("{name} is no ONNX model, or a damaged one")).note(format!("what the decoder says: {words}"))
+}
+
+/// What is known of a folder that was given for a model, if anything.
+pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
+    let name = folder.display();
+    let model = |text: &str| Diagnostic::error(codes::MODEL, format!("{name} is {text}"));
+    if !folder.is_dir() {
+        return None;
+    }
+    let has = |file: &str| folder.join(file).is_file();
+    if has("saved_model.pb") {
+        let command = format!("python -m tf2onnx.convert --saved-model {name} --output model.onnx");
+        return Some(model("a TensorFlow SavedModel").help(format!("convert it: `{command}`")));
+    }
+    if has(MANIFEST_FILE) {
+        return Some(model("an artifact, which is compiled already").help(ARTIFACT));
+    }
+    if has("config.json") && (has("model.safetensors") || has("pytorch_model.bin")) {
+        let command = format!("optimum-cli export onnx --model {name} out");
+        return Some(model("a model of Hugging Face, which holds weights and no graph").help(format!("`{command}`")));
+    }
+    let entries = fs::read_dir(folder)
+        .ok()?
+        .filter_map(Result::ok)
+        .map(|entry| entry.path());
+    let mut inside: Vec<_> = entries
+        .filter(|path| path.extension().is_some_and(|e| e == "onnx"))
+        .collect();
+    inside.sort();
+    let first = inside.first()?.display().to_string();
+    Some(model("a folder: this is not a regular file").help(format!("name the model in it: {first}")))
+}
+
+/// What is done with an artifact.
+const ARTIFACT: &str = "`strait run`, `strait eval`, `strait verify` and `strait inspect` take it";
+
+/// Refuses a configuration that is a model, an array or an artifact. What cannot be read is left to whoever reads it.
+///
+/// # Errors
+/// The format that the file has, and the command that was meant.
+pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
+    let name = file.display();
+    let refuse = |what: &str, help: &str| {
+        let message = format!("{name} is {what}, not a configuration");
+        Err(Diagnostic::error(config::codes::FILE, message).help(help).into())
+    };
+    if file.is_dir() && file.join(MANIFEST_FILE).is_file() {
+        return refuse("an artifact", ARTIFACT);
+    }
+    let Some(bytes) = content(file).filter(|bytes| !bytes.is_empty()) else {
+        return Ok(());
+    };
+    if is_model(&bytes) {
+        let help = format!(
+            "name it as one: `strait compile --model {name} --calibration SAMPLES.npy --target generic-int8 \
+             --out build/generic-int8`, or write a configuration with `file = \"{name}\"` in [model]"
+        );
+        return refuse("an ONNX model", &help);
+    }
+    match format(&bytes) {
+        Some(format) => refuse(format.name, &help(format, file)),
+        None => Ok(()),
+    }
+}
+
+fn content(file: &Path) -> Option<Bytes> {
+    strait_mapped::map(file, u64::MAX).ok()
+}
+
+fn format(bytes: &[u8]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| (format.is)(bytes))
+}
+
+fn help(format: &Format, file: &Path) -> String {
+    format.help.replace("{file}", &file.display().to_string())
+}
+
+/// Whether this is the beginning of a model in the wire format: its version, and then known fields up to the graph.
+fn is_model(bytes: &[u8]) -> bool {
+    let mut fields = fields(bytes);
+    matches!(fields.next(), Some((1, Value::Number(_))))
+        && fields.any(|(number, value)| number == GRAPH && matches!(value, Value::Bytes(_) | Value::Cut { .. }))
+}
+
+/// How many bytes are missing at the end of a model.
+fn missing(bytes: &[u8]) -> Option<u64> {
+    let found = fields(bytes).last();
+    match found {
+        Some((_, Value::Cut { missing })) if matches!(fields(bytes).next(), Some((1, Value::Number(_)))) => {
+            Some(missing)
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

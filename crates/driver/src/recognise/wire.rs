@@ -1,0 +1,81 @@
+//! The outermost fields of a protobuf message.
+
+/// The content of a field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Value<'a> {
+    Number(u64),
+    /// Four or eight bytes.
+    Fixed,
+    Bytes(&'a [u8]),
+    /// Bytes of which only so many are there.
+    Cut {
+        missing: u64,
+    },
+}
+
+/// The fields of a message with their numbers, up to the first that is not whole or is none.
+pub(super) fn fields(message: &[u8]) -> impl Iterator<Item = (u64, Value<'_>)> {
+    let mut rest = message;
+    std::iter::from_fn(move || field(&mut rest))
+}
+
+fn field<'a>(rest: &mut &'a [u8]) -> Option<(u64, Value<'a>)> {
+    let key = varint(rest)?;
+    let value = match key & 7 {
+        0 => Value::Number(varint(rest)?),
+        1 => take(rest, 8).map(|_| Value::Fixed)?,
+        5 => take(rest, 4).map(|_| Value::Fixed)?,
+        2 => {
+            let length = varint(rest)?;
+            match usize::try_from(length).ok().and_then(|length| take(rest, length)) {
+                Some(bytes) => Value::Bytes(bytes),
+                None => {
+                    let missing = length - rest.len() as u64;
+                    *rest = &[];
+                    Value::Cut { missing }
+                }
+            }
+        }
+        _ => return None,
+    };
+    Some((key >> 3, value)).filter(|(number, _)| *number != 0)
+}
+
+fn take<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
+    let (taken, behind) = rest.split_at_checked(length)?;
+    *rest = behind;
+    Some(taken)
+}
+
+fn varint(rest: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, behind) = rest.split_first()?;
+        *rest = behind;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_read_up_to_what_is_missing() {
+        let found: Vec<_> = fields(&[0x08, 0x96, 0x01, 0x12, 2, b'h', b'i', 0x3d, 1, 2, 3, 4, 0x1a, 9, b'x']).collect();
+        let expected = [
+            (1, Value::Number(150)),
+            (2, Value::Bytes(b"hi")),
+            (7, Value::Fixed),
+            (3, Value::Cut { missing: 8 }),
+        ];
+        assert_eq!(found, expected);
+        for broken in [&[][..], &[0x80], &[0x0b], &[0x00, 1], &[0xff; 12]] {
+            assert_eq!(fields(broken).count(), 0, "{broken:?}");
+        }
+    }
+}
