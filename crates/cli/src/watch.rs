@@ -109,7 +109,7 @@ fn heeded() -> Vec<i32> {
     heeded.filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 }
 
-/// `SigIgn:	0000000000000001`, a bit for each signal.
+/// `SigIgn: 0000000000000001`, a bit for each signal.
 fn ignored_in(status: &str) -> u64 {
     let line = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

@@ -1,5 +1,6 @@
 //! Content of a folder, and the test that it may be replaced.
 
+use crate::leftovers::is_removable;
 use crate::manifest::{MAX_BYTES, listed_files};
 use crate::{ArtifactError, MANIFEST_FILE};
 use std::fs::{self, File};
@@ -88,6 +89,7 @@ pub(crate) fn check_replaceable(folder: &Path) -> Result<(), ArtifactError> {
         Some(foreign) => occupied(format!(
             "it is an artifact, but it holds `{foreign}`, which is not part of it; move that elsewhere first"
         )),
+        None if !is_removable(folder) => occupied("it is an artifact that this user may not take away".into()),
         None => Ok(()),
     }
 }

@@ -66,17 +66,51 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Lets the owner of these folders change them. An artifact has a handful; links are not followed.
+/// Whether [`remove`] can take away a folder of ours, as far as the rights to its folders say.
+pub(crate) fn is_removable(folder: &Path) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::fs::{Access, access};
+        let may_change = |folder: &Path| {
+            // Only the owner of a folder may set its rights, if only to what they are.
+            let owned =
+                |folder| fs::symlink_metadata(folder).and_then(|m| fs::set_permissions(folder, m.permissions()));
+            access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok() || owned(folder).is_ok()
+        };
+        each_folder(folder, |folder| match may_change(folder) {
+            true => Ok(()),
+            false => Err(ErrorKind::PermissionDenied.into()),
+        })
+        .is_ok()
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = folder;
+        true
+    }
+}
+
+/// Lets the owner of these folders change them.
 fn unlock(folder: &Path) -> Result<()> {
-    let mut open = vec![folder.to_path_buf()];
-    while let Some(folder) = open.pop() {
+    each_folder(folder, |folder| {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            let mut permissions = fs::symlink_metadata(&folder)?.permissions();
+            let mut permissions = fs::symlink_metadata(folder)?.permissions();
             permissions.set_mode(permissions.mode() | 0o700);
-            fs::set_permissions(&folder, permissions)?;
+            fs::set_permissions(folder, permissions)?;
         }
+        #[cfg(not(unix))]
+        let _ = folder;
+        Ok(())
+    })
+}
+
+/// Visits a folder and then those in it. An artifact has a handful; links are not followed.
+fn each_folder(folder: &Path, visit: impl Fn(&Path) -> Result<()>) -> Result<()> {
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        visit(&folder)?;
         for entry in fs::read_dir(&folder)? {
             let entry = entry?;
             if entry.file_type()?.is_dir() {

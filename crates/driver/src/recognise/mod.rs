@@ -13,7 +13,6 @@ use bytes::Bytes;
 use strait_container::MANIFEST_FILE;
 
 use crate::{
-    config,
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
@@ -89,7 +88,9 @@ pub fn configuration(file: &Path) -> Result<(), Diagnostics> {
     let name = file.display();
     let refuse = |what: &str, help: &str| {
         let message = format!("{name} is {what}, not a configuration");
-        Err(Diagnostic::error(config::codes::FILE, message).help(help).into())
+        Err(Diagnostic::error(strait_document::codes::FILE, message)
+            .help(help)
+            .into())
     };
     if file.is_dir() && file.join(MANIFEST_FILE).is_file() {
         return refuse("an artifact", ARTIFACT);
