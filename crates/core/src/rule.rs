@@ -5,6 +5,7 @@ use crate::module::Module;
 use crate::pass::PassError;
 use crate::patch::Patch;
 use crate::reason::Reason;
+use crate::term::Term;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// A rule's answer about one node.
@@ -18,16 +19,16 @@ pub enum Outcome {
     Apply(Patch),
 }
 
-/// The anchor of a rule that looks at every node.
-pub const ANY: &str = "*";
+/// The anchors of a rule that looks at every node.
+pub const ANY: &[Term] = Term::ALL;
 
 /// A local rewrite.
 pub trait Rule: Send + Sync {
     /// Kebab-case, as configurations and reports speak of it.
     fn name(&self) -> &'static str;
 
-    /// The terms ([`crate::Op::term`]) of the nodes that it looks at, or [`ANY`]; it is asked about no others.
-    fn anchors(&self) -> &'static [&'static str];
+    /// The terms of the nodes that it looks at, or [`ANY`]; it is asked about no others.
+    fn anchors(&self) -> &'static [Term];
 
     /// Looks at one node. Changes nothing.
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
@@ -46,7 +47,7 @@ pub struct Rewritten {
 #[derive(Default)]
 pub struct RuleSet {
     rules: Vec<Box<dyn Rule>>,
-    by_anchor: BTreeMap<&'static str, Vec<usize>>,
+    by_anchor: BTreeMap<Term, Vec<usize>>,
 }
 
 /// A rule set that rewrites its own results for ever is our defect; each node may be rewritten this often on average
@@ -54,12 +55,13 @@ pub struct RuleSet {
 const REWRITES_PER_NODE: usize = 32;
 
 impl RuleSet {
-    /// A set that tries the rules of an anchor in this order.
+    /// A set that tries the rules of an anchor in this order, those for every node first.
     pub fn new(rules: Vec<Box<dyn Rule>>) -> RuleSet {
-        let mut by_anchor: BTreeMap<&'static str, Vec<usize>> = BTreeMap::new();
-        for (index, rule) in rules.iter().enumerate() {
-            for anchor in rule.anchors() {
-                by_anchor.entry(anchor).or_default().push(index);
+        let mut by_anchor: BTreeMap<Term, Vec<usize>> = BTreeMap::new();
+        let (any, some): (Vec<usize>, Vec<usize>) = (0..rules.len()).partition(|&index| rules[index].anchors() == ANY);
+        for index in any.into_iter().chain(some) {
+            for anchor in rules[index].anchors() {
+                by_anchor.entry(*anchor).or_default().push(index);
             }
         }
         RuleSet { rules, by_anchor }
@@ -88,8 +90,7 @@ impl RuleSet {
             let Some(node) = module.graph(graph).and_then(|g| g.node(at)) else {
                 continue;
             };
-            let of = |anchor: &str| self.by_anchor.get(anchor).into_iter().flatten();
-            for &index in of(ANY).chain(of(node.op.term())) {
+            for &index in self.by_anchor.get(&node.op.term()).into_iter().flatten() {
                 let rule = &self.rules[index];
                 match rule.look(module, graph, at)? {
                     Outcome::NoMatch => {

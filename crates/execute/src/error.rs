@@ -71,7 +71,7 @@ impl ExecuteError {
         let node = graph.node(id);
         ExecuteError::Node {
             node: node.map_or_else(String::new, |n| module.name(n.name).into()),
-            op: node.map_or("", |n| n.op.term()),
+            op: node.map_or("", |n| n.op.term().name()),
             source,
         }
     }

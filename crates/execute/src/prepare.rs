@@ -54,7 +54,16 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
         Op::Softmax(op) => float::softmax::prepare(op, site),
         Op::Quantize(op) => integer::quantize::prepare(op, site),
         Op::Resize(op) => float::resize::prepare(op, site),
-        _ => Err(unsupported(site)),
+        // Moved above, or the operand under another name.
+        Op::Transpose(_) | Op::Concat(_) | Op::Split(_) | Op::Slice(_) | Op::Pad(_) | Op::Gather(_) | Op::Cast(_) => {
+            Err(unsupported(site))
+        }
+        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_) => Err(unsupported(site)),
+        // On integers alone, or with a meaning that stands elsewhere.
+        Op::SumPool(_) | Op::Dequantize(_) | Op::Requantize(_) | Op::ShiftLeft(_) | Op::Lookup(_) | Op::Clamp(_) => {
+            Err(unsupported(site))
+        }
+        Op::Call(_) | Op::Foreign(_) => Err(unsupported(site)),
     }
 }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
-    Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode, Stage, Symbol,
+    Def, Elem, Graph, Kind, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode, Stage, Symbol,
     TensorData, TensorType, ValueId,
 };
 use strait_requantize::Per;
@@ -422,10 +422,7 @@ impl<'a> Lowering<'a> {
     pub(crate) fn input_behind(&self, value: ValueId) -> Option<ValueId> {
         let mut at = value;
         while let Some((_, node)) = self.graph.producer(at) {
-            let moves = matches!(
-                node.op,
-                Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Transpose(_)
-            );
+            let moves = node.op.term().kind() == Kind::Rearranges;
             // From one grid to another not every code has to be left.
             let operand = node.inputs.first().copied().flatten().filter(|_| moves)?;
             at = (self.grid(operand).ok()? == self.grid(at).ok()?).then_some(operand)?;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use strait_core::op::Unary;
 use strait_core::{
-    DataId, Elem, Graph, GraphId, Module, Node, NodeId, Op, PassError, TensorData, TensorError, ValueId,
+    DataId, Elem, Graph, GraphId, Module, Node, NodeId, Op, PassError, TensorData, TensorError, Term, ValueId,
 };
 
 /// One node and its surroundings.
@@ -43,7 +43,7 @@ impl<'a> Site<'a> {
     }
 
     /// The node that produces `value`, if its term is `term`.
-    pub(crate) fn producer(&self, value: ValueId, term: &str) -> Option<Site<'a>> {
+    pub(crate) fn producer(&self, value: ValueId, term: Term) -> Option<Site<'a>> {
         let (id, node) = self.graph.producer(value)?;
         (node.op.term() == term).then_some(Site { id, node, ..*self })
     }

@@ -39,7 +39,7 @@ fn documentation(rule: &dyn Rule) -> String {
 
 fn entry(rule: &dyn Rule) -> String {
     let anchors = match rule.anchors() {
-        [ANY] => "every node".to_owned(),
+        ANY => "every node".to_owned(),
         terms => terms
             .iter()
             .map(|term| format!("`{term}`"))

@@ -281,7 +281,7 @@ fn an_input_zero_point_is_taken_off_where_the_form_has_a_constant() {
 #[test]
 fn the_cheapest_form_that_fits_is_taken_and_every_refusal_is_told() {
     let spec = spec();
-    let row = spec.op_row("gemm").unwrap().1;
+    let row = spec.op_row(strait_core::Term::Gemm).unwrap().1;
     let at = |ratio| {
         let rescale = Rescale {
             scales: Scales::Ratio(ratio),

@@ -16,7 +16,7 @@ fn every_table_of_a_plugin_parses_with_every_overlay() {
         let table = Table::parse(path.display().to_string(), text).unwrap_or_else(|e| panic!("{e}"));
         let spec = table.spec(&Options::new()).unwrap();
         assert!(
-            spec.op_row("conv")
+            spec.op_row(strait_core::Term::Conv)
                 .is_some_and(|(_, row)| row.recipe(strait_target::spec::Integer::Int8).is_some())
         );
         found += 1;

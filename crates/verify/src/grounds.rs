@@ -43,7 +43,7 @@ fn holds(argument: &Argument, site: &Site<'_>) -> bool {
 
 fn term(base: Base<'_>) -> &'static str {
     match base {
-        Base::Node(_, node) => node.op.term(),
+        Base::Node(_, node) => node.op.term().name(),
         Base::Value(_) => "constant",
     }
 }

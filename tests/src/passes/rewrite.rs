@@ -2,7 +2,7 @@
 
 use super::Outcome;
 use strait_core::verifier::verify;
-use strait_core::{GraphId, Module, NodeId, PassError, Rule, RuleSet};
+use strait_core::{GraphId, Module, NodeId, PassError, Rule, RuleSet, Term};
 
 /// One rule of a set, in a set of its own.
 struct Only(RuleSet, usize);
@@ -18,7 +18,7 @@ impl Rule for Only {
         self.rule().map_or("", Rule::name)
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
+    fn anchors(&self) -> &'static [Term] {
         self.rule().map_or(&[], Rule::anchors)
     }
 

@@ -96,6 +96,7 @@ use crate::attribute::{Attribute, AttributeError, Attributes};
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;
+use crate::term::Term;
 use smallvec::SmallVec;
 
 /// Operand types as inference sees them: `None` where an optional operand is absent.
@@ -115,10 +116,22 @@ pub trait Infer: Attributes {
 }
 
 macro_rules! ops {
-    ($($variant:ident),* $(,)?) => {
+    (plain: $($plain:ident),*; families: $($family:ident by $field:ident),*;) => {
+        ops! { all: $($plain),*, $($family),* }
+
+        impl Op {
+            /// The term under which tables, rules and reports speak of this op.
+            pub fn term(&self) -> Term {
+                match self {
+                    $(Op::$plain(_) => Term::$plain,)*
+                    $(Op::$family(op) => op.$field.term(),)*
+                }
+            }
+        }
+    };
+    (all: $($variant:ident),*) => {
         /// An operation with its attributes.
         #[derive(Clone, Debug, PartialEq)]
-        #[non_exhaustive]
         pub enum Op { $(
             #[doc = concat!("See [`struct@", stringify!($variant), "`].")]
             $variant(Box<$variant>)
@@ -191,6 +204,7 @@ macro_rules! ops {
 }
 
 ops! {
+    plain:
     Conv,
     Gemm,
     MatMul,
@@ -203,7 +217,6 @@ ops! {
     Pow,
     Relu,
     Clip,
-    Unary,
     LeakyRelu,
     HardSigmoid,
     Elu,
@@ -211,7 +224,6 @@ ops! {
     AveragePool,
     GlobalAveragePool,
     SumPool,
-    Reduce,
     Softmax,
     Reshape,
     Flatten,
@@ -233,22 +245,8 @@ ops! {
     Lookup,
     Clamp,
     Call,
-    Foreign,
-}
-
-impl Op {
-    /// The term under which tables, rules and reports speak of this op: its name, or the function of a `unary`
-    /// (`sigmoid`) and the reduction of a `reduce` (`reduce_mean`).
-    pub fn term(&self) -> &'static str {
-        match self {
-            Op::Unary(unary) => unary.function.name(),
-            Op::Reduce(reduce) => match reduce.reduction {
-                Reduction::Mean => "reduce_mean",
-                Reduction::Sum => "reduce_sum",
-                Reduction::Max => "reduce_max",
-                Reduction::Min => "reduce_min",
-            },
-            other => other.name(),
-        }
-    }
+    Foreign;
+    families:
+    Unary by function,
+    Reduce by reduction;
 }

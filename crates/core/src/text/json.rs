@@ -68,7 +68,7 @@ fn node_json(module: &Module, labels: &Labels, names: &GraphLabels, node: &Node)
     let mut entry = Map::new();
     entry.insert("name".into(), module.name(node.name).into());
     entry.insert("op".into(), node.op.name().into());
-    entry.insert("term".into(), node.op.term().into());
+    entry.insert("term".into(), node.op.term().name().into());
     entry.insert("sources".into(), sources.into());
     entry.insert("operands".into(), operands.into());
     entry.insert("attributes".into(), attributes.into());

@@ -4,7 +4,7 @@ use super::{Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Node, Placement, Value};
 use crate::ids::NodeId;
-use crate::op::{Op, Reduction};
+use crate::op::Op;
 use crate::stage::Stage;
 
 pub(super) fn verify(view: View<'_>) -> Verified {
@@ -40,10 +40,7 @@ pub(super) fn verify(view: View<'_>) -> Verified {
 }
 
 fn not_requantized(view: View<'_>, node: &Node) -> Verified {
-    let early = matches!(
-        node.op,
-        Op::Requantize(_) | Op::Clamp(_) | Op::ShiftLeft(_) | Op::SumPool(_) | Op::Lookup(_)
-    );
+    let early = node.op.term().is_lowered();
     ensure(!early && node.fused.is_none(), 9, || {
         format!("{} requantizes in the {} stage", view.place(node), view.graph.stage())
     })
@@ -92,22 +89,13 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
         format!("{} runs on the accelerator, but {name} is float", view.place(node))
     })?;
     let codes = view.operands(node).any(|v| v.ty.elem.int_type().is_some());
-    ensure(!(codes && of_real_numbers(&node.op)), 14, || {
+    ensure(!(codes && node.op.term().is_real_function()), 14, || {
         format!(
             "{} is a function of real numbers, but its operands are codes",
             view.place(node)
         )
     })?;
     padding(view, node)
-}
-
-fn of_real_numbers(op: &Op) -> bool {
-    match op {
-        Op::Reduce(reduce) => reduce.reduction == Reduction::Mean,
-        Op::Relu(_) | Op::Clip(_) | Op::Unary(_) | Op::LeakyRelu(_) | Op::HardSigmoid(_) | Op::Elu(_) => true,
-        Op::Softmax(_) | Op::Div(_) | Op::Pow(_) | Op::BatchNormalization(_) | Op::LayerNormalization(_) => true,
-        _ => false,
-    }
 }
 
 fn padding(view: View<'_>, node: &Node) -> Verified {

@@ -108,7 +108,7 @@ pub(super) fn summary(module: &Module, pattern: Option<&Glob>, reported: &[Layer
     let reported: BTreeMap<&str, &Layer> = reported.iter().map(|layer| (layer.name.as_str(), layer)).collect();
     let mut ops: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     for (_, node) in graph.nodes() {
-        let counts = ops.entry(node.op.term()).or_default();
+        let counts = ops.entry(node.op.term().name()).or_default();
         counts.0 += 1;
         counts.1 += usize::from(on_host(node));
     }
@@ -158,7 +158,7 @@ fn layer(module: &Module, node: &Node, reported: &BTreeMap<&str, &Layer>) -> Lay
             .iter()
             .map(|&source| module.name(source).to_owned())
             .collect(),
-        op: node.op.term().to_owned(),
+        op: node.op.term().to_string(),
         host: on_host(node),
         operands: ports(
             &mut node

@@ -150,7 +150,7 @@ impl<'a> Names<'a> {
         for pattern in rule.layers.iter().chain(ends) {
             suggest(pattern, &layers, "layer", &mut help);
         }
-        let ops: BTreeSet<&str> = self.graph.nodes().map(|(_, node)| node.op.term()).collect();
+        let ops: BTreeSet<&str> = self.graph.nodes().map(|(_, node)| node.op.term().name()).collect();
         for pattern in &rule.op {
             let glob = Glob::new(&plain(pattern.as_str()));
             if !self
@@ -213,7 +213,7 @@ fn op_names(node: &Node) -> Vec<String> {
     } else {
         node.op.name()
     };
-    vec![plain(node.op.term()), plain(also)]
+    vec![plain(node.op.term().name()), plain(also)]
 }
 
 /// Lower case, without underscores.

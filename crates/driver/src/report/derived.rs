@@ -93,7 +93,7 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
             .iter()
             .map(|&source| module.name(source).to_owned())
             .collect(),
-        op: node.op.term().to_owned(),
+        op: node.op.term().to_string(),
         host: match &node.place {
             Placement::Accelerator => None,
             Placement::Host(why) => Some(reason(why)),

@@ -7,7 +7,7 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use strait_core::{Graph, Module, Node, Op, Placement, ValueId, op::Reduction};
+use strait_core::{Graph, Kind, Module, Node, Op, Placement, Term, ValueId};
 use strait_requantize::Requantization;
 use strait_target::{
     TargetSpec,
@@ -115,7 +115,7 @@ pub(super) struct Grounds<'a> {
     spec: &'a TargetSpec,
     integer: &'a Module,
     /// The terms of the annotated graph's nodes, by their names.
-    terms: BTreeMap<&'a str, &'static str>,
+    terms: BTreeMap<&'a str, Term>,
     /// The fusion rows that fired, by the name of the result.
     fired: &'a BTreeMap<&'a str, &'a str>,
 }
@@ -178,7 +178,7 @@ impl<'a> Grounds<'a> {
             .terms
             .get(name)
             .or_else(|| self.terms.get(strait_lower::origin_name(name)))?;
-        self.spec.op_row(term).map(|(name, _)| name)
+        self.spec.op_row(*term).map(|(name, _)| name)
     }
 
     fn is_clamp(&self, op: &str) -> bool {
@@ -233,12 +233,7 @@ fn value_named(module: &Module, graph: &Graph, name: &str) -> Option<ValueId> {
 
 /// Whether an integer op adds up or multiplies, so that it can leave its accumulator.
 fn sums(op: &Op) -> bool {
-    match op {
-        Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => true,
-        Op::SumPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) => true,
-        Op::Reduce(op) => matches!(op.reduction, Reduction::Sum | Reduction::Mean),
-        _ => false,
-    }
+    matches!(op.term().kind(), Kind::Accumulates | Kind::Divides)
 }
 
 /// The requantization that a node computes.

@@ -59,12 +59,43 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
         Op::Requantize(op) => requantize::prepare(op, site),
         Op::ShiftLeft(op) => shift_left::prepare(op, site),
         Op::Dequantize(_) => dequantize::prepare(site),
-        _ => return Err(StepError::Unsupported(format!("{} on integers", site.node.op.term()))),
+        // Of real numbers.
+        Op::BatchNormalization(_)
+        | Op::LayerNormalization(_)
+        | Op::Softmax(_)
+        | Op::Div(_)
+        | Op::Pow(_)
+        | Op::Unary(_)
+        | Op::Relu(_)
+        | Op::Clip(_)
+        | Op::LeakyRelu(_)
+        | Op::HardSigmoid(_)
+        | Op::Elu(_) => return Err(unsupported(site)),
+        // Moved for every element type, or from floats.
+        Op::Reshape(_)
+        | Op::Flatten(_)
+        | Op::Squeeze(_)
+        | Op::Unsqueeze(_)
+        | Op::Transpose(_)
+        | Op::Identity(_)
+        | Op::Concat(_)
+        | Op::Split(_)
+        | Op::Slice(_)
+        | Op::Gather(_)
+        | Op::Pad(_)
+        | Op::Resize(_)
+        | Op::Cast(_)
+        | Op::Quantize(_) => return Err(unsupported(site)),
+        Op::Call(_) | Op::Foreign(_) => return Err(unsupported(site)),
     };
     match step? {
         Some(step) => Ok(step),
         None => plain::prepare(site),
     }
+}
+
+fn unsupported(site: &Site<'_>) -> StepError {
+    StepError::Unsupported(format!("{} on integers", site.node.op.term()))
 }
 
 impl Site<'_> {

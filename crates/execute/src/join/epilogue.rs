@@ -3,7 +3,7 @@
 use super::{Found, Join, Joins, Scope};
 use crate::integer;
 use smallvec::SmallVec;
-use strait_core::{Fused, NodeId, Op, ValueId};
+use strait_core::{Fused, Kind, NodeId, Op, Term, ValueId};
 use strait_requantize::clamp_twice;
 
 /// Steps of a node's accumulators up to the next node that is no part of the join.
@@ -19,18 +19,9 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
     let Some(node) = scope.node(id) else {
         return Ok(None);
     };
-    let makes_accumulators = matches!(
-        node.op,
-        Op::Conv(_)
-            | Op::Gemm(_)
-            | Op::MatMul(_)
-            | Op::Add(_)
-            | Op::Sub(_)
-            | Op::Mul(_)
-            | Op::SumPool(_)
-            | Op::Reduce(_)
-            | Op::Requantize(_)
-    );
+    let term = node.op.term();
+    let makes_accumulators =
+        term.kind() == Kind::Accumulates || matches!(term, Term::ReduceMax | Term::ReduceMin | Term::Requantize);
     let mut site = scope.site(id)?;
     let integers = site.inputs.iter().flatten().all(|slot| slot.elem.int_type().is_some());
     if !makes_accumulators || !integers {

@@ -359,7 +359,7 @@ impl<'a> Builder<'a> {
         let node = self.graph.node(draft.node);
         Ok(PlannedStep {
             node: node.map_or("", |n| self.module.name(n.name)).into(),
-            op: node.map_or("", |n| n.op.term()),
+            op: node.map_or("", |n| n.op.term().name()),
             operands: places.iter().enumerate().map(source).collect(),
             step: draft.step,
             pieces,

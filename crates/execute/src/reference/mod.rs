@@ -86,7 +86,7 @@ pub fn run(
             .collect();
         let results = interpret(&site, &operands).map_err(|source| ExecuteError::Node {
             node: module.name(site.node.name).to_string(),
-            op: site.node.op.term(),
+            op: site.node.op.term().name(),
             source,
         })?;
         for (&value, result) in site.node.outputs.iter().zip(results) {

@@ -5,7 +5,7 @@ use super::elementwise::Channels;
 use super::windows::{self, Window};
 use super::{elementwise, products};
 use crate::error::StepError;
-use strait_core::{Elem, Fused, Op};
+use strait_core::{Elem, Fused, Kind, Op};
 
 /// A primitive with what it needs to know besides its operands.
 #[derive(Clone, Debug)]
@@ -22,22 +22,8 @@ impl Primitive {
     /// True if there is a definition for this op.
     pub(crate) fn is_defined(op: &Op) -> bool {
         matches!(
-            op,
-            Op::Conv(_)
-                | Op::Gemm(_)
-                | Op::MatMul(_)
-                | Op::Add(_)
-                | Op::Sub(_)
-                | Op::Mul(_)
-                | Op::SumPool(_)
-                | Op::AveragePool(_)
-                | Op::GlobalAveragePool(_)
-                | Op::MaxPool(_)
-                | Op::Reduce(_)
-                | Op::Lookup(_)
-                | Op::Clamp(_)
-                | Op::Requantize(_)
-                | Op::ShiftLeft(_)
+            op.term().kind(),
+            Kind::Accumulates | Kind::Selects | Kind::Divides | Kind::Integer
         )
     }
 
@@ -132,7 +118,37 @@ impl Primitive {
                 elementwise::requantize(&op.form, channels, dims, &x.values)?
             }
             Op::ShiftLeft(op) => x.values.iter().map(|&v| (v - i64::from(op.zero)) << op.bits).collect(),
-            other => return Err(StepError::Unsupported(format!("{} on integers", other.term()))),
+            // Of real numbers, or moved and converted elsewhere: none is a primitive ([`Primitive::is_defined`]).
+            Op::BatchNormalization(_)
+            | Op::LayerNormalization(_)
+            | Op::Softmax(_)
+            | Op::Div(_)
+            | Op::Pow(_)
+            | Op::Unary(_)
+            | Op::Relu(_)
+            | Op::Clip(_)
+            | Op::LeakyRelu(_)
+            | Op::HardSigmoid(_)
+            | Op::Elu(_)
+            | Op::Reshape(_)
+            | Op::Flatten(_)
+            | Op::Squeeze(_)
+            | Op::Unsqueeze(_)
+            | Op::Transpose(_)
+            | Op::Identity(_)
+            | Op::Concat(_)
+            | Op::Split(_)
+            | Op::Slice(_)
+            | Op::Gather(_)
+            | Op::Pad(_)
+            | Op::Resize(_)
+            | Op::Cast(_)
+            | Op::Quantize(_)
+            | Op::Dequantize(_)
+            | Op::Call(_)
+            | Op::Foreign(_) => {
+                return Err(StepError::Unsupported(format!("{} on integers", self.op.term())));
+            }
         })
     }
 

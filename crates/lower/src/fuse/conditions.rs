@@ -2,8 +2,7 @@
 
 use super::site::{Found, Producer};
 use crate::interval::may_be_empty;
-use strait_core::op::Reduction;
-use strait_core::{Channels, Node, Op, Reason, ReasonCode, ValueId};
+use strait_core::{Channels, Kind, Node, Op, Reason, ReasonCode, Term, ValueId};
 use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
@@ -125,21 +124,14 @@ impl Found<'_> {
         };
         let divides = "it divides and rounds itself, and rounding twice is not rounding once; a sum of windows would be \
                        requantized by a form for each divisor, which is exact";
-        match &node.op {
-            Op::MaxPool(_) => Ok(Argument::Commutes),
-            Op::AveragePool(_) | Op::GlobalAveragePool(_) => Err(Reason::new(ReasonCode::Divides, divides)),
-            Op::Reduce(reduce) => match reduce.reduction {
-                Reduction::Sum => Ok(Argument::SameAccumulator),
-                Reduction::Max | Reduction::Min => Ok(Argument::Commutes),
-                Reduction::Mean => Err(Reason::new(ReasonCode::Divides, divides)),
-            },
-            Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Add(_) | Op::Sub(_) | Op::Mul(_) => {
-                Ok(Argument::SameAccumulator)
-            }
-            Op::SumPool(_) | Op::ShiftLeft(_) => Ok(Argument::SameAccumulator),
-            op => Err(Reason::new(
+        match node.op.term().kind() {
+            Kind::Selects => Ok(Argument::Commutes),
+            Kind::Divides => Err(Reason::new(ReasonCode::Divides, divides)),
+            Kind::Accumulates => Ok(Argument::SameAccumulator),
+            _ if node.op.term() == Term::ShiftLeft => Ok(Argument::SameAccumulator),
+            _ => Err(Reason::new(
                 ReasonCode::Accumulator,
-                format!("the result of {} is no accumulator", op.term()),
+                format!("the result of {} is no accumulator", node.op.term()),
             )),
         }
     }

@@ -130,7 +130,7 @@ impl<'a> Found<'a> {
     /// The producer's term, as rows spell it.
     pub(super) fn term(&self) -> &'static str {
         match self.producer {
-            Producer::Node(_, node) => node.op.term(),
+            Producer::Node(_, node) => node.op.term().name(),
             Producer::Constant(_) => "constant",
         }
     }

@@ -7,7 +7,7 @@ use super::index::node_name;
 use crate::proto::NodeProto;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
-use strait_core::{Elem, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
+use strait_core::{Elem, Kind, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
 
 /// Why a node does not become anything.
 #[derive(Clone, Debug, PartialEq)]
@@ -329,20 +329,7 @@ impl Resolved<'_> {
 /// Integer arithmetic is done by [`fold`] while a model is read, or not at all: in the float stage integers are moved
 /// around, but not computed with.
 fn check_integers(op: &Op, operands: &[Option<&TensorType>]) -> Result<(), Refusal> {
-    let moves = matches!(
-        op,
-        Op::Reshape(_)
-            | Op::Flatten(_)
-            | Op::Squeeze(_)
-            | Op::Unsqueeze(_)
-            | Op::Transpose(_)
-            | Op::Concat(_)
-            | Op::Split(_)
-            | Op::Slice(_)
-            | Op::Gather(_)
-            | Op::Cast(_)
-            | Op::Identity(_)
-    );
+    let moves = matches!(op.term().kind(), Kind::Rearranges | Kind::Moves | Kind::Converts);
     match operands.iter().flatten().find(|ty| !ty.elem.is_float()) {
         Some(ty) if !moves => Err(Refusal::Unsupported(format!(
             "it computes with {} at run time; only floats are computed with",

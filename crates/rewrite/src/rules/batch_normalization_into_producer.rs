@@ -6,7 +6,9 @@
 //! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
 
 use crate::matching::{Site, tensor};
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source};
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+};
 
 /// See the module's documentation.
 pub struct BatchNormalizationIntoProducer;
@@ -34,8 +36,8 @@ impl Rule for BatchNormalizationIntoProducer {
         "batch-normalization-into-producer"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["batch_normalization"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::BatchNormalization]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -43,9 +45,9 @@ impl Rule for BatchNormalizationIntoProducer {
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        let producer = site.producer(x, "conv").or_else(|| {
+        let producer = site.producer(x, Term::Conv).or_else(|| {
             let two = site.dims(x).is_some_and(|d| d.len() == 2);
-            site.producer(x, "gemm")
+            site.producer(x, Term::Gemm)
                 .filter(|g| two && matches!(&g.node.op, Op::Gemm(g) if g.is_canonical()))
         });
         let Some(producer) = producer else {

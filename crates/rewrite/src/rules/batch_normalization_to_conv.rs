@@ -7,7 +7,7 @@
 use super::batch_normalization_into_producer::affine;
 use crate::matching::{Site, tensor};
 use strait_core::op::Conv;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct BatchNormalizationToConv;
@@ -17,8 +17,8 @@ impl Rule for BatchNormalizationToConv {
         "batch-normalization-to-conv"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["batch_normalization"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::BatchNormalization]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -27,7 +27,7 @@ impl Rule for BatchNormalizationToConv {
             return Ok(Outcome::NoMatch);
         };
         let spatial = site.dims(x).map_or(0, |d| d.len().saturating_sub(2));
-        let folds = site.producer(x, "conv").is_some() && site.used_once(x);
+        let folds = site.producer(x, Term::Conv).is_some() && site.used_once(x);
         let finite = |affine: &[(f64, f64)]| {
             affine
                 .iter()

@@ -6,7 +6,7 @@
 
 use crate::matching::{Site, tensor};
 use strait_core::{
-    GraphId, Module, NewNode, Node, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source,
+    GraphId, Module, NewNode, Node, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
 
 /// See the module's documentation.
@@ -28,8 +28,8 @@ impl Rule for BiasIntoProducer {
         "bias-into-producer"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["add"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Add]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -38,7 +38,7 @@ impl Rule for BiasIntoProducer {
             return Ok(Outcome::NoMatch);
         };
         for (x, constant) in site.both_orders() {
-            let producer = site.producer(x, "conv").or_else(|| site.producer(x, "gemm"));
+            let producer = site.producer(x, Term::Conv).or_else(|| site.producer(x, Term::Gemm));
             // A gemm with a beta would scale what is added here.
             let scales = |node: &Node| matches!(&node.op, Op::Gemm(gemm) if gemm.beta != 1.0);
             let Some(producer) = producer.filter(|producer| !scales(producer.node)) else {
@@ -56,7 +56,7 @@ impl Rule for BiasIntoProducer {
             let (Some(dims), Some(same)) = (site.dims(x), site.dims(y)) else {
                 continue;
             };
-            let axis = if producer.node.op.term() == "conv" {
+            let axis = if producer.node.op.term() == Term::Conv {
                 1
             } else {
                 dims.len() - 1

@@ -6,7 +6,7 @@
 use crate::matching::{Site, tensor};
 use strait_core::op::Gemm;
 use strait_core::{
-    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, ValueId,
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
 };
 
 /// See the module's documentation.
@@ -37,8 +37,8 @@ impl Rule for CanonicalGemm {
         "canonical-gemm"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["gemm"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Gemm]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -4,7 +4,7 @@
 
 use crate::matching::Site;
 use strait_core::rule::ANY;
-use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Patch, Rule};
+use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Patch, Rule, Term};
 
 /// See the module's documentation.
 pub struct DeadNode;
@@ -14,8 +14,8 @@ impl Rule for DeadNode {
         "dead-node"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &[ANY]
+    fn anchors(&self) -> &'static [Term] {
+        ANY
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -6,7 +6,7 @@
 use crate::matching::Site;
 use strait_core::rule::ANY;
 use strait_core::{
-    Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData,
+    Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData, Term,
 };
 use strait_execute::evaluate;
 
@@ -21,8 +21,8 @@ impl Rule for FoldConstants {
         "fold-constants"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &[ANY]
+    fn anchors(&self) -> &'static [Term] {
+        ANY
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -7,14 +7,14 @@
 
 use crate::matching::{Site, unary};
 use strait_core::op::Function;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, ValueId};
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
 /// See the module's documentation.
 pub struct Gelu;
 
 /// The other factor of a product with a constant.
 fn times(site: &Site<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
-    let product = site.producer(value, "mul")?;
+    let product = site.producer(value, Term::Mul)?;
     product
         .both_orders()
         .into_iter()
@@ -24,7 +24,7 @@ fn times(site: &Site<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
 
 /// The other term of a sum with a constant.
 fn plus(site: &Site<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
-    let sum = site.producer(value, "add")?;
+    let sum = site.producer(value, Term::Add)?;
     sum.both_orders()
         .into_iter()
         .find(|&(_, c)| site.is_scalar(c, constant))
@@ -33,20 +33,20 @@ fn plus(site: &Site<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
 
 /// Whether `value` is x³.
 fn is_cube(site: &Site<'_>, value: ValueId, x: ValueId) -> bool {
-    if let Some(power) = site.producer(value, "pow") {
+    if let Some(power) = site.producer(value, Term::Pow) {
         return power.input(0) == Some(x) && power.input(1).is_some_and(|e| site.is_scalar(e, 3.0));
     }
     let is_square = |v| {
-        site.producer(v, "mul")
+        site.producer(v, Term::Mul)
             .is_some_and(|m| m.input(0) == Some(x) && m.input(1) == Some(x))
     };
-    site.producer(value, "mul")
+    site.producer(value, Term::Mul)
         .is_some_and(|m| m.both_orders().into_iter().any(|(a, b)| a == x && is_square(b)))
 }
 
 /// Whether `value` is x + 0.044715·x³.
 fn is_inner(site: &Site<'_>, value: ValueId, x: ValueId) -> bool {
-    site.producer(value, "add").is_some_and(|sum| {
+    site.producer(value, Term::Add).is_some_and(|sum| {
         sum.both_orders()
             .into_iter()
             .any(|(a, b)| a == x && times(site, b, 0.044_715).is_some_and(|cube| is_cube(site, cube, x)))
@@ -56,13 +56,13 @@ fn is_inner(site: &Site<'_>, value: ValueId, x: ValueId) -> bool {
 /// Which GELU has `value` = 1 + tanh(…) or 1 + erf(…) of x.
 fn gate(site: &Site<'_>, value: ValueId, x: ValueId) -> Option<Function> {
     let inner = plus(site, value, 1.0)?;
-    if let Some(tanh) = site.producer(inner, "tanh") {
+    if let Some(tanh) = site.producer(inner, Term::Tanh) {
         let scaled = times(site, tanh.input(0)?, (2.0 / std::f32::consts::PI).sqrt())?;
         return is_inner(site, scaled, x).then_some(Function::GeluTanh);
     }
-    let argument = site.producer(inner, "erf")?.input(0)?;
+    let argument = site.producer(inner, Term::Erf)?.input(0)?;
     let by_product = times(site, argument, std::f32::consts::FRAC_1_SQRT_2) == Some(x);
-    let by_quotient = site.producer(argument, "div").is_some_and(|d| {
+    let by_quotient = site.producer(argument, Term::Div).is_some_and(|d| {
         d.input(0) == Some(x) && d.input(1).is_some_and(|c| site.is_scalar(c, std::f32::consts::SQRT_2))
     });
     (by_product || by_quotient).then_some(Function::Gelu)
@@ -78,7 +78,7 @@ fn find(site: &Site<'_>) -> Option<(Function, ValueId)> {
         }
         // ½ · (x · gate)
         if site.is_scalar(a, 0.5)
-            && let Some(product) = site.producer(b, "mul")
+            && let Some(product) = site.producer(b, Term::Mul)
         {
             for (x, g) in product.both_orders() {
                 if let Some(function) = gate(site, g, x) {
@@ -101,8 +101,8 @@ impl Rule for Gelu {
         "gelu"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["mul"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Mul]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

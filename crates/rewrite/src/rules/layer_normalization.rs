@@ -9,7 +9,7 @@
 
 use crate::matching::Site;
 use strait_core::op;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, ValueId};
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
 /// See the module's documentation.
 pub struct LayerNormalization;
@@ -25,7 +25,7 @@ struct Found {
 
 /// `value` = mean(x) over trailing axes that are kept: the first of them, from the end.
 fn mean_of(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64)> {
-    let mean = site.producer(value, "reduce_mean")?;
+    let mean = site.producer(value, Term::ReduceMean)?;
     let (Op::Reduce(reduce), Some(x)) = (&mean.node.op, mean.input(0)) else {
         return None;
     };
@@ -37,21 +37,21 @@ fn mean_of(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64)> {
 
 /// `value` = x − mean(x).
 fn centred(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64)> {
-    let difference = site.producer(value, "sub")?;
+    let difference = site.producer(value, Term::Sub)?;
     let (x, axis) = mean_of(site, difference.input(1)?)?;
     (difference.input(0) == Some(x)).then_some((x, axis))
 }
 
 /// `value` = mean((x − mean(x))²) + ε.
 fn variance(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
-    let sum = site.producer(value, "add")?;
+    let sum = site.producer(value, Term::Add)?;
     sum.both_orders().into_iter().find_map(|(mean, epsilon)| {
         let epsilon = site.scalar(epsilon)?;
         let (square, outer) = mean_of(site, mean)?;
-        let base = match site.producer(square, "mul") {
+        let base = match site.producer(square, Term::Mul) {
             Some(product) if product.input(0) == product.input(1) => product.input(0)?,
             _ => {
-                let power = site.producer(square, "pow")?;
+                let power = site.producer(square, Term::Pow)?;
                 site.is_scalar(power.input(1)?, 2.0).then_some(power.input(0)?)?
             }
         };
@@ -62,15 +62,15 @@ fn variance(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
 
 /// `value` = √(variance + ε).
 fn deviation(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
-    variance(site, site.producer(value, "sqrt")?.input(0)?)
+    variance(site, site.producer(value, Term::Sqrt)?.input(0)?)
 }
 
 /// `value` = 1 / √(variance + ε).
 fn inverse_deviation(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
-    if let Some(reciprocal) = site.producer(value, "reciprocal") {
+    if let Some(reciprocal) = site.producer(value, Term::Reciprocal) {
         return deviation(site, reciprocal.input(0)?);
     }
-    let quotient = site.producer(value, "div")?;
+    let quotient = site.producer(value, Term::Div)?;
     site.is_scalar(quotient.input(0)?, 1.0).then_some(())?;
     deviation(site, quotient.input(1)?)
 }
@@ -78,14 +78,14 @@ fn inverse_deviation(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f
 /// x·s + (β − m·s) with s = r·γ.
 fn tensorflow(site: &Site<'_>) -> Option<Found> {
     site.both_orders().into_iter().find_map(|(scaled, shift)| {
-        let (scaled, shift) = (site.producer(scaled, "mul")?, site.producer(shift, "sub")?);
+        let (scaled, shift) = (site.producer(scaled, Term::Mul)?, site.producer(shift, Term::Sub)?);
         let bias = shift.input(0)?;
         site.constant(bias)?;
-        let shifted_mean = site.producer(shift.input(1)?, "mul")?;
+        let shifted_mean = site.producer(shift.input(1)?, Term::Mul)?;
         scaled.both_orders().into_iter().find_map(|(x, factor)| {
             let mean = shifted_mean.both_orders().into_iter().find(|&(_, s)| s == factor)?.0;
             let mean = mean_of(site, mean)?;
-            let product = site.producer(factor, "mul")?;
+            let product = site.producer(factor, Term::Mul)?;
             product.both_orders().into_iter().find_map(|(inverse, scale)| {
                 site.constant(scale)?;
                 let (of, axis, epsilon) = inverse_deviation(site, inverse)?;
@@ -105,16 +105,16 @@ fn tensorflow(site: &Site<'_>) -> Option<Found> {
 fn pytorch(site: &Site<'_>) -> Option<Found> {
     site.both_orders().into_iter().find_map(|(product, bias)| {
         site.constant(bias)?;
-        let product = site.producer(product, "mul")?;
+        let product = site.producer(product, Term::Mul)?;
         product.both_orders().into_iter().find_map(|(normalised, scale)| {
             site.constant(scale)?;
-            let (x, axis, of) = match site.producer(normalised, "div") {
+            let (x, axis, of) = match site.producer(normalised, Term::Div) {
                 Some(quotient) => {
                     let (x, axis) = centred(site, quotient.input(0)?)?;
                     (x, axis, deviation(site, quotient.input(1)?)?)
                 }
                 None => site
-                    .producer(normalised, "mul")?
+                    .producer(normalised, Term::Mul)?
                     .both_orders()
                     .into_iter()
                     .find_map(|(a, b)| {
@@ -138,8 +138,8 @@ impl Rule for LayerNormalization {
         "layer-normalization"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["add"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Add]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -6,7 +6,7 @@
 use super::canonical_gemm::transposed;
 use crate::matching::{Site, tensor};
 use strait_core::op::Gemm;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct MatMulToGemm;
@@ -16,8 +16,8 @@ impl Rule for MatMulToGemm {
         "matmul-to-gemm"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["matmul"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::MatMul]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

@@ -5,20 +5,20 @@
 
 use crate::matching::Site;
 use strait_core::op::Reshape;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct MergeReshapes;
 
-const RESHAPES: [&str; 4] = ["reshape", "flatten", "squeeze", "unsqueeze"];
+const RESHAPES: &[Term] = &[Term::Reshape, Term::Flatten, Term::Squeeze, Term::Unsqueeze];
 
 impl Rule for MergeReshapes {
     fn name(&self) -> &'static str {
         "merge-reshapes"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &RESHAPES
+    fn anchors(&self) -> &'static [Term] {
+        RESHAPES
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -26,7 +26,7 @@ impl Rule for MergeReshapes {
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        let Some(first) = RESHAPES.iter().find_map(|term| site.producer(x, term)) else {
+        let Some(first) = RESHAPES.iter().find_map(|&term| site.producer(x, term)) else {
             return Ok(Outcome::NoMatch);
         };
         let (Some(source), Some(dims)) = (first.input(0), site.dims(y)) else {

@@ -4,7 +4,7 @@
 
 use crate::matching::Site;
 use strait_core::op::Transpose;
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct MergeTransposes;
@@ -14,8 +14,8 @@ impl Rule for MergeTransposes {
         "merge-transposes"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["transpose"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Transpose]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -23,7 +23,7 @@ impl Rule for MergeTransposes {
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        let Some(first) = site.producer(x, "transpose") else {
+        let Some(first) = site.producer(x, Term::Transpose) else {
             return Ok(Outcome::NoMatch);
         };
         let (Op::Transpose(inner), Op::Transpose(outer), Some(source)) =

@@ -5,7 +5,9 @@
 
 use crate::matching::Site;
 use strait_core::op::{Conv, PadMode};
-use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source};
+use strait_core::{
+    GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
+};
 
 /// See the module's documentation.
 pub struct PadIntoConv;
@@ -32,8 +34,8 @@ impl Rule for PadIntoConv {
         "pad-into-conv"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["conv"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Conv]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -41,7 +43,7 @@ impl Rule for PadIntoConv {
         let (Op::Conv(conv), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };
-        let Some(producer) = site.producer(x, "pad") else {
+        let Some(producer) = site.producer(x, Term::Pad) else {
             return Ok(Outcome::NoMatch);
         };
         let (Op::Pad(pad), Some(source)) = (&producer.node.op, producer.input(0)) else {

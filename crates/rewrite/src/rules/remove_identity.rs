@@ -7,7 +7,7 @@
 
 use crate::matching::Site;
 use strait_core::rule::ANY;
-use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source};
+use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct RemoveIdentity;
@@ -34,8 +34,8 @@ impl Rule for RemoveIdentity {
         "remove-identity"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &[ANY]
+    fn anchors(&self) -> &'static [Term] {
+        ANY
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {

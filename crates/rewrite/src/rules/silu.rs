@@ -4,7 +4,7 @@
 
 use crate::matching::{Site, unary};
 use strait_core::op::Function;
-use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source};
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct Silu;
@@ -14,8 +14,8 @@ impl Rule for Silu {
         "silu"
     }
 
-    fn anchors(&self) -> &'static [&'static str] {
-        &["mul"]
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Mul]
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
@@ -24,7 +24,7 @@ impl Rule for Silu {
             return Ok(Outcome::NoMatch);
         };
         for (x, gate) in site.both_orders() {
-            let Some(sigmoid) = site.producer(gate, "sigmoid") else {
+            let Some(sigmoid) = site.producer(gate, Term::Sigmoid) else {
                 continue;
             };
             if sigmoid.input(0) != Some(x) {

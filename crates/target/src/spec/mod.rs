@@ -42,6 +42,7 @@ pub use words::{Evidence, Integer, Interval, Per};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
 use std::{borrow::Cow, collections::BTreeMap, sync::LazyLock};
+use strait_core::Term;
 use strait_document::{Document, Format as TextFormat, Rule, Shape, words};
 
 /// The version of the tables that this version of Strait reads.
@@ -232,12 +233,12 @@ pub fn json_schema() -> serde_json::Value {
 
 impl TargetSpec {
     /// The row for an op's term; `None` where it runs on the host for want of one.
-    pub fn op_row(&self, term: &str) -> Option<(&str, &OpRow)> {
-        let named = self.op.get_key_value(term).filter(|(_, row)| row.ops.is_none());
+    pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
+        let named = self.op.get_key_value(term.name()).filter(|(_, row)| row.ops.is_none());
         let grouped = || {
             self.op
                 .iter()
-                .find(|(_, row)| row.ops.iter().any(|ops| ops.iter().any(|op| op == term)))
+                .find(|(_, row)| row.ops.iter().any(|ops| ops.iter().any(|op| op == term.name())))
         };
         named.or_else(grouped).map(|(name, row)| (name.as_str(), row))
     }

@@ -1,6 +1,5 @@
 //! Whether the target computes an op: its row, and the limits in it.
 
-use super::check::attribute_keys;
 use super::{Limit, OpRow, TargetSpec};
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
@@ -102,7 +101,7 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
     if matches!(quantity, "axis" | "axis_from_end") {
         return axes(site, quantity == "axis_from_end");
     }
-    if attribute_keys(site.op.term()).contains(&quantity) {
+    if site.op.term().attribute_keys().contains(&quantity) {
         return Ok(match attribute(site.op, quantity) {
             Some(Attribute::Int(number)) => vec![Scalar::Integer(number)],
             Some(Attribute::Ints(numbers)) => numbers.into_iter().map(Scalar::Integer).collect(),

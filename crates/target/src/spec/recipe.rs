@@ -1,6 +1,7 @@
 //! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
 
 use super::words::Integer;
+use strait_core::{Kind, Term};
 use strait_document::words;
 
 words! {
@@ -103,8 +104,6 @@ pub enum Recipe {
 /// What a recipe takes from its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// The terms of the ops that it lowers.
-    pub ops: &'static [&'static str],
     /// Whether the row names forms for the result (`requantize`).
     pub requantize: bool,
     /// Whether the row names forms for the operands (`inputs`).
@@ -113,87 +112,53 @@ pub struct Signature {
     pub parameters: &'static [(&'static str, bool)],
 }
 
-/// Functions of one variable, of which a table of 256 entries is the whole.
-const FUNCTIONS: &[&str] = &[
-    "sigmoid",
-    "tanh",
-    "silu",
-    "gelu",
-    "gelu_tanh",
-    "hard_swish",
-    "mish",
-    "softplus",
-    "exp",
-    "log",
-    "sqrt",
-    "reciprocal",
-    "erf",
-    "neg",
-    "abs",
-    "floor",
-    "ceil",
-    "round",
-    "relu",
-    "clip",
-    "leaky_relu",
-    "hard_sigmoid",
-    "elu",
-];
-
-/// Ops whose result has the codes of their operands.
-const MOVES: &[&str] = &[
-    "reshape",
-    "flatten",
-    "squeeze",
-    "unsqueeze",
-    "transpose",
-    "split",
-    "slice",
-    "pad",
-    "resize",
-    "gather",
-    "identity",
-    "concat",
-];
-
 impl RecipeName {
+    /// The terms of the ops that it lowers.
+    pub fn lowers(self) -> Vec<Term> {
+        match self {
+            RecipeName::MultiplyAccumulate => vec![Term::Conv, Term::Gemm],
+            RecipeName::MatmulAccumulate => vec![Term::MatMul],
+            RecipeName::AddLeftShift | RecipeName::AddCommonGrid => vec![Term::Add, Term::Sub],
+            RecipeName::Multiply => vec![Term::Mul],
+            RecipeName::ConcatRequantizeInputs => vec![Term::Concat],
+            RecipeName::MaxPool => vec![Term::MaxPool],
+            RecipeName::AveragePoolDivide | RecipeName::AveragePoolRequantize => {
+                vec![Term::AveragePool, Term::GlobalAveragePool]
+            }
+            RecipeName::Lookup => Term::of_kind(Kind::Function).collect(),
+            RecipeName::Clamp => vec![Term::Relu, Term::Clip],
+            RecipeName::PassThrough => Term::ALL.iter().copied().filter(|term| term.moves_codes()).collect(),
+        }
+    }
+
     /// What the recipe takes from its row.
     pub fn signature(self) -> Signature {
-        let narrows = |ops| Signature {
-            ops,
-            requantize: true,
+        let keeps = Signature {
+            requantize: false,
             inputs: false,
             parameters: &[],
         };
-        let keeps = |ops| Signature {
-            requantize: false,
-            ..narrows(ops)
+        let narrows = Signature {
+            requantize: true,
+            ..keeps
         };
         match self {
             RecipeName::MultiplyAccumulate => Signature {
                 parameters: &[("weight_grid", false)],
-                ..narrows(&["conv", "gemm"])
+                ..narrows
             },
-            RecipeName::MatmulAccumulate => narrows(&["matmul"]),
             RecipeName::AddLeftShift | RecipeName::AddCommonGrid => Signature {
                 inputs: true,
                 parameters: &[("left_shift", true)],
-                ..narrows(&["add", "sub"])
+                ..narrows
             },
-            RecipeName::Multiply => narrows(&["mul"]),
-            RecipeName::ConcatRequantizeInputs => Signature {
-                inputs: true,
-                ..keeps(&["concat"])
-            },
-            RecipeName::MaxPool => keeps(&["max_pool"]),
-            RecipeName::AveragePoolDivide => keeps(&["average_pool", "global_average_pool"]),
-            RecipeName::AveragePoolRequantize => narrows(&["average_pool", "global_average_pool"]),
+            RecipeName::ConcatRequantizeInputs => Signature { inputs: true, ..keeps },
             RecipeName::Lookup => Signature {
                 parameters: &[("entries", false)],
-                ..keeps(FUNCTIONS)
+                ..keeps
             },
-            RecipeName::Clamp => keeps(&["relu", "clip"]),
-            RecipeName::PassThrough => keeps(MOVES),
+            RecipeName::MatmulAccumulate | RecipeName::Multiply | RecipeName::AveragePoolRequantize => narrows,
+            RecipeName::MaxPool | RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::PassThrough => keeps,
         }
     }
 }

@@ -56,7 +56,7 @@ fn recipes(text: &mut String) {
         let _ = writeln!(
             text,
             "| `{recipe}` | {} | {forms} | {parameters} |",
-            list(signature.ops.iter().copied())
+            list(recipe.lowers().into_iter().map(strait_core::Term::name))
         );
     }
     let _ = writeln!(text, "\nThe terms of ops: {}.", list(terms()));

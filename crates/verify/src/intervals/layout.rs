@@ -43,7 +43,39 @@ impl Analysis<'_> {
             }
             Op::Resize(op) if op.mode == ResizeMode::Nearest => all(),
             Op::Gather(_) => all(),
-            _ => None,
+            // These make new numbers: with a rule of their own, or with none.
+            Op::Conv(_)
+            | Op::Gemm(_)
+            | Op::MatMul(_)
+            | Op::Add(_)
+            | Op::Sub(_)
+            | Op::Mul(_)
+            | Op::SumPool(_)
+            | Op::Reduce(_)
+            | Op::MaxPool(_)
+            | Op::AveragePool(_)
+            | Op::GlobalAveragePool(_)
+            | Op::Requantize(_)
+            | Op::ShiftLeft(_)
+            | Op::Lookup(_)
+            | Op::Clamp(_)
+            | Op::Quantize(_)
+            | Op::Dequantize(_)
+            | Op::BatchNormalization(_)
+            | Op::LayerNormalization(_)
+            | Op::Softmax(_)
+            | Op::Div(_)
+            | Op::Pow(_)
+            | Op::Unary(_)
+            | Op::Relu(_)
+            | Op::Clip(_)
+            | Op::LeakyRelu(_)
+            | Op::HardSigmoid(_)
+            | Op::Elu(_)
+            | Op::Resize(_)
+            | Op::Cast(_)
+            | Op::Call(_)
+            | Op::Foreign(_) => None,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::elements::number;
 use crate::error::OnnxError;
 use crate::proto::AttributeProto;
 use strait_core::op::{Clip, Foreign, Op, Pad, Reduce, Reduction, Resize};
-use strait_core::{Attribute, Elem, Node};
+use strait_core::{Attribute, Elem, Node, Term};
 
 /// A node of the module that is being written.
 #[derive(Clone, Copy)]
@@ -26,6 +26,11 @@ impl At<'_> {
             node: self.name.into(),
             text: text.into(),
         }
+    }
+
+    fn without_operator(&self) -> OnnxError {
+        let op = self.node.op.name();
+        self.unwritable(format!("{op} has no operator of the same meaning in ONNX"))
     }
 
     fn inputs(&self, emitter: &Emitter<'_>) -> Vec<String> {
@@ -162,30 +167,19 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Quantize(_) => linear(emitter, at, "QuantizeLinear", node.outputs.first().copied()),
         Op::Dequantize(_) => linear(emitter, at, "DequantizeLinear", node.inputs.first().copied().flatten()),
         Op::Foreign(op) => foreign(emitter, at, op),
-        other => Err(at.unwritable(format!("{} has no operator of the same meaning in ONNX", other.name()))),
+        // What a conv, matmul or mul has beside ONNX's are zero points.
+        Op::Conv(_) | Op::MatMul(_) | Op::Mul(_) => Err(at.without_operator()),
+        Op::SumPool(_) | Op::Requantize(_) | Op::ShiftLeft(_) | Op::Lookup(_) | Op::Clamp(_) | Op::Call(_) => {
+            Err(at.without_operator())
+        }
     }
 }
 
 /// Ops that hand codes through, or turn them into floats.
 fn takes_integers(op: &Op) -> bool {
-    matches!(
-        op,
-        Op::Dequantize(_)
-            | Op::Foreign(_)
-            | Op::Reshape(_)
-            | Op::Flatten(_)
-            | Op::Squeeze(_)
-            | Op::Unsqueeze(_)
-            | Op::Transpose(_)
-            | Op::Concat(_)
-            | Op::Split(_)
-            | Op::Slice(_)
-            | Op::Gather(_)
-            | Op::Pad(_)
-            | Op::MaxPool(_)
-            | Op::Cast(_)
-            | Op::Identity(_)
-    )
+    let term = op.term();
+    let by_kind = term.moves_codes() && term != Term::Resize;
+    by_kind || matches!(term, Term::Dequantize | Term::Foreign | Term::MaxPool | Term::Cast)
 }
 
 /// An operator that takes lists as operands behind the node's own.

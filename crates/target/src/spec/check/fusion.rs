@@ -2,6 +2,7 @@
 
 use super::{Findings, terms};
 use crate::spec::{Arithmetic, Difference, FusionRow, Verb};
+use strait_core::{Kind, Term};
 use strait_document::{KeyPath, nearest};
 
 /// The producer that is no op: a tensor of the model.
@@ -53,32 +54,17 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// The producers whose results are accumulators, or pass them on: what stands behind them can become part of them.
-const ACCUMULATORS: &[&str] = &[
-    "conv",
-    "gemm",
-    "matmul",
-    "add",
-    "sub",
-    "mul",
-    "sum_pool",
-    "max_pool",
-    "average_pool",
-    "global_average_pool",
-    "reduce_sum",
-    "reduce_mean",
-    "reduce_max",
-    "reduce_min",
-    "shift_left",
-];
-
-/// The producers that a verb means anything for.
-fn producers(verb: &Verb) -> &'static [&'static str] {
-    match verb {
-        Verb::RequantizeData => &[CONSTANT],
-        Verb::BurnIntoTable => &["lookup"],
-        Verb::RescaleQuantize => &["quantize"],
-        _ => ACCUMULATORS,
+/// Whether a verb means anything for a producer. Where the result is an accumulator, or passes one on, what stands behind
+/// can become part of it.
+fn applies(verb: &Verb, producer: &str) -> bool {
+    match (verb, Term::parse(producer)) {
+        (Verb::RequantizeData, _) => producer == CONSTANT,
+        (Verb::BurnIntoTable, term) => term == Some(Term::Lookup),
+        (Verb::RescaleQuantize, term) => term == Some(Term::Quantize),
+        (_, Some(term)) => {
+            term == Term::ShiftLeft || matches!(term.kind(), Kind::Accumulates | Kind::Selects | Kind::Divides)
+        }
+        (_, None) => false,
     }
 }
 
@@ -103,8 +89,8 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[
     for (index, verb) in row.then.iter().enumerate() {
         let here = path.clone().key("then").index(index);
         for op in row.ops.iter().filter(|op| known.contains(&op.as_str())) {
-            if !producers(verb).contains(&op.as_str()) {
-                let fitting = bases.iter().find(|base| producers(base).contains(&op.as_str()));
+            if !applies(verb, op) {
+                let fitting = bases.iter().find(|base| applies(base, op));
                 let help = match fitting {
                     Some(base) => format!("`{base}` can"),
                     None => format!("nothing is fused into `{op}`: leave it out of `ops`"),

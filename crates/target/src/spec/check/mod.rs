@@ -9,7 +9,8 @@ mod whole;
 use super::{Format, TargetSpec, Verb};
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, nearest};
 
-pub(crate) use terms::{DERIVED, Quantity, attribute_keys, terms};
+use terms::attribute_keys;
+pub(crate) use terms::{DERIVED, Quantity, terms};
 pub(super) use whole::{is_kebab_case, is_semver};
 
 /// The code of what the types of a table cannot say. Programs act on it.

@@ -4,6 +4,7 @@ use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
 use crate::spec::{Arithmetic, Limit, OpRow, RecipeName, ScaleSet};
 use std::collections::BTreeMap;
+use strait_core::Term;
 use strait_document::{KeyPath, Scalar, nearest};
 
 pub(super) fn check(findings: &mut Findings<'_>) {
@@ -69,7 +70,10 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         format!("`op.{name}` says `why`, which is for ops with `run = \"host\"`")
     });
     let Some(recipe) = row.recipe else {
-        let lowers = |recipe: &&RecipeName| ops.iter().all(|op| recipe.signature().ops.contains(op));
+        let lowers = |recipe: &&RecipeName| {
+            let lowered = recipe.lowers();
+            ops.iter().all(|op| lowered.iter().any(|term| term.name() == *op))
+        };
         let fitting: Vec<&str> = RecipeName::ALL.iter().filter(lowers).map(|r| r.name()).collect();
         let message = format!("`op.{name}` needs a `recipe`, or `run = \"host\"` with `why`");
         let help = match fitting.is_empty() {
@@ -80,9 +84,10 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         return;
     };
     let signature = recipe.signature();
+    let lowered: Vec<&str> = recipe.lowers().into_iter().map(Term::name).collect();
     for op in ops {
-        findings.ensure(signature.ops.contains(op), &at("recipe"), || {
-            let lowered = nearest::list(signature.ops.iter().copied());
+        findings.ensure(lowered.contains(op), &at("recipe"), || {
+            let lowered = nearest::list(lowered.iter().copied());
             format!("`{recipe}` does not lower `{op}`; it lowers {lowered}")
         });
     }

@@ -1,9 +1,6 @@
 //! The names of ops and of what can be limited about them.
 
-use strait_core::{
-    Op,
-    op::{Function, Reduction},
-};
+use strait_core::{Kind, Op, Term};
 
 /// A quantity that a row may limit besides the op's attributes.
 pub(crate) struct Quantity {
@@ -72,49 +69,17 @@ pub(crate) fn quantity_words(term: &str, quantity: &str) -> Option<Vec<&'static 
     if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
         return Some(derived.words.to_vec());
     }
-    let known = attribute_keys(term).contains(&quantity);
-    known.then(|| Op::words(op_name(term), quantity))
+    let term = Term::parse(term).filter(|term| term.attribute_keys().contains(&quantity))?;
+    Some(Op::words(term.op_name(), quantity))
 }
 
 /// Every term that a row may stand for.
 pub(crate) fn terms() -> Vec<&'static str> {
-    let plain = Op::ALL
-        .iter()
-        .map(|(name, _, _)| *name)
-        .filter(|name| !matches!(*name, "unary" | "reduce" | "call" | "foreign"));
-    let functions = Function::ALL.iter().map(|f| f.name());
-    plain
-        .chain(functions)
-        .chain(Reduction::ALL.iter().map(|r| reduction_term(*r)))
-        .collect()
-}
-
-/// As [`Op::term`] has it.
-fn reduction_term(reduction: Reduction) -> &'static str {
-    Op::from(strait_core::op::Reduce {
-        reduction,
-        axes: smallvec::SmallVec::new(),
-        keep_dims: false,
-    })
-    .term()
-}
-
-/// The name of the op behind a term.
-fn op_name(term: &str) -> &str {
-    if Function::parse(term).is_some() {
-        "unary"
-    } else if Reduction::ALL.iter().any(|r| reduction_term(*r) == term) {
-        "reduce"
-    } else {
-        term
-    }
+    let known = Term::ALL.iter().filter(|term| term.kind() != Kind::Elsewhere);
+    known.map(|term| term.name()).collect()
 }
 
 /// The attributes of the op behind a term.
 pub(crate) fn attribute_keys(term: &str) -> &'static [&'static str] {
-    let name = op_name(term);
-    Op::ALL
-        .iter()
-        .find(|(op, _, _)| *op == name)
-        .map_or(&[], |(_, _, keys)| keys)
+    Term::parse(term).map_or(&[], Term::attribute_keys)
 }

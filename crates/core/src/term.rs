@@ -1,0 +1,225 @@
+//! Terms: the words under which tables, rules and reports speak of ops, each with what kind of computation it is.
+
+use crate::op::{Function, Op, Reduction};
+use std::fmt;
+
+/// A kind of computation: what a pass may take for granted of an op that it does not know by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Sums or products. On integers the result is an i32 accumulator, unless a requantization is fused.
+    Accumulates,
+    /// One of the elements it looks at, by order: it commutes with everything that does not decrease.
+    Selects,
+    /// A mean that divides and rounds by itself.
+    Divides,
+    /// A function of one real number, elementwise.
+    Function,
+    /// Another function of real numbers, which has no meaning on codes.
+    Real,
+    /// Each element of the operand, once, in a tensor of another shape.
+    Rearranges,
+    /// Elements of the operands and nothing else: some of them, or several tensors in one.
+    Moves,
+    /// Elements of the operand and others beside them.
+    Extends,
+    /// Another element type.
+    Converts,
+    /// A step on integers, which a float graph does not have.
+    Integer,
+    /// The way from floats to codes, or back.
+    Boundary,
+    /// Nothing is known: the computation stands elsewhere.
+    Elsewhere,
+}
+
+macro_rules! terms {
+    ($($variant:ident = $word:literal: $kind:ident,)*) => {
+        /// The word under which tables, rules and reports speak of an op: its name, or the function of a `unary`
+        /// (`sigmoid`) and the reduction of a `reduce` (`reduce_mean`).
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Term { $(#[doc = concat!("`", $word, "`.")] $variant),* }
+
+        impl Term {
+            /// Every term.
+            pub const ALL: &'static [Term] = &[$(Term::$variant),*];
+
+            /// The word.
+            pub const fn name(self) -> &'static str {
+                match self { $(Term::$variant => $word),* }
+            }
+
+            /// The kind of computation.
+            pub const fn kind(self) -> Kind {
+                match self { $(Term::$variant => Kind::$kind),* }
+            }
+        }
+    };
+}
+
+terms! {
+    Conv = "conv": Accumulates,
+    Gemm = "gemm": Accumulates,
+    MatMul = "matmul": Accumulates,
+    BatchNormalization = "batch_normalization": Real,
+    LayerNormalization = "layer_normalization": Real,
+    Add = "add": Accumulates,
+    Sub = "sub": Accumulates,
+    Mul = "mul": Accumulates,
+    Div = "div": Real,
+    Pow = "pow": Real,
+    Relu = "relu": Function,
+    Clip = "clip": Function,
+    LeakyRelu = "leaky_relu": Function,
+    HardSigmoid = "hard_sigmoid": Function,
+    Elu = "elu": Function,
+    MaxPool = "max_pool": Selects,
+    AveragePool = "average_pool": Divides,
+    GlobalAveragePool = "global_average_pool": Divides,
+    SumPool = "sum_pool": Accumulates,
+    Softmax = "softmax": Real,
+    Reshape = "reshape": Rearranges,
+    Flatten = "flatten": Rearranges,
+    Squeeze = "squeeze": Rearranges,
+    Unsqueeze = "unsqueeze": Rearranges,
+    Transpose = "transpose": Rearranges,
+    Concat = "concat": Moves,
+    Split = "split": Moves,
+    Slice = "slice": Moves,
+    Pad = "pad": Extends,
+    Resize = "resize": Extends,
+    Gather = "gather": Moves,
+    Cast = "cast": Converts,
+    Identity = "identity": Rearranges,
+    Quantize = "quantize": Boundary,
+    Dequantize = "dequantize": Boundary,
+    Requantize = "requantize": Integer,
+    ShiftLeft = "shift_left": Integer,
+    Lookup = "lookup": Integer,
+    Clamp = "clamp": Integer,
+    Sigmoid = "sigmoid": Function,
+    Tanh = "tanh": Function,
+    Silu = "silu": Function,
+    Gelu = "gelu": Function,
+    GeluTanh = "gelu_tanh": Function,
+    HardSwish = "hard_swish": Function,
+    Mish = "mish": Function,
+    Softplus = "softplus": Function,
+    Exp = "exp": Function,
+    Log = "log": Function,
+    Sqrt = "sqrt": Function,
+    Reciprocal = "reciprocal": Function,
+    Erf = "erf": Function,
+    Neg = "neg": Function,
+    Abs = "abs": Function,
+    Floor = "floor": Function,
+    Ceil = "ceil": Function,
+    Round = "round": Function,
+    ReduceMean = "reduce_mean": Divides,
+    ReduceSum = "reduce_sum": Accumulates,
+    ReduceMax = "reduce_max": Selects,
+    ReduceMin = "reduce_min": Selects,
+    Call = "call": Elsewhere,
+    Foreign = "foreign": Elsewhere,
+}
+
+impl Term {
+    /// The term that is spelt so.
+    pub fn parse(word: &str) -> Option<Term> {
+        Term::ALL.iter().copied().find(|term| term.name() == word)
+    }
+
+    /// All terms of a kind, in the order of [`Term::ALL`].
+    pub fn of_kind(kind: Kind) -> impl Iterator<Item = Term> {
+        Term::ALL.iter().copied().filter(move |term| term.kind() == kind)
+    }
+
+    /// Whether the results have the codes of the operands, on the same grid.
+    pub const fn moves_codes(self) -> bool {
+        matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
+    }
+
+    /// Whether it is a function of real numbers, which codes stand for but are not.
+    pub const fn is_real_function(self) -> bool {
+        matches!(self.kind(), Kind::Function | Kind::Real) || matches!(self, Term::ReduceMean)
+    }
+
+    /// Whether a graph has it only after lowering.
+    pub const fn is_lowered(self) -> bool {
+        matches!(self.kind(), Kind::Integer) || matches!(self, Term::SumPool)
+    }
+
+    /// The name of the op ([`Op::name`]) that the term is for.
+    pub fn op_name(self) -> &'static str {
+        match self {
+            Term::ReduceMean | Term::ReduceSum | Term::ReduceMax | Term::ReduceMin => "reduce",
+            other if Function::parse(other.name()).is_some() => "unary",
+            other => other.name(),
+        }
+    }
+
+    /// The attribute keys of the op that the term is for.
+    pub fn attribute_keys(self) -> &'static [&'static str] {
+        Op::find(self.op_name()).map_or(&[], |(_, _, keys)| keys)
+    }
+}
+
+impl fmt::Display for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+macro_rules! each {
+    ($type:ident, $value:expr; $($variant:ident),* $(,)?) => {
+        match $value { $($type::$variant => Term::$variant),* }
+    };
+}
+
+impl Function {
+    /// The function's term.
+    pub fn term(self) -> Term {
+        each!(Function, self; Sigmoid, Tanh, Silu, Gelu, GeluTanh, HardSwish, Mish, Softplus, Exp, Log, Sqrt,
+              Reciprocal, Erf, Neg, Abs, Floor, Ceil, Round)
+    }
+}
+
+impl Reduction {
+    /// The term of a reduction by it.
+    pub fn term(self) -> Term {
+        match self {
+            Reduction::Mean => Term::ReduceMean,
+            Reduction::Sum => Term::ReduceSum,
+            Reduction::Max => Term::ReduceMax,
+            Reduction::Min => Term::ReduceMin,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Function, Op, Reduction, Term};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_term_is_that_of_one_op_by_its_name() {
+        let families = ["unary", "reduce"];
+        let plain = Op::ALL
+            .iter()
+            .map(|(name, ..)| *name)
+            .filter(|name| !families.contains(name));
+        let functions = Function::ALL.iter().inspect(|f| assert_eq!(f.name(), f.term().name()));
+        let reductions = Reduction::ALL
+            .iter()
+            .inspect(|r| assert_eq!(format!("reduce_{}", r.name()), r.term().name()));
+        let expected: BTreeSet<&str> = plain
+            .chain(functions.map(|f| f.term().name()))
+            .chain(reductions.map(|r| r.term().name()))
+            .collect();
+        assert_eq!(Term::ALL.iter().map(|t| t.name()).collect::<BTreeSet<_>>(), expected);
+        assert_eq!(expected.len(), Term::ALL.len());
+        for term in Term::ALL {
+            assert_eq!(Term::parse(term.name()), Some(*term));
+            assert!(Op::find(term.op_name()).is_some(), "{term}");
+        }
+    }
+}
