@@ -1,13 +1,13 @@
 //! The dispatch table: which file prepares which op.
 
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::Step;
 use crate::{float, integer, layout};
 use strait_core::{Elem, Op};
 
 /// Prepares a node on its own.
-pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     // Data movement is the same for every element type.
     let moved = match &site.node.op {
         Op::Transpose(op) => Some(layout::transpose::prepare(op, site)),
@@ -67,7 +67,7 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
     }
 }
 
-fn unsupported(site: &Site<'_>) -> StepError {
+fn unsupported(site: &NodeSlots<'_>) -> StepError {
     let types: Vec<_> = site.inputs.iter().flatten().map(|slot| slot.elem.name()).collect();
     StepError::Unsupported(format!("{} on {}", site.node.op.term(), types.join(", ")))
 }

@@ -50,7 +50,7 @@ impl Slot<'_> {
 }
 
 /// One node, ready to be prepared.
-pub(crate) struct Site<'a> {
+pub(crate) struct NodeSlots<'a> {
     pub(crate) node: &'a Node,
     pub(crate) inputs: SmallVec<[Option<Slot<'a>>; 3]>,
     pub(crate) outputs: SmallVec<[Slot<'a>; 1]>,
@@ -59,19 +59,19 @@ pub(crate) struct Site<'a> {
     pub(crate) options: &'a PlanOptions<'a>,
 }
 
-impl<'a> Site<'a> {
+impl<'a> NodeSlots<'a> {
     pub(crate) fn new(
         module: &'a Module,
         graph: &'a Graph,
         id: NodeId,
         options: &'a PlanOptions<'a>,
-    ) -> Result<Site<'a>, ExecuteError> {
+    ) -> Result<NodeSlots<'a>, ExecuteError> {
         let node = graph
             .node(id)
             .ok_or_else(|| ExecuteError::Ours(format!("{id:?} was removed")))?;
         let input = |value: &Option<ValueId>| value.map(|v| slot(module, graph, v)).transpose();
         check_types(module, graph, node).map_err(|source| ExecuteError::at(module, graph, id, source))?;
-        Ok(Site {
+        Ok(NodeSlots {
             node,
             inputs: node.inputs.iter().map(input).collect::<Result<_, _>>()?,
             outputs: node

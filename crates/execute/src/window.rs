@@ -1,7 +1,7 @@
 //! Sliding windows as the kernels describe them, for float and integer alike.
 
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use strait_core::op;
 use strait_kernels::{Images, Pool, Window};
 
@@ -57,7 +57,7 @@ pub(crate) fn window(kernel: &[usize], stride: &[u32], dilation: &[u32], pad: &[
 
 /// A pool from its attributes; the output extents are those of the node's result, so rounding up or down is settled.
 pub(crate) fn pool(
-    site: &Site<'_>,
+    site: &NodeSlots<'_>,
     size: &[u32],
     stride: &[u32],
     dilation: &[u32],
@@ -72,7 +72,7 @@ pub(crate) fn pool(
 }
 
 /// A window of the extent of the image: what a global pool slides.
-pub(crate) fn global(site: &Site<'_>) -> Result<Pool, StepError> {
+pub(crate) fn global(site: &NodeSlots<'_>) -> Result<Pool, StepError> {
     let x = &site.input(0)?.dims;
     // Every axis behind the channels is summed; as one row, in row-major order.
     let [batch, channels, spatial @ ..] = &x[..] else {
@@ -94,7 +94,7 @@ pub(crate) fn global(site: &Site<'_>) -> Result<Pool, StepError> {
 }
 
 /// The window of a convolution and the extents of its input.
-pub(crate) fn conv(op: &op::Conv, site: &Site<'_>) -> Result<strait_kernels::Conv, StepError> {
+pub(crate) fn conv(op: &op::Conv, site: &NodeSlots<'_>) -> Result<strait_kernels::Conv, StepError> {
     let weight = &site.input(1)?.dims;
     Ok(strait_kernels::Conv {
         window: window(weight.get(2..).unwrap_or(&[]), &op.stride, &op.dilation, &op.pad)?,

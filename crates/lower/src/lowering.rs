@@ -35,9 +35,9 @@ pub struct Lowered {
     pub nearness: BTreeMap<String, Nearness>,
 }
 
-/// The two forms that a value of the annotated graph may have in the integer graph; each is made when first asked for.
+/// What a value of the annotated graph is in the integer graph, as codes and as floats; each is made when first asked for.
 #[derive(Clone, Copy, Debug, Default)]
-struct Forms {
+struct Counterparts {
     codes: Option<ValueId>,
     float: Option<ValueId>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Lowering<'a> {
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
     out: Module,
-    forms: Vec<Forms>,
+    counterparts: Vec<Counterparts>,
     known: Known,
     nearness: BTreeMap<ValueId, Nearness>,
 }
@@ -65,13 +65,13 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         .map_err(|_| LowerError::Ours("the graph has a cycle".into()))?;
     let mut names = Names::default();
     let main = Graph::new(names.intern("lowered"), Stage::Integer);
-    let forms = vec![Forms::default(); graph.value_bound()];
+    let forms = vec![Counterparts::default(); graph.value_bound()];
     let mut walk = Lowering {
         source,
         graph,
         spec,
         out: Module::new(main, names),
-        forms,
+        counterparts,
         known: Known::new(),
         nearness: BTreeMap::new(),
     };
@@ -83,7 +83,7 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         if let Some(value) = graph.value(input) {
             let name = walk.out.names.intern(source.name(value.name));
             let id = walk.out.main_mut().add_input(name, value.ty.clone(), None);
-            walk.forms[input.index()].float = Some(id);
+            walk.counterparts[input.index()].float = Some(id);
         }
     }
     let mut refused = Vec::new();
@@ -151,7 +151,7 @@ impl<'a> Lowering<'a> {
         self.out.main_mut().place_on_host(id, reason);
         for (position, &output) in node.outputs.iter().enumerate() {
             let made = self.out.main().node(id).map(|n| n.outputs[position]);
-            self.forms[output.index()] = Forms {
+            self.counterparts[output.index()] = Counterparts {
                 codes: None,
                 float: made,
             };
@@ -295,7 +295,7 @@ impl<'a> Lowering<'a> {
 
     /// Declares `made` to be the codes of `value`; it takes over the name.
     pub(crate) fn set_codes(&mut self, value: ValueId, made: ValueId) {
-        self.forms[value.index()].codes = Some(made);
+        self.counterparts[value.index()].codes = Some(made);
         if !self.graph.is_output(value) {
             self.rename(value, made);
         }
@@ -303,7 +303,7 @@ impl<'a> Lowering<'a> {
 
     /// Declares `made` to be the float form of `value`; it takes over the name.
     pub(crate) fn set_float(&mut self, value: ValueId, made: ValueId) {
-        self.forms[value.index()].float = Some(made);
+        self.counterparts[value.index()].float = Some(made);
         self.rename(value, made);
     }
 
@@ -316,7 +316,7 @@ impl<'a> Lowering<'a> {
 
     /// The codes of a value on its grid: made by its producer, baked from a constant, or quantized from float.
     pub(crate) fn codes(&mut self, value: ValueId) -> Result<ValueId, Reason> {
-        if let Some(made) = self.forms[value.index()].codes {
+        if let Some(made) = self.counterparts[value.index()].codes {
             return Ok(made);
         }
         let source = self
@@ -343,22 +343,22 @@ impl<'a> Lowering<'a> {
                 self.boundary(source.name, quantize.into(), float, to, Some(quant), "quantize")
             }
         };
-        self.forms[value.index()].codes = Some(made);
+        self.counterparts[value.index()].codes = Some(made);
         Ok(made)
     }
 
     /// The real numbers of a value: as they are, or dequantized from its codes.
     pub(crate) fn float(&mut self, value: ValueId) -> Result<ValueId, Reason> {
-        if let Some(made) = self.forms[value.index()].float {
+        if let Some(made) = self.counterparts[value.index()].float {
             return Ok(made);
         }
         let source = self
             .graph
             .value(value)
             .ok_or_else(|| Reason::new(ReasonCode::NoValue, "a value is missing"))?;
-        if let Some(codes) = self.forms[value.index()].codes {
+        if let Some(codes) = self.counterparts[value.index()].codes {
             let made = self.boundary(source.name, Dequantize {}.into(), codes, Elem::F32, None, "dequantize");
-            self.forms[value.index()].float = Some(made);
+            self.counterparts[value.index()].float = Some(made);
             if self.graph.is_output(value) {
                 self.rename(value, made);
             }
@@ -378,7 +378,7 @@ impl<'a> Lowering<'a> {
         let name = self.out.names.intern(self.source.name(source.name));
         let data = self.out.add_data(tensor);
         let made = self.out.main_mut().add_data(name, source.ty.clone(), None, data);
-        self.forms[value.index()].float = Some(made);
+        self.counterparts[value.index()].float = Some(made);
         Ok(made)
     }
 

@@ -8,23 +8,23 @@ use strait_core::{
 
 /// One node and its surroundings.
 #[derive(Clone, Copy)]
-pub(crate) struct Site<'a> {
+pub(crate) struct GraphNode<'a> {
     pub(crate) module: &'a Module,
     pub(crate) graph: &'a Graph,
     pub(crate) id: NodeId,
     pub(crate) node: &'a Node,
 }
 
-impl<'a> Site<'a> {
+impl<'a> GraphNode<'a> {
     /// The node at `at`; the worklist asks about living nodes only.
-    pub(crate) fn new(module: &'a Module, graph: GraphId, at: NodeId) -> Result<Site<'a>, PassError> {
+    pub(crate) fn new(module: &'a Module, graph: GraphId, at: NodeId) -> Result<GraphNode<'a>, PassError> {
         let graph = module
             .graph(graph)
             .ok_or_else(|| PassError::Ours(format!("{graph:?} does not exist").into()))?;
         let node = graph
             .node(at)
             .ok_or_else(|| PassError::Ours(format!("{at:?} does not exist").into()))?;
-        Ok(Site {
+        Ok(GraphNode {
             module,
             graph,
             id: at,
@@ -43,9 +43,9 @@ impl<'a> Site<'a> {
     }
 
     /// The node that produces `value`, if its term is `term`.
-    pub(crate) fn producer(&self, value: ValueId, term: Term) -> Option<Site<'a>> {
+    pub(crate) fn producer(&self, value: ValueId, term: Term) -> Option<GraphNode<'a>> {
         let (id, node) = self.graph.producer(value)?;
-        (node.op.term() == term).then_some(Site { id, node, ..*self })
+        (node.op.term() == term).then_some(GraphNode { id, node, ..*self })
     }
 
     /// The operands of a binary node in both orders.

@@ -10,7 +10,7 @@ use crate::finding::{Fault, Finding};
 use crate::functions::{Chains, compare_floats};
 use crate::intervals::picks::{self, Elements};
 use crate::intervals::{Interval, Intervals, Range, extents};
-use crate::structure::{Constants, Site, SiteKind};
+use crate::structure::{Constants, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_container::CertificateRecord;
@@ -81,7 +81,7 @@ pub(crate) struct Bounds<'a> {
 /// Checks every site against its certificate, and that every certificate has its site.
 pub(crate) fn check(
     (module, [lowered_graph, fused_graph]): (&Module, [&Graph; 2]),
-    sites: &[Site<'_>],
+    sites: &[FusedSite<'_>],
     records: &[CertificateRecord],
     bounds: Bounds<'_>,
 ) -> Claims {
@@ -132,7 +132,7 @@ pub(crate) fn check(
     claims
 }
 
-impl<'a> Site<'a> {
+impl<'a> FusedSite<'a> {
     /// How the elements find their channel, in both graphs.
     fn along(&self) -> Option<Along<'a>> {
         let both = [&self.fused.axis, &self.lowered.axis];
@@ -161,7 +161,7 @@ impl<'a> Site<'a> {
 }
 
 impl Claims {
-    fn fault(&mut self, site: &Site<'_>, fault: Fault) {
+    fn fault(&mut self, site: &FusedSite<'_>, fault: Fault) {
         let value = site.value.clone();
         self.findings.push(Finding { value, fault });
     }
@@ -173,7 +173,7 @@ impl Claims {
     }
 
     /// Whether a certificate follows from its own content and is about the site's steps.
-    fn check_record(&mut self, site: &Site<'_>, record: &CertificateRecord) {
+    fn check_record(&mut self, site: &FusedSite<'_>, record: &CertificateRecord) {
         if let Some(fault) = contradiction::of(&record.certificate) {
             self.fault(site, fault);
         }
@@ -193,7 +193,7 @@ impl Claims {
 
     /// Whether a certificate speaks of all that can occur, per channel or of all together. To speak of more is no fault:
     /// what is claimed of it is so of its parts.
-    fn check_interval(&mut self, site: &Site<'_>, record: &CertificateRecord, found: &[Interval]) {
+    fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
         let spoken_of = &record.certificate.interval;
         for channel in 0..found.len().max(spoken_of.values().len()) {
             let claimed = spoken_of.get(channel).map(|&(low, high)| Interval { low, high });
@@ -211,7 +211,7 @@ impl Claims {
         }
     }
 
-    fn check_constants(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, constants: Constants) {
+    fn check_constants(&mut self, site: &FusedSite<'_>, record: Option<&CertificateRecord>, constants: Constants) {
         let max_lsb = constants.max_lsb;
         if let Some(record) = record {
             let claimed = match record.certificate.argument {
@@ -235,7 +235,7 @@ impl Claims {
     /// Both quantizations with the steps behind them, on every float.
     fn check_floats(
         &mut self,
-        site: &Site<'_>,
+        site: &FusedSite<'_>,
         record: Option<&CertificateRecord>,
         (before, after): (FromFloat, FromFloat),
     ) {
@@ -275,7 +275,7 @@ impl Claims {
     fn check_accumulators(
         &mut self,
         graph: &Graph,
-        site: &Site<'_>,
+        site: &FusedSite<'_>,
         record: Option<&CertificateRecord>,
         bounds: Bounds<'_>,
     ) {
@@ -330,7 +330,7 @@ impl Claims {
         self.count(site, record, largest);
     }
 
-    fn count(&mut self, site: &Site<'_>, record: Option<&CertificateRecord>, max_lsb: u32) {
+    fn count(&mut self, site: &FusedSite<'_>, record: Option<&CertificateRecord>, max_lsb: u32) {
         self.fusions.push(Fusion {
             value: site.value.clone(),
             row: record.map(|record| record.row.clone()),
@@ -342,7 +342,7 @@ impl Claims {
 
 /// Whether what is fused into a max pool could stand in front of it as well. A window without elements is the smallest
 /// integer of what is pooled, which is then among the accumulators that can occur; it has to become the smallest code.
-fn keeps_empty_windows(site: &Site<'_>, channel: usize, interval: Interval) -> bool {
+fn keeps_empty_windows(site: &FusedSite<'_>, channel: usize, interval: Interval) -> bool {
     let lowest = i32::MIN;
     match site.fused.base {
         Base::Node(_, node) if matches!(node.op, Op::MaxPool(_)) && interval.low <= lowest.into() => {
@@ -370,7 +370,7 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
 }
 
 /// What can occur in either graph, per channel of the steps or else of the bounds.
-fn accumulators(site: &Site<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Interval> {
+fn accumulators(site: &FusedSite<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Interval> {
     let of_steps = site.channels();
     let along = site.along();
     if let (Some(Along::Picked(_)), Some(count)) = (along, of_steps) {
@@ -394,7 +394,7 @@ fn accumulators(site: &Site<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Interval>
 
 /// The sums of a pool that go through each channel that is picked by position: by what its operand can be in the fused graph,
 /// and in either.
-fn picked(graph: &Graph, site: &Site<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
+fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;
     };
@@ -407,7 +407,7 @@ fn picked(graph: &Graph, site: &Site<'_>, bounds: Bounds<'_>) -> Option<[Vec<Int
 }
 
 /// The elements of the windows whose sums go through each channel, where a constant picks it by position.
-pub(crate) fn picked_elements(graph: &Graph, site: &Site<'_>) -> Option<Vec<Option<Elements>>> {
+pub(crate) fn picked_elements(graph: &Graph, site: &FusedSite<'_>) -> Option<Vec<Option<Elements>>> {
     let (Some(Along::Picked(picks)), Base::Node(_, node)) = (site.along(), site.lowered.base) else {
         return None;
     };

@@ -7,14 +7,14 @@ use crate::claims::picked_elements;
 use crate::finding::Fault;
 use crate::intervals::picks::Elements;
 use crate::intervals::{Interval, Intervals, extents};
-use crate::structure::{Site, SiteKind};
+use crate::structure::{FusedSite, SiteKind};
 use strait_core::{Graph, Node, Op, ValueId};
 use strait_requantize::Because;
 
 /// The facts that are not so.
 pub(crate) fn check<'a>(
     lowered: &'a Graph,
-    site: &'a Site<'_>,
+    site: &'a FusedSite<'_>,
     fused: &'a Intervals,
     facts: &'a [Because],
 ) -> impl Iterator<Item = Fault> + 'a {
@@ -26,7 +26,7 @@ pub(crate) fn check<'a>(
 /// What the facts are about.
 struct About<'a> {
     lowered: &'a Graph,
-    site: &'a Site<'a>,
+    site: &'a FusedSite<'a>,
     fused: &'a Intervals,
 }
 

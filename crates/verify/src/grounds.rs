@@ -2,7 +2,7 @@
 
 use crate::chain::{Along, Base};
 use crate::finding::Fault;
-use crate::structure::{Site, SiteKind};
+use crate::structure::{FusedSite, SiteKind};
 use sha2::{Digest as _, Sha256};
 use strait_core::op::Reduction;
 use strait_core::{Graph, Module, Op, TensorData};
@@ -13,7 +13,7 @@ use strait_requantize::{Argument, Certificate};
 pub(crate) fn check(
     module: &Module,
     graphs: [&Graph; 2],
-    site: &Site<'_>,
+    site: &FusedSite<'_>,
     certificate: &Certificate,
 ) -> impl Iterator<Item = Fault> {
     let argument = (!holds(&certificate.argument, site)).then(|| Fault::Argument {
@@ -26,7 +26,7 @@ pub(crate) fn check(
 }
 
 /// Whether the argument is one for what makes the accumulators.
-fn holds(argument: &Argument, site: &Site<'_>) -> bool {
+fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
     match (site.kind, site.lowered.base) {
         (SiteKind::Constants(_), _) => matches!(argument, Argument::EveryEntry { .. }),
         (SiteKind::Floats { .. }, _) => matches!(argument, Argument::OrderedFloats { .. }),
@@ -60,7 +60,7 @@ const PICKS: usize = 1;
 pub(crate) fn derived_from(
     module: &Module,
     [lowered, fused]: [&Graph; 2],
-    site: &Site<'_>,
+    site: &FusedSite<'_>,
     certificate: &Certificate,
 ) -> Option<Digest> {
     let claim = (

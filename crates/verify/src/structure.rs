@@ -2,7 +2,7 @@
 //!
 //! Both graphs are walked upwards from their outputs, two values at a time. Names do not count: two values correspond if
 //! the same op makes them out of values that correspond, or if both are the same op's result after chains of
-//! requantizations and clamps. Where the chains are not the same nodes, that is a [`Site`], whose chains a certificate has
+//! requantizations and clamps. Where the chains are not the same nodes, that is a [`FusedSite`], whose chains a certificate has
 //! to compare.
 
 use crate::chain::{Along, Base, Chain, eval_tensor};
@@ -14,7 +14,7 @@ use strait_requantize::FromFloat;
 
 /// A place where the fused graph does in one node what the lowered one does in several.
 #[derive(Clone, Debug)]
-pub(crate) struct Site<'a> {
+pub(crate) struct FusedSite<'a> {
     /// The name of the value in the fused graph.
     pub(crate) value: String,
     pub(crate) fused: Chain<'a>,
@@ -47,7 +47,7 @@ pub(crate) struct Constants {
 /// How two graphs correspond.
 #[derive(Debug, Default)]
 pub(crate) struct Correspondence<'a> {
-    pub(crate) sites: Vec<Site<'a>>,
+    pub(crate) sites: Vec<FusedSite<'a>>,
     pub(crate) findings: Vec<Finding>,
     /// Values of the fused graph, each with one of the lowered graph of the same type and grid that it stands for.
     pub(crate) pairs: Vec<(ValueId, ValueId)>,
@@ -325,7 +325,7 @@ impl<'a> Walk<'a> {
 
     fn site(&mut self, pair: (ValueId, ValueId), fused: Chain<'a>, lowered: Chain<'a>, kind: SiteKind) {
         let value = self.name(Some(pair.0));
-        self.result.sites.push(Site {
+        self.result.sites.push(FusedSite {
             pair,
             value,
             fused,

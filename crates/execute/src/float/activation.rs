@@ -2,7 +2,7 @@
 
 use crate::elementwise::map;
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::Op;
 use strait_kernels::Context;
@@ -10,7 +10,7 @@ use strait_kernels::float::{Unary, unary};
 
 struct Activation<F>(F);
 
-pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     // The comparisons let a NaN through.
     Ok(match &site.node.op {
         Op::Relu(_) => step(|x| if x < 0.0 { 0.0 } else { x }),

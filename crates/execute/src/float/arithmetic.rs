@@ -2,7 +2,7 @@
 
 use crate::elementwise::Broadcast;
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::Op;
 use strait_kernels::float::pow;
@@ -12,7 +12,7 @@ struct Arithmetic<F> {
     function: F,
 }
 
-pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let broadcast = Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?;
     fn step<F>(broadcast: Broadcast, function: F) -> Box<dyn Step>
     where

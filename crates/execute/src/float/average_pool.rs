@@ -1,7 +1,7 @@
 //! Mean over windows.
 
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
@@ -13,7 +13,7 @@ struct AveragePool {
     count_padding: bool,
 }
 
-pub(crate) fn prepare(op: &op::AveragePool, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::AveragePool, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     Ok(Box::new(AveragePool {
         pool: window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad)?,
         count_padding: op.count_include_pad,

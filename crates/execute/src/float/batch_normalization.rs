@@ -3,7 +3,7 @@
 use crate::elementwise::for_each_piece;
 use crate::error::StepError;
 use crate::layout::around;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Operand, Step};
 use strait_core::op;
 
@@ -13,7 +13,7 @@ struct BatchNormalization {
     extents: [usize; 3],
 }
 
-pub(crate) fn prepare(op: &op::BatchNormalization, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::BatchNormalization, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     Ok(Box::new(BatchNormalization {
         epsilon: op.epsilon,
         extents: around(&site.input(0)?.dims, 1),

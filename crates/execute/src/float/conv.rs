@@ -1,7 +1,7 @@
 //! Convolution.
 
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
@@ -10,7 +10,7 @@ use strait_kernels::float::conv;
 
 struct FloatConv(Conv);
 
-pub(crate) fn prepare(op: &op::Conv, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     Ok(Box::new(FloatConv(window::conv(op, site)?)))
 }
 

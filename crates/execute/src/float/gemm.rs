@@ -2,7 +2,7 @@
 
 use crate::elementwise::Broadcast;
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Operand, Step};
 use strait_core::op;
 use strait_kernels::float::{Bias, Matrix, gemm};
@@ -24,7 +24,7 @@ enum BiasKind {
     Absent,
 }
 
-pub(crate) fn prepare(op: &op::Gemm, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (a, result) = (site.input(0)?, site.output()?);
     let columns = result.dims.last().copied().unwrap_or(1);
     let rows = result.dims.iter().rev().skip(1).product();

@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::layout::around;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_kernels::float::{Reduction, reduce};
 
@@ -10,7 +10,7 @@ struct GlobalAveragePool {
     extents: [usize; 3],
 }
 
-pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let [images, channels, spatial] = around(&site.input(0)?.dims, 1);
     Ok(Box::new(GlobalAveragePool {
         extents: [images * channels, spatial, 1],

@@ -3,7 +3,7 @@
 use crate::elementwise::{Broadcast, for_each_piece};
 use crate::error::StepError;
 use crate::layout::axis;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Operand, Step};
 use strait_core::op;
 use strait_kernels::float::{Reduction, reduce};
@@ -16,7 +16,7 @@ struct LayerNormalization {
     bias: Option<Broadcast>,
 }
 
-pub(crate) fn prepare(op: &op::LayerNormalization, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::LayerNormalization, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let dims = &site.input(0)?.dims;
     let bias = site.optional(2).map(|bias| Broadcast::new(dims, &bias.dims));
     Ok(Box::new(LayerNormalization {

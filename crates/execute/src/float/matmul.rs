@@ -2,13 +2,13 @@
 
 use crate::batches::Batches;
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_kernels::float::{Bias, Matrix, gemm};
 
 struct MatMul(Batches);
 
-pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     Ok(Box::new(MatMul(Batches::new(
         &site.input(0)?.dims,
         &site.input(1)?.dims,

@@ -1,7 +1,7 @@
 //! Maximum over windows.
 
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
@@ -10,7 +10,7 @@ use strait_kernels::float::max_pool;
 
 struct MaxPool(Pool);
 
-pub(crate) fn prepare(op: &op::MaxPool, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::MaxPool, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     Ok(Box::new(MaxPool(window::pool(
         site,
         &op.size,

@@ -1,7 +1,7 @@
 //! Reductions over axes.
 
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op::{self, Reduction};
 use strait_kernels::float;
@@ -15,7 +15,7 @@ struct Reduce {
     count: usize,
 }
 
-pub(crate) fn prepare(op: &op::Reduce, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let dims = &site.input(0)?.dims;
     Ok(Box::new(Reduce {
         reduction: op.reduction,

@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::layout::{around, resize::coordinate};
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
 
@@ -12,7 +12,7 @@ struct Resize {
     axes: Vec<([usize; 3], Vec<(usize, usize, f32)>)>,
 }
 
-pub(crate) fn prepare(op: &op::Resize, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (x, result) = (site.input(0)?, site.output()?);
     let mut dims = x.dims.clone();
     let mut axes = Vec::new();

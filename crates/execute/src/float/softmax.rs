@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::layout::{around, axis};
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
 use strait_kernels::float::softmax;
@@ -11,7 +11,7 @@ struct Softmax {
     extents: [usize; 3],
 }
 
-pub(crate) fn prepare(op: &op::Softmax, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Softmax, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let dims = &site.input(0)?.dims;
     Ok(Box::new(Softmax {
         extents: around(dims, axis(op.axis, dims.len())?),

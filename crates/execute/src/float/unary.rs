@@ -2,7 +2,7 @@
 
 use crate::elementwise::map;
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use std::f32::consts::FRAC_1_SQRT_2;
 use strait_core::op::{self, Function};
@@ -14,7 +14,7 @@ const SQRT_2_OVER_PI: f32 = 0.797_884_6;
 
 struct Apply(Function);
 
-pub(crate) fn prepare(op: &op::Unary, _: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Unary, _: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     Ok(Box::new(Apply(op.function)))
 }
 

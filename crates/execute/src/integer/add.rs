@@ -3,7 +3,7 @@
 use super::Prepared;
 use crate::elementwise::Broadcast;
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::Elem;
 use strait_kernels::integer::Loops;
@@ -16,7 +16,7 @@ struct Accumulators {
     loops: Option<(Box<dyn Loops>, usize)>,
 }
 
-pub(crate) fn prepare(site: &Site<'_>, function: fn(i32, i32) -> i32) -> Prepared {
+pub(crate) fn prepare(site: &NodeSlots<'_>, function: fn(i32, i32) -> i32) -> Prepared {
     let (a, b) = (site.input(0)?, site.input(1)?);
     if [a.elem, b.elem] != [Elem::I32; 2] {
         return Ok(None);

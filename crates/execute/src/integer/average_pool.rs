@@ -2,7 +2,7 @@
 
 use super::{Prepared, eight_bits};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
@@ -18,7 +18,7 @@ struct AveragePool {
 }
 
 /// Without attributes the window is the image.
-pub(crate) fn prepare(op: Option<&op::AveragePool>, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: Option<&op::AveragePool>, site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
     let pool = match op {
         Some(op) => window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad),

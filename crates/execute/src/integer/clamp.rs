@@ -2,7 +2,7 @@
 
 use super::Prepared;
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
 use strait_kernels::integer::clamp;
@@ -13,7 +13,7 @@ struct Clamp {
     ends: [i32; 2],
 }
 
-pub(crate) fn prepare(op: &op::Clamp, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::Clamp, site: &NodeSlots<'_>) -> Prepared {
     let element = site.input(0)?.elem.int_type();
     let (Some(element), None) = (element, &site.fused) else {
         return Ok(None);

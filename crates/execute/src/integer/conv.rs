@@ -2,7 +2,7 @@
 
 use super::{Prepared, bias, eight_bits, weights};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
@@ -14,7 +14,7 @@ struct Conv {
     loops: Box<dyn Loops>,
 }
 
-pub(crate) fn prepare(op: &op::Conv, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     let (x, weight) = (site.input(0)?, site.input(1)?);
     let (Some(element), Some(values), Ok(bias)) = (eight_bits(x), weights(weight), bias(site.optional(2))) else {
         return Ok(None);

@@ -3,7 +3,7 @@
 use super::Prepared;
 use crate::error::StepError;
 use crate::reference::{Grid, Grids};
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_kernels::mixed::{self, Codes};
 use strait_requantize::IntType;
@@ -15,7 +15,7 @@ struct Dequantize {
     from: IntType,
 }
 
-pub(crate) fn prepare(site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
     let from = x.elem.int_type();
     let grids = Grids::of(x)?;

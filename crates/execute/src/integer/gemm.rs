@@ -2,7 +2,7 @@
 
 use super::{Prepared, bias, eight_bits, weights};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
 use strait_kernels::integer::{GemmWeights, Loops};
@@ -13,7 +13,7 @@ struct Gemm {
     loops: Box<dyn Loops>,
 }
 
-pub(crate) fn prepare(op: &op::Gemm, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Prepared {
     if (op.alpha, op.beta) != (1.0, 1.0) {
         return Err(StepError::Model(
             "an integer product with factors alpha and beta".into(),

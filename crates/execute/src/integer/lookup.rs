@@ -2,7 +2,7 @@
 
 use super::{Prepared, eight_bits};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
@@ -13,7 +13,7 @@ pub(crate) struct Lookup {
     pub(crate) table: Vec<u8>,
 }
 
-pub(crate) fn prepare(site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     let (x, table) = (site.input(0)?, site.input(1)?);
     let (Some(element), Some(table), None) = (eight_bits(x), table.constant, &site.fused) else {
         return Ok(None);

@@ -2,7 +2,7 @@
 
 use super::{Prepared, eight_bits};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
@@ -15,7 +15,7 @@ struct MaxPool {
     element: IntType,
 }
 
-pub(crate) fn prepare(op: &op::MaxPool, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::MaxPool, site: &NodeSlots<'_>) -> Prepared {
     let pool = window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad);
     let (Some(element), Ok(pool), None) = (eight_bits(site.input(0)?), pool, &site.fused) else {
         return Ok(None);

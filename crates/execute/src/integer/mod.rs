@@ -1,6 +1,6 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
-//! A node's accumulators pass through [`Site::loops`]: what is fused into it, or what a join adds. What the fast loops
+//! A node's accumulators pass through [`NodeSlots::loops`]: what is fused into it, or what a join adds. What the fast loops
 //! do not take (16-bit activations, three spatial axes, weights that are no constants) is computed by the definition in
 //! [`crate::reference`], inside a [`plain`] step.
 
@@ -23,7 +23,7 @@ pub(crate) mod shift_left;
 pub(crate) mod sum_pool;
 
 use crate::error::StepError;
-use crate::site::{Site, Slot};
+use crate::site::{NodeSlots, Slot};
 use crate::step::Step;
 use strait_core::{Elem, Op, TensorData};
 use strait_kernels::integer::{Loops, accumulators};
@@ -33,7 +33,7 @@ use strait_requantize::IntType;
 pub(crate) type Prepared = Result<Option<Box<dyn Step>>, StepError>;
 
 /// Prepares a primitive whose first operand is an integer.
-pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     if let (Some(fused), None) = (&site.fused, site.node.op.channel_axis(site.output()?.dims.len()))
         && fused.requant.channels().is_some()
     {
@@ -94,11 +94,11 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
     }
 }
 
-fn unsupported(site: &Site<'_>) -> StepError {
+fn unsupported(site: &NodeSlots<'_>) -> StepError {
     StepError::Unsupported(format!("{} on integers", site.node.op.term()))
 }
 
-impl Site<'_> {
+impl NodeSlots<'_> {
     /// The loops that this node's accumulators pass through.
     pub(crate) fn loops(&self) -> Result<Box<dyn Loops>, StepError> {
         match &self.fused {

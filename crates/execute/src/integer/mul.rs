@@ -2,7 +2,7 @@
 
 use super::{Prepared, eight_bits};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
 use strait_kernels::integer::{Broadcast, Loops};
@@ -15,7 +15,7 @@ struct Mul {
     loops: Box<dyn Loops>,
 }
 
-pub(crate) fn prepare(op: &op::Mul, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::Mul, site: &NodeSlots<'_>) -> Prepared {
     let (a, b) = (site.input(0)?, site.input(1)?);
     let (Some(left), Some(right)) = (eight_bits(a), eight_bits(b)) else {
         return Ok(None);

@@ -3,7 +3,7 @@
 //! The loops know channels as the indices along an axis. What an operand picks for each position of a plane becomes one
 //! channel per position, with the parameters of the picked one: selected once, when the plan is made.
 
-use crate::site::Site;
+use crate::site::NodeSlots;
 use strait_core::TensorData;
 
 /// Positions of the last axes of the result, the same for every index of the axes before them.
@@ -14,7 +14,7 @@ pub(super) struct Picked {
     pub(super) channels: Vec<usize>,
 }
 
-impl Site<'_> {
+impl NodeSlots<'_> {
     /// Channels that an operand picks, over the last axes from `least` or before on; `None` where no operand does, and
     /// `Err` where it is not known yet, or is no number of a channel.
     pub(super) fn picked(&self, least: usize) -> Result<Option<Picked>, ()> {

@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::reference::{Array, Primitive, write};
-use crate::site::{Shape, Site, Slot};
+use crate::site::{Shape, NodeSlots, Slot};
 use crate::step::{Input, Io, Step};
 use smallvec::SmallVec;
 use strait_core::Elem;
@@ -13,7 +13,7 @@ struct Plain {
     out: Elem,
 }
 
-pub(crate) fn prepare(site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     Ok(Box::new(Plain {
         primitive: site.primitive()?,
         operands: site.inputs.iter().map(|slot| slot.as_ref().map(Slot::shape)).collect(),

@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::reference::Grids;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
 use strait_kernels::mixed;
@@ -13,7 +13,7 @@ struct Quantize {
     extents: [usize; 3],
 }
 
-pub(crate) fn prepare(op: &op::Quantize, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Quantize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let out = site.output()?;
     let to = out.elem.int_type();
     let to = to.ok_or_else(|| StepError::Model(format!("{} has no codes", out.elem)))?;

@@ -2,12 +2,12 @@
 
 use super::{Prepared, eight_bits, sum_pool::SumPool};
 use crate::float::reduce::runs;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use strait_core::op::{self, Reduction};
 use strait_kernels::integer::Axis;
 use strait_kernels::{Images, Pool, Window};
 
-pub(crate) fn prepare(op: &op::Reduce, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
     let calls = runs(&x.dims, &op.reduced(x.dims.len())?);
     let (Some(element), Reduction::Sum, [[outer, extent, inner]]) = (eight_bits(x), op.reduction, &calls[..]) else {

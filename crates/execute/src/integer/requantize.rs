@@ -3,7 +3,7 @@
 use super::Prepared;
 use crate::error::StepError;
 use crate::layout::around;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::{Fused, op};
 use strait_kernels::integer::Loops;
@@ -16,7 +16,7 @@ struct Requantize {
     loops: Box<dyn Loops>,
 }
 
-pub(crate) fn prepare(op: &op::Requantize, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
     // A join gives the form with a clamp; something else that is fused is a second requantization.
     let clamp = match &site.fused {
         None => None,

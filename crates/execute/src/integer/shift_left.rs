@@ -1,10 +1,10 @@
 //! (x − zero)·2^bits, as a table of 256 accumulators.
 
 use super::{Prepared, eight_bits, lookup::Lookup};
-use crate::site::Site;
+use crate::site::NodeSlots;
 use strait_core::op;
 
-pub(crate) fn prepare(op: &op::ShiftLeft, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::ShiftLeft, site: &NodeSlots<'_>) -> Prepared {
     let (Some(element), None) = (eight_bits(site.input(0)?), &site.fused) else {
         return Ok(None);
     };

@@ -2,7 +2,7 @@
 
 use super::{Prepared, eight_bits};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
@@ -22,7 +22,7 @@ pub(super) struct SumPool {
 /// Of [N, C, spatial…]: the axes of a plane.
 const PLANE: usize = 2;
 
-pub(crate) fn prepare(op: &op::SumPool, site: &Site<'_>) -> Prepared {
+pub(crate) fn prepare(op: &op::SumPool, site: &NodeSlots<'_>) -> Prepared {
     let (Some(element), Ok(pool), Ok(picked)) = (
         eight_bits(site.input(0)?),
         window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad),

@@ -12,7 +12,7 @@ mod table;
 
 use crate::error::{ExecuteError, StepError};
 use crate::plan::PlanOptions;
-use crate::site::{Site, Slot, slot};
+use crate::site::{NodeSlots, Slot, slot};
 use crate::step::Step;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
@@ -113,8 +113,8 @@ impl<'a> Scope<'a> {
         self.node(id)?.outputs.first().copied()
     }
 
-    fn site(&self, id: NodeId) -> Result<Site<'a>, ExecuteError> {
-        Site::new(self.module, self.graph, id, self.options)
+    fn site(&self, id: NodeId) -> Result<NodeSlots<'a>, ExecuteError> {
+        NodeSlots::new(self.module, self.graph, id, self.options)
     }
 
     fn slot(&self, id: ValueId) -> Result<Slot<'a>, ExecuteError> {

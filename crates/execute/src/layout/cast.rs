@@ -1,7 +1,7 @@
 //! Convert the element type: towards integers numbers are truncated and saturate.
 
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::{Elem, op};
 
@@ -10,7 +10,7 @@ struct Cast {
     to: Elem,
 }
 
-pub(crate) fn prepare(op: &op::Cast, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Cast, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let from = site.input(0)?.elem;
     if [from, op.to].contains(&Elem::F16) {
         return Err(StepError::Unsupported("a cast from or to f16".into()));

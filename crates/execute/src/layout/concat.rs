@@ -2,7 +2,7 @@
 
 use super::{by_width, strided};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::{Elem, op};
 
@@ -12,7 +12,7 @@ struct Concat {
     blocks: Vec<usize>,
 }
 
-pub(crate) fn prepare(op: &op::Concat, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Concat, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let result = site.output()?;
     let axis = strided::axis(op.axis, result.dims.len())?;
     let block =

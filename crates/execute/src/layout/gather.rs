@@ -2,7 +2,7 @@
 
 use super::{by_width, strided};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::{Elem, op};
 
@@ -14,7 +14,7 @@ struct Gather {
     positions: usize,
 }
 
-pub(crate) fn prepare(op: &op::Gather, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Gather, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let x = site.input(0)?;
     let axis = strided::axis(op.axis, x.dims.len())?;
     Ok(Box::new(Gather {

@@ -13,7 +13,7 @@ mod strided;
 
 pub(crate) use strided::{around, axis};
 
-use crate::site::Site;
+use crate::site::NodeSlots;
 use strait_core::Op;
 
 /// Runs `$body` with `$t` an unsigned integer as wide as an element of `$elem`: moving needs no more.
@@ -42,7 +42,7 @@ macro_rules! by_width {
 pub(crate) use by_width;
 
 /// True if the first result has the bytes of the first operand.
-pub(crate) fn is_alias(site: &Site<'_>) -> bool {
+pub(crate) fn is_alias(site: &NodeSlots<'_>) -> bool {
     let (Some(Some(operand)), Some(result)) = (site.inputs.first(), site.outputs.first()) else {
         return false;
     };

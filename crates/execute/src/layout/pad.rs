@@ -3,7 +3,7 @@
 use super::by_width;
 use super::strided::{self, view, view_mut};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::tensor::Dims;
 use ndarray::Slice;
@@ -29,7 +29,7 @@ struct Mirror {
     picks: Vec<Option<strided::Picks>>,
 }
 
-pub(crate) fn prepare(op: &op::Pad, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Pad, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (x, result) = (site.input(0)?, site.output()?);
     if op.mode == PadMode::Constant {
         let begin = |&amount: &i64| isize::try_from(amount).map_err(|_| StepError::Model(format!("a pad of {amount}")));

@@ -2,7 +2,7 @@
 
 use super::{by_width, strided};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::tensor::Dims;
 use strait_core::Elem;
@@ -19,7 +19,7 @@ pub(crate) fn applies(op: &op::Resize) -> bool {
     op.mode == ResizeMode::Nearest
 }
 
-pub(crate) fn prepare(op: &op::Resize, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Resize, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let (x, result) = (site.input(0)?, site.output()?);
     let picks = (0..x.dims.len()).map(|axis| {
         let (from, to) = (x.dims[axis], result.dims[axis]);

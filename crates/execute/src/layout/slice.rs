@@ -2,7 +2,7 @@
 
 use super::{by_width, strided};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::tensor::Dims;
 use strait_core::{Dim, Elem, op};
@@ -13,7 +13,7 @@ struct Slice {
     picks: Vec<Option<strided::Picks>>,
 }
 
-pub(crate) fn prepare(op: &op::Slice, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Slice, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let x = site.input(0)?;
     let shape: Vec<Dim> = x.dims.iter().map(|&extent| Dim::Fixed(extent as u64)).collect();
     let mut picks = vec![None; x.dims.len()];

@@ -2,7 +2,7 @@
 
 use super::{by_width, strided};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step, elements_mut};
 use strait_core::{Elem, op};
 
@@ -12,7 +12,7 @@ struct Split {
     blocks: Vec<usize>,
 }
 
-pub(crate) fn prepare(op: &op::Split, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Split, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let x = site.input(0)?;
     let axis = strided::axis(op.axis, x.dims.len())?;
     Ok(Box::new(Split {

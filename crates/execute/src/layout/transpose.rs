@@ -2,7 +2,7 @@
 
 use super::{by_width, strided};
 use crate::error::StepError;
-use crate::site::Site;
+use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::tensor::Dims;
 use strait_core::{Elem, op};
@@ -14,7 +14,7 @@ struct Transpose {
     permutation: Vec<usize>,
 }
 
-pub(crate) fn prepare(op: &op::Transpose, site: &Site<'_>) -> Result<Box<dyn Step>, StepError> {
+pub(crate) fn prepare(op: &op::Transpose, site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
     let x = site.input(0)?;
     Ok(Box::new(Transpose {
         elem: x.elem,

@@ -5,7 +5,7 @@ use crate::aligned::AlignedBytes;
 use crate::error::ExecuteError;
 use crate::join::{self, Joins};
 use crate::memory::{self, Request};
-use crate::site::{Site, Slot, slot};
+use crate::site::{NodeSlots, Slot, slot};
 use crate::step::Step;
 use crate::tensor::byte_count;
 use crate::{layout, prepare};
@@ -146,7 +146,7 @@ impl<'a> Builder<'a> {
     }
 
     fn draft(&mut self, id: NodeId) -> Result<(), ExecuteError> {
-        let site = Site::new(self.module, self.graph, id, self.options)?;
+        let site = NodeSlots::new(self.module, self.graph, id, self.options)?;
         let node = site.node;
         if let (true, [Some(operand), ..], [result]) = (layout::is_alias(&site), &node.inputs[..], &node.outputs[..]) {
             self.roots[result.index()] = self.roots[operand.index()];

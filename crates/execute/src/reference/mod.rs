@@ -19,7 +19,7 @@ use crate::error::{ExecuteError, StepError};
 use crate::layout;
 use crate::plan::PlanOptions;
 use crate::prepare::prepare;
-use crate::site::{Site, slot};
+use crate::site::{NodeSlots, slot};
 use crate::step::{Input, Io};
 use crate::tensor::{Tensor, TensorView};
 use strait_core::{Elem, GraphId, Module, Op, ValueId};
@@ -77,7 +77,7 @@ pub fn run(
             .map_or_else(String::new, |n| module.name(n.name).into()),
     })?;
     for id in order {
-        let site = Site::new(module, graph, id, &options)?;
+        let site = NodeSlots::new(module, graph, id, &options)?;
         let operands: Vec<_> = site
             .node
             .inputs
@@ -102,7 +102,7 @@ pub fn run(
     graph.outputs().iter().map(output).collect()
 }
 
-fn interpret(site: &Site<'_>, operands: &[Option<&Tensor>]) -> Result<Vec<Tensor>, StepError> {
+fn interpret(site: &NodeSlots<'_>, operands: &[Option<&Tensor>]) -> Result<Vec<Tensor>, StepError> {
     let mut results = Vec::new();
     for slot in &site.outputs {
         results.push(Tensor::zeros(slot.elem, &slot.dims)?);

@@ -5,11 +5,11 @@
 //! multiplier of b bits without a shift to the left ends at 2^b. Every bit of L less doubles what can be reached, and
 //! halves the resolution of the sum.
 
-use super::{Site, sum};
+use super::{NodeToLower, sum};
 use crate::lowering::Lowering;
 use strait_core::Reason;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, left_shift: u8) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Reason> {
     let (y, _) = walk.grid(site.output()?)?;
     let step = |shift: u8| y * (-f32::from(shift)).exp2();
     let mut operands = [site.input(0)?, site.input(1)?];

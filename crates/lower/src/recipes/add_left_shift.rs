@@ -3,13 +3,13 @@
 //! With m = 2·max(s_a, s_b), each operand becomes ((q − z)·2^L)·(s/m), rounded, on the grid m·2^−L; their sum or
 //! difference is requantized by m·2^−L / s_y.
 
-use super::{Site, sum};
+use super::{NodeToLower, sum};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
 use strait_core::{QuantParams, Reason};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, left_shift: u8) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Reason> {
     let mut operands = [site.input(0)?, site.input(1)?];
     let grids = [walk.grid(operands[0])?, walk.grid(operands[1])?];
     let fine = (-f32::from(left_shift)).exp2();

@@ -2,7 +2,7 @@
 //! Padding reads as z_x, whether it counts or not, so that the code of real zero is k·z_x everywhere. Windows that count
 //! fewer elements than others have parameters of their own: one channel for each n, which a constant picks by position.
 
-use super::Site;
+use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use strait_core::{Channels, Elem, Op, QuantParams, Reason, ReasonCode};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
     let x = site.input(0)?;
     let (x_scale, x_zero) = walk.grid(x)?;
     let codes = walk.codes(x)?;

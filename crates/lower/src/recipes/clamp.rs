@@ -1,7 +1,7 @@
 //! `clamp`: ReLU and Clip on codes: each bound becomes the code that the target quantizes it to. Quantizing does not
 //! decrease, so that is the clamp of the real numbers, quantized.
 
-use super::Site;
+use super::NodeToLower;
 use crate::boundary;
 use crate::lowering::Lowering;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use strait_core::op::Clamp;
 use strait_core::{Op, QuantParams, Reason, ReasonCode};
 use strait_requantize::certificate::FromFloat;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
     let y = site.output()?;
     let (scale, zero) = walk.grid(y)?;
     let (low, high) = match &site.node.op {

@@ -1,6 +1,6 @@
 //! `concat_requantize_inputs`: operands on other grids than the result's are requantized, then codes are joined.
 
-use super::Site;
+use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, requantize};
 
 use crate::lowering::Lowering;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use strait_core::op::ShiftLeft;
 use strait_core::{Channels, QuantParams, Reason};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
     let y = site.output()?;
     let (y_scale, y_zero) = walk.grid(y)?;
     let grid = Some(Arc::new(QuantParams::tensor(y_scale, y_zero)));

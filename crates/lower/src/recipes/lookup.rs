@@ -3,7 +3,7 @@
 //! f is computed by the float executor, so the table holds what float execution would have seen for these inputs, rounded
 //! once.
 
-use super::Site;
+use super::NodeToLower;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::Lookup;
@@ -13,7 +13,7 @@ use strait_requantize::IntType;
 use strait_requantize::quantize::{dequantize, quantize};
 use strait_target::spec::Integer;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, entries: Integer) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, entries: Integer) -> Result<(), Reason> {
     let (x, y) = (site.input(0)?, site.output()?);
     let ((x_scale, x_zero), (y_scale, y_zero)) = (walk.grid(x)?, walk.grid(y)?);
     let (from, to) = (walk.spec.types.activation_type(), IntType::from(entries));

@@ -1,6 +1,6 @@
 //! `matmul_accumulate`: product of two activations. acc = Σ (q_a − z_a)·(q_b − z_b) on the grid s_a·s_b.
 
-use super::Site;
+use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow};
 
 use crate::lowering::Lowering;
@@ -9,7 +9,7 @@ use strait_core::op::MatMul;
 use strait_core::{Channels, QuantParams, Reason};
 use strait_requantize::range::Pairs;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
     let (a, b) = (site.input(0)?, site.input(1)?);
     let ((a_scale, a_zero), (b_scale, b_zero)) = (walk.grid(a)?, walk.grid(b)?);
     let operands = [walk.codes(a)?, walk.codes(b)?];

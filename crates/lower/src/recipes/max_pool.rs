@@ -1,9 +1,9 @@
 //! `max_pool`: codes are ordered as the real numbers that they stand for, so the largest code of a window is its maximum.
 
-use super::{Site, pass_through};
+use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;
 use strait_core::Reason;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
     pass_through::lower(walk, site)
 }

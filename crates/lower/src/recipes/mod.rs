@@ -20,7 +20,7 @@ use strait_core::{Node, NodeId, Reason, ReasonCode, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
 /// What every recipe is given.
-pub(crate) struct Site<'n> {
+pub(crate) struct NodeToLower<'n> {
     /// The node in the annotated graph.
     pub(crate) id: NodeId,
     /// The same.
@@ -29,7 +29,7 @@ pub(crate) struct Site<'n> {
     pub(crate) row: &'n OpRow,
 }
 
-impl Site<'_> {
+impl NodeToLower<'_> {
     /// Operand `index`, which placement has found to be there.
     pub(crate) fn input(&self, index: usize) -> Result<ValueId, Reason> {
         let input = self.node.inputs.get(index).copied().flatten();
@@ -52,7 +52,7 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
     let missing = || Reason::new(ReasonCode::NoRecipe, format!("{} has no recipe", node.op.term()));
     let (_, row) = spec.op_row(node.op.term()).ok_or_else(missing)?;
     let recipe = row.recipe(spec.types.activation_type().into()).ok_or_else(missing)?;
-    let site = Site { id, node, row };
+    let site = NodeToLower { id, node, row };
     match recipe {
         Recipe::MultiplyAccumulate { weight_grid } => multiply_accumulate::lower(walk, &site, weight_grid),
         Recipe::MatmulAccumulate => matmul_accumulate::lower(walk, &site),

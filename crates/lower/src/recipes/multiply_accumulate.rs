@@ -4,7 +4,7 @@
 //! Σ w·(q_x − z_x) + b on the grid s_x·s_w\[c\] per output channel. A form without a zero point of its own (a plain shift)
 //! has it folded in too: b'' = b' + z_y·2^n.
 
-use super::Site;
+use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, emit, narrow};
 use crate::bake::{self, Folding};
 use crate::interval::{self, accumulator, conv_taps, input};
@@ -15,7 +15,7 @@ use strait_core::{Channels, Elem, Op, QuantParams, Reason, ReasonCode, TensorDat
 use strait_requantize::{Per, range};
 use strait_target::spec::{Arithmetic, WeightGrid};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &Site<'_>, weight_grid: WeightGrid) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid: WeightGrid) -> Result<(), Reason> {
     let (x, w) = (site.input(0)?, site.input(1)?);
     let (x_scale, x_zero) = walk.grid(x)?;
     let grid = walk.weight_grid(site.id)?;

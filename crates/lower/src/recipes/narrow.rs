@@ -1,6 +1,6 @@
 //! The last step of every recipe with an accumulator: to the codes of the result, or to real numbers.
 
-use super::Site;
+use super::NodeToLower;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize, ShiftLeft};
@@ -63,7 +63,7 @@ pub(super) struct Narrow {
 
 /// Requantizes `wide` to the grid of the node's first result; where that has none, because it is read in float alone,
 /// makes it real.
-pub(super) fn narrow(walk: &mut Lowering<'_>, site: &Site<'_>, wide: Wide<'_>) -> Result<(), Reason> {
+pub(super) fn narrow(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide<'_>) -> Result<(), Reason> {
     let y = site.output()?;
     if !walk.has_grid(site.id, site.node) {
         if let Channels::Picked(_) = wide.channels {
@@ -87,7 +87,7 @@ pub(super) fn narrow(walk: &mut Lowering<'_>, site: &Site<'_>, wide: Wide<'_>) -
 /// taken away first, which costs one more sum.
 pub(super) fn requantize(
     walk: &mut Lowering<'_>,
-    site: &Site<'_>,
+    site: &NodeToLower<'_>,
     mut wide: Wide<'_>,
     to: Narrow,
     forms: &[String],
@@ -138,7 +138,7 @@ pub(super) fn form(
 /// The requantize node of a form that was made elsewhere.
 pub(super) fn emit(
     walk: &mut Lowering<'_>,
-    site: &Site<'_>,
+    site: &NodeToLower<'_>,
     wide: Wide<'_>,
     to: Narrow,
     form: Requantization,
@@ -158,7 +158,7 @@ pub(super) fn emit(
 }
 
 /// acc − zero: a sum, or, for codes that are requantized as they are, a shift by nothing.
-fn centre(walk: &mut Lowering<'_>, site: &Site<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Reason> {
+fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Reason> {
     let (elem, scale) = walk.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
     if elem != Elem::I32 {

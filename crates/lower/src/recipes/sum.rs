@@ -1,6 +1,6 @@
 //! What the recipes of sums share: operands on one common grid, and their sum narrowed to the result.
 
-use super::Site;
+use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
 use crate::lowering::Lowering;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use strait_requantize::range::{Terms, subtract};
 /// An operand, in steps of `scale` with real zero at `zero`, on the common grid: steps of `step` and zero point 0.
 pub(super) fn operand(
     walk: &mut Lowering<'_>,
-    site: &Site<'_>,
+    site: &NodeToLower<'_>,
     acc: ValueId,
     (scale, zero): (f64, i32),
     step: f32,
@@ -27,7 +27,7 @@ pub(super) fn operand(
 }
 
 /// Whether a form of the row leads from the grid of an operand to the common one.
-pub(super) fn reaches(walk: &Lowering<'_>, site: &Site<'_>, (scale, zero): (f64, i32), step: f32) -> bool {
+pub(super) fn reaches(walk: &Lowering<'_>, site: &NodeToLower<'_>, (scale, zero): (f64, i32), step: f32) -> bool {
     let forms = &site.row.inputs;
     form(walk.spec, forms, Product::Grid(scale), zero, common(step), None).is_ok()
 }
@@ -44,7 +44,7 @@ fn common(step: f32) -> Narrow {
 /// The sum or difference of two operands on the common grid, narrowed.
 pub(super) fn total(
     walk: &mut Lowering<'_>,
-    site: &Site<'_>,
+    site: &NodeToLower<'_>,
     operands: &[ValueId; 2],
     step: f32,
 ) -> Result<(), Reason> {

@@ -5,7 +5,7 @@ use super::external::DataFiles;
 use super::free_dimensions;
 use super::index::{Index, STANDARD_DOMAIN, domain, node_name};
 use super::ops;
-use super::site::{Refusal, Site};
+use super::site::{Refusal, NodeReader};
 use super::tensor::{TensorFault, is_finite, tensor};
 use super::types::{contradiction, declared_type};
 use crate::error::{NodeFault, OnnxError};
@@ -132,7 +132,7 @@ impl<'a> Builder<'a> {
         let refusal = match self.mapper(node, domain, opset) {
             Err(text) => Refusal::Unsupported(text),
             Ok((opset, map)) => {
-                let mut site = Site::new(self, node, opset);
+                let mut site = NodeReader::new(self, node, opset);
                 match map(&mut site).and_then(|()| site.check_attributes()) {
                     Ok(()) => {
                         site.finish_results();

@@ -2,7 +2,7 @@
 //!
 //! [`index`] looks over the graph and refuses what contradicts itself; [`cut`] finds the nodes that are needed, in an
 //! order in which they can be built; [`build`] walks over them. What one node becomes is said in [`ops`], a file for each
-//! family of operators, in terms of a [`site::Site`]. Integer arithmetic on shapes, which exporters leave in the graph,
+//! family of operators, in terms of a [`site::NodeReader`]. Integer arithmetic on shapes, which exporters leave in the graph,
 //! is done by [`fold`] on the way.
 
 mod attributes;

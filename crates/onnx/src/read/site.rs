@@ -54,7 +54,7 @@ const MOST_OPERANDS: usize = u16::MAX as usize;
 const MOST_RESULTS: usize = u8::MAX as usize;
 
 /// A node while it is read.
-pub(crate) struct Site<'b, 'a> {
+pub(crate) struct NodeReader<'b, 'a> {
     pub(super) builder: &'b mut Builder<'a>,
     pub(super) node: &'a NodeProto,
     opset: i64,
@@ -62,9 +62,9 @@ pub(crate) struct Site<'b, 'a> {
     pub(super) asked: BTreeSet<&'static str>,
 }
 
-impl<'b, 'a> Site<'b, 'a> {
+impl<'b, 'a> NodeReader<'b, 'a> {
     pub(crate) fn new(builder: &'b mut Builder<'a>, node: &'a NodeProto, opset: i64) -> Self {
-        Site {
+        NodeReader {
             builder,
             node,
             opset,

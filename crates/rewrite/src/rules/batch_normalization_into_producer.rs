@@ -5,7 +5,7 @@
 //! are finite.
 //! **Exactness**: exact in real numbers; computed in f64, each folded parameter is rounded to f32 once.
 
-use crate::matching::{Site, tensor};
+use crate::matching::{GraphNode, tensor};
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
@@ -14,7 +14,7 @@ use strait_core::{
 pub struct BatchNormalizationIntoProducer;
 
 /// Factor and summand per channel of a batch normalization: x·factor + summand.
-pub(super) fn affine(site: &Site<'_>) -> Option<Vec<(f64, f64)>> {
+pub(super) fn affine(site: &GraphNode<'_>) -> Option<Vec<(f64, f64)>> {
     let Op::BatchNormalization(op) = &site.node.op else {
         return None;
     };
@@ -41,7 +41,7 @@ impl Rule for BatchNormalizationIntoProducer {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };

@@ -5,7 +5,7 @@
 //! **Exactness**: exact in real numbers; computed in f64, weight and bias are rounded to f32 once.
 
 use super::batch_normalization_into_producer::affine;
-use crate::matching::{Site, tensor};
+use crate::matching::{GraphNode, tensor};
 use strait_core::op::Conv;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
@@ -22,7 +22,7 @@ impl Rule for BatchNormalizationToConv {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };

@@ -4,7 +4,7 @@
 //! only (axis 1 of a conv, the last of a gemm); a present bias is a constant too.
 //! **Exactness**: a new bias is exact; joining two rounds their sum once in f32.
 
-use crate::matching::{Site, tensor};
+use crate::matching::{GraphNode, tensor};
 use strait_core::{
     GraphId, Module, NewNode, Node, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
 };
@@ -33,7 +33,7 @@ impl Rule for BiasIntoProducer {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let Some(y) = site.output() else {
             return Ok(Outcome::NoMatch);
         };

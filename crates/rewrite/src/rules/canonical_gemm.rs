@@ -3,7 +3,7 @@
 //! **Preconditions**: b (and the bias, where beta ≠ 1) are constants; a is not transposed.
 //! **Exactness**: alpha and beta are multiplied into the constants in f32: one rounding each, none where they are 1.
 
-use crate::matching::{Site, tensor};
+use crate::matching::{GraphNode, tensor};
 use strait_core::op::Gemm;
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term, ValueId,
@@ -21,7 +21,7 @@ pub(super) fn transposed(values: &[f32], rows: usize, columns: usize) -> Vec<f32
 
 /// A constant bias times beta: `[outputs]` where it is the same for all rows, else of its own shape. `None` for a bias
 /// that is not constant.
-fn scaled(site: &Site<'_>, bias: ValueId, beta: f32, outputs: usize) -> Option<(Vec<u64>, Vec<f32>)> {
+fn scaled(site: &GraphNode<'_>, bias: ValueId, beta: f32, outputs: usize) -> Option<(Vec<u64>, Vec<f32>)> {
     let (tensor, values) = site.floats(bias)?;
     let scaled: Vec<f32> = values.iter().map(|v| if beta == 1.0 { *v } else { v * beta }).collect();
     let row = vec![outputs as u64];
@@ -42,7 +42,7 @@ impl Rule for CanonicalGemm {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let (Op::Gemm(gemm), Some(a), Some(b), Some(y)) = (&site.node.op, site.input(0), site.input(1), site.output())
         else {
             return Ok(Outcome::NoMatch);

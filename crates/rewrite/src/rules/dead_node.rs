@@ -2,7 +2,7 @@
 //! **Why**: rewrites leave such nodes behind; nothing observes, quantizes or runs them.
 //! **Exactness**: exact.
 
-use crate::matching::Site;
+use crate::matching::GraphNode;
 use strait_core::rule::ANY;
 use strait_core::{GraphId, Module, NodeId, Outcome, PassError, Patch, Rule, Term};
 
@@ -19,7 +19,7 @@ impl Rule for DeadNode {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let alive = |v| site.graph.is_output(v) || site.graph.uses(v).next().is_some();
         if site.node.outputs.iter().any(|&v| alive(v)) {
             return Ok(Outcome::NoMatch);

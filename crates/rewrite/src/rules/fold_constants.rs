@@ -3,7 +3,7 @@
 //! **Preconditions**: the result is not an output of the graph, and has at most 64 MiB.
 //! **Exactness**: exact; the node is run by the executor that would run it later.
 
-use crate::matching::Site;
+use crate::matching::GraphNode;
 use strait_core::rule::ANY;
 use strait_core::{
     Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData, Term,
@@ -26,7 +26,7 @@ impl Rule for FoldConstants {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let operands: Option<Vec<Option<&TensorData>>> = (site.node.inputs.iter())
             .map(|input| input.map_or(Some(None), |v| site.constant(v).map(|(_, t)| Some(t))))
             .collect();

@@ -5,7 +5,7 @@
 //! **Why**: as one function of one variable it is one table lookup.
 //! **Exactness**: exact in real numbers; the f32 results differ in the last place.
 
-use crate::matching::{Site, unary};
+use crate::matching::{GraphNode, unary};
 use strait_core::op::Function;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
@@ -13,7 +13,7 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, R
 pub struct Gelu;
 
 /// The other factor of a product with a constant.
-fn times(site: &Site<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
+fn times(site: &GraphNode<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
     let product = site.producer(value, Term::Mul)?;
     product
         .both_orders()
@@ -23,7 +23,7 @@ fn times(site: &Site<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
 }
 
 /// The other term of a sum with a constant.
-fn plus(site: &Site<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
+fn plus(site: &GraphNode<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
     let sum = site.producer(value, Term::Add)?;
     sum.both_orders()
         .into_iter()
@@ -32,7 +32,7 @@ fn plus(site: &Site<'_>, value: ValueId, constant: f32) -> Option<ValueId> {
 }
 
 /// Whether `value` is x³.
-fn is_cube(site: &Site<'_>, value: ValueId, x: ValueId) -> bool {
+fn is_cube(site: &GraphNode<'_>, value: ValueId, x: ValueId) -> bool {
     if let Some(power) = site.producer(value, Term::Pow) {
         return power.input(0) == Some(x) && power.input(1).is_some_and(|e| site.is_scalar(e, 3.0));
     }
@@ -45,7 +45,7 @@ fn is_cube(site: &Site<'_>, value: ValueId, x: ValueId) -> bool {
 }
 
 /// Whether `value` is x + 0.044715·x³.
-fn is_inner(site: &Site<'_>, value: ValueId, x: ValueId) -> bool {
+fn is_inner(site: &GraphNode<'_>, value: ValueId, x: ValueId) -> bool {
     site.producer(value, Term::Add).is_some_and(|sum| {
         sum.both_orders()
             .into_iter()
@@ -54,7 +54,7 @@ fn is_inner(site: &Site<'_>, value: ValueId, x: ValueId) -> bool {
 }
 
 /// Which GELU has `value` = 1 + tanh(…) or 1 + erf(…) of x.
-fn gate(site: &Site<'_>, value: ValueId, x: ValueId) -> Option<Function> {
+fn gate(site: &GraphNode<'_>, value: ValueId, x: ValueId) -> Option<Function> {
     let inner = plus(site, value, 1.0)?;
     if let Some(tanh) = site.producer(inner, Term::Tanh) {
         let scaled = times(site, tanh.input(0)?, (2.0 / std::f32::consts::PI).sqrt())?;
@@ -68,7 +68,7 @@ fn gate(site: &Site<'_>, value: ValueId, x: ValueId) -> Option<Function> {
     (by_product || by_quotient).then_some(Function::Gelu)
 }
 
-fn find(site: &Site<'_>) -> Option<(Function, ValueId)> {
+fn find(site: &GraphNode<'_>) -> Option<(Function, ValueId)> {
     for (a, b) in site.both_orders() {
         // (½·x) · gate
         if let Some(x) = times(site, a, 0.5)
@@ -106,7 +106,7 @@ impl Rule for Gelu {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let found = find(&site).filter(|&(_, x)| site.keeps_type(x));
         let (Some(y), Some((function, x))) = (site.output(), found) else {
             return Ok(Outcome::NoMatch);

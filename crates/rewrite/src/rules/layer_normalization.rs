@@ -7,7 +7,7 @@
 //! **Preconditions**: the mean keeps its axes and runs over trailing ones; γ and β are constants.
 //! **Exactness**: exact in real numbers; the f32 results differ in the last places.
 
-use crate::matching::Site;
+use crate::matching::GraphNode;
 use strait_core::op;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term, ValueId};
 
@@ -24,7 +24,7 @@ struct Found {
 }
 
 /// `value` = mean(x) over trailing axes that are kept: the first of them, from the end.
-fn mean_of(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64)> {
+fn mean_of(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64)> {
     let mean = site.producer(value, Term::ReduceMean)?;
     let (Op::Reduce(reduce), Some(x)) = (&mean.node.op, mean.input(0)) else {
         return None;
@@ -36,14 +36,14 @@ fn mean_of(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64)> {
 }
 
 /// `value` = x − mean(x).
-fn centred(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64)> {
+fn centred(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64)> {
     let difference = site.producer(value, Term::Sub)?;
     let (x, axis) = mean_of(site, difference.input(1)?)?;
     (difference.input(0) == Some(x)).then_some((x, axis))
 }
 
 /// `value` = mean((x − mean(x))²) + ε.
-fn variance(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
+fn variance(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
     let sum = site.producer(value, Term::Add)?;
     sum.both_orders().into_iter().find_map(|(mean, epsilon)| {
         let epsilon = site.scalar(epsilon)?;
@@ -61,12 +61,12 @@ fn variance(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
 }
 
 /// `value` = √(variance + ε).
-fn deviation(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
+fn deviation(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
     variance(site, site.producer(value, Term::Sqrt)?.input(0)?)
 }
 
 /// `value` = 1 / √(variance + ε).
-fn inverse_deviation(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
+fn inverse_deviation(site: &GraphNode<'_>, value: ValueId) -> Option<(ValueId, i64, f32)> {
     if let Some(reciprocal) = site.producer(value, Term::Reciprocal) {
         return deviation(site, reciprocal.input(0)?);
     }
@@ -76,7 +76,7 @@ fn inverse_deviation(site: &Site<'_>, value: ValueId) -> Option<(ValueId, i64, f
 }
 
 /// x·s + (β − m·s) with s = r·γ.
-fn tensorflow(site: &Site<'_>) -> Option<Found> {
+fn tensorflow(site: &GraphNode<'_>) -> Option<Found> {
     site.both_orders().into_iter().find_map(|(scaled, shift)| {
         let (scaled, shift) = (site.producer(scaled, Term::Mul)?, site.producer(shift, Term::Sub)?);
         let bias = shift.input(0)?;
@@ -102,7 +102,7 @@ fn tensorflow(site: &Site<'_>) -> Option<Found> {
 }
 
 /// normalised·γ + β, where normalised is (x − m)·r or (x − m)/√(v + ε).
-fn pytorch(site: &Site<'_>) -> Option<Found> {
+fn pytorch(site: &GraphNode<'_>) -> Option<Found> {
     site.both_orders().into_iter().find_map(|(product, bias)| {
         site.constant(bias)?;
         let product = site.producer(product, Term::Mul)?;
@@ -143,7 +143,7 @@ impl Rule for LayerNormalization {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let Some(y) = site.output() else {
             return Ok(Outcome::NoMatch);
         };

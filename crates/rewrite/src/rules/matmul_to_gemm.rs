@@ -4,7 +4,7 @@
 //! **Exactness**: exact; the same sums in the same order.
 
 use super::canonical_gemm::transposed;
-use crate::matching::{Site, tensor};
+use crate::matching::{GraphNode, tensor};
 use strait_core::op::Gemm;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
@@ -21,7 +21,7 @@ impl Rule for MatMulToGemm {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let (Some(a), Some(b), Some(y)) = (site.input(0), site.input(1), site.output()) else {
             return Ok(Outcome::NoMatch);
         };

@@ -3,7 +3,7 @@
 //! **Preconditions**: the shape of the last result is fixed.
 //! **Exactness**: exact; all of them keep the elements in row-major order.
 
-use crate::matching::Site;
+use crate::matching::GraphNode;
 use strait_core::op::Reshape;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
@@ -22,7 +22,7 @@ impl Rule for MergeReshapes {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };

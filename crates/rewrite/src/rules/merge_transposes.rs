@@ -2,7 +2,7 @@
 //! **Why**: exporters write pairs that cancel.
 //! **Exactness**: exact: axis i of the result is axis `first[second[i]]` of the source.
 
-use crate::matching::Site;
+use crate::matching::GraphNode;
 use strait_core::op::Transpose;
 use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Rule, Source, Term};
 
@@ -19,7 +19,7 @@ impl Rule for MergeTransposes {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };

@@ -3,7 +3,7 @@
 //! **Preconditions**: constant mode, value 0, nothing cropped, batch and channel axes untouched.
 //! **Exactness**: exact; the same products are summed.
 
-use crate::matching::Site;
+use crate::matching::GraphNode;
 use strait_core::op::{Conv, PadMode};
 use strait_core::{
     GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term,
@@ -39,7 +39,7 @@ impl Rule for PadIntoConv {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let (Op::Conv(conv), Some(x), Some(y)) = (&site.node.op, site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };

@@ -5,14 +5,14 @@
 //! result of a node and no output itself.
 //! **Exactness**: exact.
 
-use crate::matching::Site;
+use crate::matching::GraphNode;
 use strait_core::rule::ANY;
 use strait_core::{GraphId, Module, NodeId, Op, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, Term};
 
 /// See the module's documentation.
 pub struct RemoveIdentity;
 
-fn is_identity(site: &Site<'_>) -> bool {
+fn is_identity(site: &GraphNode<'_>) -> bool {
     let ty = |v| site.graph.value(v).map(|v| &v.ty);
     let same_type = || match (site.input(0), site.output()) {
         (Some(x), Some(y)) => ty(x) == ty(y),
@@ -39,7 +39,7 @@ impl Rule for RemoveIdentity {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let (Some(x), Some(y)) = (site.input(0), site.output()) else {
             return Ok(Outcome::NoMatch);
         };

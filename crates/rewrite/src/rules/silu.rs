@@ -2,7 +2,7 @@
 //! **Why**: as one function of one variable it is one table lookup with one rounding instead of two.
 //! **Exactness**: exact in real numbers; in f32 the product is rounded once either way.
 
-use crate::matching::{Site, unary};
+use crate::matching::{GraphNode, unary};
 use strait_core::op::Function;
 use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
 
@@ -19,7 +19,7 @@ impl Rule for Silu {
     }
 
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
-        let site = Site::new(module, graph, at)?;
+        let site = GraphNode::new(module, graph, at)?;
         let Some(y) = site.output() else {
             return Ok(Outcome::NoMatch);
         };

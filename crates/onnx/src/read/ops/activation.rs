@@ -1,7 +1,7 @@
 //! Functions of one operand, element by element.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::ReasonCode;
 use strait_core::op::{Clip, Elu, Function, HardSigmoid, LeakyRelu, Relu, Unary};
 
@@ -39,12 +39,12 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Round", 11, |site| unary(site, Function::Round)),
 ];
 
-fn unary(site: &mut Site<'_, '_>, function: Function) -> Result<(), Refusal> {
+fn unary(site: &mut NodeReader<'_, '_>, function: Function) -> Result<(), Refusal> {
     site.finish(Unary { function }, &[Arg::Operand(0)])
 }
 
 /// The bounds are attributes up to operator set 10, operands from 11 on.
-fn clip(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn clip(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (min, max) = match site.opset() {
         ..11 => (site.float("min")?, site.float("max")?),
         _ => (site.known_float(1, "lower bound")?, site.known_float(2, "upper bound")?),
@@ -56,7 +56,7 @@ fn clip(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     site.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 
-fn gelu(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn gelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     match site.text("approximate", "none")? {
         "none" => unary(site, Function::Gelu),
         "tanh" => unary(site, Function::GeluTanh),
@@ -65,7 +65,7 @@ fn gelu(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// x · sigmoid(alpha·x).
-fn swish(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn swish(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     match site.float("alpha")? {
         None | Some(1.0) => unary(site, Function::Silu),
         Some(alpha) => Err(Refusal::Unsupported(format!("`alpha` is {alpha}; only 1 is read"))),

@@ -1,7 +1,7 @@
 //! Operators that the IR does not have, as several of its ops that compute the same.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::Dim;
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Clip, Mul, Relu, Reshape, Transpose};
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// max(x, 0) + slope·min(x, 0): one of the two is always zero, so the sum is exact.
-fn prelu(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn prelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let positive = site.push(Relu {}, &[Arg::Operand(0)])?;
     let clip = Clip {
         min: f32::NEG_INFINITY,
@@ -26,7 +26,7 @@ fn prelu(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 
 /// Blocks of b·b channels become squares of b by b positions. Where the mode is DCR, the channel that a block belongs to
 /// runs fastest in the operand, where it is CRD slowest.
-fn depth_to_space(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn depth_to_space(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (b, [c, h, w]) = blocks(site)?;
     let depth = exact(c, b.checked_mul(b))?;
     let (split, permutation): ([i64; 6], [u32; 6]) = match site.text("mode", "DCR")? {
@@ -39,7 +39,7 @@ fn depth_to_space(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// The inverse.
-fn space_to_depth(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn space_to_depth(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (b, [c, h, w]) = blocks(site)?;
     let permutation = match site.text("mode", "DCR")? {
         "DCR" => [0, 3, 5, 1, 2, 4],
@@ -52,7 +52,7 @@ fn space_to_depth(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// The axes split, permuted and joined again; a 0 keeps the batch as it is.
-fn regroup(site: &mut Site<'_, '_>, split: [i64; 6], permutation: [u32; 6], joined: [i64; 4]) -> Result<(), Refusal> {
+fn regroup(site: &mut NodeReader<'_, '_>, split: [i64; 6], permutation: [u32; 6], joined: [i64; 4]) -> Result<(), Refusal> {
     let split = site.push(
         Reshape {
             shape: split.as_slice().into(),
@@ -70,7 +70,7 @@ fn regroup(site: &mut Site<'_, '_>, split: [i64; 6], permutation: [u32; 6], join
 }
 
 /// The attribute `blocksize`, and the extents of the operand behind the batch.
-fn blocks(site: &mut Site<'_, '_>) -> Result<(i64, [i64; 3]), Refusal> {
+fn blocks(site: &mut NodeReader<'_, '_>) -> Result<(i64, [i64; 3]), Refusal> {
     let invalid = |text: &str| Refusal::invalid(ReasonCode::Blocks, text);
     let size = site
         .int("blocksize")?

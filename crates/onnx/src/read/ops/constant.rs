@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::elements::element;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::ReasonCode;
 use strait_core::op::{Cast, Identity};
 use strait_core::{Dim, TensorData};
@@ -31,7 +31,7 @@ fn fault(error: strait_core::TensorError) -> Refusal {
 }
 
 /// One of the attributes holds the constant.
-fn constant(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn constant(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let tensor = if let Some(tensor) = site.tensor("value")? {
         tensor
     } else if let Some(value) = site.float("value_float")? {
@@ -50,7 +50,7 @@ fn constant(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// One element, many times.
-fn constant_of_shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let shape = site.known_ints(0, "shape")?.unwrap_or_default();
     let shape: Result<Vec<u64>, _> = shape.iter().map(|&d| u64::try_from(d)).collect();
     let shape = shape.map_err(|_| Refusal::invalid(ReasonCode::Constant, "an extent is negative"))?;
@@ -69,7 +69,7 @@ fn constant_of_shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// From operator set 15 on, the shape may be cut like a list in Python.
-fn shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (start, end) = (site.int("start")?, site.int("end")?);
     let extents = extents(site, start, end)?;
     site.finish_constant(TensorData::from_values(&[extents.len() as u64], &extents).map_err(fault)?);
@@ -77,7 +77,7 @@ fn shape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// The extents of operand 0 between two axes, which have to be numbers.
-fn extents(site: &mut Site<'_, '_>, start: Option<i64>, end: Option<i64>) -> Result<Vec<i64>, Refusal> {
+fn extents(site: &mut NodeReader<'_, '_>, start: Option<i64>, end: Option<i64>) -> Result<Vec<i64>, Refusal> {
     let shape = site.ty(0)?.shape;
     let rank = shape.len() as i64;
     let place = |axis: i64| (if axis < 0 { axis.saturating_add(rank) } else { axis }).clamp(0, rank) as usize;
@@ -96,7 +96,7 @@ fn extents(site: &mut Site<'_, '_>, start: Option<i64>, end: Option<i64>) -> Res
         .collect()
 }
 
-fn cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn cast(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     // How floats of 8 bits are rounded, which are not read.
     site.ignore(&["saturate", "round_mode"]);
     let to = site
@@ -107,7 +107,7 @@ fn cast(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// Nothing is dropped at inference.
-fn dropout(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn dropout(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.ignore(&["ratio", "seed"]);
     let training = match site.opset() {
         ..12 => None,

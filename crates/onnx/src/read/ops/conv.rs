@@ -2,14 +2,14 @@
 
 use super::Row;
 use super::window::{kernel_shape, window};
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::ReasonCode;
 use strait_core::op::Conv;
 use strait_core::shape::fixed_dims;
 
 pub(super) const ROWS: &[Row] = &[Row::new("Conv", 1, conv)];
 
-fn conv(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let weight = site.ty(1)?.shape;
     let kernel = fixed_dims(weight.get(2..).unwrap_or_default())
         .ok_or_else(|| Refusal::invalid(ReasonCode::ConvWeight, "the weight has a symbolic dimension"))?;

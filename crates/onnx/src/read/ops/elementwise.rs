@@ -1,7 +1,7 @@
 //! Arithmetic of two or more operands, element by element.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Cast, Clip, Div, Mul, Op, Pow, Sub};
 
@@ -26,12 +26,12 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-fn binary(site: &mut Site<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
+fn binary(site: &mut NodeReader<'_, '_>, op: impl Into<Op>) -> Result<(), Refusal> {
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
 }
 
 /// The exponent may have another type than the base, whose type the result has.
-fn pow(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn pow(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let (base, exponent) = (site.ty(0)?.elem, site.ty(1)?.elem);
     let exponent = match base == exponent {
         true => Arg::Operand(1),
@@ -41,7 +41,7 @@ fn pow(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// A sum of any number of operands, from the left.
-fn sum(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn sum(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let count = site.operand_count();
     let mut sum = Arg::Operand(0);
     for position in 1..count.saturating_sub(1) {
@@ -55,7 +55,7 @@ fn sum(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// The maximum or minimum of a value and one known number, which is a clip.
-fn bound(site: &mut Site<'_, '_>, clip: fn(f32) -> Clip) -> Result<(), Refusal> {
+fn bound(site: &mut NodeReader<'_, '_>, clip: fn(f32) -> Clip) -> Result<(), Refusal> {
     if site.operand_count() == 2 {
         for (value, number) in [(0, 1), (1, 0)] {
             let rank = site.rank(value)?;

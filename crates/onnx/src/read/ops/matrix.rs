@@ -1,7 +1,7 @@
 //! Matrix products.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::ReasonCode;
 use strait_core::op::{Gemm, MatMul};
 
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
     }),
 ];
 
-fn gemm(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let rank = site.rank(0)?;
     if rank != 2 {
         return Err(Refusal::invalid(

@@ -14,10 +14,10 @@ mod select;
 mod shape;
 mod window;
 
-use super::site::{Refusal, Site};
+use super::site::{Refusal, NodeReader};
 
 /// Reads one node.
-pub(crate) type Map = fn(&mut Site<'_, '_>) -> Result<(), Refusal>;
+pub(crate) type Map = fn(&mut NodeReader<'_, '_>) -> Result<(), Refusal>;
 
 /// One operator.
 struct Row {

@@ -1,7 +1,7 @@
 //! Normalizations and softmax.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::Dim;
 use strait_core::ReasonCode;
 use strait_core::op::{BatchNormalization, Flatten, LayerNormalization, Reshape, Softmax};
@@ -14,7 +14,7 @@ pub(super) const ROWS: &[Row] = &[
 
 const DEFAULT_EPSILON: f32 = 1e-5;
 
-fn batch_normalization(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn batch_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     site.only("training_mode", 0)?;
     // 0, up to operator set 8: statistics per element and not per channel.
     site.only("spatial", 1)?;
@@ -24,7 +24,7 @@ fn batch_normalization(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     site.finish(BatchNormalization { epsilon }, &operands)
 }
 
-fn layer_normalization(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn layer_normalization(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     // 1: the statistics are computed in 32-bit floats.
     site.only("stash_type", 1)?;
     let op = LayerNormalization {
@@ -37,7 +37,7 @@ fn layer_normalization(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 /// From operator set 13 on, softmax runs along one axis. Before, it runs over all axes from `axis` on together: the operand
 /// is taken as a matrix, [d0·…·d(axis−1), d(axis)·…]. That is softmax along one axis where all but one of them have
 /// extent 1, and a reshape on both sides elsewhere.
-fn softmax(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn softmax(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if site.opset() >= 13 {
         let axis = site.int("axis")?.unwrap_or(-1);
         return site.finish(Softmax { axis }, &[Arg::Operand(0)]);

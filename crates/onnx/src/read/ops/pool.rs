@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::window::{kernel_shape, narrow, window};
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::ReasonCode;
 use strait_core::op::{AveragePool, GlobalAveragePool, MaxPool, Reduce, Reduction};
 
@@ -16,11 +16,11 @@ pub(super) const ROWS: &[Row] = &[
 ];
 
 /// The size that every pool must have.
-fn size(site: &mut Site<'_, '_>) -> Result<Vec<u64>, Refusal> {
+fn size(site: &mut NodeReader<'_, '_>) -> Result<Vec<u64>, Refusal> {
     kernel_shape(site)?.ok_or_else(|| Refusal::invalid(ReasonCode::Window, "`kernel_shape` is missing"))
 }
 
-fn max_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let size = size(site)?;
     let window = window(site, &size)?;
     // The order in which the second result, the positions, would count.
@@ -35,7 +35,7 @@ fn max_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     site.finish(op, &[Arg::Operand(0)])
 }
 
-fn average_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn average_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let size = size(site)?;
     let window = window(site, &size)?;
     let op = AveragePool {
@@ -49,7 +49,7 @@ fn average_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     site.finish(op, &[Arg::Operand(0)])
 }
 
-fn global_max_pool(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn global_max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let rank = site.rank(0)?;
     if rank < 3 {
         return Err(Refusal::invalid(

@@ -1,7 +1,7 @@
 //! Reductions.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::op::{Identity, Reduce, Reduction};
 
 pub(super) const ROWS: &[Row] = &[
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
 
 /// The axes are an attribute, and an operand from the operator set `since` on. No axes mean all of them, or, where
 /// `noop_with_empty_axes` says so, none.
-fn reduce(site: &mut Site<'_, '_>, reduction: Reduction, since: i64) -> Result<(), Refusal> {
+fn reduce(site: &mut NodeReader<'_, '_>, reduction: Reduction, since: i64) -> Result<(), Refusal> {
     let axes = site.list("axes", 1, since)?.unwrap_or_default();
     let keep_dims = site.int("keepdims")?.unwrap_or(1) != 0;
     if axes.is_empty() && site.flag("noop_with_empty_axes")? {

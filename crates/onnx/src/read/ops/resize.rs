@@ -1,7 +1,7 @@
 //! Resampling.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::ReasonCode;
 use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 use strait_core::{Dim, Shape};
@@ -13,7 +13,7 @@ pub(super) const ROWS: &[Row] = &[
 
 /// Upsample, and Resize of operator set 10, leave the coordinates open. ONNX Runtime takes x/s for both modes, and for the
 /// nearest element rounds down where it enlarges and up where it shrinks.
-fn upsample(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn upsample(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let scales = match site.opset() {
         ..9 => site.floats("scales")?.map(<[f32]>::to_vec),
         _ => known_floats(site, 1)?,
@@ -33,7 +33,7 @@ fn upsample(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
     finish(site, op)
 }
 
-fn mode(site: &mut Site<'_, '_>) -> Result<ResizeMode, Refusal> {
+fn mode(site: &mut NodeReader<'_, '_>) -> Result<ResizeMode, Refusal> {
     match site.text("mode", "nearest")? {
         "nearest" => Ok(ResizeMode::Nearest),
         "linear" | "bilinear" => Ok(ResizeMode::Linear),
@@ -41,7 +41,7 @@ fn mode(site: &mut Site<'_, '_>) -> Result<ResizeMode, Refusal> {
     }
 }
 
-fn resize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn resize(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     if site.opset() < 11 {
         return upsample(site);
     }
@@ -100,7 +100,7 @@ fn resize(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// A list of floats that is an operand.
-fn known_floats(site: &mut Site<'_, '_>, position: usize) -> Result<Option<Vec<f32>>, Refusal> {
+fn known_floats(site: &mut NodeReader<'_, '_>, position: usize) -> Result<Option<Vec<f32>>, Refusal> {
     let Some(tensor) = site.known(position, "scales")? else {
         return Ok(None);
     };
@@ -153,7 +153,7 @@ fn spread<T>(axes: &[usize], given: Vec<T>, mut all: Vec<T>) -> Result<Vec<T>, R
 
 /// The IR takes the ratio of the extents for the scale, ONNX the scale that is given; they are the same where it makes a
 /// whole number of elements.
-fn finish(site: &mut Site<'_, '_>, op: Resize) -> Result<(), Refusal> {
+fn finish(site: &mut NodeReader<'_, '_>, op: Resize) -> Result<(), Refusal> {
     let shape = site.ty(0)?.shape;
     for (dim, &scale) in shape.iter().zip(&op.scales) {
         let extent = dim.fixed().unwrap_or(1) as f64;

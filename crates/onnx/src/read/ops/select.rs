@@ -1,7 +1,7 @@
 //! Parts of tensors: joined, cut, padded and picked.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
 use strait_core::op::{Cast, Concat, Gather, Pad, PadMode, Slice, Split};
@@ -15,7 +15,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Gather", 1, gather),
 ];
 
-fn concat(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn concat(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let axis = site
         .int("axis")?
         .ok_or_else(|| Refusal::invalid(ReasonCode::Axis, "`axis` is missing"))?;
@@ -25,7 +25,7 @@ fn concat(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 
 /// The extents are an attribute up to operator set 12 and an operand from 13 on. Where they are not given, the pieces are
 /// equal; from 18 on the last one may be smaller, and `num_outputs` says how many there are.
-fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn split(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let axis = site.int("axis")?.unwrap_or(0);
     let count = match site.int("num_outputs")? {
         Some(count) if usize::try_from(count) != Ok(site.result_count()) => {
@@ -63,7 +63,7 @@ fn split(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// The extent of an axis of operand 0.
-fn extent(site: &mut Site<'_, '_>, axis: i64) -> Result<i64, Refusal> {
+fn extent(site: &mut NodeReader<'_, '_>, axis: i64) -> Result<i64, Refusal> {
     let shape = site.ty(0)?.shape;
     let position = if axis < 0 { axis + shape.len() as i64 } else { axis };
     match usize::try_from(position).ok().and_then(|p| shape.get(p)) {
@@ -82,7 +82,7 @@ fn extent(site: &mut Site<'_, '_>, axis: i64) -> Result<i64, Refusal> {
 }
 
 /// The positions are attributes up to operator set 9, operands from 10 on.
-fn slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn slice(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let missing = || Refusal::invalid(ReasonCode::Slice, "the positions are missing");
     let starts = site.list("starts", 1, 10)?.ok_or_else(missing)?;
     let ends = site.list("ends", 2, 10)?.ok_or_else(missing)?;
@@ -105,7 +105,7 @@ fn slice(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 
 /// Amounts and value are attributes up to operator set 10, operands from 11 on; from 18 on the amounts may be those of some
 /// axes only.
-fn pad(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn pad(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let mode = match site.text("mode", "constant")? {
         "constant" => PadMode::Constant,
         "reflect" => PadMode::Reflect,
@@ -159,7 +159,7 @@ fn spread(given: &[i64], axes: &[i64], rank: usize) -> Result<SmallVec<[i64; 8]>
 }
 
 /// Indices are 64 bits wide in the IR.
-fn gather(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn gather(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let axis = site.int("axis")?.unwrap_or(0);
     let indices = match site.ty(1)?.elem {
         Elem::I64 => Arg::Operand(1),

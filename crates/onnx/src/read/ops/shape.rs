@@ -1,7 +1,7 @@
 //! The same elements under another shape, or in another order of axes.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, Site};
+use crate::read::site::{Arg, Refusal, NodeReader};
 use strait_core::ReasonCode;
 use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
 
@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Transpose", 1, transpose),
 ];
 
-fn reshape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn reshape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let shape = site.known_ints(1, "shape")?;
     let shape = shape.ok_or_else(|| Refusal::invalid(ReasonCode::Reshape, "the shape is missing"))?;
     if site.flag("allowzero")? && shape.contains(&0) {
@@ -37,7 +37,7 @@ fn reshape(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// The axes in reverse by default.
-fn transpose(site: &mut Site<'_, '_>) -> Result<(), Refusal> {
+fn transpose(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let rank = site.rank(0)?;
     let permutation = match site.ints("perm")? {
         None => (0..rank as u32).rev().collect(),

@@ -1,6 +1,6 @@
 //! Sliding windows: strides, dilations and paddings of convolutions and pools.
 
-use crate::read::site::{Refusal, Site};
+use crate::read::site::{Refusal, NodeReader};
 use smallvec::SmallVec;
 use strait_core::Dim;
 use strait_core::ReasonCode;
@@ -16,7 +16,7 @@ pub(super) struct Window {
 }
 
 /// Reads the attributes of a window of extent `size` over the spatial axes of operand 0.
-pub(super) fn window(site: &mut Site<'_, '_>, size: &[u64]) -> Result<Window, Refusal> {
+pub(super) fn window(site: &mut NodeReader<'_, '_>, size: &[u64]) -> Result<Window, Refusal> {
     let spatial = size.len();
     let stride: SmallVec<[u32; 2]> = list(site, "strides", spatial, 1)?;
     let dilation: SmallVec<[u32; 2]> = list(site, "dilations", spatial, 1)?;
@@ -37,7 +37,7 @@ pub(super) fn window(site: &mut Site<'_, '_>, size: &[u64]) -> Result<Window, Re
 }
 
 /// The attribute `kernel_shape`, which pools must have.
-pub(super) fn kernel_shape(site: &mut Site<'_, '_>) -> Result<Option<Vec<u64>>, Refusal> {
+pub(super) fn kernel_shape(site: &mut NodeReader<'_, '_>) -> Result<Option<Vec<u64>>, Refusal> {
     let Some(sizes) = site.ints("kernel_shape")? else {
         return Ok(None);
     };
@@ -53,7 +53,7 @@ pub(super) fn narrow(sizes: &[u64]) -> Result<SmallVec<[u32; 2]>, Refusal> {
 }
 
 fn list<A: smallvec::Array<Item = u32>>(
-    site: &mut Site<'_, '_>,
+    site: &mut NodeReader<'_, '_>,
     key: &'static str,
     count: usize,
     default: u32,
@@ -76,7 +76,7 @@ fn list<A: smallvec::Array<Item = u32>>(
 /// The paddings with which there are ⌈extent / stride⌉ windows. Where the sum is odd, the greater half stands at the end,
 /// or at the begin for `lower`.
 fn same(
-    site: &mut Site<'_, '_>,
+    site: &mut NodeReader<'_, '_>,
     size: &[u64],
     stride: &[u32],
     dilation: &[u32],
