@@ -38,6 +38,17 @@ impl Op {
         Op::ALL.iter().copied().find(|(known, ..)| *known == name)
     }
 
+    /// The attribute with this key.
+    pub fn attribute(&self, wanted: &str) -> Option<Attribute> {
+        let mut found = None;
+        self.attributes(&mut |key, value| {
+            if key == wanted {
+                found = Some(value);
+            }
+        });
+        found
+    }
+
     /// Every attribute in order; those of a `foreign` op behind its own two, with [`FOREIGN_PREFIX`].
     pub fn attribute_list(&self) -> Vec<(Cow<'static, str>, Attribute)> {
         let mut list = Vec::new();

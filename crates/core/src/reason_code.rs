@@ -331,8 +331,6 @@ reason_codes! {
         NotExact = "not-exact",
         /// An option has another value than the row wants.
         Option = "option",
-        /// The target's own verb asks for another op.
-        OtherOp = "other-op",
         /// The form is not defined on every accumulator that can occur.
         OutsideDomain = "outside-domain",
         /// The row is for another producer.

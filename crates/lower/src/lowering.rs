@@ -65,7 +65,7 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         .map_err(|_| LowerError::Ours("the graph has a cycle".into()))?;
     let mut names = Names::default();
     let main = Graph::new(names.intern("lowered"), Stage::Integer);
-    let forms = vec![Counterparts::default(); graph.value_bound()];
+    let counterparts = vec![Counterparts::default(); graph.value_bound()];
     let mut walk = Lowering {
         source,
         graph,

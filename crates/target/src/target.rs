@@ -1,7 +1,7 @@
 //! What a target is to the rest of the compiler.
 
 use crate::spec::{Format, TargetSpec};
-use strait_core::{Elem, Fused, Module, Op, QuantParams, Reason};
+use strait_core::{Attribute, Elem, Fused, Module, Op, QuantParams, Reason, Term};
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
 
@@ -48,12 +48,39 @@ pub trait Target: Send + Sync {
 pub struct Site<'a> {
     /// The row's name.
     pub row: &'a str,
-    /// The producer.
-    pub op: &'a Op,
+    op: &'a Op,
     /// Element type and grid of each of its operands; `None` for a grid that an operand does not have.
     pub operands: &'a [(Elem, Option<&'a QuantParams>)],
     /// What its result goes through.
     pub requant: &'a Requantization,
+}
+
+impl<'a> Site<'a> {
+    /// The site of a row, with its producer, the producer's operands, and what its result goes through.
+    pub fn new(
+        row: &'a str,
+        op: &'a Op,
+        operands: &'a [(Elem, Option<&'a QuantParams>)],
+        requant: &'a Requantization,
+    ) -> Site<'a> {
+        Site {
+            row,
+            op,
+            operands,
+            requant,
+        }
+    }
+
+    /// The producer's term. The set of terms grows with Strait, so a target's code has an answer for those that it does not
+    /// know.
+    pub fn term(&self) -> Term {
+        self.op.term()
+    }
+
+    /// An attribute of the producer, by its name in the text form; `None` where it has none of this name.
+    pub fn attribute(&self, key: &str) -> Option<Attribute> {
+        self.op.attribute(key)
+    }
 }
 
 /// The answer to [`Target::custom`].
@@ -61,14 +88,9 @@ pub struct Site<'a> {
 pub enum Decision {
     /// It stays as it is.
     Refuse(Reason),
-    /// The producer computes this behind its accumulators.
-    Fuse {
-        /// The producer's op, as it is. Another one is refused: a certificate compares what stands behind accumulators, and
-        /// not what makes them.
-        op: Op,
-        /// What is fused into it.
-        fused: Fused,
-    },
+    /// The producer computes this behind its accumulators. The op stays: a certificate compares what stands behind
+    /// accumulators, and not what makes them.
+    Fuse(Fused),
 }
 
 /// Where a target's files go. It links no crate of a format: it hands over a graph, and the writer that is registered for

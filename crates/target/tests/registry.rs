@@ -199,7 +199,7 @@ impl Target for Deciding {
         match verb {
             "halve" => Ok(Decision::Refuse(Reason::new(
                 ReasonCode::from("odd"),
-                format!("{} is not even", site.op.name()),
+                format!("{} is not even", site.term()),
             ))),
             _ => Err(TargetError::Unsupported(verb.into())),
         }
@@ -220,19 +220,16 @@ fn code_wraps_the_table_and_a_verb_that_nobody_knows_is_an_error() {
     let deciding = registry.get("every-form", &Options::new()).unwrap();
 
     let (op, requant) = (Conv::plain(2).into(), shift(3));
-    let site = Site {
-        row: "halves",
-        op: &op,
-        operands: &[],
-        requant: &requant,
-    };
+    let site = Site::new("halves", &op, &[], &requant);
     let decision = deciding.custom("halve", &site).unwrap();
     assert_eq!(
         decision,
         Decision::Refuse(Reason::new(ReasonCode::from("odd"), "conv is not even"))
     );
     let op = Add {}.into();
-    let unknown = plain.custom("halve", &Site { op: &op, ..site }).unwrap_err();
+    let unknown = plain
+        .custom("halve", &Site::new("halves", &op, &[], &requant))
+        .unwrap_err();
     assert_eq!(unknown.to_string(), "the fusion verb `halve` is not supported");
     assert_eq!(deciding.spec(), plain.spec());
     assert!(deciding.loops(&requant, None).is_ok());

@@ -14,16 +14,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("kernels", &["requantize"]),
     ("core", &["requantize"]),
     ("onnx", &["requantize", "core", "mapped", "document"]),
-    ("tflite", &["requantize", "core", "mapped"]),
-    ("tensorflow", &["requantize", "core", "mapped"]),
     ("container", &["requantize", "core", "mapped"]),
     ("target", &["requantize", "core", "kernels", "mapped", "document"]),
-    ("plugin-abi", &["requantize"]),
-    ("plugin-sdk", &["requantize", "core", "kernels", "target", "plugin-abi"]),
-    (
-        "plugin-host",
-        &["requantize", "core", "kernels", "target", "plugin-abi"],
-    ),
     ("execute", &["requantize", "core", "kernels", "target"]),
     ("rewrite", &["requantize", "core", "kernels", "target", "execute"]),
     ("quantize", &["requantize", "core", "kernels", "target", "execute"]),
@@ -39,20 +31,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("xtask", &[]),
 ];
 
-const ALL_LIBRARIES: [&str; 18] = [
+const ALL_LIBRARIES: [&str; 13] = [
     "requantize",
     "mapped",
     "document",
     "kernels",
     "core",
     "onnx",
-    "tflite",
-    "tensorflow",
     "container",
     "target",
-    "plugin-abi",
-    "plugin-sdk",
-    "plugin-host",
     "execute",
     "rewrite",
     "quantize",

@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::reference::{Array, Primitive, write};
-use crate::site::{Shape, NodeSlots, Slot};
+use crate::site::{NodeSlots, Shape, Slot};
 use crate::step::{Input, Io, Step};
 use smallvec::SmallVec;
 use strait_core::Elem;

@@ -112,23 +112,11 @@ pub(super) fn decided(
         .filter_map(|&v| found.graph.value(v))
         .map(|v| (v.ty.elem, v.quant.as_deref()))
         .collect();
-    let site = Site {
-        row: row.name.as_str(),
-        op: &node.op,
-        operands: &operands,
-        requant: form,
-    };
+    let site = Site::new(&row.name, &node.op, &operands, form);
     let decision = target.custom(verb, &site);
     match decision.map_err(|error| Reason::new(ReasonCode::CustomVerb, error.to_string()))? {
         Decision::Refuse(reason) => Err(reason),
-        Decision::Fuse { op, .. } if op != node.op => {
-            let text = format!(
-                "custom:{verb} puts another op in the place of {}, and no certificate compares two ops",
-                node.op.term()
-            );
-            Err(Reason::new(ReasonCode::OtherOp, text))
-        }
-        Decision::Fuse { fused, .. } => {
+        Decision::Fuse(fused) => {
             let step = Step {
                 form: fused.requant,
                 clamp: fused.clamp,

@@ -1,6 +1,6 @@
 //! The attributes of a node, typed. What is not asked for is refused in the end, as it could change the meaning.
 
-use super::site::{Refusal, NodeReader};
+use super::site::{NodeReader, Refusal};
 use super::tensor::{TensorFault, tensor};
 use crate::proto::{AttributeProto, kind};
 use strait_core::ReasonCode;

@@ -5,7 +5,7 @@ use super::external::DataFiles;
 use super::free_dimensions;
 use super::index::{Index, STANDARD_DOMAIN, domain, node_name};
 use super::ops;
-use super::site::{Refusal, NodeReader};
+use super::site::{NodeReader, Refusal};
 use super::tensor::{TensorFault, is_finite, tensor};
 use super::types::{contradiction, declared_type};
 use crate::error::{NodeFault, OnnxError};

@@ -102,7 +102,7 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         return axes(site, quantity == "axis_from_end");
     }
     if site.op.term().attribute_keys().contains(&quantity) {
-        return Ok(match attribute(site.op, quantity) {
+        return Ok(match site.op.attribute(quantity) {
             Some(Attribute::Int(number)) => vec![Scalar::Integer(number)],
             Some(Attribute::Ints(numbers)) => numbers.into_iter().map(Scalar::Integer).collect(),
             Some(Attribute::Float(number)) => vec![of_real(number)],
@@ -141,16 +141,6 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         .into_iter()
         .map(|n| Scalar::Integer(i64::try_from(n).unwrap_or(i64::MAX)))
         .collect())
-}
-
-fn attribute(op: &Op, wanted: &str) -> Option<Attribute> {
-    let mut found = None;
-    op.attributes(&mut |key, value| {
-        if key == wanted {
-            found = Some(value);
-        }
-    });
-    found
 }
 
 fn first<'a>(site: &OpSite<'a>) -> Option<&'a TensorType> {
@@ -275,7 +265,7 @@ fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
 fn axes(site: &OpSite<'_>, from_end: bool) -> Result<Vec<Scalar>, Reason> {
     let Some(x) = first(site) else { return Ok(Vec::new()) };
     let rank = x.shape.len() as i64;
-    let axes = match (attribute(site.op, "axis"), attribute(site.op, "axes"), site.op) {
+    let axes = match (site.op.attribute("axis"), site.op.attribute("axes"), site.op) {
         (_, _, Op::Reduce(reduce)) => reduce
             .reduced(x.shape.len())?
             .into_iter()

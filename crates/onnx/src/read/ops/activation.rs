@@ -1,7 +1,7 @@
 //! Functions of one operand, element by element.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Clip, Elu, Function, HardSigmoid, LeakyRelu, Relu, Unary};
 

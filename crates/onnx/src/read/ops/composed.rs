@@ -1,7 +1,7 @@
 //! Operators that the IR does not have, as several of its ops that compute the same.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::Dim;
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Clip, Mul, Relu, Reshape, Transpose};
@@ -52,7 +52,12 @@ fn space_to_depth(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
 }
 
 /// The axes split, permuted and joined again; a 0 keeps the batch as it is.
-fn regroup(site: &mut NodeReader<'_, '_>, split: [i64; 6], permutation: [u32; 6], joined: [i64; 4]) -> Result<(), Refusal> {
+fn regroup(
+    site: &mut NodeReader<'_, '_>,
+    split: [i64; 6],
+    permutation: [u32; 6],
+    joined: [i64; 4],
+) -> Result<(), Refusal> {
     let split = site.push(
         Reshape {
             shape: split.as_slice().into(),

@@ -2,7 +2,7 @@
 
 use super::Row;
 use crate::elements::element;
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Cast, Identity};
 use strait_core::{Dim, TensorData};

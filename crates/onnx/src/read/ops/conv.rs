@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::window::{kernel_shape, window};
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::Conv;
 use strait_core::shape::fixed_dims;

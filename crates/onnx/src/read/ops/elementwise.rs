@@ -1,7 +1,7 @@
 //! Arithmetic of two or more operands, element by element.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Cast, Clip, Div, Mul, Op, Pow, Sub};
 

@@ -14,7 +14,7 @@ mod select;
 mod shape;
 mod window;
 
-use super::site::{Refusal, NodeReader};
+use super::site::{NodeReader, Refusal};
 
 /// Reads one node.
 pub(crate) type Map = fn(&mut NodeReader<'_, '_>) -> Result<(), Refusal>;

@@ -2,7 +2,7 @@
 
 use super::Row;
 use super::window::{kernel_shape, narrow, window};
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{AveragePool, GlobalAveragePool, MaxPool, Reduce, Reduction};
 

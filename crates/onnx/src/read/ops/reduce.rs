@@ -1,7 +1,7 @@
 //! Reductions.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::op::{Identity, Reduce, Reduction};
 
 pub(super) const ROWS: &[Row] = &[

@@ -1,7 +1,7 @@
 //! Resampling.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Coordinate, Nearest, Resize, ResizeMode};
 use strait_core::{Dim, Shape};

@@ -1,7 +1,7 @@
 //! Parts of tensors: joined, cut, padded and picked.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::ReasonCode;
 use strait_core::op::{Cast, Concat, Gather, Pad, PadMode, Slice, Split};

@@ -1,7 +1,7 @@
 //! The same elements under another shape, or in another order of axes.
 
 use super::Row;
-use crate::read::site::{Arg, Refusal, NodeReader};
+use crate::read::site::{Arg, NodeReader, Refusal};
 use strait_core::ReasonCode;
 use strait_core::op::{Flatten, Reshape, Squeeze, Transpose, Unsqueeze};
 

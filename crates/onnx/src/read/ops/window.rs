@@ -1,6 +1,6 @@
 //! Sliding windows: strides, dilations and paddings of convolutions and pools.
 
-use crate::read::site::{Refusal, NodeReader};
+use crate::read::site::{NodeReader, Refusal};
 use smallvec::SmallVec;
 use strait_core::Dim;
 use strait_core::ReasonCode;
