@@ -8,31 +8,30 @@ use crate::analysis::Analysis;
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding, merge};
 use crate::intervals::{Interval, Intervals, Range};
-use crate::layers::{Layer, deviation, layers};
+use crate::layers::{Deviation, Layers, deviation};
 use crate::samples;
 use std::collections::BTreeMap;
 use strait_core::{Elem, Graph, ValueId};
 use strait_execute::{ExecuteError, Plan, PlanOptions, Port, Standard, Tensor, TensorView, Threads, Workspace};
 
-/// Both graphs and the layers of the fused one, ready to run. Immutable, and shared between threads.
+/// Both graphs, ready to run. Immutable, and shared between threads.
 pub struct Comparison<'a> {
     analysis: &'a Analysis<'a>,
     /// By the host's own loops, nothing joined, so that every value is seen.
     lowered: Plan,
-    /// As it is deployed.
+    /// As it is deployed where every fusion is exact. Where one is not, nothing is joined, so that each value is held
+    /// against its own bound.
     fused: Plan,
-    layers: Vec<Layer>,
-    /// By value of the lowered graph: the layers that compute it.
-    computed_by: BTreeMap<ValueId, Vec<usize>>,
-    /// By value of the lowered graph: how many layers read it.
-    reads: BTreeMap<ValueId, usize>,
+    /// The fused graph as it is deployed, where `fused` is not that.
+    deployed: Option<Plan>,
+    layers: Layers,
 }
 
 /// What one thread needs to compare.
 pub struct ComparisonSpace {
     lowered: Workspace,
     fused: Workspace,
-    threads: Threads,
+    deployed: Option<Workspace>,
 }
 
 impl<'a> Comparison<'a> {
@@ -42,36 +41,34 @@ impl<'a> Comparison<'a> {
     /// A graph that cannot be run.
     pub fn new(analysis: &'a Analysis<'a>, options: &PlanOptions<'_>) -> Result<Comparison<'a>, VerifyError> {
         let module = analysis.module;
-        let of_lowered = PlanOptions {
-            loops: &Standard,
+        let apart = PlanOptions {
             join: false,
             ..*options
         };
-        let layers = layers(analysis, options)?;
-        let mut computed_by: BTreeMap<ValueId, Vec<usize>> = BTreeMap::new();
-        let mut reads = BTreeMap::new();
-        for (index, layer) in layers.iter().enumerate() {
-            computed_by.entry(layer.result).or_default().push(index);
-            for &operand in &layer.operands {
-                *reads.entry(operand).or_insert(0) += 1;
-            }
-        }
-        let plan = |graph, id, options| {
+        let of_lowered = PlanOptions {
+            loops: &Standard,
+            ..apart
+        };
+        let plan = |graph, id, options: &PlanOptions<'_>| {
             Plan::new(module, id, options).map_err(|source| VerifyError::Execute { graph, source })
+        };
+        let fused = |options: &PlanOptions<'_>| plan(crate::FUSED, module.main, options);
+        let (fused, deployed) = match analysis.is_exact() {
+            true => (fused(options)?, None),
+            false => (fused(&apart)?, Some(fused(options)?)),
         };
         Ok(Comparison {
             analysis,
             lowered: plan(LOWERED, analysis.lowered, &of_lowered)?,
-            fused: plan(crate::FUSED, module.main, options)?,
-            layers,
-            computed_by,
-            reads,
+            layers: Layers::find(analysis, &fused)?,
+            fused,
+            deployed,
         })
     }
 
     /// How many layers are held against the lowered graph one by one.
     pub fn layer_count(&self) -> usize {
-        self.layers.len()
+        self.layers.count()
     }
 
     /// The inputs of both graphs.
@@ -97,11 +94,12 @@ impl<'a> Comparison<'a> {
         ComparisonSpace {
             lowered: Workspace::new(&self.lowered, threads),
             fused: Workspace::new(&self.fused, threads),
-            threads: threads.clone(),
+            deployed: self.deployed.as_ref().map(|plan| Workspace::new(plan, threads)),
         }
     }
 
-    /// Runs both graphs once and every layer on what the lowered graph gave its operands. `sample` is how findings call
+    /// Runs both graphs once. In the fused graph the result of each layer, once it is compared, is replaced by what the
+    /// lowered graph computed, so that every layer runs on operands of the lowered graph. `sample` is how findings call
     /// these inputs.
     ///
     /// Layers may differ from the lowered graph by what their certificates say; outputs not at all, where everything is
@@ -117,38 +115,59 @@ impl<'a> Comparison<'a> {
     ) -> Result<Vec<Finding>, VerifyError> {
         let analysis = self.analysis;
         let failed = |graph| move |source| VerifyError::Execute { graph, source };
-        let mut walk = Walk {
-            comparison: self,
-            threads: &space.threads,
-            sample,
-            reads: self.reads.clone(),
-            kept: BTreeMap::new(),
-            findings: Vec::new(),
-            failed: None,
+        let mut findings = Vec::new();
+        let mut kept: BTreeMap<ValueId, Tensor> = BTreeMap::new();
+        let mut see = |id: ValueId, tensor: TensorView<'_>| {
+            let (graph, bounds) = (analysis.lowered_graph, &analysis.lowered_bounds);
+            merge(&mut findings, self.escaped(LOWERED, graph, bounds, id, tensor));
+            if self.layers.reads(id) {
+                kept.insert(id, tensor.to_tensor());
+            }
         };
-        let expected = self
-            .lowered
-            .run_observed(&mut space.lowered, inputs, &mut |id, tensor| walk.see(id, tensor))
-            .map_err(failed(LOWERED))?;
-        if let Some(source) = walk.failed {
-            return Err(failed(crate::FUSED)(source));
-        }
-        let mut findings = walk.findings;
+        let expected = self.lowered.run_observed(&mut space.lowered, inputs, &mut see);
+        let expected = expected.map_err(failed(LOWERED))?;
         let mut escaped = Vec::new();
-        let mut observe = |id: ValueId, tensor: TensorView<'_>| {
+        let mut escapes = |id: ValueId, tensor: TensorView<'_>| {
             let (graph, bounds) = (analysis.fused_graph, &analysis.fused_bounds);
             merge(&mut escaped, self.escaped(crate::FUSED, graph, bounds, id, tensor));
         };
-        let found = self
-            .fused
-            .run_observed(&mut space.fused, inputs, &mut observe)
-            .map_err(failed(crate::FUSED))?;
+        let mut replace = |id: ValueId, found: TensorView<'_>| {
+            escapes(id, found);
+            let counterparts = self.layers.of(id);
+            for lowered in counterparts {
+                let expected = kept.get(&lowered.value).map(Tensor::view);
+                let deviation = expected.and_then(|expected| deviation(expected, found, &lowered.allowed));
+                merge(&mut findings, deviation.map(|found| self.differs(id, found, sample)));
+            }
+            let first = kept.get(&counterparts.first()?.value)?;
+            (first.view().bytes() != found.bytes()).then(|| first.clone())
+        };
+        let found = self.fused.run_replacing(&mut space.fused, inputs, &mut replace);
+        let found = found.map_err(failed(crate::FUSED))?;
         // A layer that differs says more than the outputs behind it.
         if analysis.is_exact() && findings.is_empty() {
             findings.extend(self.outputs(&expected, &found, sample));
         }
+        if let (Some(plan), Some(space)) = (&self.deployed, &mut space.deployed) {
+            plan.run_observed(space, inputs, &mut escapes)
+                .map_err(failed(crate::FUSED))?;
+        }
         merge(&mut findings, escaped);
         Ok(findings)
+    }
+
+    /// A layer that differs by more than it may.
+    fn differs(&self, value: ValueId, found: Deviation, sample: &str) -> Finding {
+        Finding {
+            value: self.analysis.name(value),
+            fault: Fault::Layer {
+                sample: sample.to_owned(),
+                element: found.element,
+                expected: found.expected,
+                found: found.found,
+                max_lsb: found.max_lsb,
+            },
+        }
     }
 
     /// The outputs that are not the same bits.
@@ -187,71 +206,6 @@ impl<'a> Comparison<'a> {
                 bounds,
             },
         })
-    }
-}
-
-/// The values of the lowered graph as they are made.
-struct Walk<'a> {
-    comparison: &'a Comparison<'a>,
-    threads: &'a Threads,
-    sample: &'a str,
-    /// How many layers have yet to read a value.
-    reads: BTreeMap<ValueId, usize>,
-    /// Those that are still to be read.
-    kept: BTreeMap<ValueId, Tensor>,
-    findings: Vec<Finding>,
-    failed: Option<ExecuteError>,
-}
-
-impl Walk<'_> {
-    fn see(&mut self, id: ValueId, tensor: TensorView<'_>) {
-        let (comparison, analysis) = (self.comparison, self.comparison.analysis);
-        let (graph, bounds) = (analysis.lowered_graph, &analysis.lowered_bounds);
-        merge(
-            &mut self.findings,
-            comparison.escaped(LOWERED, graph, bounds, id, tensor),
-        );
-        for &index in comparison.computed_by.get(&id).into_iter().flatten() {
-            match self.compare(&comparison.layers[index], tensor) {
-                Ok(finding) => merge(&mut self.findings, finding),
-                Err(error) => self.failed = self.failed.take().or(Some(error)),
-            }
-        }
-        if self.reads.contains_key(&id) {
-            self.kept.insert(id, tensor.to_tensor());
-        }
-    }
-
-    fn compare(&mut self, layer: &Layer, expected: TensorView<'_>) -> Result<Option<Finding>, ExecuteError> {
-        let analysis = self.comparison.analysis;
-        let operand = |id: &ValueId| {
-            let kept = self.kept.get(id).map(Tensor::view);
-            kept.ok_or_else(|| ExecuteError::Ours(format!("{id:?} is read before it is made")))
-        };
-        let operands: Vec<TensorView<'_>> = layer.operands.iter().map(operand).collect::<Result<_, _>>()?;
-        let mut space = Workspace::new(&layer.plan, self.threads);
-        let found = layer.plan.run(&mut space, &operands)?;
-        for id in &layer.operands {
-            if let Some(reads) = self.reads.get_mut(id) {
-                *reads -= 1;
-                if *reads == 0 {
-                    self.kept.remove(id);
-                }
-            }
-        }
-        let deviation = found
-            .first()
-            .and_then(|found| deviation(expected, found.view(), &layer.allowed));
-        Ok(deviation.map(|deviation| Finding {
-            value: analysis.name(layer.value),
-            fault: Fault::Layer {
-                sample: self.sample.to_owned(),
-                element: deviation.element,
-                expected: deviation.expected,
-                found: deviation.found,
-                max_lsb: deviation.max_lsb,
-            },
-        }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The layers of the fused graph one by one, each on what the lowered graph gave its operands.
+//! The layers of the fused graph, each on what the lowered graph gave its operands.
 //!
 //! A layer is what lies between values of the fused graph that correspond to values of the lowered one: most often one
 //! node. On the same operands it may differ from the lowered graph by as much as its certificate says and not more; what
@@ -9,106 +9,85 @@ use crate::claims::Allowed;
 use crate::error::VerifyError;
 use std::collections::BTreeMap;
 use strait_core::tensor::Element;
-use strait_core::{Def, Graph, Op, ValueId};
-use strait_execute::{Plan, PlanOptions, TensorView};
+use strait_core::{Graph, Node, Op, ValueId};
+use strait_execute::{Plan, TensorView};
 
-/// A layer, ready to run.
-pub(crate) struct Layer {
-    /// What it computes, in the fused graph.
+/// A value of the lowered graph that the result of a layer stands for.
+pub(crate) struct Counterpart {
     pub(crate) value: ValueId,
-    /// The same in the lowered graph.
-    pub(crate) result: ValueId,
-    /// Its operands, in the lowered graph.
-    pub(crate) operands: Vec<ValueId>,
-    pub(crate) plan: Plan,
+    /// How far the result may lie from it.
     pub(crate) allowed: Allowed,
 }
 
 /// The layers in which something is requantized. All others are the same nodes in both graphs, computed by the same code.
-pub(crate) fn layers(analysis: &Analysis<'_>, options: &PlanOptions<'_>) -> Result<Vec<Layer>, VerifyError> {
-    let module = analysis.module;
-    let (fused, lowered) = (analysis.fused_graph, analysis.lowered_graph);
-    let order = lowered.topological_order().map_err(|id| {
-        VerifyError::Cycle(
-            lowered
-                .node(id)
-                .map_or_else(String::new, |n| module.name(n.name).into()),
-        )
-    })?;
-    let mut positions = vec![0; lowered.value_bound()];
-    for (position, id) in order.into_iter().enumerate() {
-        for output in lowered.node(id).iter().flat_map(|node| &node.outputs) {
-            positions[output.index()] = position + 1;
-        }
-    }
-    // Of several values that one corresponds to, the first: it is there before any other's result is.
-    let mut counterparts: BTreeMap<ValueId, ValueId> = BTreeMap::new();
-    for &(f, l) in &analysis.pairs {
-        let first = counterparts.entry(f).or_insert(l);
-        if positions[l.index()] < positions[first.index()] {
-            *first = l;
-        }
-    }
-    let mut layers = Vec::new();
-    for &(value, result) in &analysis.pairs {
-        let Some(part) = part(fused, &counterparts, value).filter(|part| part.requantizes) else {
-            continue;
-        };
-        let integer = fused.value(value).is_some_and(|v| v.ty.elem.int_type().is_some());
-        if !integer {
-            continue;
-        }
-        let plan = Plan::of_part(module, module.main, &part.inputs, &[value], options);
-        layers.push(Layer {
-            value,
-            result,
-            operands: part
-                .inputs
-                .iter()
-                .filter_map(|f| counterparts.get(f).copied())
-                .collect(),
-            plan: plan.map_err(|source| VerifyError::Execute {
-                graph: crate::FUSED,
-                source,
-            })?,
-            allowed: analysis.allowed.get(&(value, result)).cloned().unwrap_or_default(),
-        });
-    }
-    Ok(layers)
+pub(crate) struct Layers {
+    /// By the position of a value of the fused graph: what it stands for, where it is the result of a layer.
+    results: Vec<Vec<Counterpart>>,
+    /// By the position of a value of the lowered graph: whether the result of a layer stands for it.
+    read: Vec<bool>,
 }
 
-/// What makes a value out of values that have counterparts.
-struct Part {
-    inputs: Vec<ValueId>,
-    requantizes: bool,
-}
-
-/// `None` for a value that no node makes, and where the graphs do not correspond on the way to it.
-fn part(graph: &Graph, counterparts: &BTreeMap<ValueId, ValueId>, value: ValueId) -> Option<Part> {
-    graph.producer(value)?;
-    let mut part = Part {
-        inputs: Vec::new(),
-        requantizes: false,
-    };
-    let mut open = vec![value];
-    let mut seen = vec![false; graph.value_bound()];
-    while let Some(at) = open.pop() {
-        if std::mem::replace(seen.get_mut(at.index())?, true) {
-            continue;
+impl Layers {
+    /// The layers whose results a run of `plan`, of the fused graph, shows.
+    pub(crate) fn find(analysis: &Analysis<'_>, plan: &Plan) -> Result<Layers, VerifyError> {
+        let graph = analysis.fused_graph;
+        let order = graph.topological_order().map_err(|id| {
+            let name = graph.node(id).map(|node| analysis.module.name(node.name));
+            VerifyError::Cycle(name.unwrap_or_default().into())
+        })?;
+        let mut counterparts: BTreeMap<ValueId, Vec<ValueId>> = BTreeMap::new();
+        for &(fused, lowered) in &analysis.pairs {
+            counterparts.entry(fused).or_default().push(lowered);
         }
-        match graph.value(at)?.def {
-            Def::Data(_) => {}
-            Def::Input(_) | Def::Node(..) if at != value && counterparts.contains_key(&at) => part.inputs.push(at),
-            Def::Input(_) => return None,
-            Def::Node(node, _) => {
-                let node = graph.node(node)?;
-                part.requantizes |=
-                    node.fused.is_some() || matches!(node.op, Op::Requantize(_) | Op::Lookup(_) | Op::Quantize(_));
-                open.extend(node.inputs.iter().copied().flatten());
+        let mut shown = vec![false; graph.value_bound()];
+        plan.shown().for_each(|value| shown[value.index()] = true);
+        let mut results = Vec::new();
+        results.resize_with(graph.value_bound(), Vec::new);
+        let mut read = vec![false; analysis.lowered_graph.value_bound()];
+        // By value: whether something was requantized behind the last value that corresponds to one of the lowered graph.
+        let mut open = vec![false; graph.value_bound()];
+        for node in order.into_iter().filter_map(|id| graph.node(id)) {
+            let requantizes = requantizes(node) || node.inputs.iter().flatten().any(|operand| open[operand.index()]);
+            for &result in &node.outputs {
+                let found = counterparts.get(&result).filter(|_| shown[result.index()]);
+                open[result.index()] = requantizes && found.is_none();
+                let Some(found) = found.filter(|_| requantizes && is_integer(graph, result)) else {
+                    continue;
+                };
+                let with_bound = |&value: &ValueId| {
+                    read[value.index()] = true;
+                    let allowed = analysis.allowed.get(&(result, value)).cloned().unwrap_or_default();
+                    Counterpart { value, allowed }
+                };
+                results[result.index()] = found.iter().map(with_bound).collect();
             }
         }
+        Ok(Layers { results, read })
     }
-    Some(part)
+
+    pub(crate) fn count(&self) -> usize {
+        self.results.iter().map(Vec::len).sum()
+    }
+
+    /// What a value of the fused graph stands for as the result of a layer; nothing where it is none.
+    pub(crate) fn of(&self, value: ValueId) -> &[Counterpart] {
+        self.results.get(value.index()).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the result of a layer stands for a value of the lowered graph.
+    pub(crate) fn reads(&self, value: ValueId) -> bool {
+        self.read.get(value.index()).is_some_and(|read| *read)
+    }
+}
+
+fn requantizes(node: &Node) -> bool {
+    node.fused.is_some() || matches!(node.op, Op::Requantize(_) | Op::Lookup(_) | Op::Quantize(_))
+}
+
+fn is_integer(graph: &Graph, value: ValueId) -> bool {
+    graph
+        .value(value)
+        .is_some_and(|value| value.ty.elem.int_type().is_some())
 }
 
 /// An element in which a layer differs by more than it may.

@@ -74,7 +74,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
             certificate: fired.certificate.clone(),
         })
         .collect();
-    session.phase(&named("verify"), None, |_| verify(job, &module, &certificates))?;
+    session.phase(&named("verify"), None, |_| verify(job, &module, &certificates, session))?;
     Ok(Lowered {
         module,
         annotated,
@@ -86,9 +86,14 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
 
 /// Holds the fused graph against the lowered one, by other means than those that made it. What does not hold is our
 /// defect, or that of the target's code; nothing is written then.
-fn verify(job: &Job<'_>, module: &Module, certificates: &[CertificateRecord]) -> Result<(), Stop> {
+fn verify(
+    job: &Job<'_>,
+    module: &Module,
+    certificates: &[CertificateRecord],
+    session: &Session<'_>,
+) -> Result<(), Stop> {
     whole(module, "fuse")?;
-    let threads = Threads::one().map_err(failure::execute)?;
+    let threads = Threads::new(session.threads).map_err(failure::execute)?;
     let loops = TargetLoops(job.target.clone());
     let options = VerifyOptions {
         samples: 1,

@@ -1,6 +1,6 @@
 //! Observe: statistics of the float values, from a file where nothing has changed since it was written.
 
-use std::{fs, io::Write as _, path::Path};
+use std::{fs, path::Path};
 
 use strait_core::{Module, bytes};
 use strait_execute::{PlanOptions, Tensor};
@@ -61,7 +61,7 @@ pub(super) fn statistics(
         )
         .map_err(stop)
     })?;
-    if let Err(error) = keep(cache, &path, &statistics::write(&observation, key.as_bytes())) {
+    if let Err(error) = keep(cache, &path, &observation, key.as_bytes()) {
         session.say(&format!(
             "the statistics cannot be kept in {}: {error}",
             cache.display()
@@ -127,10 +127,10 @@ fn reuse(path: &Path, key: &[u8; 32]) -> Option<Observation> {
 }
 
 /// Writes beside and renames, so that nobody reads half a file.
-fn keep(folder: &Path, path: &Path, content: &[u8]) -> std::io::Result<()> {
+fn keep(folder: &Path, path: &Path, observation: &Observation, key: &[u8; 32]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(content)?;
+    let file = tempfile::NamedTempFile::new_in(folder)?;
+    statistics::write(observation, key, file.as_file())?;
     file.persist(path)?;
     Ok(())
 }

@@ -50,14 +50,19 @@ pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
         let (said, there) = (report.layers.len(), nodes.len());
         found.push(format!("it speaks of {said} layers, but the graph has {there}"));
     }
+    let mut by_certificate: BTreeMap<&str, &FiredReport> = BTreeMap::new();
+    for (value, fired) in &fired {
+        by_certificate.entry(value).or_insert(fired);
+    }
     for (node, said) in nodes.iter().zip(&report.layers) {
-        let by_certificate = |value: &str| fired.iter().find(|(name, _)| *name == value).map(|(_, fired)| fired);
         let expected = Layer {
             free_integers: said.free_integers.clone(),
             from_scales: said.from_scales.clone(),
             evidence: said.evidence.clone(),
             rests_on: said.rests_on.clone(),
-            ..layer(module, node, |value| by_certificate(value).cloned())
+            ..layer(module, node, |value| {
+                by_certificate.get(value).map(|&fired| fired.clone())
+            })
         };
         found.extend(another(&format!("layer `{}`", expected.name), &expected, said));
     }

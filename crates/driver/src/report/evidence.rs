@@ -116,6 +116,8 @@ pub(super) struct Grounds<'a> {
     integer: &'a Module,
     /// The terms of the annotated graph's nodes, by their names.
     terms: BTreeMap<&'a str, Term>,
+    /// The lowered graph and its values by their names, where there is one beside the fused graph.
+    lowered: Option<(&'a Graph, BTreeMap<&'a str, ValueId>)>,
     /// The fusion rows that fired, by the name of the result.
     fired: &'a BTreeMap<&'a str, &'a str>,
 }
@@ -130,10 +132,18 @@ impl<'a> Grounds<'a> {
     ) -> Grounds<'a> {
         let nodes = annotated.main().nodes();
         let terms = nodes.map(|(_, node)| (annotated.name(node.name), node.op.term()));
+        let lowered = integer.graphs.first().filter(|_| integer.graphs.len() > 1);
+        let named = |graph: &'a Graph| {
+            graph
+                .values()
+                .map(|(id, value)| (integer.name(value.name), id))
+                .collect()
+        };
         Grounds {
             spec,
             integer,
             terms: terms.collect(),
+            lowered: lowered.map(|graph| (graph, named(graph))),
             fired,
         }
     }
@@ -204,11 +214,11 @@ impl<'a> Grounds<'a> {
     /// The nodes of the lowered graph that became part of a layer, which has kept the name of the first of them.
     fn lowered(&self, layer: &Node) -> Vec<&'a Node> {
         let main = self.integer.main();
-        let Some(lowered) = self.integer.graphs.first().filter(|_| self.integer.graphs.len() > 1) else {
+        let Some((lowered, named)) = &self.lowered else {
             return Vec::new();
         };
         let result = layer.outputs.first().and_then(|&id| main.value(id));
-        let mut at = result.and_then(|result| value_named(self.integer, lowered, self.integer.name(result.name)));
+        let mut at = result.and_then(|result| named.get(self.integer.name(result.name)).copied());
         let mut chain = Vec::new();
         while let Some((_, node)) = at.and_then(|value| lowered.producer(value)) {
             chain.push(node);
@@ -222,13 +232,6 @@ impl<'a> Grounds<'a> {
         let whole = chain.last().is_some_and(|first| first.name == layer.name);
         if whole { chain } else { Vec::new() }
     }
-}
-
-fn value_named(module: &Module, graph: &Graph, name: &str) -> Option<ValueId> {
-    graph
-        .values()
-        .find(|(_, value)| module.name(value.name) == name)
-        .map(|(id, _)| id)
 }
 
 /// Whether an integer op adds up or multiplies, so that it can leave its accumulator.

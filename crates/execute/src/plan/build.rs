@@ -11,7 +11,7 @@ use crate::tensor::byte_count;
 use crate::{layout, prepare};
 use smallvec::{SmallVec, smallvec};
 use std::collections::BTreeMap;
-use strait_core::{DataId, Def, Graph, GraphId, Module, NodeId, TensorData, ValueId};
+use strait_core::{DataId, Graph, GraphId, Module, NodeId, TensorData, ValueId};
 
 /// The largest arena: 64 GiB, so that a hostile model is refused before anything is allocated.
 const LARGEST_ARENA: usize = 1 << 36;
@@ -27,7 +27,7 @@ struct Draft {
 
 pub(super) fn build(module: &Module, graph: GraphId, options: &PlanOptions<'_>) -> Result<Plan, ExecuteError> {
     let (graph, order) = ordered(module, graph)?;
-    let mut builder = Builder::new(module, graph, options, (graph.inputs(), graph.outputs()))?;
+    let mut builder = Builder::new(module, graph, options)?;
     let mut joins = match options.join {
         true => Joins::find(module, graph, options, &order)?,
         false => Joins::none(graph),
@@ -43,39 +43,6 @@ pub(super) fn build(module: &Module, graph: GraphId, options: &PlanOptions<'_>) 
                 step: Some(join.step),
             }),
         }
-    }
-    builder.find_last_uses();
-    builder.share_buffers();
-    builder.finish()
-}
-
-/// The plan of what makes `outputs` out of `inputs`, without joins.
-pub(super) fn build_part(
-    module: &Module,
-    graph: GraphId,
-    inputs: &[ValueId],
-    outputs: &[ValueId],
-    options: &PlanOptions<'_>,
-) -> Result<Plan, ExecuteError> {
-    let (graph, order) = ordered(module, graph)?;
-    let mut needed = vec![false; graph.node_bound()];
-    let mut open = outputs.to_vec();
-    while let Some(value) = open.pop() {
-        match graph.value(value).map(|v| v.def) {
-            _ if inputs.contains(&value) => {}
-            Some(Def::Node(node, _)) if !std::mem::replace(&mut needed[node.index()], true) => {
-                open.extend(graph.node(node).iter().flat_map(|n| n.inputs.iter().copied().flatten()));
-            }
-            Some(Def::Node(..) | Def::Data(_)) => {}
-            Some(Def::Input(_)) | None => {
-                let text = format!("{value:?} is neither given nor made in the part of the graph");
-                return Err(ExecuteError::Ours(text));
-            }
-        }
-    }
-    let mut builder = Builder::new(module, graph, options, (inputs, outputs))?;
-    for node in order.into_iter().filter(|node| needed[node.index()]) {
-        builder.draft(node)?;
     }
     builder.find_last_uses();
     builder.share_buffers();
@@ -99,10 +66,6 @@ struct Builder<'a> {
     module: &'a Module,
     graph: &'a Graph,
     options: &'a PlanOptions<'a>,
-    /// First values of the plan: the graph's inputs, or other values of a part of it.
-    inputs: &'a [ValueId],
-    /// Last values of the plan.
-    outputs: &'a [ValueId],
     drafts: Vec<Draft>,
     /// By value: its type; `None` where the value was removed.
     slots: Vec<Option<Slot<'a>>>,
@@ -118,12 +81,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    fn new(
-        module: &'a Module,
-        graph: &'a Graph,
-        options: &'a PlanOptions<'a>,
-        (inputs, outputs): (&'a [ValueId], &'a [ValueId]),
-    ) -> Result<Builder<'a>, ExecuteError> {
+    fn new(module: &'a Module, graph: &'a Graph, options: &'a PlanOptions<'a>) -> Result<Builder<'a>, ExecuteError> {
         let mut slots = Vec::new();
         slots.resize_with(graph.value_bound(), || None);
         for (id, _) in graph.values() {
@@ -133,8 +91,6 @@ impl<'a> Builder<'a> {
             module,
             graph,
             options,
-            inputs,
-            outputs,
             drafts: Vec::new(),
             slots,
             roots: (0..graph.value_bound()).collect(),
@@ -191,7 +147,7 @@ impl<'a> Builder<'a> {
                 self.last_uses[root] = self.last_uses[root].max(index);
             }
         }
-        for &output in self.outputs {
+        for &output in self.graph.outputs() {
             let root = self.root(output);
             self.last_uses[root] = self.drafts.len();
         }
@@ -199,7 +155,7 @@ impl<'a> Builder<'a> {
 
     /// Gives each root a buffer: a new one, or that of an operand which dies at this step and may be overwritten.
     fn share_buffers(&mut self) {
-        for &input in self.inputs {
+        for &input in self.graph.inputs() {
             let root = self.root(input);
             self.new_buffer(root, 0);
         }
@@ -266,9 +222,15 @@ impl<'a> Builder<'a> {
         };
         Ok(Plan {
             context: self.options.context,
-            inputs: self.inputs.iter().map(&mut port).collect::<Result<_, ExecuteError>>()?,
+            inputs: self
+                .graph
+                .inputs()
+                .iter()
+                .map(&mut port)
+                .collect::<Result<_, ExecuteError>>()?,
             outputs: self
-                .outputs
+                .graph
+                .outputs()
                 .iter()
                 .map(&mut port)
                 .collect::<Result<_, ExecuteError>>()?,

@@ -130,21 +130,6 @@ impl Plan {
         build::build(module, graph, options)
     }
 
-    /// Plans the part of a graph that makes `outputs` out of `inputs` and constants, whatever lies above and below it.
-    /// Nothing in it is joined.
-    ///
-    /// # Errors
-    /// As for [`Plan::new`]; outputs that also depend on another input of the graph are the caller's fault.
-    pub fn of_part(
-        module: &Module,
-        graph: GraphId,
-        inputs: &[ValueId],
-        outputs: &[ValueId],
-        options: &PlanOptions<'_>,
-    ) -> Result<Plan, ExecuteError> {
-        build::build_part(module, graph, inputs, outputs, options)
-    }
-
     /// The inputs, in the order of the graph.
     pub fn inputs(&self) -> impl ExactSizeIterator<Item = &Port> {
         self.inputs.iter().map(|(port, _)| port)
@@ -158,6 +143,14 @@ impl Plan {
     /// The bytes that all values of one run take together.
     pub fn arena_bytes(&self) -> usize {
         self.arena_bytes
+    }
+
+    /// The values that a run shows, besides the inputs, in the order in which they are made.
+    pub fn shown(&self) -> impl Iterator<Item = ValueId> + '_ {
+        self.steps
+            .iter()
+            .flat_map(|step| &step.results)
+            .map(|shown| shown.value)
     }
 
     /// The number of steps, which is below the number of nodes where some were joined.
@@ -184,6 +177,23 @@ impl Plan {
         inputs: &[TensorView<'_>],
         observe: &mut (dyn FnMut(ValueId, TensorView<'_>) + Send),
     ) -> Result<Vec<Tensor>, ExecuteError> {
+        self.run_replacing(workspace, inputs, &mut |value, tensor| {
+            observe(value, tensor);
+            None
+        })
+    }
+
+    /// The same, where a tensor that `replace` answers with takes the place of the value that a step made: for all steps
+    /// that read it, and as an output. An input is not replaced.
+    ///
+    /// # Errors
+    /// As for [`Plan::run`]; a tensor of another type or shape than the value's is the caller's fault.
+    pub fn run_replacing(
+        &self,
+        workspace: &mut Workspace,
+        inputs: &[TensorView<'_>],
+        replace: &mut (dyn FnMut(ValueId, TensorView<'_>) -> Option<Tensor> + Send),
+    ) -> Result<Vec<Tensor>, ExecuteError> {
         self.check_inputs(inputs)?;
         let (arena, threads) = workspace.for_plan(self)?;
         threads.run(|| {
@@ -191,7 +201,7 @@ impl Plan {
                 if let Place::Arena { offset, bytes } = *place {
                     arena[offset..offset + bytes].copy_from_slice(input.bytes());
                 }
-                observe(port.value, *input);
+                replace(port.value, *input);
             }
             for step in &self.steps {
                 self.run_step(step, arena).map_err(|source| ExecuteError::Node {
@@ -200,8 +210,10 @@ impl Plan {
                     source,
                 })?;
                 for result in &step.results {
-                    let bytes = self.bytes(result.place, arena);
-                    observe(result.value, TensorView::planned(result.elem, &result.shape, bytes));
+                    let made = TensorView::planned(result.elem, &result.shape, self.bytes(result.place, arena));
+                    if let Some(other) = replace(result.value, made) {
+                        put(other.view(), result, arena)?;
+                    }
                 }
             }
             let output = |(port, place): &(Port, Place)| {
@@ -269,5 +281,19 @@ impl Plan {
             }
         }
         Ok(())
+    }
+}
+
+/// Puts a tensor in the place of a result.
+fn put(tensor: TensorView<'_>, result: &Shown, arena: &mut [u8]) -> Result<(), ExecuteError> {
+    match result.place {
+        Place::Arena { offset, bytes } if tensor.elem() == result.elem && tensor.shape() == &result.shape[..] => {
+            arena[offset..offset + bytes].copy_from_slice(tensor.bytes());
+            Ok(())
+        }
+        _ => Err(ExecuteError::Ours(format!(
+            "{:?} cannot be replaced by another tensor",
+            result.value
+        ))),
     }
 }

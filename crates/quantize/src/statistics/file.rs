@@ -1,12 +1,13 @@
 //! The file that statistics are kept in between runs.
 //!
 //! Little-endian: magic, 32 bytes of key, number of samples, number of values, then each value: name, zeros,
-//! not finite, samples (index, min, max), exponent, first bin, counts. The last 32 bytes are the BLAKE3 hash of all
+//! not finite, samples (index, min, max), exponent, bins that hold elements (index, count). The last 32 bytes are the BLAKE3 hash of all
 //! before, so a damaged or half-written file is not taken for data.
 
 use super::{Histogram, MAX_BINS, Observation, SampleRange, Statistics};
+use std::io::{self, BufWriter, Write};
 
-const MAGIC: &[u8; 8] = b"STRAITS1";
+const MAGIC: &[u8; 8] = b"STRAITS2";
 
 /// Why a file of statistics is not used. It is a cache: the caller observes anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -22,34 +23,41 @@ pub enum FileError {
     Key,
 }
 
-/// The bytes of the file.
-pub fn write(observation: &Observation, key: &[u8; 32]) -> Vec<u8> {
-    let mut out = Vec::new();
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(key);
-    out.extend_from_slice(&observation.samples.to_le_bytes());
-    out.extend_from_slice(&(observation.values.len() as u64).to_le_bytes());
+/// Writes the file. One value is encoded at a time, so that this takes no memory for all of them.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(observation: &Observation, key: &[u8; 32], out: impl Write) -> io::Result<()> {
+    let (mut hasher, mut out) = (blake3::Hasher::new(), BufWriter::new(out));
+    let mut put = |bytes: &[u8]| {
+        hasher.update(bytes);
+        out.write_all(bytes)
+    };
+    let count = (observation.values.len() as u64).to_le_bytes();
+    put(&[&MAGIC[..], key, &observation.samples.to_le_bytes(), &count].concat())?;
+    let mut record: Vec<u8> = Vec::new();
     for (name, s) in &observation.values {
-        out.extend_from_slice(&(name.len() as u64).to_le_bytes());
-        out.extend_from_slice(name.as_bytes());
+        record.clear();
+        record.extend_from_slice(&(name.len() as u64).to_le_bytes());
+        record.extend_from_slice(name.as_bytes());
         for number in [s.zeros, s.not_finite, s.samples.len() as u64] {
-            out.extend_from_slice(&number.to_le_bytes());
+            record.extend_from_slice(&number.to_le_bytes());
         }
         for range in &s.samples {
-            out.extend_from_slice(&range.sample.to_le_bytes());
-            out.extend_from_slice(&range.min.to_le_bytes());
-            out.extend_from_slice(&range.max.to_le_bytes());
+            record.extend_from_slice(&range.sample.to_le_bytes());
+            record.extend_from_slice(&range.min.to_le_bytes());
+            record.extend_from_slice(&range.max.to_le_bytes());
         }
-        out.extend_from_slice(&s.histogram.exponent().to_le_bytes());
-        out.extend_from_slice(&s.histogram.first().to_le_bytes());
-        out.extend_from_slice(&(s.histogram.counts().len() as u64).to_le_bytes());
-        for count in s.histogram.counts() {
-            out.extend_from_slice(&count.to_le_bytes());
+        record.extend_from_slice(&s.histogram.exponent().to_le_bytes());
+        record.extend_from_slice(&(s.histogram.occupied().len() as u64).to_le_bytes());
+        for (index, count) in s.histogram.occupied() {
+            record.extend_from_slice(&index.to_le_bytes());
+            record.extend_from_slice(&count.to_le_bytes());
         }
+        put(&record)?;
     }
-    let digest = blake3::hash(&out);
-    out.extend_from_slice(digest.as_bytes());
-    out
+    out.write_all(hasher.finalize().as_bytes())?;
+    out.flush()
 }
 
 /// What the bytes say, if they are whole and carry this key.
@@ -117,13 +125,13 @@ impl<'a> Reader<'a> {
             });
         }
         let exponent = i16::from_le_bytes(self.take()?);
-        let first = i64::from_le_bytes(self.take()?);
         let length = self.number()?;
         if length > MAX_BINS as u64 {
             return Err(FileError::Damaged);
         }
-        let counts = (0..length).map(|_| self.number()).collect::<Result<Vec<_>, _>>()?;
-        s.histogram = Histogram::from_parts(exponent, first, counts).ok_or(FileError::Damaged)?;
+        let bin = |_| Ok((i16::from_le_bytes(self.take()?), self.number()?));
+        let bins = (0..length).map(bin).collect::<Result<Vec<_>, FileError>>()?;
+        s.histogram = Histogram::from_parts(exponent, bins).ok_or(FileError::Damaged)?;
         Ok(s)
     }
 }
@@ -142,15 +150,21 @@ mod tests {
         }
     }
 
+    fn written(observation: &Observation, key: &[u8; 32]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write(observation, key, &mut bytes).unwrap();
+        bytes
+    }
+
     #[test]
     fn what_is_written_is_read() {
         let (observation, key) = (example(), [7; 32]);
-        assert_eq!(read(&write(&observation, &key), &key).unwrap(), observation);
+        assert_eq!(read(&written(&observation, &key), &key).unwrap(), observation);
     }
 
     #[test]
     fn another_key_or_a_damaged_byte_is_noticed() {
-        let bytes = write(&example(), &[7; 32]);
+        let bytes = written(&example(), &[7; 32]);
         assert_eq!(read(&bytes, &[8; 32]), Err(FileError::Key));
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();

@@ -10,11 +10,18 @@ pub const MAX_BINS: usize = 4096;
 /// The exponent of the finest bins, where nothing but zeros was seen: 2^−150 is below every subnormal f32.
 const FINEST: i16 = -150;
 
+/// Elements up to which their bins are sorted instead of counted in an array of all bins.
+const FEW: usize = 512;
+
 /// Counts in bins of width 2^exponent.
+///
+/// Only the bins that hold elements are stored, so that a small tensor takes little memory, whatever its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     exponent: i16,
-    first: i64,
+    /// The bins with elements, ascending; none is farther from 0 than [`MAX_BINS`].
+    indices: Vec<i16>,
+    /// By position in `indices`: how many elements.
     counts: Vec<u64>,
 }
 
@@ -22,7 +29,7 @@ impl Default for Histogram {
     fn default() -> Histogram {
         Histogram {
             exponent: FINEST,
-            first: 0,
+            indices: Vec::new(),
             counts: Vec::new(),
         }
     }
@@ -39,15 +46,21 @@ fn bin(x: f64, exponent: i16) -> i64 {
 }
 
 impl Histogram {
-    /// A histogram of these parts, if they belong together; for reading a file.
-    pub(super) fn from_parts(exponent: i16, first: i64, counts: Vec<u64>) -> Option<Histogram> {
-        let last = first.checked_add(counts.len() as i64)?;
-        let sane = (FINEST..=128).contains(&exponent) && counts.len() <= MAX_BINS;
-        let near_zero = first.unsigned_abs() <= MAX_BINS as u64 && last.unsigned_abs() <= MAX_BINS as u64;
-        (sane && near_zero).then_some(Histogram {
-            exponent,
-            first,
-            counts,
+    /// A histogram of these bins with their counts, if they belong together; for reading a file.
+    pub(super) fn from_parts(exponent: i16, bins: Vec<(i16, u64)>) -> Option<Histogram> {
+        let ascending = bins.windows(2).all(|two| two[0].0 < two[1].0);
+        let near_zero = bins
+            .iter()
+            .all(|(index, _)| usize::from(index.unsigned_abs()) <= MAX_BINS);
+        let sane = (FINEST..=128).contains(&exponent) && bins.len() <= MAX_BINS;
+        let filled = bins.iter().all(|(_, count)| *count > 0);
+        (ascending && near_zero && sane && filled).then(|| {
+            let (indices, counts) = bins.into_iter().unzip();
+            Histogram {
+                exponent,
+                indices,
+                counts,
+            }
         })
     }
 
@@ -56,14 +69,14 @@ impl Histogram {
         self.exponent
     }
 
-    /// The index of the first stored bin.
+    /// The index of the first bin that holds elements; 0 where none does.
     pub fn first(&self) -> i64 {
-        self.first
+        self.indices.first().copied().map_or(0, i64::from)
     }
 
-    /// The counts, from the first stored bin on.
-    pub fn counts(&self) -> &[u64] {
-        &self.counts
+    /// The bins that hold elements, ascending, with their counts.
+    pub fn occupied(&self) -> impl ExactSizeIterator<Item = (i16, u64)> + '_ {
+        self.indices.iter().copied().zip(self.counts.iter().copied())
     }
 
     /// The width of a bin in real units.
@@ -76,13 +89,15 @@ impl Histogram {
         self.counts.iter().sum()
     }
 
-    /// Lower edge and count of each bin, ascending.
+    /// Lower edge and count of each bin from the first to the last that holds elements, ascending.
     pub fn bins(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         let width = self.width();
-        self.counts
-            .iter()
-            .enumerate()
-            .map(move |(i, &count)| ((self.first + i as i64) as f64 * width, count))
+        let mut occupied = self.occupied().peekable();
+        let last = if self.indices.is_empty() { -1 } else { self.last() };
+        (self.first()..=last).map(move |index| {
+            let here = occupied.next_if(|(occupied, _)| i64::from(*occupied) == index);
+            (index as f64 * width, here.map_or(0, |(_, count)| count))
+        })
     }
 
     /// Counts the finite elements; `min` and `max` are the smallest and the largest of them.
@@ -100,69 +115,71 @@ impl Histogram {
         while self.span(bin(min, self.exponent), bin(max, self.exponent)) > MAX_BINS as i64 {
             self.coarsen();
         }
-        self.cover(bin(min, self.exponent), bin(max, self.exponent));
-        let (scale, first) = (power(-self.exponent), self.first);
-        for &x in elements {
-            if x.is_finite() {
-                let index = (f64::from(x) * scale).floor() as i64 - first;
-                self.counts[index as usize] += 1;
-            }
+        let (scale, low) = (power(-self.exponent), bin(min, self.exponent));
+        let finite = elements.iter().filter(|x| x.is_finite());
+        // The span is at most MAX_BINS and contains 0, so that every index is an i16.
+        let index = |x: &f32| (f64::from(*x) * scale).floor() as i64;
+        if elements.len() <= FEW {
+            let mut indices: Vec<i16> = finite.map(|x| index(x) as i16).collect();
+            indices.sort_unstable();
+            self.absorb(indices.chunk_by(i16::eq).map(|same| (same[0], same.len() as u64)));
+        } else {
+            let mut counts = vec![0u64; (bin(max, self.exponent) - low + 1) as usize];
+            finite.for_each(|x| counts[(index(x) - low) as usize] += 1);
+            let all = counts.iter().enumerate().filter(|(_, count)| **count > 0);
+            self.absorb(all.map(|(at, &count)| ((low + at as i64) as i16, count)));
         }
     }
 
     /// Adds the counts of another histogram.
     pub(super) fn merge(&mut self, other: &Histogram) {
-        if other.counts.is_empty() {
+        if other.indices.is_empty() {
             return;
         }
         let mut other = other.clone();
         self.coarsen_to(other.exponent);
         other.coarsen_to(self.exponent);
-        while self.span(other.first, other.last()) > MAX_BINS as i64 {
+        while self.span(other.first(), other.last()) > MAX_BINS as i64 {
             self.coarsen();
             other.coarsen();
         }
-        self.cover(other.first, other.last());
-        let offset = (other.first - self.first) as usize;
-        for (count, added) in self.counts[offset..].iter_mut().zip(&other.counts) {
-            *count += added;
-        }
+        self.absorb(other.occupied());
     }
 
-    /// The last stored bin; meaningless where there is none.
+    /// Adds the counts of bins of the same width, which ascend.
+    fn absorb(&mut self, bins: impl Iterator<Item = (i16, u64)>) {
+        let own = std::mem::take(&mut self.indices);
+        let own_counts = std::mem::take(&mut self.counts);
+        let mut own = own.into_iter().zip(own_counts).peekable();
+        let mut push = |(index, count): (i16, u64)| {
+            self.indices.push(index);
+            self.counts.push(count);
+        };
+        for (index, added) in bins {
+            while let Some(before) = own.next_if(|(own, _)| *own < index) {
+                push(before);
+            }
+            let here = own.next_if(|(own, _)| *own == index).map_or(0, |(_, count)| count);
+            push((index, here + added));
+        }
+        own.for_each(push);
+        self.indices.shrink_to_fit();
+        self.counts.shrink_to_fit();
+    }
+
+    /// The last bin that holds elements; 0 where none does.
     fn last(&self) -> i64 {
-        self.first + self.counts.len() as i64 - 1
+        self.indices.last().copied().map_or(0, i64::from)
     }
 
-    /// How many bins lie between the outermost of: the stored ones, `low`, `high`, and bin 0.
+    /// How many bins lie between the outermost of: those with elements, `low`, `high`, and bin 0.
     fn span(&self, low: i64, high: i64) -> i64 {
-        let (mut low, mut high) = (low.min(0), high.max(0));
-        if !self.counts.is_empty() {
-            (low, high) = (low.min(self.first), high.max(self.last()));
-        }
-        high - low + 1
-    }
-
-    /// Makes room for the bins from `low` to `high`, and no more: the outermost stored bins are always in use.
-    fn cover(&mut self, low: i64, high: i64) {
-        if self.counts.is_empty() {
-            self.first = low;
-            self.counts = vec![0; (high - low + 1) as usize];
-            return;
-        }
-        if low < self.first {
-            let missing = (self.first - low) as usize;
-            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
-            self.first = low;
-        }
-        if high > self.last() {
-            self.counts.resize((high - self.first + 1) as usize, 0);
-        }
+        high.max(self.last()).max(0) - low.min(self.first()).min(0) + 1
     }
 
     fn coarsen_to(&mut self, exponent: i16) {
         while self.exponent < exponent {
-            if self.counts.is_empty() {
+            if self.indices.is_empty() {
                 self.exponent = exponent;
             } else {
                 self.coarsen();
@@ -173,15 +190,18 @@ impl Histogram {
     /// Doubles the width: bins 2i and 2i + 1 become bin i.
     fn coarsen(&mut self) {
         self.exponent += 1;
-        if self.counts.is_empty() {
-            return;
+        let mut kept = 0;
+        for at in 0..self.indices.len() {
+            let (index, count) = (self.indices[at].div_euclid(2), self.counts[at]);
+            if kept > 0 && self.indices[kept - 1] == index {
+                self.counts[kept - 1] += count;
+            } else {
+                (self.indices[kept], self.counts[kept]) = (index, count);
+                kept += 1;
+            }
         }
-        let first = self.first.div_euclid(2);
-        let mut counts = vec![0; (self.last().div_euclid(2) - first + 1) as usize];
-        for (index, &count) in self.counts.iter().enumerate() {
-            counts[((self.first + index as i64).div_euclid(2) - first) as usize] += count;
-        }
-        (self.first, self.counts) = (first, counts);
+        self.indices.truncate(kept);
+        self.counts.truncate(kept);
     }
 }
 
@@ -216,7 +236,21 @@ mod tests {
         let mut reversed = elements;
         reversed.reverse();
         assert_eq!(of(&reversed), h);
-        assert!(h.counts().len() <= MAX_BINS && h.counts()[0] > 0 && h.counts().last() > Some(&0));
+        let bins: Vec<(f64, u64)> = h.bins().collect();
+        assert!(bins.len() <= MAX_BINS && bins[0].1 > 0 && bins[bins.len() - 1].1 > 0);
+        assert_eq!(bins.iter().filter(|(_, count)| *count > 0).count(), h.occupied().len());
+    }
+
+    /// Few elements are sorted and many are counted; both ways, and one by one, the bins are the same.
+    #[test]
+    fn the_way_of_counting_changes_no_bin() {
+        let elements: Vec<f32> = (0..3 * FEW).map(|i| ((i * 7919) % 1009) as f32 / 64.0 - 3.0).collect();
+        let (min, max) = elements.iter().fold((0f32, 0f32), |(a, b), x| (a.min(*x), b.max(*x)));
+        let (mut whole, mut pieces) = (Histogram::default(), Histogram::default());
+        whole.add(&elements, min, max);
+        elements.chunks(FEW / 2).for_each(|piece| pieces.add(piece, min, max));
+        assert_eq!(whole, pieces);
+        assert_eq!(whole, of(&elements));
     }
 
     #[test]

@@ -1,0 +1,34 @@
+//! `cargo xtask bench`: what compiling costs, beside ONNX Runtime in the same run, and how the cost grows with the model.
+
+mod residual;
+mod scaling;
+
+use crate::{Command, Outcome, python};
+
+pub(crate) const COMMAND: Command = Command {
+    name: "bench",
+    summary: "time and peak memory of each phase, beside ONNX Runtime's quantization",
+    help: HELP,
+    run,
+};
+
+const HELP: &str = "
+Compiles MobileNetV2 and ResNet-8 for generic-int8 and prints time and peak memory of each phase, of the whole process,
+and of ONNX Runtime's static quantization of the same model with the same samples in the same run; then the memory that
+500 samples take against 32. Needs the models and data in a folder `shared/data` beside the repository, and Python.
+
+With --scaling: compiles chains of residual blocks of 1,000, 10,000 and 100,000 nodes, which it makes itself, and prints
+wall time, peak memory and the exponents with which they grow; then the part of a compilation of ResNet-50 and MobileNetV2
+that verification takes, where the folder `shared` is there. Each figure is the median of the rounds. A figure that misses
+its mark fails the command, so it wants a quiet machine.
+
+Usage: cargo xtask bench [--rounds N] [--samples N]
+       cargo xtask bench --scaling [--rounds N]
+";
+
+fn run(arguments: &[String]) -> Outcome {
+    match arguments.split_first() {
+        Some((first, rest)) if first == "--scaling" => scaling::run(rest),
+        _ => python::measure("bench", arguments),
+    }
+}

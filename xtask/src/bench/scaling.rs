@@ -1,0 +1,285 @@
+//! How time and memory grow with the number of nodes, and what verification takes of a compilation.
+
+use super::residual;
+use crate::{Outcome, Stop, process, python, workspace};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const TARGET: &str = "generic-int8";
+
+/// Nodes, and the most seconds and bytes that a compilation of so many may take.
+const MARKS: &[(usize, Option<f64>, Option<f64>)] = &[
+    (1_000, None, None),
+    (10_000, Some(1.5), None),
+    (100_000, Some(15.0), Some(2e9)),
+];
+const SAMPLES: usize = 4;
+/// The largest exponent e of cost = c · nodes^e, from the smallest to the largest graph.
+const MOST_GROWTH: f64 = 1.15;
+
+/// Samples of the real models, and the largest part of their compilation that verification may take.
+const REAL_SAMPLES: usize = 32;
+const MOST_OF_COMPILATION: f64 = 0.1;
+
+/// How often the memory of a child is looked at.
+const TICK: Duration = Duration::from_millis(2);
+
+/// What one compilation took.
+#[derive(Clone, Copy)]
+struct Cost {
+    seconds: f64,
+    /// 0 where the system does not say.
+    peak_bytes: f64,
+}
+
+pub(super) fn run(arguments: &[String]) -> Outcome {
+    let rounds = match arguments {
+        [] => 3,
+        [flag, count] if flag == "--rounds" => count.parse().ok().filter(|&n| n > 0).ok_or_else(usage)?,
+        _ => return Err(usage()),
+    };
+    let strait = workspace::build_strait()?;
+    let work = workspace::target().join("bench").join("scaling");
+    std::fs::create_dir_all(&work).map_err(|error| format!("{}: {error}", work.display()))?;
+    let missed = [grown(&strait, &work, rounds)?, verified(&strait, &work, rounds)?].concat();
+    match &missed[..] {
+        [] => Ok(()),
+        missed => Err(Stop::Failed(format!("marks are missed: {}", missed.join("; ")))),
+    }
+}
+
+fn usage() -> Stop {
+    Stop::Usage("cargo xtask bench --scaling takes `--rounds N` and nothing else; see --help".into())
+}
+
+/// The chains of residual blocks. Answers with the marks that are missed.
+fn grown(strait: &Path, work: &Path, rounds: usize) -> Result<Vec<String>, Stop> {
+    println!("chains of residual blocks for {TARGET}, {SAMPLES} samples, median of {rounds}");
+    println!("{:>10} {:>10} {:>12}", "nodes", "seconds", "peak MB");
+    let data = work.join("residual.npy");
+    write(&data, &residual::samples(SAMPLES, &residual::INPUT))?;
+    let (mut missed, mut costs) = (Vec::new(), Vec::new());
+    for &(nodes, most_seconds, most_bytes) in MARKS {
+        let model = work.join(format!("residual_{nodes}.onnx"));
+        write(&model, &residual::model(nodes))?;
+        let config = configured(work, &model, &data, SAMPLES)?;
+        let compile = || measured(Command::new(strait).arg("compile").arg(&config));
+        let found = from_nothing(work, rounds, compile)?;
+        let cost = Cost {
+            seconds: median(&found, |cost| cost.seconds),
+            peak_bytes: median(&found, |cost| cost.peak_bytes),
+        };
+        println!("{nodes:>10} {:>10.3} {:>12.1}", cost.seconds, cost.peak_bytes / 1e6);
+        if let Some(most) = most_seconds.filter(|most| cost.seconds > *most) {
+            missed.push(format!("{nodes} nodes take {:.2} s, not {most} s", cost.seconds));
+        }
+        if let Some(most) = most_bytes.filter(|most| cost.peak_bytes > *most) {
+            missed.push(format!(
+                "{nodes} nodes take {:.0} MB, not {:.0} MB",
+                cost.peak_bytes / 1e6,
+                most / 1e6
+            ));
+        }
+        costs.push((nodes as f64, cost));
+    }
+    let with_memory = costs.iter().all(|(_, cost)| cost.peak_bytes > 0.0);
+    for (what, cost) in [
+        ("time", (|cost| cost.seconds) as fn(&Cost) -> f64),
+        ("memory", |cost| cost.peak_bytes),
+    ] {
+        if what == "memory" && !with_memory {
+            println!("memory is not known on this system");
+            continue;
+        }
+        let points: Vec<(f64, f64)> = costs.iter().map(|(nodes, found)| (*nodes, cost(found))).collect();
+        let growth = exponent(&points);
+        println!("{what} grows with nodes^{growth:.3}, mark {MOST_GROWTH}");
+        if growth > MOST_GROWTH {
+            missed.push(format!("{what} grows with nodes^{growth:.3}"));
+        }
+    }
+    Ok(missed)
+}
+
+/// The part of the compilation of real models that verification takes. Answers with the marks that are missed.
+fn verified(strait: &Path, work: &Path, rounds: usize) -> Result<Vec<String>, Stop> {
+    println!("\nverification beside the whole compilation for {TARGET}, {REAL_SAMPLES} samples");
+    let data = work.join("images.npy");
+    write(&data, &residual::samples(REAL_SAMPLES, &[3, 224, 224]))?;
+    let mut missed = Vec::new();
+    for (name, model) in real(work)? {
+        let config = configured(work, &model, &data, REAL_SAMPLES)?;
+        let found = from_nothing(work, rounds, || {
+            let begun = Instant::now();
+            let printed = process::output(Command::new(strait).arg("compile").arg(&config).arg("--json"))?;
+            let whole = begun.elapsed().as_secs_f64();
+            let verify = phase(&printed, &format!("verify ({TARGET})"));
+            Ok((
+                verify.ok_or("the phases that strait prints cannot be read".to_owned())?,
+                whole,
+            ))
+        })?;
+        let (verify, whole) = (median(&found, |cost| cost.0), median(&found, |cost| cost.1));
+        let part = verify / whole;
+        println!("{name:>14}: {verify:.3} s of {whole:.3} s, {:.1} %", 100.0 * part);
+        if part > MOST_OF_COMPILATION {
+            missed.push(format!("verification takes {:.1} % of compiling {name}", 100.0 * part));
+        }
+    }
+    Ok(missed)
+}
+
+/// The models that are there: ResNet-50 is made with random weights by the script beside its skeleton.
+fn real(work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Stop> {
+    let Some(shared) = workspace::shared_data() else {
+        println!("skipped: {}", python::NO_DATA);
+        return Ok(Vec::new());
+    };
+    let mut models = Vec::new();
+    let script = shared.with_file_name("perf").join("make_models.py");
+    let resnet = work.join("resnet50.onnx");
+    if script.is_file() && !resnet.is_file() {
+        process::run(Command::new(python::interpreter()?).arg(&script).arg(work))?;
+    }
+    match resnet.is_file() {
+        true => models.push(("ResNet-50", resnet)),
+        false => println!("skipped: ResNet-50, as there is no {}", script.display()),
+    }
+    let mobilenet = shared.join("models").join("mobilenet_v2_1.0_224.onnx");
+    match mobilenet.is_file() {
+        true => models.push(("MobileNetV2", mobilenet)),
+        false => println!("skipped: MobileNetV2, as there is no {}", mobilenet.display()),
+    }
+    Ok(models)
+}
+
+/// Writes the configuration of a compilation with so many samples.
+fn configured(work: &Path, model: &Path, data: &Path, samples: usize) -> Result<PathBuf, Stop> {
+    let config = work.join("bench.toml");
+    let text = format!(
+        "schema = 1\n[model]\nfile = {model:?}\n[target]\nuse = [{TARGET:?}]\n[calibration]\ndata = {data:?}\n\
+         samples = {samples}\ncache = {:?}\n[output]\ndir = {:?}\n",
+        work.join("cache"),
+        work.join("artifact")
+    );
+    write(&config, text.as_bytes())?;
+    Ok(config)
+}
+
+/// Compiles several times, without what an earlier round has left.
+fn from_nothing<T>(work: &Path, rounds: usize, compile: impl Fn() -> Result<T, Stop>) -> Result<Vec<T>, Stop> {
+    let mut found = Vec::new();
+    for _ in 0..rounds {
+        for folder in ["cache", "artifact"].map(|folder| work.join(folder)) {
+            match std::fs::remove_dir_all(&folder) {
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(Stop::Failed(format!("{}: {error}", folder.display())));
+                }
+                _ => {}
+            }
+        }
+        found.push(compile()?);
+    }
+    Ok(found)
+}
+
+/// Runs a program to its end, looking at the peak of its memory meanwhile.
+fn measured(command: &mut Command) -> Result<Cost, Stop> {
+    let begun = Instant::now();
+    let started = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let mut child = started.map_err(|error| format!("cannot start strait: {error}"))?;
+    let file = format!("/proc/{}/status", child.id());
+    let mut peak_bytes = 0.0;
+    let status = loop {
+        let said = std::fs::read_to_string(&file).unwrap_or_default();
+        peak_bytes = f64::max(peak_bytes, peak(&said).unwrap_or(0.0));
+        match child
+            .try_wait()
+            .map_err(|error| format!("waiting for strait: {error}"))?
+        {
+            Some(status) => break status,
+            None => std::thread::sleep(TICK),
+        }
+    };
+    let seconds = begun.elapsed().as_secs_f64();
+    match status.success() {
+        true => Ok(Cost { seconds, peak_bytes }),
+        false => Err(Stop::Failed(format!("strait failed ({status})"))),
+    }
+}
+
+/// The largest resident set so far, as Linux says it.
+fn peak(status: &str) -> Option<f64> {
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kilobytes: f64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(1024.0 * kilobytes)
+}
+
+/// The seconds of a phase in the program's JSON.
+fn phase(printed: &str, name: &str) -> Option<f64> {
+    let phases = printed.split_once("\"phases\"")?.1;
+    let phase = phases.split('{').find(|phase| phase.contains(&format!("\"{name}\"")))?;
+    let seconds = phase.split_once("\"seconds\":")?.1.trim_start();
+    let end = seconds.find([',', '}', '\n', ' ']).unwrap_or(seconds.len());
+    seconds[..end].parse().ok()
+}
+
+fn median<T>(found: &[T], figure: impl Fn(&T) -> f64) -> f64 {
+    let mut figures: Vec<f64> = found.iter().map(figure).collect();
+    figures.sort_by(f64::total_cmp);
+    figures[figures.len() / 2]
+}
+
+/// The slope of the least-squares line through the logarithms.
+fn exponent(points: &[(f64, f64)]) -> f64 {
+    let count = points.len() as f64;
+    let logarithms: Vec<(f64, f64)> = points.iter().map(|(x, y)| (x.ln(), y.ln())).collect();
+    let mean = |of: fn(&(f64, f64)) -> f64| logarithms.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|point| point.0), mean(|point| point.1));
+    let both: f64 = logarithms.iter().map(|point| (point.0 - x) * (point.1 - y)).sum();
+    let square: f64 = logarithms.iter().map(|point| (point.0 - x).powi(2)).sum();
+    both / square
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponent_is_that_of_the_power() {
+        let points: Vec<(f64, f64)> = [1e3, 1e4, 1e5].map(|n| (n, 3.0 * f64::powf(n, 1.3))).to_vec();
+        assert!((exponent(&points) - 1.3).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_time_of_a_phase_is_found_in_what_is_printed() {
+        let printed = r#"{"artifacts":[],"phases":[{"name":"read","peak_bytes":5,"seconds":0.1},
+            {
+              "name": "verify (generic-int8)",
+              "peak_bytes": 7000,
+              "seconds": 0.25
+            },{"name":"write (generic-int8)","peak_bytes":7100,"seconds":1.5}]}"#;
+        assert_eq!(phase(printed, "verify (generic-int8)"), Some(0.25));
+        assert_eq!(phase(printed, "write (generic-int8)"), Some(1.5));
+        assert_eq!(phase(printed, "fuse (generic-int8)"), None);
+    }
+
+    #[test]
+    fn the_peak_of_a_process_is_read_in_bytes() {
+        assert_eq!(
+            peak("Name:\tstrait\nVmHWM:\t    84 kB\nVmRSS:\t 12 kB\n"),
+            Some(86016.0)
+        );
+        assert_eq!(peak("Name:\tstrait\n"), None);
+    }
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(&[3.0, 1.0, 2.0], |x| *x), 2.0);
+    }
+}
