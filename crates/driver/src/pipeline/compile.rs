@@ -296,11 +296,11 @@ fn write(
     writer
         .add_model(&lowered.module, &lowered.certificates)
         .map_err(failure::writing)?;
-    let ours = |error: serde_json::Error| Stop::Defect(error.to_string());
     writer
-        .add_bytes(REPORT_FILE, &report.to_json().map_err(ours)?)
+        .add_with(REPORT_FILE, |out| report.write_json(out))
         .map_err(failure::writing)?;
-    let mut deployment = serde_json::to_vec_pretty(&deployment(job)?).map_err(ours)?;
+    let mut deployment =
+        serde_json::to_vec_pretty(&deployment(job)?).map_err(|error| Stop::Defect(error.to_string()))?;
     deployment.push(b'\n');
     writer
         .add_bytes(DEPLOYMENT_FILE, &deployment)

@@ -9,6 +9,8 @@ mod fusions;
 mod nearness;
 mod table;
 
+use std::io::{self, Write as _};
+
 use serde::{Deserialize, Serialize};
 
 use crate::{diagnostic::Diagnostic, evaluation::Accuracy};
@@ -225,13 +227,14 @@ impl Report {
         self.gates.iter().filter(|gate| !gate.met)
     }
 
-    /// The bytes of `report.json`.
+    /// Writes `report.json`, as it is made and not from memory: it has about a kilobyte for each layer.
     ///
     /// # Errors
-    /// None is known; what cannot be written is a defect of ours.
-    pub fn to_json(&self) -> Result<Vec<u8>, serde_json::Error> {
-        let mut bytes = serde_json::to_vec_pretty(self)?;
-        bytes.push(b'\n');
-        Ok(bytes)
+    /// Those of `out`.
+    pub fn write_json(&self, out: impl io::Write) -> io::Result<()> {
+        let mut out = io::BufWriter::new(out);
+        serde_json::to_writer_pretty(&mut out, self)?;
+        out.write_all(b"\n")?;
+        out.flush()
     }
 }
