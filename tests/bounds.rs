@@ -1,5 +1,5 @@
-//! What the verifier says can occur, on random graphs of integer primitives: nothing else does, and it is never more than
-//! what the compiler says, whose certificates the verifier holds against it.
+//! Intervals of the verifier on random graphs of integer primitives: no other value occurs, and the intervals are never
+//! wider than what the compiler says, whose certificates the verifier holds against it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::fmt::Write;
@@ -17,14 +17,14 @@ type Dims = [u64; 3];
 /// The codes of real zero of everything that is made here.
 const ZERO: i64 = -9;
 
-/// What the graph starts from.
+/// First values of the graph.
 const INPUT: Dims = [2, 4, 5];
 
 struct Maker {
     random: SplitMix64,
     nodes: String,
     data: String,
-    /// What there is in 8 bits.
+    /// Codes of 8 bits.
     values: Vec<(String, Dims)>,
     counter: usize,
 }
@@ -107,8 +107,8 @@ impl Maker {
         );
     }
 
-    /// With gaps, strides and uneven padding; a pool's may hang over, and has padding that is narrower than it. `None` where
-    /// it is too large.
+    /// With gaps, strides and uneven padding; a pool's may hang over, and has padding that is narrower than it. `None`
+    /// where it is too large.
     fn window(&mut self, [_, h, w]: Dims, is_pool: bool) -> Option<Window> {
         let two = |maker: &mut Maker, low: u64, high: u64| [0; 2].map(|_: u64| low + maker.below(high - low));
         let (size, stride, dilation) = (two(self, 1, 4), two(self, 1, 3), two(self, 1, 4));
@@ -360,8 +360,8 @@ fn nothing_occurs_outside_of_the_bounds_and_they_are_within_those_of_the_compile
         }
     }
     assert!(values > 6000, "{values} values");
-    // The bounds are not trivial: of a good part of the values, ends of every channel occur, and they are not always the
-    // compiler's.
+    // The bounds are not trivial: of a good part of the values, ends of every channel occur, and they are not always
+    // the compiler's.
     assert!(
         attained * 4 > values && narrower > 100,
         "{values} values, {attained} attained, {narrower} narrower"

@@ -1,4 +1,4 @@
-//! What a target's own code may decide at a fusion site: the step behind an op, and not the op.
+//! Decision of a target's own code at a fusion site: the step behind an op, and not the op.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::sync::Arc;

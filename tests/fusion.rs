@@ -1,4 +1,4 @@
-//! What fused graphs compute, on random ones: under `exact` the bits of the lowered graph, under a bound no more than each
+//! Results of random fused graphs: under `exact` the bits of the lowered graph, under a bound no more than each
 //! certificate says of its value; and what the verifier says of them: it finds nothing.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -274,8 +274,8 @@ fn exact_fusions_change_no_bit_and_bounded_ones_no_more_than_they_say() {
     );
 }
 
-/// Published passes put two terms of a fused quantization's zero point together, the first one's on the new grid and the
-/// offset, each cut off on its own.
+/// Published passes put two terms of a fused quantization's zero point together, the first one's on the new grid and
+/// the offset, each cut off on its own.
 #[test]
 fn the_zero_point_of_a_fused_quantization_is_not_cut_off_twice() {
     let mut random = SplitMix64::new(1);

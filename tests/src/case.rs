@@ -10,10 +10,11 @@
 //! …
 //! ```
 //!
-//! The lines `; run: NAME [ARGUMENT]` name passes of the table in [`crate::passes`], one after the other; other comments are
-//! for people. Behind the line `; expect` stands what the last pass gives: the module as text, then its remarks as comments,
-//! or a text of its own. The module is verified behind every pass. A pass that fails ends the run, and `error: ` and its message are what comes out.
-//! Large tensors show their digest. With `STRAIT_BLESS=1` the expectation is rewritten.
+//! The lines `; run: NAME [ARGUMENT]` name passes of the table in [`crate::passes`], one after the other; other
+//! comments are for people. Behind the line `; expect` stands what the last pass gives: the module as text, then its
+//! remarks as comments, or a text of its own. The module is verified behind every pass. A pass that fails ends the run,
+//! and `error: ` and its message are what comes out. Large tensors show their digest. With `STRAIT_BLESS=1` the
+//! expectation is rewritten.
 
 use crate::passes::{Outcome, find};
 use std::path::Path;
@@ -23,7 +24,7 @@ use strait_core::verifier::verify;
 const RUN: &str = "; run:";
 const EXPECT: &str = "; expect";
 
-/// What stands in a file, cut at the line `; expect`.
+/// Content of a file, cut at the line `; expect`.
 struct Case<'a> {
     runs: Vec<(&'a str, &'a str)>,
     input: &'a str,
@@ -55,7 +56,7 @@ fn read(text: &str) -> Result<Case<'_>, String> {
     })
 }
 
-/// What comes out of the passes of a case.
+/// Output of the passes of a case.
 fn run(case: &Case<'_>) -> Result<String, String> {
     let mut module = parse(case.input).map_err(|error| format!("the input does not read: {error}"))?;
     let digest = |bytes: &[u8]| blake3::hash(bytes).to_hex()[..16].to_string();

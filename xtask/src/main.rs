@@ -16,7 +16,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
-/// What a command reports besides "done": the message for people, or an exit code that is already explained.
+/// Report of a command besides "done": the message for people, or an exit code that is already explained.
 pub(crate) enum Stop {
     /// Something went wrong here; the text says what and, where known, what to do.
     Failed(String),

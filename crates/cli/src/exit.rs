@@ -1,8 +1,8 @@
-//! What the program's exit code says.
+//! Meaning of the program's exit codes.
 
 use std::process::ExitCode;
 
-/// How the program ends.
+/// End of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
     /// Done.

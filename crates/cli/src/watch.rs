@@ -1,9 +1,9 @@
 //! Shows how far the work is, and listens to whoever wants it to end.
 //!
 //! A bar on a terminal for whatever takes longer than a second, a line every ten seconds elsewhere. A thread of its own
-//! looks at the time, so that the work only counts. A signal to end (an interrupt, a hangup, a termination) asks the work to
-//! stop between two steps. Work that does not, or a second signal, ends the process; in both cases nothing is left that is
-//! not in place.
+//! looks at the time, so that the work only counts. A signal to end (an interrupt, a hangup, a termination) asks the
+//! work to stop between two steps. Work that does not, or a second signal, ends the process; in both cases nothing is
+//! left that is not in place.
 
 use std::{
     io::IsTerminal,
@@ -24,16 +24,16 @@ use strait_driver::{diagnostic::Diagnostic, session::Progress};
 
 use crate::console;
 
-/// How often the thread looks.
+/// Interval between two looks of the thread.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What is over sooner is not shown on a terminal.
+/// Work that is over sooner is not shown on a terminal.
 const SHOWN_AFTER: Duration = Duration::from_secs(1);
 
-/// How often a line is written elsewhere.
+/// Interval between two lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// How long the work may take to stop by itself.
+/// Time that the work may take to stop by itself.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Watches one command. Dropping it takes the bar away.
@@ -86,8 +86,8 @@ impl Watch {
     }
 }
 
-/// Notes the first signal to end, and ends the process at the second. Where no handler can be installed, a signal ends it
-/// as it does by default.
+/// Notes the first signal to end, and ends the process at the second. Where no handler can be installed, a signal ends
+/// it as it does by default.
 fn listen(shared: &Arc<Shared>) -> Option<(Handle, JoinHandle<()>)> {
     let mut signals = Signals::new(heeded()).ok()?;
     let handle = signals.handle();

@@ -80,7 +80,7 @@ fn a_file_that_is_flipped_cut_or_gone_is_exit_code_4_in_every_command_that_reads
     }
 }
 
-/// What a person mistook for an artifact is no damage.
+/// A file that a person mistook for an artifact is no damage.
 #[test]
 fn what_is_no_artifact_is_exit_code_1_in_every_command() {
     let copy = Copy::new();

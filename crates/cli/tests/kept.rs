@@ -1,4 +1,5 @@
-//! What is there stays, and nothing is left: artifacts, inputs, and what a process that ends early was about to write.
+//! Existing files stay, and no file is left behind: artifacts, inputs, and the files that a process was writing when it
+//! ended early.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 

@@ -9,7 +9,7 @@ const BEGIN: &str =
     "<!-- begin: the output of the first command. A test holds it; `cargo xtask bless` rewrites it -->\n```\n";
 const END: &str = "```\n<!-- end -->\n";
 
-/// What compiling the model in the repository prints, up to the line that names the folder.
+/// Output of compiling the model in the repository, up to the line that names the folder.
 fn printed() -> String {
     let folder = tempfile::tempdir().unwrap();
     let cache = format!("calibration.cache={:?}", folder.path().join("cache"));

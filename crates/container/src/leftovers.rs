@@ -1,7 +1,7 @@
 //! Files and folders that are not to outlive the process.
 //!
-//! A process that ends in order removes them by itself. One that has to end at once, because it was told so twice or because
-//! its work does not listen, calls [`remove_leftovers`] first.
+//! A process that ends in order removes them by itself. One that has to end at once, because it was told so twice or
+//! because its work does not listen, calls [`remove_leftovers`] first.
 
 use std::fs;
 use std::io::{ErrorKind, Result};
@@ -50,7 +50,8 @@ pub(crate) fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     work()
 }
 
-/// Removes a file, or a folder and all that is in it. A folder of ours that nobody may write to is made one that we may.
+/// Removes a file, or a folder and all that is in it. A folder of ours that nobody may write to is made one that we
+/// may.
 pub(crate) fn remove(path: &Path) -> Result<()> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => {}
@@ -66,7 +67,7 @@ pub(crate) fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether [`remove`] can take away a folder of ours, as far as the rights to its folders say.
+/// True if [`remove`] can take away a folder of ours, as far as the rights to its folders say.
 pub(crate) fn is_removable(folder: &Path) -> bool {
     #[cfg(unix)]
     {

@@ -27,7 +27,7 @@ pub enum Attribute {
 }
 
 impl Attribute {
-    /// What the documentation of IR bytes calls the kinds, by tag.
+    /// Names of the kinds in the documentation of IR bytes, by tag.
     pub const KINDS: [&'static str; 7] = ["int", "ints", "float", "floats", "text", "data", "form"];
 
     /// The tag in IR bytes.
@@ -62,9 +62,9 @@ pub enum AttributeError {
         op: &'static str,
         /// Attribute key.
         key: &'static str,
-        /// What was there.
+        /// Type that was found.
         found: Box<Attribute>,
-        /// What would be right.
+        /// Type that would be right.
         allowed: String,
     },
 }
@@ -75,7 +75,7 @@ pub trait Field: Sized {
     fn to_attribute(&self) -> Attribute;
     /// The value of an attribute, or `None` where it does not fit.
     fn from_attribute(attribute: &Attribute) -> Option<Self>;
-    /// What fits, for the error.
+    /// The types that fit, for the error.
     fn allowed() -> String;
     /// The words that the attribute may be; none where it is no word of a closed set.
     fn words() -> Vec<&'static str> {
@@ -87,7 +87,7 @@ pub trait Field: Sized {
     }
 }
 
-/// What the `op!` macro derives for each op.
+/// Functions that the `op!` macro derives for each op.
 pub trait Attributes: Sized {
     /// The op's name in the text form, IR bytes and tables: the field's standard term in snake case.
     const NAME: &'static str;

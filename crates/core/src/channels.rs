@@ -4,20 +4,20 @@ use crate::graph::Node;
 use crate::ids::ValueId;
 use crate::op::Op;
 
-/// How the elements of a result find their channel among the parameters of a form.
+/// Channels of the elements of a result among the parameters of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Channels {
     /// By their index along this axis.
     Axis(usize),
-    /// By an operand that says it of each of them: a constant of i32 whose shape broadcasts to the result's. So channels
-    /// can be something else than a slice of the tensor: the mean of a window that leaves out padding has one divisor in
-    /// the middle of an image, and others at its edges and corners.
+    /// By an operand that says it of each of them: a constant of i32 whose shape broadcasts to the result's. So
+    /// channels can be something else than a slice of the tensor: the mean of a window that leaves out padding has one
+    /// divisor in the middle of an image, and others at its edges and corners.
     Picked(ValueId),
 }
 
 impl Op {
-    /// The axis of the result that the channels of a requantization run along: the one that is fused into this op, or that
-    /// the op is. `None` where one set of parameters serves all elements.
+    /// The axis of the result that the channels of a requantization run along: the one that is fused into this op, or
+    /// that the op is. `None` where one set of parameters serves all elements.
     pub fn channel_axis(&self, rank: usize) -> Option<usize> {
         match self {
             Op::Conv(_) | Op::SumPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::MaxPool(_) => Some(1),
@@ -42,7 +42,7 @@ impl Node {
         self.inputs.get(self.op.channel_operand()?).copied().flatten()
     }
 
-    /// How the elements of the first result, which has `rank` axes, find their channel; `None` where one set of parameters
+    /// Channels of the elements of the first result, which has `rank` axes; `None` where one set of parameters
     /// serves all of them.
     pub fn channels(&self, rank: usize) -> Option<Channels> {
         match self.picked_channels() {

@@ -87,7 +87,7 @@ impl Elem {
         Elem::ALL.into_iter().find(|e| e.name() == name)
     }
 
-    /// Whether this is a floating-point type.
+    /// True if this is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Elem::F32 | Elem::F16 | Elem::F64)
     }

@@ -99,7 +99,7 @@ impl Field for Thresholds {
     }
 }
 
-/// How a form is written: its keys, and its fields in their order.
+/// Text of a form: its keys, and its fields in their order.
 trait Spelled: Sized {
     const KIND: FormKind;
     const KEYS: &'static [&'static str];

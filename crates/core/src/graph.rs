@@ -44,7 +44,7 @@ pub struct Value {
     pub(crate) output_positions: SmallVec<[u32; 1]>,
 }
 
-/// What an accumulator goes through before it leaves its node: clamp(requantize(acc)).
+/// Steps of an accumulator before it leaves its node: clamp(requantize(acc)).
 /// Absent before fusion, so that "identity, i32" has exactly one spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
@@ -76,7 +76,7 @@ pub struct Node {
     pub inputs: SmallVec<[Option<ValueId>; 3]>,
     /// The results.
     pub outputs: SmallVec<[ValueId; 1]>,
-    /// What was fused into it.
+    /// Steps that were fused into it.
     pub fused: Option<Box<Fused>>,
     /// Where it runs.
     pub place: Placement,
@@ -167,7 +167,7 @@ impl Graph {
         &self.outputs
     }
 
-    /// Whether the value is an output of the graph.
+    /// True if the value is an output of the graph.
     pub fn is_output(&self, id: ValueId) -> bool {
         self.value(id).is_some_and(|v| !v.output_positions.is_empty())
     }

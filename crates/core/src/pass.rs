@@ -1,9 +1,9 @@
-//! What can go wrong in a pass, a step over a whole graph.
+//! Errors of a pass, a step over a whole graph.
 
 use crate::reason::Reason;
 use std::borrow::Cow;
 
-/// Why a pass stopped, and whose fault it is.
+/// Reason why a pass stopped, and whose fault it is.
 #[derive(Debug, thiserror::Error)]
 pub enum PassError {
     /// The model asks for what cannot be.

@@ -35,7 +35,7 @@ pub struct NewNode {
     /// The nodes that it stands for: it takes the name of the first, the source names of all, and runs on the host if
     /// one of them does. At least one.
     pub origins: SmallVec<[NodeId; 2]>,
-    /// What is fused into it.
+    /// Steps that are fused into it.
     pub fused: Option<Fused>,
     /// The grids of its results; shorter lists leave the rest without.
     pub quant: SmallVec<[Option<Arc<QuantParams>>; 1]>,
@@ -61,14 +61,14 @@ pub struct Patch {
     pub data: Vec<(String, TensorData)>,
     /// Nodes to add; later ones may use earlier ones.
     pub add: Vec<NewNode>,
-    /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name, unless
-    /// it is an input, a constant or an output, and the grid if it has none. Types must be equal.
+    /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name,
+    /// unless it is an input, a constant or an output, and the grid if it has none. Types must be equal.
     pub replace: Vec<(ValueId, Source)>,
     /// Nodes to take away; nothing may use them any more.
     pub remove: Vec<NodeId>,
 }
 
-/// What a patch did.
+/// Result of a patch.
 #[derive(Clone, Debug, Default)]
 pub struct Applied {
     /// The added nodes, in the order of the patch.
@@ -90,7 +90,7 @@ pub enum PatchError {
         position: usize,
         /// Its op.
         op: &'static str,
-        /// What inference said.
+        /// Error of the inference.
         reason: Reason,
     },
     /// A value would change its type.

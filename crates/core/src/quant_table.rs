@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 use std::sync::Arc;
 use strait_requantize::Rounding;
 
-/// What shares one scale.
+/// Granularity of the scale: the elements that share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Granularity {
     /// The whole tensor.
@@ -49,14 +49,14 @@ pub enum Policy {
         power_of_two: bool,
         /// The range is taken anew for each run.
         dynamic: bool,
-        /// What shares one scale.
+        /// Granularity of the scale: the elements that share one.
         per: Granularity,
     },
     /// A small float.
     Floating {
         /// Bits of the exponent.
         exponent_bits: u8,
-        /// What shares one scale.
+        /// Granularity of the scale: the elements that share one.
         per: Granularity,
     },
 }
@@ -82,7 +82,7 @@ pub enum State {
     Float,
 }
 
-/// How one operand of one node is quantized.
+/// Quantization of one operand of one node.
 #[derive(Clone, Debug)]
 pub struct QuantConfig {
     /// The kind of grid.
@@ -184,7 +184,7 @@ impl QuantTable {
         self.configs.len()
     }
 
-    /// Whether the table is empty.
+    /// True if the table is empty.
     pub fn is_empty(&self) -> bool {
         self.configs.is_empty()
     }
@@ -226,7 +226,8 @@ impl QuantTable {
         self.configs[large.index()].root = root;
     }
 
-    /// Takes a config out of its set, at the cost of the size of the set; a root stays, because the others read its grid.
+    /// Takes a config out of its set, at the cost of the size of the set; a root stays, because the others read its
+    /// grid.
     fn part(&mut self, id: ConfigId) {
         if self.root(id) == id {
             return;

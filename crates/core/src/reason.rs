@@ -1,9 +1,9 @@
-//! Why something did not happen.
+//! Reason why something did not happen.
 
 use crate::reason_code::ReasonCode;
 use serde::{Deserialize, Serialize};
 
-/// Why a rule refused, a node stayed on the host or an input was rejected: a stable code for programs and a
+/// Reason why a rule refused, a node stayed on the host or an input was rejected: a stable code for programs and a
 /// sentence for people. The code is chosen where the decision is made, never when it is printed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{text} [{code}]")]

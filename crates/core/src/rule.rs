@@ -34,7 +34,7 @@ pub trait Rule: Send + Sync {
     fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError>;
 }
 
-/// What a run of rules did, in the order in which it happened.
+/// Log of a run of rules, in the order of its steps.
 #[derive(Clone, Debug, Default)]
 pub struct Rewritten {
     /// Rule and the name of the node that it was anchored at.

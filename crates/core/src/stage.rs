@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What the verifier may assume and must check about a graph. A module moves through the stages in this order only.
+/// Properties that the verifier may assume and must check in a graph. A module moves through the stages in this order
+/// only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stage {

@@ -6,7 +6,8 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 
-/// A constant. The bytes are little-endian and row-major; they may be a slice of a mapped file, and need not be aligned.
+/// A constant. The bytes are little-endian and row-major; they may be a slice of a mapped file, and need not be
+/// aligned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorData {
     elem: Elem,
@@ -24,9 +25,9 @@ pub enum TensorError {
         elem: Elem,
         /// Dimensions.
         shape: Vec<u64>,
-        /// What type and shape demand.
+        /// Bytes that type and shape demand.
         expected: u64,
-        /// What is there.
+        /// Bytes that were found.
         found: u64,
     },
     /// Too many dimensions or elements.
@@ -111,7 +112,7 @@ impl TensorData {
         self.bytes.len() / self.elem.size()
     }
 
-    /// Whether there are no elements.
+    /// True if there are no elements.
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }

@@ -133,17 +133,17 @@ impl Term {
         Term::ALL.iter().copied().filter(move |term| term.kind() == kind)
     }
 
-    /// Whether the results have the codes of the operands, on the same grid.
+    /// True if the results have the codes of the operands, on the same grid.
     pub const fn moves_codes(self) -> bool {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
 
-    /// Whether it is a function of real numbers, which codes stand for but are not.
+    /// True if it is a function of real numbers, which codes stand for but are not.
     pub const fn is_real_function(self) -> bool {
         matches!(self.kind(), Kind::Function | Kind::Real) || matches!(self, Term::ReduceMean)
     }
 
-    /// Whether a graph has it only after lowering.
+    /// True if a graph has it only after lowering.
     pub const fn is_lowered(self) -> bool {
         matches!(self.kind(), Kind::Integer) || matches!(self, Term::SumPool)
     }

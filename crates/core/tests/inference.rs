@@ -1,4 +1,4 @@
-//! What each op makes of its operands' types: a table of shapes, and hostile attributes that must never panic.
+//! Result types of each op: a table of shapes, and hostile attributes that must never panic.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 

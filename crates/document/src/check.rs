@@ -258,7 +258,7 @@ impl Checker {
     }
 }
 
-/// Whether these are numbers, each above the one before. What is no number is reported where it stands.
+/// True if these are numbers, each above the one before. What is no number is reported where it stands.
 fn ascending(elements: &[Node]) -> bool {
     let number = |node: &Node| match node.value {
         Value::Integer(number) => Some(number as f64),

@@ -50,7 +50,7 @@ fn rank<'a>(word: &str, names: impl IntoIterator<Item = &'a str>, limit: usize, 
     best.into_iter().map(|(_, name)| name).collect()
 }
 
-/// How many letters have to be inserted, deleted, replaced or swapped with their neighbour; `None` above `limit`.
+/// Number of letters that have to be inserted, deleted, replaced or swapped with their neighbour; `None` above `limit`.
 ///
 /// d(i, j) is the distance between the first i letters of `word` and the first j of `name`:
 /// the least of d(i-1, j) + 1, d(i, j-1) + 1, d(i-1, j-1) + (wᵢ ≠ nⱼ), and d(i-2, j-2) + 1 for swapped neighbours.

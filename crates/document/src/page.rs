@@ -3,7 +3,8 @@
 use crate::{Key, Shape};
 use std::{collections::BTreeMap, fmt::Write as _};
 
-/// The reference page of a document, from its shape: every table and key with what it takes, its default and its meaning.
+/// The reference page of a document, from its shape: every table and key with what it takes, its default and its
+/// meaning.
 #[derive(Debug, Default)]
 pub struct Page {
     text: String,
@@ -19,7 +20,7 @@ struct Pending<'a> {
     doc: &'a str,
 }
 
-/// Whether a key at the top is a table with a section of its own.
+/// True if a key at the top is a table with a section of its own.
 fn has_section(shape: &Shape) -> bool {
     match shape {
         Shape::Table(_) => true,

@@ -1,5 +1,5 @@
-//! The JSON schema of a document's type, and the same thing read back as a [`Shape`]: what check, messages and reference
-//! page are made from.
+//! The JSON schema of a document's type, and the same thing read back as a [`Shape`]: what check, messages and
+//! reference page are made from.
 
 use crate::Document;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
@@ -18,8 +18,8 @@ pub fn json_schema<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// TOML has no null: what is optional is left out. Defaults of whole tables are those of their keys. Names of Rust's types
-/// become limits.
+/// TOML has no null: what is optional is left out. Defaults of whole tables are those of their keys. Names of Rust's
+/// types become limits.
 fn of_toml(object: &mut Map<String, Value>) {
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|name| name != "null");
@@ -80,7 +80,7 @@ pub enum Rule {
 }
 
 impl Format {
-    /// Whether a value is a path, to be resolved.
+    /// True if a value is a path, to be resolved.
     pub fn is_path(self) -> bool {
         matches!(self.rule, Rule::Path(_))
     }
@@ -98,7 +98,7 @@ impl PartialEq for Format {
     }
 }
 
-/// What a value has to be.
+/// Type of a value.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Shape {
     /// Any of these keys.
@@ -120,7 +120,7 @@ pub enum Shape {
         min: usize,
         /// The most elements.
         max: usize,
-        /// What else holds.
+        /// Further condition.
         format: Option<Format>,
         /// The documentation of an element.
         doc: String,
@@ -129,7 +129,7 @@ pub enum Shape {
     Word(Vec<(String, String)>),
     /// A string that is not empty.
     Text {
-        /// What else holds.
+        /// Further condition.
         format: Option<Format>,
     },
     /// An integer within these limits.
@@ -156,12 +156,12 @@ pub enum Shape {
     Unknown,
 }
 
-/// What a key of a table is.
+/// Description of a key of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
     /// The documentation.
     pub doc: String,
-    /// Whether it has to be given.
+    /// True if it has to be given.
     pub required: bool,
     /// The value where it is not given.
     pub default: Option<Value>,
@@ -175,8 +175,8 @@ impl Shape {
         Shape::read(&json_schema::<T>(), T::FORMATS)
     }
 
-    /// The pattern of every key below this shape: `quantize.rule[].run`, `form.NAME.kind`. Tables and lists of tables are
-    /// keys like their own keys.
+    /// The pattern of every key below this shape: `quantize.rule[].run`, `form.NAME.kind`. Tables and lists of tables
+    /// are keys like their own keys.
     pub fn keys(&self) -> Vec<String> {
         let mut found = Vec::new();
         self.visit("", &mut |_, path| {

@@ -40,7 +40,7 @@ impl Place {
         }
     }
 
-    /// What findings are sorted by.
+    /// Sort key of findings.
     pub fn order(&self) -> (usize, usize) {
         (self.source.rank, self.span.as_ref().map_or(0, |span| span.start))
     }
@@ -86,7 +86,7 @@ pub struct Entry {
 }
 
 impl Value {
-    /// What it is, with its article.
+    /// Kind of the value, with its article.
     pub fn kind(&self) -> &'static str {
         match self {
             Value::Boolean(_) => "a boolean",
@@ -120,12 +120,12 @@ impl Node {
         }
     }
 
-    /// What is at the end of `path`.
+    /// The node at the end of `path`.
     pub fn find(&self, path: &KeyPath) -> Option<&Node> {
         path.0.iter().try_fold(self, Node::step)
     }
 
-    /// What is at the end of `path`, or as far along it as there is anything.
+    /// The node at the end of `path`, or the last one that exists along it.
     pub fn nearest(&self, path: &KeyPath) -> &Node {
         let mut node = self;
         for segment in &path.0 {
@@ -137,8 +137,8 @@ impl Node {
         node
     }
 
-    /// An error about the value at `path`, with its place and `label` beside the caret. Where nothing was given at `path`,
-    /// the place is that of the table or list around it.
+    /// An error about the value at `path`, with its place and `label` beside the caret. Where nothing was given at
+    /// `path`, the place is that of the table or list around it.
     pub fn error(&self, code: &str, path: &KeyPath, message: impl Into<String>, label: &str) -> Diagnostic {
         Diagnostic::error(code, message).at(self.nearest(path).place.excerpt(label))
     }

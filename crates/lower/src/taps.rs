@@ -16,11 +16,11 @@ pub(crate) struct Window<'a> {
     pub(crate) positions: &'a [u64],
 }
 
-/// What can lie outside.
+/// Taps that can lie outside.
 pub(crate) struct Taps {
     /// One per tap, the last axis running fastest: whether it does so at some position.
     pub(crate) outside: Vec<bool>,
-    /// Whether there is a position where none does.
+    /// True if there is a position where none does.
     pub(crate) interior: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What rules ask of the graph around a node.
+//! Queries of rules about the graph around a node.
 
 use std::borrow::Cow;
 use strait_core::op::Unary;
@@ -56,7 +56,7 @@ impl<'a> GraphNode<'a> {
         }
     }
 
-    /// Whether `value` is used by one operand alone and is no output of the graph.
+    /// True if `value` is used by one operand alone and is no output of the graph.
     pub(crate) fn used_once(&self, value: ValueId) -> bool {
         self.graph.only_use(value).is_some()
     }
@@ -72,8 +72,8 @@ impl<'a> GraphNode<'a> {
         Some((id, self.module.data(id)?))
     }
 
-    /// The elements of a constant of f32. Floats of other widths are left alone: what a rule makes of them would be f32,
-    /// and the op would have operands of two types.
+    /// The elements of a constant of f32. Floats of other widths are left alone: what a rule makes of them would be
+    /// f32, and the op would have operands of two types.
     pub(crate) fn floats(&self, value: ValueId) -> Option<(&'a TensorData, Cow<'a, [f32]>)> {
         let (_, tensor) = self.constant(value)?;
         let elements = (tensor.elem() == Elem::F32).then(|| tensor.to_f32())?;
@@ -95,13 +95,14 @@ impl<'a> GraphNode<'a> {
         }
     }
 
-    /// Whether the node's result has the type of `x`: constants with more axes than x make it another.
+    /// True if the node's result has the type of `x`: constants with more axes than x make it another.
     pub(crate) fn keeps_type(&self, x: ValueId) -> bool {
         let ty = |v| self.graph.value(v).map(|v| &v.ty);
         self.output().is_some_and(|y| ty(y) == ty(x))
     }
 
-    /// The node, then all nodes between it and `x`, which stand for one thing from now on and give it their source names.
+    /// The node, then all nodes between it and `x`, which stand for one thing from now on and give it their source
+    /// names.
     pub(crate) fn down_to(&self, x: ValueId) -> Vec<NodeId> {
         let mut found = vec![self.id];
         let mut next = 0;
@@ -115,7 +116,7 @@ impl<'a> GraphNode<'a> {
         found
     }
 
-    /// Whether a value is the constant `wanted`, up to the rounding of an exporter.
+    /// True if a value is the constant `wanted`, up to the rounding of an exporter.
     pub(crate) fn is_scalar(&self, value: ValueId, wanted: f32) -> bool {
         self.scalar(value)
             .is_some_and(|x| (x - wanted).abs() <= 1e-6 * wanted.abs())

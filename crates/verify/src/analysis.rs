@@ -1,4 +1,4 @@
-//! What can be said of an artifact without running it.
+//! Analysis of an artifact without running it.
 
 use crate::LOWERED;
 use crate::claims::{self, Allowed, Fusion};
@@ -67,7 +67,7 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
     })
 }
 
-/// What a certificate has to name as the digest of what it was derived from, by the graphs and its own claim; `None`
+/// The digest that a certificate has to name for its derivation, by the graphs and its own claim; `None`
 /// where nothing was fused at its value.
 ///
 /// # Errors
@@ -90,8 +90,8 @@ fn both(module: &Module) -> Result<(GraphId, &Graph, &Graph), VerifyError> {
     Ok((lowered, graph(lowered)?, graph(module.main)?))
 }
 
-/// Fused nodes that are compared with nothing: in the lowered graph, where every requantization is a node of its own, and in
-/// graphs that are called, of which there is no lowered one.
+/// Fused nodes that are compared with nothing: in the lowered graph, where every requantization is a node of its own,
+/// and in graphs that are called, of which there is no lowered one.
 fn fused_elsewhere(module: &Module, lowered: GraphId) -> Vec<Finding> {
     let calls = |graph: &Graph| -> Vec<GraphId> {
         let called = graph.nodes().filter_map(|(_, node)| match &node.op {
@@ -128,12 +128,12 @@ impl Analysis<'_> {
         &self.fusions
     }
 
-    /// What does not hold.
+    /// Findings.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
 
-    /// Whether both graphs have to give the same outputs, bit for bit.
+    /// True if both graphs have to give the same outputs, bit for bit.
     pub fn is_exact(&self) -> bool {
         self.fusions.iter().all(|fusion| fusion.max_lsb == 0)
     }

@@ -1,4 +1,4 @@
-//! What stands between a value and the op that it comes from: requantizations and clamps.
+//! The steps between a value and the op that it comes from: requantizations and clamps.
 
 use strait_core::{Channels, Def, Graph, Module, Node, NodeId, Op, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Rounding, Step, form};
@@ -6,7 +6,7 @@ use strait_requantize::{IntType, Narrowing, OutsideDomain, Requantization, Round
 /// Where a chain starts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Base<'a> {
-    /// What a node computes before anything that is fused into it.
+    /// A node's function without the steps that are fused into it.
     Node(NodeId, &'a Node),
     /// An input of the graph, or a tensor.
     Value(ValueId),
@@ -19,11 +19,11 @@ pub(crate) struct Chain<'a> {
     /// The value before the first step, where it is a value of the graph: not so with a fused node.
     pub(crate) start: Option<ValueId>,
     pub(crate) steps: Vec<Step>,
-    /// How the elements find their channel of the steps; an error where these do not agree.
+    /// Channels of the elements in the steps; an error where the steps do not agree.
     pub(crate) axis: Result<Option<Along<'a>>, String>,
 }
 
-/// How elements find their channel of the parameters that a requantization has.
+/// Channels of the elements among the parameters of a requantization.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Along<'a> {
     /// By their index along an axis.

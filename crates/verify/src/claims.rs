@@ -1,9 +1,9 @@
-//! Whether the certificates hold.
+//! Checks that the certificates hold.
 //!
-//! A certificate names two chains of steps, the accumulators on which it compares them, and how they differ there. Here the
-//! chains are those found in the graphs, the accumulators are those that this crate finds possible in either graph, and
-//! the comparison is made again: the claim must be no better than the truth. The certificate must also follow from its own
-//! content.
+//! A certificate names two chains of steps, the accumulators on which it compares them, and how they differ there. Here
+//! the chains are those found in the graphs, the accumulators are those that this crate finds possible in either graph,
+//! and the comparison is made again: the claim must be no better than the truth. The certificate must also follow from
+//! its own content.
 
 use crate::chain::{Along, Base, Chain};
 use crate::finding::{Fault, Finding};
@@ -17,16 +17,16 @@ use strait_container::CertificateRecord;
 use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::{Argument, FromFloat, IntType, Per, Step, Verdict, certificate::ordered};
 
-/// What the fusions of an artifact are worth.
+/// Result of verifying the fusions of an artifact.
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     pub(crate) fusions: Vec<Fusion>,
-    /// How far the values of the fused graph may lie from those of the lowered one that they stand for, by both.
+    /// Allowed distance between values of the fused graph and those of the lowered one that they stand for, by both.
     pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
     pub(crate) findings: Vec<Finding>,
 }
 
-/// What was derived anew for one fusion.
+/// Result of verifying one fusion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fusion {
     /// The name of the value that the fused node computes.
@@ -39,7 +39,7 @@ pub struct Fusion {
     pub max_lsb: u32,
 }
 
-/// How far the elements of a value may lie from what they stand for; not at all by default.
+/// Allowed distance between the elements of a value and those that they stand for; 0 by default.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Allowed {
     /// The axis of the channels, where there is more than one bound.
@@ -71,7 +71,7 @@ impl Allowed {
     }
 }
 
-/// What can occur in both graphs.
+/// Ranges of the values in both graphs.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds<'a> {
     pub(crate) fused: &'a Intervals,
@@ -133,7 +133,7 @@ pub(crate) fn check(
 }
 
 impl<'a> FusedSite<'a> {
-    /// How the elements find their channel, in both graphs.
+    /// Channels of the elements, in both graphs.
     fn along(&self) -> Option<Along<'a>> {
         let both = [&self.fused.axis, &self.lowered.axis];
         both.into_iter()
@@ -146,7 +146,7 @@ impl<'a> FusedSite<'a> {
         all.filter_map(|step| step.form.channels()).next()
     }
 
-    /// Whether the fused graph has the same steps, in nodes of their own.
+    /// True if the fused graph has the same steps, in nodes of their own.
     fn is_trivial(&self) -> bool {
         let is_fused = match self.fused.base {
             Base::Node(_, node) => node.fused.is_some(),
@@ -172,7 +172,7 @@ impl Claims {
         self.findings.push(Finding { value, fault });
     }
 
-    /// Whether a certificate follows from its own content and is about the site's steps.
+    /// True if a certificate follows from its own content and is about the site's steps.
     fn check_record(&mut self, site: &FusedSite<'_>, record: &CertificateRecord) {
         if let Some(fault) = contradiction::of(&record.certificate) {
             self.fault(site, fault);
@@ -191,8 +191,8 @@ impl Claims {
         }
     }
 
-    /// Whether a certificate speaks of all that can occur, per channel or of all together. To speak of more is no fault:
-    /// what is claimed of it is so of its parts.
+    /// True if a certificate speaks of all that can occur, per channel or of all together. To speak of more is no
+    /// fault: what is claimed of it is so of its parts.
     fn check_interval(&mut self, site: &FusedSite<'_>, record: &CertificateRecord, found: &[Interval]) {
         let spoken_of = &record.certificate.interval;
         for channel in 0..found.len().max(spoken_of.values().len()) {
@@ -340,7 +340,7 @@ impl Claims {
     }
 }
 
-/// Whether what is fused into a max pool could stand in front of it as well. A window without elements is the smallest
+/// True if what is fused into a max pool could stand in front of it as well. A window without elements is the smallest
 /// integer of what is pooled, which is then among the accumulators that can occur; it has to become the smallest code.
 fn keeps_empty_windows(site: &FusedSite<'_>, channel: usize, interval: Interval) -> bool {
     let lowest = i32::MIN;
@@ -356,7 +356,7 @@ fn keeps_empty_windows(site: &FusedSite<'_>, channel: usize, interval: Interval)
     }
 }
 
-/// What the first step of a chain can meet.
+/// Range of the operand of the first step of a chain.
 fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
     let range = match (chain.start, chain.base) {
         (Some(value), _) => intervals.value(value),
@@ -369,7 +369,7 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
         .unwrap_or_else(|| Range::tensor(Interval::of_type(IntType::I32)))
 }
 
-/// What can occur in either graph, per channel of the steps or else of the bounds.
+/// Accumulators that can occur in either graph, per channel of the steps or else of the bounds.
 fn accumulators(site: &FusedSite<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Interval> {
     let of_steps = site.channels();
     let along = site.along();
@@ -392,8 +392,8 @@ fn accumulators(site: &FusedSite<'_>, [fused, lowered]: [&Range; 2]) -> Vec<Inte
     }
 }
 
-/// The sums of a pool that go through each channel that is picked by position: by what its operand can be in the fused graph,
-/// and in either.
+/// The sums of a pool that go through each channel that is picked by position: by what its operand can be in the fused
+/// graph, and in either.
 fn picked(graph: &Graph, site: &FusedSite<'_>, bounds: Bounds<'_>) -> Option<[Vec<Interval>; 2]> {
     let (Base::Node(_, fused), Base::Node(_, lowered)) = (site.fused.base, site.lowered.base) else {
         return None;

@@ -1,4 +1,4 @@
-//! Whether a certificate follows from its own content: the verdicts from its argument, its steps and its interval.
+//! Checks that a certificate follows from its own content: the verdicts from its argument, its steps and its interval.
 
 use crate::finding::Fault;
 use crate::functions::{Chains, Undecided, compare_floats};
@@ -25,8 +25,8 @@ pub(crate) fn of(certificate: &Certificate) -> Option<Fault> {
     })
 }
 
-/// The verdicts that follow from a certificate's own steps and interval; `None` where those of single entries do, which it
-/// does not hold.
+/// The verdicts that follow from a certificate's own steps and interval; `None` where those of single entries do, which
+/// it does not hold.
 fn derived(certificate: &Certificate) -> Result<Option<Per<Verdict>>, Undecided> {
     let (before, after) = (&certificate.before[..], certificate.after.as_slice());
     match &certificate.argument {

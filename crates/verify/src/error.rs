@@ -2,7 +2,8 @@ use strait_container::ArtifactError;
 use strait_core::GraphId;
 use strait_execute::ExecuteError;
 
-/// Why an artifact cannot be verified at all. What is wrong with one that can is a [`Finding`](crate::Finding).
+/// Reason why an artifact cannot be verified at all. An error in an artifact that can be verified is a
+/// [`Finding`](crate::Finding).
 #[derive(Debug, thiserror::Error)]
 pub enum VerifyError {
     /// It cannot be read.
@@ -22,7 +23,7 @@ pub enum VerifyError {
     Execute {
         /// Which one: `lowered` or `fused`.
         graph: &'static str,
-        /// Why.
+        /// Reason.
         source: ExecuteError,
     },
 }

@@ -1,4 +1,4 @@
-//! Whether the facts are true from which a certificate's interval follows.
+//! Checks the facts from which a certificate's interval follows.
 //!
 //! The interval itself is derived anew, whatever the facts say; so one that is left out hides nothing.
 
@@ -23,7 +23,7 @@ pub(crate) fn check<'a>(
     untrue.map(|fact| Fault::Fact(fact.clone()))
 }
 
-/// What the facts are about.
+/// Subject of the facts.
 struct About<'a> {
     lowered: &'a Graph,
     site: &'a FusedSite<'a>,
@@ -51,7 +51,7 @@ impl About<'_> {
         }
     }
 
-    /// What an operand of the producer can be in the fused graph.
+    /// Interval of an operand of the producer in the fused graph.
     fn operand(&self, index: u32) -> Option<Interval> {
         let Base::Node(_, node) = self.site.fused.base else {
             return None;
@@ -98,7 +98,7 @@ impl About<'_> {
     }
 }
 
-/// How many elements a node adds up for each of its results, by the extents of its first operand.
+/// Number of elements that a node adds up for each of its results, by the extents of its first operand.
 fn summands(node: &Node, extents: &[u64]) -> Option<u64> {
     match &node.op {
         Op::MatMul(_) => extents.last().copied(),

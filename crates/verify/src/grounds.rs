@@ -1,4 +1,5 @@
-//! What a certificate says of itself, held against the graphs: by which argument it holds, and what it was derived from.
+//! Compares the statements of a certificate about itself with the graphs: its argument, and the digest of its
+//! derivation.
 
 use crate::chain::{Along, Base};
 use crate::finding::Fault;
@@ -9,7 +10,7 @@ use strait_core::{Graph, Module, Op, TensorData};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate};
 
-/// What does not fit; of the lowered and the fused graph.
+/// Misfits of the lowered and the fused graph.
 pub(crate) fn check(
     module: &Module,
     graphs: [&Graph; 2],
@@ -25,7 +26,7 @@ pub(crate) fn check(
     argument.into_iter().chain(grounds)
 }
 
-/// Whether the argument is one for what makes the accumulators.
+/// True if the argument is one for what makes the accumulators.
 fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
     match (site.kind, site.lowered.base) {
         (SiteKind::Constants(_), _) => matches!(argument, Argument::EveryEntry { .. }),
@@ -51,10 +52,10 @@ fn term(base: Base<'_>) -> &'static str {
 /// The position of the operand of a requantization that picks its channels.
 const PICKS: usize = 1;
 
-/// SHA-256 of the argument, both chains, the interval and the facts behind it as JSON, and then of each constant operand of
-/// the node that makes the accumulators, or of the constant or table that the chain was applied to: its position, the number
-/// of its bytes (both 64 bits, little-endian) and these; then the same of what picks the channels of the chain, an operand
-/// of its requantizations.
+/// SHA-256 of the argument, both chains, the interval and the facts behind it as JSON, and then of each constant
+/// operand of the node that makes the accumulators, or of the constant or table that the chain was applied to: its
+/// position, the number of its bytes (both 64 bits, little-endian) and these; then the same of what picks the channels
+/// of the chain, an operand of its requantizations.
 ///
 /// Constants are requantized before anything is fused into a node: its operands are those of the fused graph.
 pub(crate) fn derived_from(

@@ -1,24 +1,31 @@
 //! Checks an artifact against itself, without the compiler that made it.
 //!
 //! 1. The fused graph is the lowered one with requantizations and clamps taken into their producers, and nothing else.
-//! 2. Every such fusion has a certificate that holds: its own comparison can be repeated, it is about the steps that are
-//!    in the graphs, its argument is one for the op, it was derived from the parameters that are there, the facts that it
-//!    names are so, its interval holds all accumulators that can occur, and it claims no more than is true on them. These
+//! 2. Every such fusion has a certificate that holds: its own comparison can be repeated, it is about the steps that
+//! are
+//!    in the graphs, its argument is one for the op, it was derived from the parameters that are there, the facts that
+//! it
+//!    names are so, its interval holds all accumulators that can occur, and it claims no more than is true on them.
+//! These
 //!    are derived here anew ([`intervals`]).
 //! 3. No sum can leave 32 bits, and no requantization is asked for more than it is defined for.
-//! 4. On random and given inputs, each layer of the fused graph is what the lowered graph computes from the same operands,
-//!    bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where every fusion
+//! 4. On random and given inputs, each layer of the fused graph is what the lowered graph computes from the same
+//! operands,
+//!    bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where every
+//! fusion
 //!    is exact.
 //!
 //! # Shared with the compiler
 //!
-//! - of `requantize` what defines the meaning of a step: `eval`, the domain on which a form is defined, and that no form
+//! - of `requantize` what defines the meaning of a step: `eval`, the domain on which a form is defined, and that no
+//! form
 //!   decreases there; the quantization of floats and the order of floats; the certificate as data;
 //! - of `core` the graph, its text and bytes, and the types and shapes of its ops;
 //! - of `execute` plans and the host's loops, by which both graphs are run.
 //!
 //! Intervals, the correspondence of the graphs, and the decision on a pair of functions (`functions`) are this crate's
-//! own. It uses no decision procedure of `requantize`, no thresholds and no closed form of them; `cargo xtask tidy` looks.
+//! own. It uses no decision procedure of `requantize`, no thresholds and no closed form of them; `cargo xtask tidy`
+//! looks.
 
 mod analysis;
 mod chain;
@@ -51,18 +58,18 @@ use strait_execute::{LoopsFor, PlanOptions, Standard, Tensor, TensorView, Thread
 /// The name of the graph before the fusions; the main graph is the one after them.
 pub const LOWERED: &str = "lowered";
 
-/// What findings and errors call the main graph.
+/// Name of the main graph in findings and errors.
 const FUSED: &str = "fused";
 
-/// How to verify.
+/// Options of the verification.
 #[derive(Clone, Copy)]
 pub struct VerifyOptions<'a> {
-    /// How many random inputs to run both graphs on.
+    /// Number of random inputs on which both graphs run.
     pub samples: usize,
-    /// What makes the inputs.
+    /// Source of the inputs.
     pub seed: u64,
-    /// Who computes the requantizations of the fused graph: the target, or the host itself. Those of the lowered graph are
-    /// the host's.
+    /// Who computes the requantizations of the fused graph: the target, or the host itself. Those of the lowered graph
+    /// are the host's.
     pub loops: &'a dyn LoopsFor,
     /// The threads to run on.
     pub threads: &'a Threads,
@@ -80,7 +87,7 @@ impl<'a> VerifyOptions<'a> {
     }
 }
 
-/// What came out.
+/// The output.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VerifyReport {
     /// Fusions that are proved to change nothing.
@@ -89,14 +96,14 @@ pub struct VerifyReport {
     pub bounded: Vec<(String, u32)>,
     /// The random inputs that both graphs were run on.
     pub samples: usize,
-    /// Whether their outputs were required to be the same bits: every fusion is exact.
+    /// True if their outputs were required to be the same bits: every fusion is exact.
     pub compared: bool,
-    /// What does not hold. Nothing, for a sound artifact.
+    /// Findings. None, for a sound artifact.
     pub findings: Vec<Finding>,
 }
 
 impl VerifyReport {
-    /// Whether everything holds.
+    /// True if everything holds.
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
@@ -108,8 +115,8 @@ pub fn verify(artifact: &Artifact, options: &VerifyOptions<'_>) -> Result<Verify
     verify_module(&module, &certificates, options)
 }
 
-/// Verifies a module that holds the graph [`LOWERED`] and, as its main graph, the fused one. One sample after the other:
-/// whoever has many, or some of their own, makes a [`Comparison`] of the [`Analysis`].
+/// Verifies a module that holds the graph [`LOWERED`] and, as its main graph, the fused one. One sample after the
+/// other: whoever has many, or some of their own, makes a [`Comparison`] of the [`Analysis`].
 pub fn verify_module(
     module: &Module,
     certificates: &[CertificateRecord],

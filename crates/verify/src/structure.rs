@@ -1,9 +1,9 @@
-//! Whether the fused graph is the lowered one with requantizations and clamps taken into their producers.
+//! Checks that the fused graph is the lowered one with requantizations and clamps taken into their producers.
 //!
-//! Both graphs are walked upwards from their outputs, two values at a time. Names do not count: two values correspond if
-//! the same op makes them out of values that correspond, or if both are the same op's result after chains of
-//! requantizations and clamps. Where the chains are not the same nodes, that is a [`FusedSite`], whose chains a certificate has
-//! to compare.
+//! Both graphs are walked upwards from their outputs, two values at a time. Names do not count: two values correspond
+//! if the same op makes them out of values that correspond, or if both are the same op's result after chains of
+//! requantizations and clamps. Where the chains are not the same nodes, that is a [`FusedSite`], whose chains a
+//! certificate has to compare.
 
 use crate::chain::{Along, Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
@@ -34,7 +34,7 @@ pub(crate) enum SiteKind {
     Floats { lowered: FromFloat, fused: FromFloat },
 }
 
-/// What came of a chain that was applied to a constant.
+/// Result of a chain that was applied to a constant.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Constants {
     /// The elements of the constant in the lowered graph, before the chain: their number, and what they lie between.
@@ -44,7 +44,7 @@ pub(crate) struct Constants {
     pub(crate) max_lsb: u32,
 }
 
-/// How two graphs correspond.
+/// Correspondence of two graphs.
 #[derive(Debug, Default)]
 pub(crate) struct Correspondence<'a> {
     pub(crate) sites: Vec<FusedSite<'a>>,
@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether two nodes compute the same of the same operands.
+    /// True if two nodes compute the same of the same operands.
     fn is_same(&self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
         fused
             .zip(lowered)
@@ -250,13 +250,13 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether both chains start on the same grid, which is what a quantization quantizes to.
+    /// True if both chains start on the same grid, which is what a quantization quantizes to.
     fn is_one_grid(&self, fused: &Chain<'_>, lowered: &Chain<'_>) -> bool {
         let grid = |graph: &'a Graph, chain: &Chain<'_>| chain.start.and_then(|v| graph.value(v)).map(|v| &v.quant);
         grid(self.fused, fused) == grid(self.lowered, lowered)
     }
 
-    /// Whether two lookups have other tables.
+    /// True if two lookups have other tables.
     fn burnt(&self, a: &Node, b: &Node) -> bool {
         let table = |graph, node: &Node| {
             let table = node.inputs.get(1).copied().flatten();
@@ -335,7 +335,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether two nodes compute the same of the same operands, before anything that is fused into them; a quantization of
+/// True if two nodes compute the same of the same operands, before anything that is fused into them; a quantization of
 /// floats may narrow to another type, which its certificate is about.
 fn same_op(a: &Node, b: &Node) -> bool {
     matches!((&a.op, &b.op), (Op::Quantize(_), Op::Quantize(_))) || a.op == b.op

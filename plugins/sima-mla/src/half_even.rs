@@ -1,4 +1,4 @@
-//! What both kernels share: the scalars of each channel, and only those that round half to even, and the loops.
+//! Shared by both kernels: the scalars of each channel, only those that round half to even, and the loops.
 
 use strait_kernels::{
     KernelError,
@@ -20,8 +20,8 @@ pub(crate) fn constants<T>(
     })
 }
 
-/// The loops of a form: one accumulator at a time by the epilogue of this crate, whole vectors of them, where the machine
-/// has some, by the host's batch kernel for the same form.
+/// The loops of a form: one accumulator at a time by the epilogue of this crate, whole vectors of them, where the
+/// machine has some, by the host's batch kernel for the same form.
 pub(crate) fn loops(
     epilogue: impl Epilogue,
     form: &Requantization,

@@ -33,7 +33,7 @@ pub(crate) fn said(arguments: &[&str]) -> (i32, String) {
 /// An artifact in a folder of its own.
 pub(crate) struct Copy(TempDir);
 
-/// What an artifact is written from.
+/// Parts from which an artifact is written.
 pub(crate) struct Parts {
     pub(crate) module: Module,
     pub(crate) certificates: Vec<CertificateRecord>,

@@ -7,7 +7,7 @@ use super::BytesError;
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
-    /// Whether what stands behind the known fields of a record may be skipped: the bytes have a later minor version.
+    /// True if what stands behind the known fields of a record may be skipped: the bytes have a later minor version.
     newer: bool,
 }
 

@@ -7,8 +7,8 @@ use crate::reason_code::ReasonCode;
 use smallvec::SmallVec;
 
 op! {
-    /// The mean of each window of [N, C, spatial…]. On integers: the sum divided by the count, rounded half away from zero,
-    /// on the operand's own grid (LiteRT's AVERAGE_POOL_2D).
+    /// The mean of each window of [N, C, spatial…]. On integers: the sum divided by the count, rounded half away from
+    /// zero, on the operand's own grid (LiteRT's AVERAGE_POOL_2D).
     AveragePool = "average_pool" v 1 {
         /// Extent per spatial axis.
         size: SmallVec<[u32; 2]>,
@@ -25,7 +25,7 @@ op! {
     }
 }
 
-/// What the sums of windows are divided by for their means.
+/// Divisors of the sums of windows for their means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Divisors {
     /// The numbers that there are, ascending; none of them is 0.
@@ -36,8 +36,8 @@ pub struct Divisors {
 
 impl AveragePool {
     /// The divisors over an operand with these spatial extents and so many positions along each axis: the number of
-    /// elements in a window, and of the padding where that counts. What lies behind the padding, where rounding up lets a
-    /// window hang over, is never counted.
+    /// elements in a window, and of the padding where that counts. What lies behind the padding, where rounding up lets
+    /// a window hang over, is never counted.
     ///
     /// # Errors
     /// A window without anything to count, which has no mean; and more positions than could be told apart.

@@ -11,8 +11,8 @@ op! {
     /// Convolution over one to three spatial axes.
     ///
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and, optionally, `bias` `[O]`. Result
-    /// `[N, O, spatial…]`. On integers, result = Σ weight·x + bias in i32, where a padded x reads as `pad_value`; the zero
-    /// point of x is folded into the bias when parameters become integers.
+    /// `[N, O, spatial…]`. On integers, result = Σ weight·x + bias in i32, where a padded x reads as `pad_value`; the
+    /// zero point of x is folded into the bias when parameters become integers.
     Conv = "conv" v 1 {
         /// One step per spatial axis.
         stride: SmallVec<[u32; 2]>,
@@ -22,7 +22,7 @@ op! {
         dilation: SmallVec<[u32; 2]>,
         /// C and O are split into this many independent groups.
         groups: u32,
-        /// What a padded element reads as: 0 in float, the zero point of x in integers.
+        /// Value of a padded element: 0 in float, the zero point of x in integers.
         pad_value: i32,
     }
 }
@@ -92,7 +92,7 @@ impl Infer for Conv {
 }
 
 impl Conv {
-    /// Whether each input channel has its own filters: groups = C, and more than one.
+    /// True if each input channel has its own filters: groups = C, and more than one.
     pub fn is_depthwise(&self, weight_shape: &[u64]) -> bool {
         self.groups > 1 && weight_shape.get(1) == Some(&1)
     }

@@ -8,9 +8,9 @@ use crate::reason_code::ReasonCode;
 op! {
     /// `a`·`b` + `bias`, the fully connected layer.
     ///
-    /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]`, or `[N, K]` where `transpose_b`, and,
-    /// optionally, `bias`, broadcastable to `[N]`. Result `[…, N]`. `alpha` scales the product, `beta` the bias. On integers the
-    /// result is i32 accumulators, and alpha and beta are 1.
+    /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]`, or `[N, K]` where `transpose_b`,
+    /// and, optionally, `bias`, broadcastable to `[N]`. Result `[…, N]`. `alpha` scales the product, `beta` the bias.
+    /// On integers the result is i32 accumulators, and alpha and beta are 1.
     Gemm = "gemm" v 1 {
         /// `a` is `[K, M]`; only for rank 2.
         transpose_a: bool,
@@ -79,7 +79,7 @@ impl Gemm {
         }
     }
 
-    /// Whether this is the canonical form.
+    /// True if this is the canonical form.
     pub fn is_canonical(&self) -> bool {
         *self == Gemm::canonical()
     }

@@ -105,7 +105,7 @@ pub type Operands<'a> = [Option<&'a TensorType>];
 /// The result types of a node.
 pub type Results = SmallVec<[TensorType; 1]>;
 
-/// What every op knows besides its attributes.
+/// Properties of every op besides its attributes.
 pub trait Infer: Attributes {
     /// The smallest and the largest number of operands.
     const ARITY: (usize, usize);

@@ -8,7 +8,7 @@ use crate::shape::{Dim, Shape};
 use smallvec::SmallVec;
 
 words! {
-    /// What [`Reduce`] computes.
+    /// Function of [`Reduce`].
     Reduction {
         /// Arithmetic mean; floats only.
         Mean = "mean",
@@ -24,7 +24,7 @@ words! {
 op! {
     /// A reduction over `axes`; no axes means all of them.
     Reduce = "reduce" v 1 {
-        /// What is computed.
+        /// The function.
         reduction: Reduction,
         /// Which axes; negative ones count from the end.
         axes: SmallVec<[i64; 4]>,

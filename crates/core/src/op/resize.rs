@@ -8,7 +8,7 @@ use crate::shape::Dim;
 use smallvec::SmallVec;
 
 words! {
-    /// How an output element is made from its neighbours in the input.
+    /// Interpolation of an output element from its neighbours in the input.
     ResizeMode {
         /// The nearest element.
         Nearest = "nearest",
@@ -32,7 +32,7 @@ words! {
 }
 
 words! {
-    /// How a coordinate is rounded in nearest mode.
+    /// Rounding of a coordinate in nearest mode.
     Nearest {
         /// To nearest, ties down.
         RoundPreferFloor = "round_prefer_floor",
@@ -48,11 +48,11 @@ words! {
 op! {
     /// Resampling of every axis to extent floor(extent · scale) (ONNX Resize).
     Resize = "resize" v 1 {
-        /// How an element is made.
+        /// Source of an element.
         mode: ResizeMode,
         /// Which input coordinate an output coordinate stands for.
         coordinate: Coordinate,
-        /// How a coordinate is rounded in nearest mode.
+        /// Rounding of a coordinate in nearest mode.
         nearest: Nearest,
         /// Factor per axis; empty where `sizes` is given.
         scales: Vec<f32>,

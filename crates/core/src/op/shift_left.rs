@@ -7,11 +7,12 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// (x − zero) · 2^bits in i32, which holds it for every code: a value without its zero point, with room below the point.
+    /// (x − zero) · 2^bits in i32, which holds it for every code: a value without its zero point, with room below the
+    /// point.
     ShiftLeft = "shift_left" v 1 {
         /// The zero point that is taken away.
         zero: i32,
-        /// How far; for an 8-bit operand at most 23, or 24 for `i8` with zero point 0.
+        /// Shift in bits; for an 8-bit operand at most 23, or 24 for `i8` with zero point 0.
         bits: u8,
     }
 }

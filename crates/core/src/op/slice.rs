@@ -8,8 +8,8 @@ use crate::shape::Dim;
 use smallvec::SmallVec;
 
 op! {
-    /// Elements `starts`, `starts` + `steps`, … before `ends` along each of `axes`, with ONNX's clamping: negative positions
-    /// count from the end and positions outside are moved to the border.
+    /// Elements `starts`, `starts` + `steps`, … before `ends` along each of `axes`, with ONNX's clamping: negative
+    /// positions count from the end and positions outside are moved to the border.
     Slice = "slice" v 1 {
         /// First position per axis.
         starts: SmallVec<[i64; 4]>,
@@ -39,7 +39,7 @@ impl Infer for Slice {
 pub type Span = (usize, u64, i64, u64);
 
 impl Slice {
-    /// What is taken of each sliced axis of an operand with this shape.
+    /// Positions that are taken of each sliced axis of an operand with this shape.
     pub fn spans(&self, shape: &[Dim]) -> Result<SmallVec<[Span; 4]>, Reason> {
         let lengths = [self.ends.len(), self.axes.len(), self.steps.len()];
         support::ensure(lengths == [self.starts.len(); 3], ReasonCode::Slice, || {

@@ -6,9 +6,9 @@ use crate::reason::Reason;
 use smallvec::SmallVec;
 
 op! {
-    /// The sum of each window of [N, C, spatial…] in i32, integers only; padding reads as `pad_value`. The division of a
-    /// mean is left to the requantization that follows. Where that is fused, an optional second operand says of each element
-    /// which channel of its parameters it goes through; see [`Requantize`](struct@super::Requantize).
+    /// The sum of each window of [N, C, spatial…] in i32, integers only; padding reads as `pad_value`. The division of
+    /// a mean is left to the requantization that follows. Where that is fused, an optional second operand says of each
+    /// element which channel of its parameters it goes through; see [`Requantize`](struct@super::Requantize).
     SumPool = "sum_pool" v 1 {
         /// Extent per spatial axis.
         size: SmallVec<[u32; 2]>,
@@ -20,14 +20,14 @@ op! {
         dilation: SmallVec<[u32; 2]>,
         /// Round the number of windows up; windows that start in the trailing padding are dropped.
         ceil: bool,
-        /// What a padded element reads as: the zero point of the operand.
+        /// Value of a padded element: the zero point of the operand.
         pad_value: i32,
     }
 }
 
 impl SumPool {
-    /// For each position, in row-major order: how many taps of the window lie on elements of an operand with these spatial
-    /// extents. The others read `pad_value`. `None` where there are too many positions to tell them apart.
+    /// For each position, in row-major order: how many taps of the window lie on elements of an operand with these
+    /// spatial extents. The others read `pad_value`. `None` where there are too many positions to tell them apart.
     pub fn elements(&self, extents: &[u64], positions: &[u64]) -> Option<Vec<u64>> {
         let lists = support::Lists {
             size: &self.size,

@@ -1,4 +1,4 @@
-//! What several inference functions share.
+//! Shared by several inference functions.
 
 use super::{Operands, Results};
 use crate::elem::Elem;
@@ -22,8 +22,8 @@ pub(super) fn ensure(holds: bool, code: ReasonCode, text: impl FnOnce() -> Strin
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
-/// The type of a sum of products: i32 for codes (i8, u8, i16, i32), the operand's own for floats and for i64, which holds
-/// shapes and indices.
+/// The type of a sum of products: i32 for codes (i8, u8, i16, i32), the operand's own for floats and for i64, which
+/// holds shapes and indices.
 pub(super) fn accumulator(elem: Elem) -> Elem {
     if elem.int_type().is_some() { Elem::I32 } else { elem }
 }
@@ -150,8 +150,8 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
     Ok(Dim::Fixed(extent))
 }
 
-/// The lists of attributes that describe a sliding window, one entry per spatial axis; of the pads, all begins and then all
-/// ends.
+/// The lists of attributes that describe a sliding window, one entry per spatial axis; of the pads, all begins and then
+/// all ends.
 #[derive(Clone, Copy)]
 pub(super) struct Lists<'a> {
     pub(super) size: &'a [u32],
@@ -161,8 +161,9 @@ pub(super) struct Lists<'a> {
 }
 
 impl Lists<'_> {
-    /// At each of so many positions along a spatial axis: how many taps of the window lie on elements of an operand of this
-    /// extent, or on its padding, too. Position p reads with tap k the coordinate p · stride + k · dilation − begin.
+    /// At each of so many positions along a spatial axis: how many taps of the window lie on elements of an operand of
+    /// this extent, or on its padding, too. Position p reads with tap k the coordinate p · stride + k · dilation −
+    /// begin.
     pub(super) fn taps_inside(&self, axis: usize, extent: u64, positions: u64, padding: bool) -> Vec<u64> {
         let at = |list: &[u32], index: usize| i128::from(list.get(index).copied().unwrap_or(0));
         let (begin, end) = (at(self.pad, axis), at(self.pad, axis + self.pad.len() / 2));

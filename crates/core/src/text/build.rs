@@ -307,7 +307,7 @@ impl Builder<'_> {
     }
 }
 
-/// What is defined so far in one graph.
+/// Names that are defined so far in one graph.
 struct Scope {
     graph: Graph,
     values: BTreeMap<Key, ValueId>,

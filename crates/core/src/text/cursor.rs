@@ -4,7 +4,7 @@ use super::error::{Position, TextError};
 use super::lexer::{Lexer, Token};
 use super::number::Number;
 
-/// What a production reads, or what is wrong with it.
+/// Result of a production, or the error in the text.
 pub(super) type Parsed<T> = Result<T, TextError>;
 
 /// One token ahead.

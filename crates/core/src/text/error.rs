@@ -1,4 +1,4 @@
-//! What is wrong with a text, and where.
+//! Error in a text, and its place.
 
 use crate::attribute_list::OpError;
 use crate::tensor::TensorError;
@@ -25,19 +25,19 @@ impl fmt::Display for Position {
 pub struct TextError {
     /// Where.
     pub at: Position,
-    /// What.
+    /// The error.
     pub fault: TextFault,
 }
 
-/// What is wrong.
+/// Description of the error.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TextFault {
     /// Something else belongs there.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What would be right.
+        /// Text that would be right.
         expected: String,
-        /// What is there.
+        /// Text that was found.
         found: String,
     },
     /// A name that nothing above has, for values, or nothing at all, for constants and graphs.
@@ -52,9 +52,9 @@ pub enum TextFault {
     /// Past a limit of the format.
     #[error("{what} is past the limit of {limit}")]
     Limit {
-        /// What there is too much of.
+        /// Thing whose limit is passed.
         what: &'static str,
-        /// How much is allowed.
+        /// The limit.
         limit: u64,
     },
     /// An op that does not exist, or that does not know an attribute.

@@ -1,4 +1,4 @@
-//! What the things of a module are called in a text: their names, numbered where several have the same.
+//! Names of the parts of a module in a text, numbered where several have the same.
 
 use super::lexer::{is_plain_name, quoted};
 use crate::attribute::Attribute;
@@ -30,7 +30,7 @@ pub(super) struct GraphLabels {
 }
 
 impl GraphLabels {
-    /// What a value is called; a removed one is nobody's name.
+    /// Name of a value; a removed value has none.
     pub(super) fn value(&self, id: ValueId) -> &str {
         self.values.get(&id).map_or("%\"removed value\"", |label| label)
     }
@@ -171,7 +171,7 @@ impl Labels {
         position
     }
 
-    /// What a tensor of the pool is called in an attribute.
+    /// Name of a tensor of the pool in an attribute.
     pub(super) fn data(&self, id: DataId) -> Option<&str> {
         let first = self.by_data.get(&id)?.first()?;
         Some(&self.constants[*first].label)

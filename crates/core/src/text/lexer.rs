@@ -38,12 +38,12 @@ impl Token {
     }
 }
 
-/// Whether a name needs no quotes behind `%` or `@`.
+/// True if a name needs no quotes behind `%` or `@`.
 pub(super) fn is_plain_name(name: &str) -> bool {
     !name.is_empty() && name.chars().all(is_name_char)
 }
 
-/// Whether a text needs no quotes where a word may stand: it is not read as a number there.
+/// True if a text needs no quotes where a word may stand: it is not read as a number there.
 pub(super) fn is_plain_word(text: &str) -> bool {
     is_plain_name(text)
         && !text.starts_with(|c: char| c.is_ascii_digit())

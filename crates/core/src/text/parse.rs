@@ -11,7 +11,7 @@ use crate::shape::MAX_RANK;
 use crate::stage::Stage;
 use strait_requantize::Per;
 
-/// What a `data` line may end with.
+/// End of a `data` line.
 const CONTENTS: &str = "`inline`, `splat`, `random`, `blob` or `same`";
 
 /// Reads a whole text.

@@ -1,4 +1,4 @@
-//! What a text says, before names are looked up.
+//! Syntax tree of a text, before names are looked up.
 
 use super::error::Position;
 use crate::attribute::Attribute;
@@ -78,7 +78,7 @@ pub(super) struct Node {
     pub(super) clauses: Clauses,
 }
 
-/// What stands behind the attributes of a node.
+/// Parts of a node's line behind its attributes.
 #[derive(Default)]
 pub(super) struct Clauses {
     pub(super) name: Option<String>,

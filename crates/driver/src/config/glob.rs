@@ -67,7 +67,7 @@ impl Glob {
         self.tokens.iter().all(|token| matches!(token, Token::Letter(_)))
     }
 
-    /// Whether all of `name` matches.
+    /// True if all of `name` matches.
     ///
     /// `reached[i]` says whether the first i tokens can account for what was read so far, so that a letter costs the
     /// length of the pattern and no more, whatever the wildcards.

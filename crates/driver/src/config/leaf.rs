@@ -50,7 +50,7 @@ impl fmt::Display for FilePath {
 pub struct PathByTarget(String);
 
 impl PathByTarget {
-    /// Whether the target's id is a part of it.
+    /// True if the target's id is a part of it.
     pub fn differs(&self) -> bool {
         self.0.contains(TARGET_PLACEHOLDER)
     }

@@ -21,7 +21,7 @@ pub struct Loaded {
 }
 
 impl Loaded {
-    /// Whether there is a value at `path`. Defaults do not count, but for those of paths.
+    /// True if there is a value at `path`. Defaults do not count, but for those of paths.
     pub fn has(&self, path: &KeyPath) -> bool {
         self.tree.find(path).is_some()
     }

@@ -41,7 +41,7 @@ impl Settings {
 }
 
 impl Rule {
-    /// Whether it chooses layers, not only tensors.
+    /// True if it chooses layers, not only tensors.
     pub fn selects_layers(&self) -> bool {
         !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
     }

@@ -66,7 +66,7 @@ pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diag
     }
 }
 
-/// Whether one of the patterns matches one of the source names of a node.
+/// True if one of the patterns matches one of the source names of a node.
 pub(crate) fn matches_layer(module: &Module, node: &Node, patterns: &[Glob]) -> bool {
     node.sources
         .iter()
@@ -205,8 +205,8 @@ fn op_globs(patterns: &[Pattern]) -> Vec<Glob> {
         .collect()
 }
 
-/// What an operator may be called. A product with a constant matrix is a `gemm` in the canonical graph, whatever it was in
-/// the model.
+/// What an operator may be called. A product with a constant matrix is a `gemm` in the canonical graph, whatever it was
+/// in the model.
 fn op_names(node: &Node) -> Vec<String> {
     let also = if node.op.name() == "gemm" {
         "matmul"

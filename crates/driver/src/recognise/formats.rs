@@ -144,7 +144,7 @@ fn is_zip(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04")
 }
 
-/// Whether the name of a member of the archive contains this one.
+/// True if the name of a member of the archive contains this one.
 fn holds(archive: &[u8], name: &[u8]) -> bool {
     let end = &archive[archive.len().saturating_sub(DIRECTORY)..];
     end.windows(name.len()).any(|window| window == name)

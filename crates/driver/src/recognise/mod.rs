@@ -1,8 +1,8 @@
 //! Files that were given for a model or for a configuration and are something else: which format they have, and the
 //! command that helps.
 //!
-//! Only what the reader has refused is looked at here, or what no configuration can be, so that no model is ever taken for
-//! something else.
+//! Only what the reader has refused is looked at here, or what no configuration can be, so that no model is ever taken
+//! for something else.
 
 mod formats;
 mod wire;
@@ -123,7 +123,7 @@ fn help(format: &Format, file: &Path) -> String {
     format.help.replace("{file}", &file.display().to_string())
 }
 
-/// Whether this is the beginning of a model in the wire format: its version, and then known fields up to the graph.
+/// True if this is the beginning of a model in the wire format: its version, and then known fields up to the graph.
 fn is_model(bytes: &[u8]) -> bool {
     let mut fields = fields(bytes);
     matches!(fields.next(), Some((1, Value::Number(_))))

@@ -1,5 +1,5 @@
-//! How near requantizations are to the functions that they stand for: where the compiler was free to choose their integers,
-//! and where the runtime makes them from scales.
+//! How near requantizations are to the functions that they stand for: where the compiler was free to choose their
+//! integers, and where the runtime makes them from scales.
 
 use std::fmt::{self, Display};
 
@@ -39,15 +39,15 @@ impl From<&spec::Distance> for Distance {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeIntegers {
-    /// `optimal`: no multiplier and shift within the form's limits are nearer. `best found`: they are the nearest to the
-    /// factor, and the results are too many to be compared.
+    /// `optimal`: no multiplier and shift within the form's limits are nearer. `best found`: they are the nearest to
+    /// the factor, and the results are too many to be compared.
     pub found: String,
     /// How far they are from the ideal; absent where they are not compared.
     pub distance: Option<Distance>,
 }
 
-/// The integers, or the scale, that the runtime makes from the scales in its file, against the ideal function and against
-/// the best integers that the form could have. Nothing is replaced.
+/// The integers, or the scale, that the runtime makes from the scales in its file, against the ideal function and
+/// against the best integers that the form could have. Nothing is replaced.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FromScales {
@@ -59,7 +59,7 @@ pub struct FromScales {
     pub better: usize,
     /// The channels; one where the integers are the same for all.
     pub channels: usize,
-    /// Whether the best round once where the runtime does twice.
+    /// True if the best round once where the runtime does twice.
     pub rounds_once: bool,
 }
 
@@ -160,8 +160,8 @@ pub(super) fn free_integers(layers: &[Layer]) -> Option<String> {
     })
 }
 
-/// A line for the layers in which other integers of their form would come nearer to the scales than those that the runtime
-/// makes, and one for those in which integers that are rounded once would.
+/// A line for the layers in which other integers of their form would come nearer to the scales than those that the
+/// runtime makes, and one for those in which integers that are rounded once would.
 pub(super) fn possible_gains(layers: &[Layer]) -> Vec<String> {
     let all: Vec<&FromScales> = layers.iter().filter_map(|layer| layer.from_scales.as_ref()).collect();
     let line = |rounds_once: bool| {

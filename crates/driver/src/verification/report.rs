@@ -73,7 +73,7 @@ pub struct Runs {
     pub given: usize,
     /// Layers that were held against the lowered graph, each on its operands.
     pub layers: usize,
-    /// Whether the outputs had to be the same bits too.
+    /// True if the outputs had to be the same bits too.
     pub outputs: bool,
 }
 
@@ -103,7 +103,7 @@ pub enum Subject {
 }
 
 impl Verification {
-    /// Whether everything holds.
+    /// True if everything holds.
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }

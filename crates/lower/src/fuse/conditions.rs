@@ -1,4 +1,4 @@
-//! What must hold at a site before a row looks at the forms.
+//! Conditions at a site that are checked before a row looks at the forms.
 
 use super::site::{Found, Producer};
 use crate::interval::may_be_empty;
@@ -7,7 +7,7 @@ use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
 impl Found<'_> {
-    /// Whether the row is for producers like this one.
+    /// Checks that the row is for producers like this one.
     pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
         let term = self.term();
         if row.ops.iter().any(|op| op == term) {
@@ -21,7 +21,7 @@ impl Found<'_> {
         ))
     }
 
-    /// Whether everything that the row asks of the site holds, but for the form.
+    /// Checks that everything that the row asks of the site holds, but for the form.
     pub(super) fn conditions(&self, row: &FusionRow, options: &Options) -> Result<(), Reason> {
         let when = &row.when;
         for (key, wanted) in &when.option {
@@ -67,7 +67,7 @@ impl Found<'_> {
         self.only_reader()
     }
 
-    /// Whether the result has a multiple of so many elements along each axis that it is concatenated on.
+    /// Checks that the result has a multiple of so many elements along each axis that it is concatenated on.
     fn concatenates(&self, multiple: Option<u32>) -> Result<(), Reason> {
         let (Some(multiple), Some((_, result))) = (multiple, self.taken(self.links.len())) else {
             return Ok(());
@@ -98,8 +98,8 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Whether nothing reads the accumulator but the chain. A producer with other readers must leave it to them, whatever
-    /// the row says.
+    /// Checks that nothing reads the accumulator but the chain. A producer with other readers must leave it to them,
+    /// whatever the row says.
     fn only_reader(&self) -> Result<(), Reason> {
         let mut nodes: Vec<_> = self.graph.uses(self.wide).map(|reader| reader.node).collect();
         nodes.sort_unstable();
@@ -116,8 +116,8 @@ impl Found<'_> {
         Err(Reason::new(ReasonCode::Consumers, text))
     }
 
-    /// Why comparing what stands behind the producer is enough: what it makes of its operands does not depend on what is
-    /// fused into it.
+    /// Reason why comparing the steps behind the producer is enough: the function of the producer does not depend on
+    /// the steps that are fused into it.
     pub(super) fn argument(&self) -> Result<Argument, Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(Argument::SameAccumulator);
@@ -136,8 +136,8 @@ impl Found<'_> {
         }
     }
 
-    /// Parameters per channel can only be fused where the producer finds its channels in the same way: along the same axis,
-    /// or by the same operand. One that has no such operand yet may take it over, if it can have one.
+    /// Parameters per channel can only be fused where the producer finds its channels in the same way: along the same
+    /// axis, or by the same operand. One that has no such operand yet may take it over, if it can have one.
     pub(super) fn channels_fit(&self, links: usize) -> Result<(), Reason> {
         let Producer::Node(_, node) = self.producer else {
             return Ok(());
@@ -170,7 +170,8 @@ impl Found<'_> {
         }
     }
 
-    /// Whether the codes that stand for zero, at the resolution of the accumulators, become the zero point of the result.
+    /// Checks that the codes that stand for zero, at the resolution of the accumulators, become the zero point of the
+    /// result.
     ///
     /// A chain may have parameters per channel and its accumulator a zero point per channel: they have to meet again in
     /// the result, whose grid has one. It is R of the accumulator's, rounded once, as R rounds everything.
@@ -211,9 +212,9 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Whether it makes no difference where in a max pool the step acts. It does not decrease, so it commutes with the
-    /// largest of some elements. A window without elements is the smallest integer of the pool's type, and that of the
-    /// result's where the codes are pooled: the step has to make the one of the other.
+    /// Checks that it makes no difference where in a max pool the step acts. It does not decrease, so it commutes with
+    /// the largest of some elements. A window without elements is the smallest integer of the pool's type, and that of
+    /// the result's where the codes are pooled: the step has to make the one of the other.
     pub(super) fn commutes(&self, step: &Step) -> Result<(), Reason> {
         let (Producer::Node(_, node), Some(wide)) = (self.producer, self.wide_type()) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! What a certificate rests on: the facts that its interval follows from, and the digest of all of it.
+//! Grounds of a certificate: the facts that its interval follows from, and the digest of all of them.
 
 use super::site::{Found, Producer};
 use sha2::{Digest as _, Sha256};
@@ -77,8 +77,8 @@ pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
 const PICKS: usize = 1;
 
 /// SHA-256 over what a certificate was derived from: its argument, chains, interval and the facts behind that as
-/// JSON, then each constant operand of the producer, or the constant itself: its position, the number of its bytes and the
-/// bytes. What picks the channels of the requantizations follows as the operand that it is of them.
+/// JSON, then each constant operand of the producer, or the constant itself: its position, the number of its bytes and
+/// the bytes. What picks the channels of the requantizations follows as the operand that it is of them.
 ///
 /// Numbers are 8 bytes, little endian.
 pub(super) fn digest(

@@ -93,8 +93,8 @@ fn no_meaning(row: &FusionRow) -> Reason {
     Reason::new(ReasonCode::Verb, format!("{verbs} has no exact meaning at this site"))
 }
 
-/// What the target's code decides at a site: the step that is to stand there, certified like any other. The op stays: the
-/// certificate compares what stands behind the accumulators, and says nothing of an op that makes other ones.
+/// Decision of the target's code at a site: the step that is to stand there, certified like any other. The op stays:
+/// the certificate compares what stands behind the accumulators, and says nothing of an op that makes other ones.
 pub(super) fn decided(
     found: &Found<'_>,
     row: &FusionRow,
@@ -127,7 +127,7 @@ pub(super) fn decided(
     }
 }
 
-/// Whether the fused node keeps what the invariants of a graph ask of it.
+/// Checks that the fused node keeps what the invariants of a graph ask of it.
 pub(super) fn is_accumulator(found: &Found<'_>, node: &Node) -> Result<(), Reason> {
     let wide = found.graph.value(found.wide).map(|v| v.ty.elem);
     if wide == Some(Elem::I32) {

@@ -10,7 +10,7 @@ use std::path::{Component, Path, PathBuf};
 /// The data location of a tensor whose bytes are in another file.
 pub(crate) const EXTERNAL: i32 = 1;
 
-/// How the files begin that stand in a repository for large ones.
+/// First bytes of the files that stand in a repository for large ones.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The data files beside a model, each mapped once.

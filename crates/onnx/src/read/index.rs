@@ -5,7 +5,7 @@ use crate::proto::{GraphProto, NodeProto, TensorProto, ValueInfoProto};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::ReasonCode;
 
-/// How the standard domain is spelled in messages; a file may also leave it empty.
+/// Spelling of the standard domain in messages; a file may also leave it empty.
 pub(crate) const STANDARD_DOMAIN: &str = "ai.onnx";
 
 /// The spelling of a domain.
@@ -86,7 +86,7 @@ impl<'a> Index<'a> {
         self.initializers.contains_key(name) || self.sparse.contains(name)
     }
 
-    /// Whether something defines this tensor.
+    /// True if something defines this tensor.
     pub(crate) fn defines(&self, name: &str) -> bool {
         self.is_constant(name) || self.inputs.contains_key(name) || self.producers.contains_key(name)
     }

@@ -1,9 +1,9 @@
 //! From an ONNX file to a module of the float stage.
 //!
 //! [`index`] looks over the graph and refuses what contradicts itself; [`cut`] finds the nodes that are needed, in an
-//! order in which they can be built; [`build`] walks over them. What one node becomes is said in [`ops`], a file for each
-//! family of operators, in terms of a [`site::NodeReader`]. Integer arithmetic on shapes, which exporters leave in the graph,
-//! is done by [`fold`] on the way.
+//! order in which they can be built; [`build`] walks over them. What one node becomes is said in [`ops`], a file for
+//! each family of operators, in terms of a [`site::NodeReader`]. Integer arithmetic on shapes, which exporters leave in
+//! the graph, is done by [`fold`] on the way.
 
 mod attributes;
 mod batch;
@@ -35,17 +35,17 @@ const MOST_BYTES: u64 = 1 << 31;
 /// The longest message of the protobuf decoder that is passed on.
 const LONGEST_MESSAGE: usize = 300;
 
-/// How a model is read.
+/// Options of reading a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>` where a dimension of an input has
-    /// none. Dimensions without a value stay symbolic where the operators allow it.
+    /// Values of symbolic dimensions, by their name in the model, or by `<input>.<axis>` where a dimension of an input
+    /// has none. Dimensions without a value stay symbolic where the operators allow it.
     pub bind: BTreeMap<String, u64>,
-    /// Where the graph begins instead of at its inputs: tensors, or nodes, which stand for their first operand that is not
-    /// a constant. Empty: at its inputs.
+    /// Where the graph begins instead of at its inputs: tensors, or nodes, which stand for their first operand that is
+    /// not a constant. Empty: at its inputs.
     pub inputs: Vec<String>,
-    /// Where the graph ends instead of at its outputs: tensors, or nodes, which stand for their first result. Empty: at its
-    /// outputs.
+    /// Where the graph ends instead of at its outputs: tensors, or nodes, which stand for their first result. Empty: at
+    /// its outputs.
     pub outputs: Vec<String>,
 }
 
@@ -87,8 +87,8 @@ impl Model {
         })
     }
 
-    /// The names of all tensors that the graph can be cut at: its inputs and the results of its nodes, in the order of the
-    /// file.
+    /// The names of all tensors that the graph can be cut at: its inputs and the results of its nodes, in the order of
+    /// the file.
     pub fn tensors(&self) -> impl Iterator<Item = &str> {
         let graph = self.proto.graph.iter();
         graph.flat_map(|g| {
@@ -114,14 +114,14 @@ impl Model {
 
     /// Builds the module.
     ///
-    /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names; one
-    /// without a name has that of its first result.
+    /// Only what the outputs need is read. Constants that a node takes as data must be finite. Nodes keep their names;
+    /// one without a name has that of its first result.
     pub fn read(&self, options: &ReadOptions) -> Result<Module, OnnxError> {
         self.build(options, |_, _| Vec::new()).map(|(module, _)| module)
     }
 
-    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which dimensions
-    /// were bound so is part of the answer.
+    /// As [`Model::read`], with the batch bound to 1: the free dimension that is the first of every input. Which
+    /// dimensions were bound so is part of the answer.
     pub fn read_single(&self, options: &ReadOptions) -> Result<(Module, Vec<FreeDimension>), OnnxError> {
         self.build(options, |index, cut| batch::batch(index, cut, &options.bind))
     }

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use strait_core::{Elem, TensorData};
 
-/// Why a constant cannot be used.
+/// Reason why a constant cannot be used.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum TensorFault {
     /// Its element type is not ours.
@@ -62,9 +62,10 @@ fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
     Ok(bytes.into())
 }
 
-/// Whether every element is a finite number; true for integers.
+/// True if every element is a finite number; true for integers.
 pub(crate) fn is_finite(tensor: &TensorData) -> bool {
-    // The exponent is all ones in infinities and NaN. The bytes may be unaligned, so they are taken one element at a time.
+    // The exponent is all ones in infinities and NaN. The bytes may be unaligned, so they are taken one element at a
+    // time.
     let bytes = tensor.bytes();
     match tensor.elem() {
         Elem::F32 => bytes

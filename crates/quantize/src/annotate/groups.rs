@@ -115,12 +115,12 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// Whether a result holds numbers that its only operand may not have: what a pad puts in.
+/// True if a result holds numbers that its only operand may not have: what a pad puts in.
 fn widens(op: &Op) -> bool {
     matches!(op, Op::Pad(pad) if pad.mode == PadMode::Constant && pad.value != 0.0)
 }
 
-/// Whether a node of the accelerator leaves codes: always where every result is narrowed, and else where codes are all
+/// True if a node of the accelerator leaves codes: always where every result is narrowed, and else where codes are all
 /// that is read, or all that it has.
 fn has_codes(graph: &Graph, spec: &TargetSpec, row: &OpRow, value: ValueId) -> bool {
     match spec.types.points {
@@ -199,7 +199,7 @@ impl Groups {
     }
 }
 
-/// Whether a value is a constant of the model.
+/// True if a value is a constant of the model.
 pub(super) fn is_constant(graph: &Graph, value: ValueId) -> bool {
     graph.value(value).is_some_and(|v| matches!(v.def, Def::Data(_)))
 }

@@ -1,10 +1,10 @@
-//! What each operand of a node is to its recipe.
+//! Roles of a node's operands in its recipe.
 
 use strait_core::{Elem, Graph, Node, NodeId, Placement, Use, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Recipe};
 
-/// What an operand is to the recipe of its node.
+/// Role of an operand in the recipe of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// It has a grid of its own, or its producer's.
@@ -46,12 +46,12 @@ pub(crate) fn recipe<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow
     Some((row, row.recipe(spec.types.activation_type().into())?))
 }
 
-/// Whether the recipe narrows an accumulator (and so may take a clamp along).
+/// True if the recipe narrows an accumulator (and so may take a clamp along).
 pub(crate) fn narrows(row: &OpRow) -> bool {
     row.recipe.is_some_and(|name| name.signature().requantize)
 }
 
-/// Whether operand and result have one grid.
+/// True if operand and result have one grid.
 pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
     matches!(
         recipe,
@@ -59,13 +59,13 @@ pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
     )
 }
 
-/// Whether `at` reads codes: an activation operand of a node of the accelerator.
+/// True if `at` reads codes: an activation operand of a node of the accelerator.
 pub(crate) fn reads_codes(graph: &Graph, spec: &TargetSpec, at: Use) -> bool {
     let Some(node) = graph.node(at.node) else { return false };
     recipe(spec, node).is_some_and(|(_, r)| role(graph, node, r, usize::from(at.operand)) == Role::Activation)
 }
 
-/// Whether every reader of `value` reads codes, and there is one.
+/// True if every reader of `value` reads codes, and there is one.
 pub(crate) fn only_codes_are_read(graph: &Graph, spec: &TargetSpec, value: ValueId) -> bool {
     let mut uses = graph.uses(value).peekable();
     uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| reads_codes(graph, spec, at))

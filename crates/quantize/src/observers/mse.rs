@@ -4,12 +4,13 @@ use super::{GridKind, Observer, extremes};
 use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
-/// Searches the clipped ranges [min·i/64, max·j/64] for the least expected squared error. With step s, an element inside
-/// costs s²/12 (uniform within a step; zeros cost nothing, every grid holds them) and one outside its squared distance.
+/// Searches the clipped ranges [min·i/64, max·j/64] for the least expected squared error. With step s, an element
+/// inside costs s²/12 (uniform within a step; zeros cost nothing, every grid holds them) and one outside its squared
+/// distance.
 #[derive(Clone, Copy, Debug)]
 pub struct MeanSquaredError;
 
-/// How finely each end of the range is searched.
+/// Number of candidates for each end of the range.
 const CANDIDATES: u32 = 64;
 
 /// Σ count, Σ count·x and Σ count·x² over all bins before each bin; x is the centre of a bin.

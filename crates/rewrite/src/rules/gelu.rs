@@ -31,7 +31,7 @@ fn plus(site: &GraphNode<'_>, value: ValueId, constant: f32) -> Option<ValueId> 
         .map(|(x, _)| x)
 }
 
-/// Whether `value` is x³.
+/// True if `value` is x³.
 fn is_cube(site: &GraphNode<'_>, value: ValueId, x: ValueId) -> bool {
     if let Some(power) = site.producer(value, Term::Pow) {
         return power.input(0) == Some(x) && power.input(1).is_some_and(|e| site.is_scalar(e, 3.0));
@@ -44,7 +44,7 @@ fn is_cube(site: &GraphNode<'_>, value: ValueId, x: ValueId) -> bool {
         .is_some_and(|m| m.both_orders().into_iter().any(|(a, b)| a == x && is_square(b)))
 }
 
-/// Whether `value` is x + 0.044715·x³.
+/// True if `value` is x + 0.044715·x³.
 fn is_inner(site: &GraphNode<'_>, value: ValueId, x: ValueId) -> bool {
     site.producer(value, Term::Add).is_some_and(|sum| {
         sum.both_orders()

@@ -3,7 +3,8 @@
 //! - x·(r·γ) + (β − m·(r·γ)) (TensorFlow), and
 //! - (x − m)·r·γ + β, or (x − m)/√(v + ε)·γ + β (PyTorch).
 //!
-//! **Why**: the parts have ranges that no 8-bit grid serves (v spans many powers of two); whole, the op is placed as one.
+//! **Why**: the parts have ranges that no 8-bit grid serves (v spans many powers of two); whole, the op is placed as
+//! one.
 //! **Preconditions**: the mean keeps its axes and runs over trailing ones; γ and β are constants.
 //! **Exactness**: exact in real numbers; the f32 results differ in the last places.
 
@@ -14,7 +15,7 @@ use strait_core::{GraphId, Module, NewNode, NodeId, Op, Outcome, PassError, Patc
 /// See the module's documentation.
 pub struct LayerNormalization;
 
-/// What was found: the operands of the op that stands for it all.
+/// The match: the operands of the op that replaces the pattern.
 struct Found {
     x: ValueId,
     scale: ValueId,

@@ -8,7 +8,7 @@ use crate::intervals::Interval;
 use strait_requantize::certificate::{ordered, unordered};
 use strait_requantize::{FromFloat, Step, Verdict};
 
-/// How they differ on the floats whose places lie in an interval, and on NaN.
+/// Difference on the floats whose places lie in an interval, and on NaN.
 pub(crate) fn compare_floats(
     before: (&FromFloat, &[Step]),
     after: (&FromFloat, &[Step]),

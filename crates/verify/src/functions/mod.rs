@@ -1,15 +1,18 @@
-//! How two chains of steps differ on an interval: the verifier's own procedure.
+//! Difference of two chains of steps on an interval: the verifier's own procedure.
 //!
-//! What defines a chain is shared with the compiler: what a step makes of one accumulator (`eval`), where it is defined
-//! (its domain, an interval), and that it does not decrease there. What follows from that for a whole interval is derived
-//! here, without the compiler's thresholds and closed forms:
+//! The definition of a chain is shared with the compiler: the result of a step for one accumulator (`eval`), where it
+//! is defined (its domain, an interval), and that it does not decrease there. What follows from that for a whole
+//! interval is derived here, without the compiler's thresholds and closed forms:
 //!
-//! 1. Every chain has to be defined at both ends of the interval. Domains are intervals and steps do not decrease, so it is
+//! 1. Every chain has to be defined at both ends of the interval. Domains are intervals and steps do not decrease, so
+//! it is
 //!    defined between them, too.
 //! 2. The same steps are the same function.
-//! 3. Functions of few values are compared run by run, where a run is a stretch of accumulators with one value and its end
+//! 3. Functions of few values are compared run by run, where a run is a stretch of accumulators with one value and its
+//! end
 //!    is found by bisection ([`walk`]).
-//! 4. Functions of many values (results of 32 bits) are equal where the parameters of their only steps are equal once they
+//! 4. Functions of many values (results of 32 bits) are equal where the parameters of their only steps are equal once
+//! they
 //!    are brought into one form ([`parameters`]). Nothing else is decided of them.
 
 mod floats;
@@ -22,7 +25,7 @@ use crate::intervals::Interval;
 use strait_requantize::{FormError, OutsideDomain, Per, Step, Verdict, form::Channel};
 use walk::{Difference, MOST_RUNS};
 
-/// Why nothing can be said of two functions.
+/// Reason why two functions cannot be compared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Undecided {
     /// No step replaces the chain.
@@ -93,7 +96,7 @@ impl<'a> Chains<'a> {
         Chains { before, after, same }
     }
 
-    /// How the chains differ on what can reach a channel.
+    /// Difference of the chains on the values that can reach a channel.
     pub(crate) fn compare(&self, channel: usize, Interval { low, high }: Interval) -> Result<Verdict, Undecided> {
         if low > high {
             return Err(Undecided::Interval(low, high));
@@ -106,7 +109,8 @@ impl<'a> Chains<'a> {
         }
         let after = Function::new(self.after, channel)?;
         let after_ends = ends(&after)?;
-        // A function that does not decrease has no more runs than values between its ends, and no more than accumulators.
+        // A function that does not decrease has no more runs than values between its ends, and no more than
+        // accumulators.
         let values = |[low, high]: [i64; 2]| high.abs_diff(low);
         let runs = values(before_ends).saturating_add(values(after_ends));
         if runs.min(high.abs_diff(low)) <= MOST_RUNS {

@@ -13,7 +13,7 @@ enum Normal<'a> {
     Other(Arithmetic<'a>),
 }
 
-/// Whether both functions are one step each, and these compute the same before they saturate and clamp.
+/// True if both functions are one step each, and these compute the same before they saturate and clamp.
 pub(super) fn are_equal(a: &Function<'_>, b: &Function<'_>) -> bool {
     match (&a.stages[..], &b.stages[..]) {
         ([(a, _)], [(b, _)]) => normal(a.arithmetic()) == normal(b.arithmetic()),
@@ -21,9 +21,9 @@ pub(super) fn are_equal(a: &Function<'_>, b: &Function<'_>) -> bool {
     }
 }
 
-/// With p = x factor + addend: ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s), ties go up in floor((p + 2^(s-1)) / 2^s) and down
-/// in floor((p + 2^(s-1) - 1) / 2^s), a zero point z behind the division is z 2^s in front of it, and with t common powers
-/// of two in factor and divisor floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) / 2^(s-t)).
+/// With p = x factor + addend: ceil(p / 2^s) = floor((p + 2^s - 1) / 2^s), ties go up in floor((p + 2^(s-1)) / 2^s) and
+/// down in floor((p + 2^(s-1) - 1) / 2^s), a zero point z behind the division is z 2^s in front of it, and with t
+/// common powers of two in factor and divisor floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) / 2^(s-t)).
 fn normal(arithmetic: Arithmetic<'_>) -> Normal<'_> {
     let Arithmetic::Affine(a) = arithmetic else {
         return Normal::Other(arithmetic);

@@ -5,7 +5,7 @@ use super::Undecided;
 /// The most runs that are walked: those of two functions into 16 bits.
 pub(super) const MOST_RUNS: u64 = 2 * 0xFFFF;
 
-/// How two functions differ on an interval.
+/// Difference of two functions on an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Difference {
     /// The largest difference.
@@ -79,8 +79,8 @@ fn count(low: i64, high: i64) -> u128 {
     u128::from(high.abs_diff(low)) + 1
 }
 
-/// The last place from `from` to `high` where the function is still `value`, which it is at `from`: steps of growing size
-/// from the place `guess` further on, and bisection between the last two. Exact whatever the guess.
+/// The last place from `from` to `high` where the function is still `value`, which it is at `from`: steps of growing
+/// size from the place `guess` further on, and bisection between the last two. Exact whatever the guess.
 fn end_of_run(
     f: &mut impl FnMut(i64) -> Result<i64, Undecided>,
     value: i64,

@@ -3,7 +3,8 @@
 //! The bounds are sound: they follow from element types, weights, biases, padding values, clamps and the saturation of
 //! requantizations, and never from samples. Where an op has no rule here, the result may be anything of its type.
 //!
-//! This is a second implementation on purpose. The compiler has its own, by which it decides; neither may use the other.
+//! This is a second implementation on purpose. The compiler has its own, by which it decides; neither may use the
+//! other.
 
 mod elementwise;
 mod layout;
@@ -77,11 +78,11 @@ pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyErr
     })
 }
 
-/// What each channel of a requantization meets.
+/// Range of the operand of each channel of a requantization.
 enum Met {
-    /// What lies at its index along the axis, if there is one.
+    /// The range at its index along the axis, if there is one.
     Along(Option<usize>),
-    /// What is picked for it.
+    /// The ranges of the elements that are picked for it.
     Picked(Vec<Interval>),
 }
 
@@ -128,7 +129,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// What the node computes before its fused requantization; `None` where there is no rule.
+    /// Ranges of the node's results before its fused requantization; `None` where there is no rule.
     fn results(&mut self, node: &Node) -> Option<Vec<Range>> {
         let one = |range: Range| Some(vec![range]);
         let x = node.inputs.first().copied().flatten()?;
@@ -201,7 +202,7 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// What each channel of a form meets that is fused into a node, or that the node is, of all that lies in `range`.
+    /// The part of `range` that each channel of a form requantizes; the form is fused into a node, or is the node.
     fn met(&self, node: &Node, rank: usize, range: &Range, form: &Requantization) -> Met {
         let picks = match node.channels(rank) {
             Some(Channels::Picked(picks)) => picks,

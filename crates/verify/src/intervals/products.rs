@@ -8,8 +8,8 @@ use strait_core::{Elem, Node, TensorData, ValueId, op};
 /// Weights that are computed are bounded up to this many; there is no more behind their number than a shape.
 const MOST_COMPUTED: u64 = 1 << 24;
 
-/// The weights of one output, given as `intervals` of the inputs that each meets: Σ w·x. The extremes of each term are at
-/// the ends of its interval, low end for a negative weight.
+/// The weights of one output, given as `intervals` of the inputs that each meets: Σ w·x. The extremes of each term are
+/// at the ends of its interval, low end for a negative weight.
 fn sum<T: Copy + Into<i64>>(weights: impl Iterator<Item = T>, inputs: impl Iterator<Item = Interval>) -> Interval {
     weights.zip(inputs).fold(Interval::point(0), |sum, (weight, x)| {
         sum.plus(x.times(Interval::point(weight.into())))
@@ -98,7 +98,7 @@ impl Analysis<'_> {
         )
     }
 
-    /// What each tap of a convolution reads: anything, where extents are not known or do not fit.
+    /// Elements that each tap of a convolution reads: any, where extents are not known or do not fit.
     fn kernel(&self, op: &op::Conv, node: &Node, size: &[u64], taps: usize) -> Option<Vec<Tap>> {
         let [x, y] = [node.inputs.first().copied().flatten()?, *node.outputs.first()?];
         let attributes = Attributes {

@@ -3,8 +3,8 @@
 use strait_core::{Elem, Shape};
 use strait_requantize::IntType;
 
-/// All integers from `low` to `high`, both included. Arithmetic saturates at the ends of `i64`, far outside of every type
-/// that a graph computes in.
+/// All integers from `low` to `high`, both included. Arithmetic saturates at the ends of `i64`, far outside of every
+/// type that a graph computes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The smallest.
@@ -30,7 +30,7 @@ impl Interval {
         }
     }
 
-    /// Whether all of `other` lies inside.
+    /// True if all of `other` lies inside.
     pub fn contains(self, other: Interval) -> bool {
         self.low <= other.low && other.high <= self.high
     }

@@ -1,4 +1,4 @@
-//! What the taps of a moving window meet: elements, or what lies beside them.
+//! Elements and padding under the taps of a moving window.
 
 /// Positions that are looked at one by one, at most.
 const MOST_POSITIONS: i128 = 1 << 16;
@@ -6,7 +6,7 @@ const MOST_POSITIONS: i128 = 1 << 16;
 /// Taps of one axis over all its positions, and positions of all axes, that are looked at one by one, at most.
 const MOST_TAPS: i128 = 1 << 24;
 
-/// What a tap reads, over all positions of its window.
+/// Elements that a tap reads, over all positions of its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tap {
     /// At some position, an element.
@@ -43,7 +43,8 @@ impl Axis {
         }
     }
 
-    /// Whether some tap reads no element somewhere: the first one does at the first position, or the last one at the last.
+    /// True if some tap reads no element somewhere: the first one does at the first position, or the last one at the
+    /// last.
     fn leaves(&self) -> bool {
         self.begin > 0 || self.element(self.last, self.taps - 1) >= self.extent
     }
@@ -53,7 +54,7 @@ impl Axis {
         self.begin > 0 || self.end > 0 && self.leaves()
     }
 
-    /// Whether some position reads no element.
+    /// True if some position reads no element.
     fn is_empty_somewhere(&self) -> bool {
         if self.element(self.last, 0) >= self.extent {
             return true;
@@ -109,7 +110,7 @@ impl Window {
         size.enumerate().map(axis).collect::<Option<_>>().map(Window)
     }
 
-    /// What each tap reads, the last axis running fastest.
+    /// Elements that each tap reads, the last axis running fastest.
     pub(super) fn taps(&self) -> Vec<Tap> {
         let first = Tap {
             inside: true,
@@ -144,17 +145,17 @@ impl Window {
         (positions as i128 <= MOST_TAPS).then_some(all)
     }
 
-    /// Whether some tap reads no element somewhere.
+    /// True if some tap reads no element somewhere.
     pub(super) fn leaves(&self) -> bool {
         self.0.iter().any(Axis::leaves)
     }
 
-    /// Whether some tap may read padding, of that which the attributes name.
+    /// True if some tap may read padding, of that which the attributes name.
     pub(super) fn pads(&self) -> bool {
         self.0.iter().any(Axis::pads)
     }
 
-    /// Whether some position reads no element at all.
+    /// True if some position reads no element at all.
     pub(super) fn is_empty_somewhere(&self) -> bool {
         self.0.iter().any(Axis::is_empty_somewhere)
     }

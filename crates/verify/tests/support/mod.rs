@@ -9,7 +9,7 @@ use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate, IntType, Narrowing, Per, Requantization, Rounding, Step, form};
 use strait_verify::{VerifyOptions, VerifyReport, derived_from, verify_module};
 
-/// What an artifact may hold, whether or not the invariants of its stage hold in it: many a test damages it on purpose.
+/// An artifact for tests, whether or not the invariants of its stage hold in it: many a test damages it on purpose.
 pub(crate) fn parse(text: &str) -> Module {
     strait_core::text::parse(text).unwrap()
 }

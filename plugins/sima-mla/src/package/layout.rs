@@ -1,6 +1,7 @@
-//! How tensors lie: SiMa's tools have channels last, the IR has them second.
+//! Layout of tensors: SiMa's tools have channels last, the IR has them second.
 
-/// The axes of the IR in the order in which they are stored: N, H, W, C for tensors of four axes, as they are for others.
+/// The axes of the IR in the order in which they are stored: N, H, W, C for tensors of four axes, as they are for
+/// others.
 pub(super) fn stored_order(rank: usize) -> Vec<usize> {
     if rank == 4 {
         vec![0, 2, 3, 1]
@@ -20,7 +21,8 @@ pub(super) fn stored_axis(axis: usize, rank: usize) -> usize {
     stored_order(rank).iter().position(|&a| a == axis).unwrap_or(axis)
 }
 
-/// The elements of a tensor, each `width` bytes, with its axes in another order. `bytes` has the extents' product of them.
+/// The elements of a tensor, each `width` bytes, with its axes in another order. `bytes` has the extents' product of
+/// them.
 pub(super) fn permuted(bytes: &[u8], width: usize, shape: &[u64], order: &[usize]) -> Vec<u8> {
     let extent = |axis: usize| shape.get(axis).map_or(1, |&extent| extent as usize);
     let stride = |axis: usize| (axis + 1..shape.len()).map(extent).product::<usize>();
@@ -42,8 +44,8 @@ pub(super) fn permuted(bytes: &[u8], width: usize, shape: &[u64], order: &[usize
     out
 }
 
-/// Weights of a convolution, `[O, I, H, W]` with O = groups × outputs of a group, as `[H, W, I, G, O]` with the outputs of
-/// one group: shape and elements.
+/// Weights of a convolution, `[O, I, H, W]` with O = groups × outputs of a group, as `[H, W, I, G, O]` with the outputs
+/// of one group: shape and elements.
 pub(super) fn convolution_weights(bytes: &[u8], width: usize, shape: [u64; 4], groups: u64) -> ([u64; 5], Vec<u8>) {
     let [outputs, inputs, height, columns] = shape;
     let each = outputs / groups.max(1);

@@ -42,9 +42,9 @@ pub(super) enum Stage {
 
 /// All nodes, in an order in which they can be run.
 ///
-/// A node's level is how often the way to it changes between the accelerator and the others, the most over all ways: it is
-/// even for the others and odd for the accelerator. What it reads has a lower level, or the same and runs in the same
-/// place. So the levels can be run one after the other, those of the accelerator each as one.
+/// A node's level is how often the way to it changes between the accelerator and the others, the most over all ways: it
+/// is even for the others and odd for the accelerator. What it reads has a lower level, or the same and runs in the
+/// same place. So the levels can be run one after the other, those of the accelerator each as one.
 pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
     let order = graph
         .topological_order()
@@ -75,8 +75,8 @@ pub(super) fn stages(graph: &Graph) -> Result<Vec<Stage>, TargetError> {
     Ok(stages.collect())
 }
 
-/// What a subgraph reads from outside, constants left out, and what it makes that is read outside or leaves the graph; each
-/// value once, in the order of the nodes.
+/// Values that a subgraph reads from outside, constants left out, and values of the subgraph that are read outside or
+/// leave the graph; each value once, in the order of the nodes.
 pub(super) fn border(graph: &Graph, nodes: &[NodeId]) -> (Vec<ValueId>, Vec<ValueId>) {
     let mut inside = vec![false; graph.node_bound()];
     for id in nodes {

@@ -1,4 +1,4 @@
-//! What each ONNX operator becomes: a row for each, a file for each family.
+//! Translation of the ONNX operators: a row for each, a file for each family.
 
 mod activation;
 mod composed;

@@ -11,7 +11,7 @@ pub(super) struct Window {
     pub(super) dilation: SmallVec<[u32; 2]>,
     /// All begins, then all ends.
     pub(super) pad: SmallVec<[u32; 4]>,
-    /// Whether `auto_pad` has decided on the paddings, and with that on the number of windows.
+    /// True if `auto_pad` has decided on the paddings, and with that on the number of windows.
     pub(super) is_auto: bool,
 }
 
@@ -73,8 +73,8 @@ fn list<A: smallvec::Array<Item = u32>>(
     })
 }
 
-/// The paddings with which there are ⌈extent / stride⌉ windows. Where the sum is odd, the greater half stands at the end,
-/// or at the begin for `lower`.
+/// The paddings with which there are ⌈extent / stride⌉ windows. Where the sum is odd, the greater half stands at the
+/// end, or at the begin for `lower`.
 fn same(
     site: &mut NodeReader<'_, '_>,
     size: &[u64],

@@ -1,5 +1,5 @@
-//! What each op becomes: one operator of the same meaning where there is one. Those that become several have files of
-//! their own.
+//! ONNX operators of each op: one operator of the same meaning where there is one. Ops that become several operators
+//! have files of their own.
 
 mod gemm;
 mod unary;
