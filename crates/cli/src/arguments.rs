@@ -52,11 +52,17 @@ impl Arguments {
 #[derive(Debug, Args)]
 pub(crate) struct Machine {
     /// How many threads [default: as many as the machine has]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
     /// The instruction set, for tests [also: the environment variable STRAIT_ISA]
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) isa: Option<String>,
+}
+
+/// A number of threads.
+fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    text.parse()
+        .map_err(|_| "a number of threads is 1 or more; leave it out for as many as the machine has".to_owned())
 }
 
 /// A compiled model that is to be executed.

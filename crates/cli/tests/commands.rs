@@ -342,6 +342,12 @@ fn a_command_line_that_is_not_understood_is_exit_code_2() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{arguments:?}");
     }
+    let output = run(&["compile", "a.toml", "--threads", "0"]);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("a number of threads is 1 or more") && !said.contains("non-zero"),
+        "{said}"
+    );
 }
 
 #[test]

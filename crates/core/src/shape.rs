@@ -3,6 +3,7 @@
 use crate::elem::Elem;
 use crate::ids::Symbol;
 use smallvec::SmallVec;
+use std::fmt;
 
 /// The highest rank that a shape may have. Every format that we read stays below it; a limit keeps a hostile file from
 /// making shape code quadratic.
@@ -12,12 +13,22 @@ pub const MAX_RANK: usize = 16;
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// One dimension.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dim {
     /// A known extent.
     Fixed(u64),
     /// A symbolic extent, equal wherever the same name stands.
     Named(Symbol),
+}
+
+/// As in messages, where shapes stand as lists: `[1, 3, ?]`.
+impl fmt::Debug for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Dim::Fixed(extent) => extent.fmt(f),
+            Dim::Named(_) => f.write_str("?"),
+        }
+    }
 }
 
 impl Dim {

@@ -6,6 +6,8 @@ use std::{fmt, ops::Range, sync::Arc};
 use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet, renderer::DecorStyle};
 use serde_json::{Value, json};
 
+use crate::KeyPath;
+
 /// How bad it is. Only [`Severity::Error`] stops the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
@@ -88,6 +90,8 @@ pub struct Diagnostic {
     pub message: String,
     /// Where.
     pub excerpt: Option<Excerpt>,
+    /// The key of the configuration at fault, from whoever does not know where it was written.
+    pub key: Option<KeyPath>,
     /// What else bears on it: the values that are allowed, the state that was met.
     pub notes: Vec<String>,
     /// What to do about it.
@@ -116,6 +120,7 @@ impl Diagnostic {
             code: code.into(),
             message: message.into(),
             excerpt: None,
+            key: None,
             notes: Vec::new(),
             help: Vec::new(),
         }
@@ -125,6 +130,13 @@ impl Diagnostic {
     #[must_use]
     pub fn at(mut self, excerpt: Excerpt) -> Self {
         self.excerpt = Some(excerpt);
+        self
+    }
+
+    /// Names the key of the configuration at fault.
+    #[must_use]
+    pub fn about(mut self, key: KeyPath) -> Self {
+        self.key = Some(key);
         self
     }
 

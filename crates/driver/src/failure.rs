@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use strait_container::ArtifactError;
+use strait_document::KeyPath;
 use strait_execute::{ExecuteError, StepError};
 use strait_onnx::{FreeDimension, OnnxError};
 
@@ -84,9 +85,10 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         free.axis, free.input, free.name
     );
     let key = toml_key(&free.name);
-    Diagnostic::error(codes::FREE_DIMENSION, message).help(format!(
-        "give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`"
-    ))
+    let help = format!("give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`");
+    Diagnostic::error(codes::FREE_DIMENSION, message)
+        .about(KeyPath::of(&["model", "bind"]))
+        .help(help)
 }
 
 /// The batch was bound to 1 because nobody said anything about it.
@@ -148,8 +150,9 @@ pub fn onnx_findings(error: &OnnxError, path: &Path) -> Diagnostics {
             }
             Diagnostics(findings)
         }
-        OnnxError::UnknownName { .. } | OnnxError::Options(_) => {
-            Diagnostic::error(codes::CUT, error.to_string()).into()
+        OnnxError::UnknownName { .. } | OnnxError::Options { .. } => {
+            let key = KeyPath::of(&["model", error.option().unwrap_or("file")]);
+            Diagnostic::error(codes::CUT, error.to_string()).about(key).into()
         }
         OnnxError::Decode(words) => recognise::refused_model(path, words).into(),
         OnnxError::DataFiles(faults) => {

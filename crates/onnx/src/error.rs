@@ -101,8 +101,13 @@ pub enum OnnxError {
         nearest: Vec<String>,
     },
     /// The options contradict each other or the model. The configuration's fault.
-    #[error("{0}")]
-    Options(String),
+    #[error("{text}")]
+    Options {
+        /// The field of [`ReadOptions`](crate::ReadOptions) at fault.
+        option: &'static str,
+        /// What does not fit.
+        text: String,
+    },
     /// An input or output of a kind that we do not know.
     #[error("`{tensor}`: {reason}")]
     Tensor {
@@ -128,6 +133,17 @@ impl OnnxError {
     /// A graph that contradicts itself.
     pub(crate) fn model(code: ReasonCode, text: impl Into<String>) -> OnnxError {
         OnnxError::Model(Reason::new(code, text))
+    }
+
+    /// The field of [`ReadOptions`](crate::ReadOptions) that is at fault, where one is.
+    pub fn option(&self) -> Option<&'static str> {
+        match self {
+            OnnxError::Options { option, .. } => Some(option),
+            OnnxError::UnknownName { what: "dimension", .. } => Some("bind"),
+            OnnxError::UnknownName { what: "input", .. } => Some("inputs"),
+            OnnxError::UnknownName { .. } => Some("outputs"),
+            _ => None,
+        }
     }
 
     /// A name that is none of `names`.

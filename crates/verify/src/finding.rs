@@ -260,9 +260,13 @@ fn in_words(verdict: &Verdict) -> String {
             max_lsb,
             witness,
             share,
-        } => format!(
-            "{max_lsb} LSB off at accumulator {witness}, {:.2} % of them differ",
-            share * 100.0
-        ),
+        } => {
+            let percent = share * 100.0;
+            let share = match percent {
+                ..0.01 if percent > 0.0 => "less than 0.01".to_owned(),
+                _ => format!("{percent:.2}"),
+            };
+            format!("{max_lsb} LSB off at accumulator {witness}, {share} % of them differ")
+        }
     }
 }

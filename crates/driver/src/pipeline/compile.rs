@@ -154,12 +154,8 @@ fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
     let model = &loaded.config.model;
     let read = Reading::new(model).read(model.file.as_ref()).map_err(|mut found| {
         for finding in &mut found.0 {
-            let key = match finding.code.as_str() {
-                codes::FREE_DIMENSION => "bind",
-                codes::CUT => "outputs",
-                _ => "file",
-            };
-            finding.excerpt = loaded.error("", &KeyPath::of(&["model", key]), "", "").excerpt;
+            let key = finding.key.take().unwrap_or(KeyPath::of(&["model", "file"]));
+            finding.excerpt = loaded.error("", &key, "", "").excerpt;
         }
         found
     })?;

@@ -110,7 +110,26 @@ pub(super) fn samples(
     most: Option<NonZeroU32>,
     inputs: &[InputSpec],
 ) -> Result<Samples, Diagnostics> {
-    Samples::open(data, inputs, most).map_err(|found| at(loaded, &[table, "data"], found))
+    Samples::open(data, inputs, most).map_err(|mut found| {
+        let shapes = found
+            .0
+            .iter_mut()
+            .filter(|finding| finding.code == crate::data::codes::SHAPE);
+        shapes.for_each(|finding| blame_batch(loaded, inputs, finding));
+        at(loaded, &[table, "data"], found)
+    })
+}
+
+/// Samples are one each. Where an input takes several at once because the configuration has bound its first dimension, it
+/// is that key, not the samples.
+fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) {
+    let several = |size: u32| size > 1 && inputs.iter().any(|input| input.shape.first() == Some(&(size as usize)));
+    let mut bound = loaded.config.model.bind.iter();
+    if let Some((name, _)) = bound.find(|(_, size)| several(size.get())) {
+        let path = KeyPath::of(&["model", "bind", name]);
+        finding.excerpt = loaded.error("", &path, "", "one sample at a time needs 1").excerpt;
+        finding.help = vec![format!("samples are given to the model one by one: set `{path}` to 1")];
+    }
 }
 
 /// Gives findings without a place that of a key.

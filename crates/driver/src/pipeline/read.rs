@@ -9,7 +9,7 @@ use strait_document::nearest;
 use strait_onnx::{FreeDimension, Model, OnnxError, ReadOptions};
 
 use crate::{
-    config::{glob::Glob, types},
+    config::{KeyPath, glob::Glob, types},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
     recognise,
@@ -110,7 +110,7 @@ fn whole(file: Digest, data_files: &[(String, bytes::Bytes)]) -> Digest {
 fn resolve(model: &Model, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();
-    for pattern in patterns {
+    for (index, pattern) in patterns.iter().enumerate() {
         let glob = Glob::new(pattern);
         let mut matched: Vec<&str> = model.tensors().filter(|name| glob.matches(name)).collect();
         if matched.is_empty() {
@@ -120,7 +120,8 @@ fn resolve(model: &Model, key: &str, patterns: &[String]) -> Result<Vec<String>,
             let all = model.tensors().chain(model.nodes());
             let near = nearest::closest(pattern, all, MOST_NAMES).join("`, `");
             let message = format!("`{pattern}` in `model.{key}` is neither a tensor nor a layer of the model");
-            findings.push(Diagnostic::error(codes::CUT, message).help(format!("near it are `{near}`")));
+            let finding = Diagnostic::error(codes::CUT, message).about(KeyPath::of(&["model", key]).index(index));
+            findings.push(finding.help(format!("near it are `{near}`")));
         }
         for name in matched {
             if !names.iter().any(|known| known == name) {

@@ -32,10 +32,11 @@ pub(crate) fn cut<'a>(index: &Index<'a>, options: &ReadOptions) -> Result<Cut<'a
     }
     let is_given = |name: &&String| !name.is_empty() && !index.initializers.contains_key(name.as_str());
     let begin = resolve(index, "input", &options.inputs, |node| node.input.iter().find(is_given))?;
-    for (what, names) in [("output", &outputs), ("input", &begin)] {
+    for (option, what, names) in [("outputs", "output", &outputs), ("inputs", "input", &begin)] {
         let mut seen = BTreeSet::new();
         if let Some(twice) = names.iter().find(|n| !seen.insert(**n)) {
-            return Err(OnnxError::Options(format!("the {what} `{twice}` is named twice")));
+            let text = format!("the {what} `{twice}` is named twice");
+            return Err(OnnxError::Options { option, text });
         }
     }
     between(index, begin, outputs, !options.outputs.is_empty())
@@ -73,9 +74,8 @@ pub(crate) fn between<'a>(
         }
     }
     if let Some(unused) = begin.iter().find(|b| !reached.contains(**b)) {
-        return Err(OnnxError::Options(format!(
-            "no output depends on the input `{unused}`, at which the graph was to begin"
-        )));
+        let text = format!("no output depends on the input `{unused}`, at which the graph was to begin");
+        return Err(OnnxError::Options { option: "inputs", text });
     }
     let own = index.graph.input.iter().map(|i| i.name.as_str());
     let mut own = own.filter(|name| index.inputs.contains_key(name));
@@ -84,7 +84,7 @@ pub(crate) fn between<'a>(
     } else if let Some(left) = own.find(|name| reached.contains(name) && !begins.contains(name)) {
         let text =
             format!("the outputs depend on the model's input `{left}` too; name it among the inputs, or cut it off");
-        return Err(OnnxError::Options(text));
+        return Err(OnnxError::Options { option: "inputs", text });
     } else {
         begin
     };

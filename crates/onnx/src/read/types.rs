@@ -30,7 +30,8 @@ fn tensor_type(info: &ValueInfoProto) -> Option<&TensorTypeProto> {
 /// Refuses values for dimensions that no tensor has, and zero.
 pub(crate) fn check_bind(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Result<(), OnnxError> {
     if let Some((name, _)) = bind.iter().find(|(_, value)| **value == 0) {
-        return Err(OnnxError::Options(format!("the dimension `{name}` is bound to 0")));
+        let text = format!("the dimension `{name}` is bound to 0");
+        return Err(OnnxError::Options { option: "bind", text });
     }
     if bind.is_empty() {
         return Ok(());
