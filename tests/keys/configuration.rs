@@ -1,0 +1,371 @@
+//! The keys of a deployment's configuration.
+
+use super::Effect::{self, Bits, Error, Files, Placement, Report};
+use super::{compiled, differences, repository, unmatched};
+use std::collections::BTreeMap;
+use strait_builtin as _;
+use strait_document::Document as _;
+use strait_driver::{config::types::Config, targets};
+
+/// A key, the assignments before, those that change the key, and where the change is seen. `DIGITS` stands for the folder
+/// of the model in the repository.
+struct Case {
+    key: &'static str,
+    before: &'static [&'static str],
+    change: &'static [&'static str],
+    effect: Effect,
+}
+
+const fn case(key: &'static str, effect: Effect, change: &'static [&'static str]) -> Case {
+    given(key, effect, &[], change)
+}
+
+const fn given(
+    key: &'static str,
+    effect: Effect,
+    before: &'static [&'static str],
+    change: &'static [&'static str],
+) -> Case {
+    Case {
+        key,
+        before,
+        change,
+        effect,
+    }
+}
+
+const EVALUATED: &[&str] = &[
+    "evaluation.data='DIGITS/eval_x.npy'",
+    "evaluation.labels='DIGITS/eval_y.npy'",
+    "evaluation.samples=40",
+];
+const RGB: &str = "preprocess.stored.color='RGB'";
+const RULE: &[&str] = &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float' }]"];
+
+const CASES: &[Case] = &[
+    case("schema", Error, &["schema=2"]),
+    case("model.file", Error, &["model.file='absent.onnx'"]),
+    case(
+        "model.sha256",
+        Error,
+        &["model.sha256='0000000000000000000000000000000000000000000000000000000000000000'"],
+    ),
+    case("model.bind", Error, &["model.bind={ M = 1 }"]),
+    case("model.inputs", Error, &["model.inputs=['/nothing']"]),
+    case("model.outputs", Bits, &["model.outputs=['/pool/MaxPool']"]),
+    case("input.NAME.range", Bits, &["input.image.range=[0, 3]"]),
+    case(
+        "input.NAME.preprocess.stored.layout",
+        Error,
+        &["input.image.preprocess={ stored = { layout = 'NHW' }, steps = [{ layout = 'NCHW' }] }"],
+    ),
+    case(
+        "input.NAME.preprocess.stored.color",
+        Error,
+        &[
+            "input.image.preprocess={ stored = { layout = 'NHWC', color = 'RGB' }, steps = [{ color = 'BGR' }, { layout = 'NCHW' }] }",
+        ],
+    ),
+    case(
+        "input.NAME.preprocess.steps[].scale",
+        Bits,
+        &["input.image.preprocess={ stored = { layout = 'NHWC' }, steps = [{ scale = 0.125 }, { layout = 'NCHW' }] }"],
+    ),
+    case(
+        "input.NAME.preprocess.steps[].offset",
+        Bits,
+        &[
+            "input.image.preprocess={ stored = { layout = 'NHWC' }, steps = [{ scale = 0.0625 }, { offset = 1 }, { layout = 'NCHW' }] }",
+        ],
+    ),
+    case(
+        "input.NAME.preprocess.steps[].normalize.mean",
+        Bits,
+        &[
+            "input.image.preprocess={ stored = { layout = 'NHWC' }, steps = [{ scale = 0.0625 }, { normalize = { mean = [1] } }, { layout = 'NCHW' }] }",
+        ],
+    ),
+    case(
+        "input.NAME.preprocess.steps[].normalize.std",
+        Bits,
+        &[
+            "input.image.preprocess={ stored = { layout = 'NHWC' }, steps = [{ scale = 0.0625 }, { normalize = { std = [2] } }, { layout = 'NCHW' }] }",
+        ],
+    ),
+    case(
+        "input.NAME.preprocess.steps[].color",
+        Error,
+        &["input.image.preprocess={ stored = { layout = 'NHWC', color = 'RGB' }, steps = [{ color = 'BGR' }] }"],
+    ),
+    case(
+        "input.NAME.preprocess.steps[].layout",
+        Error,
+        &["input.image.preprocess={ stored = { layout = 'NHWC' }, steps = [{ layout = 'NCWH' }, { layout = 'NC' }] }"],
+    ),
+    case("preprocess.stored.layout", Error, &["preprocess.stored.layout='NHW'"]),
+    case(
+        "preprocess.stored.color",
+        Error,
+        &[RGB, "preprocess.steps=[{ color = 'BGR' }]"],
+    ),
+    case(
+        "preprocess.steps[].scale",
+        Bits,
+        &["preprocess.steps=[{ scale = 0.125 }, { layout = 'NCHW' }]"],
+    ),
+    case(
+        "preprocess.steps[].offset",
+        Bits,
+        &["preprocess.steps=[{ scale = 0.0625 }, { offset = 1 }, { layout = 'NCHW' }]"],
+    ),
+    case(
+        "preprocess.steps[].normalize.mean",
+        Bits,
+        &["preprocess.steps=[{ scale = 0.0625 }, { normalize = { mean = [1] } }, { layout = 'NCHW' }]"],
+    ),
+    case(
+        "preprocess.steps[].normalize.std",
+        Bits,
+        &["preprocess.steps=[{ scale = 0.0625 }, { normalize = { std = [2] } }, { layout = 'NCHW' }]"],
+    ),
+    case(
+        "preprocess.steps[].color",
+        Error,
+        &[RGB, "preprocess.steps=[{ color = 'BGR' }, { layout = 'NCHW' }]"],
+    ),
+    case(
+        "preprocess.steps[].layout",
+        Error,
+        &["preprocess.steps=[{ layout = 'NC' }]"],
+    ),
+    case("target.use", Bits, &["target.use=['sima']"]),
+    case(
+        "target.file",
+        Bits,
+        &[
+            "target.file=['DIGITS/../../configs/targets/acme-npu2.toml']",
+            "target.use=['acme-npu2']",
+        ],
+    ),
+    given(
+        "target.options",
+        Bits,
+        &["target.use=['sima']"],
+        &["target.options.sima.requantization_mode='tflite'"],
+    ),
+    case("calibration.data", Bits, &["calibration.data='DIGITS/eval_x.npy'"]),
+    case("calibration.samples", Bits, &["calibration.samples=2"]),
+    case("calibration.observer", Bits, &["calibration.observer='mse'"]),
+    given(
+        "calibration.observer_options.percentile",
+        Bits,
+        &["calibration.observer='percentile'"],
+        &["calibration.observer_options.percentile=60"],
+    ),
+    case(
+        "calibration.cache",
+        Files,
+        &["calibration.cache='DIGITS/../../target/tmp/keys-cache'"],
+    ),
+    case("quantize.weights.type", Error, &["quantize.weights.type='int4'"]),
+    case("quantize.weights.per", Bits, &["quantize.weights.per='tensor'"]),
+    case(
+        "quantize.activations.type",
+        Error,
+        &["quantize.activations.type='int16'"],
+    ),
+    given(
+        "quantize.rule[].reason",
+        Report,
+        RULE,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='float', reason='because' }]"],
+    ),
+    given(
+        "quantize.rule[].layers",
+        Placement,
+        RULE,
+        &["quantize.rule=[{ layers=['/head/conv/Conv'], run='float' }]"],
+    ),
+    given(
+        "quantize.rule[].op",
+        Placement,
+        RULE,
+        &["quantize.rule=[{ op=['Gemm'], run='float' }]"],
+    ),
+    given(
+        "quantize.rule[].between.from",
+        Placement,
+        &["quantize.rule=[{ between={ from=['/stem/conv/Conv'], to=['/head/conv/Conv'] }, run='float' }]"],
+        &["quantize.rule=[{ between={ from=['/block/Add'], to=['/head/conv/Conv'] }, run='float' }]"],
+    ),
+    given(
+        "quantize.rule[].between.to",
+        Placement,
+        &["quantize.rule=[{ between={ from=['/stem/conv/Conv'], to=['/head/conv/Conv'] }, run='float' }]"],
+        &["quantize.rule=[{ between={ from=['/stem/conv/Conv'], to=['/block/Add'] }, run='float' }]"],
+    ),
+    given(
+        "quantize.rule[].tensors",
+        Bits,
+        &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], range=[0, 9] }]"],
+        &["quantize.rule=[{ tensors=['/stem/act/Relu_output_0'], range=[0, 9] }]"],
+    ),
+    given(
+        "quantize.rule[].optional",
+        Error,
+        &["quantize.rule=[{ layers=['/nothing'], run='float', optional=true }]"],
+        &["quantize.rule=[{ layers=['/nothing'], run='float', optional=false }]"],
+    ),
+    given(
+        "quantize.rule[].run",
+        Placement,
+        RULE,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], run='auto' }]"],
+    ),
+    given(
+        "quantize.rule[].range",
+        Bits,
+        &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], range=[0, 9] }]"],
+        &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], range=[0, 8] }]"],
+    ),
+    case(
+        "quantize.rule[].observer",
+        Bits,
+        &["quantize.rule=[{ tensors=['**'], observer='mse' }]"],
+    ),
+    given(
+        "quantize.rule[].observer_options.percentile",
+        Bits,
+        &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile' }]"],
+        &[
+            "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile', observer_options={ percentile=60 } }]",
+        ],
+    ),
+    case(
+        "quantize.rule[].weights.type",
+        Error,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ type='int4' } }]"],
+    ),
+    case(
+        "quantize.rule[].weights.per",
+        Bits,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ per='tensor' } }]"],
+    ),
+    case(
+        "quantize.rule[].activations.type",
+        Error,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], activations={ type='int16' } }]"],
+    ),
+    given(
+        "fusion.accept",
+        Bits,
+        &["target.use=['ascend']"],
+        &["fusion.accept='exact'"],
+    ),
+    // No fusion of the digits differs by more than one unit, so a larger bound changes nothing: without `accept` it is refused.
+    case("fusion.max_lsb", Error, &["fusion.max_lsb=2"]),
+    given(
+        "fusion.refused",
+        Error,
+        &["target.use=['ascend']", "fusion.accept='exact'"],
+        &["fusion.refused='error'"],
+    ),
+    given(
+        "evaluation.data",
+        Report,
+        &["evaluation.data='DIGITS/eval_x.npy'"],
+        &["evaluation.data='DIGITS/calib_x.npy'"],
+    ),
+    given(
+        "evaluation.labels",
+        Error,
+        EVALUATED,
+        &["evaluation.labels='DIGITS/eval_x.npy'"],
+    ),
+    given("evaluation.samples", Report, EVALUATED, &["evaluation.samples=80"]),
+    given(
+        "evaluation.metrics",
+        Report,
+        EVALUATED,
+        &["evaluation.metrics=['agreement']"],
+    ),
+    given(
+        "gate.accuracy_drop.top1.points",
+        Report,
+        EVALUATED,
+        &["gate.accuracy_drop.top1.points=1"],
+    ),
+    given(
+        "gate.accuracy_drop.agreement.points",
+        Report,
+        EVALUATED,
+        &["gate.accuracy_drop.agreement.points=1"],
+    ),
+    case("gate.host_layers", Report, &["gate.host_layers=[]"]),
+    case("gate.fusions", Report, &["gate.fusions='exact'"]),
+    case("output.dir", Error, &["output.dir='DIGITS/digits.onnx'"]),
+    case("output.emit", Files, &["output.emit=[]"]),
+];
+
+#[test]
+fn every_key_of_a_configuration_takes_effect_or_is_refused() {
+    let keys: Vec<&str> = CASES.iter().map(|case| case.key).collect();
+    let mut wrong = unmatched(Config::shape(), &keys);
+    let digits = repository().join("models/digits").display().to_string();
+    let mut outcomes = BTreeMap::new();
+    let mut outcome = |set: Vec<String>| {
+        let compile = || compiled(|| targets::registry([]).unwrap(), "generic-int8", &set);
+        outcomes.entry(set.clone()).or_insert_with(compile).clone()
+    };
+    for case in CASES {
+        let all = |lists: &[&[&str]]| -> Vec<String> {
+            lists
+                .concat()
+                .iter()
+                .map(|set| set.replace("DIGITS", &digits))
+                .collect()
+        };
+        let (one, other) = (outcome(all(&[case.before])), outcome(all(&[case.before, case.change])));
+        if let Some(error) = one.get(&Error) {
+            wrong.push(format!("`{}`: refused before the change: {error}", case.key));
+        }
+        let seen = differences(&one, &other);
+        if !seen.contains(&case.effect) || (case.effect != Error && other.contains_key(&Error)) {
+            let error = other.get(&Error).map(String::as_str).unwrap_or_default();
+            wrong.push(format!(
+                "`{}` changes {seen:?}, not {:?} {error}",
+                case.key, case.effect
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn a_model_that_does_not_fit_is_blamed_on_the_key_that_asks_for_it() {
+    for (set, words) in [
+        (
+            "model.bind.N=8",
+            "samples are given to the model one by one: set `model.bind.N` to 1",
+        ),
+        ("model.bind={ batch=1 }", "dimension `batch` is not in the model"),
+        (
+            "model.inputs=['/stem/convv/Conv']",
+            "`/stem/convv/Conv` in `model.inputs` is neither a tensor nor a layer",
+        ),
+        (
+            "model.outputs=['/stem/convv/Conv']",
+            "`/stem/convv/Conv` in `model.outputs` is neither a tensor nor a layer",
+        ),
+        (
+            "model.inputs=['/block/pointwise/Conv_output_0']",
+            "the outputs depend on the model's input `image` too",
+        ),
+        ("model.file='absent.onnx'", "absent.onnx"),
+    ] {
+        let outcome = compiled(|| targets::registry([]).unwrap(), "generic-int8", &[set.to_owned()]);
+        let error = outcome.get(&Error).unwrap_or_else(|| panic!("{set} is accepted"));
+        let blamed = error.contains("--> --set:1:") && error.contains(&format!("| {set}"));
+        assert!(blamed && error.contains(words), "{set}: {error}");
+    }
+}

@@ -1,0 +1,154 @@
+//! Every key of a target's table and of a configuration takes effect or is refused. The keys are those of the types'
+//! schemas: one that is new has no case here, and fails.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+mod configuration;
+mod table;
+
+use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, path::PathBuf};
+use strait_core::text::{PrintOptions, print};
+use strait_document::Shape;
+use strait_driver::{
+    artifact::Opened,
+    catalogue,
+    config::{self, Override},
+    pipeline,
+    session::{Session, Silent},
+};
+use strait_kernels::Context;
+use strait_target::Registry;
+
+/// Where a change is to be seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Effect {
+    /// Graphs, parameters or forms of the integer model.
+    Bits,
+    /// Which layers run on the host, and why.
+    Placement,
+    /// The report of the compilation.
+    Report,
+    /// What `strait targets ID` says.
+    Sheet,
+    /// The files of the artifact, or the folder of measurements.
+    Files,
+    /// The compilation is refused.
+    Error,
+}
+
+/// What came out of one compilation.
+type Outcome = BTreeMap<Effect, String>;
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// A TOML string that is a path.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display())
+}
+
+/// The digits, compiled for `target` of the registry with these assignments.
+fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Outcome {
+    let folder = tempfile::tempdir().unwrap();
+    let mut overrides = vec![
+        Override::output(folder.path().join("artifact").to_string_lossy()),
+        Override::set(format!("calibration.cache={}", quoted(&folder.path().join("cache")))),
+        Override::set("calibration.samples=8"),
+        Override::targets(vec![target.to_owned()]),
+    ];
+    overrides.extend(set.iter().map(Override::set));
+    let mut outcome = Outcome::new();
+    if let Ok(sheet) = catalogue::sheet(&registry(), target) {
+        outcome.insert(Effect::Sheet, sheet.text(10_000));
+    }
+    let text = fs::read_to_string(repository().join("configs/generic-int8.toml")).unwrap();
+    let evaluation = text.find("[evaluation]").unwrap()..text.find("[output]").unwrap();
+    let text = [&text[..evaluation.start], &text[evaluation.end..]].concat();
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    let compiled = config::parse("keys.toml", text, &repository().join("configs"), &overrides)
+        .map_err(|findings| findings.to_string())
+        .and_then(|loaded| pipeline::compile(&loaded, registry(), &session).map_err(|stop| stop.to_string()));
+    let compiled = match compiled {
+        Ok(mut compiled) => compiled.remove(0),
+        Err(error) => {
+            outcome.insert(Effect::Error, error.replace(&folder.path().display().to_string(), ""));
+            return outcome;
+        }
+    };
+    let opened = Opened::open(&compiled.folder, &registry()).unwrap_or_else(|stop| panic!("{stop}"));
+    outcome.insert(Effect::Bits, print(opened.module(), &PrintOptions::whole()));
+    let hosted = compiled.report.layers.iter().filter_map(|layer| {
+        let host = layer.host.as_ref()?;
+        Some(format!("{} {} {}\n", layer.name, host.code, host.text))
+    });
+    outcome.insert(Effect::Placement, hosted.collect());
+    outcome.insert(Effect::Report, serde_json::to_string_pretty(&compiled.report).unwrap());
+    let mut files = Vec::new();
+    for place in [folder.path(), &compiled.folder] {
+        files.extend(fs::read_dir(place).unwrap().map(|entry| entry.unwrap().file_name()));
+    }
+    files.sort();
+    outcome.insert(Effect::Files, format!("{files:?}"));
+    outcome
+}
+
+/// The channels that differ.
+fn differences(one: &Outcome, other: &Outcome) -> Vec<Effect> {
+    let all = [
+        Effect::Bits,
+        Effect::Placement,
+        Effect::Report,
+        Effect::Sheet,
+        Effect::Files,
+        Effect::Error,
+    ];
+    all.into_iter()
+        .filter(|effect| one.get(effect) != other.get(effect))
+        .collect()
+}
+
+/// Each key of the shape that is no table of further keys.
+fn leaves(shape: &Shape) -> Vec<String> {
+    let keys = shape.keys();
+    let inside = |key: &str, other: &str| {
+        let rest = other.strip_prefix(key);
+        rest.is_some_and(|rest| rest.starts_with(['.', '[']))
+    };
+    let is_leaf = |key: &&String| !keys.iter().any(|other| inside(key, other));
+    keys.iter().filter(is_leaf).cloned().collect()
+}
+
+/// The keys without a case, and the cases without a key.
+fn unmatched(shape: &Shape, cases: &[&str]) -> Vec<String> {
+    let leaves = leaves(shape);
+    let missing = leaves.iter().filter(|key| !cases.contains(&key.as_str()));
+    let missing = missing.map(|key| format!("`{key}` has no case"));
+    let unknown = cases.iter().filter(|case| !leaves.iter().any(|key| key == *case));
+    missing
+        .chain(unknown.map(|case| format!("there is no key `{case}`")))
+        .collect()
+}
+
+/// The documents are understood in all their parts, and every key is documented.
+#[test]
+fn every_part_of_the_schemas_is_understood_and_documented() {
+    use strait_document::Document as _;
+    let config = config::types::Config::shape();
+    let table = strait_target::TargetSpec::shape();
+    for shape in [config, table] {
+        let mut seen = 0;
+        shape.visit("", &mut |shape, path| {
+            assert_ne!(*shape, Shape::Unknown, "at {path}");
+            if let Shape::Table(keys) | Shape::OneKey(keys) = shape {
+                for (name, key) in keys {
+                    assert!(!key.doc.is_empty(), "{path}.{name}");
+                }
+            }
+            seen += 1;
+        });
+        assert!(seen > 60, "{seen}");
+    }
+    for schema in [config::json_schema(), strait_target::spec::json_schema()] {
+        assert!(!schema.to_string().contains("null"));
+    }
+}
