@@ -376,7 +376,7 @@ impl FormRow {
         }
     }
 
-    /// RESCALE of accumulators: of 32 bits, or with a multiplier of 15 bits of 48.
+    /// RESCALE of TOSA. A multiplier of 31 bits takes accumulators of 32 bits, a multiplier of 15 bits takes 48 bits.
     fn tosa_rescale(&self, rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         let (width, input) = if self.multiplier_bits() == 31 {
             (tosa::Scale::Scale32, form::TosaInput::I32)
@@ -433,7 +433,8 @@ fn fixed(rescale: &Rescale<'_>, bits: u8, rounding: Rounding) -> Result<Requanti
     }
 }
 
-/// Two roundings: LiteRT's rules, which for other factors than its ops' are those of `QuantizeMultiplier`.
+/// Two roundings. A factor of one of LiteRT's ops follows the rule of that op, every other factor follows
+/// `QuantizeMultiplier`.
 fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     let (zp, out) = (rescale.output_zero, rescale.out);
     match rescale.scales {
@@ -445,7 +446,7 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     }
 }
 
-/// As LiteRT's convolutions on int16, whatever the factor is of.
+/// The rule of LiteRT's convolutions on int16, for every factor.
 fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     let parts = rescale.scales.factor().try_map(|f| litert::quantize_multiplier(*f))?;
     let form = Requantization::from(form::SixteenByEight {
