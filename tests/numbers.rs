@@ -2,15 +2,15 @@
 //! what the float graph computes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
-use std::num::NonZeroUsize;
 use strait_core::text::parse;
-use strait_core::text::random::SplitMix64;
-use strait_core::{Elem, GraphId, Module, Node, Op, Placement};
-use strait_execute::{Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, reference};
-use strait_kernels::{Context, Isa};
+use strait_core::{Elem, GraphId, Module, Node, NodeId, Op, Placement, Reason, ReasonCode};
+use strait_execute::{Tensor, TensorView, reference};
+use strait_kernels::Isa;
 use strait_lower::interval::Bounds;
 use strait_lower::{Fused, FusionPolicy};
+use strait_quantize::annotate::{Placing, Wish, place, refuse};
 use strait_tests::integer::{InMemory, Integer, findings, integer, integer_under};
+use strait_tests::numeric::{inputs, run, signal_to_noise};
 use strait_tests::random_graph::random_graph;
 
 const TARGETS: [&str; 5] = [
@@ -20,35 +20,6 @@ const TARGETS: [&str; 5] = [
     "sima,requantization_mode=tflite",
     "ascend",
 ];
-
-/// Inputs of the main graph, uniform in `[-scale, scale)`.
-fn inputs(module: &Module, seed: u64, scale: f32) -> Vec<Tensor> {
-    let mut random = SplitMix64::new(seed);
-    let graph = module.main();
-    let shapes = graph
-        .inputs()
-        .iter()
-        .map(|&v| graph.value(v).unwrap().ty.dims().unwrap());
-    let tensor = |dims: &[u64]| {
-        let shape: Vec<usize> = dims.iter().map(|&d| d as usize).collect();
-        let count = shape.iter().product();
-        let real = |_| ((random.next_u64() >> 40) as f32 / 8_388_608.0 - 1.0) * scale;
-        Tensor::from_values(&shape, &(0..count).map(real).collect::<Vec<f32>>()).unwrap()
-    };
-    let shapes: Vec<Vec<u64>> = shapes.map(|dims| dims.to_vec()).collect();
-    shapes.iter().map(Vec::as_slice).map(tensor).collect()
-}
-
-fn run(module: &Module, graph: GraphId, inputs: &[Tensor], isa: Isa, threads: usize) -> Vec<Tensor> {
-    let options = PlanOptions {
-        context: Context::with_isa(isa),
-        ..PlanOptions::default()
-    };
-    let plan = Plan::new(module, graph, &options).unwrap();
-    let threads = Threads::new(NonZeroUsize::new(threads).unwrap()).unwrap();
-    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
-    plan.run(&mut Workspace::new(&plan, &threads), &views).unwrap()
-}
 
 fn bits(tensors: &[Tensor]) -> Vec<Vec<u8>> {
     tensors.iter().map(|t| t.view().bytes().to_vec()).collect()
@@ -84,21 +55,6 @@ fn interpret(integer: &Integer, graph: GraphId, inputs: &[Tensor], case: &str) -
         }
     };
     reference::run(module, graph, &views, &mut observe).unwrap_or_else(|error| panic!("{case}: {error}"))
-}
-
-/// The ratio of the mean squares of signal and error, in decibels.
-fn signal_to_noise(float: &[f32], found: &[f32]) -> f64 {
-    let square = |x: f64| x * x;
-    let signal: f64 = float.iter().map(|&f| square(f.into())).sum();
-    let noise: f64 = float
-        .iter()
-        .zip(found)
-        .map(|(&f, &q)| square(f64::from(f) - f64::from(q)))
-        .sum();
-    if noise == 0.0 {
-        return f64::INFINITY;
-    }
-    10.0 * (signal / noise).log10()
 }
 
 /// Lowered and fused, interpreted and planned, with the scalar and the widest loops, with one thread and two: one result,
@@ -321,4 +277,68 @@ fn weights_and_biases_of_extreme_sizes_stay_inside_32_bits() {
             }
         }
     }
+}
+
+#[test]
+fn nodes_that_have_settled_stay_where_they_are() {
+    let mut islands = 0;
+    for seed in 0..100u64 {
+        let float = parse(&random_graph(seed, 40)).unwrap();
+        for name in ["generic-int8", "sima", "ascend"] {
+            let (target, _) = strait_tests::passes::target(name).unwrap();
+            let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
+            place(&mut module, main, target.spec(), &wishes);
+            // Some nodes are refused, as recipes do.
+            let third = |id: &NodeId| id.index() as u64 % 3 == seed % 3;
+            let refused = module.main().nodes().map(|(id, _)| id).filter(third);
+            let refused = refused.map(|id| (id, Reason::new(ReasonCode::Range, "")));
+            let refused = refused.collect();
+            refuse(module.main_mut(), target.spec(), &wishes, refused);
+            let places = |module: &Module| -> Vec<Placement> {
+                module.main().nodes().map(|(_, node)| node.place.clone()).collect()
+            };
+            let settled = places(&module);
+            let is_island = |place: &&Placement| matches!(place, Placement::Host(r) if r.code == ReasonCode::Island);
+            islands += settled.iter().filter(is_island).count();
+            refuse(module.main_mut(), target.spec(), &wishes, Vec::new());
+            assert_eq!(places(&module), settled, "seed {seed} for {name}");
+        }
+    }
+    assert!(islands > 100, "only {islands} islands in all graphs");
+}
+
+#[test]
+fn a_wish_for_integers_keeps_an_island_on_the_accelerator() {
+    let text = "strait 1 float graph @main(%x: f32[1,4,4]) {
+           %s: f32[1,4,4] = matmul(%x, %x) {a_zero=0, b_zero=0}
+           %a: f32[1,4,4] = add(%s, %x)
+           %b: f32[1,4,4] = mul(%a, %x) {a_zero=0, b_zero=0}
+           %c: f32[1,4,4] = sub(%b, %x)
+           %p: f32[1,4,4] = softmax(%c) {axis=2}
+           return %p }";
+    let (target, _) = strait_tests::passes::target("generic-int8").unwrap();
+    let on_host = |wished: &[&str]| {
+        let mut module = parse(text).unwrap();
+        let main = module.main;
+        let named = |name: &str| {
+            module
+                .main()
+                .nodes()
+                .find(|(_, node)| module.name(node.name) == name)
+                .unwrap()
+                .0
+        };
+        let wishes: Placing = wished.iter().map(|name| (named(name), Wish::Integer)).collect();
+        place(&mut module, main, target.spec(), &wishes);
+        let hosted = module
+            .main()
+            .nodes()
+            .filter(|(_, node)| node.place != Placement::Accelerator);
+        let names = hosted.map(|(_, node)| module.name(node.name).to_owned());
+        names.collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(on_host(&[]), "a b c p");
+    // What it reads is then read by a node of the accelerator.
+    assert_eq!(on_host(&["b"]), "c p");
+    assert_eq!(on_host(&["c"]), "p");
 }

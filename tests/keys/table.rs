@@ -444,6 +444,19 @@ const CASES: &[Case] = &[
         Error,
         &[("\"dequantize_on_host\"", "\"dequantize_on_chip\"")],
     ),
+    // A sum and its ReLU in front of a pool on the host.
+    given(
+        "host.islands",
+        Placement,
+        &[(
+            "[op.max_pool]\nrecipe = \"max_pool\"",
+            "[op.max_pool]\nrun = \"host\"\nwhy = \"why C\"",
+        )],
+        &[(
+            "default  = \"float32\"",
+            "default  = \"float32\"\nislands  = \"integer\"",
+        )],
+    ),
     // Options.
     case(
         "options.NAME.type",

@@ -217,8 +217,12 @@ reason_codes! {
         Configuration = "configuration",
         /// The result is read in float, and the node stays between float ops.
         FloatIsRead = "float-is-read",
+        /// The node is a function of real numbers that the host computes, and has codes only behind it.
+        FunctionOfReals = "function-of-reals",
         /// A `gemm` is not a·bᵀ + bias with a constant b.
         GemmForm = "gemm-form",
+        /// Connected nodes without a convolution, Gemm or MatMul, of which host nodes alone read the results.
+        Island = "island",
         /// A mean is not over all spatial axes.
         MeanAxes = "mean-axes",
         /// No grid lets a shift of whole bits be the factor to the output.

@@ -89,8 +89,8 @@ pub(crate) fn place_and_annotate(
     spec: &TargetSpec,
     observation: &Observation,
 ) -> Result<(), String> {
-    let main = module.main;
-    strait_quantize::annotate::place(module, main, spec, &Placing::new());
+    let (main, placing) = (module.main, Placing::new());
+    strait_quantize::annotate::place(module, main, spec, &placing);
     let how = Annotation {
         spec,
         observation,
@@ -100,6 +100,7 @@ pub(crate) fn place_and_annotate(
         },
         weight_per: None,
         directives: Directives::default(),
+        placing: &placing,
     };
     strait_quantize::annotate(module, main, &how, &mut Ranges::default()).map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())

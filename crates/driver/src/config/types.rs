@@ -316,9 +316,9 @@ pub struct Between {
 pub enum Run {
     /// In float, on the host.
     Float,
-    /// In integers; an error where the target cannot.
+    /// In integers, also between layers on the host; an error where the target cannot.
     Integer,
-    /// In integers where the target can, otherwise on the host.
+    /// In integers where the target can, otherwise on the host; on the host as well between layers that run there.
     Auto,
 }
 

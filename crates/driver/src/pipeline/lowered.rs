@@ -130,6 +130,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
         observer: wishes.observer.clone(),
         weight_per: wishes.weight_per,
         directives: wishes.directives.clone(),
+        placing: &wishes.placing,
     };
     let mut ranges = Ranges::default();
     place(&mut module, main, spec, &wishes.placing);
@@ -144,7 +145,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
                 return Ok((module, integer));
             }
             Err(LowerError::Nodes(nodes)) => {
-                if !refuse(module.main_mut(), spec, nodes) {
+                if !refuse(module.main_mut(), spec, &wishes.placing, nodes) {
                     return Err(Stop::Defect("a node on the host was lowered".to_owned()));
                 }
             }

@@ -51,6 +51,8 @@ pub struct Annotation<'a> {
     pub weight_per: Option<Per>,
     /// Exceptions.
     pub directives: Directives,
+    /// Where the configuration wants nodes to run.
+    pub placing: &'a Placing,
 }
 
 /// Why annotation failed.
@@ -106,7 +108,7 @@ pub fn annotate(
             write(g, found);
             return Ok(());
         }
-        if !refuse(g, how.spec, refused) {
+        if !refuse(g, how.spec, how.placing, refused) {
             return Err(ours("a node on the host was refused"));
         }
     }

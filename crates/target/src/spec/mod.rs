@@ -153,6 +153,9 @@ pub struct Host {
     /// Where codes become real numbers for them.
     #[serde(default)]
     pub boundary: Boundary,
+    /// Where nodes run whose results ops on the host alone read, though the target could compute them.
+    #[serde(default)]
+    pub islands: Islands,
 }
 
 words! {
@@ -182,6 +185,19 @@ words! {
         /// On the host.
         #[default]
         DequantizeOnHost = "dequantize_on_host",
+    }
+}
+
+words! {
+    /// Where an island runs: connected nodes without a convolution, Gemm or MatMul, whose results ops on the host alone
+    /// read. The outputs of the model are no such ops.
+    #[derive(Default)]
+    Islands {
+        /// On the host: between what it computes, codes would only cost accuracy.
+        #[default]
+        Float = "float",
+        /// On the accelerator, as far as it can compute them.
+        Integer = "integer",
     }
 }
 

@@ -1,0 +1,159 @@
+//! Settle: nodes that the target could compute, and that serve better on the host.
+//!
+//! One pass forward and one backward, and then nothing more would move. Forward, a node that moves changes what stands
+//! behind it alone. Backward, a node moves because of its readers, all of them decided; what it takes from the nodes
+//! behind it is nothing that they stay for: whoever reads codes for the sake of a product keeps the node, too.
+
+use super::super::roles::{clamp_producer, keeps_grid, narrows, only_codes_are_read, reads_codes, recipe};
+use super::{Placing, Wish};
+use strait_core::{Graph, Node, NodeId, Op, Placement, Reason, ReasonCode, ValueId};
+use strait_target::TargetSpec;
+use strait_target::spec::{Islands, Points, Recipe};
+
+/// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has. A node that
+/// the configuration wants in integers stays.
+pub(crate) fn settle(graph: &mut Graph, spec: &TargetSpec, wishes: &Placing) {
+    let Ok(order) = graph.topological_order() else { return };
+    let settling = Settling { spec, wishes };
+    settling.keep_reals(graph, &order);
+    let above = settling.behind_integers(graph, &order);
+    let mut below = vec![false; graph.node_bound()];
+    for &id in order.iter().rev() {
+        if let Some(reason) = settling.refusal(graph, id, &above, &below) {
+            graph.place_on_host(id, reason);
+        }
+        below[id.index()] = settling.wants_codes(graph, id, &below);
+    }
+}
+
+struct Settling<'a> {
+    spec: &'a TargetSpec,
+    wishes: &'a Placing,
+}
+
+impl Settling<'_> {
+    /// The recipe of a node of the accelerator that may leave it.
+    fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
+        let wished = self.wishes.get(&id) == Some(&Wish::Integer);
+        let found = graph.node(id).and_then(|node| recipe(self.spec, node));
+        found.filter(|_| !wished).map(|(_, recipe)| recipe)
+    }
+
+    /// Whether a node only passes codes on.
+    fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
+        let found = graph.node(id).and_then(|node| recipe(self.spec, node));
+        self.movable(graph, id).is_some()
+            && found.is_some_and(|(row, recipe)| {
+                keeps_grid(recipe) || (recipe == Recipe::ConcatRequantizeInputs && !narrows(row))
+            })
+    }
+
+    /// Moves functions of real numbers that the host has computed for them alone. A clamp would spend half of the codes
+    /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal has
+    /// at will. A sum or product with a constant is such a function, too.
+    fn keep_reals(&self, graph: &mut Graph, order: &[NodeId]) {
+        for &id in order {
+            let (Some(recipe), Some(node)) = (self.movable(graph, id), graph.node(id)) else {
+                continue;
+            };
+            let reason = match recipe {
+                Recipe::Clamp => (
+                    ReasonCode::ClipsReals,
+                    "it clips real numbers, which have codes only behind it",
+                ),
+                _ if is_function(graph, node, recipe) => (
+                    ReasonCode::FunctionOfReals,
+                    "it is a function of real numbers, which have codes only behind it",
+                ),
+                _ => continue,
+            };
+            let on_host = |(_, producer): (_, &Node)| matches!(producer.place, Placement::Host(_));
+            let is_real = |x| graph.producer(x).is_some_and(on_host) && graph.only_use(x).is_some();
+            if variables(graph, node).next().is_some() && variables(graph, node).all(is_real) {
+                graph.place_on_host(id, Reason::new(reason.0, reason.1));
+            }
+        }
+    }
+
+    /// By node: whether its operands, through nodes that pass codes on, come from one that computes on integers.
+    fn behind_integers(&self, graph: &Graph, order: &[NodeId]) -> Vec<bool> {
+        let mut above = vec![false; graph.node_bound()];
+        for &id in order {
+            let Some(node) = graph.node(id) else { continue };
+            let mut producers = node.inputs.iter().flatten().filter_map(|&v| graph.producer(v));
+            above[id.index()] = recipe(self.spec, node).is_some()
+                && (!self.passes_on(graph, id) || producers.any(|(producer, _)| above[producer.index()]));
+        }
+        above
+    }
+
+    /// Whether a node computes on integers, or passes codes on to one that does.
+    fn wants_codes(&self, graph: &Graph, id: NodeId, below: &[bool]) -> bool {
+        let Some(node) = graph.node(id) else { return false };
+        let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
+        let wanted = |at| reads_codes(graph, self.spec, at) && below[at.node.index()];
+        recipe(self.spec, node).is_some() && (!self.passes_on(graph, id) || uses.any(wanted))
+    }
+
+    /// Why a node leaves the accelerator; all that reads it is decided.
+    fn refusal(&self, graph: &Graph, id: NodeId, above: &[bool], below: &[bool]) -> Option<Reason> {
+        let recipe = self.movable(graph, id)?;
+        let node = graph.node(id)?;
+        let passes_on = self.passes_on(graph, id);
+        // Where only operands have codes, the accumulator in front of a node becomes a real number anyway, unless codes
+        // are all that is read of it.
+        let read = |&y: &ValueId| only_codes_are_read(graph, self.spec, y);
+        match self.spec.types.points {
+            Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
+                ReasonCode::FloatIsRead,
+                "its result is read in float, so it stays between float ops",
+            )),
+            Points::Results if passes_on && !above[id.index()] && !self.wants_codes(graph, id, below) => {
+                Some(Reason::new(
+                    ReasonCode::BetweenHostNodes,
+                    "it only passes on what the host computes for the host",
+                ))
+            }
+            _ => (self.spec.host.islands == Islands::Float && self.is_island(graph, node, recipe)).then(|| {
+                Reason::new(
+                    ReasonCode::Island,
+                    "only host nodes read its result, so codes in between would cost accuracy alone",
+                )
+            }),
+        }
+    }
+
+    /// Whether a node is the end of an island: the host alone reads what it computes, and it is no product of matrices.
+    /// Its producers are then asked the same, and so the whole island leaves.
+    ///
+    /// A clamp that a product takes along belongs to that: on the host its operand would need a grid of its own.
+    fn is_island(&self, graph: &Graph, node: &Node, recipe: Recipe) -> bool {
+        let taken_along = recipe == Recipe::Clamp
+            && clamp_producer(graph, self.spec, node)
+                .and_then(|producer| graph.node(producer))
+                .is_some_and(|producer| is_product(&producer.op));
+        let on_host = |node| graph.node(node).is_some_and(|n| matches!(n.place, Placement::Host(_)));
+        let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
+        !is_product(&node.op)
+            && !taken_along
+            && uses.peek().is_some()
+            && uses.all(|at| on_host(at.node))
+            && !node.outputs.iter().any(|&y| graph.is_output(y))
+    }
+}
+
+/// Operands that are no constants.
+fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
+    let operands = node.inputs.iter().copied().flatten();
+    operands.filter(|&operand| !super::super::groups::is_constant(graph, operand))
+}
+
+/// Whether a node computes each element of its result from one element of its only operand that is no constant.
+fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
+    let elementwise = matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
+    matches!(recipe, Recipe::Lookup { .. }) || (elementwise && variables(graph, node).count() == 1)
+}
+
+fn is_product(op: &Op) -> bool {
+    matches!(op, Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_))
+}
