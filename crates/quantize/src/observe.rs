@@ -4,7 +4,7 @@ use crate::statistics::{Observation, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use strait_core::{Elem, GraphId, Module, ValueId};
+use strait_core::{Elem, GraphId, Module, Op, ValueId};
 use strait_execute::{
     ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order,
 };
@@ -75,26 +75,32 @@ pub fn observe(
         return Err(ObserveError::NoSamples);
     }
     let plan = Plan::new(module, graph, options)?;
+    let rows = rows(module, graph);
     let worker = || Ok(Workspace::new(&plan, &Threads::one()?));
-    let work = |workspace: &mut Workspace, index: usize| -> Result<BTreeMap<ValueId, Statistics>, Failure> {
+    let work = |workspace: &mut Workspace, index: usize| -> Result<Seen, Failure> {
         let tensors = samples.sample(index).map_err(Failure::Data)?;
         let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
-        let mut seen: BTreeMap<ValueId, Statistics> = BTreeMap::new();
+        let mut seen = Seen::default();
         plan.run_observed(workspace, &views, &mut |value, tensor| {
             if tensor.elem() == Elem::F32 && wanted.is_none_or(|w| w.contains(&value)) {
                 // The view was planned with this type, so its elements are there.
-                seen.entry(value)
-                    .or_default()
-                    .add(index as u64, tensor.values::<f32>().unwrap_or_default());
+                let elements = tensor.values::<f32>().unwrap_or_default();
+                seen.values.entry(value).or_default().add(index as u64, elements);
+                for &axis in rows.get(&value).into_iter().flatten() {
+                    let peaks = peaks(elements, tensor.shape(), axis);
+                    seen.peaks.entry(value).or_default().add(index as u64, &peaks);
+                }
             }
         })
         .map_err(Failure::Run)?;
         Ok(seen)
     };
-    let mut all: BTreeMap<ValueId, Statistics> = BTreeMap::new();
+    let mut all = Seen::default();
     let run = map_in_order(samples.count(), threads, worker, work, |index, seen| {
-        for (value, statistics) in seen {
-            all.entry(value).or_default().merge(&statistics);
+        for (all, seen) in [(&mut all.values, seen.values), (&mut all.peaks, seen.peaks)] {
+            for (value, statistics) in seen {
+                all.entry(value).or_default().merge(&statistics);
+            }
         }
         Ok(progress(index + 1))
     });
@@ -114,12 +120,61 @@ pub fn observe(
         let name = module.graph(graph).and_then(|g| g.value(value)).map(|v| v.name);
         name.map(|n| module.name(n).to_string()).unwrap_or_default()
     };
-    let values = all
-        .into_iter()
-        .map(|(value, statistics)| (name(value), statistics))
-        .collect();
+    let named = |statistics: BTreeMap<ValueId, Statistics>| {
+        let named = statistics
+            .into_iter()
+            .map(|(value, statistics)| (name(value), statistics));
+        named.collect()
+    };
     Ok(Observation {
         samples: samples.count() as u64,
-        values,
+        values: named(all.values),
+        peaks: named(all.peaks),
     })
+}
+
+/// What was seen, by value: all elements, and the largest of each row.
+#[derive(Default)]
+struct Seen {
+    values: BTreeMap<ValueId, Statistics>,
+    peaks: BTreeMap<ValueId, Statistics>,
+}
+
+/// By value: the axes along which a softmax reads it.
+fn rows(module: &Module, graph: GraphId) -> BTreeMap<ValueId, BTreeSet<usize>> {
+    let mut rows: BTreeMap<ValueId, BTreeSet<usize>> = BTreeMap::new();
+    let Some(graph) = module.graph(graph) else { return rows };
+    for (_, node) in graph.nodes() {
+        if let Op::Softmax(softmax) = &node.op
+            && let Some(x) = node.inputs.first().copied().flatten()
+        {
+            let rank = graph.value(x).map_or(0, |x| x.ty.shape.len()) as i64;
+            let axis = if softmax.axis < 0 {
+                softmax.axis + rank
+            } else {
+                softmax.axis
+            };
+            rows.entry(x).or_default().extend(usize::try_from(axis).ok());
+        }
+    }
+    rows
+}
+
+/// The largest element of each row along `axis`, of rows that hold a finite one.
+fn peaks(elements: &[f32], shape: &[usize], axis: usize) -> Vec<f32> {
+    let (Some(&count), Some(behind)) = (shape.get(axis), shape.get(axis + 1..)) else {
+        return Vec::new();
+    };
+    let inner: usize = behind.iter().product();
+    let blocks = elements.chunks_exact((count * inner).max(1));
+    let row = |block: &[f32], at: usize| {
+        block
+            .iter()
+            .skip(at)
+            .step_by(inner)
+            .copied()
+            .fold(f32::NEG_INFINITY, f32::max)
+    };
+    let rows = blocks.flat_map(|block| (0..inner).map(move |at| row(block, at)));
+    rows.filter(|peak| peak.is_finite()).collect()
 }

@@ -64,21 +64,25 @@ pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome
     }))
 }
 
-/// `NAME=LOW..HIGH`, as if the calibration data had these extremes.
+/// `NAME=LOW..HIGH`, as if the calibration data had these extremes; numbers between them are seen as well. `peaks:NAME`
+/// has the largest elements of the rows of `NAME`.
 fn observation(ranges: &[&str]) -> Result<Observation, String> {
     let mut observation = Observation {
         samples: 1,
         ..Observation::default()
     };
     for range in ranges {
-        let parsed = range.split_once('=').and_then(|(name, ends)| {
-            let (low, high) = ends.split_once("..")?;
-            Some((name, [low.parse().ok()?, high.parse().ok()?]))
+        let parsed = range.split_once('=').and_then(|(name, numbers)| {
+            let numbers: Result<Vec<f32>, _> = numbers.split("..").map(str::parse).collect();
+            Some((name, numbers.ok()?))
         });
-        let (name, ends) = parsed.ok_or_else(|| format!("`{range}` is not NAME=LOW..HIGH"))?;
+        let (name, numbers) = parsed.ok_or_else(|| format!("`{range}` is not NAME=LOW..HIGH"))?;
         let mut statistics = Statistics::default();
-        statistics.add(0, &ends);
-        observation.values.insert(name.into(), statistics);
+        statistics.add(0, &numbers);
+        match name.strip_prefix("peaks:") {
+            Some(name) => observation.peaks.insert(name.into(), statistics),
+            None => observation.values.insert(name.into(), statistics),
+        };
     }
     Ok(observation)
 }
@@ -106,7 +110,8 @@ pub(crate) fn place_and_annotate(
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH …`: places the graph and gives each operand its grid, from these ranges of values.
+/// `annotate TARGET NAME=LOW..HIGH …`: places the graph and gives each operand its grid, from these ranges of values. The
+/// remarks say what is on the host.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;

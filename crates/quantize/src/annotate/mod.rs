@@ -4,6 +4,7 @@ mod grid;
 mod groups;
 mod place;
 mod ranges;
+mod reach;
 pub(crate) mod roles;
 mod weights;
 
@@ -13,6 +14,7 @@ pub use ranges::Ranges;
 
 use crate::statistics::Observation;
 use groups::{Groups, groups};
+use reach::Reach;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, ReasonCode, Stage, ValueId};
 use strait_target::TargetSpec;
@@ -86,11 +88,16 @@ pub fn annotate(
     ranges: &mut Ranges,
 ) -> Result<(), AnnotateError> {
     let ours = |text: &str| AnnotateError::Ours(text.to_string());
+    let g = module
+        .graph(graph)
+        .ok_or_else(|| ours("the graph is not in the module"))?;
+    // Where nodes run changes neither the order nor what matters of a value.
+    let order = g.topological_order().map_err(|_| ours("the graph has a cycle"))?;
+    let reach = Reach::new(module, g, &order, how.observation, &how.directives);
     loop {
         let g = module
             .graph(graph)
             .ok_or_else(|| ours("the graph is not in the module"))?;
-        let order = g.topological_order().map_err(|_| ours("the graph has a cycle"))?;
         let per = |id: NodeId, row: &OpRow| {
             let chosen = how.directives.weight_per.get(&id).copied();
             chosen
@@ -99,7 +106,7 @@ pub fn annotate(
                 .unwrap_or(how.spec.types.weight_per())
         };
         let mut found = groups(g, how.spec, &order, per)?;
-        let mut refused = ranges::activate(module, g, how, &mut found, ranges)?;
+        let mut refused = ranges::activate(module, g, how, &reach, &mut found, ranges)?;
         if refused.is_empty() {
             refused = settle_weights(module, graph, &order, how.spec, &mut found)?;
         }

@@ -1,6 +1,7 @@
 //! Grids for activations: one range per group, its root's and those of what is joined in it.
 
 use super::groups::{Groups, is_constant};
+use super::reach::Reach;
 use super::roles::Role;
 use super::{AnnotateError, Annotation, grid};
 use crate::observers::{GridKind, Observer, by_name};
@@ -25,11 +26,13 @@ fn kind(config: &QuantConfig) -> GridKind {
     }
 }
 
-/// The range of one value: a directive, the elements of a constant, or what its statistics and the observer say.
+/// The range of one value: a directive, the elements of a constant, or what its statistics and the observer say; no further
+/// than matters.
 fn range(
     module: &Module,
     graph: &Graph,
     how: &Annotation<'_>,
+    reach: &Reach,
     value: ValueId,
     observer: &dyn Observer,
     kind: GridKind,
@@ -41,11 +44,11 @@ fn range(
         let tensor = module.constant(graph, value).and_then(|t| t.to_f32().ok());
         let mut statistics = Statistics::default();
         statistics.add(0, &tensor.unwrap_or_default());
-        return crate::observers::MinMax.range(&statistics, kind);
+        return reach.range(value, &statistics, &crate::observers::MinMax, kind);
     }
     let name = graph.value(value).map(|v| module.name(v.name)).unwrap_or_default();
     match how.observation.values.get(name) {
-        Some(statistics) => observer.range(statistics, kind),
+        Some(statistics) => reach.range(value, statistics, observer, kind),
         None => Err(Reason::new(
             ReasonCode::NotObserved,
             format!("there are no statistics of {name}"),
@@ -81,6 +84,7 @@ pub(super) fn activate(
     module: &Module,
     graph: &Graph,
     how: &Annotation<'_>,
+    reach: &Reach,
     found: &mut Groups,
     ranges: &mut Ranges,
 ) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
@@ -118,7 +122,7 @@ pub(super) fn activate(
         let chooser = value;
         let mut one = |value: ValueId| {
             ranges.of([value, chooser], kind, || {
-                range(module, graph, how, value, &*observer, kind)
+                range(module, graph, how, reach, value, &*observer, kind)
             })
         };
         let hull = others.into_iter().flatten().fold(one(value), |hull, &other| {

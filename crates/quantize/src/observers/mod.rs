@@ -43,13 +43,11 @@ pub fn by_name(name: &str, percentile: Option<f64>) -> Option<Box<dyn Observer>>
 
 /// The extremes, where the statistics can be used at all.
 fn extremes(statistics: &Statistics) -> Result<[f32; 2], Reason> {
-    if statistics.not_finite > 0 {
+    let not_finite = statistics.nan + statistics.infinite.iter().sum::<u64>();
+    if not_finite > 0 {
         return Err(Reason::new(
             ReasonCode::NotFinite,
-            format!(
-                "{} of its elements are NaN or infinite in the calibration data",
-                statistics.not_finite
-            ),
+            format!("{not_finite} of its elements are NaN or infinite in the calibration data"),
         ));
     }
     match (statistics.min(), statistics.max()) {

@@ -1,13 +1,14 @@
 //! The file that statistics are kept in between runs.
 //!
-//! Little-endian: magic, 32 bytes of key, number of samples, number of values, then each value: name, zeros,
-//! not finite, samples (index, min, max), exponent, bins that hold elements (index, count). The last 32 bytes are the BLAKE3 hash of all
-//! before, so a damaged or half-written file is not taken for data.
+//! Little-endian: magic, 32 bytes of key, number of samples, then twice, of values and of the peaks of their rows: how many,
+//! and of each: name, zeros, how many are NaN, −∞ and ∞, samples (index, min, max), exponent, bins that hold elements
+//! (index, count). The last 32 bytes are the BLAKE3 hash of all before, so a damaged or half-written file is not taken for
+//! data.
 
 use super::{Histogram, MAX_BINS, Observation, SampleRange, Statistics};
 use std::io::{self, BufWriter, Write};
 
-const MAGIC: &[u8; 8] = b"STRAITS2";
+const MAGIC: &[u8; 8] = b"STRAITS3";
 
 /// Why a file of statistics is not used. It is a cache: the caller observes anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,31 +34,39 @@ pub fn write(observation: &Observation, key: &[u8; 32], out: impl Write) -> io::
         hasher.update(bytes);
         out.write_all(bytes)
     };
-    let count = (observation.values.len() as u64).to_le_bytes();
-    put(&[&MAGIC[..], key, &observation.samples.to_le_bytes(), &count].concat())?;
+    put(&[&MAGIC[..], key, &observation.samples.to_le_bytes()].concat())?;
     let mut record: Vec<u8> = Vec::new();
-    for (name, s) in &observation.values {
-        record.clear();
-        record.extend_from_slice(&(name.len() as u64).to_le_bytes());
-        record.extend_from_slice(name.as_bytes());
-        for number in [s.zeros, s.not_finite, s.samples.len() as u64] {
-            record.extend_from_slice(&number.to_le_bytes());
+    for statistics in [&observation.values, &observation.peaks] {
+        put(&(statistics.len() as u64).to_le_bytes())?;
+        for (name, statistics) in statistics {
+            record.clear();
+            encode(&mut record, name, statistics);
+            put(&record)?;
         }
-        for range in &s.samples {
-            record.extend_from_slice(&range.sample.to_le_bytes());
-            record.extend_from_slice(&range.min.to_le_bytes());
-            record.extend_from_slice(&range.max.to_le_bytes());
-        }
-        record.extend_from_slice(&s.histogram.exponent().to_le_bytes());
-        record.extend_from_slice(&(s.histogram.occupied().len() as u64).to_le_bytes());
-        for (index, count) in s.histogram.occupied() {
-            record.extend_from_slice(&index.to_le_bytes());
-            record.extend_from_slice(&count.to_le_bytes());
-        }
-        put(&record)?;
     }
     out.write_all(hasher.finalize().as_bytes())?;
     out.flush()
+}
+
+/// Appends the statistics of one value.
+fn encode(record: &mut Vec<u8>, name: &str, s: &Statistics) {
+    record.extend_from_slice(&(name.len() as u64).to_le_bytes());
+    record.extend_from_slice(name.as_bytes());
+    let [below, above] = s.infinite;
+    for number in [s.zeros, s.nan, below, above, s.samples.len() as u64] {
+        record.extend_from_slice(&number.to_le_bytes());
+    }
+    for range in &s.samples {
+        record.extend_from_slice(&range.sample.to_le_bytes());
+        record.extend_from_slice(&range.min.to_le_bytes());
+        record.extend_from_slice(&range.max.to_le_bytes());
+    }
+    record.extend_from_slice(&s.histogram.exponent().to_le_bytes());
+    record.extend_from_slice(&(s.histogram.occupied().len() as u64).to_le_bytes());
+    for (index, count) in s.histogram.occupied() {
+        record.extend_from_slice(&index.to_le_bytes());
+        record.extend_from_slice(&count.to_le_bytes());
+    }
 }
 
 /// What the bytes say, if they are whole and carry this key.
@@ -77,10 +86,12 @@ pub fn read(bytes: &[u8], key: &[u8; 32]) -> Result<Observation, FileError> {
         samples: reader.number()?,
         ..Observation::default()
     };
-    for _ in 0..reader.number()? {
-        let length = reader.number()?;
-        let name = String::from_utf8(reader.bytes(length)?.to_vec()).map_err(|_| FileError::Damaged)?;
-        observation.values.insert(name, reader.statistics()?);
+    for statistics in [&mut observation.values, &mut observation.peaks] {
+        for _ in 0..reader.number()? {
+            let length = reader.number()?;
+            let name = String::from_utf8(reader.bytes(length)?.to_vec()).map_err(|_| FileError::Damaged)?;
+            statistics.insert(name, reader.statistics()?);
+        }
     }
     if reader.0.is_empty() {
         Ok(observation)
@@ -111,13 +122,13 @@ impl<'a> Reader<'a> {
     }
 
     fn statistics(&mut self) -> Result<Statistics, FileError> {
-        let (zeros, not_finite, samples) = (self.number()?, self.number()?, self.number()?);
         let mut s = Statistics {
-            zeros,
-            not_finite,
+            zeros: self.number()?,
+            nan: self.number()?,
+            infinite: [self.number()?, self.number()?],
             ..Statistics::default()
         };
-        for _ in 0..samples {
+        for _ in 0..self.number()? {
             s.samples.push(SampleRange {
                 sample: self.number()?,
                 min: f32::from_le_bytes(self.take()?),
@@ -142,11 +153,14 @@ mod tests {
 
     fn example() -> Observation {
         let mut s = Statistics::default();
-        s.add(3, &[0.0, 1.5, -2.0, f32::NAN]);
+        s.add(3, &[0.0, 1.5, -2.0, f32::NAN, f32::INFINITY]);
         s.add(1, &[9.0]);
+        let mut peaks = Statistics::default();
+        peaks.add(3, &[1.5]);
         Observation {
             samples: 2,
             values: [("/a:0".to_string(), s)].into(),
+            peaks: [("/a:0".to_string(), peaks)].into(),
         }
     }
 

@@ -31,8 +31,10 @@ pub struct Statistics {
     pub samples: Vec<SampleRange>,
     /// Elements that are exactly zero: every grid represents them without error.
     pub zeros: u64,
-    /// Elements that are NaN or infinite; they are in nothing else.
-    pub not_finite: u64,
+    /// Elements that are NaN; they are in nothing else.
+    pub nan: u64,
+    /// Elements that are −∞ and that are ∞; they are in nothing else.
+    pub infinite: [u64; 2],
 }
 
 impl Statistics {
@@ -68,9 +70,12 @@ impl Statistics {
                 range.max = range.max.max(x);
                 self.zeros += u64::from(x == 0.0);
                 finite += 1;
+            } else if x.is_nan() {
+                self.nan += 1;
+            } else {
+                self.infinite[usize::from(x > 0.0)] += 1;
             }
         }
-        self.not_finite += elements.len() as u64 - finite;
         if finite > 0 {
             self.histogram.add(elements, range.min, range.max);
         }
@@ -91,7 +96,10 @@ impl Statistics {
     pub fn merge(&mut self, other: &Statistics) {
         self.histogram.merge(&other.histogram);
         self.zeros += other.zeros;
-        self.not_finite += other.not_finite;
+        self.nan += other.nan;
+        for (count, added) in self.infinite.iter_mut().zip(other.infinite) {
+            *count += added;
+        }
         for &range in &other.samples {
             self.add_range(range);
         }
@@ -105,14 +113,18 @@ pub struct Observation {
     pub samples: u64,
     /// By the value's name.
     pub values: BTreeMap<String, Statistics>,
+    /// Of what a softmax reads: the largest element of each of its rows, by the value's name. Rows of −∞ alone have none.
+    pub peaks: BTreeMap<String, Statistics>,
 }
 
 impl Observation {
     /// Adds what was observed elsewhere: other samples of the same graph, or other values of the same samples.
     pub fn merge(&mut self, other: Observation) {
         self.samples = self.samples.max(other.samples);
-        for (name, statistics) in other.values {
-            self.values.entry(name).or_default().merge(&statistics);
+        for (all, others) in [(&mut self.values, other.values), (&mut self.peaks, other.peaks)] {
+            for (name, statistics) in others {
+                all.entry(name).or_default().merge(&statistics);
+            }
         }
     }
 }
@@ -150,8 +162,12 @@ mod tests {
 
     #[test]
     fn elements_that_are_not_finite_are_counted_and_left_out() {
-        let s = of(&[(0, vec![f32::NAN, f32::INFINITY, 0.0, -1.0])]);
-        assert_eq!((s.not_finite, s.zeros, s.min(), s.max()), (2, 1, Some(-1.0), Some(0.0)));
+        let s = of(&[(
+            0,
+            vec![f32::NAN, f32::INFINITY, 0.0, f32::NEG_INFINITY, f32::INFINITY, -1.0],
+        )]);
+        assert_eq!((s.nan, s.infinite, s.zeros), (1, [1, 2], 1));
+        assert_eq!((s.min(), s.max()), (Some(-1.0), Some(0.0)));
         assert_eq!(s.histogram.total(), 2);
     }
 }

@@ -89,9 +89,9 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
                 "interpolation makes new numbers",
             ),
             Op::Pad(pad) => require(
-                pad.mode != PadMode::Constant || pad.value.is_finite(),
+                pad.mode != PadMode::Constant || !pad.value.is_nan(),
                 ReasonCode::PadValue,
-                "its padding is not a finite number",
+                "its padding is NaN",
             ),
             _ => Ok(()),
         },
