@@ -131,6 +131,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         integer: &module,
         fusion: &fusion,
         nearness: &BTreeMap::new(),
+        given_away: &[],
         rewrites: &[],
     });
     let dropped = |name| layer(&report, name).fusion.as_ref().unwrap().dropped_clamp.as_ref();

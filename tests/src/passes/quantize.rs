@@ -7,7 +7,7 @@ use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, Placement, Reason};
 use strait_lower::{FusionPolicy, LowerError, Until};
-use strait_quantize::annotate::{Directives, Placing, Ranges};
+use strait_quantize::annotate::{Directives, GivenAway, Placing, Ranges, given_away};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
 use strait_target::spec::Nearness;
 use strait_target::{Options, Registry, Target, TargetSpec};
@@ -111,14 +111,24 @@ pub(crate) fn place_and_annotate(
 }
 
 /// `annotate TARGET NAME=LOW..HIGH …`: places the graph and gives each operand its grid, from these ranges of values. The
-/// remarks say what is on the host.
+/// remarks say what is on the host, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
     let (target, _) = target(name)?;
     let observation = observation(ranges)?;
     place_and_annotate(module, target.spec(), &observation)?;
-    Ok(Outcome::Module(hosted(module)))
+    let name = |id| module.main().value(id).map_or("", |value| module.name(value.name));
+    let lint = |away: GivenAway| {
+        let (name, GivenAway { loss, .. }) = (name(away.value), away);
+        let channel = loss
+            .channel
+            .map_or_else(String::new, |channel| format!(" (channel {channel})"));
+        let (value, percent, codes) = (loss.extreme, 100.0 * loss.share, loss.codes);
+        format!("lint {name}{channel}: {value} takes {percent:.1} %, {codes:.1} codes are left")
+    };
+    let lints = given_away(module, target.spec(), &observation).into_iter().map(lint);
+    Ok(Outcome::Module(hosted(module).into_iter().chain(lints).collect()))
 }
 
 /// `lower TARGET`: the annotated graph as integers. The remarks say how near integers that were chosen freely are.

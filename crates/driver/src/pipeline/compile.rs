@@ -7,6 +7,7 @@ use strait_container::{
 };
 use strait_core::{Module, Rewritten};
 use strait_execute::{Plan, PlanOptions};
+use strait_quantize::annotate::given_away;
 use strait_target::Registry;
 
 use crate::{
@@ -244,13 +245,15 @@ fn accuracy(
 }
 
 fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report {
+    let spec = job.target.spec();
     let mut report = report::build(Material {
-        spec: job.target.spec(),
+        spec,
         canonical: job.canonical,
         annotated: &lowered.annotated,
         integer: &lowered.module,
         fusion: &lowered.fusion,
         nearness: &lowered.nearness,
+        given_away: &given_away(&lowered.annotated, spec, job.observation),
         rewrites: &rewritten.applied,
     });
     report.rules = rules(job.canonical, job.loaded, job.selection);

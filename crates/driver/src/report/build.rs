@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use strait_core::{Module, Node};
 use strait_lower::{Fused, Fusion};
+use strait_quantize::annotate::GivenAway;
 use strait_target::{
     TargetSpec,
     spec::{Nearness, Support},
@@ -13,6 +14,7 @@ use super::{
     Layer, Report, Rewrite, RuleReport, SCHEMA, Size, TargetReport, derived,
     evidence::{self, Grounds},
     fusions::{fired, fusions},
+    lints::lints,
     nearness::reported,
 };
 
@@ -31,6 +33,8 @@ pub struct Material<'a> {
     pub fusion: &'a Fusion,
     /// How near requantizations are to the ideal, by their names.
     pub nearness: &'a BTreeMap<String, Nearness>,
+    /// The grids that are given away.
+    pub given_away: &'a [GivenAway],
     /// The rewrites that made the canonical module, in their order.
     pub rewrites: &'a [(&'static str, String)],
 }
@@ -44,6 +48,7 @@ pub fn build(material: Material<'_>) -> Report {
         integer,
         fusion,
         nearness,
+        given_away,
         rewrites,
     } = material;
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
@@ -90,6 +95,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
+        lints: lints(annotated, spec, given_away),
         rewrites: counts
             .into_iter()
             .map(|(rule, applied)| Rewrite {

@@ -6,6 +6,7 @@ mod build;
 mod derived;
 mod evidence;
 mod fusions;
+mod lints;
 mod nearness;
 mod table;
 
@@ -19,6 +20,7 @@ pub use build::{Material, build};
 pub(crate) use derived::disagreements;
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
+pub use lints::Lint;
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub(crate) use table::grouped;
 
@@ -52,6 +54,8 @@ pub struct Report {
     pub layers: Vec<Layer>,
     /// What became of the requantizations.
     pub fusions: Fusions,
+    /// What costs accuracy, and can be mended in the model or the configuration.
+    pub lints: Vec<Lint>,
     /// The rewrites that made the float model canonical, and how often each was applied.
     pub rewrites: Vec<Rewrite>,
     /// The rules of `[[quantize.rule]]`.

@@ -44,6 +44,12 @@ impl Display for Report {
         for line in free.into_iter().chain(nearness::possible_gains(&self.layers)) {
             writeln!(f, "{line}")?;
         }
+        for lint in self.lints.iter().take(NAMED) {
+            writeln!(f, "  lint: {} [{}]", lint.text, lint.code)?;
+        }
+        if let Some(more @ 1..) = self.lints.len().checked_sub(NAMED) {
+            writeln!(f, "  and {}", table::count(more, "more lint"))?;
+        }
         let refused = self.fusions.refused.iter();
         let refused = refused.map(|r| (format!("{} into {}", r.value, r.layer), &r.reason));
         grouped(f, "not fused", refused)?;

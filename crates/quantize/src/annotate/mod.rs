@@ -1,5 +1,6 @@
 //! Annotate: a quantization config per operand of every node that the target computes, with its grid.
 
+mod given_away;
 mod grid;
 mod groups;
 mod place;
@@ -8,6 +9,7 @@ mod reach;
 pub(crate) mod roles;
 mod weights;
 
+pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;
 pub use place::{Placing, Wish, denied, place, refuse};
 pub use ranges::Ranges;

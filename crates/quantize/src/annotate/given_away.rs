@@ -1,0 +1,191 @@
+//! Ranges that are given away: grids of which one value takes nearly all.
+//!
+//! Of the numbers that a grid is for, let M be the largest in magnitude. Where all others are either near to M or next to
+//! nothing beside it, the codes in between are nobody's, and the others share what is left. Zeros have a code on every grid
+//! and lose nothing, so a grid of zeros and M alone is a good one.
+
+use crate::statistics::{Observation, Statistics};
+use std::ops::RangeInclusive;
+use strait_core::{Graph, Module, Node, NodeId, Op, Placement, QuantParams, ValueId};
+use strait_requantize::Per;
+use strait_target::TargetSpec;
+
+/// The part of a grid that one value takes before it is said. All others then have less than 13 of 256 codes.
+pub const SHARE: f64 = 0.95;
+
+/// A value on a grid of which one number takes nearly all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GivenAway {
+    /// The node that makes the value, or reads it where it is a constant or an input.
+    pub node: NodeId,
+    /// The value.
+    pub value: ValueId,
+    /// Its grid.
+    pub loss: Loss,
+}
+
+/// A grid that is given away.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loss {
+    /// The channel, where there are several grids.
+    pub channel: Option<usize>,
+    /// The number that takes the grid: the largest in magnitude.
+    pub extreme: f32,
+    /// The part of the grid's reach that is between it and all others, in [[`SHARE`], 1].
+    pub share: f64,
+    /// The codes that are left for the others.
+    pub codes: f64,
+}
+
+/// The grids of an annotated graph that are given away, in the order of its nodes: of activations by the statistics of
+/// what they hold, of constants by their elements.
+///
+/// What lies beyond a grid has saturated, and takes none of it. A value whose codes are another's is left to that one.
+pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
+    let graph = module.main();
+    let codes = spec.types.activation_range();
+    let mut told = vec![false; graph.value_bound()];
+    let mut found = Vec::new();
+    for id in graph.topological_order().unwrap_or_default() {
+        let Some(node) = graph.node(id) else { continue };
+        if node.place != Placement::Accelerator {
+            continue;
+        }
+        let operands = node.inputs.iter().copied().enumerate();
+        let values = operands.filter_map(|(index, value)| Some((index, value?)));
+        let results = node.outputs.iter().map(|&value| (node.inputs.len(), value));
+        for (index, value) in values.chain(results) {
+            // Of several readers, the first tells; of weights each has a grid of its own.
+            let parameters = parameters(graph, id, index).filter(|_| graph.data_of(value).is_some());
+            if parameters.is_none() && std::mem::replace(&mut told[value.index()], true) {
+                continue;
+            }
+            let quant = graph.value(value).and_then(|value| value.quant.as_deref());
+            let loss = match (parameters, quant) {
+                (Some(grid), _) => of_parameters(module, graph, value, grid),
+                (None, Some(grid)) => of_activation(module, graph, node, value, (grid, &codes), observation),
+                (None, None) => None,
+            };
+            let maker = graph.producer(value).map_or(id, |(producer, _)| producer);
+            found.extend(loss.map(|loss| GivenAway {
+                node: maker,
+                value,
+                loss,
+            }));
+        }
+    }
+    found
+}
+
+/// The grid of weights; that of a bias is the accumulator's, and has codes enough.
+fn parameters(graph: &Graph, node: NodeId, index: usize) -> Option<&QuantParams> {
+    let product = matches!(graph.node(node)?.op, Op::Conv(_) | Op::Gemm(_));
+    let config = graph.quant.id(node, index).filter(|_| product && index == 1)?;
+    graph.quant.params(config).map(|params| &**params)
+}
+
+fn of_activation(
+    module: &Module,
+    graph: &Graph,
+    node: &Node,
+    value: ValueId,
+    (grid, codes): (&QuantParams, &RangeInclusive<i32>),
+    observation: &Observation,
+) -> Option<Loss> {
+    let (scale, zero) = grid.as_tensor()?;
+    let reach = [codes.start(), codes.end()].map(|&code| f64::from(scale) * f64::from(code - zero));
+    if let Some(tensor) = module.constant(graph, value) {
+        let mut numbers = tensor.to_f32().ok()?.into_owned();
+        numbers.retain(|&x| (reach[0] - f64::from(scale)..=reach[1] + f64::from(scale)).contains(&f64::from(x)));
+        return of_numbers(&numbers, scale);
+    }
+    // Codes that are only moved have told of themselves where they were made.
+    let same = |x: ValueId| graph.value(x).and_then(|x| x.quant.as_deref()) == Some(grid);
+    let moved = match node.inputs[..] {
+        [Some(x)] => node.outputs.contains(&value) && !matches!(node.op, Op::Pad(_)) && same(x),
+        _ => false,
+    };
+    let name = module.name(graph.value(value)?.name);
+    if moved {
+        None
+    } else {
+        of_statistics(observation.values.get(name)?, scale, reach)
+    }
+}
+
+/// The channel that loses most.
+fn of_parameters(module: &Module, graph: &Graph, value: ValueId, grid: &QuantParams) -> Option<Loss> {
+    let numbers = module.constant(graph, value)?.to_f32().ok()?;
+    let Per::Channel(scales) = &grid.scale else {
+        return of_numbers(&numbers, *grid.scale.get(0)?);
+    };
+    let each = (numbers.len() / scales.len().max(1)).max(1);
+    let rows = numbers.chunks(each).zip(&**scales).enumerate();
+    let losses = rows.filter_map(|(channel, (row, &scale))| {
+        let loss = of_numbers(row, scale)?;
+        Some(Loss {
+            channel: Some(channel),
+            ..loss
+        })
+    });
+    // The first of equals.
+    losses.reduce(|worst, other| if other.share > worst.share { other } else { worst })
+}
+
+/// Of numbers one by one. Most tensors are through at the first number between the two groups.
+fn of_numbers(numbers: &[f32], scale: f32) -> Option<Loss> {
+    let extreme = numbers
+        .iter()
+        .copied()
+        .filter(|x| x.is_finite())
+        .reduce(|a, b| if b.abs() > a.abs() { b } else { a })?;
+    let most = f64::from(extreme.abs());
+    let (mut low, mut high, mut others) = (0.0f64, 0.0f64, false);
+    for &x in numbers.iter().filter(|x| x.is_finite()) {
+        let (x, size) = (f64::from(x), f64::from(x.abs()));
+        if size >= SHARE * most {
+            continue;
+        }
+        if size > (1.0 - SHARE) * most {
+            return None;
+        }
+        (low, high, others) = (low.min(x), high.max(x), others || x != 0.0);
+    }
+    others.then(|| loss(extreme, most, [low, high], scale))
+}
+
+/// Of a histogram, to a bin: 2,048 of them at least cover the range.
+fn of_statistics(statistics: &Statistics, scale: f32, reach: [f64; 2]) -> Option<Loss> {
+    let width = statistics.histogram.width();
+    let held = statistics
+        .histogram
+        .bins()
+        .filter(|&(low, count)| count > 0 && low <= reach[1] && low + width >= reach[0]);
+    let held: Vec<(f64, u64)> = held.collect();
+    let size = |low: f64| low.abs().max((low + width).abs());
+    let (first, last) = (held.first()?.0, held.last()?.0);
+    let ends = [statistics.min()?, statistics.max()?].map(f64::from);
+    let ends = [ends[0].max(first), ends[1].min(last + width)];
+    let extreme = if -ends[0] > ends[1] { ends[0] } else { ends[1] };
+    let most = extreme.abs();
+    let (mut low, mut high, mut others) = (0.0f64, 0.0f64, 0u64);
+    for &(edge, count) in &held {
+        if size(edge) >= SHARE * most {
+            continue;
+        }
+        if size(edge) > (1.0 - SHARE) * most {
+            return None;
+        }
+        (low, high, others) = (low.min(edge), high.max(edge + width), others + count);
+    }
+    (others > statistics.zeros).then(|| loss(extreme as f32, most, [low, high], scale))
+}
+
+fn loss(extreme: f32, most: f64, [low, high]: [f64; 2], scale: f32) -> Loss {
+    Loss {
+        channel: None,
+        extreme,
+        share: 1.0 - high.max(-low) / most,
+        codes: (high - low) / f64::from(scale),
+    }
+}
