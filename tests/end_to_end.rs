@@ -15,7 +15,6 @@ use strait_container::{Artifact, compare};
 use strait_driver::{
     artifact::Opened,
     config::{self, Override},
-    data::{Array, read_labels},
     evaluation::Accuracy,
     pipeline::{self, Compiled},
     run,
@@ -24,6 +23,7 @@ use strait_driver::{
     targets,
 };
 use strait_kernels::{Context, Isa};
+use strait_samples::{Array, read_labels};
 use strait_target::Registry;
 
 const TARGETS: [&str; 3] = ["ascend", "generic-int8", "sima"];

@@ -1,6 +1,7 @@
 //! From a float graph to integers for a target, on calibration data that is in memory.
 
 use crate::passes::place_and_annotate;
+use ndarray::ArrayD;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_container::CertificateRecord;
@@ -19,11 +20,10 @@ impl Samples for InMemory {
         self.0.len()
     }
 
-    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
-        self.0
-            .get(index)
-            .cloned()
-            .ok_or_else(|| format!("there is no sample {index}"))
+    fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
+        let sample = self.0.get(index).ok_or_else(|| format!("there is no sample {index}"))?;
+        let arrays = sample.iter().map(|tensor| tensor.array().map(|array| array.to_owned()));
+        arrays.collect::<Result<_, _>>().map_err(|error| error.to_string())
     }
 }
 

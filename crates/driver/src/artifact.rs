@@ -8,11 +8,11 @@ use std::{
 use strait_container::{Artifact, Digest, Integrity, Model};
 use strait_core::Module;
 use strait_execute::{LoopsFor, Plan, PlanOptions, Standard};
+use strait_samples::{InputSpec, Kind, Samples};
 use strait_target::Registry;
 
 use crate::{
     config::types::Preprocess,
-    data::{InputSpec, Samples},
     deployment::{DEPLOYMENT_FILE, Deployment, SCHEMA},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
@@ -141,9 +141,9 @@ pub fn given_samples(arguments: &[String], inputs: &[InputSpec]) -> Result<Sampl
     if let [only] = arguments
         && Path::new(only).exists()
     {
-        return Samples::open(Path::new(only), inputs, None);
+        return Samples::open(Path::new(only), inputs, None).map_err(failure::data);
     }
-    Samples::open_by_name(&named_files(arguments, inputs)?, inputs)
+    Samples::open_by_name(&named_files(arguments, inputs)?, inputs).map_err(failure::data)
 }
 
 /// The file for each input of arguments `[NAME=]FILE`.
@@ -155,9 +155,7 @@ pub fn named_files(arguments: &[String], inputs: &[InputSpec]) -> Result<BTreeMa
     for argument in arguments {
         let (name, file) = named_file(argument, inputs)?;
         if files.insert(name.clone(), file).is_some() {
-            return Err(
-                Diagnostic::error(crate::data::codes::NAME, format!("two files for the input {name:?}")).into(),
-            );
+            return Err(Diagnostic::error(Kind::Name.code(), format!("two files for the input {name:?}")).into());
         }
     }
     Ok(files)
@@ -185,15 +183,14 @@ pub fn named_file(argument: &str, inputs: &[InputSpec]) -> Result<(String, PathB
     }
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
     let message = format!("`{argument}` does not say which input it is for");
-    let finding =
-        Diagnostic::error(crate::data::codes::NAME, message).note(format!("the inputs are {}", names.join(", ")));
+    let finding = Diagnostic::error(Kind::Name.code(), message).note(format!("the inputs are {}", names.join(", ")));
     Err(finding.help("write NAME=FILE").into())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::preprocess::Plan;
+    use strait_samples::Plan;
 
     fn specs(names: &[&str]) -> Vec<InputSpec> {
         let spec = |name: &&str| InputSpec {

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use strait_core::Module;
 use strait_execute::{Plan, PlanOptions};
+use strait_samples::{Samples, read_labels};
 
 use crate::{
     artifact::Opened,
-    data::{Samples, read_labels},
     diagnostic::Diagnostic,
     evaluation::{Accuracy, answers, class_count},
     failure::{self, codes},
@@ -40,9 +40,9 @@ pub fn eval(
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
     let inputs = opened.inputs()?;
-    let samples = Samples::open(data, &inputs, None)?;
+    let samples = Samples::open(data, &inputs, None).map_err(failure::data)?;
     let labels = labels.map(|labels| read_labels(labels, samples.count(), samples.stored()));
-    let labels = labels.transpose()?;
+    let labels = labels.transpose().map_err(failure::data)?;
     let plan = opened.plan(session, true)?;
     let classes = class_count(&plan)?;
     if let Some(labels) = &labels {

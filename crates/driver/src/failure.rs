@@ -6,6 +6,7 @@ use strait_container::ArtifactError;
 use strait_document::KeyPath;
 use strait_execute::{ExecuteError, StepError};
 use strait_onnx::{FreeDimension, OnnxError};
+use strait_samples::DataError;
 
 use crate::{
     diagnostic::{Diagnostic, Diagnostics},
@@ -47,6 +48,14 @@ pub mod codes {
     pub const OUTPUT: &str = "A002";
     /// The artifact is damaged: a file of it is missing, or is not what it was when the artifact was made.
     pub const DAMAGED: &str = "A003";
+}
+
+/// Stored data that cannot be used.
+pub fn data(error: DataError) -> Diagnostics {
+    let mut finding = Diagnostic::error(error.kind.code(), error.message);
+    finding.notes = error.notes;
+    finding.help = error.help;
+    finding.into()
 }
 
 /// A run that failed.

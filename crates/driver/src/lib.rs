@@ -5,7 +5,6 @@ pub use strait_document::diagnostic;
 pub mod artifact;
 pub mod catalogue;
 pub mod config;
-pub mod data;
 pub mod deployment;
 pub mod eval;
 pub mod evaluation;

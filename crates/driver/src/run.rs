@@ -7,17 +7,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ndarray::ArrayD;
 use serde_json::{Value as Json, json};
 use strait_container::{Leftover, artifact_around};
-use strait_core::{Elem, Op, ValueId};
+use strait_core::{Op, ValueId};
 use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_requantize::Per;
+use strait_samples::{NumberType, Samples, Scratch, Writer, escape};
 use tempfile::TempPath;
 
 use crate::{
     artifact::Opened,
-    data::{NumberType, Samples, Scratch, Writer, escape},
     diagnostic::{Diagnostic, Diagnostics},
+    evaluation::views,
     failure::{self, codes},
     session::Session,
     stop::Stop,
@@ -56,9 +58,9 @@ pub fn run(
     raw: bool,
     session: &Session<'_>,
 ) -> Result<Vec<PathBuf>, Stop> {
-    let samples = Samples::open_by_name(files, &opened.inputs()?)?;
+    let samples = Samples::open_by_name(files, &opened.inputs()?).map_err(failure::data)?;
     let plan = opened.plan(session, !raw)?;
-    let outputs = outputs(opened, &plan, raw)?;
+    let outputs = outputs(opened, &plan, raw);
     let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
     outside(output)?;
     let names: Vec<PathBuf> = if folder {
@@ -83,8 +85,8 @@ pub fn run(
     session.phase("run", Some(samples.count()), |done| {
         let worker = || Ok((Workspace::new(&plan, &Threads::one()?), Scratch::default()));
         let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
-            let tensors = samples.tensors(index, scratch)?;
-            results(&plan, space, &tensors, &outputs, raw)
+            let sample = samples.sample(index, scratch).map_err(failure::data)?;
+            results(&plan, space, &sample, &outputs, raw)
         };
         let sink = |index: usize, results: Vec<Tensor>| -> Result<ControlFlow<()>, Stop> {
             for (writer, result) in writers.iter_mut().zip(&results) {
@@ -149,11 +151,11 @@ fn folder_of(file: &Path) -> &Path {
 fn results(
     plan: &Plan,
     space: &mut Workspace,
-    inputs: &[Tensor],
+    inputs: &[ArrayD<f32>],
     outputs: &[Output],
     raw: bool,
 ) -> Result<Vec<Tensor>, Stop> {
-    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    let views = views(inputs)?;
     if !raw {
         return plan.run(space, &views).map_err(failure::execute);
     }
@@ -172,7 +174,7 @@ fn results(
     outputs.iter().map(result).collect()
 }
 
-fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Result<Vec<Output>, Diagnostics> {
+fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Vec<Output> {
     let module = opened.module();
     let graph = module.main();
     let mut found = Vec::new();
@@ -183,17 +185,11 @@ fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Result<Vec<Output>, Diagn
         let integer = dequantized.and_then(|(_, node)| node.inputs.first().copied().flatten());
         let value = integer.filter(|_| raw).unwrap_or(port.value);
         let elem = graph.value(value).map_or(port.elem, |value| value.ty.elem);
-        let number_type = number_type(elem).ok_or_else(|| {
-            Diagnostic::error(
-                codes::OUTPUT,
-                format!("the output {:?} is of {elem}, which is not written", port.name),
-            )
-        })?;
         let quant = graph.value(value).and_then(|value| value.quant.as_deref());
         found.push(Output {
             name: port.name.clone(),
             value,
-            number_type,
+            number_type: NumberType::from(elem),
             shape: match port.shape.as_slice() {
                 // In place of the batch dimension.
                 [1, rest @ ..] => rest.to_vec(),
@@ -204,26 +200,13 @@ fn outputs(opened: &Opened, plan: &Plan, raw: bool) -> Result<Vec<Output>, Diagn
             }),
         });
     }
-    Ok(found)
+    found
 }
 
 fn list<T: Copy + Into<f64>>(per: &Per<T>) -> Vec<f64> {
     match per {
         Per::Tensor(one) => vec![(*one).into()],
         Per::Channel(all) => all.iter().map(|&one| one.into()).collect(),
-    }
-}
-
-fn number_type(elem: Elem) -> Option<NumberType> {
-    match elem {
-        Elem::F32 => Some(NumberType::F32),
-        Elem::F64 => Some(NumberType::F64),
-        Elem::F16 => Some(NumberType::F16),
-        Elem::I8 => Some(NumberType::I8),
-        Elem::U8 | Elem::Bool => Some(NumberType::U8),
-        Elem::I16 => Some(NumberType::I16),
-        Elem::I32 => Some(NumberType::I32),
-        Elem::I64 => Some(NumberType::I64),
     }
 }
 

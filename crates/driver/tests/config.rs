@@ -10,7 +10,7 @@ use std::{
 
 use serde_json::Value;
 use strait_driver::{
-    config::{self, KeyPath, Override, preprocess::Plan, types::*},
+    config::{self, KeyPath, Override, preprocess::plan, types::*},
     diagnostic::Diagnostics,
 };
 
@@ -259,22 +259,22 @@ fn preprocessing_is_resolved_to_axes() {
     for (name, expected) in [
         (
             "torch.toml",
-            r#"{"rank":4,"operations":[{"scale":0.003921569},{"normalize_channels":{"axis":3,"mean":[0.485,0.456,0.406],"std":[0.229,0.224,0.225]}},{"permute":{"axes":[0,3,1,2]}}]}"#,
+            r#"{"stored":"NHWC","layout":"NCHW","operations":[{"scale":0.003921569},{"normalize_channels":{"axis":3,"mean":[0.485,0.456,0.406],"std":[0.229,0.224,0.225]}},{"permute":{"axes":[0,3,1,2]}}]}"#,
         ),
         (
             "tensorflow.toml",
-            r#"{"rank":4,"operations":[{"normalize_all":{"mean":127.5,"std":127.5}},{"permute":{"axes":[0,3,1,2]}}]}"#,
+            r#"{"stored":"NHWC","layout":"NCHW","operations":[{"normalize_all":{"mean":127.5,"std":127.5}},{"permute":{"axes":[0,3,1,2]}}]}"#,
         ),
         (
             "caffe.toml",
-            r#"{"rank":4,"operations":[{"permute":{"axes":[0,3,1,2]}},{"swap_colors":{"axis":1}},{"normalize_channels":{"axis":1,"mean":[104.0,117.0,123.0],"std":[1.0,1.0,1.0]}}]}"#,
+            r#"{"stored":"NHWC","layout":"NCHW","operations":[{"permute":{"axes":[0,3,1,2]}},{"swap_colors":{"axis":1}},{"normalize_channels":{"axis":1,"mean":[104.0,117.0,123.0],"std":[1.0,1.0,1.0]}}]}"#,
         ),
         (
             "keywords.toml",
-            r#"{"rank":null,"operations":[{"offset":-83.0},{"scale":0.5847029}]}"#,
+            r#"{"stored":null,"layout":null,"operations":[{"offset":-83.0},{"scale":0.5847029}]}"#,
         ),
     ] {
-        let plan = Plan::new(&good(name).config.preprocess).unwrap();
+        let plan = plan(&good(name).config.preprocess).unwrap();
         let expected: Value = serde_json::from_str(expected).unwrap();
         let found: Value = serde_json::from_str(&serde_json::to_string(&plan).unwrap()).unwrap();
         assert_eq!(found, expected, "{name}");

@@ -3,13 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use ndarray::ArrayD;
-use ndarray_npy::ReadNpyExt;
-use std::fs::File;
 use std::path::Path;
 use std::time::Instant;
 use strait_core::Module;
 use strait_execute::{Plan, PlanOptions, TensorView, Threads, Workspace};
 use strait_onnx::{Model, ReadOptions, free_dimensions};
+use strait_samples::Array;
 
 const SHARED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data");
 const MODELS: [&str; 11] = [
@@ -29,7 +28,8 @@ const MODELS: [&str; 11] = [
 const SAMPLES: usize = 2;
 
 fn array(path: &Path) -> ArrayD<f32> {
-    ArrayD::read_npy(File::open(path).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    let array = Array::open(path).unwrap();
+    array.view().unwrap().to_owned()
 }
 
 /// The module with every symbolic dimension, the batch, bound to one.

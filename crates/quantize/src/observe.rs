@@ -1,13 +1,12 @@
 //! Observe: one run of the float graph over the calibration data, free of any target.
 
 use crate::statistics::{Observation, Statistics};
+use ndarray::ArrayD;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::{Elem, GraphId, Module, Op, ValueId};
-use strait_execute::{
-    ExecuteError, Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order,
-};
+use strait_execute::{ExecuteError, Plan, PlanOptions, SampleError, TensorView, Threads, Workspace, map_in_order};
 
 /// The calibration data, ready for the graph.
 pub trait Samples: Sync {
@@ -15,7 +14,7 @@ pub trait Samples: Sync {
     fn count(&self) -> usize;
 
     /// The graph's inputs for one sample, in the graph's order. The text of an error says what is wrong with the data.
-    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String>;
+    fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String>;
 }
 
 /// Why nothing was observed.
@@ -78,8 +77,9 @@ pub fn observe(
     let rows = rows(module, graph);
     let worker = || Ok(Workspace::new(&plan, &Threads::one()?));
     let work = |workspace: &mut Workspace, index: usize| -> Result<Seen, Failure> {
-        let tensors = samples.sample(index).map_err(Failure::Data)?;
-        let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
+        let sample = samples.sample(index).map_err(Failure::Data)?;
+        let views: Result<Vec<TensorView<'_>>, _> = sample.iter().map(TensorView::of_array).collect();
+        let views = views.map_err(|error| Failure::Data(error.to_string()))?;
         let mut seen = Seen::default();
         plan.run_observed(workspace, &views, &mut |value, tensor| {
             if tensor.elem() == Elem::F32 && wanted.is_none_or(|w| w.contains(&value)) {

@@ -3,6 +3,7 @@
 //! Each check is a module with one function `check(&Repository, &mut Findings)`; what it allows is a table there, with
 //! a reason per entry. A single line is excused by a comment on it or above it: `// tidy: allow(CHECK): why`.
 
+mod arrays;
 mod arrows;
 mod claims;
 mod hash_tables;
@@ -34,6 +35,7 @@ Checks the invariants of ARCHITECTURE.md that a program can check, on the files 
   leftovers   no todo!, unimplemented!, FIXME, ignored test without a reason
   length      no file over 600 lines without a reason, no large file
   hash        no hash table in a library crate without a reason
+  arrays      no reduction or product by ndarray, whose bits depend on the processor
   machine     no path of a machine, no other registry than the public one
   claims      nothing says to equal a chip bit for bit but the function that knows the evidence
   independence
@@ -68,6 +70,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("leftovers", leftovers::check),
     ("length", length::check),
     ("hash", hash_tables::check),
+    ("arrays", arrays::check),
     ("machine", machine::check),
     ("claims", claims::check),
     ("independence", independence::check),

@@ -3,8 +3,7 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 use super::{
-    KeyPath, Loaded, codes,
-    preprocess::Plan,
+    KeyPath, Loaded, codes, preprocess,
     rule::Settings,
     types::{Accept, Evaluation, Metric, Observer, ObserverOptions, Preprocess},
 };
@@ -53,8 +52,8 @@ impl Checker<'_> {
         }
     }
 
-    fn plan(&mut self, preprocess: &Preprocess, path: &KeyPath) {
-        if let Err(error) = Plan::new(preprocess) {
+    fn plan(&mut self, steps: &Preprocess, path: &KeyPath) {
+        if let Err(error) = preprocess::plan(steps) {
             let path = path.clone().key("steps").index(error.step);
             let message = format!("`{path}` is not possible");
             self.findings.push(

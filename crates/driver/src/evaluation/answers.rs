@@ -1,9 +1,10 @@
 //! Runs a model over samples and takes its largest output for an answer.
 
+use ndarray::ArrayD;
 use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
+use strait_samples::{Samples, Scratch};
 
 use crate::{
-    data::{Samples, Scratch},
     diagnostic::Diagnostic,
     failure::{self, codes},
     session::Session,
@@ -19,9 +20,8 @@ pub fn answers(plan: &Plan, samples: &Samples, session: &Session<'_>, phase: &st
     class_count(plan)?;
     let worker = || Ok((Workspace::new(plan, &Threads::one()?), Scratch::default()));
     let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
-        let tensors = samples.tensors(index, scratch)?;
-        let views: Vec<TensorView<'_>> = tensors.iter().map(Tensor::view).collect();
-        largest(&plan.run(space, &views).map_err(failure::execute)?)
+        let sample = samples.sample(index, scratch).map_err(failure::data)?;
+        largest(&plan.run(space, &views(&sample)?).map_err(failure::execute)?)
     };
     session.phase(phase, Some(samples.count()), |done| {
         let mut answers = Vec::with_capacity(samples.count());
@@ -38,13 +38,19 @@ pub fn answers(plan: &Plan, samples: &Samples, session: &Session<'_>, phase: &st
     })
 }
 
+/// A sample as a run takes it.
+pub(crate) fn views(sample: &[ArrayD<f32>]) -> Result<Vec<TensorView<'_>>, Stop> {
+    let views: Result<_, _> = sample.iter().map(TensorView::of_array).collect();
+    views.map_err(|error| Stop::Defect(error.to_string()))
+}
+
 /// How many classes the model's first output tells apart.
 ///
 /// # Errors
 /// A model whose first output has fewer than two numbers.
 pub fn class_count(plan: &Plan) -> Result<usize, Stop> {
     let output = plan.outputs().next();
-    let classes = output.map_or(0, |output| output.shape.iter().product());
+    let classes = output.map_or(0, |output| output.shape.iter().product::<usize>());
     if classes >= 2 {
         return Ok(classes);
     }
@@ -56,10 +62,10 @@ fn largest(outputs: &[Tensor]) -> Result<u32, Stop> {
     let output = outputs
         .first()
         .ok_or_else(|| Stop::Defect("a model without outputs was run".into()))?;
-    let values = output
-        .values::<f32>()
+    let scores = output
+        .array::<f32>()
         .map_err(|error| Diagnostic::error(codes::EVALUATION, format!("the first output is not of floats: {error}")))?;
-    let best = values
+    let best = scores
         .iter()
         .enumerate()
         .reduce(|best, next| if next.1 > best.1 { next } else { best });

@@ -5,5 +5,6 @@ mod answers;
 mod share;
 
 pub use accuracy::{Accuracy, Top1};
+pub(crate) use answers::views;
 pub use answers::{answers, class_count};
 pub use share::{Paired, Share};

@@ -8,6 +8,7 @@ use strait_container::{
 use strait_core::{Module, Rewritten};
 use strait_execute::{Plan, PlanOptions};
 use strait_quantize::annotate::given_away;
+use strait_samples::{InputSpec, Samples, read_labels};
 use strait_target::Registry;
 
 use crate::{
@@ -15,7 +16,6 @@ use crate::{
         KeyPath, Loaded,
         types::{Evaluation, Metric},
     },
-    data::{Samples, read_labels},
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     diagnostic::Diagnostic,
     eval::check_labels,
@@ -104,13 +104,13 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
 
     let mut sources = Sources {
         config: sha256(b""),
-        data: [("calibration".to_owned(), samples.digest())].into(),
+        data: [("calibration".to_owned(), Digest(samples.digest()))].into(),
         model: float.digest,
     };
     if let Some(evaluation) = &evaluation {
         sources
             .data
-            .insert("evaluation".to_owned(), evaluation.samples.digest());
+            .insert("evaluation".to_owned(), Digest(evaluation.samples.digest()));
     }
     let mut compiled = Vec::new();
     for (Chosen { target, options }, formats, folder, writer) in jobs {
@@ -185,7 +185,7 @@ struct Prepared {
     metrics: Vec<Metric>,
 }
 
-fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[crate::data::InputSpec]) -> Result<Prepared, Stop> {
+fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[InputSpec]) -> Result<Prepared, Stop> {
     let samples = inputs::samples(
         loaded,
         "evaluation",
@@ -195,7 +195,7 @@ fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[crate::data::Input
     )?;
     let labels = evaluation.labels.as_ref().map(|labels| {
         read_labels(labels.as_ref(), samples.count(), samples.stored())
-            .map_err(|found| inputs::at(loaded, &["evaluation", "labels"], found))
+            .map_err(|error| inputs::at(loaded, &["evaluation", "labels"], failure::data(error)))
     });
     Ok(Prepared {
         labels: labels.transpose()?,
@@ -330,7 +330,7 @@ fn deployment(job: &Job<'_>) -> Result<Deployment, Stop> {
         inputs: shapes
             .into_iter()
             .map(|(name, _)| DeployedInput {
-                preprocess: inputs::preprocess(job.loaded, &name).clone(),
+                preprocess: inputs::preprocessing(job.loaded, &name).clone(),
                 name,
             })
             .collect(),

@@ -5,11 +5,12 @@ use std::{num::NonZeroU32, path::Path};
 use strait_core::{Elem, Module};
 use strait_document::nearest;
 
+use strait_samples::{InputSpec, Kind, Samples};
+
 use crate::{
-    config::{KeyPath, Loaded, preprocess::Plan, types::Preprocess},
-    data::{InputSpec, Samples},
+    config::{KeyPath, Loaded, preprocess, types::Preprocess},
     diagnostic::{Diagnostic, Diagnostics},
-    failure::codes,
+    failure::{self, codes},
 };
 
 /// Name and shape of each input of the main graph, whose shapes are fixed.
@@ -66,7 +67,7 @@ pub(super) fn specs(module: &Module, loaded: &Loaded) -> Result<Vec<InputSpec>, 
     if !findings.is_empty() {
         return Err(Diagnostics(findings));
     }
-    let spec = |(name, shape): &(String, Vec<usize>)| spec(name, shape, preprocess(loaded, name));
+    let spec = |(name, shape): &(String, Vec<usize>)| spec(name, shape, preprocessing(loaded, name));
     shapes.iter().map(spec).collect()
 }
 
@@ -74,8 +75,8 @@ pub(super) fn specs(module: &Module, loaded: &Loaded) -> Result<Vec<InputSpec>, 
 ///
 /// # Errors
 /// Preprocessing that is not possible.
-pub(crate) fn spec(name: &str, shape: &[usize], preprocess: &Preprocess) -> Result<InputSpec, Diagnostics> {
-    let plan = Plan::new(preprocess).map_err(|error| {
+pub(crate) fn spec(name: &str, shape: &[usize], steps: &Preprocess) -> Result<InputSpec, Diagnostics> {
+    let plan = preprocess::plan(steps).map_err(|error| {
         let message = format!(
             "preprocessing of the input {name:?}, step {}: {}",
             error.step, error.message
@@ -90,7 +91,7 @@ pub(crate) fn spec(name: &str, shape: &[usize], preprocess: &Preprocess) -> Resu
 }
 
 /// The preprocessing of an input.
-pub(super) fn preprocess<'a>(loaded: &'a Loaded, input: &str) -> &'a Preprocess {
+pub(super) fn preprocessing<'a>(loaded: &'a Loaded, input: &str) -> &'a Preprocess {
     let own = loaded
         .config
         .input
@@ -110,12 +111,12 @@ pub(super) fn samples(
     most: Option<NonZeroU32>,
     inputs: &[InputSpec],
 ) -> Result<Samples, Diagnostics> {
-    Samples::open(data, inputs, most).map_err(|mut found| {
-        let shapes = found
-            .0
-            .iter_mut()
-            .filter(|finding| finding.code == crate::data::codes::SHAPE);
-        shapes.for_each(|finding| blame_batch(loaded, inputs, finding));
+    Samples::open(data, inputs, most).map_err(|error| {
+        let shape = error.kind == Kind::Shape;
+        let mut found = failure::data(error);
+        if shape {
+            found.0.iter_mut().for_each(|finding| blame_batch(loaded, inputs, finding));
+        }
         at(loaded, &[table, "data"], found)
     })
 }

@@ -2,18 +2,14 @@
 
 use std::{fs, path::Path};
 
+use ndarray::ArrayD;
+use strait_container::Digest;
 use strait_core::{Module, bytes};
-use strait_execute::{PlanOptions, Tensor};
+use strait_execute::PlanOptions;
 use strait_quantize::{Observation, ObserveError, observe, statistics};
+use strait_samples::{Kind, Samples, Scratch};
 
-use crate::{
-    data::{self, Samples, Scratch},
-    diagnostic::Diagnostic,
-    failure,
-    session::Session,
-    stop::Stop,
-    table,
-};
+use crate::{diagnostic::Diagnostic, failure, session::Session, stop::Stop, table};
 
 /// Raised when the same samples give other statistics.
 const VERSION: &str = "strait-statistics 1";
@@ -78,24 +74,17 @@ impl observe::Samples for Adapter<'_> {
         self.0.count()
     }
 
-    fn sample(&self, index: usize) -> Result<Vec<Tensor>, String> {
-        let tensors = self.0.tensors(index, &mut Scratch::default());
-        // The place in the file is a note; all of it is part of what the observer passes on.
-        tensors.map_err(|found| {
-            let sentences = found
-                .0
-                .into_iter()
-                .flat_map(|finding| std::iter::once(finding.message).chain(finding.notes));
-            sentences.collect::<Vec<_>>().join("; ")
-        })
+    fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
+        let sample = self.0.sample(index, &mut Scratch::default());
+        sample.map_err(|error| error.sentence())
     }
 }
 
 fn stop(error: ObserveError) -> Stop {
     match error {
         ObserveError::Stopped => Stop::Interrupted,
-        ObserveError::NoSamples => Diagnostic::error(data::codes::COUNT, error.to_string()).into(),
-        ObserveError::Data { text, .. } => Diagnostic::error(data::codes::NOT_FINITE, text).into(),
+        ObserveError::NoSamples => Diagnostic::error(Kind::Count.code(), error.to_string()).into(),
+        ObserveError::Data { text, .. } => Diagnostic::error(Kind::NotFinite.code(), text).into(),
         ObserveError::Execute(error) => failure::execute(error),
         ObserveError::Run { index, source } => match failure::execute(source) {
             Stop::Found(mut found) => {
@@ -118,7 +107,7 @@ fn key(module: &Module, samples: &Samples) -> Result<blake3::Hash, Stop> {
     for tensor in &encoded.tensors {
         hasher.update(blake3::hash(tensor.bytes()).as_bytes());
     }
-    hasher.update(samples.digest().to_string().as_bytes());
+    hasher.update(Digest(samples.digest()).to_string().as_bytes());
     Ok(hasher.finalize())
 }
 

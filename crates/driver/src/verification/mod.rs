@@ -8,13 +8,14 @@ use std::path::Path;
 
 use strait_container::{Artifact, ArtifactError, Integrity, MODEL_FILE};
 use strait_execute::{ExecuteError, PlanOptions, SampleError, StepError, Tensor, TensorView, Threads, map_in_order};
+use strait_samples::{Samples, Scratch};
 use strait_target::Registry;
 use strait_verify::{Analysis, Comparison, ComparisonSpace, Finding, VerifyError, analyse, merge};
 
 use crate::{
     artifact::{Opened, given_samples},
-    data::{Samples, Scratch},
     deployment::DEPLOYMENT_FILE,
+    evaluation::views,
     failure,
     session::Session,
     stop::Stop,
@@ -169,7 +170,9 @@ fn runs(
         let (inputs, sample) = match given.filter(|_| index >= request.samples) {
             Some(given) => {
                 let index = index - request.samples;
-                (Ok(given.tensors(index, scratch)?), format!("sample {index}"))
+                let sample = given.sample(index, scratch).map_err(failure::data)?;
+                let tensors = views(&sample)?.iter().map(TensorView::to_tensor).collect();
+                (Ok(tensors), format!("sample {index}"))
             }
             None => (
                 comparison.random_inputs(request.seed, index),

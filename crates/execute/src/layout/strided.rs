@@ -49,7 +49,7 @@ pub(super) fn pick<T: Copy>(
         out.copy_from_slice(input);
         return Ok(());
     };
-    let inner: usize = input_dims[last + 1..].iter().product();
+    let inner = input_dims[last + 1..].iter().product::<usize>();
     let outer: Dims = input_dims[..=last].into();
     fill(&outer, picks, inner, input, out);
     Ok(())

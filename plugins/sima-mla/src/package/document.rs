@@ -1,5 +1,5 @@
-//! A tree of lists and maps, and two ways to write it: YAML in block style and JSON. Maps keep the order in which they were
-//! made, so the same tree is the same text.
+//! A tree of lists and maps, written as YAML in block style. Maps keep the order in which they were made, so the same tree is
+//! the same text.
 
 use std::fmt::Write as _;
 
@@ -22,6 +22,12 @@ pub(super) fn map<const N: usize>(entries: [(&str, Tree); N]) -> Tree {
             .map(|(key, value)| (key.to_owned(), value))
             .collect(),
     )
+}
+
+impl<A: Into<Tree>, B: Into<Tree>> From<(A, B)> for Tree {
+    fn from((first, second): (A, B)) -> Tree {
+        Tree::List(vec![first.into(), second.into()])
+    }
 }
 
 impl<T: Into<Tree>> From<Vec<T>> for Tree {
@@ -50,13 +56,6 @@ scalars! {
     String => Text(|v| v),
 }
 
-/// The syntax of a document.
-#[derive(Clone, Copy, PartialEq)]
-enum Syntax {
-    Yaml,
-    Json,
-}
-
 impl Tree {
     /// Appends an entry to a map.
     pub(super) fn put(&mut self, key: &str, value: impl Into<Tree>) {
@@ -72,14 +71,6 @@ impl Tree {
         out
     }
 
-    /// As JSON.
-    pub(super) fn json(&self) -> String {
-        let mut out = String::new();
-        self.indented(0, &mut out);
-        out.push('\n');
-        out
-    }
-
     /// Whether it is written on one line: a scalar, or lists of nothing else.
     fn is_flat(&self) -> bool {
         match self {
@@ -89,18 +80,18 @@ impl Tree {
         }
     }
 
-    /// On one line; the same in both syntaxes, but for text.
-    fn flat(&self, syntax: Syntax, out: &mut String) {
+    /// On one line.
+    fn flat(&self, out: &mut String) {
         match self {
             Tree::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Tree::Int(value) => _ = write!(out, "{value}"),
-            Tree::Real(value) => real(*value, syntax, out),
+            Tree::Real(value) => real(*value, out),
             Tree::Text(text) => quoted(text, out),
             Tree::List(items) => {
                 out.push('[');
                 for (index, item) in items.iter().enumerate() {
                     out.push_str(if index == 0 { "" } else { ", " });
-                    item.flat(syntax, out);
+                    item.flat(out);
                 }
                 out.push(']');
             }
@@ -134,53 +125,21 @@ impl Tree {
                 }
             }
             flat => {
-                flat.flat(Syntax::Yaml, out);
+                flat.flat(out);
                 out.push('\n');
             }
-        }
-    }
-
-    fn indented(&self, indent: usize, out: &mut String) {
-        let inner = indent + 2;
-        let mut lines = |open: char, close: char, items: &mut dyn Iterator<Item = (Option<&str>, &Tree)>| {
-            out.push(open);
-            for (index, (key, item)) in items.enumerate() {
-                _ = write!(out, "{}\n{:inner$}", if index == 0 { "" } else { "," }, "");
-                if let Some(key) = key {
-                    quoted(key, out);
-                    out.push_str(": ");
-                }
-                item.indented(inner, out);
-            }
-            _ = write!(out, "\n{:indent$}{close}", "");
-        };
-        match self {
-            Tree::Map(entries) if !entries.is_empty() => {
-                lines(
-                    '{',
-                    '}',
-                    &mut entries.iter().map(|(key, value)| (Some(key.as_str()), value)),
-                );
-            }
-            Tree::List(items) if !self.is_flat() => lines('[', ']', &mut items.iter().map(|item| (None, item))),
-            flat => flat.flat(Syntax::Json, out),
         }
     }
 }
 
 /// The shortest decimal that reads back as the same number. YAML 1.1 takes an exponent only behind a point, with a sign.
-fn real(value: f64, syntax: Syntax, out: &mut String) {
+fn real(value: f64, out: &mut String) {
     if !value.is_finite() {
-        // JSON has no such number; no scale is one.
-        let text = match (value.is_nan(), value > 0.0) {
+        out.push_str(match (value.is_nan(), value > 0.0) {
             (true, _) => ".nan",
             (_, true) => ".inf",
             _ => "-.inf",
-        };
-        match syntax {
-            Syntax::Yaml => out.push_str(text),
-            Syntax::Json => quoted(text, out),
-        }
+        });
         return;
     }
     let text = format!("{value:?}");
@@ -194,7 +153,7 @@ fn real(value: f64, syntax: Syntax, out: &mut String) {
     }
 }
 
-/// In double quotes. What neither syntax takes as it is, is escaped in the way that both have.
+/// In double quotes. What YAML does not take as it is, is escaped in the way that JSON has, too.
 fn quoted(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
@@ -263,24 +222,5 @@ params: [[255.0, -128]]
 none: []
 "#;
         assert_eq!(sample().yaml(), expect);
-    }
-
-    #[test]
-    fn json_says_the_same() {
-        let expect = r#"{
-  "name": "a \"b\"\u000a\u0085😀",
-  "on": true,
-  "reals": [1.0, 1.0e-7, -2.5e+300],
-  "nodes": [
-    {
-      "op": "conv",
-      "empty": {}
-    }
-  ],
-  "params": [[255.0, -128]],
-  "none": []
-}
-"#;
-        assert_eq!(sample().json(), expect);
     }
 }

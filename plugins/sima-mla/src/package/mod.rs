@@ -4,7 +4,6 @@
 //! name); `model_mpk.json` says which processor runs what. docs/sima-package.md is the format's page, and says what is
 //! seen in public files, what is derived, and what was never run.
 
-mod archive;
 mod document;
 mod layout;
 mod mpk;
@@ -12,9 +11,9 @@ mod network;
 mod stages;
 mod values;
 
-use archive::Zip;
 use network::Network;
 use strait_core::Module;
+use strait_samples::{Pack, PackError};
 use strait_target::{Sink, TargetError};
 
 /// What the package calls the model, whose own name no artifact has.
@@ -26,13 +25,24 @@ pub(crate) fn write(module: &Module, sink: &mut dyn Sink) -> Result<(), TargetEr
     let stages = stages::stages(graph)?;
     let mut network = Network::new(module, graph);
     let documents = network.documents(NAME, &stages)?;
-    let mut archive = Zip::default();
-    archive.add(&format!("{NAME}.yaml"), documents.yaml().as_bytes())?;
-    archive.add(&format!("{NAME}.npz"), &network.arrays.finish()?)?;
+    let mut archive = Pack::default();
+    let arrays = network.arrays.finish().map_err(too_large)?;
+    let add = archive.add(&format!("{NAME}.yaml"), documents.yaml().as_bytes());
+    add.map_err(too_large)?;
+    archive.add(&format!("{NAME}.npz"), &arrays).map_err(too_large)?;
     let file = format!("{NAME}.sima");
-    sink.bytes(&file, &archive.finish()?)?;
+    sink.bytes(&file, &archive.finish().map_err(too_large)?)?;
     let description = mpk::description(module, graph, &stages, NAME, &file)?;
-    sink.bytes(&format!("{NAME}_mpk.json"), description.json().as_bytes())
+    let path = format!("{NAME}_mpk.json");
+    let json = description.json().map_err(|error| TargetError::Sink {
+        path: path.clone(),
+        message: error.to_string(),
+    })?;
+    sink.bytes(&path, &json)
+}
+
+fn too_large(error: PackError) -> TargetError {
+    TargetError::Unsupported(format!("{error}, in a package,"))
 }
 
 #[cfg(test)]
@@ -40,6 +50,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
     use super::*;
+    use serde_json::{Value, json};
     use std::collections::BTreeMap;
     use strait_core::text::parse;
 
@@ -156,24 +167,34 @@ data @k: i8[2,1,1] scale=0.25 zero=0 = inline [4,5]
 
     #[test]
     fn the_description_has_one_plugin_for_each_visit_to_a_processor() {
-        let description = String::from_utf8(files(TEXT)["model_mpk.json"].clone()).unwrap();
-        let values = |key: &str| {
-            let lines = description
-                .lines()
-                .filter_map(|line| line.trim().strip_prefix(&format!("\"{key}\": ")));
-            lines
-                .map(|value| value.trim_end_matches(',').trim_matches('"').to_owned())
-                .collect::<Vec<_>>()
+        let description: Value = serde_json::from_slice(&files(TEXT)["model_mpk.json"]).unwrap();
+        let plugins = description["plugins"].as_array().unwrap();
+        let of_all = |pointer: &str| -> Vec<Value> {
+            let found = plugins.iter().filter_map(|plugin| plugin.pointer(pointer).cloned());
+            found.collect()
         };
-        assert_eq!(values("processor"), ["EV74", "MLA", "EV74", "A65"]);
-        assert_eq!(values("kernel"), ["quantization_transform", "dequantize", "softmax"]);
+        assert_eq!(of_all("/processor"), ["EV74", "MLA", "EV74", "A65"]);
         assert_eq!(
-            values("executable"),
-            [mpk::BUILT_IN, "model.sima", mpk::BUILT_IN, mpk::BUILT_IN]
+            of_all("/config_params/kernel"),
+            ["quantization_transform", "dequantize", "softmax"]
         );
-        // The package's own first, then the plugins'.
-        assert_eq!(values("sequence"), ["1", "1", "2", "3", "4"]);
-        assert_eq!(values("channel_params"), ["[[2.0, 3]]", "[[16.0, 0]]"]);
+        let executables = [mpk::BUILT_IN, "model.sima", mpk::BUILT_IN, mpk::BUILT_IN];
+        assert_eq!(of_all("/resources/executable"), executables);
+        assert_eq!(
+            (&description["sequence"], of_all("/sequence")),
+            (&json!(1), vec![json!(1), json!(2), json!(3), json!(4)])
+        );
+        let grids = of_all("/config_params/params/channel_params");
+        assert_eq!(grids, [json!([[2.0, 3]]), json!([[16.0, 0]])]);
+        let image =
+            json!({ "name": "x", "type": "buffer", "size": 8, "logical_shape": [1, 1, 1, 2], "logical_dtype": "FP32" });
+        assert_eq!(description["input_nodes"], json!([image]));
+        // Keys stand in the order of SiMa's own files.
+        let text = String::from_utf8(files(TEXT)["model_mpk.json"].clone()).unwrap();
+        assert!(
+            text.starts_with("{\n  \"name\": \"model\",\n  \"model_path\": \"model.sima\",\n"),
+            "{text}"
+        );
     }
 
     #[test]

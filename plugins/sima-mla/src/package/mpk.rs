@@ -1,82 +1,166 @@
 //! The package's description: which processor runs what, in which order, on which buffers.
 
-use super::document::{Tree, map};
 use super::network::{rounding, subgraph_name};
 use super::stages::{Processor, Stage, border};
 use super::values::{Described, channel_params, logical_name};
+use serde::Serialize;
 use strait_core::{Graph, Module, Node, Op, Reason, ReasonCode, ValueId};
 use strait_target::TargetError;
 
 /// What SiMa's own packages name as the executable of a kernel that the runtime brings.
 pub(super) const BUILT_IN: &str = "kernel_name_tbd";
 
+/// The whole document. Keys have the order of SiMa's own files.
+#[derive(Serialize)]
+pub(super) struct Description<'a> {
+    name: &'a str,
+    model_path: &'a str,
+    sequence: usize,
+    input_nodes: Vec<Buffer<'a>>,
+    plugins: Vec<Plugin<'a>>,
+}
+
+/// One visit to a processor.
+#[derive(Serialize)]
+struct Plugin<'a> {
+    name: String,
+    sequence: usize,
+    processor: &'static str,
+    config_params: Config,
+    input_nodes: Vec<Buffer<'a>>,
+    output_nodes: Vec<Buffer<'a>>,
+    r#type: &'static str,
+    resources: Resources<'a>,
+}
+
+#[derive(Serialize)]
+struct Resources<'a> {
+    executable: &'a str,
+}
+
+#[derive(Serialize)]
+struct Config {
+    desired_batch_size: u32,
+    actual_batch_size: u32,
+    #[serde(flatten)]
+    work: Work,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Work {
+    Subgraph {
+        input_shapes: Vec<Vec<u64>>,
+        input_data_type: Vec<&'static str>,
+        output_shapes: Vec<Vec<u64>>,
+        data_type: Vec<&'static str>,
+    },
+    Kernel {
+        kernel: &'static str,
+        params: Params,
+    },
+}
+
+#[derive(Serialize)]
+struct Params {
+    input_shapes: Vec<Vec<u64>>,
+    output_shapes: Vec<Vec<u64>>,
+    input_data_type: Vec<&'static str>,
+    output_data_type: Vec<&'static str>,
+    #[serde(flatten)]
+    codes: Option<Codes>,
+}
+
+/// The codes of a quantization or a dequantization.
+#[derive(Serialize)]
+struct Codes {
+    channel_params: Vec<(f64, i32)>,
+    num_bits: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rounding: Option<&'static str>,
+}
+
+/// A buffer with its size in bytes.
+#[derive(Serialize)]
+struct Buffer<'a> {
+    name: &'a str,
+    r#type: &'static str,
+    size: u64,
+    logical_shape: Vec<u64>,
+    logical_dtype: &'static str,
+}
+
+impl Description<'_> {
+    /// The document as JSON, a line for each entry. Maps have text for keys and scales are finite, so nothing is refused.
+    pub(super) fn json(&self) -> serde_json::Result<Vec<u8>> {
+        let mut json = serde_json::to_vec_pretty(self)?;
+        json.push(b'\n');
+        Ok(json)
+    }
+}
+
 /// The whole document.
-pub(super) fn description(
-    module: &Module,
-    graph: &Graph,
+pub(super) fn description<'a>(
+    module: &'a Module,
+    graph: &'a Graph,
     stages: &[Stage],
-    name: &str,
-    network: &str,
-) -> Result<Tree, TargetError> {
+    name: &'a str,
+    network: &'a str,
+) -> Result<Description<'a>, TargetError> {
     let describe = |value: &ValueId| Described::new(module, graph, *value);
     let all = |values: &[ValueId]| values.iter().map(describe).collect::<Result<Vec<_>, _>>();
     let mut plugins = Vec::new();
     let mut subgraphs = 0;
     for stage in stages {
-        let (inputs, outputs, processor, plugin, config, executable) = match stage {
+        let (inputs, outputs, processor, name, work, executable) = match stage {
             Stage::Subgraph(nodes) => {
                 let (inputs, outputs) = border(graph, nodes);
                 let (inputs, outputs) = (all(&inputs)?, all(&outputs)?);
-                let plugin = subgraph_name(subgraphs);
+                let name = subgraph_name(subgraphs);
                 subgraphs += 1;
-                let config = map([
-                    ("desired_batch_size", 1.into()),
-                    ("actual_batch_size", 1.into()),
-                    ("input_shapes", shapes(&inputs)),
-                    ("input_data_type", types(&inputs)),
-                    ("output_shapes", shapes(&outputs)),
-                    ("data_type", types(&outputs)),
-                ]);
-                (inputs, outputs, Processor::Mla, plugin, config, network)
+                let work = Work::Subgraph {
+                    input_shapes: shapes(&inputs),
+                    input_data_type: types(&inputs),
+                    output_shapes: shapes(&outputs),
+                    data_type: types(&outputs),
+                };
+                (inputs, outputs, Processor::Mla, name, work, network)
             }
             Stage::Single(id) => {
                 let Some(node) = graph.node(*id) else { continue };
                 let operands: Vec<ValueId> = node.inputs.iter().flatten().copied().collect();
                 let variable: Vec<ValueId> = operands.into_iter().filter(|&v| graph.data_of(v).is_none()).collect();
                 let (inputs, outputs) = (all(&variable)?, all(&node.outputs)?);
-                let config = map([
-                    ("desired_batch_size", 1.into()),
-                    ("actual_batch_size", 1.into()),
-                    ("kernel", kernel(node).into()),
-                    ("params", params(node, &inputs, &outputs)?),
-                ]);
-                let plugin = module.name(node.name).to_owned();
-                (inputs, outputs, Processor::of(node), plugin, config, BUILT_IN)
+                let work = Work::Kernel {
+                    kernel: kernel(node),
+                    params: params(node, &inputs, &outputs)?,
+                };
+                let name = module.name(node.name).to_owned();
+                (inputs, outputs, Processor::of(node), name, work, BUILT_IN)
             }
         };
-        let buffers = |values: &[Described<'_>]| Tree::List(values.iter().map(Described::buffer).collect());
-        plugins.push(map([
-            ("name", plugin.into()),
-            ("sequence", Tree::Int(plugins.len() as i64 + 1)),
-            ("processor", processor.name().into()),
-            ("config_params", config),
-            ("input_nodes", buffers(&inputs)),
-            ("output_nodes", buffers(&outputs)),
-            ("type", "sgpProcess".into()),
-            ("resources", map([("executable", executable.into())])),
-        ]));
+        plugins.push(Plugin {
+            name,
+            sequence: plugins.len() + 1,
+            processor: processor.name(),
+            config_params: Config {
+                desired_batch_size: 1,
+                actual_batch_size: 1,
+                work,
+            },
+            input_nodes: buffers(inputs),
+            output_nodes: buffers(outputs),
+            r#type: "sgpProcess",
+            resources: Resources { executable },
+        });
     }
-    let inputs = all(graph.inputs())?;
-    Ok(map([
-        ("name", name.into()),
-        ("model_path", network.into()),
-        ("sequence", 1.into()),
-        (
-            "input_nodes",
-            Tree::List(inputs.iter().map(Described::buffer).collect()),
-        ),
-        ("plugins", Tree::List(plugins)),
-    ]))
+    Ok(Description {
+        name,
+        model_path: network,
+        sequence: 1,
+        input_nodes: buffers(all(graph.inputs())?),
+        plugins,
+    })
 }
 
 /// The kernels of the vision processor have published names; an op of the host has its own.
@@ -88,29 +172,48 @@ fn kernel(node: &Node) -> &'static str {
     }
 }
 
-fn params(node: &Node, inputs: &[Described<'_>], outputs: &[Described<'_>]) -> Result<Tree, TargetError> {
-    let mut params = map([("input_shapes", shapes(inputs)), ("output_shapes", shapes(outputs))]);
-    params.put("input_data_type", types(inputs));
-    params.put("output_data_type", types(outputs));
-    let (codes, way) = match &node.op {
-        Op::Quantize(quantize) => (outputs.first(), Some(rounding(quantize.rounding))),
-        Op::Dequantize(_) => (inputs.first(), None),
-        _ => return Ok(params),
+fn params(node: &Node, inputs: &[Described<'_>], outputs: &[Described<'_>]) -> Result<Params, TargetError> {
+    let boundary = match &node.op {
+        Op::Quantize(quantize) => Some((outputs.first(), Some(rounding(quantize.rounding)))),
+        Op::Dequantize(_) => Some((inputs.first(), None)),
+        _ => None,
     };
-    let grid = codes.and_then(|codes| Some((codes.elem, codes.quant?)));
-    let (elem, grid) = grid.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "codes without a grid"))?;
-    params.put("channel_params", channel_params(grid));
-    params.put("num_bits", 8 * elem.size() as i64);
-    if let Some(way) = way {
-        params.put("rounding", way);
-    }
-    Ok(params)
+    let codes = boundary.map(|(codes, rounding)| {
+        let grid = codes.and_then(|codes| Some((codes.elem, codes.quant?)));
+        let (elem, grid) = grid.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "codes without a grid"))?;
+        Ok::<_, TargetError>(Codes {
+            channel_params: channel_params(grid),
+            num_bits: 8 * elem.size(),
+            rounding,
+        })
+    });
+    Ok(Params {
+        input_shapes: shapes(inputs),
+        output_shapes: shapes(outputs),
+        input_data_type: types(inputs),
+        output_data_type: types(outputs),
+        codes: codes.transpose()?,
+    })
 }
 
-fn shapes(values: &[Described<'_>]) -> Tree {
-    Tree::List(values.iter().map(Described::shape_tree).collect())
+fn buffers<'a>(values: Vec<Described<'a>>) -> Vec<Buffer<'a>> {
+    let buffer = |value: Described<'a>| {
+        let elements = value.shape.iter().product::<u64>();
+        Buffer {
+            name: value.name,
+            r#type: "buffer",
+            size: elements.saturating_mul(value.elem.size() as u64),
+            logical_shape: value.shape,
+            logical_dtype: logical_name(value.elem),
+        }
+    };
+    values.into_iter().map(buffer).collect()
 }
 
-fn types(values: &[Described<'_>]) -> Tree {
-    Tree::List(values.iter().map(|value| logical_name(value.elem).into()).collect())
+fn shapes(values: &[Described<'_>]) -> Vec<Vec<u64>> {
+    values.iter().map(|value| value.shape.clone()).collect()
+}
+
+fn types(values: &[Described<'_>]) -> Vec<&'static str> {
+    values.iter().map(|value| logical_name(value.elem)).collect()
 }

@@ -1,15 +1,16 @@
 //! The network: a list of documents, one with `nodes`, and the arrays that they name.
 
-use super::archive::{Zip, npy};
 use super::document::{Tree, map};
 use super::layout::{convolution_weights, permuted, stored, stored_axis, stored_order};
 use super::stages::{Processor, Stage, border};
-use super::values::{Described, channel_params, numpy_name, scales, zero_points};
+use super::too_large;
+use super::values::{Described, channel_params, scales, zero_points};
 use strait_core::form_list::form_list;
 use strait_core::{
     Attribute, Channels, Elem, Graph, Module, Node, NodeId, Op, Placement, Reason, ReasonCode, TensorData, ValueId,
 };
 use strait_requantize::{FormKind, Requantization, Rounding};
+use strait_samples::{NumberType, Pack, encode};
 use strait_target::TargetError;
 
 /// Makes the documents and fills the archive of arrays.
@@ -17,7 +18,7 @@ pub(super) struct Network<'a> {
     pub(super) module: &'a Module,
     pub(super) graph: &'a Graph,
     /// The arrays, as `.npy` members.
-    pub(super) arrays: Zip,
+    pub(super) arrays: Pack,
     /// By value: whether a constant has its node already.
     written: Vec<bool>,
     /// How many nodes of arrays there are; part of their keys, as names of a model may be any text.
@@ -29,7 +30,7 @@ impl<'a> Network<'a> {
         Network {
             module,
             graph,
-            arrays: Zip::default(),
+            arrays: Pack::default(),
             written: vec![false; graph.value_bound()],
             keys: 0,
         }
@@ -146,10 +147,10 @@ impl<'a> Network<'a> {
             .ok_or_else(|| Reason::new(ReasonCode::NoGrid, "codes without a grid"))?;
         ir.put("op", node.op.name());
         let mut attrs = map([
-            ("channel_params", channel_params(quant)),
+            ("channel_params", channel_params(quant).into()),
             ("num_bits", Tree::Int(8 * codes.elem.size() as i64)),
-            ("input_data_type", numpy_name(from.elem).into()),
-            ("output_data_type", numpy_name(to.elem).into()),
+            ("input_data_type", NumberType::from(from.elem).name().into()),
+            ("output_data_type", NumberType::from(to.elem).name().into()),
         ]);
         if let Some(quantize) = quantize {
             attrs.put("rounding", rounding(quantize.rounding));
@@ -233,7 +234,7 @@ impl<'a> Network<'a> {
             };
             let value = match value {
                 Attribute::Text(text) if key == "out_dtype" => {
-                    Elem::parse(&text).map_or(Tree::Text(text.clone()), |elem| numpy_name(elem).into())
+                    Elem::parse(&text).map_or(Tree::Text(text.clone()), |elem| NumberType::from(elem).name().into())
                 }
                 Attribute::Ints(values) => self.channels(key, &values)?.into(),
                 other => plain(other),
@@ -331,7 +332,9 @@ impl<'a> Network<'a> {
     }
 
     fn array(&mut self, key: String, elem: Elem, shape: &[u64], bytes: &[u8]) -> Result<String, TargetError> {
-        self.arrays.add(&format!("{key}.npy"), &npy(elem, shape, bytes))?;
+        let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
+        let file = encode(elem.into(), &shape, bytes);
+        self.arrays.add(&format!("{key}.npy"), &file).map_err(too_large)?;
         Ok(key)
     }
 

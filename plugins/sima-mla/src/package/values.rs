@@ -4,6 +4,7 @@ use super::document::{Tree, map};
 use super::layout::stored;
 use strait_core::{Elem, Graph, Module, QuantParams, Reason, ReasonCode, ValueId};
 use strait_requantize::Per;
+use strait_samples::NumberType;
 use strait_target::TargetError;
 
 /// A value's name, how it lies and what it means.
@@ -40,7 +41,7 @@ impl<'a> Described<'a> {
     pub(super) fn tree(&self) -> Tree {
         let mut tree = map([
             ("name", self.name.into()),
-            ("dtype", numpy_name(self.elem).into()),
+            ("dtype", NumberType::from(self.elem).name().into()),
             ("shape", self.shape_tree()),
         ]);
         if let Some(quant) = self.quant {
@@ -48,21 +49,6 @@ impl<'a> Described<'a> {
             tree.put("zero_point", zero_points(quant));
         }
         tree
-    }
-
-    /// For the package's JSON: a buffer with its size in bytes.
-    pub(super) fn buffer(&self) -> Tree {
-        let elements = self.shape.iter().product::<u64>();
-        map([
-            ("name", self.name.into()),
-            ("type", "buffer".into()),
-            (
-                "size",
-                Tree::Int(elements.saturating_mul(self.elem.size() as u64) as i64),
-            ),
-            ("logical_shape", self.shape_tree()),
-            ("logical_dtype", logical_name(self.elem).into()),
-        ])
     }
 }
 
@@ -88,29 +74,14 @@ fn per<T, U: Into<Tree>>(values: &Per<T>, one: impl Fn(&T) -> U) -> Tree {
 }
 
 /// Pairs of scale and zero point: one, or one for each channel.
-pub(super) fn channel_params(quant: &QuantParams) -> Tree {
+pub(super) fn channel_params(quant: &QuantParams) -> Vec<(f64, i32)> {
     let channels = quant.scale.channels().or(quant.zero_point.channels()).unwrap_or(1);
     let pair = |channel: usize| {
         let scale = quant.scale.get(channel).copied().unwrap_or(1.0);
         let zero = quant.zero_point.get(channel).copied().unwrap_or(0);
-        Tree::List(vec![multiplicative(scale).into(), zero.into()])
+        (multiplicative(scale), zero)
     };
-    Tree::List((0..channels).map(pair).collect())
-}
-
-/// numpy's name of a type.
-pub(super) fn numpy_name(elem: Elem) -> &'static str {
-    match elem {
-        Elem::F16 => "float16",
-        Elem::F32 => "float32",
-        Elem::F64 => "float64",
-        Elem::I8 => "int8",
-        Elem::U8 => "uint8",
-        Elem::I16 => "int16",
-        Elem::I32 => "int32",
-        Elem::I64 => "int64",
-        Elem::Bool => "bool",
-    }
+    (0..channels).map(pair).collect()
 }
 
 /// The package's name of a type.

@@ -15,11 +15,16 @@ use std::{
 };
 
 use bytes::Bytes;
+use ndarray::{ArrayViewD, Axis, IxDyn, ShapeBuilder as _};
+use strait_core::tensor::Element;
 use strait_mapped::MappedFile;
+use tempfile::TempPath;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
-
-use super::{codes, numbers::NumberType};
+use crate::{
+    archive::Content,
+    error::{DataError, Kind},
+    numbers::NumberType,
+};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -29,19 +34,27 @@ const LONGEST_HEADER: usize = 64 << 10;
 /// More axes than NumPy itself allows.
 const MOST_AXES: usize = 64;
 
-/// An array in a file, row-major and little-endian.
+/// The order of the numbers in a file, and of the bytes of a number.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Order {
+    /// The first axis is the fastest (Fortran order), not the last.
+    first_fastest: bool,
+    big_endian: bool,
+}
+
+/// An array in a file. Its bytes stay where they are.
 #[derive(Clone, Debug)]
 pub struct Array {
-    /// Where it comes from, for messages.
-    pub name: String,
-    /// The type of its numbers.
-    pub number_type: NumberType,
-    /// Its extents, outermost first.
-    pub shape: Vec<usize>,
-    /// Its numbers: as many bytes as type and shape ask for.
-    pub bytes: Bytes,
+    name: String,
+    number_type: NumberType,
+    shape: Vec<usize>,
+    order: Order,
+    /// As many as type and shape ask for.
+    bytes: Bytes,
     /// The file, and where the bytes begin in it, of an array that can be looked at sample by sample.
-    pub(super) file: Option<(Arc<MappedFile>, usize)>,
+    file: Option<(Arc<MappedFile>, usize)>,
+    /// The file of inflated content.
+    _inflated: Option<Arc<TempPath>>,
 }
 
 impl Array {
@@ -49,68 +62,136 @@ impl Array {
     ///
     /// # Errors
     /// A file that cannot be read, and as for [`Array::parse`].
-    pub fn open(path: &Path) -> Result<Array, Diagnostics> {
+    pub fn open(path: &Path) -> Result<Array, DataError> {
         let name = path.display().to_string();
         let file = MappedFile::open(path, u64::MAX)
-            .map_err(|error| Diagnostic::error(codes::FILE, format!("{name} cannot be read: {error}")))?;
+            .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))?;
         let mut array = Array::parse(&name, file.whole())?;
-        array.file = header(file.whole())
-            .map(|(_, begin)| begin)
-            .map(|begin| (Arc::new(file), begin));
+        let begin = header(file.whole()).map(|(_, begin)| begin);
+        array.file = begin.map(|begin| (Arc::new(file), begin));
+        Ok(array)
+    }
+
+    /// The array in a member of an archive.
+    pub(crate) fn of_member(name: &str, content: Content) -> Result<Array, DataError> {
+        let mut array = Array::parse(name, &content.bytes)?;
+        array._inflated = content.inflated;
         Ok(array)
     }
 
     /// The array in `bytes`, which are not copied. `name` is for messages.
     ///
     /// # Errors
-    /// Bytes that are no array, an array that is cut short, and types and orders of numbers that are not read.
-    pub fn parse(name: &str, bytes: &Bytes) -> Result<Array, Diagnostics> {
-        let broken = |what: &str| Diagnostic::error(codes::FORMAT, format!("{name} is not an array of NumPy: {what}"));
+    /// Bytes that are no array, an array that is cut short, and types of numbers that are not read.
+    pub fn parse(name: &str, bytes: &Bytes) -> Result<Array, DataError> {
+        let broken = |what: &str| DataError::new(Kind::Format, format!("{name} is not an array of NumPy: {what}"));
         let (header, start) = header(bytes).ok_or_else(|| {
             broken("it does not begin as one").help("write it with numpy.save, or numpy.savez for several arrays")
         })?;
         let parsed = Header::parse(header).ok_or_else(|| broken(&format!("its header is {:?}", shortened(header))))?;
-        if parsed.fortran_order && parsed.shape.iter().filter(|&&extent| extent != 1).count() > 1 {
-            let message = format!("{name} is stored column by column (Fortran order), which is not read");
-            let help = "save it as numpy.save(file, numpy.ascontiguousarray(array))";
-            return Err(Diagnostic::error(codes::ORDER, message).help(help).into());
-        }
-        let number_type = number_type(name, parsed.descr)?;
-        let expected = parsed
-            .shape
-            .iter()
-            .try_fold(number_type.size(), |size, &extent| size.checked_mul(extent));
+        let (number_type, big_endian) = number_type(name, parsed.descr)?;
+        // Extents of 0 are left out: the strides of an empty array have to fit, too.
+        let mut most = parsed.shape.iter().filter(|&&extent| extent != 0);
+        let most = most.try_fold(number_type.size(), |size, &extent| size.checked_mul(extent));
+        let most = most.filter(|&size| size <= isize::MAX as usize);
+        let expected = most.map(|size| if parsed.shape.contains(&0) { 0 } else { size });
         let found = bytes.len() - start;
         match expected {
             Some(expected) if expected <= found => Ok(Array {
                 name: name.to_owned(),
                 number_type,
+                order: Order {
+                    first_fastest: parsed.fortran_order,
+                    big_endian,
+                },
                 shape: parsed.shape,
                 bytes: bytes.slice(start..start + expected),
                 file: None,
+                _inflated: None,
             }),
             _ => {
                 let expected = expected.map_or("more than a computer has".to_owned(), |bytes| bytes.to_string());
                 let text = format!("shape {:?} takes {expected} bytes, {found} are there", parsed.shape);
-                Err(broken(&text).help("the file is cut short; write it again").into())
+                Err(broken(&text).help("the file is cut short; write it again"))
             }
         }
     }
 
-    /// The size of the first axis; `None` for a single number.
+    /// The file, and the name in the archive, for messages.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The type of the numbers.
+    pub fn number_type(&self) -> NumberType {
+        self.number_type
+    }
+
+    /// The extents, the axis of the samples first.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The extent of the first axis; `None` for a single number.
     pub fn samples(&self) -> Option<usize> {
         self.shape.first().copied()
     }
 
-    /// The bytes of one sample. From a file they are a map of their own, so that memory does not grow with the number of
-    /// samples that were looked at.
-    pub(super) fn sample_bytes(&self, sample: usize) -> Bytes {
+    /// The bytes as they lie in the file.
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The numbers where they lie, in Fortran order or not. `None` where they are of another type, big-endian, or not
+    /// aligned, as those of an archive's member may be.
+    pub fn view<T: Element>(&self) -> Option<ArrayViewD<'_, T>> {
+        if NumberType::from(T::ELEM) != self.number_type || self.order.big_endian {
+            return None;
+        }
+        self.arranged(bytemuck::try_cast_slice(&self.bytes).ok()?)
+    }
+
+    /// Numbers, or the bytes of each, as the file arranges them.
+    fn arranged<'a, T>(&self, numbers: &'a [T]) -> Option<ArrayViewD<'a, T>> {
+        let shape = IxDyn(&self.shape).set_f(self.order.first_fastest);
+        ArrayViewD::from_shape(shape, numbers).ok()
+    }
+
+    /// The numbers of one sample, little-endian, the last axis fastest. From a file they are a map of their own, so that
+    /// memory does not grow with the number of samples that were looked at; where the file has another order they are a copy.
+    ///
+    /// # Panics
+    /// A single number has no samples, and a sample that is not there is a defect of the caller.
+    pub fn sample(&self, sample: usize) -> Bytes {
+        if self.order != Order::default() {
+            return match self.number_type.size() {
+                1 => self.gathered::<1>(sample),
+                2 => self.gathered::<2>(sample),
+                4 => self.gathered::<4>(sample),
+                _ => self.gathered::<8>(sample),
+            };
+        }
         let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
         let range = sample * size..(sample + 1) * size;
         match &self.file {
             Some((file, begin)) => file.part(begin + range.start..begin + range.end),
             None => self.bytes.slice(range),
         }
+    }
+
+    fn gathered<const N: usize>(&self, sample: usize) -> Bytes {
+        let Some(numbers) = self.arranged(self.bytes.as_chunks::<N>().0) else {
+            // Length and shape were held against each other when the array was read.
+            return Bytes::new();
+        };
+        let mut bytes = Vec::new();
+        for mut number in numbers.index_axis(Axis(0), sample).iter().copied() {
+            if self.order.big_endian {
+                number.reverse();
+            }
+            bytes.extend(number);
+        }
+        bytes.into()
     }
 }
 
@@ -135,24 +216,20 @@ fn shortened(text: &str) -> String {
     text.trim_end().chars().take(80).collect()
 }
 
-/// The type behind a code such as `<f4`.
-fn number_type(name: &str, code: &str) -> Result<NumberType, Diagnostics> {
+/// The type behind a code such as `<f4`, and whether its numbers are big-endian.
+fn number_type(name: &str, code: &str) -> Result<(NumberType, bool), DataError> {
     let (order, rest) = code.split_at_checked(1).unwrap_or(("", code));
     match (order, NumberType::of_code(rest)) {
-        ("<", Some(found)) => Ok(found),
-        ("|", Some(found)) if found.size() == 1 => Ok(found),
-        (">", Some(found)) => {
-            let message = format!("the numbers of {name} are big-endian, which is not read");
-            let help = format!("convert them: array.astype(\"{}\")", found.name());
-            Err(Diagnostic::error(codes::ORDER, message).help(help).into())
-        }
+        ("<" | "=", Some(found)) => Ok((found, false)),
+        ("|", Some(found)) if found.size() == 1 => Ok((found, false)),
+        (">", Some(found)) => Ok((found, true)),
         _ => {
             let message = format!(
                 "the numbers of {name} have the type {:?}, which is not read",
                 shortened(code)
             );
-            let finding = Diagnostic::error(codes::TYPE, message).note(format!("read are {}", NumberType::names()));
-            Err(finding.help("convert them: array.astype(\"float32\")").into())
+            let finding = DataError::new(Kind::Type, message).note(format!("read are {}", NumberType::names()));
+            Err(finding.help("convert them: array.astype(\"float32\")"))
         }
     }
 }
@@ -280,6 +357,13 @@ impl Writer {
     }
 }
 
+/// A whole file: the header that names type and shape, and the numbers, little-endian, the last axis fastest.
+pub fn encode(number_type: NumberType, shape: &[usize], numbers: &[u8]) -> Vec<u8> {
+    let mut file = encode_header(number_type, shape);
+    file.extend_from_slice(numbers);
+    file
+}
+
 /// Version 1, so padded that the numbers begin at a multiple of 64.
 fn encode_header(number_type: NumberType, shape: &[usize]) -> Vec<u8> {
     let order = if number_type.size() == 1 { '|' } else { '<' };
@@ -304,8 +388,8 @@ mod tests {
         Bytes::from([MAGIC, &[1, 0], &length, header.as_bytes(), numbers].concat())
     }
 
-    fn code_of(bytes: &Bytes) -> String {
-        Array::parse("x.npy", bytes).unwrap_err().0[0].code.clone()
+    fn kind_of(bytes: &Bytes) -> Kind {
+        Array::parse("x.npy", bytes).unwrap_err().kind
     }
 
     #[test]
@@ -357,38 +441,91 @@ mod tests {
         };
         for (bytes, expected) in [
             (header("<f4", "False", "(4, 4)"), None),
-            (header("<f4", "True", "(4, 4)"), Some(codes::ORDER)),
-            (header(">f4", "False", "(4, 4)"), Some(codes::ORDER)),
-            (header("<c8", "False", "(4,)"), Some(codes::TYPE)),
-            (header("|O", "False", "(4,)"), Some(codes::TYPE)),
-            (header("", "False", "(4,)"), Some(codes::TYPE)),
-            (header("ü", "False", "(4,)"), Some(codes::TYPE)),
-            (header("<f4", "False", "(4, 5)"), Some(codes::FORMAT)),
+            (header("<f4", "True", "(4, 4)"), None),
+            (header(">f4", "False", "(4, 4)"), None),
+            (header("<c8", "False", "(4,)"), Some(Kind::Type)),
+            (header("|O", "False", "(4,)"), Some(Kind::Type)),
+            (header("", "False", "(4,)"), Some(Kind::Type)),
+            (header("ü", "False", "(4,)"), Some(Kind::Type)),
+            (header("<f4", "False", "(4, 5)"), Some(Kind::Format)),
+            (header("<f4", "False", "(99999999999, 99999999999)"), Some(Kind::Format)),
             (
-                header("<f4", "False", "(99999999999, 99999999999)"),
-                Some(codes::FORMAT),
+                header("<f4", "False", "(99999999999, 99999999999, 0)"),
+                Some(Kind::Format),
             ),
-            (header("<f4", "False", "(-4,)"), Some(codes::FORMAT)),
-            (header("<f4", "Maybe", "(4,)"), Some(codes::FORMAT)),
+            (header("<f4", "False", "(-4,)"), Some(Kind::Format)),
+            (header("<f4", "Maybe", "(4,)"), Some(Kind::Format)),
             (
                 header("<f4", "False", &format!("({})", "1,".repeat(65))),
-                Some(codes::FORMAT),
+                Some(Kind::Format),
             ),
             (
                 file(
                     "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': (1,)}",
                     &[0; 4],
                 ),
-                Some(codes::FORMAT),
+                Some(Kind::Format),
             ),
-            (Bytes::from_static(b"\x93NUMPY\x01\x00\xff\xff{"), Some(codes::FORMAT)),
-            (Bytes::from_static(b"\x93NUMPY\x09\x00\x00\x00"), Some(codes::FORMAT)),
-            (Bytes::from_static(b"PK\x03\x04"), Some(codes::FORMAT)),
-            (Bytes::new(), Some(codes::FORMAT)),
+            (Bytes::from_static(b"\x93NUMPY\x01\x00\xff\xff{"), Some(Kind::Format)),
+            (Bytes::from_static(b"\x93NUMPY\x09\x00\x00\x00"), Some(Kind::Format)),
+            (Bytes::from_static(b"PK\x03\x04"), Some(Kind::Format)),
+            (Bytes::new(), Some(Kind::Format)),
         ] {
             match expected {
                 None => assert!(Array::parse("x.npy", &bytes).is_ok()),
-                Some(code) => assert_eq!(code_of(&bytes), code, "{bytes:?}"),
+                Some(code) => assert_eq!(kind_of(&bytes), code, "{bytes:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn fortran_order_and_big_endian_numbers_are_the_same_samples() {
+        // [[1, 2, 3], [4, 5, 6]] in each of the four orders.
+        for (descr, fortran, bytes) in [
+            ("<i2", "False", [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0]),
+            ("<i2", "True", [1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6, 0]),
+            (">i2", "False", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6]),
+            (">i2", "True", [0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6]),
+        ] {
+            let header = format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': (2, 3)}}");
+            let array = Array::parse("x", &file(&header, &bytes)).unwrap();
+            assert_eq!(array.sample(0).as_ref(), [1, 0, 2, 0, 3, 0], "{header}");
+            assert_eq!(array.sample(1).as_ref(), [4, 0, 5, 0, 6, 0], "{header}");
+        }
+    }
+
+    #[test]
+    fn views_are_of_the_mapped_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.npy");
+        for (fortran, expected) in [("False", [[1, 2], [3, 4]]), ("True", [[1, 3], [2, 4]])] {
+            let header = format!("{{'descr': '<i4', 'fortran_order': {fortran}, 'shape': (2, 2)}}");
+            let header = format!("{header:117}\n");
+            let numbers: Vec<u8> = [1i32, 2, 3, 4].iter().flat_map(|number| number.to_le_bytes()).collect();
+            std::fs::write(&path, file(&header, &numbers)).unwrap();
+            let array = Array::open(&path).unwrap();
+            let view = array.view::<i32>().unwrap();
+            assert_eq!(view, ndarray::arr2(&expected).into_dyn());
+            assert_eq!(view.as_ptr().cast(), array.bytes().as_ptr());
+            assert!(array.view::<f32>().is_none());
+        }
+    }
+
+    #[test]
+    fn damaged_files_do_no_harm() {
+        let whole = file("{'descr': '<i4', 'fortran_order': True, 'shape': (2, 2), }\n", &[7; 16]);
+        let look = |bytes: &[u8]| {
+            if let Ok(array) = Array::parse("x", &Bytes::copy_from_slice(bytes)) {
+                array.view::<i32>();
+                (0..array.samples().unwrap_or(0).min(9)).for_each(|sample| _ = array.sample(sample));
+            }
+        };
+        (0..whole.len()).for_each(|length| look(&whole[..length]));
+        for at in 0..whole.len() {
+            for value in [0, b'0', b'9', 0x7f, 0xff, whole[at] ^ 0x20] {
+                let mut damaged = whole.to_vec();
+                damaged[at] = value;
+                look(&damaged);
             }
         }
     }

@@ -3,39 +3,20 @@
 use std::{
     collections::BTreeMap,
     fs,
-    io::Write as _,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
 use strait_document::nearest;
-use tempfile::TempPath;
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
-
-use super::{codes, names, npy::Array, zip};
+use crate::{
+    archive::Archive,
+    error::{DataError, Kind},
+    names,
+    npy::Array,
+};
 
 /// Arrays that follow each other along the axis of the samples.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Pieces {
-    pub arrays: Vec<Array>,
-    /// Inflated members of archives lie in files that are deleted when nobody uses them any more.
-    pub inflated: Vec<Arc<TempPath>>,
-}
-
-impl Pieces {
-    fn one(array: Array) -> Pieces {
-        Pieces {
-            arrays: vec![array],
-            inflated: Vec::new(),
-        }
-    }
-
-    fn append(&mut self, other: Pieces) {
-        self.arrays.extend(other.arrays);
-        self.inflated.extend(other.inflated);
-    }
-}
+pub(crate) type Pieces = Vec<Array>;
 
 /// The arrays for each of `inputs`, in their order.
 ///
@@ -46,13 +27,13 @@ impl Pieces {
 /// | a folder of `NAME.npy` | one file for each input, by its [escaped](names::escape) name |
 /// | a folder of `.npy` | for a model of one input: batches, in the order of their names |
 /// | a folder of `.npz` | batches, in the order of their names |
-pub(super) fn open(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostics> {
+pub(crate) fn open(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> {
     let metadata = fs::metadata(path).map_err(|error| unreadable(path, &error))?;
     if metadata.is_dir() {
         return open_folder(path, inputs);
     }
     match (extension(path).as_str(), inputs) {
-        ("npy", [_]) => Ok(vec![Pieces::one(Array::open(path)?)]),
+        ("npy", [_]) => Ok(vec![vec![Array::open(path)?]]),
         ("npy", _) => {
             let message = format!(
                 "{} is one array, and the model has {} inputs",
@@ -60,13 +41,13 @@ pub(super) fn open(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnost
                 inputs.len()
             );
             let help = format!("give an .npz, or a folder of .npy, with {}", list(inputs));
-            Err(Diagnostic::error(codes::NAME, message).help(help).into())
+            Err(DataError::new(Kind::Name, message).help(help))
         }
         ("npz", _) => open_archive(path, inputs),
         _ => {
             let message = format!("{} is neither .npy nor .npz nor a folder", path.display());
             let help = "write samples with numpy.save or numpy.savez";
-            Err(Diagnostic::error(codes::FORMAT, message).help(help).into())
+            Err(DataError::new(Kind::Format, message).help(help))
         }
     }
 }
@@ -75,23 +56,23 @@ pub(super) fn open(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnost
 ///
 /// # Errors
 /// An input without a file, and a file without an input.
-pub(super) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostics> {
+pub(crate) fn open_by_name(files: &BTreeMap<String, PathBuf>, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> {
     if let Some(stranger) = files.keys().find(|name| !inputs.contains(&name.as_str())) {
         let message = format!("the model has no input {stranger:?}");
-        let finding = Diagnostic::error(codes::NAME, message).note(format!("its inputs are {}", list(inputs)));
-        return Err(meant(finding, stranger, inputs.iter().copied()).into());
+        let finding = DataError::new(Kind::Name, message).note(format!("its inputs are {}", list(inputs)));
+        return Err(meant(finding, stranger, inputs.iter().copied()));
     }
     let file = |&input: &&str| {
         let file = files.get(input).ok_or_else(|| {
             let message = format!("there are no samples for the input {input:?}");
-            Diagnostic::error(codes::NAME, message).help(format!("give {}", list(inputs)))
+            DataError::new(Kind::Name, message).help(format!("give {}", list(inputs)))
         })?;
-        Array::open(file).map(Pieces::one)
+        Array::open(file).map(|array| vec![array])
     };
     inputs.iter().map(file).collect()
 }
 
-fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostics> {
+fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> {
     let unreadable = |error| unreadable(folder, &error);
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
@@ -107,22 +88,22 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostic
         .map(|name| folder.join(format!("{}.npy", names::escape(name))))
         .collect();
     if named.iter().all(|file| files.contains(file)) {
-        return named.iter().map(|file| Array::open(file).map(Pieces::one)).collect();
+        return named
+            .iter()
+            .map(|file| Array::open(file).map(|array| vec![array]))
+            .collect();
     }
     let (arrays, archives) = (of_kind("npy").count(), of_kind("npz").count());
     match (arrays, archives, inputs) {
         (1.., 0, [_]) => {
-            let mut pieces = Pieces::default();
-            for file in of_kind("npy") {
-                pieces.arrays.push(Array::open(file)?);
-            }
-            Ok(vec![pieces])
+            let pieces = of_kind("npy").map(|file| Array::open(file));
+            Ok(vec![pieces.collect::<Result<_, _>>()?])
         }
         (0, 1.., _) => {
-            let mut pieces = vec![Pieces::default(); inputs.len()];
+            let mut pieces = vec![Pieces::new(); inputs.len()];
             for file in of_kind("npz") {
                 for (pieces, more) in pieces.iter_mut().zip(open_archive(file, inputs)?) {
-                    pieces.append(more);
+                    pieces.extend(more);
                 }
             }
             Ok(pieces)
@@ -132,13 +113,11 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostic
                 "{} holds .npy and .npz files: it is not clear which are meant",
                 folder.display()
             );
-            Err(Diagnostic::error(codes::NAME, message)
-                .help("leave one kind in the folder")
-                .into())
+            Err(DataError::new(Kind::Name, message).help("leave one kind in the folder"))
         }
         (0, 0, _) => {
             let message = format!("{} holds neither .npy nor .npz files", folder.display());
-            Err(Diagnostic::error(codes::COUNT, message).into())
+            Err(DataError::new(Kind::Count, message))
         }
         (1.., 0, _) => {
             let message = format!("{} does not hold a file for each input", folder.display());
@@ -147,70 +126,40 @@ fn open_folder(folder: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostic
                 .filter(|file| !files.contains(file))
                 .filter_map(|file| Some(file.file_name()?.to_string_lossy().into_owned()))
                 .collect();
-            Err(Diagnostic::error(codes::NAME, message)
-                .note(format!("missing: {}", missing.join(", ")))
-                .into())
+            Err(DataError::new(Kind::Name, message).note(format!("missing: {}", missing.join(", "))))
         }
     }
 }
 
-fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, Diagnostics> {
+fn open_archive(path: &Path, inputs: &[&str]) -> Result<Vec<Pieces>, DataError> {
     let shown = path.display();
-    let broken = |what: String| {
-        Diagnostics::from(Diagnostic::error(
-            codes::FORMAT,
-            format!("{shown} is not an archive of NumPy: {what}"),
-        ))
-    };
-    let archive = strait_mapped::map(path, u64::MAX).map_err(|error| unreadable(path, &error))?;
-    let members = zip::members(&archive).map_err(broken)?;
-    let array_name = |member: &zip::Member| member.name.strip_suffix(".npy").map(str::to_owned);
+    let mut archive = Archive::open(path)?;
     let mut found = Vec::new();
     for &input in inputs {
-        let Some(member) = members
-            .iter()
-            .find(|&member| array_name(member).as_deref() == Some(input))
-        else {
-            let names: Vec<String> = members.iter().filter_map(array_name).take(20).collect();
+        let Some(content) = archive.member(&format!("{input}.npy"))? else {
+            let names = archive
+                .names()
+                .filter_map(|name| Some(name.strip_suffix(".npy")?.to_owned()));
+            let names: Vec<String> = names.take(20).collect();
             let message = format!("{shown} has no array for the input {input:?}");
-            let finding = Diagnostic::error(codes::NAME, message).note(format!("its arrays are {}", list(&names)));
-            return Err(meant(finding, input, names.iter().map(String::as_str)).into());
+            let finding = DataError::new(Kind::Name, message).note(format!("its arrays are {}", list(&names)));
+            return Err(meant(finding, input, names.iter().map(String::as_str)));
         };
-        let name = format!("{shown}, {input}");
-        found.push(match member.stored(&archive).map_err(broken)? {
-            Some(content) => Pieces::one(Array::parse(&name, &content)?),
-            None => {
-                let (content, file) = inflate(member, &archive)
-                    .map_err(|error| Diagnostic::error(codes::FILE, format!("{name} cannot be inflated: {error}")))?;
-                Pieces {
-                    arrays: vec![Array::parse(&name, &content)?],
-                    inflated: vec![Arc::new(file)],
-                }
-            }
-        });
+        found.push(vec![Array::of_member(&format!("{shown}, {input}"), content)?]);
     }
     Ok(found)
 }
 
-/// The content through a file, so that memory does not grow with the number of samples.
-fn inflate(member: &zip::Member, archive: &bytes::Bytes) -> std::io::Result<(bytes::Bytes, TempPath)> {
-    let mut file = tempfile::Builder::new().prefix("strait-").suffix(".npy").tempfile()?;
-    member.inflate(archive, file.as_file_mut())?;
-    file.as_file_mut().flush()?;
-    let path = file.into_temp_path();
-    Ok((strait_mapped::map(&path, u64::MAX)?, path))
-}
-
 /// Adds what was probably meant.
-fn meant<'a>(finding: Diagnostic, name: &str, names: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+fn meant<'a>(finding: DataError, name: &str, names: impl IntoIterator<Item = &'a str>) -> DataError {
     match nearest::did_you_mean(name, names).first() {
         Some(near) => finding.help(format!("did you mean {near:?}?")),
         None => finding,
     }
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> Diagnostic {
-    Diagnostic::error(codes::FILE, format!("{} cannot be read: {error}", path.display()))
+fn unreadable(path: &Path, error: &std::io::Error) -> DataError {
+    DataError::new(Kind::File, format!("{} cannot be read: {error}", path.display()))
 }
 
 fn extension(path: &Path) -> String {
@@ -231,11 +180,11 @@ fn list(names: &[impl AsRef<str>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::npy;
-    use crate::data::numbers::NumberType;
+    use crate::archive::tests::archive;
+    use crate::{NumberType, Writer};
 
     fn save(path: &Path, values: &[u8]) {
-        let mut writer = npy::Writer::create(path, NumberType::U8, &[values.len()]).unwrap();
+        let mut writer = Writer::create(path, NumberType::U8, &[values.len()]).unwrap();
         writer.append(values).unwrap();
         writer.finish().unwrap();
     }
@@ -247,7 +196,7 @@ mod tests {
     }
 
     fn bytes_of(pieces: &[Pieces]) -> Vec<Vec<u8>> {
-        let joined = |pieces: &Pieces| pieces.arrays.iter().flat_map(|array| array.bytes.to_vec()).collect();
+        let joined = |pieces: &Pieces| pieces.iter().flat_map(|array| array.bytes().to_vec()).collect();
         pieces.iter().map(joined).collect()
     }
 
@@ -272,11 +221,7 @@ mod tests {
             ("archives/1.npz", true),
             ("archives/2.npz", false),
         ] {
-            fs::write(
-                at(file),
-                zip::tests::archive(&[("/y:0.npy", &y), ("x.npy", &x)], deflated),
-            )
-            .unwrap();
+            fs::write(at(file), archive(&[("/y:0.npy", &y), ("x.npy", &x)], deflated)).unwrap();
         }
         let two: &[&str] = &["x", "/y:0"];
         for (path, inputs, expected) in [
@@ -298,27 +243,23 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         save(&path("one.npy"), &[1]);
-        fs::write(
-            path("some.npz"),
-            zip::tests::archive(&[("input.npy", &npy_bytes(&[1]))], false),
-        )
-        .unwrap();
+        fs::write(path("some.npz"), archive(&[("input.npy", &npy_bytes(&[1]))], false)).unwrap();
         fs::write(path("cut.npz"), b"PK").unwrap();
         fs::write(path("x.txt"), b"1").unwrap();
         fs::create_dir(path("empty")).unwrap();
         for (name, inputs, expected) in [
-            ("one.npy", &["x", "y"][..], codes::NAME),
-            ("some.npz", &["inputs"], codes::NAME),
-            ("cut.npz", &["x"], codes::FORMAT),
-            ("x.txt", &["x"], codes::FORMAT),
-            ("absent.npy", &["x"], codes::FILE),
-            ("empty", &["x"], codes::COUNT),
-            ("", &["x"], codes::NAME),
+            ("one.npy", &["x", "y"][..], Kind::Name),
+            ("some.npz", &["inputs"], Kind::Name),
+            ("cut.npz", &["x"], Kind::Format),
+            ("x.txt", &["x"], Kind::Format),
+            ("absent.npy", &["x"], Kind::File),
+            ("empty", &["x"], Kind::Count),
+            ("", &["x"], Kind::Name),
         ] {
             let found = open(&path(name), inputs).expect_err(name);
-            assert_eq!(found.0[0].code, expected, "{name}: {found}");
+            assert_eq!(found.kind, expected, "{name}: {found}");
         }
-        let message = open(&path("some.npz"), &["inputs"]).unwrap_err().to_string();
+        let message = open(&path("some.npz"), &["inputs"]).unwrap_err().help.join("; ");
         assert!(message.contains("did you mean \"input\"?"), "{message}");
     }
 

@@ -1,11 +1,13 @@
-//! Applies a [`Plan`] to one sample at a time. The mathematics is stated in [`crate::config::preprocess`]: every step in
-//! float32, one rounding per operation, so that the result is the same on every machine.
+//! Applies a [`Plan`] to one sample at a time. The mathematics is stated there: every step in float32, one rounding per
+//! operation, so that the result is the same on every machine.
 
-use crate::config::preprocess::{Operation, Plan};
+use ndarray::{ArrayView, ArrayViewMutD, IxDyn, ShapeBuilder as _};
+
+use crate::plan::{Operation, Plan};
 
 /// A plan for samples of one shape.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Steps {
+pub(crate) struct Steps {
     steps: Vec<Step>,
     /// The shape behind the last step.
     pub shape: Vec<usize>,
@@ -38,9 +40,9 @@ enum Step {
 
 impl Steps {
     /// The plan for samples of `shape` (without the axis of the samples). The error is a sentence.
-    pub(super) fn new(plan: &Plan, shape: &[usize]) -> Result<Steps, String> {
-        if let Some(rank) = plan.rank.filter(|&rank| rank != shape.len() + 1) {
-            let found = shape.len() + 1;
+    pub(crate) fn new(plan: &Plan, shape: &[usize]) -> Result<Steps, String> {
+        let found = shape.len() + 1;
+        if let Some(rank) = plan.stored.as_ref().map(String::len).filter(|&rank| rank != found) {
             return Err(format!(
                 "the stored layout has {rank} axes, and the array has {found}, the one of the samples included"
             ));
@@ -89,7 +91,7 @@ impl Steps {
     }
 
     /// From a sample as stored to what the model takes, in place; `scratch` keeps its memory from call to call.
-    pub(super) fn apply(&self, sample: &mut [f32], scratch: &mut Vec<f32>) {
+    pub(crate) fn apply(&self, sample: &mut [f32], scratch: &mut Vec<f32>) {
         for step in &self.steps {
             match step {
                 Step::Scale(factor) => sample.iter_mut().for_each(|x| *x *= factor),
@@ -121,24 +123,16 @@ impl Steps {
 fn around(shape: &[usize], axis: usize) -> Result<(usize, usize), String> {
     let inside = axis.checked_sub(1).filter(|&axis| axis < shape.len());
     let axis = inside.ok_or("the samples have no axis for the channels")?;
-    Ok((shape[axis], shape[axis + 1..].iter().product()))
+    Ok((shape[axis], shape[axis + 1..].iter().product::<usize>()))
 }
 
-/// Walks over the result in its order; `position` counts like a clock, `from` is where that position is in the source.
+/// The numbers of `source` in the order of the result.
 fn permute(source: &[f32], extents: &[usize], strides: &[usize], out: &mut [f32]) {
-    let mut position = vec![0; extents.len()];
-    let mut from = 0;
-    for out in out {
-        *out = source[from];
-        for axis in (0..extents.len()).rev() {
-            position[axis] += 1;
-            from += strides[axis];
-            if position[axis] < extents[axis] {
-                break;
-            }
-            from -= strides[axis] * extents[axis];
-            position[axis] = 0;
-        }
+    let from = ArrayView::from_shape(IxDyn(extents).strides(IxDyn(strides)), source);
+    let to = ArrayViewMutD::from_shape(IxDyn(extents), out);
+    // Extents and strides are those of a permutation of the sample's axes, so both views are there.
+    if let (Ok(from), Ok(mut to)) = (from, to) {
+        to.assign(&from);
     }
 }
 
@@ -147,7 +141,14 @@ mod tests {
     use super::*;
 
     fn applied(operations: Vec<Operation>, shape: &[usize], sample: &[f32]) -> (Vec<f32>, Vec<usize>) {
-        let steps = Steps::new(&Plan { rank: None, operations }, shape).unwrap();
+        let steps = Steps::new(
+            &Plan {
+                operations,
+                ..Plan::default()
+            },
+            shape,
+        )
+        .unwrap();
         let mut sample = sample.to_vec();
         steps.apply(&mut sample, &mut Vec::new());
         (sample, steps.shape)
@@ -234,16 +235,17 @@ mod tests {
             mean: vec![0.; 2],
             std: vec![1.; 2],
         };
-        for (rank, operation, shape) in [
-            (Some(4), Operation::Scale(1.), &[2, 3][..]),
+        for (stored, operation, shape) in [
+            (Some("NHWC"), Operation::Scale(1.), &[2, 3][..]),
             (None, two.clone(), &[3, 2]),
             (None, two, &[]),
             (None, Operation::SwapColors { axis: 2 }, &[3, 2]),
             (None, Operation::Permute { axes: vec![0, 2, 1] }, &[1, 2, 3]),
         ] {
             let plan = Plan {
-                rank,
+                stored: stored.map(str::to_owned),
                 operations: vec![operation],
+                ..Plan::default()
             };
             assert!(Steps::new(&plan, shape).is_err(), "{plan:?}");
         }

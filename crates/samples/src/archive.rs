@@ -1,0 +1,193 @@
+//! Members of the archives that `numpy.savez` and `numpy.savez_compressed` write: stored as they are, or deflated.
+
+use std::io::{self, Cursor, Write as _};
+use std::path::Path;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tempfile::TempPath;
+use zip::{CompressionMethod, ZipArchive};
+
+use crate::error::{DataError, Kind};
+
+/// An archive in a mapped file.
+pub(crate) struct Archive {
+    name: String,
+    bytes: Bytes,
+    zip: ZipArchive<Cursor<Bytes>>,
+}
+
+/// The content of a member. Inflated content lies in a file, so that memory does not grow with the number of samples; the
+/// file is deleted when nobody uses it any more.
+pub(crate) struct Content {
+    pub bytes: Bytes,
+    pub inflated: Option<Arc<TempPath>>,
+}
+
+impl Archive {
+    /// Maps the archive and reads its directory.
+    pub(crate) fn open(path: &Path) -> Result<Archive, DataError> {
+        let name = path.display().to_string();
+        let bytes = strait_mapped::map(path, u64::MAX)
+            .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))?;
+        Archive::new(name, bytes)
+    }
+
+    fn new(name: String, bytes: Bytes) -> Result<Archive, DataError> {
+        match ZipArchive::new(Cursor::new(bytes.clone())) {
+            Ok(zip) => Ok(Archive { name, bytes, zip }),
+            Err(error) => Err(broken(&name, &format!("{error}; it may be cut short"))),
+        }
+    }
+
+    /// The names of the members.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.zip.file_names().filter_map(|name| Some(name.ok()?.into_owned()))
+    }
+
+    /// The content of a member: a slice of the archive where it is stored as it is, inflated otherwise, with its length and
+    /// its checksum held against the directory. `None` where there is no member of this name.
+    pub(crate) fn member(&mut self, member: &str) -> Result<Option<Content>, DataError> {
+        let Some(index) = self.zip.index_for_name(member) else {
+            return Ok(None);
+        };
+        let broken = |what: &str| broken(&self.name, &format!("its member {member} {what}"));
+        let entry = self
+            .zip
+            .by_index_raw(index)
+            .map_err(|error| broken(&error.to_string()))?;
+        let (size, compressed) = (entry.size(), entry.compressed_size());
+        match entry.compression() {
+            CompressionMethod::Stored if !entry.encrypted() => {
+                let start = entry.data_start().and_then(|start| usize::try_from(start).ok());
+                let end = start.and_then(|start| start.checked_add(usize::try_from(size).ok()?));
+                match start.zip(end) {
+                    Some((start, end)) if size == compressed && end <= self.bytes.len() => Ok(Some(Content {
+                        bytes: self.bytes.slice(start..end),
+                        inflated: None,
+                    })),
+                    _ => Err(broken("is cut short")),
+                }
+            }
+            CompressionMethod::Deflated if !entry.encrypted() => {
+                drop(entry);
+                let name = format!("{}, {member}", self.name);
+                let inflated = self.inflate(index, size);
+                let inflated = inflated
+                    .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be inflated: {error}")))?;
+                Ok(Some(inflated))
+            }
+            _ if entry.encrypted() => Err(broken("is encrypted, which is not read")),
+            other => Err(broken(&format!(
+                "is compressed by method {other}; only deflate is read"
+            ))),
+        }
+    }
+
+    fn inflate(&mut self, index: usize, size: u64) -> io::Result<Content> {
+        let mut file = tempfile::Builder::new().prefix("strait-").suffix(".npy").tempfile()?;
+        // The reader stops where the content grows past the size that the directory states, so a member cannot fill the disk.
+        let written = io::copy(&mut self.zip.by_index(index)?, &mut file)?;
+        if written != size {
+            let text = "it is shorter than the directory says";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, text));
+        }
+        file.flush()?;
+        let path = file.into_temp_path();
+        Ok(Content {
+            bytes: strait_mapped::map(&path, u64::MAX)?,
+            inflated: Some(Arc::new(path)),
+        })
+    }
+}
+
+fn broken(name: &str, what: &str) -> DataError {
+    DataError::new(Kind::Format, format!("{name} is not an archive of NumPy: {what}"))
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use zip::write::{SimpleFileOptions, ZipWriter};
+
+    /// An archive as NumPy writes it.
+    pub(crate) fn archive(members: &[(&str, &[u8])], deflated: bool) -> Bytes {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        let method = if deflated {
+            CompressionMethod::Deflated
+        } else {
+            CompressionMethod::Stored
+        };
+        for (name, content) in members {
+            let options = SimpleFileOptions::default().compression_method(method).large_file(true);
+            writer.start_file(*name, options).unwrap();
+            writer.write_all(content).unwrap();
+        }
+        Bytes::from(writer.finish().unwrap().into_inner())
+    }
+
+    fn read(bytes: &Bytes) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let mut archive = Archive::new("x.npz".into(), bytes.clone()).map_err(|error| error.message)?;
+        let names: Vec<String> = archive.names().collect();
+        let read = |name: String| {
+            let content = archive.member(&name).map_err(|error| error.message)?;
+            let content = content.ok_or("the member is not there")?.bytes.to_vec();
+            Ok((name, content))
+        };
+        names.into_iter().map(read).collect()
+    }
+
+    #[test]
+    fn stored_and_deflated_members_are_read() {
+        let long: Vec<u8> = (0..200_000u32).map(|i| (i.wrapping_mul(i) >> 7) as u8).collect();
+        let members: [(&str, &[u8]); 3] = [("a.npy", b"one"), ("/b:0.npy", &long), ("c", b"")];
+        let expected = members.map(|(name, content)| (name.to_owned(), content.to_vec()));
+        for deflated in [false, true] {
+            assert_eq!(read(&archive(&members, deflated)), Ok(expected.to_vec()));
+        }
+        let mut pack = crate::Pack::default();
+        members
+            .iter()
+            .for_each(|(name, content)| pack.add(name, content).unwrap());
+        assert_eq!(read(&pack.finish().unwrap().into()), Ok(expected.to_vec()));
+    }
+
+    #[test]
+    fn stored_members_are_slices_of_the_archive() {
+        let bytes = archive(&[("a.npy", b"one")], false);
+        let mut archive = Archive::new("x.npz".into(), bytes.clone()).unwrap();
+        let content = archive.member("a.npy").unwrap().unwrap();
+        assert!(content.inflated.is_none() && bytes.as_ptr_range().contains(&content.bytes.as_ptr()));
+    }
+
+    #[test]
+    fn archives_that_are_cut_short_or_garbled_are_refused() {
+        for deflated in [false, true] {
+            let content: Vec<u8> = (0..3000u32).map(|i| ((i * 37) >> 3) as u8).collect();
+            let whole = archive(&[("a.npy", &content), ("b.npy", b"two")], deflated);
+            for length in 0..whole.len() {
+                assert!(read(&whole.slice(..length)).is_err(), "{length}");
+            }
+            for at in 0..whole.len() {
+                let mut garbled = whole.to_vec();
+                garbled[at] ^= 0xff;
+                // Whatever comes out, it comes out without a panic; a garbled deflated stream never comes out as content.
+                let result = read(&Bytes::from(garbled));
+                if deflated && (80..whole.len() - 300).contains(&at) {
+                    assert!(result.is_err(), "{at}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_member_cannot_grow_beyond_what_its_directory_says() {
+        let mut bomb = archive(&[("a", &[0; 100_000])], true).to_vec();
+        let size = 100_000u32.to_le_bytes();
+        while let Some(at) = bomb.windows(4).position(|bytes| bytes == size) {
+            bomb[at..at + 4].copy_from_slice(&10u32.to_le_bytes());
+        }
+        let error = read(&Bytes::from(bomb)).unwrap_err();
+        assert!(error.contains("cannot be inflated"), "{error}");
+    }
+}

@@ -1,0 +1,45 @@
+//! Arrays in files: samples and labels from `.npy` and `.npz`, and arrays and archives of arrays back into files. The only
+//! crate that knows these formats.
+//!
+//! Samples lie along the first axis of an array, in place of the model's batch dimension, or in front of its shape where
+//! it has none. Files are mapped: a sample is read when it is asked for, so memory does not depend on their number. The
+//! numbers of a sample, of whatever type, become float32; then the [preprocessing](Plan) follows.
+//!
+//! | samples in | are read as |
+//! |---|---|
+//! | `.npy` | those of the only input |
+//! | `.npz` | one array for each input, by its name |
+//! | a folder of `NAME.npy` | one file for each input, by its [escaped](escape) name |
+//! | a folder of `.npy` | for a model of one input: batches, in the order of their names |
+//! | a folder of `.npz` | batches, in the order of their names |
+//!
+//! # Which code reads what
+//!
+//! Archives are read by the crate `zip`. Its limits hold for our purpose: what it allocates is bounded by the file's length,
+//! a member's content by the size that its directory states, checked here.
+//! The header of an `.npy` is read by this crate. `ndarray-npy` 0.10 takes the memory that a header asks for before it looks
+//! at the file's length, has views only of numbers that are aligned (the members of an archive are not), and brings a parser
+//! generator of twenty crates for a header of one line.
+//! Archives are written by this crate, in eighty lines: the bytes of a package are part of an artifact, and stay the same.
+
+mod archive;
+mod error;
+mod files;
+mod labels;
+mod layout;
+mod names;
+mod npy;
+mod numbers;
+mod pack;
+mod plan;
+mod samples;
+mod steps;
+
+pub use error::{DataError, Kind};
+pub use labels::read_labels;
+pub use names::escape;
+pub use npy::{Array, Writer, encode};
+pub use numbers::NumberType;
+pub use pack::{Pack, PackError};
+pub use plan::{Operation, Plan};
+pub use samples::{InputSpec, Samples, Scratch};

@@ -1,0 +1,181 @@
+//! The types that stored numbers have, and how they become float32.
+
+use half::f16;
+use strait_core::Elem;
+
+/// The types of the numbers in a file, each with its storage, its name in the header of an `.npy` file less the sign of the
+/// byte order, its name in NumPy, and its value as float32, rounded to nearest even where it needs more than 24 bits.
+macro_rules! types {
+    ($($(#[$doc:meta])* $name:ident($storage:ty, $code:literal, $numpy:literal, $to_f32:expr))*) => {
+        /// The type of the numbers of an array in a file.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum NumberType {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl NumberType {
+            const ALL: &[NumberType] = &[$(NumberType::$name),*];
+
+            /// How NumPy writes the type, such as `f4`.
+            pub(crate) fn code(self) -> &'static str {
+                match self {
+                    $(NumberType::$name => $code,)*
+                }
+            }
+
+            /// How NumPy calls the type, such as `float32`.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(NumberType::$name => $numpy,)*
+                }
+            }
+
+            /// Bytes of one number.
+            pub fn size(self) -> usize {
+                match self {
+                    $(NumberType::$name => size_of::<$storage>(),)*
+                }
+            }
+
+            /// The little-endian numbers in `bytes` as float32. As many as both sides have.
+            pub(crate) fn to_f32(self, bytes: &[u8], out: &mut [f32]) {
+                match self {
+                    $(NumberType::$name => each(bytes, out, |number| $to_f32(<$storage>::from_le_bytes(number))),)*
+                }
+            }
+        }
+    };
+}
+
+types! {
+    /// One byte, 0 or 1.
+    Bool(u8, "b1", "bool", |x: u8| f32::from(u8::from(x != 0)))
+    /// 8 bits, unsigned.
+    U8(u8, "u1", "uint8", f32::from)
+    /// 8 bits, signed.
+    I8(i8, "i1", "int8", f32::from)
+    /// 16 bits, unsigned.
+    U16(u16, "u2", "uint16", f32::from)
+    /// 16 bits, signed.
+    I16(i16, "i2", "int16", f32::from)
+    /// 32 bits, unsigned.
+    U32(u32, "u4", "uint32", |x: u32| x as f32)
+    /// 32 bits, signed.
+    I32(i32, "i4", "int32", |x: i32| x as f32)
+    /// 64 bits, unsigned.
+    U64(u64, "u8", "uint64", |x: u64| x as f32)
+    /// 64 bits, signed.
+    I64(i64, "i8", "int64", |x: i64| x as f32)
+    /// IEEE half precision.
+    F16(f16, "f2", "float16", f16::to_f32)
+    /// IEEE single precision.
+    F32(f32, "f4", "float32", |x: f32| x)
+    /// IEEE double precision.
+    F64(f64, "f8", "float64", |x: f64| x as f32)
+}
+
+impl NumberType {
+    /// The type that NumPy writes as `code`, such as `f4`.
+    pub(crate) fn of_code(code: &str) -> Option<NumberType> {
+        Self::ALL.iter().copied().find(|number| number.code() == code)
+    }
+
+    /// The names of all types, for messages.
+    pub(crate) fn names() -> String {
+        Self::ALL
+            .iter()
+            .map(|number| number.name())
+            .collect::<Vec<_>>()
+            .join(", ")
+    }
+
+    /// Whether it can hold anything but whole numbers.
+    pub fn is_float(self) -> bool {
+        matches!(self, NumberType::F16 | NumberType::F32 | NumberType::F64)
+    }
+
+    /// The number in `bytes` if it is whole, and in the range of `i64`.
+    pub(crate) fn to_whole(self, bytes: &[u8]) -> Option<i64> {
+        fn one<const N: usize, T>(bytes: &[u8], read: impl Fn([u8; N]) -> T) -> Option<T> {
+            Some(read(bytes.try_into().ok()?))
+        }
+        let of_float = |x: f64| (x.fract() == 0.0 && x.abs() < 9e15).then_some(x as i64);
+        match self {
+            NumberType::Bool | NumberType::U8 => one(bytes, |[a]| i64::from(a)),
+            NumberType::I8 => one(bytes, |b| i64::from(i8::from_le_bytes(b))),
+            NumberType::U16 => one(bytes, |b| i64::from(u16::from_le_bytes(b))),
+            NumberType::I16 => one(bytes, |b| i64::from(i16::from_le_bytes(b))),
+            NumberType::I32 => one(bytes, |b| i64::from(i32::from_le_bytes(b))),
+            NumberType::U32 => one(bytes, |b| i64::from(u32::from_le_bytes(b))),
+            NumberType::U64 => one(bytes, u64::from_le_bytes).and_then(|x| x.try_into().ok()),
+            NumberType::I64 => one(bytes, i64::from_le_bytes),
+            NumberType::F16 => one(bytes, |b| f16::from_le_bytes(b).to_f64()).and_then(of_float),
+            NumberType::F32 => one(bytes, |b| f64::from(f32::from_le_bytes(b))).and_then(of_float),
+            NumberType::F64 => one(bytes, f64::from_le_bytes).and_then(of_float),
+        }
+    }
+}
+
+impl From<Elem> for NumberType {
+    fn from(elem: Elem) -> NumberType {
+        match elem {
+            Elem::Bool => NumberType::Bool,
+            Elem::U8 => NumberType::U8,
+            Elem::I8 => NumberType::I8,
+            Elem::I16 => NumberType::I16,
+            Elem::I32 => NumberType::I32,
+            Elem::I64 => NumberType::I64,
+            Elem::F16 => NumberType::F16,
+            Elem::F32 => NumberType::F32,
+            Elem::F64 => NumberType::F64,
+        }
+    }
+}
+
+fn each<const N: usize>(bytes: &[u8], out: &mut [f32], read: impl Fn([u8; N]) -> f32) {
+    let (numbers, _) = bytes.as_chunks::<N>();
+    for (out, &number) in out.iter_mut().zip(numbers) {
+        *out = read(number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_is_read_as_the_number_it_means() {
+        let cases: [(NumberType, &[u8], f32); 13] = [
+            (NumberType::Bool, &[1], 1.0),
+            (NumberType::U32, &[0, 0, 0, 128], 2_147_483_648.0),
+            (NumberType::U64, &[255; 8], 18_446_744_073_709_551_616.0),
+            (NumberType::U8, &[255], 255.0),
+            (NumberType::I8, &[255], -1.0),
+            (NumberType::U16, &[0, 255], 65280.0),
+            (NumberType::I16, &[0, 255], -256.0),
+            (NumberType::I32, &(-7i32).to_le_bytes(), -7.0),
+            (NumberType::I32, &16_777_217i32.to_le_bytes(), 16_777_216.0),
+            (NumberType::I64, &(1i64 << 40).to_le_bytes(), 1_099_511_600_000.0),
+            (NumberType::F16, &f16::from_f32(0.5).to_le_bytes(), 0.5),
+            (NumberType::F32, &0.1f32.to_le_bytes(), 0.1),
+            (NumberType::F64, &0.1f64.to_le_bytes(), 0.1),
+        ];
+        for (number_type, bytes, expected) in cases {
+            let mut out = [0.0];
+            number_type.to_f32(bytes, &mut out);
+            assert_eq!(out, [expected], "{}", number_type.name());
+            assert_eq!(bytes.len(), number_type.size());
+            assert_eq!(NumberType::of_code(number_type.code()), Some(number_type));
+        }
+    }
+
+    #[test]
+    fn only_whole_numbers_are_whole() {
+        assert_eq!(NumberType::U64.to_whole(&[255; 8]), None);
+        assert_eq!(NumberType::F32.to_whole(&3f32.to_le_bytes()), Some(3));
+        assert_eq!(NumberType::F32.to_whole(&3.5f32.to_le_bytes()), None);
+        assert_eq!(NumberType::F64.to_whole(&f64::NAN.to_le_bytes()), None);
+        assert_eq!(NumberType::F64.to_whole(&1e300f64.to_le_bytes()), None);
+        assert_eq!(NumberType::I16.to_whole(&[0xfe, 0xff]), Some(-2));
+    }
+}

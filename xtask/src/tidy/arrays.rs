@@ -1,0 +1,82 @@
+//! Same input, same bytes: no float sums or products by `ndarray`, whose reductions and `dot` choose their order by the
+//! processor. Products go through `kernels`, sums say what they add up.
+//!
+//! A reduction that only arrays have is a finding anywhere. One that iterators have as well is a finding in a file that names
+//! `ndarray`, unless it states its type, which the array's own cannot: `.sum::<usize>()`. Clippy refuses the same calls by
+//! their path (`disallowed-methods` in clippy.toml).
+
+use super::source::words;
+use super::{Findings, Repository};
+
+/// Only arrays have these.
+const OF_ARRAYS: &[&str] = &[
+    ".dot(&",
+    ".sum_axis(",
+    ".product_axis(",
+    ".mean_axis(",
+    ".var_axis(",
+    ".std_axis(",
+    "general_mat_mul(",
+    "general_mat_vec_mul(",
+];
+
+/// Iterators, or types of ours, have these as well.
+const ALSO_OF_ARRAYS: &[&str] = &[".sum()", ".product()", ".mean()", ".var(", ".std(", ".dot("];
+
+pub(super) fn check(repository: &Repository, findings: &mut Findings) {
+    for (file, source) in repository.sources() {
+        if file.in_crate().is_none_or(|(_, inside)| !inside.starts_with("src/")) {
+            continue;
+        }
+        let names_arrays = source
+            .product()
+            .any(|(_, line)| words(&line.code).any(|word| word == "ndarray"));
+        for (number, line) in source.product() {
+            let found = |calls: &[&'static str]| calls.iter().copied().find(|call| line.code.contains(call));
+            let call = found(OF_ARRAYS).or_else(|| found(ALSO_OF_ARRAYS).filter(|_| names_arrays));
+            if let Some(call) = call.filter(|_| !source.excused(number, "arrays")) {
+                let call = call.trim_end_matches(['(', ')']);
+                let text = format!(
+                    "`{call}` may be that of ndarray, whose bits depend on the processor: take `kernels`, or state the type of \
+                     a sum over whole numbers, as in `.sum::<usize>()`"
+                );
+                findings.add(&file.path, Some(number), text);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::testing::findings;
+
+    #[test]
+    fn reductions_of_arrays_are_found() {
+        let found = |text: &str| findings(check, &[("crates/quantize/src/a.rs", text)]).len();
+        assert_eq!(
+            found("use ndarray::ArrayD;\nlet s = array.sum();\nlet m = array.mean();"),
+            2
+        );
+        assert_eq!(found("let g = x.t().dot(&x);\nlet m = x.mean_axis(Axis(0));"), 2);
+        assert_eq!(found("ndarray::linalg::general_mat_mul(1.0, &a, &b, 0.0, &mut c);"), 1);
+    }
+
+    #[test]
+    fn sums_of_iterators_are_not() {
+        let found = |text: &str| findings(check, &[("crates/quantize/src/a.rs", text)]).len();
+        assert_eq!(found("let n: usize = counts.iter().sum();"), 0);
+        assert_eq!(
+            found("use ndarray::ArrayD;\nlet n = shape.iter().product::<usize>();"),
+            0
+        );
+        assert_eq!(
+            found("use ndarray::ArrayD;\nlet n = a.sum(); // tidy: allow(arrays): of whole numbers"),
+            0
+        );
+        assert_eq!(
+            found("// x.dot(y)\n#[cfg(test)]\nmod tests {\n use ndarray::arr1;\n let s = arr1(&[1.0]).sum();\n}"),
+            0
+        );
+    }
+}
