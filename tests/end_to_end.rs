@@ -285,9 +285,8 @@ fn what_run_writes_is_what_was_measured() {
     let written = run::run(&opened, &files, &integers, true, &session).unwrap();
 
     let floats = Array::open(&floats).unwrap();
-    assert_eq!(floats.shape, [640, 10]);
-    let (numbers, _) = floats.bytes.as_chunks::<4>();
-    let numbers: Vec<f32> = numbers.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+    assert_eq!(floats.shape(), [640, 10]);
+    let numbers: Vec<f32> = floats.view().unwrap().iter().copied().collect();
     let largest = |row: &[f32]| {
         (0..10u32)
             .rev()
@@ -308,10 +307,8 @@ fn what_run_writes_is_what_was_measured() {
         grid["zero_point"][0].as_f64().unwrap() as f32,
     );
     let integers = Array::open(&written[0]).unwrap();
-    let dequantized = integers
-        .bytes
-        .iter()
-        .map(|&code| scale * (f32::from(code as i8) - zero));
+    let integers = integers.view::<i8>().unwrap();
+    let dequantized = integers.iter().map(|&code| scale * (f32::from(code) - zero));
     assert!(dequantized.eq(numbers), "real = scale x (code - zero point)");
 }
 

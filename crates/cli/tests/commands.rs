@@ -103,6 +103,57 @@ fn a_layer_that_is_to_run_in_integers_does_or_the_rule_is_told() {
 }
 
 #[test]
+fn data_that_is_hardly_meant_is_warned_of() {
+    let bench = Bench::new();
+    let labels = fs::read(digits("eval_y.npy")).unwrap();
+    // The last 640 elements of one byte or more, each the label of another image.
+    let width = (labels.len() - 128) / 640;
+    let mut shifted = labels.clone();
+    shifted[128..].rotate_right(width);
+    let shifted = bench.file("shifted.npy", &shifted);
+    let zeros = bench.floats("zeros.npy", "4, 8, 8, 1", &[0.0; 256]);
+    let labels = |file: &str| format!("evaluation.labels='{file}'");
+    for (arguments, expected) in [
+        (&[][..], &[][..]),
+        (&["--calibration", &zeros], &["warning[D011]", "\"image\" are 0"]),
+        (
+            &["--set", &labels(&shifted)],
+            &["warning[E002]", "no better than guessing"],
+        ),
+        (
+            &["--set", "evaluation.expect_float=99.9"],
+            &["warning[E003]", "99.9 % are expected"],
+        ),
+        (&["--set", "evaluation.expect_float=98.5"], &[]),
+    ] {
+        let output = bench.compile(arguments);
+        let stderr = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{stderr}");
+        assert!(
+            expected.iter().all(|part| stderr.contains(part)),
+            "{arguments:?}: {stderr}"
+        );
+        assert!(
+            !expected.is_empty() || !stderr.contains("warning"),
+            "{arguments:?}: {stderr}"
+        );
+    }
+}
+
+#[test]
+fn images_whose_layout_is_wrong_are_refused_though_they_have_one_channel() {
+    let bench = Bench::new();
+    let images = bench.floats("nchw.npy", "4, 1, 8, 8", &[1.0; 256]);
+    let output = bench.compile(&["--calibration", &images]);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("[8, 1, 8]") && stderr.contains("stored = { layout = \"NCHW\" }"),
+        "{stderr}"
+    );
+}
+
+#[test]
 fn bad_input_gives_one_clear_message_and_exit_code_1() {
     let bench = Bench::new();
     let model = fs::read(digits("digits.onnx")).unwrap();

@@ -9,7 +9,7 @@ use strait_samples::{Samples, read_labels};
 use crate::{
     artifact::Opened,
     diagnostic::Diagnostic,
-    evaluation::{Accuracy, answers, class_count},
+    evaluation::{Accuracy, answers, class_count, doubts},
     failure::{self, codes},
     pipeline,
     session::Session,
@@ -70,7 +70,14 @@ pub fn eval(
     });
     let float = float.transpose()?;
     let integer = answers(&plan, &samples, session, "evaluate (integer)")?;
-    Ok(Accuracy::new(&integer, float.as_deref(), labels.as_deref()))
+    let accuracy = Accuracy::new(&integer, float.as_deref(), labels.as_deref());
+    if let Some(share) = accuracy.top1.as_ref().and_then(|top1| top1.float) {
+        doubts(share, classes, None)
+            .0
+            .iter()
+            .for_each(|doubt| session.remark(doubt));
+    }
+    Ok(accuracy)
 }
 
 /// The float model, read as the one that was compiled.

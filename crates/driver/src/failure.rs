@@ -44,6 +44,12 @@ pub mod codes {
     pub const ARTIFACT: &str = "A001";
     /// The evaluation is not possible.
     pub const EVALUATION: &str = "E001";
+    /// The float model is no better than guessing, or worse. A warning.
+    pub const GUESSING: &str = "E002";
+    /// The float model is worse than `expect_float` says. A warning.
+    pub const EXPECTED: &str = "E003";
+    /// All numbers of the calibration samples of an input are the same. A warning.
+    pub const CONSTANT: &str = "D011";
     /// A file cannot be written.
     pub const OUTPUT: &str = "A002";
     /// The artifact is damaged: a file of it is missing, or is not what it was when the artifact was made.

@@ -141,6 +141,19 @@ impl Checker<'_> {
                 "give evaluation.labels, or leave top1 out",
             );
         }
+        let path = KeyPath::of(&["evaluation", "expect_float"]);
+        if self.loaded.has(&path)
+            && config
+                .evaluation
+                .as_ref()
+                .is_some_and(|evaluation| evaluation.labels.is_none())
+        {
+            self.conflict(
+                &path,
+                format!("`{path}` needs labels"),
+                "give evaluation.labels, or leave expect_float out",
+            );
+        }
         let Some(drop) = &config.gate.accuracy_drop else { return };
         let gates = [
             ("top1", &drop.top1, Metric::Top1),

@@ -359,6 +359,10 @@ pub struct Evaluation {
     pub labels: Option<FilePath>,
     /// Only the first so many. Fewer in the set is an error. Absent: all.
     pub samples: Option<NonZeroU32>,
+    /// The `top1` in percent that the float model is known to have, from its training or its paper. Less than that on these
+    /// samples is warned of where their number cannot explain it. Needs `labels`.
+    #[schemars(range(min = 0, max = 100))]
+    pub expect_float: Option<f64>,
     /// What is computed. Absent: `agreement`, and `top1` where there are `labels`.
     #[schemars(length(min = 1))]
     pub metrics: Option<Vec<Metric>>,

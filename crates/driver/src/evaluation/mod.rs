@@ -2,9 +2,11 @@
 
 mod accuracy;
 mod answers;
+mod doubts;
 mod share;
 
 pub use accuracy::{Accuracy, Top1};
 pub(crate) use answers::views;
 pub use answers::{answers, class_count};
+pub(crate) use doubts::doubts;
 pub use share::{Paired, Share};

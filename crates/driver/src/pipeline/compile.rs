@@ -19,7 +19,7 @@ use crate::{
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     diagnostic::Diagnostic,
     eval::check_labels,
-    evaluation::{Accuracy, answers, class_count},
+    evaluation::{Accuracy, answers, class_count, doubts},
     failure::{self, codes},
     report::{self, Material, Report, RuleReport},
     session::Session,
@@ -97,9 +97,12 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         .map(|e| prepare(loaded, e, &specs))
         .transpose()?;
     let observation = observe::statistics(&canonical, &samples, calibration.cache.as_ref(), session)?;
+    let constant = observe::constant_inputs(&canonical, &observation);
+    let constant = inputs::at(loaded, &["calibration", "data"], constant);
+    constant.0.iter().for_each(|finding| session.remark(finding));
     let float_answers = evaluation
         .as_ref()
-        .map(|e| float_answers(e, &canonical, session))
+        .map(|e| float_answers(e, &canonical, loaded, session))
         .transpose()?;
 
     let mut sources = Sources {
@@ -204,8 +207,13 @@ fn prepare(loaded: &Loaded, evaluation: &Evaluation, specs: &[InputSpec]) -> Res
     })
 }
 
-/// The float model's answers; it is also what labels are first held against.
-fn float_answers(evaluation: &Prepared, canonical: &Module, session: &Session<'_>) -> Result<Vec<u32>, Stop> {
+/// The float model's answers; it is also what labels are first held against, and what is doubted with them.
+fn float_answers(
+    evaluation: &Prepared,
+    canonical: &Module,
+    loaded: &Loaded,
+    session: &Session<'_>,
+) -> Result<Vec<u32>, Stop> {
     let options = PlanOptions {
         context: session.context,
         ..PlanOptions::default()
@@ -215,7 +223,18 @@ fn float_answers(evaluation: &Prepared, canonical: &Module, session: &Session<'_
     if let Some(labels) = &evaluation.labels {
         check_labels(labels, classes)?;
     }
-    answers(&plan, &evaluation.samples, session, "evaluate (float)")
+    let answers = answers(&plan, &evaluation.samples, session, "evaluate (float)")?;
+    if let Some(top1) = Accuracy::new(&answers, None, evaluation.labels.as_deref()).top1 {
+        let expected = loaded
+            .config
+            .evaluation
+            .as_ref()
+            .and_then(|evaluation| evaluation.expect_float);
+        let doubts = doubts(top1.integer, classes, expected);
+        let doubts = inputs::at(loaded, &["evaluation", "labels"], doubts);
+        doubts.0.iter().for_each(|doubt| session.remark(doubt));
+    }
+    Ok(answers)
 }
 
 fn accuracy(

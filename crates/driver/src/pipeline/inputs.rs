@@ -115,7 +115,10 @@ pub(super) fn samples(
         let shape = error.kind == Kind::Shape;
         let mut found = failure::data(error);
         if shape {
-            found.0.iter_mut().for_each(|finding| blame_batch(loaded, inputs, finding));
+            found
+                .0
+                .iter_mut()
+                .for_each(|finding| blame_batch(loaded, inputs, finding));
         }
         at(loaded, &[table, "data"], found)
     })

@@ -9,7 +9,13 @@ use strait_execute::PlanOptions;
 use strait_quantize::{Observation, ObserveError, observe, statistics};
 use strait_samples::{Kind, Samples, Scratch};
 
-use crate::{diagnostic::Diagnostic, failure, session::Session, stop::Stop, table};
+use crate::{
+    diagnostic::{Diagnostic, Diagnostics},
+    failure,
+    session::Session,
+    stop::Stop,
+    table,
+};
 
 /// Raised when the same samples give other statistics.
 const VERSION: &str = "strait-statistics 1";
@@ -64,6 +70,28 @@ pub(super) fn statistics(
         ));
     }
     Ok(observation)
+}
+
+/// A warning for each input whose numbers are the same in all samples: no range that was measured says anything.
+pub(super) fn constant_inputs(module: &Module, observation: &Observation) -> Diagnostics {
+    let graph = module.main();
+    let names = graph
+        .inputs()
+        .iter()
+        .filter_map(|&input| Some(module.name(graph.value(input)?.name)));
+    let constant = names.filter_map(|name| {
+        let statistics = observation.values.get(name)?;
+        let only = statistics.min().filter(|&min| statistics.max() == Some(min))?;
+        let message = format!("all numbers of the calibration samples for the input {name:?} are {only}");
+        let note = "the ranges of all layers are measured on these samples";
+        let help = "look at the file, and at the steps of [preprocess]";
+        Some(
+            Diagnostic::warning(failure::codes::CONSTANT, message)
+                .note(note)
+                .help(help),
+        )
+    });
+    Diagnostics(constant.collect())
 }
 
 /// The samples as the observer takes them.

@@ -1,0 +1,93 @@
+//! Warnings of accuracies that a float model hardly has where model, samples and labels belong together.
+//!
+//! With [low, high] the 95 % interval of the float model's top-1 ([`Share::interval`]), so that few samples warn of nothing:
+//!
+//! | where | warned of |
+//! |---|---|
+//! | high < 100 / classes | the model is worse than guessing: most often labels that count from 1, or classes in another order |
+//! | low ≤ 100 / classes, and high below the middle between guessing and 100 | the model is no better than guessing: most often layout, scale or color of the samples |
+//! | high < `expect_float`, and the share at least one point below it | the model is not as good as it is known to be |
+
+use crate::{
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+use super::share::Share;
+
+/// An accuracy closer to what is expected is not worth a word, however many samples there are: decoders of images and
+/// resizing make as much.
+const POINTS: f64 = 1.0;
+
+/// What speaks against the float model being right on `share` of the samples.
+pub(crate) fn doubts(share: Share, classes: usize, expected: Option<f64>) -> Diagnostics {
+    let [low, high] = share.interval();
+    let guessing = 100.0 / classes.max(1) as f64;
+    let right = format!(
+        "the float model is right on {} of {} samples ({:.2} %)",
+        share.count,
+        share.samples,
+        share.percent()
+    );
+    let interval = format!("the 95 % interval of its accuracy is {low:.2} to {high:.2} %");
+    let mut found = Vec::new();
+    let mut warn = |code: &str, text: String, help: &str| {
+        found.push(Diagnostic::warning(code, text).note(&interval).help(help));
+    };
+    if high < guessing {
+        let text = format!("{right}: guessing one of {classes} classes is better");
+        warn(
+            codes::GUESSING,
+            text,
+            "look at the labels: classes count from 0, in the order of the model's outputs",
+        );
+    } else if low <= guessing && high < (guessing + 100.0) / 2.0 {
+        let text = format!("{right}: no better than guessing one of {classes} classes");
+        let help = "look at the preprocessing (layout, scale, color, mean and std), and at the labels";
+        warn(codes::GUESSING, text, help);
+    }
+    if let Some(expected) = expected.filter(|&expected| high < expected && share.percent() <= expected - POINTS) {
+        let text = format!("{right}, and {expected} % are expected");
+        let help = "look at the preprocessing, and whether the samples are those that the figure was measured on";
+        warn(codes::EXPECTED, text, help);
+    }
+    Diagnostics(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn accuracies_that_are_hardly_meant_are_warned_of() {
+        let (guessing, expected) = (codes::GUESSING, codes::EXPECTED);
+        for (count, samples, classes, known, codes) in [
+            // Digits as they are, and each of them transposed.
+            (632, 640, 10, None, &[][..]),
+            (65, 640, 10, None, &[guessing]),
+            // Labels that count from 1.
+            (3, 640, 10, None, &[guessing]),
+            (0, 10_000, 1000, None, &[guessing]),
+            // Few samples say nothing.
+            (0, 2, 1000, None, &[]),
+            (0, 1, 10, Some(90.0), &[]),
+            (9, 12, 2, None, &[]),
+            // A model that is bad, but not by chance.
+            (90, 1000, 1000, None, &[]),
+            // What was expected, within what so many samples can tell, and not.
+            (632, 640, 10, Some(98.75), &[]),
+            (620, 640, 10, Some(98.0), &[]),
+            (600, 640, 10, Some(98.75), &[expected]),
+            (49_600, 50_000, 10, Some(99.9), &[]),
+            (65, 640, 10, Some(98.75), &[guessing, expected]),
+        ] {
+            let found = doubts(Share { count, samples }, classes, known);
+            let found: Vec<&str> = found.0.iter().map(|finding| finding.code.as_str()).collect();
+            assert_eq!(found, codes, "{count} of {samples}, {classes} classes, {known:?}");
+        }
+        let text = |count| doubts(Share { count, samples: 640 }, 10, None).to_string();
+        assert!(
+            text(65).contains("no better than guessing") && text(3).contains("guessing one of 10 classes is better")
+        );
+    }
+}
