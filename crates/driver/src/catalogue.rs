@@ -253,7 +253,7 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
             .map(|recipe| recipe.name().to_owned()),
         requantize: row.requantize.clone(),
         evidence: (!row.is_host()).then(|| evidence(spec, Row::Op(name))),
-        note: row.why.clone().or_else(|| row.note.clone()),
+        note: row.why.as_ref().or(row.note.as_ref()).cloned(),
     }
 }
 

@@ -404,6 +404,10 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (fusion("weaken_to = [\"none\"]"), "there is no form `none`"),
         (
+            row("[op.mish]\nrun = \"host\"\nwhy = \"a test\"\nnote = \"unseen\""),
+            "`op.mish` runs on the host, where it has no `note`",
+        ),
+        (
             fusion("when = { requantise = \"identity\" }"),
             "there is no key `fusion[0].when.requantise`, unknown key",
         ),

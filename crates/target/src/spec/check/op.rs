@@ -55,6 +55,7 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
         ("limit", !row.limit.is_empty()),
         ("oracle", row.oracle.is_some()),
         ("evidence", row.evidence.is_some()),
+        ("note", row.note.is_some()),
     ];
     for (key, given) in keys {
         findings.ensure(!given, &path.clone().key(key), || {
