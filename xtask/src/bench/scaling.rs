@@ -2,6 +2,7 @@
 
 use super::residual;
 use crate::{Outcome, Stop, process, python, workspace};
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -64,7 +65,12 @@ fn grown(strait: &Path, work: &Path, rounds: usize) -> Result<Vec<String>, Stop>
         let model = work.join(format!("residual_{nodes}.onnx"));
         write(&model, &residual::model(nodes))?;
         let config = configured(work, &model, &data, SAMPLES)?;
-        let compile = || measured(Command::new(strait).arg("compile").arg(&config));
+        let compile = || {
+            measured(
+                Command::new(strait).arg("compile").arg(&config),
+                &work.join("strait.log"),
+            )
+        };
         let found = from_nothing(work, rounds, compile)?;
         let cost = Cost {
             seconds: median(&found, |cost| cost.seconds),
@@ -184,10 +190,11 @@ fn from_nothing<T>(work: &Path, rounds: usize, compile: impl Fn() -> Result<T, S
     Ok(found)
 }
 
-/// Runs a program to its end, looking at the peak of its memory meanwhile.
-fn measured(command: &mut Command) -> Result<Cost, Stop> {
+/// Runs a program to its end, looking at the peak of its memory meanwhile. What it complains of goes to the file `log`.
+fn measured(command: &mut Command, log: &Path) -> Result<Cost, Stop> {
+    let errors = File::create(log).map_err(|error| format!("{}: {error}", log.display()))?;
     let begun = Instant::now();
-    let started = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+    let started = command.stdout(Stdio::null()).stderr(errors).spawn();
     let mut child = started.map_err(|error| format!("cannot start strait: {error}"))?;
     let file = format!("/proc/{}/status", child.id());
     let mut peak_bytes = 0.0;
@@ -205,7 +212,7 @@ fn measured(command: &mut Command) -> Result<Cost, Stop> {
     let seconds = begun.elapsed().as_secs_f64();
     match status.success() {
         true => Ok(Cost { seconds, peak_bytes }),
-        false => Err(Stop::Failed(format!("strait failed ({status})"))),
+        false => Err(Stop::Failed(format!("strait failed ({status}), see {}", log.display()))),
     }
 }
 
