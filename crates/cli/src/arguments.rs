@@ -6,7 +6,10 @@ use std::{
 };
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
-use strait_driver::verification::Digest;
+use strait_driver::{
+    limits::{Limits, Operations},
+    verification::Digest,
+};
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
@@ -54,6 +57,13 @@ pub(crate) struct Machine {
     /// How many threads [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
+    /// How much memory runs may take, as 500M or 8GiB; samples run one after the other where it does not suffice for
+    /// several [default: four fifths of what the machine or its container has]
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    pub(crate) memory: Option<u64>,
+    /// How many operations one sample may take, as 5e12, or `unlimited` [default: 1e12, or 1e5 for each byte of weights]
+    #[arg(long, value_name = "COUNT", value_parser = operations)]
+    pub(crate) operations: Option<Operations>,
     /// The instruction set, for tests [also: the environment variable STRAIT_ISA]
     #[arg(long, value_name = "NAME", hide = true)]
     pub(crate) isa: Option<String>,
@@ -63,6 +73,50 @@ pub(crate) struct Machine {
 fn threads(text: &str) -> Result<NonZeroUsize, String> {
     text.parse()
         .map_err(|_| "a number of threads is 1 or more; leave it out for as many as the machine has".to_owned())
+}
+
+impl Machine {
+    /// What runs may take.
+    pub(crate) fn limits(&self) -> Limits {
+        let default = Limits::default();
+        Limits {
+            memory: self.memory.or(default.memory),
+            operations: self.operations.unwrap_or_default(),
+        }
+    }
+}
+
+/// A number of bytes: `4096`, `500MB` by thousands, `8GiB` by 1024, and `8G` as people mean it, by 1024 too.
+fn size(text: &str) -> Result<u64, String> {
+    let wrong = || "a size is a number and B, K, M, G or T, as in 500M or 8GiB".to_owned();
+    let digits = text
+        .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+        .unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let unit = unit.trim().to_ascii_uppercase();
+    let power = unit
+        .chars()
+        .next()
+        .map_or(Some(0), |letter| "BKMGT".find(letter))
+        .ok_or_else(wrong)?;
+    let base: f64 = match unit.get(1..).unwrap_or_default() {
+        "" | "IB" => 1024.0,
+        "B" if power > 0 => 1000.0,
+        _ => return Err(wrong()),
+    };
+    let bytes = number * base.powi(power as i32);
+    if bytes >= 1.0 { Ok(bytes as u64) } else { Err(wrong()) }
+}
+
+fn operations(text: &str) -> Result<Operations, String> {
+    if text == "unlimited" {
+        return Ok(Operations::Unlimited);
+    }
+    match text.parse::<f64>() {
+        Ok(count) if count >= 1.0 && count.is_finite() => Ok(Operations::AtMost(count as u64)),
+        _ => Err("a count is a number, as 5e12, or `unlimited`".to_owned()),
+    }
 }
 
 /// A compiled model that is to be executed.
@@ -289,6 +343,34 @@ pub(crate) struct Targets {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes_and_counts_are_read_as_people_write_them() {
+        for (text, expected) in [
+            ("4096", Some(4096)),
+            ("10B", Some(10)),
+            ("500M", Some(500 << 20)),
+            ("500MB", Some(500_000_000)),
+            ("1.5GiB", Some(3 << 29)),
+            ("2 g", Some(2 << 30)),
+            ("1T", Some(1 << 40)),
+            ("0", None),
+            ("-1G", None),
+            ("8X", None),
+            ("8Gib!", None),
+            ("G", None),
+            ("", None),
+        ] {
+            assert_eq!(size(text).ok(), expected, "{text}");
+        }
+        assert_eq!(operations("5e12"), Ok(Operations::AtMost(5_000_000_000_000)));
+        assert_eq!(operations("unlimited"), Ok(Operations::Unlimited));
+        assert!(
+            ["0", "-1", "NaN", "inf", "many"]
+                .iter()
+                .all(|text| operations(text).is_err())
+        );
+    }
 
     #[test]
     fn the_command_line_is_well_formed_and_every_command_has_an_example() {

@@ -7,7 +7,7 @@ use std::{
 
 use strait_container::{Artifact, Digest, Integrity, Model};
 use strait_core::Module;
-use strait_execute::{LoopsFor, Plan, PlanOptions, Standard};
+use strait_execute::{LoopsFor, PlanOptions, Standard};
 use strait_samples::{InputSpec, Kind, Samples};
 use strait_target::Registry;
 
@@ -15,6 +15,7 @@ use crate::{
     config::types::Preprocess,
     deployment::{DEPLOYMENT_FILE, Deployment, SCHEMA},
     diagnostic::{Diagnostic, Diagnostics},
+    evaluation::Side,
     failure::{self, codes},
     pipeline::inputs,
     session::Session,
@@ -109,14 +110,14 @@ impl Opened {
     /// The plan of the main graph; with `join` off every value can be seen.
     ///
     /// # Errors
-    /// A graph that cannot be run.
-    pub fn plan(&self, session: &Session<'_>, join: bool) -> Result<Plan, Stop> {
+    /// A graph that cannot be run, or that takes more than it may.
+    pub fn plan(&self, session: &Session<'_>, join: bool) -> Result<Side, Stop> {
         let options = PlanOptions {
             context: session.context,
             loops: self.loops.as_ref(),
             join,
         };
-        Plan::new(self.module(), self.module().main, &options).map_err(failure::execute)
+        Side::new(self.module(), &options, session)
     }
 
     /// What samples have to be for each input.

@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use strait_core::Module;
-use strait_execute::{Plan, PlanOptions};
+use strait_execute::PlanOptions;
 use strait_samples::{Samples, read_labels};
 
 use crate::{
     artifact::Opened,
     diagnostic::Diagnostic,
-    evaluation::{Accuracy, answers, class_count, doubts},
+    evaluation::{Accuracy, Side, answers, class_count, doubts},
     failure::{self, codes},
     pipeline,
     session::Session,
@@ -43,8 +43,8 @@ pub fn eval(
     let samples = Samples::open(data, &inputs, None).map_err(failure::data)?;
     let labels = labels.map(|labels| read_labels(labels, samples.count(), samples.stored()));
     let labels = labels.transpose().map_err(failure::data)?;
-    let plan = opened.plan(session, true)?;
-    let classes = class_count(&plan)?;
+    let integer = opened.plan(session, true)?;
+    let classes = class_count(&integer.plan)?;
     if let Some(labels) = &labels {
         check_labels(labels, classes)?;
     }
@@ -61,15 +61,15 @@ pub fn eval(
             context: session.context,
             ..PlanOptions::default()
         };
-        let plan = Plan::new(&canonical, canonical.main, &options).map_err(failure::execute)?;
-        if !same || class_count(&plan)? != classes {
+        let side = Side::new(&canonical, &options, session)?;
+        if !same || class_count(&side.plan)? != classes {
             let message = format!("{} has other inputs or outputs than the artifact", file.display());
             return Err(Diagnostic::error(codes::EVALUATION, message).into());
         }
-        answers(&plan, &samples, session, "evaluate (float)")
+        answers(&side, &samples, session, "evaluate (float)")
     });
     let float = float.transpose()?;
-    let integer = answers(&plan, &samples, session, "evaluate (integer)")?;
+    let integer = answers(&integer, &samples, session, "evaluate (integer)")?;
     let accuracy = Accuracy::new(&integer, float.as_deref(), labels.as_deref());
     if let Some(share) = accuracy.top1.as_ref().and_then(|top1| top1.float) {
         doubts(share, classes, None)

@@ -34,6 +34,10 @@ pub mod codes {
     pub const DATA_FILES: &str = "M008";
     /// A rule of the configuration matches nothing, or asks for what cannot be.
     pub const RULE: &str = "Q001";
+    /// A run takes more memory than it may.
+    pub const MEMORY: &str = "S002";
+    /// A run takes more operations than it may.
+    pub const WORK: &str = "S003";
     /// The target is not registered, or its table, kernels or options are wrong.
     pub const TARGET: &str = "T001";
     /// The target cannot do what is asked of it.

@@ -10,6 +10,7 @@ pub mod eval;
 pub mod evaluation;
 pub mod failure;
 pub mod inspect;
+pub mod limits;
 pub mod pipeline;
 pub mod recognise;
 pub mod report;

@@ -19,7 +19,7 @@ use tempfile::TempPath;
 use crate::{
     artifact::Opened,
     diagnostic::{Diagnostic, Diagnostics},
-    evaluation::views,
+    evaluation::{Side, views},
     failure::{self, codes},
     session::Session,
     stop::Stop,
@@ -59,7 +59,8 @@ pub fn run(
     session: &Session<'_>,
 ) -> Result<Vec<PathBuf>, Stop> {
     let samples = Samples::open_by_name(files, &opened.inputs()?).map_err(failure::data)?;
-    let plan = opened.plan(session, !raw)?;
+    let Side { plan, demand } = opened.plan(session, !raw)?;
+    let threads = session.admit(&demand, samples.count())?;
     let outputs = outputs(opened, &plan, raw);
     let folder = outputs.len() != 1 || output.is_dir() || output.as_os_str().to_string_lossy().ends_with(['/', '\\']);
     outside(output)?;
@@ -94,7 +95,7 @@ pub fn run(
             }
             Ok(done(index + 1))
         };
-        map_in_order(samples.count(), session.threads, worker, work, sink).map_err(|error| match error {
+        map_in_order(samples.count(), threads, worker, work, sink).map_err(|error| match error {
             SampleError::Sample { source, .. } => source,
             SampleError::Worker(error) => failure::execute(error),
             SampleError::Stopped { .. } => Stop::Interrupted,

@@ -1,4 +1,4 @@
-//! What the work is done with, besides what it is done on: threads, an instruction set, and somebody who watches. None of
+//! What the work is done with, besides what it is done on: threads, an instruction set, limits, and somebody who watches. None of
 //! it changes a bit of any result.
 
 use std::{num::NonZeroUsize, ops::ControlFlow, sync::Mutex, time::Instant};
@@ -6,7 +6,7 @@ use std::{num::NonZeroUsize, ops::ControlFlow, sync::Mutex, time::Instant};
 use serde::Serialize;
 use strait_kernels::Context;
 
-use crate::{diagnostic::Diagnostic, stop::Stop};
+use crate::{diagnostic::Diagnostic, limits::Limits, stop::Stop};
 
 /// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
 pub trait Progress: Sync {
@@ -63,6 +63,8 @@ pub struct Session<'a> {
     pub threads: NonZeroUsize,
     /// The instruction set.
     pub context: Context,
+    /// What runs may take.
+    pub limits: Limits,
     progress: &'a dyn Progress,
     phases: Mutex<Vec<Phase>>,
 }
@@ -73,9 +75,16 @@ impl<'a> Session<'a> {
         Session {
             threads,
             context,
+            limits: Limits::default(),
             progress,
             phases: Mutex::default(),
         }
+    }
+
+    /// The same, with other limits than those of the machine.
+    #[must_use]
+    pub fn with_limits(self, limits: Limits) -> Session<'a> {
+        Session { limits, ..self }
     }
 
     /// Does `work` as a phase of so many steps; `work` is given what to call with the number of steps done.

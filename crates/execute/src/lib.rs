@@ -14,6 +14,7 @@ pub mod reference;
 
 mod aligned;
 mod batches;
+mod cost;
 mod elementwise;
 mod error;
 mod evaluate;
@@ -33,6 +34,7 @@ mod threads;
 mod window;
 mod workspace;
 
+pub use cost::{Cost, Share, cost, operations};
 pub use error::{ExecuteError, StepError};
 pub use evaluate::evaluate;
 pub use loops_for::{LoopsFor, Standard};

@@ -10,7 +10,9 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::op::{self, Function};
 use strait_core::{Dim, Elem, Module, Stage, TensorType};
-use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, map_in_order};
+use strait_execute::{
+    ExecuteError, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order, operations,
+};
 use strait_kernels::Isa;
 
 /// conv → relu → reshape → add (the reshaped twice) → softmax, with x of extents [1, 3, 8, 8].
@@ -289,4 +291,45 @@ fn empty_tensors_run() {
         float_op(op::Concat { axis: 0 }, &[(&[0], &[]), (&[2], &[1.0, 2.0])]),
         [1.0, 2.0]
     );
+}
+
+#[test]
+fn the_cost_of_a_run_is_known_from_shapes_alone() {
+    let (module, _) = network();
+    let cost = cost(&module, module.main).unwrap();
+    // x, whose place fits no other value, then three of 4096 bytes; the reshaped one has the bytes of the one before it.
+    assert_eq!((cost.peak.op, cost.peak.amount), ("add", 768 + 3 * 4096));
+    assert_eq!((cost.constants, cost.ports), (432 * 4, 768 + 2 * 4096));
+    // 27 multiply-adds for each element of the convolution, and one visit for each of five other nodes.
+    assert_eq!((cost.busiest.op, cost.busiest.amount), ("conv", 1024 * 27));
+    assert_eq!(cost.operations, 1024 * (27 + 5));
+    for join in [true, false] {
+        let plan = Plan::new(
+            &module,
+            module.main,
+            &PlanOptions {
+                join,
+                ..PlanOptions::default()
+            },
+        )
+        .unwrap();
+        assert!(plan.arena_bytes() as u64 <= cost.peak.amount, "{}", plan.arena_bytes());
+    }
+    // A window looks at no more than there is, whatever its size.
+    let pool = |size: u32, stride: u32| op::MaxPool {
+        size: smallvec![size; 2],
+        stride: smallvec![stride; 2],
+        pad: smallvec![0; 4],
+        dilation: smallvec![1; 2],
+        ceil: false,
+    };
+    let image = |extent: u64| TensorType {
+        elem: Elem::F32,
+        shape: [1, 2, extent, extent].map(Dim::Fixed).into_iter().collect(),
+    };
+    let work = |size: u32, x: u64, y: u64| operations(&pool(size, 1).into(), &[Some(&image(x))], &[&image(y)]);
+    assert_eq!(work(3, 8, 6), 2 * 36 * 9);
+    assert_eq!(work(20_000, 1, 1), 2);
+    assert_eq!(work(20_000, 40_000, 20_001), 2 * 20_001 * 20_001 * 400_000_000);
+    assert_eq!(work(u32::MAX, 1 << 16, 1 << 16), u64::MAX);
 }

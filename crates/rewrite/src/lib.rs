@@ -17,7 +17,7 @@ use strait_core::{Rule, RuleSet};
 pub fn canonical() -> RuleSet {
     let rules: Vec<Box<dyn Rule>> = vec![
         Box::new(rules::DeadNode),
-        Box::new(rules::FoldConstants),
+        Box::<rules::FoldConstants>::default(),
         Box::new(rules::RemoveIdentity),
         Box::new(rules::MergeReshapes),
         Box::new(rules::MergeTransposes),

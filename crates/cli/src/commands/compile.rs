@@ -16,8 +16,8 @@ use crate::{arguments::Compile, console, exit::Exit, watch::Watch};
 
 pub(crate) fn run(arguments: &Compile) -> Exit {
     let watch = Watch::new();
-    let session = match super::context(&arguments.machine) {
-        Ok(context) => Session::new(super::threads(&arguments.machine), context, &watch),
+    let session = match super::session(&arguments.machine, &watch) {
+        Ok(session) => session,
         Err(stop) => return console::stopped(&stop, arguments.json),
     };
     let result = compile(arguments, &session);

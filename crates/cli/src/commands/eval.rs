@@ -13,10 +13,7 @@ use crate::{arguments::Eval, console, exit::Exit, watch::Watch};
 
 pub(crate) fn run(arguments: &Eval) -> Exit {
     let watch = Watch::new();
-    let result = super::context(&arguments.executed.machine).and_then(|context| {
-        let session = Session::new(super::threads(&arguments.executed.machine), context, &watch);
-        measured(arguments, &session)
-    });
+    let result = super::session(&arguments.executed.machine, &watch).and_then(|session| measured(arguments, &session));
     drop(watch);
     match result {
         Ok(accuracy) if arguments.json => console::print_json(&serde_json::json!({ "accuracy": accuracy })),

@@ -9,12 +9,13 @@ mod verify;
 
 use std::num::NonZeroUsize;
 
-use strait_driver::{diagnostic::Diagnostic, stop::Stop};
+use strait_driver::{diagnostic::Diagnostic, session::Session, stop::Stop};
 use strait_kernels::{Context, Isa};
 
 use crate::{
     arguments::{Arguments, Command, Machine},
     exit::Exit,
+    watch::Watch,
 };
 
 /// Runs the command that was asked for.
@@ -27,6 +28,12 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Targets(arguments) => targets::run(arguments),
     }
+}
+
+/// What a command works with, watched by `watch`.
+fn session<'a>(machine: &Machine, watch: &'a Watch) -> Result<Session<'a>, Stop> {
+    let session = Session::new(threads(machine), context(machine)?, watch);
+    Ok(session.with_limits(machine.limits()))
 }
 
 /// The instruction set that `--isa` or `STRAIT_ISA` asks for, or the best one.

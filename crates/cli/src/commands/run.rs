@@ -14,10 +14,7 @@ use crate::{arguments::Run, console, exit::Exit, watch::Watch};
 
 pub(crate) fn run(arguments: &Run) -> Exit {
     let watch = Watch::new();
-    let result = super::context(&arguments.executed.machine).and_then(|context| {
-        let session = Session::new(super::threads(&arguments.executed.machine), context, &watch);
-        written(arguments, &session)
-    });
+    let result = super::session(&arguments.executed.machine, &watch).and_then(|session| written(arguments, &session));
     drop(watch);
     match result {
         Ok(files) => {

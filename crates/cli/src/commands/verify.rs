@@ -11,10 +11,7 @@ use crate::{arguments::Verify, console, exit::Exit, watch::Watch};
 
 pub(crate) fn run(arguments: &Verify) -> Exit {
     let watch = Watch::new();
-    let result = super::context(&arguments.executed.machine).and_then(|context| {
-        let session = Session::new(super::threads(&arguments.executed.machine), context, &watch);
-        verified(arguments, &session)
-    });
+    let result = super::session(&arguments.executed.machine, &watch).and_then(|session| verified(arguments, &session));
     drop(watch);
     let found = match result {
         Ok(found) => found,

@@ -1,23 +1,46 @@
 //! Runs a model over samples and takes its largest output for an answer.
 
 use ndarray::ArrayD;
-use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
+use strait_core::Module;
+use strait_execute::{Plan, PlanOptions, SampleError, Tensor, TensorView, Threads, Workspace, cost, map_in_order};
 use strait_samples::{Samples, Scratch};
 
 use crate::{
     diagnostic::Diagnostic,
     failure::{self, codes},
+    limits::Demand,
     session::Session,
     stop::Stop,
 };
+
+/// A graph that is ready to run.
+pub struct Side {
+    pub(crate) plan: Plan,
+    pub(crate) demand: Demand,
+}
+
+impl Side {
+    /// Plans the main graph of a module, once it is known that a run of it fits.
+    ///
+    /// # Errors
+    /// A graph that cannot be run, or that takes more than it may.
+    pub fn new(module: &Module, options: &PlanOptions<'_>, session: &Session<'_>) -> Result<Side, Stop> {
+        let demand = Demand::new(cost(module, module.main).map_err(failure::execute)?);
+        session.admit(&demand, 1)?;
+        let plan = Plan::new(module, module.main, options).map_err(failure::execute)?;
+        Ok(Side { plan, demand })
+    }
+}
 
 /// The model's answer to each sample, as a phase of the session: the position of the largest number of its first output,
 /// the first one where several are equal.
 ///
 /// # Errors
 /// Samples that cannot be used, a model without classes, a run that fails, and an interruption.
-pub fn answers(plan: &Plan, samples: &Samples, session: &Session<'_>, phase: &str) -> Result<Vec<u32>, Stop> {
+pub fn answers(side: &Side, samples: &Samples, session: &Session<'_>, phase: &str) -> Result<Vec<u32>, Stop> {
+    let plan = &side.plan;
     class_count(plan)?;
+    let threads = session.admit(&side.demand, samples.count())?;
     let worker = || Ok((Workspace::new(plan, &Threads::one()?), Scratch::default()));
     let work = |(space, scratch): &mut (Workspace, Scratch), index: usize| {
         let sample = samples.sample(index, scratch).map_err(failure::data)?;
@@ -29,7 +52,7 @@ pub fn answers(plan: &Plan, samples: &Samples, session: &Session<'_>, phase: &st
             answers.push(answer);
             Ok(done(index + 1))
         };
-        match map_in_order(samples.count(), session.threads, worker, work, sink) {
+        match map_in_order(samples.count(), threads, worker, work, sink) {
             Ok(()) => Ok(answers),
             Err(SampleError::Sample { source, .. }) => Err(source),
             Err(SampleError::Worker(error)) => Err(failure::execute(error)),

@@ -7,6 +7,6 @@ mod share;
 
 pub use accuracy::{Accuracy, Top1};
 pub(crate) use answers::views;
-pub use answers::{answers, class_count};
+pub use answers::{Side, answers, class_count};
 pub(crate) use doubts::doubts;
 pub use share::{Paired, Share};

@@ -6,7 +6,7 @@ use strait_container::{
     ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, artifact_around, sha256,
 };
 use strait_core::{Module, Rewritten};
-use strait_execute::{Plan, PlanOptions};
+use strait_execute::PlanOptions;
 use strait_quantize::annotate::given_away;
 use strait_samples::{InputSpec, Samples, read_labels};
 use strait_target::Registry;
@@ -19,7 +19,7 @@ use crate::{
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
     diagnostic::Diagnostic,
     eval::check_labels,
-    evaluation::{Accuracy, answers, class_count, doubts},
+    evaluation::{Accuracy, Side, answers, class_count, doubts},
     failure::{self, codes},
     report::{self, Material, Report, RuleReport},
     session::Session,
@@ -218,12 +218,12 @@ fn float_answers(
         context: session.context,
         ..PlanOptions::default()
     };
-    let plan = Plan::new(canonical, canonical.main, &options).map_err(failure::execute)?;
-    let classes = class_count(&plan)?;
+    let side = Side::new(canonical, &options, session)?;
+    let classes = class_count(&side.plan)?;
     if let Some(labels) = &evaluation.labels {
         check_labels(labels, classes)?;
     }
-    let answers = answers(&plan, &evaluation.samples, session, "evaluate (float)")?;
+    let answers = answers(&side, &evaluation.samples, session, "evaluate (float)")?;
     if let Some(top1) = Accuracy::new(&answers, None, evaluation.labels.as_deref()).top1 {
         let expected = loaded
             .config
@@ -250,9 +250,9 @@ fn accuracy(
         loops: &loops,
         ..PlanOptions::default()
     };
-    let plan = Plan::new(integer, integer.main, &options).map_err(failure::execute)?;
+    let side = Side::new(integer, &options, session)?;
     let phase = format!("evaluate ({})", job.target.spec().id);
-    let answers = answers(&plan, &evaluation.samples, session, &phase)?;
+    let answers = answers(&side, &evaluation.samples, session, &phase)?;
     let mut accuracy = Accuracy::new(&answers, float, evaluation.labels.as_deref());
     if !evaluation.metrics.contains(&Metric::Top1) {
         accuracy.top1 = None;

@@ -20,6 +20,7 @@ use crate::{
     config::{self, KeyPath, Loaded, types::Refused},
     diagnostic::{Diagnostic, Diagnostics},
     failure::{self, codes},
+    limits::Demand,
     session::Session,
     stop::Stop,
     targets::TargetLoops,
@@ -74,6 +75,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
             certificate: fired.certificate.clone(),
         })
         .collect();
+    session.admit(&Demand::comparing(&module).map_err(failure::execute)?, 1)?;
     session.phase(&named("verify"), None, |_| verify(job, &module, &certificates, session))?;
     Ok(Lowered {
         module,

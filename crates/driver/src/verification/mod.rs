@@ -17,6 +17,7 @@ use crate::{
     deployment::DEPLOYMENT_FILE,
     evaluation::views,
     failure,
+    limits::Demand,
     session::Session,
     stop::Stop,
 };
@@ -152,6 +153,8 @@ fn runs(
         loops: opened.loops(),
         join: true,
     };
+    let demand = Demand::comparing(opened.module()).map_err(failure::execute)?;
+    let threads = session.admit(&demand, count)?;
     let comparison = match session.phase("prepare the layers", None, |_| Ok(Comparison::new(analysis, &options)))? {
         Ok(comparison) => comparison,
         Err(error) => return Ok(Some(error)),
@@ -194,7 +197,7 @@ fn runs(
             }
             Ok(done(index + 1))
         };
-        map_in_order(count, session.threads, worker, work, sink).map_err(|error| match error {
+        map_in_order(count, threads, worker, work, sink).map_err(|error| match error {
             SampleError::Sample { source, .. } => source,
             SampleError::Worker(error) => failure::execute(error),
             SampleError::Stopped { .. } => Stop::Interrupted,

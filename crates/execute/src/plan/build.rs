@@ -50,7 +50,7 @@ pub(super) fn build(module: &Module, graph: GraphId, options: &PlanOptions<'_>) 
 }
 
 /// A graph of a module, and its nodes in the order in which they run.
-fn ordered(module: &Module, graph: GraphId) -> Result<(&Graph, Vec<NodeId>), ExecuteError> {
+pub(crate) fn ordered(module: &Module, graph: GraphId) -> Result<(&Graph, Vec<NodeId>), ExecuteError> {
     let graph = module
         .graph(graph)
         .ok_or_else(|| ExecuteError::Ours(format!("there is no {graph:?}")))?;

@@ -2,6 +2,8 @@
 
 mod build;
 
+pub(crate) use build::ordered;
+
 use crate::aligned::AlignedBytes;
 use crate::error::{ExecuteError, StepError};
 use crate::loops_for::{LoopsFor, Standard};

@@ -14,6 +14,9 @@ use std::collections::BTreeMap;
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
 use strait_core::{Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId};
 
+/// The most elements of all constants together that are written out from a shape.
+const MOST_WRITTEN: u64 = 1 << 26;
+
 /// What all nodes of a model share.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
@@ -46,6 +49,8 @@ pub(crate) struct Builder<'a> {
     /// The values of constants that are in the graph already.
     placed: BTreeMap<&'a str, ValueId>,
     unsupported: Vec<NodeFault>,
+    /// Elements of the constants that are written out from a shape.
+    written: u64,
 }
 
 /// Builds the module of a cut.
@@ -58,6 +63,7 @@ pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxE
         entries: BTreeMap::new(),
         placed: BTreeMap::new(),
         unsupported: Vec::new(),
+        written: 0,
     };
     builder.run(&cut)?;
     Ok(builder.module)
@@ -269,6 +275,12 @@ impl<'a> Builder<'a> {
         let ty = tensor.tensor_type();
         let data = self.module.add_data(tensor);
         Ok(self.module.main_mut().add_data(name, ty, None, data))
+    }
+
+    /// Counts the elements of constants that a few bytes of the file ask for; whether they are not too many together.
+    pub(crate) fn may_write(&mut self, elements: u64) -> bool {
+        self.written = self.written.saturating_add(elements);
+        self.written <= MOST_WRITTEN
     }
 
     /// A name for a value that the model does not have.

@@ -1,20 +1,34 @@
 //! **Pattern**: a node all of whose operands are constants.
 //! **Why**: it would be computed anew for every sample, and nothing could treat its result as a weight.
-//! **Preconditions**: the result is not an output of the graph, and has at most 64 MiB.
+//! **Preconditions**: the result is not an output of the graph and has at most 64 MiB; all results together have at most
+//! 1 GiB and take at most 2·10^10 operations.
 //! **Exactness**: exact; the node is run by the executor that would run it later.
 
 use crate::matching::GraphNode;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use strait_core::rule::ANY;
 use strait_core::{
-    Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData, Term,
+    Elem, GraphId, Module, NodeId, Outcome, PassError, Patch, Reason, ReasonCode, Rule, Source, TensorData, TensorType,
+    Term, ValueId,
 };
-use strait_execute::evaluate;
+use strait_execute::{evaluate, operations};
 
 /// See the module's documentation.
-pub struct FoldConstants;
+#[derive(Default)]
+pub struct FoldConstants {
+    /// Bytes of the results so far, and the operations that they took.
+    made: AtomicU64,
+    done: AtomicU64,
+}
 
 /// A small model may ask for a huge constant (an expand, a resize); past this size it is left to be computed.
 const LARGEST: u64 = 64 << 20;
+
+/// It may also ask for many.
+const TOGETHER: u64 = 1 << 30;
+
+/// Or for some that take long. What is left to be computed is counted with all other work.
+const MOST_OPERATIONS: u64 = 20_000_000_000;
 
 impl Rule for FoldConstants {
     fn name(&self) -> &'static str {
@@ -33,16 +47,31 @@ impl Rule for FoldConstants {
         let Some(operands) = operands.filter(|o| o.iter().any(Option::is_some)) else {
             return Ok(Outcome::NoMatch);
         };
-        let bytes: Option<u64> = (site.node.outputs.iter())
-            .map(|&v| {
-                let ty = &site.graph.value(v)?.ty;
-                Some(strait_core::shape::element_count(&ty.shape)? * ty.elem.size() as u64)
-            })
+        let ty = |v: ValueId| site.graph.value(v).map(|value| &value.ty);
+        let results: Vec<&TensorType> = site.node.outputs.iter().filter_map(|&v| ty(v)).collect();
+        let bytes: Option<u64> = (results.iter())
+            .map(|ty| Some(strait_core::shape::element_count(&ty.shape)? * ty.elem.size() as u64))
             .sum();
-        if bytes.is_none_or(|b| b > LARGEST) {
+        let Some(bytes) = bytes.filter(|&bytes| bytes <= LARGEST) else {
             return Ok(Outcome::Refused(Reason::new(
                 ReasonCode::ConstantSize,
                 format!("its result has more than {LARGEST} bytes"),
+            )));
+        };
+        let made = self.made.load(Relaxed).saturating_add(bytes);
+        if made > TOGETHER {
+            return Ok(Outcome::Refused(Reason::new(
+                ReasonCode::ConstantSize,
+                format!("all such results together have more than {TOGETHER} bytes"),
+            )));
+        }
+        let types: Vec<Option<&TensorType>> = site.node.inputs.iter().map(|input| input.and_then(ty)).collect();
+        let work = operations(&site.node.op, &types, &results);
+        let done = self.done.load(Relaxed).saturating_add(work);
+        if done > MOST_OPERATIONS {
+            return Ok(Outcome::Refused(Reason::new(
+                ReasonCode::CannotRun,
+                format!("all such results together take more than {MOST_OPERATIONS} operations"),
             )));
         }
         if site.node.outputs.iter().any(|&v| site.graph.is_output(v)) {
@@ -63,6 +92,8 @@ impl Rule for FoldConstants {
                 "its result holds NaN",
             )));
         }
+        self.made.store(made, Relaxed);
+        self.done.store(done, Relaxed);
         let replace = site
             .node
             .outputs

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::new("Dropout", 7, dropout),
 ];
 
-/// The most elements of a `ConstantOfShape`; they are written out.
+/// The most elements of one `ConstantOfShape`; they are written out.
 const MOST_REPEATED: u64 = 1 << 20;
 
 fn fault(error: strait_core::TensorError) -> Refusal {
@@ -61,7 +61,7 @@ fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
     let count = shape
         .iter()
         .try_fold(1u64, |n, d| n.checked_mul(*d))
-        .filter(|&n| n <= MOST_REPEATED);
+        .filter(|&n| n <= MOST_REPEATED && site.builder.may_write(n));
     let count = count.ok_or_else(|| Refusal::Unsupported(format!("a constant of shape {shape:?} is too large")))?;
     let bytes = value.bytes().repeat(count as usize);
     site.finish_constant(TensorData::new(value.elem(), &shape, bytes.into()).map_err(fault)?);

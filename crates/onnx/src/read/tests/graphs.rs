@@ -59,6 +59,26 @@ fn constants_come_from_nodes_and_from_inputs_of_old_files() {
 }
 
 #[test]
+fn a_few_bytes_do_not_ask_for_many_large_constants() {
+    let of = |count: usize| {
+        let large = |i: usize| node(&format!("c{i} = ConstantOfShape(shape)"), vec![]);
+        let sum = |i: usize| node(&format!("s{} = Add(s{i}, c{i})", i + 1), vec![]);
+        let nodes = (0..count).flat_map(|i| [large(i), sum(i)]).collect();
+        let output = format!("s{count}");
+        let graph = graph(
+            &["s0: f32[1048576]"],
+            vec![list("shape", &[1 << 20])],
+            nodes,
+            &[&output],
+        );
+        read(&model(13, graph))
+    };
+    assert!(of(3).is_ok());
+    let error = of(65).unwrap_err().to_string();
+    assert!(error.contains("`c64`") && error.contains("too large"), "{error}");
+}
+
+#[test]
 fn a_dropout_is_nothing_but_its_mask_is_not_there() {
     let of = |output: &str| {
         model(

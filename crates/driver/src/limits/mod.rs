@@ -1,0 +1,277 @@
+//! The memory and the work that runs of a graph may take.
+//!
+//! A file of a hundred bytes can ask for more than any machine has. Sizes are known before work begins, so what does not fit
+//! is told then, with the layer. What fits, but not for every thread at a time, is run for fewer samples at a time. Neither
+//! limit changes a byte of any result.
+
+mod machine;
+
+use std::num::NonZeroUsize;
+
+use strait_core::{GraphId, Module};
+use strait_execute::{Cost, ExecuteError, Share, cost};
+
+use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop, table};
+
+/// The limits of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes; `None` where nobody says how many there are.
+    pub memory: Option<u64>,
+    /// Operations for one sample.
+    pub operations: Operations,
+}
+
+/// How many operations one sample may take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Operations {
+    /// 10^12, or 10^5 for each byte of weights where that is more: what no network exceeds that anybody trained, and what a
+    /// small file that asks for hours does.
+    #[default]
+    Sensible,
+    /// So many.
+    AtMost(u64),
+    /// Any number.
+    Unlimited,
+}
+
+/// The smallest limit of [`Operations::Sensible`].
+const SENSIBLE: u64 = 1_000_000_000_000;
+
+/// Operations for each byte of weights.
+const FOR_EACH_BYTE: u64 = 100_000;
+
+/// What all samples together may take before it is said how much that is.
+const WORTH_SAYING: u64 = 10_000_000_000_000;
+
+impl Default for Limits {
+    /// Four fifths of the memory of the machine, or of what its container allows.
+    fn default() -> Limits {
+        Limits {
+            memory: machine::memory().map(|bytes| bytes / 5 * 4),
+            operations: Operations::Sensible,
+        }
+    }
+}
+
+/// What runs of one graph or several need.
+#[derive(Clone, Debug)]
+pub(crate) struct Demand {
+    weights: u64,
+    statistics: u64,
+    /// For each sample that is being run.
+    values: u64,
+    /// For each sample whose results wait for their turn; there may be two for each that is being run.
+    results: u64,
+    widest: Share,
+    operations: u64,
+    busiest: Share,
+}
+
+impl Demand {
+    /// Runs of a graph of this cost.
+    pub(crate) fn new(cost: Cost) -> Demand {
+        Demand {
+            weights: cost.constants,
+            statistics: 0,
+            values: cost.peak.amount,
+            results: cost.ports,
+            widest: cost.peak,
+            operations: cost.operations,
+            busiest: cost.busiest,
+        }
+    }
+
+    /// With so many bytes of statistics for each sample, and once for all.
+    pub(crate) fn observed(mut self, statistics: u64) -> Demand {
+        self.statistics = statistics;
+        self.results = self.results.saturating_add(statistics);
+        self
+    }
+
+    /// Another graph beside this one.
+    fn beside(self, other: Demand) -> Demand {
+        let larger = |a: Share, b: Share| if b.amount > a.amount { b } else { a };
+        Demand {
+            weights: self.weights.saturating_add(other.weights),
+            statistics: self.statistics.saturating_add(other.statistics),
+            values: self.values.saturating_add(other.values),
+            results: self.results.saturating_add(other.results),
+            widest: larger(self.widest, other.widest),
+            operations: self.operations.saturating_add(other.operations),
+            busiest: larger(self.busiest, other.busiest),
+        }
+    }
+
+    /// The main graph of an integer module beside the one that it was fused from.
+    ///
+    /// # Errors
+    /// As for [`cost`].
+    pub(crate) fn comparing(module: &Module) -> Result<Demand, ExecuteError> {
+        let mut demand = Demand::new(cost(module, module.main)?);
+        let graphs = (0..module.graphs.len()).map(GraphId::new);
+        for graph in graphs.filter(|&graph| graph != module.main) {
+            demand = demand.beside(Demand::new(cost(module, graph)?));
+        }
+        // Values are kept until both have been compared.
+        demand.values = demand.values.saturating_mul(2);
+        Ok(demand)
+    }
+
+    fn fixed(&self) -> u64 {
+        self.weights.saturating_add(self.statistics)
+    }
+
+    fn for_each(&self) -> u64 {
+        self.values.saturating_add(self.results.saturating_mul(2))
+    }
+}
+
+impl Session<'_> {
+    /// How many of `samples` may be run at a time: as many as there are threads, or fewer where memory does not suffice.
+    ///
+    /// # Errors
+    /// Not even one fits; or one takes more operations than is allowed.
+    pub(crate) fn admit(&self, demand: &Demand, samples: usize) -> Result<NonZeroUsize, Stop> {
+        let limits = &self.limits;
+        let most = match limits.operations {
+            Operations::Unlimited => u64::MAX,
+            Operations::AtMost(most) => most,
+            Operations::Sensible => demand.weights.saturating_mul(FOR_EACH_BYTE).max(SENSIBLE),
+        };
+        if demand.operations > most {
+            return Err(too_much_work(demand, most).into());
+        }
+        let at_a_time = match limits.memory {
+            None => self.threads.get() as u64,
+            Some(memory) => match memory.checked_sub(demand.fixed()) {
+                Some(left) if left >= demand.for_each() => left / demand.for_each().max(1),
+                _ => return Err(too_much_memory(demand, memory).into()),
+            },
+        };
+        if demand.operations.saturating_mul(samples as u64) > WORTH_SAYING {
+            self.say(&format!(
+                "{} of about {} operations each, most of them ({}) in `{}`: this takes a while",
+                table::count(samples, "sample"),
+                number(demand.operations),
+                number(demand.busiest.amount),
+                demand.busiest.node
+            ));
+        }
+        let at_a_time = usize::try_from(at_a_time).ok().and_then(NonZeroUsize::new);
+        Ok(at_a_time.map_or(self.threads, |most| most.min(self.threads)))
+    }
+}
+
+fn too_much_memory(demand: &Demand, memory: u64) -> Diagnostic {
+    let Share { node, op, .. } = &demand.widest;
+    let message = format!(
+        "a run of one sample takes {}, and {} may be used; the most at `{node}` ({op})",
+        table::bytes(demand.fixed().saturating_add(demand.for_each())),
+        table::bytes(memory)
+    );
+    Diagnostic::error(codes::MEMORY, message)
+        .note(format!(
+            "weights {}, statistics {}, values of one sample {}, its inputs and results {}",
+            table::bytes(demand.weights),
+            table::bytes(demand.statistics),
+            table::bytes(demand.values),
+            table::bytes(demand.results.saturating_mul(2))
+        ))
+        .help(
+            "`--memory SIZE` sets another limit, by default four fifths of what the machine or its container has; a \
+             smaller input or batch (`bind` in [model]) takes less",
+        )
+}
+
+fn too_much_work(demand: &Demand, most: u64) -> Diagnostic {
+    let Share { node, op, amount } = &demand.busiest;
+    let message = format!(
+        "a run of one sample takes about {} operations, and {} are allowed; {} of them in `{node}` ({op})",
+        number(demand.operations),
+        number(most),
+        number(*amount)
+    );
+    Diagnostic::error(codes::WORK, message).help(format!(
+        "if the model is meant so, `--operations {}` or `--operations unlimited` lifts the limit",
+        number(demand.operations.saturating_add(demand.operations / 10))
+    ))
+}
+
+/// Three digits and an exponent.
+fn number(count: u64) -> String {
+    match count {
+        ..100_000 => count.to_string(),
+        _ => format!("{:.2e}", count as f64),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::session::Silent;
+    use strait_kernels::Context;
+
+    fn demand(weights: u64, values: u64, operations: u64) -> Demand {
+        let share = |amount| Share {
+            node: "wide".into(),
+            op: "pad",
+            amount,
+        };
+        Demand::new(Cost {
+            constants: weights,
+            ports: 0,
+            peak: share(values),
+            operations,
+            busiest: share(operations),
+        })
+    }
+
+    fn admitted(threads: usize, limits: Limits, demand: &Demand) -> Result<usize, String> {
+        let session = Session::new(NonZeroUsize::new(threads).unwrap(), Context::detect(), &Silent).with_limits(limits);
+        let found = session.admit(demand, 4);
+        found.map(NonZeroUsize::get).map_err(|stop| stop.to_string())
+    }
+
+    #[test]
+    fn memory_stops_or_serialises() {
+        let limits = |memory| Limits {
+            memory,
+            operations: Operations::Sensible,
+        };
+        let wide = demand(1000, 4000, 1);
+        assert_eq!(admitted(8, limits(None), &wide), Ok(8));
+        for (memory, expected) in [(1_000_000, 8), (13_000, 3), (5_000, 1)] {
+            assert_eq!(admitted(8, limits(Some(memory)), &wide), Ok(expected), "{memory}");
+        }
+        for memory in [4_999, 999, 0] {
+            let message = admitted(8, limits(Some(memory)), &wide).unwrap_err();
+            assert!(
+                message.contains("takes 5000 bytes") && message.contains("`wide` (pad)"),
+                "{message}"
+            );
+        }
+        assert_eq!(admitted(8, limits(Some(14_000)), &wide.clone().observed(1000)), Ok(2));
+        assert!(admitted(8, limits(Some(9_999)), &wide.clone().beside(wide)).is_err());
+        assert!(admitted(1, limits(Some(u64::MAX)), &demand(u64::MAX, u64::MAX, 1)).is_err());
+    }
+
+    #[test]
+    fn work_is_limited_by_the_size_of_the_model() {
+        let limits = |operations| Limits {
+            memory: None,
+            operations,
+        };
+        let small = demand(100, 1, 2 * SENSIBLE);
+        let message = admitted(1, limits(Operations::Sensible), &small).unwrap_err();
+        assert!(
+            message.contains("2.00e12 operations, and 1.00e12 are allowed"),
+            "{message}"
+        );
+        assert!(admitted(1, limits(Operations::AtMost(2 * SENSIBLE)), &small).is_ok());
+        assert!(admitted(1, limits(Operations::AtMost(5)), &demand(0, 1, 6)).is_err());
+        assert!(admitted(1, limits(Operations::Unlimited), &demand(0, 1, u64::MAX)).is_ok());
+        // Thirty times as much in a model of 300 MB.
+        assert!(admitted(1, limits(Operations::Sensible), &demand(300 << 20, 1, 30 * SENSIBLE)).is_ok());
+    }
+}

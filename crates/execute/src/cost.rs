@@ -1,0 +1,181 @@
+//! The memory and the work of a run, told from shapes alone: before weights are packed, and before anything of the size of
+//! a value is allocated.
+
+use crate::error::ExecuteError;
+use crate::memory::{self, Request};
+use crate::site::slot;
+use smallvec::SmallVec;
+use strait_core::shape::element_count;
+use strait_core::{Def, GraphId, Module, Node, Op, TensorType, ValueId};
+
+/// A node, and how much of something it takes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Share {
+    /// The name of the node; empty in a graph without nodes.
+    pub node: String,
+    /// The name of its op.
+    pub op: &'static str,
+    /// Bytes, or operations.
+    pub amount: u64,
+}
+
+/// What one run of a graph takes. Sums saturate.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cost {
+    /// Bytes of the tensors that nodes read; a plan may have a packed copy of them.
+    pub constants: u64,
+    /// Bytes of the graph's inputs and outputs.
+    pub ports: u64,
+    /// Bytes of all values of one run, and the node at which most of them live at the same time.
+    pub peak: Share,
+    /// Multiply-adds of products, elements that windows look at, and elements that other nodes visit.
+    pub operations: u64,
+    /// The node with the most operations.
+    pub busiest: Share,
+}
+
+/// The cost of one run of a graph.
+///
+/// Values have places as in a plan, but for results that overwrite their operands and joins that have none: a plan's arena is
+/// rarely larger, and often smaller.
+///
+/// # Errors
+/// [`ExecuteError::Symbolic`] where a dimension has no number, [`ExecuteError::TooLarge`] for a value past every machine,
+/// and graphs with a cycle.
+pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
+    let (graph, order) = crate::plan::ordered(module, graph)?;
+    let mut bytes = vec![0u64; graph.value_bound()];
+    for (id, value) in graph.values() {
+        slot(module, graph, id)?;
+        bytes[id.index()] = size(&value.ty);
+    }
+    let is_constant = |id: ValueId| graph.value(id).is_some_and(|value| matches!(value.def, Def::Data(_)));
+    // By value: the one whose bytes it has, and by that one the last step that touches it.
+    let mut roots: Vec<usize> = (0..graph.value_bound()).collect();
+    let mut last = vec![0usize; graph.value_bound()];
+    for (step, &id) in order.iter().enumerate() {
+        let Some(node) = graph.node(id) else { continue };
+        if let (true, Some(Some(operand)), [result]) = (is_alias(node), node.inputs.first(), &node.outputs[..]) {
+            roots[result.index()] = roots[operand.index()];
+        }
+        for value in node.inputs.iter().flatten().chain(&node.outputs) {
+            last[roots[value.index()]] = step;
+        }
+    }
+    for output in graph.outputs() {
+        last[roots[output.index()]] = order.len();
+    }
+    let mut cost = Cost::default();
+    for (id, _) in graph.values().filter(|(id, _)| is_constant(*id)) {
+        cost.constants = cost.constants.saturating_add(bytes[id.index()]);
+    }
+    for port in graph.inputs().iter().chain(graph.outputs()) {
+        cost.ports = cost.ports.saturating_add(bytes[port.index()]);
+    }
+    let mut requests = Vec::new();
+    let mut request = |root: usize, first: usize| {
+        requests.push(Request {
+            bytes: usize::try_from(bytes[root]).unwrap_or(usize::MAX),
+            first,
+            last: last[root],
+        });
+    };
+    graph.inputs().iter().for_each(|input| request(input.index(), 0));
+    let mut live = graph
+        .inputs()
+        .iter()
+        .fold(0u64, |sum, id| sum.saturating_add(bytes[id.index()]));
+    for (step, &id) in order.iter().enumerate() {
+        let Some(node) = graph.node(id) else { continue };
+        let made = node.outputs.iter().map(|output| output.index());
+        for output in made.filter(|&output| roots[output] == output) {
+            request(output, step);
+            live = live.saturating_add(bytes[output]);
+        }
+        let share = |amount| Share {
+            node: module.name(node.name).to_owned(),
+            op: node.op.term().name(),
+            amount,
+        };
+        if live > cost.peak.amount || cost.peak.op.is_empty() {
+            cost.peak = share(live);
+        }
+        let ty = |id: ValueId| graph.value(id).map(|value| &value.ty);
+        let operands: SmallVec<[Option<&TensorType>; 3]> = node.inputs.iter().map(|id| id.and_then(ty)).collect();
+        let results: SmallVec<[&TensorType; 1]> = node.outputs.iter().filter_map(|&id| ty(id)).collect();
+        let work = operations(&node.op, &operands, &results);
+        cost.operations = cost.operations.saturating_add(work);
+        if work > cost.busiest.amount || cost.busiest.op.is_empty() {
+            cost.busiest = share(work);
+        }
+        let mut dying: SmallVec<[usize; 4]> = node
+            .inputs
+            .iter()
+            .flatten()
+            .chain(&node.outputs)
+            .map(|v| roots[v.index()])
+            .collect();
+        dying.sort_unstable();
+        dying.dedup();
+        for root in dying
+            .into_iter()
+            .filter(|&root| last[root] == step && !is_constant(ValueId::new(root)))
+        {
+            live = live.saturating_sub(bytes[root]);
+        }
+    }
+    // What has no place is past every machine.
+    let arena = memory::place(&requests).map_or(u64::MAX, |arena| arena.total as u64);
+    cost.peak.amount = cost.peak.amount.max(arena);
+    Ok(cost)
+}
+
+/// The operations of one node: multiply-adds of a product, elements that windows look at, or elements that are visited.
+pub fn operations(op: &Op, operands: &[Option<&TensorType>], results: &[&TensorType]) -> u64 {
+    let made = results.iter().fold(0u64, |sum, ty| sum.saturating_add(count(ty)));
+    let operand = |index: usize| operands.get(index).copied().flatten();
+    let extent = |index: usize, axis: fn(usize) -> Option<usize>| {
+        let shape = &operand(index)?.shape;
+        shape.get(axis(shape.len())?)?.fixed()
+    };
+    let for_each = match op {
+        // C / groups times the kernel: what belongs to one output channel.
+        Op::Conv(_) => operand(1).map(|weight| count(weight) / extent(1, |_| Some(0)).unwrap_or(1).max(1)),
+        Op::Gemm(op) if op.transpose_a => extent(0, |_| Some(0)),
+        Op::Gemm(_) | Op::MatMul(_) => extent(0, |rank| rank.checked_sub(1)),
+        Op::MaxPool(op) => operand(0).map(|x| taps(&op.size, x)),
+        Op::AveragePool(op) => operand(0).map(|x| taps(&op.size, x)),
+        Op::SumPool(op) => operand(0).map(|x| taps(&op.size, x)),
+        _ => None,
+    };
+    match for_each {
+        Some(each) => made.saturating_mul(each),
+        None => operands.iter().flatten().map(|ty| count(ty)).fold(made, u64::max),
+    }
+}
+
+/// The elements of an image under a window; padding is not looked at.
+fn taps(size: &[u32], image: &TensorType) -> u64 {
+    let spatial = image.shape.len().saturating_sub(size.len());
+    let extents = size.iter().zip(&image.shape[spatial..]);
+    extents.fold(1, |taps, (&size, dim)| {
+        taps.saturating_mul(dim.fixed().map_or(u64::from(size), |extent| extent.min(size.into())))
+    })
+}
+
+/// Ops whose result has the bytes of the operand.
+fn is_alias(node: &Node) -> bool {
+    let moves = matches!(
+        node.op,
+        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_)
+    );
+    moves && node.fused.is_none()
+}
+
+fn count(ty: &TensorType) -> u64 {
+    element_count(&ty.shape).unwrap_or(u64::MAX)
+}
+
+fn size(ty: &TensorType) -> u64 {
+    count(ty).saturating_mul(ty.elem.size() as u64)
+}
