@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use ndarray::{ArrayD, IxDyn};
-use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -14,7 +13,7 @@ use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Threads};
 use strait_lower::{FusionPolicy, LowerError, fuse, lower};
 use strait_onnx::{ReadOptions, free_dimensions, read};
-use strait_quantize::annotate::{Directives, Ranges, place};
+use strait_quantize::annotate::{Directives, Placing, Ranges, place, refuse};
 use strait_quantize::observe::Samples;
 use strait_quantize::{Annotation, ObserverChoice, annotate, observe};
 use strait_target::{Options, Registry, Target};
@@ -74,7 +73,8 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
         ControlFlow::Continue(())
     })
     .unwrap();
-    place(&mut float, main, spec, &BTreeMap::new());
+    let placing = Placing::new();
+    place(&mut float, main, spec, &placing);
     let mut module = loop {
         let how = Annotation {
             spec,
@@ -85,15 +85,14 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
             },
             weight_per: None,
             directives: Directives::default(),
+            placing: &placing,
         };
         let mut annotated = float.clone();
         annotate(&mut annotated, main, &how, &mut Ranges::default()).unwrap();
         match lower(&annotated, spec) {
             Ok(lowered) => break lowered.module,
             Err(LowerError::Nodes(nodes)) => {
-                nodes
-                    .into_iter()
-                    .for_each(|(id, reason)| float.main_mut().place_on_host(id, reason));
+                refuse(float.main_mut(), spec, &placing, nodes);
             }
             Err(error) => panic!("{error}"),
         }
