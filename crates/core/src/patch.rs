@@ -61,8 +61,8 @@ pub struct Patch {
     pub data: Vec<(String, TensorData)>,
     /// Nodes to add; later ones may use earlier ones.
     pub add: Vec<NewNode>,
-    /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name,
-    /// unless it is an input, a constant or an output, and the grid if it has none. Types must be equal.
+    /// Values whose uses move elsewhere, but for the uses by the added nodes. The replacement takes over the name, unless
+    /// one of the two is an input or a constant or it is an output, and the grid if it has none. Types must be equal.
     pub replace: Vec<(ValueId, Source)>,
     /// Nodes to take away; nothing may use them any more.
     pub remove: Vec<NodeId>,
@@ -331,24 +331,30 @@ impl Graph {
         for &at in uses.iter().rev() {
             self.redirect(at, new);
         }
-        let Some((name, quant, positions)) = self.values[old.index()]
+        let Some((def, name, quant, positions)) = self.values[old.index()]
             .as_mut()
-            .map(|v| (v.name, v.quant.clone(), std::mem::take(&mut v.output_positions)))
+            .map(|v| (v.def, v.name, v.quant.clone(), std::mem::take(&mut v.output_positions)))
         else {
             return Vec::new();
         };
+        let mut given_up = name;
         for &position in &positions {
             self.outputs[position as usize] = new;
         }
         if let Some(value) = self.values[new.index()].as_mut() {
             // An input, a constant or an output keeps its own name: somebody outside knows it by that.
-            if matches!(value.def, Def::Node(..)) && value.output_positions.is_empty() {
-                value.name = name;
+            let both_are_results = matches!((value.def, def), (Def::Node(..), Def::Node(..)));
+            if both_are_results && value.output_positions.is_empty() {
+                given_up = std::mem::replace(&mut value.name, name);
             }
             value.output_positions.extend(positions);
             if value.quant.is_none() {
                 value.quant = quant;
             }
+        }
+        // No two values have one name, should the replaced one stay.
+        if let Some(value) = self.values[old.index()].as_mut() {
+            value.name = given_up;
         }
         uses.into_iter().map(|u| u.node).collect()
     }

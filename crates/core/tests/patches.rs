@@ -77,8 +77,8 @@ proptest! {
                     // A value may be moved to one that depends on it: that is the rule's fault, and the verifier sees it.
                     match verify(&module) {
                         Ok(()) => {}
-                        Err(violation) => {
-                            prop_assert_eq!(violation.invariant, 2, "{}", violation);
+                        Err(found) => {
+                            prop_assert!(found.shown.iter().all(|v| v.invariant == 2), "{}", found);
                             break;
                         }
                     }

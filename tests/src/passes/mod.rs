@@ -54,7 +54,7 @@ fn roundtrip(module: &mut Module, _: &str) -> Result<Outcome, String> {
     Ok(Outcome::Module(Vec::new()))
 }
 
-/// `ok`, or the first invariant that does not hold.
+/// `ok`, or every invariant that does not hold.
 fn verify_all(module: &mut Module, _: &str) -> Result<Outcome, String> {
     verify(module).map_err(|violation| violation.to_string())?;
     Ok(Outcome::Text("ok".into()))

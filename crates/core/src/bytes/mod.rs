@@ -18,7 +18,7 @@ pub use encode::{Encoded, encode};
 
 use crate::attribute_list::OpError;
 use crate::tensor::TensorError;
-use crate::verifier::Violation;
+use crate::verifier::Violations;
 
 /// The first bytes.
 pub const MAGIC: [u8; 8] = *b"STRAITIR";
@@ -99,7 +99,7 @@ pub enum BytesError {
     },
     /// What was read is not a module.
     #[error(transparent)]
-    Invalid(#[from] Violation),
+    Invalid(#[from] Violations),
     /// The quantization configs of the annotated stage are not stored; finish the pipeline first.
     #[error("graph `{0}` is in the annotated stage, which is not stored")]
     Annotated(String),

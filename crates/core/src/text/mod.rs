@@ -57,6 +57,7 @@ mod tests;
 pub use dot::to_dot;
 pub use error::{Position, TextError, TextFault};
 pub use json::to_json;
+pub(crate) use print::NodePrinter;
 pub use print::{PrintOptions, print, type_text};
 
 use crate::module::Module;

@@ -6,7 +6,7 @@ use super::number::{element_text, f32_text};
 use crate::attribute::Attribute;
 use crate::form_list::form_list;
 use crate::graph::{Graph, Node, Placement, Value};
-use crate::ids::Symbol;
+use crate::ids::{NodeId, Symbol};
 use crate::module::Module;
 use crate::op::Op;
 use crate::quant_params::QuantParams;
@@ -63,6 +63,31 @@ pub fn print(module: &Module, options: &PrintOptions<'_>) -> String {
         out.push_str(&data_line(module, &labels, constant, options));
     }
     out
+}
+
+/// Prints single nodes of a module, with the names that they have in its text.
+pub(crate) struct NodePrinter<'m> {
+    module: &'m Module,
+    labels: Labels,
+}
+
+impl<'m> NodePrinter<'m> {
+    pub(crate) fn new(module: &'m Module) -> NodePrinter<'m> {
+        let labels = Labels::new(module);
+        NodePrinter { module, labels }
+    }
+
+    /// The line of a node.
+    pub(crate) fn node(&self, graph: &Graph, id: NodeId) -> Option<String> {
+        let position = self.module.graphs.iter().position(|other| std::ptr::eq(other, graph))?;
+        let printer = Printer {
+            module: self.module,
+            labels: &self.labels,
+            graph,
+            names: self.labels.graphs.get(position)?,
+        };
+        Some(printer.node(graph.node(id)?))
+    }
 }
 
 fn data_line(module: &Module, labels: &Labels, constant: &Constant, options: &PrintOptions<'_>) -> String {

@@ -1,52 +1,70 @@
-//! Invariants 1, 2 and 4: edges, cycles, inputs and outputs.
+//! Invariants 1, 2, 4 and 16: edges, cycles, inputs and outputs, names.
 
-use super::{Verified, View, ensure};
-use crate::graph::Def;
+use super::{Findings, Verified, View, ensure};
+use crate::graph::{Def, Node, Value};
+use crate::ids::{NodeId, ValueId};
 use crate::use_list::Use;
+use std::collections::BTreeSet;
 
-pub(super) fn verify(view: View<'_>) -> Verified {
+pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let View { module, graph } = view;
     for (id, node) in graph.nodes() {
-        for (position, &output) in node.outputs.iter().enumerate() {
-            let def = graph.value(output).map(|v| v.def);
-            ensure(def == Some(Def::Node(id, position as u8)), 1, || {
-                format!("{}: result {position} is defined as {def:?}", view.place(node))
-            })?;
-        }
-        ensure(node.links.len() == node.inputs.len(), 1, || {
-            format!(
-                "{}: {} operands have {} links",
-                view.place(node),
-                node.inputs.len(),
-                node.links.len()
-            )
-        })?;
+        findings.of_node(view, id, results(view, id, node));
     }
     for (id, value) in graph.values() {
-        let there = match value.def {
-            Def::Node(node, position) => graph
-                .node(node)
-                .is_some_and(|n| n.outputs.get(usize::from(position)) == Some(&id)),
-            Def::Input(position) => graph.inputs().get(position as usize) == Some(&id),
-            Def::Data(_) => true,
-        };
-        let invariant = if matches!(value.def, Def::Input(_)) { 4 } else { 1 };
-        ensure(there, invariant, || {
-            format!("{} is not where {:?} says", view.value(value), value.def)
+        findings.take(definition(view, id, value));
+    }
+    names(view, findings);
+    use_lists(view, findings);
+    inputs_and_outputs(view, findings);
+    if let Err(id) = graph.topological_order() {
+        let name = graph.node(id).map(|n| view.place(n)).unwrap_or_default();
+        let text = || format!("{name} lies on a cycle in {}", module.name(graph.name));
+        findings.of_node(view, id, ensure(false, 2, text));
+    }
+}
+
+/// The results of a node know it, and its operands have links.
+fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
+    for (position, &output) in node.outputs.iter().enumerate() {
+        let def = view.graph.value(output).map(|v| v.def);
+        ensure(def == Some(Def::Node(id, position as u8)), 1, || {
+            format!("{}: result {position} is defined as {def:?}", view.place(node))
         })?;
     }
-    use_lists(view)?;
-    inputs_and_outputs(view)?;
-    graph.topological_order().map(drop).or_else(|id| {
-        let name = graph.node(id).map(|n| view.place(n)).unwrap_or_default();
-        ensure(false, 2, || {
-            format!("{name} lies on a cycle in {}", module.name(graph.name))
-        })
+    let (operands, links) = (node.inputs.len(), node.links.len());
+    ensure(links == operands, 1, || {
+        format!("{}: {operands} operands have {links} links", view.place(node))
     })
 }
 
+/// A value is where its definition says.
+fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
+    let graph = view.graph;
+    let there = match value.def {
+        Def::Node(node, position) => graph
+            .node(node)
+            .is_some_and(|n| n.outputs.get(usize::from(position)) == Some(&id)),
+        Def::Input(position) => graph.inputs().get(position as usize) == Some(&id),
+        Def::Data(_) => true,
+    };
+    let invariant = if matches!(value.def, Def::Input(_)) { 4 } else { 1 };
+    ensure(there, invariant, || {
+        format!("{} is not where {:?} says", view.value(value), value.def)
+    })
+}
+
+fn names<'m>(view: View<'m>, findings: &mut Findings<'m>) {
+    let mut known = BTreeSet::new();
+    for (_, value) in view.graph.values() {
+        findings.take(ensure(known.insert(value.name), 16, || {
+            format!("{} has the name of another value", view.value(value))
+        }));
+    }
+}
+
 /// Every list is walked once. A list that runs in a circle comes to an operand that it has seen.
-fn use_lists(view: View<'_>) -> Verified {
+fn use_lists<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let graph = view.graph;
     // Where the operands of each node start in `seen`.
     let mut starts = vec![0; graph.node_bound()];
@@ -64,9 +82,11 @@ fn use_lists(view: View<'_>) -> Verified {
             let operand = node.and_then(|n| n.inputs.get(usize::from(at.operand)).copied().flatten());
             let link = node.and_then(|n| n.links.get(usize::from(at.operand)));
             let fits = operand == Some(id) && link.is_some_and(|l| l.previous == previous) && !seen[slot(at)];
-            ensure(fits, 1, || {
-                format!("the use list of {} is broken at {at:?}", view.value(value))
-            })?;
+            if !fits {
+                let text = || format!("the use list of {} is broken at {at:?}", view.value(value));
+                findings.take(ensure(false, 1, text));
+                break;
+            }
             seen[slot(at)] = true;
             previous = Some(at);
             next = link.and_then(|l| l.next);
@@ -76,36 +96,39 @@ fn use_lists(view: View<'_>) -> Verified {
         for (operand, input) in node.inputs.iter().enumerate() {
             let Some(value) = *input else { continue };
             let listed = seen[starts[id.index()] + operand];
-            ensure(graph.value(value).is_some() && listed, 1, || {
-                format!(
-                    "{}: operand {operand}, {value:?}, was removed or does not list this use",
-                    view.place(node)
-                )
-            })?;
+            let found = ensure(graph.value(value).is_some() && listed, 1, || {
+                let place = view.place(node);
+                format!("{place}: operand {operand}, {value:?}, was removed or does not list this use")
+            });
+            findings.of_node(view, id, found);
         }
     }
-    Ok(())
 }
 
-fn inputs_and_outputs(view: View<'_>) -> Verified {
+fn inputs_and_outputs<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let graph = view.graph;
     for (position, &id) in graph.inputs().iter().enumerate() {
         let def = graph.value(id).map(|v| v.def);
-        ensure(def == Some(Def::Input(position as u32)), 4, || {
+        findings.take(ensure(def == Some(Def::Input(position as u32)), 4, || {
             format!("input {position}, {id:?}, is defined as {def:?}")
-        })?;
+        }));
     }
     let mut known = vec![false; graph.outputs().len()];
     for (id, value) in graph.values() {
         for &position in &value.output_positions {
             let position = position as usize;
             let fits = graph.outputs().get(position) == Some(&id) && !known[position];
-            ensure(fits, 4, || format!("{} is not output {position}", view.value(value)))?;
-            known[position] = true;
+            findings.take(ensure(fits, 4, || {
+                format!("{} is not output {position}", view.value(value))
+            }));
+            if let Some(known) = known.get_mut(position) {
+                *known = true;
+            }
         }
     }
-    let unknown = known.iter().position(|known| !known);
-    ensure(unknown.is_none(), 4, || {
-        format!("output {unknown:?} was removed or does not know that it is one")
-    })
+    for position in (0..known.len()).filter(|&position| !known[position]) {
+        findings.take(ensure(false, 4, || {
+            format!("output {position} was removed or does not know that it is one")
+        }));
+    }
 }

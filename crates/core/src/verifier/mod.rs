@@ -12,6 +12,8 @@
 //!    type; only an i32 accumulator is requantized by a fused form.
 //! 6. Grids are legal: scales finite and positive, zero points inside the type, as many channels as their axis.
 //! 7. The zero points that ops carry (`pad_value`, `a_zero`, `b_zero`) are codes of the operand's type; 0 for floats.
+//! 16. Names are data: no two values of a graph have the same. What is observed, fused and proved of a value is kept by its
+//!     name.
 //!
 //! **Every stage but export**
 //!
@@ -44,17 +46,38 @@ mod types;
 mod tests;
 
 use crate::graph::{Graph, Node};
+use crate::ids::NodeId;
 use crate::module::Module;
+use crate::text::NodePrinter;
 
 /// A broken invariant: a defect of a pass, or a damaged file.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("invariant {invariant} does not hold: {text}")]
+#[error("invariant {invariant} does not hold: {text}{}", .node.iter().map(|node| format!("\n  {node}")).collect::<String>())]
 pub struct Violation {
     /// The number in the list of the module's documentation.
     pub invariant: u8,
     /// Where, and how.
     pub text: String,
+    /// The node, as the text form has it, where it is one; a long one is cut.
+    pub node: Option<String>,
 }
+
+/// Every broken invariant of a module, or the first of very many. There is at least one.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{}{}", .shown.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"),
+    if *.more > 0 { format!("\nand {} more", .more) } else { String::new() })]
+pub struct Violations {
+    /// In the order of the graphs and their nodes, [`MOST_SHOWN`] at most.
+    pub shown: Vec<Violation>,
+    /// The number of those that are not shown.
+    pub more: usize,
+}
+
+/// The number of violations that are told with their nodes.
+pub const MOST_SHOWN: usize = 32;
+
+/// The number of characters of a node that are shown: a form may have thousands of channels.
+const NODE_WIDTH: usize = 400;
 
 type Verified = Result<(), Violation>;
 
@@ -65,21 +88,85 @@ fn ensure(holds: bool, invariant: u8, text: impl FnOnce() -> String) -> Verified
         Err(Violation {
             invariant,
             text: text(),
+            node: None,
         })
     }
 }
 
-/// Verifies every graph of a module against the invariants of its stage.
-pub fn verify(module: &Module) -> Result<(), Violation> {
-    types::calls(module)?;
-    for graph in &module.graphs {
-        let view = View { module, graph };
-        edges::verify(view)?;
-        types::verify(view)?;
-        quantization::verify(view)?;
-        stages::verify(view)?;
+/// What was found so far.
+#[derive(Default)]
+struct Findings<'m> {
+    shown: Vec<(Violation, Option<(&'m Graph, NodeId)>)>,
+    more: usize,
+}
+
+impl<'m> Findings<'m> {
+    /// Takes the outcome of a check.
+    fn take(&mut self, outcome: Verified) {
+        self.add(outcome, None);
     }
-    Ok(())
+
+    /// Takes the outcome of a check of a node.
+    fn of_node(&mut self, view: View<'m>, id: NodeId, outcome: Verified) {
+        self.add(outcome, Some((view.graph, id)));
+    }
+
+    fn add(&mut self, outcome: Verified, node: Option<(&'m Graph, NodeId)>) {
+        match outcome {
+            Err(violation) if self.shown.len() < MOST_SHOWN => self.shown.push((violation, node)),
+            Err(_) => self.more += 1,
+            Ok(()) => {}
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
+    fn end(self, module: &Module) -> Result<(), Violations> {
+        if self.is_empty() {
+            return Ok(());
+        }
+        let printer = NodePrinter::new(module);
+        let print = |(violation, node): (Violation, Option<(&Graph, NodeId)>)| Violation {
+            node: node.and_then(|(graph, id)| printer.node(graph, id)).map(cut),
+            ..violation
+        };
+        Err(Violations {
+            shown: self.shown.into_iter().map(print).collect(),
+            more: self.more,
+        })
+    }
+}
+
+/// A text that is not longer than [`NODE_WIDTH`].
+fn cut(mut text: String) -> String {
+    if let Some((end, _)) = text.char_indices().nth(NODE_WIDTH) {
+        text.truncate(end);
+        text.push('…');
+    }
+    text
+}
+
+/// Verifies every graph of a module against the invariants of its stage.
+///
+/// # Errors
+/// All that do not hold. Where edges are broken, nothing is said of what rests on them.
+pub fn verify(module: &Module) -> Result<(), Violations> {
+    let mut findings = Findings::default();
+    findings.take(types::calls(module));
+    let views = module.graphs.iter().map(|graph| View { module, graph });
+    for view in views.clone() {
+        edges::verify(view, &mut findings);
+    }
+    if findings.is_empty() {
+        for view in views {
+            types::verify(view, &mut findings);
+            quantization::verify(view, &mut findings);
+            stages::verify(view, &mut findings);
+        }
+    }
+    findings.end(module)
 }
 
 /// One graph of a module.

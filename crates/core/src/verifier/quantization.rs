@@ -1,6 +1,6 @@
 //! Invariants 5 to 7: forms, grids and zero points.
 
-use super::{Verified, View, ensure};
+use super::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Fused, Node, Value};
 use crate::ids::ValueId;
@@ -8,25 +8,29 @@ use crate::op::Op;
 use crate::quant_params::QuantParams;
 use strait_requantize::Requantization;
 
-pub(super) fn verify(view: View<'_>) -> Verified {
+pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     for (_, value) in view.graph.values() {
         if let Some(quant) = value.quant.as_deref() {
-            grid(view, value, quant)?;
+            findings.take(grid(view, value, quant));
         }
     }
-    for (_, node) in view.graph.nodes() {
-        if let Op::Requantize(requantize) = &node.op {
-            form(view, node, &requantize.form)?;
-        }
-        if let Some(fused) = node.fused.as_deref() {
-            fused_form(view, node, fused)?;
-        }
-        if let Some(operand) = node.picked_channels() {
-            picked_channels(view, node, operand)?;
-        }
-        zero_points(view, node)?;
+    for (id, node) in view.graph.nodes() {
+        findings.of_node(view, id, forms(view, node));
+        findings.of_node(view, id, zero_points(view, node));
     }
-    Ok(())
+}
+
+fn forms(view: View<'_>, node: &Node) -> Verified {
+    if let Op::Requantize(requantize) = &node.op {
+        form(view, node, &requantize.form)?;
+    }
+    if let Some(fused) = node.fused.as_deref() {
+        fused_form(view, node, fused)?;
+    }
+    match node.picked_channels() {
+        Some(operand) => picked_channels(view, node, operand),
+        None => Ok(()),
+    }
 }
 
 /// What picks channels is a constant of those that the node's forms have.

@@ -1,28 +1,27 @@
 //! Invariants 8 to 15: what each stage adds.
 
-use super::{Verified, View, ensure};
+use super::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Node, Placement, Value};
 use crate::ids::NodeId;
 use crate::op::Op;
 use crate::stage::Stage;
 
-pub(super) fn verify(view: View<'_>) -> Verified {
+pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let stage = view.graph.stage();
     for (id, node) in view.graph.nodes() {
         let foreign = matches!(node.op, Op::Foreign(_));
-        ensure(!foreign || stage == Stage::Export, 8, || {
+        let own = ensure(!foreign || stage == Stage::Export, 8, || {
             format!("{} stands in the {stage} stage", view.place(node))
-        })?;
-        match stage {
-            Stage::Float => not_requantized(view, node)?,
-            Stage::Annotated => {
-                not_requantized(view, node)?;
-                annotated(view, id, node)?;
-            }
-            Stage::Integer => integer(view, node)?,
-            Stage::Export => {}
-        }
+        });
+        findings.of_node(view, id, own);
+        let found = match stage {
+            Stage::Float => not_requantized(view, node),
+            Stage::Annotated => not_requantized(view, node).and_then(|()| annotated(view, id, node)),
+            Stage::Integer => integer(view, node),
+            Stage::Export => Ok(()),
+        };
+        findings.of_node(view, id, found);
     }
     if stage == Stage::Integer {
         for &id in view.graph.outputs() {
@@ -32,11 +31,10 @@ pub(super) fn verify(view: View<'_>) -> Verified {
                 .producer(id)
                 .is_some_and(|(_, n)| n.place != Placement::Accelerator);
             if let Some(value) = view.graph.value(id).filter(|_| !host) {
-                has_grid(view, value, "leaves the graph")?;
+                findings.take(has_grid(view, value, "leaves the graph"));
             }
         }
     }
-    Ok(())
 }
 
 fn not_requantized(view: View<'_>, node: &Node) -> Verified {

@@ -5,7 +5,7 @@ use crate::{DataId, Def, Granularity, Module, NodeId, Policy, ValueId};
 use strait_requantize::Rounding;
 
 fn invariant(module: &Module) -> Option<u8> {
-    verify(module).err().map(|violation| violation.invariant)
+    verify(module).err().map(|found| found.shown[0].invariant)
 }
 
 /// One graph with input `%x`, and the data behind it.
@@ -223,8 +223,35 @@ fn a_violation_names_graph_node_and_types() {
     let module = parse(&graph("float", "f32[N,2]", "%y: f32[N,3] = relu(%x) return %y", "")).unwrap();
     assert_eq!(
         verify(&module).unwrap_err().to_string(),
-        "invariant 3 does not hold: g: y (relu): inferred f32[N,2], found f32[N,3]"
+        "invariant 3 does not hold: g: y (relu): inferred f32[N,2], found f32[N,3]\n  %y: f32[N,3] = relu(%x)"
     );
+}
+
+#[test]
+fn two_values_of_one_name_are_found() {
+    let mut module = chain();
+    let taken = module.main().value(ValueId::new(0)).unwrap().name;
+    module.main_mut().values[2].as_mut().unwrap().name = taken;
+    assert_eq!(invariant(&module), Some(16));
+}
+
+#[test]
+fn every_violation_is_told_and_very_many_are_counted() {
+    let wrong = |count: usize| -> Violations {
+        let body: String = (0..count).map(|n| format!("%n{n}: f32[3] = relu(%x)\n")).collect();
+        let module = parse(&graph("float", "f32[2]", &format!("{body} return %n0"), "")).unwrap();
+        verify(&module).unwrap_err()
+    };
+    let two = wrong(2);
+    assert_eq!((two.shown.len(), two.more), (2, 0));
+    assert_eq!(two.shown[1].node.as_deref(), Some("%n1: f32[3] = relu(%x)"));
+    assert_eq!(two.to_string().lines().count(), 4);
+    let many = wrong(MOST_SHOWN + 7);
+    assert_eq!((many.shown.len(), many.more), (MOST_SHOWN, 7));
+    assert!(many.to_string().ends_with("\nand 7 more"));
+    let long = cut("é".repeat(NODE_WIDTH + 1));
+    assert_eq!(long.chars().count(), NODE_WIDTH + 1);
+    assert!(long.ends_with('…'));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Invariants 2 and 3 among graphs and their types.
 
-use super::{Verified, View, ensure};
-use crate::graph::Def;
+use super::{Findings, Verified, View, ensure};
+use crate::graph::{Def, Node, Value};
 use crate::module::Module;
 use crate::op::Op;
 use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, element_count};
@@ -47,70 +47,79 @@ pub(super) fn calls(module: &Module) -> Verified {
     })
 }
 
-pub(super) fn verify(view: View<'_>) -> Verified {
-    let View { module, graph } = view;
-    for (_, value) in graph.values() {
-        let ty = &value.ty;
-        let small = ty.shape.len() <= MAX_RANK && (ty.dims().is_none() || element_count(&ty.shape).is_some());
-        ensure(small, 3, || {
-            format!(
-                "{} is past the limits of rank {MAX_RANK} and {MAX_ELEMENTS} elements",
-                view.value(value)
-            )
-        })?;
-        if let Def::Data(data) = value.def {
-            let tensor = module.data(data).map(TensorData::tensor_type);
-            ensure(tensor.as_ref() == Some(ty), 3, || {
-                let found = tensor.as_ref().map_or("nothing".into(), |t| type_text(module, t));
-                format!(
-                    "{} is {}, but the pool has {found}",
-                    view.value(value),
-                    type_text(module, ty)
-                )
-            })?;
-        }
+pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
+    for (_, value) in view.graph.values() {
+        findings.take(of_value(view, value));
     }
-    for (_, node) in graph.nodes() {
-        let operands: Vec<_> = node
-            .inputs
-            .iter()
-            .map(|i| i.and_then(|v| graph.value(v)).map(|v| &v.ty))
-            .collect();
-        if let Op::Call(call) = &node.op {
-            let callee = module.graphs.get(call.graph as usize);
-            let wanted = callee.map(|g| {
-                g.inputs()
-                    .iter()
-                    .map(|&v| g.value(v).map(|v| &v.ty))
-                    .collect::<Vec<_>>()
-            });
-            ensure(wanted.as_ref() == Some(&operands), 3, || {
-                format!(
-                    "{}: the operands are not the inputs of the called graph",
-                    view.place(node)
-                )
-            })?;
-        }
-        if matches!(node.op, Op::Foreign(_)) {
-            continue;
-        }
-        let inferred = module.result_types(&node.op, &operands, node.fused.as_deref());
-        let inferred = match inferred {
-            Ok(inferred) => inferred,
-            Err(reason) => return ensure(false, 3, || format!("{}: {reason}", view.place(node))),
-        };
-        let same = inferred.iter().eq(view.results(node).map(|v| &v.ty));
-        ensure(same, 3, || {
-            let list = |types: &mut dyn Iterator<Item = &TensorType>| {
-                types.map(|ty| type_text(module, ty)).collect::<Vec<_>>().join(", ")
-            };
-            let found = list(&mut view.results(node).map(|v| &v.ty));
+    for (id, node) in view.graph.nodes() {
+        findings.of_node(view, id, of_node(view, node));
+    }
+}
+
+fn of_value(view: View<'_>, value: &Value) -> Verified {
+    let module = view.module;
+    let ty = &value.ty;
+    let small = ty.shape.len() <= MAX_RANK && (ty.dims().is_none() || element_count(&ty.shape).is_some());
+    ensure(small, 3, || {
+        format!(
+            "{} is past the limits of rank {MAX_RANK} and {MAX_ELEMENTS} elements",
+            view.value(value)
+        )
+    })?;
+    if let Def::Data(data) = value.def {
+        let tensor = module.data(data).map(TensorData::tensor_type);
+        ensure(tensor.as_ref() == Some(ty), 3, || {
+            let found = tensor.as_ref().map_or("nothing".into(), |t| type_text(module, t));
             format!(
-                "{}: inferred {}, found {found}",
-                view.place(node),
-                list(&mut inferred.iter())
+                "{} is {}, but the pool has {found}",
+                view.value(value),
+                type_text(module, ty)
             )
         })?;
     }
     Ok(())
+}
+
+fn of_node(view: View<'_>, node: &Node) -> Verified {
+    let View { module, graph } = view;
+    let operands: Vec<_> = node
+        .inputs
+        .iter()
+        .map(|i| i.and_then(|v| graph.value(v)).map(|v| &v.ty))
+        .collect();
+    if let Op::Call(call) = &node.op {
+        let callee = module.graphs.get(call.graph as usize);
+        let wanted = callee.map(|g| {
+            g.inputs()
+                .iter()
+                .map(|&v| g.value(v).map(|v| &v.ty))
+                .collect::<Vec<_>>()
+        });
+        ensure(wanted.as_ref() == Some(&operands), 3, || {
+            format!(
+                "{}: the operands are not the inputs of the called graph",
+                view.place(node)
+            )
+        })?;
+    }
+    if matches!(node.op, Op::Foreign(_)) {
+        return Ok(());
+    }
+    let inferred = module.result_types(&node.op, &operands, node.fused.as_deref());
+    let inferred = match inferred {
+        Ok(inferred) => inferred,
+        Err(reason) => return ensure(false, 3, || format!("{}: {reason}", view.place(node))),
+    };
+    let same = inferred.iter().eq(view.results(node).map(|v| &v.ty));
+    ensure(same, 3, || {
+        let list = |types: &mut dyn Iterator<Item = &TensorType>| {
+            types.map(|ty| type_text(module, ty)).collect::<Vec<_>>().join(", ")
+        };
+        let found = list(&mut view.results(node).map(|v| &v.ty));
+        format!(
+            "{}: inferred {}, found {found}",
+            view.place(node),
+            list(&mut inferred.iter())
+        )
+    })
 }

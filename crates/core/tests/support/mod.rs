@@ -89,7 +89,7 @@ pub(crate) fn module(choices: &[u32]) -> Module {
 }
 
 fn name(module: &mut Module, choices: &mut Choices<'_>) -> strait_core::Symbol {
-    module.names.intern(choices.pick(&NAMES))
+    module.names.fresh(choices.pick(&NAMES))
 }
 
 fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
