@@ -124,12 +124,13 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
     let (target, options) = strait_tests::passes::target("generic-int8").unwrap();
     let main = module.main;
     let fusion = fuse(&mut module, main, target.as_ref(), &options, FusionPolicy::Exact).unwrap();
+    let origins = BTreeMap::new();
     let report = report::build(Material {
         spec: target.spec(),
         canonical: &module,
-        annotated: &module,
         integer: &module,
         fusion: &fusion,
+        origins: &origins,
         nearness: &BTreeMap::new(),
         given_away: &[],
         rewrites: &[],

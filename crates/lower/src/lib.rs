@@ -17,4 +17,4 @@ mod taps;
 
 pub use fake_quantize::fake_quantize;
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
-pub use lowering::{LowerError, Lowered, lower, origin_name};
+pub use lowering::{LowerError, Lowered, lower};

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
     Def, Elem, Graph, Kind, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode, Stage, Symbol,
-    TensorData, TensorType, ValueId,
+    TensorData, TensorType, Term, ValueId,
 };
 use strait_requantize::Per;
 use strait_requantize::range::{self, Summands};
@@ -33,6 +33,8 @@ pub struct Lowered {
     /// How near the requantizations are to their ideal functions, where something is known of it, by the name of their
     /// node, which stays among the sources of what it is fused into.
     pub nearness: BTreeMap<String, Nearness>,
+    /// The term of the op of the annotated graph that each node was made from, by the node's name.
+    pub origins: BTreeMap<String, Term>,
 }
 
 /// What a value of the annotated graph is in the integer graph, as codes and as floats; each is made when first asked for.
@@ -52,6 +54,7 @@ pub(crate) struct Lowering<'a> {
     counterparts: Vec<Counterparts>,
     known: Known,
     nearness: BTreeMap<ValueId, Nearness>,
+    origins: BTreeMap<Symbol, Term>,
 }
 
 /// Lowers the main graph of an annotated module into a new module.
@@ -74,6 +77,7 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         counterparts,
         known: Known::new(),
         nearness: BTreeMap::new(),
+        origins: BTreeMap::new(),
     };
     // The model's names come first, so that a fresh name never takes one of them.
     for (_, value) in graph.values() {
@@ -105,11 +109,17 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
             .map_err(|reason| LowerError::Ours(reason.to_string()))?;
         walk.out.main_mut().add_output(float);
     }
-    let Lowering { out, nearness, .. } = walk;
+    let Lowering {
+        out, nearness, origins, ..
+    } = walk;
     let name = |id| out.main().producer(id).map(|(_, node)| out.name(node.name).to_owned());
     let nearness = nearness.into_iter().filter_map(|(id, near)| Some((name(id)?, near)));
+    let origins = origins
+        .into_iter()
+        .map(|(name, term)| (out.name(name).to_owned(), term));
     Ok(Lowered {
         nearness: nearness.collect(),
+        origins: origins.collect(),
         module: out,
     })
 }
@@ -117,12 +127,6 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
 /// What a primitive is called that is made from a node of this name.
 fn primitive_name(origin: &str, what: &str) -> String {
     format!("{origin}:{what}")
-}
-
-/// The name of the node that a primitive was made from: the inverse of how primitives are called. What runs on the host
-/// keeps its node's name, and is none.
-pub fn origin_name(primitive: &str) -> &str {
-    primitive.rsplit_once(':').map_or(primitive, |(origin, _)| origin)
 }
 
 fn reason_of(text: &str) -> Reason {
@@ -180,6 +184,7 @@ impl<'a> Lowering<'a> {
             .collect();
         let id = self.out.main_mut().add_node(name, op, operands, results);
         self.out.main_mut().add_sources(id, &sources);
+        self.origins.insert(name, origin.op.term());
         id
     }
 

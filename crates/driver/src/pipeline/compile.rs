@@ -268,9 +268,9 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     let mut report = report::build(Material {
         spec,
         canonical: job.canonical,
-        annotated: &lowered.annotated,
         integer: &lowered.module,
         fusion: &lowered.fusion,
+        origins: &lowered.origins,
         nearness: &lowered.nearness,
         given_away: &given_away(&lowered.annotated, spec, job.observation),
         rewrites: &rewritten.applied,

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
-use strait_core::{GraphId, Module, PassError, verifier};
+use strait_core::{GraphId, Module, PassError, Term, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Until, fuse, lower};
 use strait_quantize::{
@@ -51,6 +51,8 @@ pub(super) struct Lowered {
     /// The annotated float graph that it was made from.
     pub(super) annotated: Module,
     pub(super) fusion: Fusion,
+    /// The terms of the ops that its nodes were made from, by the nodes' names.
+    pub(super) origins: BTreeMap<String, Term>,
     /// How near requantizations are to the ideal, by their names.
     pub(super) nearness: BTreeMap<String, Nearness>,
     /// What the fusions claim.
@@ -81,6 +83,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         module,
         annotated,
         fusion,
+        origins: integer.origins,
         nearness: integer.nearness,
         certificates,
     })

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strait_core::{Module, Node};
+use strait_core::{Module, Node, Term};
 use strait_lower::{Fused, Fusion};
 use strait_quantize::annotate::GivenAway;
 use strait_target::{
@@ -25,12 +25,12 @@ pub struct Material<'a> {
     pub spec: &'a TargetSpec,
     /// The canonical float module.
     pub canonical: &'a Module,
-    /// The annotated module that the integer one was made from.
-    pub annotated: &'a Module,
     /// The integer module; its main graph is the fused one.
     pub integer: &'a Module,
     /// What became of the requantizations.
     pub fusion: &'a Fusion,
+    /// The terms of the ops that the integer nodes were made from, by the nodes' names.
+    pub origins: &'a BTreeMap<String, Term>,
     /// How near requantizations are to the ideal, by their names.
     pub nearness: &'a BTreeMap<String, Nearness>,
     /// The grids that are given away.
@@ -44,9 +44,9 @@ pub fn build(material: Material<'_>) -> Report {
     let Material {
         spec,
         canonical,
-        annotated,
         integer,
         fusion,
+        origins,
         nearness,
         given_away,
         rewrites,
@@ -60,7 +60,7 @@ pub fn build(material: Material<'_>) -> Report {
         .iter()
         .map(|(&value, fired)| (value, fired.row.as_str()))
         .collect();
-    let grounds = Grounds::new(spec, annotated, integer, &rows);
+    let grounds = Grounds::new(spec, origins, integer, &rows);
     let supports: Vec<Vec<Support<'_>>> = nodes.iter().map(|node| grounds.of(node)).collect();
     let layers = nodes.iter().zip(&supports);
     let layers = layers

@@ -114,8 +114,8 @@ pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) 
 pub(super) struct Grounds<'a> {
     spec: &'a TargetSpec,
     integer: &'a Module,
-    /// The terms of the annotated graph's nodes, by their names.
-    terms: BTreeMap<&'a str, Term>,
+    /// The terms of the ops that the nodes were made from, by the nodes' names.
+    origins: &'a BTreeMap<String, Term>,
     /// The lowered graph and its values by their names, where there is one beside the fused graph.
     lowered: Option<(&'a Graph, BTreeMap<&'a str, ValueId>)>,
     /// The fusion rows that fired, by the name of the result.
@@ -123,15 +123,13 @@ pub(super) struct Grounds<'a> {
 }
 
 impl<'a> Grounds<'a> {
-    /// For the main graph of `integer`, which was made from `annotated`; `fired` are rows by names of results.
+    /// For the main graph of `integer`, whose nodes were made from ops of these terms; `fired` are rows by names of results.
     pub(super) fn new(
         spec: &'a TargetSpec,
-        annotated: &'a Module,
+        origins: &'a BTreeMap<String, Term>,
         integer: &'a Module,
         fired: &'a BTreeMap<&'a str, &'a str>,
     ) -> Grounds<'a> {
-        let nodes = annotated.main().nodes();
-        let terms = nodes.map(|(_, node)| (annotated.name(node.name), node.op.term()));
         let lowered = integer.graphs.first().filter(|_| integer.graphs.len() > 1);
         let named = |graph: &'a Graph| {
             graph
@@ -142,7 +140,7 @@ impl<'a> Grounds<'a> {
         Grounds {
             spec,
             integer,
-            terms: terms.collect(),
+            origins,
             lowered: lowered.map(|graph| (graph, named(graph))),
             fired,
         }
@@ -184,11 +182,7 @@ impl<'a> Grounds<'a> {
     /// The row of the op that a node was made from.
     fn op_row(&self, node: &Node) -> Option<&'a str> {
         let name = self.integer.name(node.name);
-        let term = self
-            .terms
-            .get(name)
-            .or_else(|| self.terms.get(strait_lower::origin_name(name)))?;
-        self.spec.op_row(*term).map(|(name, _)| name)
+        self.spec.op_row(*self.origins.get(name)?).map(|(name, _)| name)
     }
 
     fn is_clamp(&self, op: &str) -> bool {
