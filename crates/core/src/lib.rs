@@ -9,8 +9,10 @@
 pub mod attribute;
 pub mod attribute_list;
 pub mod bytes;
+mod calls;
 mod channels;
 pub mod elem;
+mod failure;
 pub mod form_list;
 pub mod graph;
 pub mod ids;
@@ -37,6 +39,7 @@ pub use attribute::{Attribute, AttributeError, Attributes};
 pub use attribute_list::OpError;
 pub use channels::Channels;
 pub use elem::Elem;
+pub use failure::Failure;
 pub use graph::{Def, Fused, Graph, Node, Placement, Value};
 pub use ids::{ConfigId, DataId, GraphId, NodeId, Symbol, ValueId};
 pub use module::Module;

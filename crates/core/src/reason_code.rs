@@ -279,16 +279,14 @@ reason_codes! {
         FormZeroPoint = "form-zero-point",
         /// There is no form to take: none accepts, or the row names none.
         NoForm = "no-form",
+        /// The form is not defined on every accumulator that can occur.
+        OutsideDomain = "outside-domain",
     }
     "Lowering" {
         /// A sum can leave 32 bits.
         AccumulatorOverflow = "accumulator-overflow",
         /// A value has no grid, or none for the whole tensor.
         NoGrid = "no-grid",
-        /// The op has no recipe.
-        NoRecipe = "no-recipe",
-        /// A primitive has no result.
-        NoResult = "no-result",
         /// A value or a tensor is missing.
         NoValue = "no-value",
         /// A parameter cannot be read or made as integers.
@@ -335,14 +333,10 @@ reason_codes! {
         NotExact = "not-exact",
         /// An option has another value than the row wants.
         Option = "option",
-        /// The form is not defined on every accumulator that can occur.
-        OutsideDomain = "outside-domain",
         /// The row is for another producer.
         Producer = "producer",
         /// A clamp changes nothing behind what stands in front of it.
         RedundantClamp = "redundant-clamp",
-        /// The graph is called from several places, or by both of lowered and fused graph.
-        SharedGraph = "shared-graph",
         /// Another row takes more of the chain.
         Shorter = "shorter",
         /// An element type is not the one that the row wants.

@@ -1,7 +1,7 @@
 //! Bake: parameters become integers.
 
 use std::ops::RangeInclusive;
-use strait_core::{QuantParams, Reason, ReasonCode, TensorData};
+use strait_core::{QuantParams, TensorData, TensorError};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{Per, Rounding};
 use strait_target::TargetSpec;
@@ -12,9 +12,8 @@ pub(crate) fn codes(
     grid: &QuantParams,
     range: &RangeInclusive<i32>,
     rounding: Rounding,
-) -> Result<Vec<i32>, Reason> {
-    let unreadable = |error: strait_core::TensorError| Reason::new(ReasonCode::Parameter, error.to_string());
-    let values = tensor.to_f32().map_err(unreadable)?;
+) -> Result<Vec<i32>, TensorError> {
+    let values = tensor.to_f32()?;
     let channels = grid.scale.channels().unwrap_or(1).max(1);
     let each = values.len().div_ceil(channels).max(1);
     let code = |(index, &x): (usize, &f32)| {
@@ -31,7 +30,7 @@ pub(crate) fn weights(
     grid: &QuantParams,
     spec: &TargetSpec,
     folding: Option<Folding>,
-) -> Result<Vec<i32>, Reason> {
+) -> Result<Vec<i32>, TensorError> {
     let (range, rounding) = (spec.types.weight_range(), spec.quantize.weight_rounding());
     let Some(Folding { x, y }) = folding else {
         return codes(tensor, grid, &range, rounding);
@@ -77,10 +76,8 @@ pub(crate) fn shifts(x: f32, weights: &Per<f32>, y: f32) -> Per<u8> {
 }
 
 /// The smallest scales that hold a tensor, one for each of `like`; that itself for zeros alone.
-fn finest(tensor: &TensorData, like: &Per<f32>, range: &RangeInclusive<i32>) -> Result<Per<f32>, Reason> {
-    let values = tensor
-        .to_f32()
-        .map_err(|error| Reason::new(ReasonCode::Parameter, error.to_string()))?;
+fn finest(tensor: &TensorData, like: &Per<f32>, range: &RangeInclusive<i32>) -> Result<Per<f32>, TensorError> {
+    let values = tensor.to_f32()?;
     let each = values.len().div_ceil(like.channels().unwrap_or(1).max(1)).max(1);
     let mut rows = values.chunks(each);
     Ok(like.map(|&scale| {

@@ -10,8 +10,8 @@ use crate::lowering::{LowerError, integers};
 use std::sync::Arc;
 use strait_core::op::Dequantize;
 use strait_core::{
-    Def, Elem, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode, Stage, Symbol,
-    TensorData, ValueId,
+    Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Stage, Symbol, TensorData,
+    ValueId,
 };
 use strait_requantize::Per;
 use strait_target::TargetSpec;
@@ -23,7 +23,7 @@ use strait_target::spec::{Recipe, WeightGrid};
 /// A defect of ours: what was lowered can be written like this, too.
 pub fn fake_quantize(annotated: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
     let graph = annotated.main();
-    let ours = |reason: Reason| LowerError::Ours(reason.to_string());
+    let ours = |failure: Failure| LowerError::Ours(failure.to_string());
     let order = graph
         .topological_order()
         .map_err(|_| LowerError::Ours("the graph has a cycle".into()))?;
@@ -74,7 +74,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn node(&mut self, id: NodeId, node: &Node) -> Result<(), Reason> {
+    fn node(&mut self, id: NodeId, node: &Node) -> Result<(), Failure> {
         let on_accelerator = node.place == Placement::Accelerator;
         let weights = self.weights(id, node, on_accelerator)?;
         let mut operands = Vec::with_capacity(node.inputs.len());
@@ -112,7 +112,7 @@ impl Walk<'_> {
     }
 
     /// Weights and bias of a product with constant weights, by operand; nothing for other nodes.
-    fn weights(&mut self, id: NodeId, node: &Node, on_accelerator: bool) -> Result<[Option<ValueId>; 3], Reason> {
+    fn weights(&mut self, id: NodeId, node: &Node, on_accelerator: bool) -> Result<[Option<ValueId>; 3], Failure> {
         let operand = |index: usize| node.inputs.get(index).copied().flatten();
         let constant = |index: usize| {
             Some((
@@ -170,8 +170,8 @@ impl Walk<'_> {
     }
 
     /// A value as a node reads it: rounded to its grid, if it has one and `rounded` says so.
-    fn read(&mut self, value: ValueId, rounded: bool) -> Result<ValueId, Reason> {
-        let missing = || Reason::new(ReasonCode::NoValue, "a value is missing");
+    fn read(&mut self, value: ValueId, rounded: bool) -> Result<ValueId, Failure> {
+        let missing = || Failure::defect("a value is missing");
         let source = self.graph.value(value).ok_or_else(missing)?;
         let quant = source.quant.clone().filter(|_| rounded && source.ty.elem == Elem::F32);
         let Some(quant) = quant else {
@@ -198,11 +198,11 @@ impl Walk<'_> {
         Ok(made)
     }
 
-    fn plain(&mut self, value: ValueId) -> Result<ValueId, Reason> {
+    fn plain(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.plain[value.index()] {
             return Ok(made);
         }
-        let missing = || Reason::new(ReasonCode::NoValue, "a value was never made");
+        let missing = || Failure::defect("a value was never made");
         let source = self.graph.value(value).ok_or_else(missing)?;
         let Def::Data(data) = source.def else {
             return Err(missing());

@@ -1,7 +1,6 @@
 //! Sound bounds of accumulators: from types, clamps, weights and biases alone, never from calibration data.
 
 use crate::taps::{Taps, Window};
-use std::collections::BTreeMap;
 use strait_core::op::{Conv, Reduction};
 use strait_core::{Graph, Module, Node, Op, TensorData, ValueId};
 use strait_requantize::Per;
@@ -69,26 +68,23 @@ pub(crate) fn sums<'a>(
     })
 }
 
-/// Bounds of the values of a lowered graph, computed when asked for.
+/// Bounds of the values of a lowered graph: one pass from the operands to the results, as far as something is asked for.
+///
+/// All that a value depends on is followed, however far back, so that its bounds do not depend on what was asked before.
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,
     known: Known,
 }
 
-/// Bounds of values, kept while a graph grows: what was found of a value stays true.
-pub(crate) type Known = BTreeMap<ValueId, Per<Interval>>;
-
-/// How far back bounds are followed; past it, a value's type bounds it.
-const DEPTH: usize = 8;
-
-/// The primitives that a recipe puts between codes and a sum: a shift and a requantization.
-const NEAR: usize = 2;
+/// Bounds of values by their index, kept while a graph grows: what was found of a value stays true.
+#[derive(Default)]
+pub(crate) struct Known(Vec<Option<Per<Interval>>>);
 
 impl<'a> Bounds<'a> {
-    /// Bounds over one graph.
+    /// Bounds over one graph without cycles.
     pub fn new(module: &'a Module, graph: &'a Graph) -> Bounds<'a> {
-        Bounds::knowing(module, graph, Known::new())
+        Bounds::knowing(module, graph, Known::default())
     }
 
     /// Bounds over one graph of which some are known.
@@ -104,43 +100,70 @@ impl<'a> Bounds<'a> {
     /// The interval that every element of a value lies in: per channel where its parameters are.
     /// `None` for a value that is not an integer.
     pub fn of(&mut self, value: ValueId) -> Option<Per<Interval>> {
-        self.follow(value, DEPTH)
+        // Graphs are deeper than a stack of calls.
+        let mut open = vec![value];
+        while let Some(&at) = open.last() {
+            let (count, missing) = (open.len(), |v: &ValueId| self.is_open(*v));
+            if missing(&at)
+                && let Some((_, node)) = self.graph.producer(at)
+            {
+                open.extend(node.inputs.iter().flatten().copied().filter(missing));
+            }
+            if open.len() == count {
+                open.pop();
+                self.settle(at);
+            }
+        }
+        self.look(value)
     }
 
-    /// The interval of a value that a recipe has just made of codes: of the codes, their type alone is used.
-    pub(crate) fn near(&mut self, value: ValueId) -> Option<Interval> {
-        around_all(&self.follow(value, NEAR)?)
+    /// Whether the bounds of a value have to be derived from those of operands first.
+    fn is_open(&self, value: ValueId) -> bool {
+        let is_integer = |id| self.graph.value(id).is_some_and(|v| v.ty.elem.int_type().is_some());
+        self.known.0.get(value.index()).is_none_or(Option::is_none)
+            && self.graph.producer(value).is_some()
+            && is_integer(value)
     }
 
-    fn follow(&mut self, value: ValueId, depth: usize) -> Option<Per<Interval>> {
-        if let Some(known) = self.known.get(&value) {
+    /// Keeps the bounds of a value whose operands are settled.
+    fn settle(&mut self, value: ValueId) {
+        if let Some(found) = self.look(value) {
+            let all = &mut self.known.0;
+            all.resize(all.len().max(value.index() + 1), None);
+            all[value.index()] = Some(found);
+        }
+    }
+
+    /// The bounds of a value whose operands are settled.
+    fn look(&self, value: ValueId) -> Option<Per<Interval>> {
+        if let Some(Some(known)) = self.known.0.get(value.index()) {
             return Some(known.clone());
         }
         let own = self.graph.value(value)?.ty.elem.int_type()?;
         let whole = (i64::from(own.min()), i64::from(own.max()));
+        let ends = |v: Vec<i64>| Some((*v.iter().min()?, *v.iter().max()?));
         let found = match self.module.constant(self.graph, value) {
-            Some(tensor) => tensor
-                .to_i64()
-                .ok()
-                .and_then(|v| Some((*v.iter().min()?, *v.iter().max()?)))
-                .map(Per::Tensor),
-            None => match self.graph.producer(value) {
-                Some((_, node)) if depth > 0 => self.node(node, depth - 1),
-                _ => None,
-            },
+            Some(tensor) => tensor.to_i64().ok().and_then(ends).map(Per::Tensor),
+            None => self.graph.producer(value).and_then(|(_, node)| self.node(node)),
         };
         // What can leave the type may be anything in it afterwards.
         let fits = |&(low, high): &Interval| whole.0 <= low && high <= whole.1;
         let found = found.filter(|per| per.values().iter().all(fits));
-        let found = found.unwrap_or(Per::Tensor(whole));
-        self.known.insert(value, found.clone());
-        Some(found)
+        Some(found.unwrap_or(Per::Tensor(whole)))
     }
 
     /// The smallest interval around all channels of operand `index`.
-    fn hull(&mut self, node: &Node, index: usize, depth: usize) -> Option<Interval> {
-        let value = node.inputs.get(index).copied().flatten()?;
-        around_all(&self.follow(value, depth)?)
+    fn hull(&self, node: &Node, index: usize) -> Option<Interval> {
+        around_all(&self.look(node.inputs.get(index).copied().flatten()?)?)
+    }
+
+    /// Settles the operands of a node.
+    fn operands(&mut self, node: &Node) {
+        for &value in node.inputs.iter().flatten() {
+            if self.graph.producer(value).is_some() {
+                self.of(value);
+            }
+        }
     }
 
     /// Of a pool whose sums go through channels that `picks` names by position: what the sums of each channel lie in, and
@@ -150,7 +173,8 @@ impl<'a> Bounds<'a> {
     /// linear in n, so that the smallest and the largest n of a channel bound it.
     pub(crate) fn by_channel(&mut self, node: &Node, picks: ValueId, channels: usize) -> Option<Vec<(Interval, u64)>> {
         let Op::SumPool(op) = &node.op else { return None };
-        let (low, high) = self.hull(node, 0, DEPTH - 1)?;
+        self.operands(node);
+        let (low, high) = self.hull(node, 0)?;
         let dims = |v: ValueId| self.graph.value(v)?.ty.dims();
         let (operand, result) = (dims(node.inputs[0]?)?, dims(*node.outputs.first()?)?);
         let elements = op.elements(operand.get(2..)?, result.get(2..)?)?;
@@ -179,12 +203,13 @@ impl<'a> Bounds<'a> {
     /// The interval of what a node makes, before a step that is fused into it; of 32 bits at most.
     pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Per<Interval>> {
         let (low, high) = (i32::MIN.into(), i32::MAX.into());
-        let own = self.accumulate(node, DEPTH - 1);
+        self.operands(node);
+        let own = self.accumulate(node);
         Some(own?.map(|ends| (ends.0.clamp(low, high), ends.1.clamp(low, high))))
     }
 
-    fn node(&mut self, node: &Node, depth: usize) -> Option<Per<Interval>> {
-        let own = self.accumulate(node, depth)?;
+    fn node(&self, node: &Node) -> Option<Per<Interval>> {
+        let own = self.accumulate(node)?;
         match &node.fused {
             Some(fused) if node.picked_channels().is_some() => {
                 requantized(&fused.requant, &Per::Tensor(around_all(&own)?), fused.clamp)
@@ -194,21 +219,21 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    fn accumulate(&mut self, node: &Node, depth: usize) -> Option<Per<Interval>> {
+    fn accumulate(&self, node: &Node) -> Option<Per<Interval>> {
         Some(match &node.op {
             Op::Conv(conv) => {
-                let x = self.hull(node, 0, depth)?;
+                let x = self.hull(node, 0)?;
                 let dims = |v: Option<ValueId>| self.graph.value(v?)?.ty.dims();
                 let (operand, result) = (dims(node.inputs[0])?, dims(node.outputs.first().copied())?);
                 let taps = conv_taps(conv, &dims(node.inputs[1])?, &operand, &result);
                 self.products(node, input(x, taps.as_ref(), conv.pad_value))?
             }
             Op::Gemm(gemm) if gemm.is_canonical() => {
-                let x = self.hull(node, 0, depth)?;
+                let x = self.hull(node, 0)?;
                 self.products(node, input(x, None, 0))?
             }
             Op::MatMul(op) => {
-                let (a, b) = (self.hull(node, 0, depth)?, self.hull(node, 1, depth)?);
+                let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
                 let shape = &self.graph.value(node.inputs[0]?)?.ty;
                 let inner = *shape.dims()?.last()?;
                 let pairs = range::Pairs {
@@ -220,23 +245,23 @@ impl<'a> Bounds<'a> {
                 Per::Tensor(pairs.range().interval())
             }
             Op::Mul(op) => {
-                let (a, b) = (self.hull(node, 0, depth)?, self.hull(node, 1, depth)?);
+                let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
                 Per::Tensor(range::multiply(shift(a, op.a_zero), shift(b, op.b_zero)))
             }
             Op::Add(_) => {
-                let (a, b) = (self.hull(node, 0, depth)?, self.hull(node, 1, depth)?);
+                let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
                 Per::Tensor(range::add(a, b))
             }
             Op::Sub(_) => {
-                let (a, b) = (self.hull(node, 0, depth)?, self.hull(node, 1, depth)?);
+                let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
                 Per::Tensor(range::subtract(a, b))
             }
             Op::ShiftLeft(op) => {
-                let x = shift(self.hull(node, 0, depth)?, op.zero);
+                let x = shift(self.hull(node, 0)?, op.zero);
                 Per::Tensor((x.0 << op.bits, x.1 << op.bits))
             }
             Op::SumPool(op) => {
-                let x = self.hull(node, 0, depth)?;
+                let x = self.hull(node, 0)?;
                 let count = op.size.iter().map(|&s| u64::from(s)).product();
                 let x = if op.pad.iter().any(|&p| p > 0) || op.ceil {
                     around(x, op.pad_value)
@@ -246,7 +271,7 @@ impl<'a> Bounds<'a> {
                 Per::Tensor(range::repeat(x, count))
             }
             Op::Reduce(op) => {
-                let x = self.hull(node, 0, depth)?;
+                let x = self.hull(node, 0)?;
                 let dims = self.graph.value(node.inputs[0]?)?.ty.dims()?;
                 let axes = op.reduced(dims.len()).ok()?;
                 Per::Tensor(match op.reduction {
@@ -255,30 +280,30 @@ impl<'a> Bounds<'a> {
                 })
             }
             Op::Clamp(op) => {
-                let x = self.hull(node, 0, depth)?;
+                let x = self.hull(node, 0)?;
                 let (low, high) = (i64::from(op.min), i64::from(op.max));
                 Per::Tensor((x.0.clamp(low, high), x.1.clamp(low, high)))
             }
             Op::Requantize(op) => {
                 let value = node.inputs[0]?;
-                let mut x = self.follow(value, depth)?;
+                let mut x = self.look(value)?;
                 // Channels of the form meet those of the value only where both run along one axis.
                 let axis = node.picked_channels().is_none().then_some(op.axis as usize);
                 if op.form.channels().is_some() && self.channel_axis(value) != axis {
-                    x = Per::Tensor(self.hull(node, 0, depth)?);
+                    x = Per::Tensor(self.hull(node, 0)?);
                 }
                 requantized(&op.form, &x, None)?
             }
             // The smallest code where a window has no element.
             Op::MaxPool(op) => {
-                let x = self.hull(node, 0, depth)?;
+                let x = self.hull(node, 0)?;
                 let lowest = self.graph.value(node.inputs[0]?)?.ty.elem.int_type()?.min();
                 let empty = may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil);
                 Per::Tensor(if empty { around(x, lowest) } else { x })
             }
             // Padding that counts reads as the zero point, and so does a window without elements.
             Op::AveragePool(op) => {
-                let x = self.hull(node, 0, depth)?;
+                let x = self.hull(node, 0)?;
                 let counts = op.count_include_pad && op.pad.iter().any(|&p| p > 0);
                 if counts || may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil) {
                     let zero = match &self.graph.value(node.inputs[0]?)?.quant {
@@ -290,8 +315,8 @@ impl<'a> Bounds<'a> {
                     Per::Tensor(x)
                 }
             }
-            Op::GlobalAveragePool(_) | Op::Reshape(_) | Op::Transpose(_) => Per::Tensor(self.hull(node, 0, depth)?),
-            Op::Lookup(_) => Per::Tensor(self.hull(node, 1, depth)?),
+            Op::GlobalAveragePool(_) | Op::Reshape(_) | Op::Transpose(_) => Per::Tensor(self.hull(node, 0)?),
+            Op::Lookup(_) => Per::Tensor(self.hull(node, 1)?),
             _ => return None,
         })
     }
@@ -317,7 +342,7 @@ impl<'a> Bounds<'a> {
 }
 
 /// The smallest interval around those of all channels.
-fn around_all(all: &Per<Interval>) -> Option<Interval> {
+pub(crate) fn around_all(all: &Per<Interval>) -> Option<Interval> {
     let low = all.values().iter().map(|i| i.0).min()?;
     Some((low, all.values().iter().map(|i| i.1).max()?))
 }
@@ -412,6 +437,26 @@ mod tests {
         assert_eq!(pool("average_pool", 2, ", count_include_pad=0"), Per::Tensor((-7, 50)));
         assert_eq!(pool("average_pool", 1, ", count_include_pad=1"), Per::Tensor((-7, 50)));
         assert_eq!(pool("average_pool", 0, ", count_include_pad=1"), Per::Tensor((3, 50)));
+    }
+
+    #[test]
+    fn bounds_reach_as_far_back_as_they_have_to_whatever_was_asked_before() {
+        let depth = 50_000;
+        let mut text = "strait 1 integer\ngraph @main(%x: i8[4] scale=1.0 zero=0) {\n\
+            \x20 %v0: i8[4] scale=1.0 zero=0 = clamp(%x) {min=3, max=50}\n"
+            .to_owned();
+        for step in 1..=depth {
+            let before = step - 1;
+            text += &format!("  %v{step}: i8[4] scale=1.0 zero=0 = transpose(%v{before}) {{permutation=[0]}}\n");
+        }
+        text += &format!("  return %v{depth}\n}}\n");
+        let module = strait_core::text::parse(&text).expect("a module");
+        let (graph, clamped) = (module.main(), Some(Per::Tensor((3, 50))));
+        assert_eq!(Bounds::new(&module, graph).of(graph.outputs()[0]), clamped);
+        // From the front to the back, each is a step from the one before.
+        let mut bounds = Bounds::new(&module, graph);
+        let all: Vec<ValueId> = graph.nodes().map(|(_, node)| node.outputs[0]).collect();
+        assert!(all.iter().all(|&value| bounds.of(value) == clamped));
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The walk over the annotated graph that builds the integer one.
 
-use crate::interval::{Bounds, Interval, Known, accumulator};
+use crate::interval::{Bounds, Interval, Known, accumulator, around_all};
 use crate::{bake, boundary, recipes};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
-    Def, Elem, Graph, Kind, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode, Stage, Symbol,
-    TensorData, TensorType, Term, ValueId,
+    Def, Elem, Failure, Graph, Kind, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode,
+    Stage, Symbol, TensorData, TensorError, TensorType, Term, ValueId,
 };
 use strait_requantize::Per;
 use strait_requantize::range::{self, Summands};
@@ -20,8 +20,8 @@ pub enum LowerError {
     /// These nodes cannot be lowered: they have to run on the host, and the graph must be annotated again.
     #[error("{} node{} cannot be lowered", .0.len(), if .0.len() == 1 { "" } else { "s" })]
     Nodes(Vec<(NodeId, Reason)>),
-    /// A defect of ours.
-    #[error("defect in Strait: {0}")]
+    /// A defect of ours: what an earlier step has promised does not hold.
+    #[error("{0}")]
     Ours(String),
 }
 
@@ -75,7 +75,7 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         spec,
         out: Module::new(main, names),
         counterparts,
-        known: Known::new(),
+        known: Known::default(),
         nearness: BTreeMap::new(),
         origins: BTreeMap::new(),
     };
@@ -93,20 +93,24 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
     let mut refused = Vec::new();
     for id in order {
         let Some(node) = graph.node(id) else { continue };
-        if let Err(reason) = walk.node(id, node) {
-            refused.push((id, reason));
-            // What follows needs the results; they are computed in float, and this module is thrown away.
-            let stand_in = walk.host(node, reason_of("refused"));
-            stand_in.map_err(|reason| LowerError::Ours(reason.to_string()))?;
+        let ours = |failure: Failure| LowerError::Ours(format!("lowering {}: {failure}", source.name(node.name)));
+        match walk.node(id, node) {
+            Ok(()) => {}
+            Err(Failure::Reason(reason)) => {
+                refused.push((id, reason));
+                // What follows needs the results; they are computed in float, and this module is thrown away.
+                walk.host(node, Reason::new(ReasonCode::Refused, "refused"))
+                    .map_err(ours)?;
+            }
+            Err(defect) => return Err(ours(defect)),
         }
     }
     if !refused.is_empty() {
         return Err(LowerError::Nodes(refused));
     }
     for &output in graph.outputs() {
-        let float = walk
-            .float(output)
-            .map_err(|reason| LowerError::Ours(reason.to_string()))?;
+        let float = walk.float(output);
+        let float = float.map_err(|failure| LowerError::Ours(failure.to_string()))?;
         walk.out.main_mut().add_output(float);
     }
     let Lowering {
@@ -129,12 +133,8 @@ fn primitive_name(origin: &str, what: &str) -> String {
     format!("{origin}:{what}")
 }
 
-fn reason_of(text: &str) -> Reason {
-    Reason::new(ReasonCode::Refused, text)
-}
-
 impl<'a> Lowering<'a> {
-    fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Reason> {
+    fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure> {
         match &node.place {
             Placement::Host(reason) => self.host(node, (**reason).clone()),
             Placement::Accelerator => recipes::lower(self, id, node),
@@ -142,7 +142,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The node as it is, on float operands.
-    fn host(&mut self, node: &Node, reason: Reason) -> Result<(), Reason> {
+    fn host(&mut self, node: &Node, reason: Reason) -> Result<(), Failure> {
         let mut operands = Vec::with_capacity(node.inputs.len());
         for input in &node.inputs {
             operands.push(input.map(|v| self.float(v)).transpose()?);
@@ -195,17 +195,22 @@ impl<'a> Lowering<'a> {
         self.graph
     }
 
+    /// The name of a value of the source graph.
+    fn name_of(&self, value: ValueId) -> &'a str {
+        self.graph.value(value).map_or("", |value| self.source.name(value.name))
+    }
+
     /// The float constant that a value of the source graph is.
     pub(crate) fn constant(&self, value: ValueId) -> Option<&'a TensorData> {
         self.source.constant(self.graph, value)
     }
 
     /// Scale and zero point of a value of the source graph.
-    pub(crate) fn grid(&self, value: ValueId) -> Result<(f32, i32), Reason> {
+    pub(crate) fn grid(&self, value: ValueId) -> Result<(f32, i32), Failure> {
         let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
         quant
             .and_then(QuantParams::as_tensor)
-            .ok_or_else(|| Reason::new(ReasonCode::NoGrid, "a value has no grid"))
+            .ok_or_else(|| Failure::defect(format!("{} has no grid", self.name_of(value))))
     }
 
     /// Whether the result of a node was given a grid.
@@ -217,12 +222,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// The grid of the weights of a node.
-    pub(crate) fn weight_grid(&self, id: NodeId) -> Result<Arc<QuantParams>, Reason> {
+    pub(crate) fn weight_grid(&self, id: NodeId) -> Result<Arc<QuantParams>, Failure> {
         let config = self.graph.quant.id(id, 1);
         let params = config.and_then(|c| self.graph.quant.params(c));
         params
             .cloned()
-            .ok_or_else(|| Reason::new(ReasonCode::NoGrid, "the weights have no grid"))
+            .ok_or_else(|| Failure::defect("its weights have no grid"))
     }
 
     /// Appends a primitive with one result and answers with that; its type is inferred.
@@ -233,12 +238,12 @@ impl<'a> Lowering<'a> {
         operands: &[ValueId],
         quant: Option<Arc<QuantParams>>,
         suffix: &str,
-    ) -> Result<ValueId, Reason> {
+    ) -> Result<ValueId, Failure> {
         let results = self.emit_all(origin, op, operands, quant, suffix)?;
         results
             .first()
             .copied()
-            .ok_or_else(|| Reason::new(ReasonCode::NoResult, "a primitive without results"))
+            .ok_or_else(|| Failure::defect(format!("the primitive {suffix} has no result")))
     }
 
     /// The same for any number of results, all on one grid.
@@ -249,13 +254,14 @@ impl<'a> Lowering<'a> {
         operands: &[ValueId],
         quant: Option<Arc<QuantParams>>,
         suffix: &str,
-    ) -> Result<Vec<ValueId>, Reason> {
+    ) -> Result<Vec<ValueId>, Failure> {
         let op = op.into();
         let types: Vec<Option<&TensorType>> = operands
             .iter()
             .map(|&v| self.out.main().value(v).map(|v| &v.ty))
             .collect();
-        let types = self.out.result_types(&op, &types, None)?;
+        let types = self.out.result_types(&op, &types, None);
+        let types = types.map_err(|reason| Failure::Defect(format!("the primitive {suffix}: {reason}")))?;
         let base = primitive_name(self.source.name(origin.name), suffix);
         let results = types
             .into_iter()
@@ -275,18 +281,20 @@ impl<'a> Lowering<'a> {
         operand: ValueId,
         quant: Option<Arc<QuantParams>>,
         suffix: &str,
-    ) -> Result<ValueId, Reason> {
+    ) -> Result<ValueId, Failure> {
         let main = self.out.main();
         let (Some(tensor), Some(value)) = (self.out.constant(main, operand), main.value(operand)) else {
+            let ty = main.value(operand).map(|value| &value.ty);
+            self.out.result_types(&shift.clone().into(), &[ty], None)?;
             return self.emit(origin, shift, &[operand], quant, suffix);
         };
-        // It proves that nothing overflows.
+        // It proves that nothing overflows, or is the reason.
         self.out.result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
-        let parameter = |error: &dyn std::fmt::Display| Reason::new(ReasonCode::Parameter, error.to_string());
-        let codes = tensor.to_i64().map_err(|error| parameter(&error))?;
+        let codes = tensor.to_i64()?;
         let shifted = codes.iter().map(|&code| (code - i64::from(shift.zero)) << shift.bits);
         let shifted: Result<Vec<i32>, _> = shifted.map(i32::try_from).collect();
-        let made = integers(tensor.shape(), &shifted.map_err(|error| parameter(&error))?, Elem::I32)?;
+        let shifted = shifted.map_err(|_| Failure::defect("a shifted constant is past 32 bits"))?;
+        let made = integers(tensor.shape(), &shifted, Elem::I32)?;
         let base = primitive_name(self.source.name(origin.name), suffix);
         Ok(self.data(&base, made, quant))
     }
@@ -320,19 +328,14 @@ impl<'a> Lowering<'a> {
     }
 
     /// The codes of a value on its grid: made by its producer, baked from a constant, or quantized from float.
-    pub(crate) fn codes(&mut self, value: ValueId) -> Result<ValueId, Reason> {
-        if let Some(made) = self.counterparts[value.index()].codes {
+    pub(crate) fn codes(&mut self, value: ValueId) -> Result<ValueId, Failure> {
+        if let Some(made) = self.counterparts.get(value.index()).and_then(|made| made.codes) {
             return Ok(made);
         }
-        let source = self
-            .graph
-            .value(value)
-            .ok_or_else(|| Reason::new(ReasonCode::NoValue, "a value is missing"))?;
+        let missing = || Failure::defect("a value is missing");
+        let source = self.graph.value(value).ok_or_else(missing)?;
         let (Some(quant), to) = (source.quant.clone(), Elem::from(self.spec.types.activation_type())) else {
-            return Err(Reason::new(
-                ReasonCode::NoGrid,
-                format!("{} has no grid", self.source.name(source.name)),
-            ));
+            return Err(Failure::defect(format!("{} has no grid", self.name_of(value))));
         };
         let made = match self.constant(value) {
             Some(tensor) => {
@@ -353,14 +356,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// The real numbers of a value: as they are, or dequantized from its codes.
-    pub(crate) fn float(&mut self, value: ValueId) -> Result<ValueId, Reason> {
-        if let Some(made) = self.counterparts[value.index()].float {
+    pub(crate) fn float(&mut self, value: ValueId) -> Result<ValueId, Failure> {
+        if let Some(made) = self.counterparts.get(value.index()).and_then(|made| made.float) {
             return Ok(made);
         }
-        let source = self
-            .graph
-            .value(value)
-            .ok_or_else(|| Reason::new(ReasonCode::NoValue, "a value is missing"))?;
+        let missing = || Failure::defect("a value is missing");
+        let source = self.graph.value(value).ok_or_else(missing)?;
         if let Some(codes) = self.counterparts[value.index()].codes {
             let made = self.boundary(source.name, Dequantize {}.into(), codes, Elem::F32, None, "dequantize");
             self.counterparts[value.index()].float = Some(made);
@@ -370,16 +371,9 @@ impl<'a> Lowering<'a> {
             return Ok(made);
         }
         let Def::Data(data) = source.def else {
-            return Err(Reason::new(
-                ReasonCode::NoValue,
-                format!("{} was never made", self.source.name(source.name)),
-            ));
+            return Err(Failure::defect(format!("{} was never made", self.name_of(value))));
         };
-        let tensor = self
-            .source
-            .data(data)
-            .ok_or_else(|| Reason::new(ReasonCode::NoValue, "a tensor is missing"))?
-            .clone();
+        let tensor = self.source.data(data).ok_or_else(missing)?.clone();
         let name = self.out.names.intern(self.source.name(source.name));
         let data = self.out.add_data(tensor);
         let made = self.out.main_mut().add_data(name, source.ty.clone(), None, data);
@@ -403,17 +397,22 @@ impl<'a> Lowering<'a> {
     }
 
     /// Lowers `value`, the result of a node that is left in accumulators, to real numbers.
-    pub(crate) fn dequantize_accumulator(&mut self, origin: &Node, value: ValueId, acc: ValueId) -> Result<(), Reason> {
+    pub(crate) fn dequantize_accumulator(
+        &mut self,
+        origin: &Node,
+        value: ValueId,
+        acc: ValueId,
+    ) -> Result<(), Failure> {
         let made = self.emit(origin, Dequantize {}, &[acc], None, "dequantize")?;
         self.set_float(value, made);
         Ok(())
     }
 
     /// Element type and scale of a value of the new module that has one grid.
-    pub(crate) fn made(&self, value: ValueId) -> Result<(Elem, f32), Reason> {
+    pub(crate) fn made(&self, value: ValueId) -> Result<(Elem, f32), Failure> {
         let value = self.out.main().value(value);
         let found = value.and_then(|v| Some((v.ty.elem, v.quant.as_deref()?.as_tensor()?.0)));
-        found.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "a value has no grid"))
+        found.ok_or_else(|| Failure::defect("what a primitive made has no single grid"))
     }
 
     /// What a code of an activation can be: anything in its type. What is beyond the range in use saturates there.
@@ -443,9 +442,9 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// What a term of a sum can be, which a recipe has just made of codes.
-    pub(crate) fn term(&self, value: ValueId) -> Result<Interval, Reason> {
-        let found = Bounds::new(&self.out, self.out.main()).near(value);
+    /// The integers that a term of a sum can be.
+    pub(crate) fn term(&mut self, value: ValueId) -> Result<Interval, Reason> {
+        let found = self.bounds(value).as_ref().and_then(around_all);
         // Bounds that end where the type does say nothing, or are those of codes that saturate.
         let fits = |&(low, high): &Interval| low > i32::MIN.into() && high < i32::MAX.into();
         let text = "a term of its sum can saturate at 32 bits; a coarser grid would be needed";
@@ -487,12 +486,14 @@ impl<'a> Lowering<'a> {
 }
 
 /// Codes as a tensor of `elem`.
-pub(crate) fn integers(shape: &[u64], codes: &[i32], elem: Elem) -> Result<TensorData, Reason> {
-    let tensor = match elem {
+pub(crate) fn integers(shape: &[u64], codes: &[i32], elem: Elem) -> Result<TensorData, TensorError> {
+    match elem {
         Elem::I8 => TensorData::from_values(shape, &codes.iter().map(|&c| c as i8).collect::<Vec<_>>()),
         Elem::U8 => TensorData::from_values(shape, &codes.iter().map(|&c| c as u8).collect::<Vec<_>>()),
         Elem::I16 => TensorData::from_values(shape, &codes.iter().map(|&c| c as i16).collect::<Vec<_>>()),
         _ => TensorData::from_values(shape, codes),
-    };
-    tensor.map_err(|error| Reason::new(ReasonCode::Parameter, error.to_string()))
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
-use strait_core::{GraphId, Module, PassError, Term, verifier};
+use strait_core::{GraphId, Module, NodeId, PassError, Reason, Term, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Until, fuse, lower};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Ranges, place, refuse},
+    annotate::{Placing, Ranges, place, refuse},
 };
 use strait_target::{
     Options, Target, TargetSpec,
@@ -122,10 +122,7 @@ pub(super) fn whole(module: &Module, behind: &str) -> Result<(), Stop> {
     verifier::verify(module).map_err(|violation| Stop::Defect(format!("behind {behind}: {violation}")))
 }
 
-/// The annotated module and the lowered one.
-///
-/// Nodes that their recipe refuses move to the host, all of them at once, and the graph is annotated and lowered again.
-/// What was moved stays there, so there are at most as many turns as nodes; observers run once for each value.
+/// The annotated module and the lowered one. Observers run once for each value, however many turns there are.
 fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Module, strait_lower::Lowered), Stop> {
     let mut module = job.canonical.clone();
     let main = module.main;
@@ -137,24 +134,47 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
         directives: wishes.directives.clone(),
         placing: &wishes.placing,
     };
+    let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
     let mut ranges = Ranges::default();
     place(&mut module, main, spec, &wishes.placing);
+    let integer = turns(&mut module, spec, &wishes.placing, |module| {
+        keep(module)?;
+        annotate(module, main, &how, &mut ranges).map_err(|error| Stop::Defect(error.to_string()))?;
+        keep(module)?;
+        whole(module, "annotate")?;
+        match lower(module, spec) {
+            Ok(integer) => Ok(Turn::Done(integer)),
+            Err(LowerError::Nodes(nodes)) => Ok(Turn::Refused(nodes)),
+            Err(LowerError::Ours(text)) => Err(Stop::Defect(text)),
+        }
+    })?;
+    whole(&integer.module, "lower")?;
+    Ok((module, integer))
+}
+
+/// What came of one turn of annotating and lowering.
+enum Turn<T> {
+    Done(T),
+    /// These nodes cannot be lowered.
+    Refused(Vec<(NodeId, Reason)>),
+}
+
+/// Repeats a turn until it refuses nothing. What it refuses moves to the host, all of it at once, and stays there, so that
+/// there are at most as many turns as nodes.
+fn turns<T>(
+    module: &mut Module,
+    spec: &TargetSpec,
+    wishes: &Placing,
+    mut turn: impl FnMut(&mut Module) -> Result<Turn<T>, Stop>,
+) -> Result<T, Stop> {
     loop {
-        directives::keep(job.loaded, job.selection, spec, &module, &wishes.placing)?;
-        annotate(&mut module, main, &how, &mut ranges).map_err(|error| Stop::Defect(error.to_string()))?;
-        directives::keep(job.loaded, job.selection, spec, &module, &wishes.placing)?;
-        whole(&module, "annotate")?;
-        match lower(&module, spec) {
-            Ok(integer) => {
-                whole(&integer.module, "lower")?;
-                return Ok((module, integer));
-            }
-            Err(LowerError::Nodes(nodes)) => {
-                if !refuse(module.main_mut(), spec, &wishes.placing, nodes) {
-                    return Err(Stop::Defect("a node on the host was lowered".to_owned()));
+        match turn(module)? {
+            Turn::Done(done) => return Ok(done),
+            Turn::Refused(nodes) => {
+                if !refuse(module.main_mut(), spec, wishes, nodes) {
+                    return Err(Stop::Defect("a node on the host was refused".to_owned()));
                 }
             }
-            Err(LowerError::Ours(text)) => return Err(Stop::Defect(text)),
         }
     }
 }
@@ -221,5 +241,57 @@ pub(super) fn pass(error: PassError) -> Stop {
     match error {
         PassError::Model(reason) => Diagnostic::error(codes::MODEL, format!("model: {}", reason.text)).into(),
         other => Stop::Defect(other.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strait_core::{Placement, ReasonCode, text::parse};
+    use strait_target::Table;
+
+    /// `count` convolutions of one weight in a row.
+    fn row(count: usize) -> Module {
+        let attributes = "{stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}";
+        let line = |n: usize| format!("  %v{}: f32[1,1,2,2] = conv(%v{n}, @w) {attributes}\n", n + 1);
+        let lines: String = (0..count).map(line).collect();
+        let text = format!(
+            "strait 1 float\ngraph @main(%v0: f32[1,1,2,2]) {{\n{lines}  return %v{count}\n}}\n\
+             data @w: f32[1,1,1,1] = splat 1.0\n"
+        );
+        parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    fn spec() -> TargetSpec {
+        let text = include_str!("../../../../configs/targets/acme-npu2.toml");
+        let table = Table::parse("acme-npu2.toml", text).expect("a table");
+        table.spec(&Options::new()).expect("a sound table")
+    }
+
+    #[test]
+    fn refusals_end_by_themselves_however_many_turns_they_take() {
+        let (mut module, spec) = (row(200), spec());
+        let mut count = 0;
+        let done = turns(&mut module, &spec, &Placing::new(), |module| {
+            count += 1;
+            // Each turn finds one more: what it depends on has only just moved.
+            let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
+            let why = || Reason::new(ReasonCode::NoForm, "another one");
+            Ok(first.map_or(Turn::Done(module.main().node_bound()), |(id, _)| {
+                Turn::Refused(vec![(id, why())])
+            }))
+        });
+        assert_eq!((done.ok(), count), (Some(200), 201));
+    }
+
+    #[test]
+    fn a_refusal_that_moves_nothing_is_a_defect() {
+        let (mut module, spec) = (row(2), spec());
+        let id = module.main().nodes().next().expect("a node").0;
+        let stop = turns(&mut module, &spec, &Placing::new(), |_| {
+            let why = Reason::new(ReasonCode::NoForm, "again and again");
+            Ok(Turn::<()>::Refused(vec![(id, why)]))
+        });
+        assert!(matches!(stop, Err(Stop::Defect(_))));
     }
 }

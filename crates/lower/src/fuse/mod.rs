@@ -6,7 +6,6 @@
 //! the patch, and a certificate says whether the fused node computes the same on everything that can occur. What does not
 //! fire is recorded row by row, with the reason.
 
-mod called;
 mod certify;
 mod conditions;
 mod grounds;
@@ -17,10 +16,11 @@ mod verbs;
 
 pub use merge::Merged;
 
+use crate::interval::Known;
 use plan::Planned;
 use site::{Found, Producer};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{Def, Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ReasonCode, ValueId};
+use strait_core::{Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ReasonCode, ValueId};
 use strait_requantize::{Certificate, Verdict};
 use strait_target::spec::{FusionRow, Options, Verb};
 use strait_target::{Target, TargetSpec};
@@ -182,8 +182,8 @@ pub enum FuseError {
 /// Fuses what the rows of the target's table say, in a graph of the integer stage and in those that it calls.
 ///
 /// Equal requantizations of one accumulator become one, then constants are requantized, one clone for each reader, and
-/// then requantizations go into their producers. A graph that is called is fused once, however many of ours call it. One that
-/// is also called from elsewhere stays as it is, and each of its requantizations is refused: it is not ours alone.
+/// then requantizations go into their producers. A graph that is called is fused once, however often ours calls it. Of one
+/// that is also called from elsewhere (the lowered graph calls what its fused copy does) ours gets a copy first.
 ///
 /// # Errors
 /// See [`FuseError`]; a site that cannot be fused is no error.
@@ -200,8 +200,7 @@ pub fn fuse(
         policy,
     };
     let mut done = Fusion::default();
-    let called = called::from(module, graph);
-    for graph in called.own {
+    for graph in module.unshare(graph) {
         let merged = merge::equal_requantizations(module, graph).map_err(|error| FuseError::Patch {
             row: "equal requantizations".into(),
             error,
@@ -211,28 +210,7 @@ pub fn fuse(
             table.fuse(module, graph, constants, &mut done)?;
         }
     }
-    for graph in called.shared {
-        done.refused.extend(shared(module, graph)?);
-    }
     Ok(done)
-}
-
-/// The sites of a graph that is not ours alone: all of them are refused.
-fn shared(module: &Module, graph: GraphId) -> Result<Vec<Refused>, FuseError> {
-    let sites = requantizations(module, graph)?;
-    let found = sites.into_iter().filter_map(|at| Found::at(module, graph, at));
-    let name = module.graph(graph).map_or("", |g| module.name(g.name));
-    let refused = found.map(|found| Refused {
-        node: found.name(),
-        value: found.requantized(0..found.links.len()).unwrap_or_default(),
-        row: None,
-        reason: Reason::new(
-            ReasonCode::SharedGraph,
-            format!("the graph {name} is also called from elsewhere"),
-        ),
-        tried: Vec::new(),
-    });
-    Ok(refused.collect())
 }
 
 /// The requantizations of a graph, in topological order.
@@ -260,42 +238,91 @@ struct Made {
     certificate: Certificate,
 }
 
+/// A row that fires at a site.
+struct Fires {
+    made: Made,
+    /// The name of the producer.
+    node: String,
+    /// The name of the result of what is fused.
+    name: String,
+    is_output: bool,
+    is_constant: bool,
+    /// The name of a value that is still requantized behind it, and the nodes of the chain that are left there.
+    left: Option<String>,
+    behind: Vec<NodeId>,
+    tried: Vec<Attempt>,
+}
+
+impl Fires {
+    /// Puts the fused node in place. Answers with the nodes of the chain that are left behind it, which are no site of
+    /// their own.
+    fn apply(self, module: &mut Module, graph: GraphId, done: &mut Fusion) -> Result<Vec<NodeId>, FuseError> {
+        let row = self.made.row;
+        // Tensors of a patch are its first values.
+        let first = ValueId::new(module.graph(graph).map_or(0, Graph::value_bound));
+        let applied = module.apply(graph, self.made.patch);
+        applied.map_err(|error| FuseError::Patch {
+            row: row.clone(),
+            error,
+        })?;
+        let value = match self.is_constant {
+            true => named(module, graph, first, self.is_output.then_some(&*self.name)),
+            false => self.name.clone(),
+        };
+        if let Some(value) = self.left {
+            let text = format!(
+                "it stands behind {}, which has a requantization already, and no one form computes both",
+                self.name
+            );
+            done.refused.push(Refused {
+                node: self.node.clone(),
+                value,
+                row: Some(row.clone()),
+                reason: Reason::new(ReasonCode::Chain, text),
+                tried: Vec::new(),
+            });
+        }
+        done.fired.push(Fused {
+            node: self.node,
+            value,
+            row,
+            certificate: self.made.certificate,
+            tried: self.tried,
+        });
+        Ok(self.behind)
+    }
+}
+
 impl Table<'_> {
     /// The sites of one graph, in topological order: those behind constants or those behind nodes.
     fn fuse(&self, module: &mut Module, graph: GraphId, constants: bool, done: &mut Fusion) -> Result<(), FuseError> {
         let mut clones: BTreeMap<ValueId, usize> = BTreeMap::new();
         let mut left = BTreeSet::new();
+        let mut known = Known::default();
         for at in requantizations(module, graph)? {
             if left.contains(&at) {
                 continue;
             }
-            let Some(found) = Found::at(module, graph, at) else {
+            let Some(found) = Found::at(module, graph, at, &mut known) else {
                 continue;
             };
             if constants != matches!(found.producer, Producer::Constant(_)) {
+                known = found.into_known();
                 continue;
             }
             let count = clones.entry(found.wide).or_default();
             let clone = format!("{}_requant_{count}", found.name());
             *count += 1;
-            left.extend(self.site(module, graph, at, &clone, done)?);
+            let decided = self.decide(found, &clone, &mut known, done);
+            if let Some(fires) = decided {
+                left.extend(fires.apply(module, graph, done)?);
+            }
         }
         Ok(())
     }
 
-    /// One site: of the rows that can, the first that takes most of the chain fires, or all of them are refused. Answers
-    /// with the nodes of the chain that are left behind what fired, which are no site of their own.
-    fn site(
-        &self,
-        module: &mut Module,
-        graph: GraphId,
-        at: NodeId,
-        clone: &str,
-        done: &mut Fusion,
-    ) -> Result<Vec<NodeId>, FuseError> {
-        let Some(found) = Found::at(module, graph, at) else {
-            return Ok(Vec::new());
-        };
+    /// One site: of the rows that can, the first that takes most of the chain fires, or all of them are refused.
+    fn decide(&self, found: Found<'_>, clone: &str, known: &mut Known, done: &mut Fusion) -> Option<Fires> {
         let node = found.name();
         let all = found.links.len();
         let mut tried = Vec::new();
@@ -325,7 +352,21 @@ impl Table<'_> {
         // Of those that came as far, the last one is looked at first.
         tried.reverse();
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
-        let Some(made) = made else {
+        let fires = made.map(|made| {
+            let result = found.taken(made.links).map(|(_, result)| result);
+            Fires {
+                node: node.clone(),
+                // Behind what fires, a second requantization may be left.
+                left: found.requantized(made.links..all),
+                behind: found.links[made.links..].iter().map(|link| link.node).collect(),
+                name: result.map(|value| found.name_of(value)).unwrap_or_default(),
+                is_output: result.is_some_and(|value| found.graph.is_output(value)),
+                is_constant: matches!(found.producer, Producer::Constant(_)),
+                tried: std::mem::take(&mut tried),
+                made,
+            }
+        });
+        if fires.is_none() {
             let nearest = tried.first().filter(|attempt| attempt.until > Until::Producer);
             let (row, reason) = match nearest {
                 Some(attempt) => (Some(attempt.row.clone()), attempt.reason.clone()),
@@ -342,44 +383,9 @@ impl Table<'_> {
                 reason,
                 tried,
             });
-            return Ok(Vec::new());
-        };
-        // Behind what fires, a second requantization may be left.
-        let left = found.requantized(made.links..all);
-        let behind = found.links[made.links..].iter().map(|link| link.node).collect();
-        let result = found.taken(made.links).map(|(_, result)| result);
-        let name = result.map(|value| found.name_of(value)).unwrap_or_default();
-        let is_output = result.is_some_and(|value| found.graph.is_output(value));
-        let is_constant = matches!(found.producer, Producer::Constant(_));
-        let row = made.row;
-        let applied = module.apply(graph, made.patch);
-        applied.map_err(|error| FuseError::Patch {
-            row: row.clone(),
-            error,
-        })?;
-        let value = match is_constant {
-            true => named(module, graph, is_output.then_some(&*name)),
-            false => name.clone(),
-        };
-        if let Some(value) = left {
-            let text =
-                format!("it stands behind {name}, which has a requantization already, and no one form computes both");
-            done.refused.push(Refused {
-                node: node.clone(),
-                value,
-                row: Some(row.clone()),
-                reason: Reason::new(ReasonCode::Chain, text),
-                tried: Vec::new(),
-            });
         }
-        done.fired.push(Fused {
-            node,
-            value,
-            row,
-            certificate: made.certificate,
-            tried,
-        });
-        Ok(behind)
+        *known = found.into_known();
+        fires
     }
 
     /// What `row` does at a site with more than `taken` links, or at what it fails. It takes as many as it can.
@@ -463,24 +469,14 @@ impl Table<'_> {
     }
 }
 
-/// The name of the constant that was added last. One that became an output takes over the output's name, by which it is
-/// known outside.
-fn named(module: &mut Module, graph: GraphId, output: Option<&str>) -> String {
-    let data = |g: &Graph| {
-        g.values()
-            .filter(|(_, v)| matches!(v.def, Def::Data(_)))
-            .last()
-            .map(|(id, v)| (id, v.name))
-    };
-    let Some((id, own)) = module.graph(graph).and_then(data) else {
-        return String::new();
-    };
-    let Some(output) = output else {
-        return module.name(own).to_string();
-    };
-    let symbol = module.names.intern(output);
-    module.graphs[graph.index()].rename(id, symbol);
-    output.to_string()
+/// The name of a constant. One that became an output takes over the output's name, by which it is known outside.
+fn named(module: &mut Module, graph: GraphId, constant: ValueId, output: Option<&str>) -> String {
+    if let Some(output) = output {
+        let symbol = module.names.intern(output);
+        module.graphs[graph.index()].rename(constant, symbol);
+    }
+    let value = module.graph(graph).and_then(|g| g.value(constant));
+    value.map(|v| module.name(v.name).to_string()).unwrap_or_default()
 }
 
 /// Whether a form of the table called `name` accepts a requantization with this clamp.

@@ -262,7 +262,7 @@ fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
     let codes = codes
         .into_iter()
         .map(|code| i32::try_from(code).map_err(|e| parameter(&e)));
-    integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out)
+    integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
 /// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given, which is

@@ -1,6 +1,6 @@
 //! Finding a site: a producer and the requantizations and clamps behind it.
 
-use crate::interval::{Bounds, Interval};
+use crate::interval::{Bounds, Interval, Known};
 use std::cell::RefCell;
 use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, ReasonCode, TensorData, ValueId};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
@@ -43,15 +43,15 @@ pub(super) struct Found<'a> {
     /// The producer's result.
     pub(super) wide: ValueId,
     pub(super) links: Vec<Link<'a>>,
-    /// Every row, number of links and form asks for the same bounds. Those of another site are not kept: what fires may
-    /// change a value by what the policy allows.
+    /// Every row, number of links and form asks for the same bounds. Those of earlier sites are kept: sites come in
+    /// topological order, and what fires makes new values in place of those whose bounds it changes.
     bounds: RefCell<Bounds<'a>>,
 }
 
 impl<'a> Found<'a> {
     /// The site whose first requantization is the node `at`. `None` for a later one of a chain, which belongs to the same
     /// site, and for a value that nothing produces (an input of the graph).
-    pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId) -> Option<Found<'a>> {
+    pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId, known: &mut Known) -> Option<Found<'a>> {
         let graph = module.graph(graph)?;
         let mut links = vec![link(at, graph.node(at)?)?];
         let mut wide = graph.node(at)?.inputs.first().copied().flatten()?;
@@ -81,8 +81,13 @@ impl<'a> Found<'a> {
             producer,
             wide,
             links,
-            bounds: RefCell::new(Bounds::new(module, graph)),
+            bounds: RefCell::new(Bounds::knowing(module, graph, std::mem::take(known))),
         })
+    }
+
+    /// What is known of bounds by now, for the next site.
+    pub(super) fn into_known(self) -> Known {
+        self.bounds.into_inner().into_known()
     }
 
     /// The interval that every element of a value of the graph lies in.

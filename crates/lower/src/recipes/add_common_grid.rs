@@ -7,9 +7,13 @@
 
 use super::{NodeToLower, sum};
 use crate::lowering::Lowering;
-use strait_core::Reason;
+use strait_core::{Failure, Reason, ReasonCode};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
+    if !walk.has_grid(site.id, site.node) {
+        let text = "its result is read as real numbers, and the common grid is made from the grid of the result";
+        return Err(Reason::new(ReasonCode::NoGrid, text).into());
+    }
     let (y, _) = walk.grid(site.output()?)?;
     let step = |shift: u8| y * (-f32::from(shift)).exp2();
     let mut operands = [site.input(0)?, site.input(1)?];

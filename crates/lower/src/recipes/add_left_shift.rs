@@ -7,9 +7,9 @@ use super::{NodeToLower, sum};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
-use strait_core::{QuantParams, Reason};
+use strait_core::{Failure, QuantParams};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
     let mut operands = [site.input(0)?, site.input(1)?];
     let grids = [walk.grid(operands[0])?, walk.grid(operands[1])?];
     let fine = (-f32::from(left_shift)).exp2();

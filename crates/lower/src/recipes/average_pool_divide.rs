@@ -4,9 +4,9 @@
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;
 use strait_core::op::GlobalAveragePool;
-use strait_core::{Op, Reason};
+use strait_core::{Failure, Op};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     match &site.node.op {
         Op::Reduce(_) => pass_through::lower_as(walk, site, GlobalAveragePool {}.into()),
         op => pass_through::lower_as(walk, site, op.clone()),

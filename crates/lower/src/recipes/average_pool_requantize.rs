@@ -7,11 +7,11 @@ use super::narrow::{Product, Wide, narrow};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
-use strait_core::{Channels, Elem, Op, QuantParams, Reason, ReasonCode};
+use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let x = site.input(0)?;
     let (x_scale, x_zero) = walk.grid(x)?;
     let codes = walk.codes(x)?;

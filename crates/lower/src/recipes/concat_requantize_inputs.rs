@@ -6,9 +6,9 @@ use super::narrow::{Narrow, Product, Wide, requantize};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
-use strait_core::{Channels, QuantParams, Reason};
+use strait_core::{Channels, Failure, QuantParams};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let y = site.output()?;
     let (y_scale, y_zero) = walk.grid(y)?;
     let grid = Some(Arc::new(QuantParams::tensor(y_scale, y_zero)));

@@ -7,13 +7,13 @@ use super::NodeToLower;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::Lookup;
-use strait_core::{Elem, QuantParams, Reason, ReasonCode, TensorData};
+use strait_core::{Elem, Failure, QuantParams, Reason, ReasonCode, TensorData};
 use strait_execute::evaluate;
 use strait_requantize::IntType;
 use strait_requantize::quantize::{dequantize, quantize};
 use strait_target::spec::Integer;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, entries: Integer) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, entries: Integer) -> Result<(), Failure> {
     let (x, y) = (site.input(0)?, site.output()?);
     let ((x_scale, x_zero), (y_scale, y_zero)) = (walk.grid(x)?, walk.grid(y)?);
     let (from, to) = (walk.spec.types.activation_type(), IntType::from(entries));
@@ -21,16 +21,17 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, entries: In
         return Err(Reason::new(
             ReasonCode::TableType,
             format!("a table from {from} to {to} is not one of codes"),
-        ));
+        )
+        .into());
     }
     let inputs: Vec<f32> = from.range().map(|q| dequantize(q, x_scale, x_zero)).collect();
-    let ours = |text: String| Reason::new(ReasonCode::Table, text);
-    let inputs = TensorData::from_values(&[256], &inputs).map_err(|e| ours(e.to_string()))?;
-    let outputs = evaluate(&site.node.op, &[Some(&inputs)]).map_err(|e| ours(e.to_string()))?;
+    let inputs = TensorData::from_values(&[256], &inputs)?;
+    let outputs = evaluate(&site.node.op, &[Some(&inputs)]);
+    let outputs = outputs.map_err(|error| Failure::Defect(format!("its table: {error}")))?;
     let values = outputs
         .first()
-        .and_then(|t| t.to_f32().ok())
-        .ok_or_else(|| ours("no result".into()))?;
+        .ok_or_else(|| Failure::defect("its table has no entries"))?;
+    let values = values.to_f32()?;
     let (range, rounding) = (walk.spec.types.activation_range(), walk.spec.quantize.rounding);
     // A pole of f (the reciprocal of 0) saturates; what has no value at all is real zero.
     let codes: Vec<i32> = values

@@ -2,8 +2,8 @@
 
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;
-use strait_core::Reason;
+use strait_core::Failure;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     pass_through::lower(walk, site)
 }

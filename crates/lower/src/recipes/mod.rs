@@ -1,4 +1,7 @@
 //! Recipes: how one op becomes integer primitives, one file each. The target's table names the recipe of each op.
+//!
+//! A recipe fails in two ways: by a [`Reason`](strait_core::Reason), and the node goes to the host; or by a defect, where
+//! a promise of placing or annotating does not hold, and everything stops.
 
 mod add_common_grid;
 mod add_left_shift;
@@ -16,7 +19,7 @@ mod pass_through;
 mod sum;
 
 use crate::lowering::Lowering;
-use strait_core::{Node, NodeId, Reason, ReasonCode, ValueId};
+use strait_core::{Failure, Node, NodeId, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
 /// What every recipe is given.
@@ -31,25 +34,25 @@ pub(crate) struct NodeToLower<'n> {
 
 impl NodeToLower<'_> {
     /// Operand `index`, which placement has found to be there.
-    pub(crate) fn input(&self, index: usize) -> Result<ValueId, Reason> {
+    pub(crate) fn input(&self, index: usize) -> Result<ValueId, Failure> {
         let input = self.node.inputs.get(index).copied().flatten();
-        input.ok_or_else(|| Reason::new(ReasonCode::Arity, format!("operand {index} is absent")))
+        input.ok_or_else(|| Failure::Defect(format!("operand {index} is absent")))
     }
 
     /// The first result.
-    pub(crate) fn output(&self) -> Result<ValueId, Reason> {
+    pub(crate) fn output(&self) -> Result<ValueId, Failure> {
         self.node
             .outputs
             .first()
             .copied()
-            .ok_or_else(|| Reason::new(ReasonCode::Arity, "it has no result"))
+            .ok_or_else(|| Failure::defect("it has no result"))
     }
 }
 
 /// Lowers a node of the accelerator.
-pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Reason> {
+pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Failure> {
     let spec = walk.spec;
-    let missing = || Reason::new(ReasonCode::NoRecipe, format!("{} has no recipe", node.op.term()));
+    let missing = || Failure::Defect(format!("{} has no recipe", node.op.term()));
     let (_, row) = spec.op_row(node.op.term()).ok_or_else(missing)?;
     let recipe = row.recipe(spec.types.activation_type().into()).ok_or_else(missing)?;
     let site = NodeToLower { id, node, row };

@@ -6,10 +6,10 @@ use super::narrow::{Product, Wide, narrow};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::Mul;
-use strait_core::{Channels, QuantParams, Reason};
+use strait_core::{Channels, Failure, QuantParams};
 use strait_requantize::range::Pairs;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let (a, b) = (site.input(0)?, site.input(1)?);
     let ((a_scale, a_zero), (b_scale, b_zero)) = (walk.grid(a)?, walk.grid(b)?);
     let operands = [walk.codes(a)?, walk.codes(b)?];

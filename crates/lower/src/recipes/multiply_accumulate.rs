@@ -11,17 +11,17 @@ use crate::interval::{self, accumulator, conv_taps, input};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
-use strait_core::{Channels, Elem, Op, QuantParams, Reason, ReasonCode, TensorData};
+use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode, TensorData};
 use strait_requantize::{Per, range};
 use strait_target::spec::{Arithmetic, WeightGrid};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid: WeightGrid) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid: WeightGrid) -> Result<(), Failure> {
     let (x, w) = (site.input(0)?, site.input(1)?);
     let (x_scale, x_zero) = walk.grid(x)?;
     let grid = walk.weight_grid(site.id)?;
     let weight = walk
         .constant(w)
-        .ok_or_else(|| Reason::new(ReasonCode::WeightNotConstant, "its weights are not constants"))?;
+        .ok_or_else(|| Failure::defect("its weights are not constants"))?;
     // The grid that a shift leads to: there is one where the result has codes.
     let shifting = weight_grid.leaves_a_shift() && walk.has_grid(site.id, site.node);
     let target = shifting.then(|| site.output().and_then(|y| walk.grid(y))).transpose()?;
@@ -37,10 +37,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         .copied()
         .flatten()
         .and_then(|b| walk.constant(b));
-    let bias = bias
-        .map(TensorData::to_f32)
-        .transpose()
-        .map_err(|e| Reason::new(ReasonCode::Parameter, e.to_string()))?;
+    let bias = bias.map(TensorData::to_f32).transpose()?;
     let rounding = walk.spec.quantize.bias_rounding();
     let real_bias = bias.as_deref().unwrap_or_default();
     let mut biases = bake::biases(real_bias, &codes, &grid.scale, (x_scale, x_zero), channels, rounding);

@@ -4,7 +4,7 @@ use super::NodeToLower;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize, ShiftLeft};
-use strait_core::{Channels, Elem, QuantParams, Reason, ReasonCode, ValueId};
+use strait_core::{Channels, Elem, Failure, QuantParams, Reason, ReasonCode, ValueId};
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
@@ -63,12 +63,12 @@ pub(super) struct Narrow {
 
 /// Requantizes `wide` to the grid of the node's first result; where that has none, because it is read in float alone,
 /// makes it real.
-pub(super) fn narrow(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide<'_>) -> Result<(), Reason> {
+pub(super) fn narrow(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide<'_>) -> Result<(), Failure> {
     let y = site.output()?;
     if !walk.has_grid(site.id, site.node) {
         if let Channels::Picked(_) = wide.channels {
             let text = "its result is read as real numbers, and sums with different divisors have no scale in common";
-            return Err(Reason::new(ReasonCode::NoGrid, text));
+            return Err(Reason::new(ReasonCode::NoGrid, text).into());
         }
         return walk.dequantize_accumulator(site.node, y, wide.acc);
     }
@@ -92,7 +92,7 @@ pub(super) fn requantize(
     to: Narrow,
     forms: &[String],
     suffix: &str,
-) -> Result<ValueId, Reason> {
+) -> Result<ValueId, Failure> {
     let spec = walk.spec;
     let per_channel = wide.product.scales(to.scale).factor().channels().is_some();
     if wide.zero != 0 && !rows(spec, forms).any(|row| row.takes_input_zero(per_channel)) {
@@ -143,7 +143,7 @@ pub(super) fn emit(
     to: Narrow,
     form: Requantization,
     suffix: &str,
-) -> Result<ValueId, Reason> {
+) -> Result<ValueId, Failure> {
     let grid = Some(Arc::new(QuantParams::tensor(to.scale, to.zero)));
     match wide.channels {
         Channels::Axis(axis) => {
@@ -158,7 +158,7 @@ pub(super) fn emit(
 }
 
 /// acc − zero: a sum, or, for codes that are requantized as they are, a shift by nothing.
-fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Reason> {
+fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Failure> {
     let (elem, scale) = walk.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
     if elem != Elem::I32 {
@@ -167,8 +167,9 @@ fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i
     let negated = zero
         .checked_neg()
         .ok_or_else(|| Reason::new(ReasonCode::ZeroPoint, "its zero point cannot be taken away"))?;
+    let first = walk.term(acc)?;
     walk.prove(&Terms {
-        first: walk.term(acc)?,
+        first,
         second: (negated.into(), negated.into()),
     })?;
     let offset = walk.data("offset", integers(&[1], &[negated], Elem::I32)?, None);

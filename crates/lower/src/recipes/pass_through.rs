@@ -4,10 +4,10 @@ use super::NodeToLower;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Pad, PadMode};
-use strait_core::{Elem, Op, QuantParams, Reason};
+use strait_core::{Elem, Failure, Op, QuantParams};
 use strait_requantize::quantize::quantize;
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Reason> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     match &site.node.op {
         Op::Pad(pad) if pad.mode == PadMode::Constant => {
             // The padding is a real number; on codes it is that number's code.
@@ -29,7 +29,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
 }
 
 /// The primitive `op` on the codes of the node's float operands; operands of other types (indices) go as they are.
-pub(super) fn lower_as(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, op: Op) -> Result<(), Reason> {
+pub(super) fn lower_as(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, op: Op) -> Result<(), Failure> {
     let (scale, zero) = walk.grid(site.output()?)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, zero)));
     let mut operands = Vec::with_capacity(site.node.inputs.len());

@@ -5,9 +5,9 @@ use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Add, Sub};
-use strait_core::{Channels, Op, QuantParams, Reason, ValueId};
-use strait_requantize::IntType;
+use strait_core::{Channels, Failure, Op, QuantParams, ValueId};
 use strait_requantize::range::{Terms, subtract};
+use strait_requantize::{IntType, Per};
 
 /// An operand, in steps of `scale` with real zero at `zero`, on the common grid: steps of `step` and zero point 0.
 pub(super) fn operand(
@@ -16,7 +16,7 @@ pub(super) fn operand(
     acc: ValueId,
     (scale, zero): (f64, i32),
     step: f32,
-) -> Result<ValueId, Reason> {
+) -> Result<ValueId, Failure> {
     let wide = Wide {
         acc,
         zero,
@@ -29,7 +29,10 @@ pub(super) fn operand(
 /// Whether a form of the row leads from the grid of an operand to the common one.
 pub(super) fn reaches(walk: &Lowering<'_>, site: &NodeToLower<'_>, (scale, zero): (f64, i32), step: f32) -> bool {
     let forms = &site.row.inputs;
-    form(walk.spec, forms, Product::Grid(scale), zero, common(step), None).is_ok()
+    // With the zero point taken away or not: a form that is defined on both serves.
+    let (low, high) = walk.any_code();
+    let codes = Per::Tensor((low.min(low - i64::from(zero)), high.max(high - i64::from(zero))));
+    form(walk.spec, forms, Product::Grid(scale), zero, common(step), Some(&codes)).is_ok()
 }
 
 /// Steps of `step` and zero point 0, in 32 bits.
@@ -47,7 +50,7 @@ pub(super) fn total(
     site: &NodeToLower<'_>,
     operands: &[ValueId; 2],
     step: f32,
-) -> Result<(), Reason> {
+) -> Result<(), Failure> {
     let [first, second] = [walk.term(operands[0])?, walk.term(operands[1])?];
     let negative = matches!(site.node.op, Op::Sub(_));
     let second = if negative { subtract((0, 0), second) } else { second };

@@ -18,7 +18,9 @@ use crate::statistics::Observation;
 use groups::{Groups, groups};
 use reach::Reach;
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{ConfigId, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, ReasonCode, Stage, ValueId};
+use strait_core::{
+    ConfigId, Failure, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, ReasonCode, Stage, ValueId,
+};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Per};
 use weights::Weights;
@@ -154,10 +156,11 @@ fn settle_weights(
         };
         let id = order[position];
         let factor = match weights::weights(module, graph, spec, &found.table, id) {
-            Err(reason) => {
+            Err(Failure::Reason(reason)) => {
                 refused.push((id, reason));
                 continue;
             }
+            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
             Ok(None) => continue,
             Ok(Some(Weights::Grid(params))) => {
                 if let Some(config) = found.table.id(id, 1) {

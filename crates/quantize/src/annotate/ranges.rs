@@ -3,12 +3,12 @@
 use super::groups::{Groups, is_constant};
 use super::reach::Reach;
 use super::roles::Role;
-use super::{AnnotateError, Annotation, grid};
+use super::{AnnotateError, Annotation, ObserverChoice, grid};
 use crate::observers::{GridKind, Observer, by_name};
 use crate::statistics::Statistics;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strait_core::{ConfigId, Graph, Module, Move, NodeId, Policy, QuantConfig, Reason, ReasonCode, ValueId};
+use strait_core::{ConfigId, Failure, Graph, Module, Move, NodeId, Policy, QuantConfig, Reason, ReasonCode, ValueId};
 
 fn kind(config: &QuantConfig) -> GridKind {
     let (symmetric, power_of_two) = match config.policy {
@@ -36,45 +36,56 @@ fn range(
     value: ValueId,
     observer: &dyn Observer,
     kind: GridKind,
-) -> Result<[f32; 2], Reason> {
+) -> Result<[f32; 2], Failure> {
     if let Some(&known) = how.directives.ranges.get(&value) {
         return Ok(known);
     }
     if is_constant(graph, value) {
-        let tensor = module.constant(graph, value).and_then(|t| t.to_f32().ok());
+        let tensor = module.constant(graph, value);
+        let tensor = tensor
+            .ok_or_else(|| Failure::defect("a constant has no tensor"))?
+            .to_f32()?;
         let mut statistics = Statistics::default();
-        statistics.add(0, &tensor.unwrap_or_default());
-        return reach.range(value, &statistics, &crate::observers::MinMax, kind);
+        statistics.add(0, &tensor);
+        return Ok(reach.range(value, &statistics, &crate::observers::MinMax, kind)?);
     }
     let name = graph.value(value).map(|v| module.name(v.name)).unwrap_or_default();
     match how.observation.values.get(name) {
-        Some(statistics) => reach.range(value, statistics, observer, kind),
-        None => Err(Reason::new(
-            ReasonCode::NotObserved,
-            format!("there are no statistics of {name}"),
-        )),
+        Some(statistics) => Ok(reach.range(value, statistics, observer, kind)?),
+        None => Err(Reason::new(ReasonCode::NotObserved, format!("there are no statistics of {name}")).into()),
     }
 }
 
-/// What observers have said of values, kept while a graph is annotated again and again: an observer runs once for each
-/// value, grid and choice of the observer.
+/// What observers have said of values, kept while a graph is annotated again and again: each runs once for each value and
+/// kind of grid.
 #[derive(Clone, Debug, Default)]
-pub struct Ranges(BTreeMap<(ValueId, ValueId), Vec<(GridKind, Result<[f32; 2], Reason>)>>);
+pub struct Ranges(BTreeMap<ValueId, Vec<Observed>>);
+
+#[derive(Clone, Debug)]
+struct Observed {
+    observer: ObserverChoice,
+    kind: GridKind,
+    range: Result<[f32; 2], Failure>,
+}
 
 impl Ranges {
-    /// The range of `value` as the observer sees it that `chooser` chooses.
     fn of(
         &mut self,
-        [value, chooser]: [ValueId; 2],
+        value: ValueId,
+        observer: &ObserverChoice,
         kind: GridKind,
-        observe: impl FnOnce() -> Result<[f32; 2], Reason>,
-    ) -> Result<[f32; 2], Reason> {
-        let known = self.0.entry((value, chooser)).or_default();
-        if let Some((_, range)) = known.iter().find(|(of, _)| *of == kind) {
-            return range.clone();
+        observe: impl FnOnce() -> Result<[f32; 2], Failure>,
+    ) -> Result<[f32; 2], Failure> {
+        let known = self.0.entry(value).or_default();
+        if let Some(known) = known.iter().find(|k| k.observer == *observer && k.kind == kind) {
+            return known.range.clone();
         }
-        let range = observe();
-        known.push((kind, range.clone()));
+        let (observer, range) = (observer.clone(), observe());
+        known.push(Observed {
+            observer,
+            kind,
+            range: range.clone(),
+        });
         range
     }
 }
@@ -119,9 +130,8 @@ pub(super) fn activate(
         let choice = how.directives.observers.get(&value).unwrap_or(&how.observer);
         let observer =
             by_name(&choice.name, choice.percentile).ok_or_else(|| AnnotateError::Observer(choice.name.clone()))?;
-        let chooser = value;
         let mut one = |value: ValueId| {
-            ranges.of([value, chooser], kind, || {
+            ranges.of(value, choice, kind, || {
                 range(module, graph, how, reach, value, &*observer, kind)
             })
         };
@@ -129,14 +139,15 @@ pub(super) fn activate(
             let ([a, b], [c, d]) = (hull?, one(other)?);
             Ok([a.min(c), b.max(d)])
         });
-        match hull.and_then(|range| grid(kind, range)) {
+        match hull.and_then(|range| Ok(grid(kind, range)?)) {
             Ok(params) => found
                 .table
                 .transition(root, Move::Activate(Arc::new(params)))
                 .map_err(|reason| AnnotateError::Ours(reason.to_string()))?,
-            Err(reason) => {
+            Err(Failure::Reason(reason)) => {
                 failed.insert(root, reason);
             }
+            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
         }
     }
     let refused = |b: &super::groups::Bound| Some((b.node, failed.get(&found.table.root(b.config))?.clone()));

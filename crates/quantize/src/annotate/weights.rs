@@ -4,7 +4,8 @@ use super::roles::{Role, recipe};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::{
-    ConfigId, Granularity, GraphId, Module, Node, NodeId, Policy, QuantParams, QuantTable, Reason, ReasonCode, ValueId,
+    ConfigId, Failure, Granularity, GraphId, Module, Node, NodeId, Policy, QuantParams, QuantTable, Reason, ReasonCode,
+    ValueId,
 };
 use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
@@ -55,7 +56,7 @@ pub(super) fn weights(
     spec: &TargetSpec,
     table: &QuantTable,
     id: NodeId,
-) -> Result<Option<Weights>, Reason> {
+) -> Result<Option<Weights>, Failure> {
     let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
         return Ok(None);
     };
@@ -72,10 +73,9 @@ pub(super) fn weights(
         let value: ValueId = node.inputs.get(index).copied().flatten()?;
         Some(module.constant(graph, value)?.to_f32())
     };
-    let not_constant = || Reason::new(ReasonCode::WeightNotConstant, "its weights are not constants");
-    let values = tensor(1).ok_or_else(not_constant)?.map_err(|_| not_constant())?;
+    let values = tensor(1).ok_or_else(|| Failure::defect("its weights are not constants"))??;
     if !values.iter().all(|w| w.is_finite()) {
-        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite"));
+        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
     }
     let Some((x_scale, _)) = x.as_tensor() else {
         return Ok(None);
@@ -83,7 +83,7 @@ pub(super) fn weights(
     let x_scale = f64::from(x_scale);
     let y_scale = result_scale(table, node, id);
     let channels = channels(module, node, graph);
-    let bias = tensor(2).and_then(Result::ok).unwrap_or_default();
+    let bias = tensor(2).transpose()?.unwrap_or_default();
     let [first, last] = config.range.map(|q| q as f64);
     let least: Vec<f64> = reach(&values, channels)
         .iter()
@@ -98,7 +98,7 @@ pub(super) fn weights(
         .collect();
     let largest = least.iter().copied().fold(0.0, f64::max);
     if bias.iter().any(|b| !b.is_finite()) {
-        return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite"));
+        return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite").into());
     }
     // A channel that asks for nothing, of zeros whose sum nothing narrows, takes the tensor's scale; such a tensor takes 1.
     let fallback = if largest > 0.0 { largest } else { 1.0 };
@@ -124,7 +124,7 @@ pub(super) fn weights(
                     // Exact, as in the comparison that failed; two grids of one group never come apart.
                     let excess = x_scale * f64::from(least as f32) / y;
                     if !(excess > 1.0 && excess.is_finite()) || shares_grid(table, node, id) {
-                        return Err(Reason::new(ReasonCode::NoShift, error.to_string()));
+                        return Err(Reason::new(ReasonCode::NoShift, error.to_string()).into());
                     }
                     coarsen = coarsen.max(excess.log2().ceil().max(1.0).exp2());
                     continue;
@@ -144,7 +144,8 @@ pub(super) fn weights(
         return Err(Reason::new(
             ReasonCode::WeightScale,
             "its weights are too large or too small for a scale in f32",
-        ));
+        )
+        .into());
     }
     Ok(Some(Weights::Grid(Arc::new(match config.policy {
         Policy::Linear {

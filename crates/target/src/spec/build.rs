@@ -183,8 +183,10 @@ impl FormRow {
         let form = self.integers(rescale)?;
         // A factor out of the limits' reach stays refused, however near their ends come to it.
         self.accepts(&form, None)?;
-        let nearest = self.nearest(rescale);
-        let nearest = nearest.filter(|built| self.accepts(&built.form, None).is_ok());
+        covers(&form, rescale.accumulators)?;
+        let holds =
+            |form: &Requantization| self.accepts(form, None).is_ok() && covers(form, rescale.accumulators).is_ok();
+        let nearest = self.nearest(rescale).filter(|built| holds(&built.form));
         Ok(nearest.unwrap_or_else(|| Built {
             nearness: self.derived(&form, rescale),
             form,
@@ -414,6 +416,26 @@ impl FormRow {
         to_steps(&[Step { form, clamp: None }], &interval)
             .map_err(|e| Reason::new(ReasonCode::FormFactor, e.to_string()))
     }
+}
+
+/// Whether a form is defined on all accumulators that can occur: outside of its domain a runtime overflows.
+fn covers(form: &Requantization, accumulators: Option<&Per<(i64, i64)>>) -> Result<(), Reason> {
+    let Some(all) = accumulators else { return Ok(()) };
+    for channel in 0..form.channels().or(all.channels()).unwrap_or(1) {
+        let (domain, ends) = (form.domain(channel), all.get(channel));
+        let outside = ends.filter(|(low, high)| !(domain.contains(low) && domain.contains(high)));
+        if let Some((low, high)) = outside {
+            let text = format!(
+                "its accumulators reach from {low} to {high} in channel {channel}, and {} with these integers is defined \
+                 from {} to {}",
+                form.kind(),
+                domain.start(),
+                domain.end()
+            );
+            return Err(Reason::new(ReasonCode::OutsideDomain, text));
+        }
+    }
+    Ok(())
 }
 
 /// Every accumulator.

@@ -1,0 +1,125 @@
+//! Promises of earlier steps that are broken on purpose: each stops, and none ends as a node on the host.
+
+use super::*;
+use strait_core::op::{Call, Relu};
+use strait_core::text::parse;
+use strait_target::spec::{Options, Table};
+
+fn spec() -> TargetSpec {
+    let text = include_str!("../../../../configs/targets/acme-npu2.toml");
+    let table = Table::parse("target.toml", text).expect("a table");
+    table.spec(&Options::new()).expect("a sound table")
+}
+
+fn module(result: &str, node: &str) -> Module {
+    let text = format!(
+        "strait 1 annotated\n\
+         graph @main(%x: f32[1,4] scale=0.1 zero=0) {{\n\
+         \x20 %y: {result} = {node}\n\
+         \x20 return %y\n}}\n\
+         data @w: f32[2,4] = splat 1.0\n"
+    );
+    parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+}
+
+const RELU: [&str; 2] = ["f32[1,4] scale=0.1 zero=0", "relu(%x)"];
+
+/// The defect that lowering ends with.
+fn defect(module: &Module) -> String {
+    match lower(module, &spec()) {
+        Err(LowerError::Ours(text)) => text,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_broken_promise_stops_and_names_the_node() {
+    let [result, node] = RELU;
+    assert!(lower(&module(result, node), &spec()).is_ok());
+    let mut no_grid = module(result, node);
+    let y = no_grid.main().outputs()[0];
+    no_grid.main_mut().set_quant(y, None);
+    let gemm = "gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+    for (broken, told) in [
+        (no_grid, "lowering y: y has no grid"),
+        // The table of configs is empty.
+        (
+            module("f32[1,2] scale=0.1 zero=0", gemm),
+            "lowering y: its weights have no grid",
+        ),
+        // It should have been placed on the host.
+        (
+            module(result, "softmax(%x) {axis=1}"),
+            "lowering y: softmax has no recipe",
+        ),
+    ] {
+        assert_eq!(defect(&broken), told);
+    }
+}
+
+#[test]
+fn what_stands_against_a_node_is_a_reason_beside_it() {
+    let clip = module("f32[1,4] scale=0.1 zero=0", "clip(%x) {min=3.0, max=1.0}");
+    match lower(&clip, &spec()) {
+        Err(LowerError::Nodes(nodes)) => assert_eq!(nodes[0].1.code, ReasonCode::Clip),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A walk over a module before its first step.
+fn walk<'a>(source: &'a Module, spec: &'a TargetSpec) -> Lowering<'a> {
+    let mut names = Names::default();
+    let main = Graph::new(names.intern("lowered"), Stage::Integer);
+    Lowering {
+        source,
+        graph: source.main(),
+        spec,
+        out: Module::new(main, names),
+        counterparts: vec![Counterparts::default(); source.main().value_bound()],
+        known: Known::default(),
+        nearness: BTreeMap::new(),
+        origins: BTreeMap::new(),
+    }
+}
+
+#[test]
+fn what_a_recipe_asks_for_and_does_not_get_is_a_defect() {
+    let [result, node] = RELU;
+    let (source, spec) = (module(result, node), spec());
+    let graph = source.main();
+    let (_, relu) = graph.nodes().next().expect("a node");
+    let (x, y) = (graph.inputs()[0], graph.outputs()[0]);
+    let mut walk = walk(&source, &spec);
+    let of = |failure: Failure| match failure {
+        Failure::Defect(text) => text,
+        Failure::Reason(reason) => panic!("the node goes to the host: {reason}"),
+    };
+    assert_eq!(of(walk.float(y).unwrap_err()), "y was never made");
+    assert_eq!(of(walk.codes(y).unwrap_err()), "y was never made");
+    assert_eq!(of(walk.float(ValueId::new(99)).unwrap_err()), "a value is missing");
+    assert_eq!(
+        of(walk.made(x).unwrap_err()),
+        "what a primitive made has no single grid"
+    );
+    let absent = walk.emit(relu, Relu {}, &[], None, "relu").unwrap_err();
+    assert!(of(absent).starts_with("the primitive relu: "));
+    // The graph that is being built has no output yet.
+    let nothing = walk.emit(relu, Call { graph: 0 }, &[], None, "call").unwrap_err();
+    assert_eq!(of(nothing), "the primitive call has no result");
+    let short = integers(&[3], &[1, 2], Elem::I8).map_err(Failure::from).unwrap_err();
+    assert!(of(short).starts_with("a tensor: "));
+}
+
+#[test]
+fn a_site_without_its_operands_is_a_defect() {
+    let [result, node] = RELU;
+    let (source, spec) = (module(result, node), spec());
+    let (id, relu) = source.main().nodes().next().expect("a node");
+    let (_, row) = spec.op_row(relu.op.term()).expect("a row");
+    let site = recipes::NodeToLower { id, node: relu, row };
+    assert!(matches!(site.input(1), Err(Failure::Defect(_))));
+    let mut alone = relu.clone();
+    alone.outputs.clear();
+    let site = recipes::NodeToLower { id, node: &alone, row };
+    assert!(matches!(site.output(), Err(Failure::Defect(_))));
+}
