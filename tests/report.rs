@@ -128,6 +128,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
     let report = report::build(Material {
         spec: target.spec(),
         canonical: &module,
+        annotated: &module,
         integer: &module,
         fusion: &fusion,
         origins: &origins,

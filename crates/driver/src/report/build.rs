@@ -25,6 +25,8 @@ pub struct Material<'a> {
     pub spec: &'a TargetSpec,
     /// The canonical float module.
     pub canonical: &'a Module,
+    /// The annotated module that the integer one was made from.
+    pub annotated: &'a Module,
     /// The integer module; its main graph is the fused one.
     pub integer: &'a Module,
     /// What became of the requantizations.
@@ -44,6 +46,7 @@ pub fn build(material: Material<'_>) -> Report {
     let Material {
         spec,
         canonical,
+        annotated,
         integer,
         fusion,
         origins,
