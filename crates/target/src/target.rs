@@ -7,6 +7,12 @@ use strait_requantize::Requantization;
 
 /// A target. One that is only a table is a [`TableTarget`](crate::TableTarget); code replaces a method where a table cannot
 /// say it.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no target",
+    label = "has no table and no kernels",
+    note = "a target has `spec`, its table, and `loops`, which computes each form of the table; `TableTarget` is one that is \
+            a table and the kernels that a `TargetFactory` names"
+)]
 pub trait Target: Send + Sync {
     /// Its table, with the overlays of the options that it was made with.
     fn spec(&self) -> &TargetSpec;

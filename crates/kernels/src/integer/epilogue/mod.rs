@@ -29,6 +29,12 @@ use strait_requantize::{IntType, Requantization, form::Channel};
 ///
 /// Mark `lane` `#[inline(always)]`: it is then vectorised for the instruction set of the loop around it. Additions,
 /// products, shifts, comparisons and selections vectorise well; early returns, indexing and calls do not.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not say how accumulators become codes",
+    label = "is no epilogue",
+    note = "an epilogue has `Constants` of a channel, `constants` for all of them, and `lane`, which makes one result of one \
+            accumulator; `ThroughTile` is for kernels that take many at once"
+)]
 pub trait Epilogue: Send + Sync + 'static {
     /// The constants of one channel.
     type Constants: Send + Sync + 'static;
