@@ -1,8 +1,8 @@
 //! LiteRT's int8 kernels, written down here from their public definition (gemmlowp's fixed point, the reference kernels
 //! CONV_2D, FULLY_CONNECTED, ADD and MUL), against what the target generic-int8 computes: every code must be equal.
 //!
-//! The port starts from what a .tflite file holds: scales in f32, codes of the weights, biases before anything is folded
-//! into them. It shares no arithmetic with the compiler.
+//! The port starts from what a .tflite file holds: scales in f32, codes of the weights, biases before anything is
+//! folded into them. It shares no arithmetic with the compiler.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
@@ -173,7 +173,7 @@ impl Run {
     }
 }
 
-/// How many results of 20 random models differ, and of how many.
+/// Number of results of 20 random models that differ, and number of all results.
 fn differing(model: impl Fn(u64) -> String, kernel: impl Fn(&Run) -> Vec<i32>) -> (usize, usize) {
     let (mut differ, mut total) = (0, 0);
     for seed in 0..20 {

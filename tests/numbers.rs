@@ -1,4 +1,4 @@
-//! What integer graphs compute: the same by every way of running them, inside the bounds that proofs rely on, and near to
+//! Results of integer graphs: the same by every way of running them, inside the bounds that proofs rely on, and near to
 //! what the float graph computes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
@@ -57,8 +57,8 @@ fn interpret(integer: &Integer, graph: GraphId, inputs: &[Tensor], case: &str) -
     reference::run(module, graph, &views, &mut observe).unwrap_or_else(|error| panic!("{case}: {error}"))
 }
 
-/// Lowered and fused, interpreted and planned, with the scalar and the widest loops, with one thread and two: one result,
-/// on data like that of the calibration and on data so far outside that codes saturate.
+/// Lowered and fused, interpreted and planned, with the scalar and the widest loops, with one thread and two: one
+/// result, on data like that of the calibration and on data so far outside that codes saturate.
 fn all_ways_agree(integer: &Integer, inputs: &[Tensor], case: &str) -> Vec<Tensor> {
     let (module, fused) = (&integer.module, integer.module.main);
     let expect = interpret(integer, integer.lowered, inputs, case);
@@ -123,8 +123,8 @@ fn fusions_that_change_results_are_certified_on_all_that_can_occur() {
 }
 
 /// One operator on values in [-1, 1), and by how many steps of its result's grid (of 255 over the range of the float
-/// result) an integer result may differ: half a step for each rounding of an operand, times what the operator makes of it,
-/// and one for that of the result and its factor. Operators that keep codes stand behind a lookup of -x, `%p`.
+/// result) an integer result may differ: half a step for each rounding of an operand, times what the operator makes of
+/// it, and one for that of the result and its factor. Operators that keep codes stand behind a lookup of -x, `%p`.
 const OPERATORS: &[(&str, &str, &str, f64)] = &[
     (
         "conv",
@@ -236,8 +236,8 @@ fn each_operator_is_within_its_steps_of_float_for_every_target() {
 
 #[test]
 fn weights_and_biases_of_extreme_sizes_stay_inside_32_bits() {
-    // Weight and bias of the second channel (next to nothing, nothing, a bias that dwarfs the weight, a huge weight), and
-    // whether a factor in front of a range of 6 is one that forms have.
+    // Weight and bias of the second channel (next to nothing, nothing, a bias that dwarfs the weight, a huge weight),
+    // and whether a factor in front of a range of 6 is one that forms have.
     for (weight, bias, has_factor) in [
         ("1e-20", "0.5", true),
         ("1e-20", "-0.5", true),

@@ -1,5 +1,5 @@
-//! What the report says of requantizations: of clamps that were left out, of integers that were chosen, and of those that
-//! the runtime makes.
+//! Report on requantizations: on clamps that were left out, of integers that were chosen, and of those that the runtime
+//! makes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
@@ -16,7 +16,8 @@ use strait_driver::{
 use strait_kernels::Context;
 use strait_lower::{FusionPolicy, fuse};
 
-/// The report on the digits for a target in the box, or for a table among the files of this repository, and the artifact.
+/// The report on the digits for a target in the box, or for a table among the files of this repository, and the
+/// artifact.
 fn compiled(folder: &Path, target: &str, table: Option<&str>) -> Report {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let path = |path: &Path| format!("'{}'", path.display());

@@ -27,7 +27,7 @@ enum Effect {
     Placement,
     /// The report of the compilation.
     Report,
-    /// What `strait targets ID` says.
+    /// Output of `strait targets ID`.
     Sheet,
     /// The files of the artifact, or the folder of measurements.
     Files,
@@ -35,7 +35,7 @@ enum Effect {
     Error,
 }
 
-/// What came out of one compilation.
+/// Outcome of one compilation.
 type Outcome = BTreeMap<Effect, String>;
 
 fn repository() -> PathBuf {

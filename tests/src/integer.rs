@@ -33,11 +33,11 @@ pub struct Integer {
     pub module: Module,
     /// The graph before fusion.
     pub lowered: GraphId,
-    /// What was fused.
+    /// Fusions that were made.
     pub fusion: Fusion,
 }
 
-/// What `strait verify` finds in a module and the certificates of its fusions, without running it.
+/// Findings of `strait verify` in a module and the certificates of its fusions, without running it.
 ///
 /// # Errors
 /// A module that cannot be verified, as text.
@@ -60,8 +60,8 @@ pub fn integer(float: &Module, target: &str, samples: &InMemory) -> Result<Integ
     integer_under(FusionPolicy::Exact, float, target, samples)
 }
 
-/// Canonicalises, observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between, and
-/// the certificates. `target` is as in the filetests.
+/// Canonicalises, observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between,
+/// and the certificates. `target` is as in the filetests.
 ///
 /// # Errors
 /// Whatever stopped it, as text.

@@ -1,4 +1,4 @@
-//! What the command line takes.
+//! Arguments of the command line.
 
 use std::{
     num::NonZeroUsize,
@@ -13,8 +13,8 @@ use strait_driver::{
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
-/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 4 an artifact is
-/// damaged or not sound; 70 a defect in Strait; 130 interrupted.
+/// Exit codes: 0 done; 1 failed; 2 the command line was not understood; 3 built, but a gate is not met; 4 an artifact
+/// is damaged or not sound; 70 a defect in Strait; 130 interrupted.
 #[derive(Debug, Parser)]
 #[command(name = "strait", version, max_term_width = 100)]
 pub(crate) struct Arguments {
@@ -51,17 +51,18 @@ impl Arguments {
     }
 }
 
-/// How the work is done. None of it changes a bit of any result.
+/// Means of the work. None of them changes a bit of any result.
 #[derive(Debug, Args)]
 pub(crate) struct Machine {
-    /// How many threads [default: as many as the machine has]
+    /// Number of threads [default: as many as the machine has]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<NonZeroUsize>,
-    /// How much memory runs may take, as 500M or 8GiB; samples run one after the other where it does not suffice for
+    /// Memory that runs may take, as 500M or 8GiB; samples run one after the other where it does not suffice for
     /// several [default: four fifths of what the machine or its container has]
     #[arg(long, value_name = "SIZE", value_parser = size)]
     pub(crate) memory: Option<u64>,
-    /// How many operations one sample may take, as 5e12, or `unlimited` [default: 1e12, or 1e5 for each byte of weights]
+    /// Number of operations that one sample may take, as 5e12, or `unlimited` [default: 1e12, or 1e5 for each byte of
+    /// weights]
     #[arg(long, value_name = "COUNT", value_parser = operations)]
     pub(crate) operations: Option<Operations>,
     /// The instruction set, for tests [also: the environment variable STRAIT_ISA]
@@ -76,7 +77,7 @@ fn threads(text: &str) -> Result<NonZeroUsize, String> {
 }
 
 impl Machine {
-    /// What runs may take.
+    /// Limits on memory and operations of runs.
     pub(crate) fn limits(&self) -> Limits {
         let default = Limits::default();
         Limits {
@@ -253,9 +254,10 @@ impl Eval {
 
 /// Check an artifact against itself, without the compiler that made it
 ///
-/// Compares every file with its digest, derives every certificate anew from the graphs, and runs the fused graph against the
-/// lowered one on random samples and on yours: each layer on the same operands, bit for bit where its certificate is exact
-/// and within its bound otherwise. Ends with exit code 4 and the name of the file or layer where something does not hold.
+/// Compares every file with its digest, derives every certificate anew from the graphs, and runs the fused graph
+/// against the lowered one on random samples and on yours: each layer on the same operands, bit for bit where its
+/// certificate is exact and within its bound otherwise. Ends with exit code 4 and the name of the file or layer where
+/// something does not hold.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -267,10 +269,10 @@ pub(crate) struct Verify {
     /// Samples to run on besides, stored as those of the calibration; with several inputs a file for each
     #[arg(long, value_name = "[NAME=]PATH", num_args = 1..)]
     pub(crate) data: Vec<String>,
-    /// How many random samples to run on
+    /// Number of random samples to run on
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) samples: usize,
-    /// What the random samples are made from
+    /// Seed of the random samples
     #[arg(long, value_name = "S", default_value_t = 0)]
     pub(crate) seed: u64,
     /// The digest that the artifact has to have, as `compile`, `inspect` and `verify` print it

@@ -3,13 +3,13 @@
 use crate::reason::Reason;
 use crate::tensor::TensorError;
 
-/// Why a step could not be done at one node.
+/// Reason why a step could not be done at one node.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Failure {
     /// The target, the model or the data stand against it: the node goes to the host.
     #[error(transparent)]
     Reason(#[from] Reason),
-    /// What an earlier step has promised does not hold: a defect in Strait, which stops everything.
+    /// A promise of an earlier step does not hold: a defect in Strait, which stops everything.
     #[error("{0}")]
     Defect(String),
 }

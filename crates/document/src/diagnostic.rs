@@ -1,5 +1,5 @@
-//! What is told to a person or a program when something is wrong: one type for every layer that reports through the
-//! driver, rendered as text with the offending line, or as JSON.
+//! Diagnostics for people and programs: one type for every layer that reports through the driver, rendered as text with
+//! the offending line, or as JSON.
 
 use std::{fmt, ops::Range, sync::Arc};
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::KeyPath;
 
-/// How bad it is. Only [`Severity::Error`] stops the work.
+/// Severity of a finding. Only [`Severity::Error`] stops the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// The work cannot be done as asked.
@@ -82,19 +82,19 @@ impl Excerpt {
 /// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// How bad it is.
+    /// Severity of the finding.
     pub severity: Severity,
     /// Stable over versions, so that a program can act on it: a letter for the layer and three digits.
     pub code: String,
-    /// What is wrong, in one sentence that names the thing.
+    /// The fault, in one sentence that names the thing.
     pub message: String,
     /// Where.
     pub excerpt: Option<Excerpt>,
     /// The key of the configuration at fault, from whoever does not know where it was written.
     pub key: Option<KeyPath>,
-    /// What else bears on it: the values that are allowed, the state that was met.
+    /// Further facts: the values that are allowed, the state that was met.
     pub notes: Vec<String>,
-    /// What to do about it.
+    /// Advice to the user.
     pub help: Vec<String>,
 }
 

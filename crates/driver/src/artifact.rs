@@ -30,7 +30,7 @@ pub struct Opened {
     pub artifact: Artifact,
     /// The graphs.
     pub model: Model,
-    /// How it is deployed.
+    /// Deployment of the model.
     pub deployment: Deployment,
     /// Who computes its requantizations.
     loops: Box<dyn LoopsFor>,
@@ -120,7 +120,7 @@ impl Opened {
         Side::new(self.module(), &options, session)
     }
 
-    /// What samples have to be for each input.
+    /// Samples that each input takes.
     ///
     /// # Errors
     /// Inputs that do not take floats, which no artifact of ours has.

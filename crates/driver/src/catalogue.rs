@@ -25,9 +25,9 @@ pub struct Card {
     pub origin: String,
     /// SHA-256 of its table.
     pub digest: String,
-    /// What its integer models follow.
+    /// The reference that its integer models follow.
     pub reference: String,
-    /// What may be said of a model that uses all of the table.
+    /// Claim for a model that uses all of the table.
     pub claim: String,
     /// The rows that decide bits, by their evidence.
     pub rows: Counts,
@@ -53,19 +53,19 @@ pub struct List {
 pub struct Sheet {
     /// The target.
     pub target: Card,
-    /// How wide sums are, and what becomes of one that does not fit.
+    /// Widths of sums, and the behaviour of a sum that does not fit.
     pub accumulators: Vec<AccumulatorLine>,
-    /// How ops become integers.
+    /// Lowering of ops to integers.
     pub ops: Vec<OpLine>,
     /// The requantizations that it computes.
     pub forms: Vec<FormLine>,
-    /// How requantizations are fused, in the order in which rows are tried.
+    /// Fusions of requantizations, in the order in which rows are tried.
     pub fusions: Vec<FusionLine>,
     /// Which fusions are made unless a configuration says otherwise: `exact`, `bounded` or `any`.
     pub accept: String,
     /// With `bounded`: the largest difference, in units of the last place.
     pub max_lsb: Option<u32>,
-    /// What a configuration may set.
+    /// Options that a configuration may set.
     pub options: Vec<OptionLine>,
 }
 
@@ -76,9 +76,9 @@ pub struct AccumulatorLine {
     pub activation: String,
     /// Width in bits.
     pub bits: u8,
-    /// What happens to a sum that does not fit: `wrap`, `saturate` or `undefined`.
+    /// Behaviour of a sum that does not fit: `wrap`, `saturate` or `undefined`.
     pub overflow: String,
-    /// How sure that is.
+    /// Evidence for the accumulator's row.
     pub evidence: String,
     /// A remark.
     pub note: Option<String>,
@@ -93,9 +93,9 @@ pub struct OpLine {
     pub recipe: Option<String>,
     /// The forms that narrow its results.
     pub requantize: Vec<String>,
-    /// How sure its bits are; absent on the host.
+    /// Evidence for the row's bits; absent on the host.
     pub evidence: Option<String>,
-    /// Why it runs on the host, or a remark.
+    /// Reason why the op runs on the host, or a remark.
     pub note: Option<String>,
 }
 
@@ -106,7 +106,7 @@ pub struct FormLine {
     pub name: String,
     /// Its arithmetic, by the table's word.
     pub kind: String,
-    /// How often it rounds, of the kinds that may do so twice.
+    /// Number of roundings, of the kinds that may round twice.
     pub stages: Option<u8>,
     /// The width of its multiplier in bits, where the row says it.
     pub multiplier: Option<u8>,
@@ -118,11 +118,11 @@ pub struct FormLine {
     pub shift: Option<[i8; 2]>,
     /// The types of its results.
     pub output: Vec<String>,
-    /// What shares one set of integers.
+    /// Granularities of a set of integers.
     pub per: Vec<String>,
     /// The rule by which scales become its integers.
     pub from: String,
-    /// How sure its bits are.
+    /// Evidence for the row's bits.
     pub evidence: String,
     /// A remark.
     pub note: Option<String>,
@@ -137,9 +137,9 @@ pub struct FusionLine {
     pub ops: Vec<String>,
     /// The forms that it accepts; none where it takes any.
     pub accept: Vec<String>,
-    /// What it does.
+    /// Steps of the row.
     pub then: Vec<String>,
-    /// How sure its bits are.
+    /// Evidence for the row's bits.
     pub evidence: String,
     /// A remark.
     pub note: Option<String>,
@@ -154,7 +154,7 @@ pub struct OptionLine {
     pub kind: String,
     /// Its value where a configuration gives none.
     pub default: String,
-    /// What it does.
+    /// Steps of the row.
     pub help: String,
 }
 

@@ -1,4 +1,4 @@
-//! What other crates report, as findings: whose fault it is decides between a finding and a defect of ours.
+//! Errors of other crates as findings: whose fault an error is decides between a finding and a defect of ours.
 
 use std::path::Path;
 
@@ -137,7 +137,7 @@ fn toml_key(name: &str) -> String {
     }
 }
 
-/// Whether TOML takes a key without quotes.
+/// True if TOML takes a key without quotes.
 fn is_bare(key: &str) -> bool {
     !key.is_empty()
         && key

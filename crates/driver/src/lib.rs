@@ -1,4 +1,4 @@
-//! What turns the configuration of a deployment into an artifact.
+//! The crate that turns the configuration of a deployment into an artifact.
 
 pub use strait_document::diagnostic;
 

@@ -31,7 +31,7 @@ pub const INDEX_FILE: &str = "index.json";
 /// Longer names of outputs are cut in the names of their files; the index has them whole.
 const LONGEST_NAME: usize = 120;
 
-/// What an output is.
+/// An output of the model, as it is written.
 struct Output {
     name: String,
     /// The value whose numbers are written.
@@ -49,8 +49,8 @@ struct Output {
 /// With `raw`, outputs that are dequantized last are written as the integers in front of that.
 ///
 /// # Errors
-/// Samples that do not fit, a run that fails, files that cannot be written or are devices, an output in an artifact or in
-/// the place of an input, an interruption.
+/// Samples that do not fit, a run that fails, files that cannot be written or are devices, an output in an artifact or
+/// in the place of an input, an interruption.
 pub fn run(
     opened: &Opened,
     files: &BTreeMap<String, PathBuf>,

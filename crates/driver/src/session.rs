@@ -1,5 +1,5 @@
-//! What the work is done with, besides what it is done on: threads, an instruction set, limits, and somebody who watches. None of
-//! it changes a bit of any result.
+//! The means of the work, apart from its inputs: threads, an instruction set, limits, and an observer of the progress.
+//! None of them changes a bit of any result.
 
 use std::{num::NonZeroUsize, ops::ControlFlow, sync::Mutex, time::Instant};
 
@@ -33,7 +33,7 @@ pub trait Progress: Sync {
         let _ = found;
     }
 
-    /// Whether the work is to stop as soon as possible.
+    /// True if the work is to stop as soon as possible.
     fn interrupted(&self) -> bool {
         false
     }
@@ -45,12 +45,12 @@ pub struct Silent;
 
 impl Progress for Silent {}
 
-/// What a phase cost.
+/// Cost of a phase.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Phase {
     /// Its name; with the target's id where there is one phase for each.
     pub name: String,
-    /// How long it took.
+    /// Duration in seconds.
     pub seconds: f64,
     /// The most memory that the process had in use at any time up to the phase's end; absent where the system does not
     /// tell.
@@ -59,11 +59,11 @@ pub struct Phase {
 
 /// See the module.
 pub struct Session<'a> {
-    /// How many samples are run at a time.
+    /// Number of samples that run at a time.
     pub threads: NonZeroUsize,
     /// The instruction set.
     pub context: Context,
-    /// What runs may take.
+    /// Limits on memory and operations of runs.
     pub limits: Limits,
     progress: &'a dyn Progress,
     phases: Mutex<Vec<Phase>>,

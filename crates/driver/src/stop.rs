@@ -1,4 +1,4 @@
-//! Why work ended before its end.
+//! Reason why work stopped early.
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
@@ -28,8 +28,8 @@ impl From<Diagnostic> for Stop {
     }
 }
 
-/// Takes away what a process leaves that ends in the middle of its work: folders and files that are not yet in place. For
-/// the moment before it ends.
+/// Takes away what a process leaves that ends in the middle of its work: folders and files that are not yet in place.
+/// For the moment before it ends.
 pub fn leave_nothing() {
     strait_container::remove_leftovers();
 }

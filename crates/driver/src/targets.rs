@@ -37,8 +37,8 @@ pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registr
 /// The targets that the configuration compiles for, in its order: from `registry`, or from its own files.
 ///
 /// # Errors
-/// A target that is not registered, also where only options are given for it, with the nearest id; an option that a target
-/// does not have or cannot have.
+/// A target that is not registered, also where only options are given for it, with the nearest id; an option that a
+/// target does not have or cannot have.
 pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Chosen>, Diagnostics> {
     let config = &loaded.config.target;
     for (index, file) in config.file.iter().enumerate() {
@@ -109,7 +109,7 @@ pub fn choose(registry: &Registry, id: &str, given: &Options) -> Result<Chosen, 
     Ok(Chosen { target, options })
 }
 
-/// What the registry says, with the place in the table where it speaks of one.
+/// Findings for an error of the registry, with the place in the table where the error names one.
 pub fn finding(error: &RegistryError) -> Diagnostics {
     match error {
         RegistryError::Table(TableError::Table(findings)) => findings.clone(),

@@ -1,5 +1,5 @@
-//! The memory and the work of a run, told from shapes alone: before weights are packed, and before anything of the size of
-//! a value is allocated.
+//! The memory and the work of a run, told from shapes alone: before weights are packed, and before anything of the size
+//! of a value is allocated.
 
 use crate::error::ExecuteError;
 use crate::memory::{self, Request};
@@ -19,7 +19,7 @@ pub struct Share {
     pub amount: u64,
 }
 
-/// What one run of a graph takes. Sums saturate.
+/// Cost of one run of a graph. Sums saturate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
     /// Bytes of the tensors that nodes read; a plan may have a packed copy of them.
@@ -36,12 +36,12 @@ pub struct Cost {
 
 /// The cost of one run of a graph.
 ///
-/// Values have places as in a plan, but for results that overwrite their operands and joins that have none: a plan's arena is
-/// rarely larger, and often smaller.
+/// Values have places as in a plan, but for results that overwrite their operands and joins that have none: a plan's
+/// arena is rarely larger, and often smaller.
 ///
 /// # Errors
-/// [`ExecuteError::Symbolic`] where a dimension has no number, [`ExecuteError::TooLarge`] for a value past every machine,
-/// and graphs with a cycle.
+/// [`ExecuteError::Symbolic`] where a dimension has no number, [`ExecuteError::TooLarge`] for a value past every
+/// machine, and graphs with a cycle.
 pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     let (graph, order) = crate::plan::ordered(module, graph)?;
     let mut bytes = vec![0u64; graph.value_bound()];

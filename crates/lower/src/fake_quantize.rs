@@ -1,8 +1,8 @@
 //! The annotated graph as other runtimes take it: float operators between pairs of `quantize` and `dequantize`.
 //!
-//! Where the integer graph has codes, this one rounds to the same grid and goes on in float: weights are stored as the same
-//! codes, biases as i32 on the accumulator's grid (without what lowering folds in). A runtime that joins the pairs into
-//! integer operators of its own requantizes as it does, which need not be as the target does.
+//! Where the integer graph has codes, this one rounds to the same grid and goes on in float: weights are stored as the
+//! same codes, biases as i32 on the accumulator's grid (without what lowering folds in). A runtime that joins the pairs
+//! into integer operators of its own requantizes as it does, which need not be as the target does.
 
 use crate::bake::{self, Folding};
 use crate::boundary;
@@ -154,7 +154,7 @@ impl Walk<'_> {
         Ok([None, Some(made), Some(bias)])
     }
 
-    /// How the weights of a node reach their grid, where that is in two roundings.
+    /// Folding of the weights of a node, where they reach their grid in two roundings.
     fn folding(&self, id: NodeId, node: &Node) -> Option<Folding> {
         let (_, row) = self.spec.op_row(node.op.term())?;
         let folds = Recipe::MultiplyAccumulate {

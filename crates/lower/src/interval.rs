@@ -11,8 +11,8 @@ use strait_target::spec::Overflow;
 /// An interval of integers, both ends included.
 pub type Interval = (i64, i64);
 
-/// What has to be shown of the sums of a target: that they fit in the end where it wraps, and in any order where it does
-/// not. The graph keeps them in 32 bits.
+/// Proof that the sums of a target need: that the final sum fits where the target wraps, and every partial sum in any
+/// order where it does not. The graph keeps them in 32 bits.
 pub(crate) fn accumulator(spec: &TargetSpec) -> Accumulator {
     let row = spec.accumulator.get(&spec.types.activation_type().into());
     Accumulator {
@@ -40,7 +40,7 @@ pub(crate) fn conv_taps(conv: &Conv, kernel: &[u64], operand: &[u64], result: &[
     }))
 }
 
-/// What the taps of a convolution read: codes of `codes`, or `code` outside of the operand.
+/// Input of the taps of a convolution: codes of `codes`, or `code` outside of the operand.
 pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::Input<'_> {
     range::Input {
         codes,
@@ -68,9 +68,11 @@ pub(crate) fn sums<'a>(
     })
 }
 
-/// Bounds of the values of a lowered graph: one pass from the operands to the results, as far as something is asked for.
+/// Bounds of the values of a lowered graph: one pass from the operands to the results, as far as something is asked
+/// for.
 ///
-/// All that a value depends on is followed, however far back, so that its bounds do not depend on what was asked before.
+/// All that a value depends on is followed, however far back, so that its bounds do not depend on what was asked
+/// before.
 pub struct Bounds<'a> {
     module: &'a Module,
     graph: &'a Graph,
@@ -92,7 +94,7 @@ impl<'a> Bounds<'a> {
         Bounds { module, graph, known }
     }
 
-    /// What is known by now.
+    /// Intervals that are known by now.
     pub(crate) fn into_known(self) -> Known {
         self.known
     }
@@ -117,7 +119,7 @@ impl<'a> Bounds<'a> {
         self.look(value)
     }
 
-    /// Whether the bounds of a value have to be derived from those of operands first.
+    /// True if the bounds of a value have to be derived from those of operands first.
     fn is_open(&self, value: ValueId) -> bool {
         let is_integer = |id| self.graph.value(id).is_some_and(|v| v.ty.elem.int_type().is_some());
         self.known.0.get(value.index()).is_none_or(Option::is_none)
@@ -166,11 +168,11 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// Of a pool whose sums go through channels that `picks` names by position: what the sums of each channel lie in, and
-    /// how many elements the largest of their windows has. `None` where positions alone do not tell channels apart.
+    /// Of a pool whose sums go through channels that `picks` names by position: what the sums of each channel lie in,
+    /// and how many elements the largest of their windows has. `None` where positions alone do not tell channels apart.
     ///
-    /// A window of k taps with n elements in [l, h] sums to n·[l, h] + (k − n)·z with padding that reads as z. Both ends are
-    /// linear in n, so that the smallest and the largest n of a channel bound it.
+    /// A window of k taps with n elements in [l, h] sums to n·[l, h] + (k − n)·z with padding that reads as z. Both
+    /// ends are linear in n, so that the smallest and the largest n of a channel bound it.
     pub(crate) fn by_channel(&mut self, node: &Node, picks: ValueId, channels: usize) -> Option<Vec<(Interval, u64)>> {
         let Op::SumPool(op) = &node.op else { return None };
         self.operands(node);
@@ -347,7 +349,7 @@ pub(crate) fn around_all(all: &Per<Interval>) -> Option<Interval> {
     Some((low, all.values().iter().map(|i| i.1).max()?))
 }
 
-/// What is picked at each position of [N, C, spatial…] in row-major order; `None` where it differs by N or C.
+/// Channel that is picked at each position of [N, C, spatial…] in row-major order; `None` where it differs by N or C.
 fn spread(picks: &TensorData, result: &[u64]) -> Option<Vec<i64>> {
     let values = picks.to_i64().ok()?;
     let missing = result.len().checked_sub(picks.shape().len())?;
@@ -371,7 +373,7 @@ fn around(x: Interval, code: i32) -> Interval {
     (x.0.min(code.into()), x.1.max(code.into()))
 }
 
-/// Whether a window may lie beside all elements. One without gaps does not as long as each padding is narrower than it.
+/// True if a window may lie beside all elements. One without gaps does not as long as each padding is narrower than it.
 pub(crate) fn may_be_empty(size: &[u32], pad: &[u32], dilation: &[u32], ceil: bool) -> bool {
     let padded = pad.iter().any(|&p| p > 0);
     let gaps = dilation.iter().any(|&d| d > 1);

@@ -14,7 +14,7 @@ use strait_requantize::range::{self, Summands};
 use strait_target::TargetSpec;
 use strait_target::spec::Nearness;
 
-/// Why a graph was not lowered.
+/// Reason why a graph was not lowered.
 #[derive(Debug, thiserror::Error)]
 pub enum LowerError {
     /// These nodes cannot be lowered: they have to run on the host, and the graph must be annotated again.
@@ -25,19 +25,20 @@ pub enum LowerError {
     Ours(String),
 }
 
-/// What lowering makes.
+/// Result of lowering.
 #[derive(Debug)]
 pub struct Lowered {
     /// The module whose main graph is in the integer stage.
     pub module: Module,
-    /// How near the requantizations are to their ideal functions, where something is known of it, by the name of their
-    /// node, which stays among the sources of what it is fused into.
+    /// Nearness of the requantizations to their ideal functions, where it is known, by the name of the requantization's
+    /// node. That name stays among the sources of the node that the requantization is fused into.
     pub nearness: BTreeMap<String, Nearness>,
     /// The term of the op of the annotated graph that each node was made from, by the node's name.
     pub origins: BTreeMap<String, Term>,
 }
 
-/// What a value of the annotated graph is in the integer graph, as codes and as floats; each is made when first asked for.
+/// Counterparts of a value of the annotated graph in the integer graph, as codes and as floats; each is made when first
+/// asked for.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counterparts {
     codes: Option<ValueId>,
@@ -128,7 +129,7 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
     })
 }
 
-/// What a primitive is called that is made from a node of this name.
+/// Name of a primitive that is made from a node of this name.
 fn primitive_name(origin: &str, what: &str) -> String {
     format!("{origin}:{what}")
 }
@@ -213,7 +214,7 @@ impl<'a> Lowering<'a> {
             .ok_or_else(|| Failure::defect(format!("{} has no grid", self.name_of(value))))
     }
 
-    /// Whether the result of a node was given a grid.
+    /// True if the result of a node was given a grid.
     pub(crate) fn has_grid(&self, id: NodeId, node: &Node) -> bool {
         self.graph
             .quant
@@ -272,8 +273,8 @@ impl<'a> Lowering<'a> {
         Ok(self.out.main().node(id).map(|n| n.outputs.to_vec()).unwrap_or_default())
     }
 
-    /// `(x - zero) 2^bits` as 32-bit integers. Of a constant it is computed here, so that what requantizes it then stands
-    /// behind a constant, too.
+    /// `(x - zero) 2^bits` as 32-bit integers. Of a constant it is computed here, so that what requantizes it then
+    /// stands behind a constant, too.
     pub(crate) fn shift_left(
         &mut self,
         origin: &Node,
@@ -415,7 +416,7 @@ impl<'a> Lowering<'a> {
         found.ok_or_else(|| Failure::defect("what a primitive made has no single grid"))
     }
 
-    /// What a code of an activation can be: anything in its type. What is beyond the range in use saturates there.
+    /// Interval of the codes of an activation: all of its type. Values beyond the range in use saturate there.
     pub(crate) fn any_code(&self) -> Interval {
         let codes = self.spec.types.activation_type();
         (codes.min().into(), codes.max().into())
@@ -434,7 +435,7 @@ impl<'a> Lowering<'a> {
         self.graph.inputs().contains(&at).then_some(at)
     }
 
-    /// Whether two values are two inputs of the model: what one is says nothing of the other.
+    /// True if two values are two inputs of the model: what one is says nothing of the other.
     pub(crate) fn are_two_inputs(&self, a: ValueId, b: ValueId) -> bool {
         match (self.input_behind(a), self.input_behind(b)) {
             (Some(a), Some(b)) => a != b,

@@ -1,10 +1,10 @@
-//! What can go wrong, and whose fault it is.
+//! Errors, and whose fault they are.
 
 use std::path::PathBuf;
 use strait_core::{Reason, ReasonCode};
 use strait_document::nearest::closest;
 
-/// How many names are suggested for an unknown one.
+/// Number of names that are suggested for an unknown one.
 const SUGGESTIONS: usize = 3;
 
 /// A node that could not be read, and why.
@@ -19,7 +19,7 @@ pub struct NodeFault {
     pub domain: String,
     /// The version of the domain's operator set that the model asks for; `None` where the model does not say.
     pub opset: Option<i64>,
-    /// What does not fit, or, with the code `unsupported`, what is not known.
+    /// The part that does not fit, or, with the code `unsupported`, that is not known.
     pub reason: Reason,
 }
 
@@ -42,11 +42,11 @@ pub struct DataFault {
     pub location: String,
     /// Said after the name.
     pub reason: String,
-    /// Whether a Git LFS pointer stands in its place.
+    /// True if a Git LFS pointer stands in its place.
     pub is_pointer: bool,
 }
 
-/// Why a model could not be read or written.
+/// Reason why a model could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum OnnxError {
     /// The file cannot be opened, or its data files cannot.
@@ -54,7 +54,7 @@ pub enum OnnxError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: std::io::Error,
     },
     /// The bytes are not an ONNX model. The model's fault.
@@ -79,7 +79,8 @@ pub enum OnnxError {
     /// A node's operands do not fit it. The model's fault, or that of the values bound to its dimensions.
     #[error("node {0}")]
     Node(Box<NodeFault>),
-    /// Every operator, and every use of one, that the reader does not know, at once. Ours to add, or the model's to avoid.
+    /// Every operator, and every use of one, that the reader does not know, at once. Ours to add, or the model's to
+    /// avoid.
     #[error("{} node(s) of the model cannot be read:{}", .0.len(), list(.0))]
     Unsupported(Vec<NodeFault>),
     /// A node needs a number where an input has a dimension without one. The configuration's to bind.
@@ -93,7 +94,7 @@ pub enum OnnxError {
     /// A name in the options that is not in the model. The configuration's fault.
     #[error("{what} `{name}` is not in the model{}", suggest(nearest))]
     UnknownName {
-        /// What the name was given for.
+        /// Purpose of the name.
         what: &'static str,
         /// The name.
         name: String,
@@ -105,7 +106,7 @@ pub enum OnnxError {
     Options {
         /// The field of [`ReadOptions`](crate::ReadOptions) at fault.
         option: &'static str,
-        /// What does not fit.
+        /// The part that does not fit.
         text: String,
     },
     /// An input or output of a kind that we do not know.
@@ -113,7 +114,7 @@ pub enum OnnxError {
     Tensor {
         /// Its name.
         tensor: String,
-        /// Why it cannot be read.
+        /// Reason why it cannot be read.
         reason: String,
     },
     /// The module cannot be written as ONNX. Ours, or the fault of the target that made it.
@@ -121,7 +122,7 @@ pub enum OnnxError {
     Unwritable {
         /// The node or value.
         node: String,
-        /// Why.
+        /// Reason of the refusal.
         text: String,
     },
     /// The output could not be written.
@@ -156,7 +157,7 @@ impl OnnxError {
     }
 }
 
-/// What follows an unknown name.
+/// Suggestion behind an unknown name.
 fn suggest(nearest: &[String]) -> String {
     match nearest {
         [] => String::new(),

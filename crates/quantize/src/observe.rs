@@ -10,14 +10,14 @@ use strait_execute::{ExecuteError, Plan, PlanOptions, SampleError, TensorView, T
 
 /// The calibration data, ready for the graph.
 pub trait Samples: Sync {
-    /// How many there are.
+    /// Number of samples.
     fn count(&self) -> usize;
 
     /// The graph's inputs for one sample, in the graph's order. The text of an error says what is wrong with the data.
     fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String>;
 }
 
-/// Why nothing was observed.
+/// Reason why nothing was observed.
 #[derive(Debug, thiserror::Error)]
 pub enum ObserveError {
     /// There is no sample to run.
@@ -28,7 +28,7 @@ pub enum ObserveError {
     Data {
         /// Which one.
         index: usize,
-        /// What is wrong.
+        /// The fault of the samples.
         text: String,
     },
     /// The graph cannot be run.
@@ -39,7 +39,7 @@ pub enum ObserveError {
     Run {
         /// Which one.
         index: usize,
-        /// What happened.
+        /// Error of the run.
         source: ExecuteError,
     },
     /// The caller asked to stop.
@@ -133,7 +133,7 @@ pub fn observe(
     })
 }
 
-/// What was seen, by value: all elements, and the largest of each row.
+/// Observed elements, by value: all elements, and the largest of each row.
 #[derive(Default)]
 struct Seen {
     values: BTreeMap<ValueId, Statistics>,

@@ -157,8 +157,9 @@ impl Array {
         ArrayViewD::from_shape(shape, numbers).ok()
     }
 
-    /// The numbers of one sample, little-endian, the last axis fastest. From a file they are a map of their own, so that
-    /// memory does not grow with the number of samples that were looked at; where the file has another order they are a copy.
+    /// The numbers of one sample, little-endian, the last axis fastest. From a file they are a map of their own, so
+    /// that memory does not grow with the number of samples that were looked at; where the file has another order they
+    /// are a copy.
     ///
     /// # Panics
     /// A single number has no samples, and a sample that is not there is a defect of the caller.
@@ -234,7 +235,7 @@ fn number_type(name: &str, code: &str) -> Result<(NumberType, bool), DataError> 
     }
 }
 
-/// What the header's dictionary says.
+/// Entries of the header's dictionary.
 struct Header<'a> {
     descr: &'a str,
     fortran_order: bool,

@@ -3,8 +3,9 @@
 use half::f16;
 use strait_core::Elem;
 
-/// The types of the numbers in a file, each with its storage, its name in the header of an `.npy` file less the sign of the
-/// byte order, its name in NumPy, and its value as float32, rounded to nearest even where it needs more than 24 bits.
+/// The types of the numbers in a file, each with its storage, its name in the header of an `.npy` file less the sign of
+/// the byte order, its name in NumPy, and its value as float32, rounded to nearest even where it needs more than 24
+/// bits.
 macro_rules! types {
     ($($(#[$doc:meta])* $name:ident($storage:ty, $code:literal, $numpy:literal, $to_f32:expr))*) => {
         /// The type of the numbers of an array in a file.
@@ -16,14 +17,14 @@ macro_rules! types {
         impl NumberType {
             const ALL: &[NumberType] = &[$(NumberType::$name),*];
 
-            /// How NumPy writes the type, such as `f4`.
+            /// NumPy's code for the type, such as `f4`.
             pub(crate) fn code(self) -> &'static str {
                 match self {
                     $(NumberType::$name => $code,)*
                 }
             }
 
-            /// How NumPy calls the type, such as `float32`.
+            /// NumPy's name of the type, such as `float32`.
             pub fn name(self) -> &'static str {
                 match self {
                     $(NumberType::$name => $numpy,)*
@@ -89,7 +90,7 @@ impl NumberType {
             .join(", ")
     }
 
-    /// Whether it can hold anything but whole numbers.
+    /// True if it can hold anything but whole numbers.
     pub fn is_float(self) -> bool {
         matches!(self, NumberType::F16 | NumberType::F32 | NumberType::F64)
     }

@@ -13,10 +13,11 @@
 
 use serde::Serialize;
 
-/// What is done to a batch of samples, in this order.
+/// Steps for a batch of samples, in this order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Plan {
-    /// One letter for each axis of a batch as stored, `N` (the samples) first; `None` where the configuration does not say.
+    /// One letter for each axis of a batch as stored, `N` (the samples) first; `None` where the configuration does not
+    /// say.
     pub stored: Option<String>,
     /// The steps that do something.
     pub operations: Vec<Operation>,

@@ -18,7 +18,7 @@ use crate::{
     steps::Steps,
 };
 
-/// What has to be known of an input of the model to read samples for it.
+/// Properties of an input of the model that are needed to read samples for it.
 #[derive(Clone, Debug)]
 pub struct InputSpec {
     /// Its name.
@@ -105,12 +105,12 @@ impl Samples {
         })
     }
 
-    /// How many there are.
+    /// Number of samples.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// How many the set has, of which these are the first.
+    /// Number of samples of the set, of which these are the first.
     pub fn stored(&self) -> usize {
         self.stored
     }
@@ -151,8 +151,8 @@ impl Samples {
         self.inputs.iter().enumerate().map(array).collect()
     }
 
-    /// The SHA-256 of the samples that are used: types, shapes, numbers as stored, how they are split into arrays, and what
-    /// is done to them.
+    /// The SHA-256 of the samples that are used: types, shapes, numbers as stored, how they are split into arrays, and
+    /// what is done to them.
     pub fn digest(&self) -> [u8; 32] {
         let mut hasher = Sha256::new();
         let text = |hasher: &mut Sha256, text: &str| {

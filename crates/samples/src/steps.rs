@@ -119,7 +119,7 @@ impl Steps {
     }
 }
 
-/// How many positions an axis has, and how many numbers lie between two of them. Axes count the one of the samples.
+/// Number of positions of an axis, and the stride between two of them in numbers. Axes count the one of the samples.
 fn around(shape: &[usize], axis: usize) -> Result<(usize, usize), String> {
     let inside = axis.checked_sub(1).filter(|&axis| axis < shape.len());
     let axis = inside.ok_or("the samples have no axis for the channels")?;

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
 use strait_document::{Diagnostics, nearest};
 use strait_kernels::integer::standard;
 
-/// What a target's crate submits:
+/// Entry that a target's crate submits:
 ///
 /// ```
 /// use strait_target::{FormKernel, TargetFactory, inventory};
@@ -96,7 +96,7 @@ pub struct Registry {
     entries: BTreeMap<String, Entry>,
 }
 
-/// Why a target is not there.
+/// Reason why a target is not available.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RegistryError {
     /// The fault of the table's author, or of the configuration's.
@@ -123,7 +123,7 @@ pub enum RegistryError {
     /// The configuration's fault.
     #[error("target `{id}` is not registered; {help}")]
     Unknown {
-        /// What was asked for.
+        /// The id that was asked for.
         id: String,
         /// The nearest id, or all of them.
         help: String,
@@ -133,7 +133,7 @@ pub enum RegistryError {
     File {
         /// The file.
         path: String,
-        /// Why.
+        /// Reason of the refusal.
         message: String,
     },
 }
@@ -145,8 +145,8 @@ impl From<Diagnostics> for RegistryError {
 }
 
 impl Registry {
-    /// The targets whose crates are linked into this binary. They come in the order of linking, which is nobody's choice,
-    /// and are held by id.
+    /// The targets whose crates are linked into this binary. They come in the order of linking, which is nobody's
+    /// choice, and are held by id.
     ///
     /// # Errors
     /// A table that is wrong, a form without its kernel, an id that is there twice.

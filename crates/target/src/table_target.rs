@@ -15,13 +15,13 @@ pub type Prepare = fn(&Requantization, Option<[i32; 2]>) -> Result<Box<dyn Loops
 pub struct FormKernel {
     /// The form's name in the table.
     pub form: &'static str,
-    /// What computes it: a family of the host's instantiated by the target's crate, or code of its own. For what the host
-    /// computes, [`strait_kernels::integer::standard`].
+    /// The kernel that computes the op: a family of the host's instantiated by the target's crate, or code of its own.
+    /// For what the host computes, [`strait_kernels::integer::standard`].
     pub prepare: Prepare,
 }
 
-/// A table with a kernel for each of its forms. It is all of a target that needs no further code; one that does, holds it
-/// and passes on what it does not change.
+/// A table with a kernel for each of its forms. It is all of a target that needs no further code; one that does, holds
+/// it and passes on what it does not change.
 pub struct TableTarget {
     spec: TargetSpec,
     kernels: BTreeMap<String, Prepare>,

@@ -1,12 +1,12 @@
-//! What a target is to the rest of the compiler.
+//! The interface between a target and the rest of the compiler.
 
 use crate::spec::{Format, TargetSpec};
 use strait_core::{Attribute, Elem, Fused, Module, Op, QuantParams, Reason, Term};
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
 
-/// A target. One that is only a table is a [`TableTarget`](crate::TableTarget); code replaces a method where a table cannot
-/// say it.
+/// A target. One that is only a table is a [`TableTarget`](crate::TableTarget); code replaces a method where a table
+/// cannot say it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no target",
     label = "has no table and no kernels",
@@ -32,8 +32,8 @@ pub trait Target: Send + Sync {
         Err(TargetError::Unsupported(format!("the fusion verb `{verb}`")))
     }
 
-    /// Writes the target's own package: [`Format::Package`]. It is called only where the table's `emit` names it, and the
-    /// configuration does not leave it out.
+    /// Writes the target's own package: [`Format::Package`]. It is called only where the table's `emit` names it, and
+    /// the configuration does not leave it out.
     /// The main graph of the module is what the artifact runs, in the integer stage.
     ///
     /// # Errors
@@ -57,7 +57,7 @@ pub struct Site<'a> {
     op: &'a Op,
     /// Element type and grid of each of its operands; `None` for a grid that an operand does not have.
     pub operands: &'a [(Elem, Option<&'a QuantParams>)],
-    /// What its result goes through.
+    /// Requantization of its result.
     pub requant: &'a Requantization,
 }
 
@@ -77,8 +77,8 @@ impl<'a> Site<'a> {
         }
     }
 
-    /// The producer's term. The set of terms grows with Strait, so a target's code has an answer for those that it does not
-    /// know.
+    /// The producer's term. The set of terms grows with Strait, so a target's code has an answer for those that it does
+    /// not know.
     pub fn term(&self) -> Term {
         self.op.term()
     }
@@ -99,8 +99,8 @@ pub enum Decision {
     Fuse(Fused),
 }
 
-/// Where a target's files go. It links no crate of a format: it hands over a graph, and the writer that is registered for
-/// the format writes it.
+/// Where a target's files go. It links no crate of a format: it hands over a graph, and the writer that is registered
+/// for the format writes it.
 pub trait Sink {
     /// A file with this content. `path` is relative, with forward slashes.
     ///
@@ -115,7 +115,7 @@ pub trait Sink {
     fn graph(&mut self, path: &str, format: &str, module: &Module) -> Result<(), TargetError>;
 }
 
-/// Why a target did not do something.
+/// Error of a target.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum TargetError {
     /// Somebody asked for what the target does not have.
@@ -128,7 +128,7 @@ pub enum TargetError {
         target: String,
         /// The requantization's kind.
         kind: &'static str,
-        /// Why each form refuses.
+        /// Reason of each form's refusal.
         reasons: String,
     },
     /// The target's kernel refuses a requantization that its table accepts: the fault of the target.
@@ -138,7 +138,7 @@ pub enum TargetError {
         target: String,
         /// The form's name.
         form: String,
-        /// What the kernel said.
+        /// Error of the kernel.
         error: KernelError,
     },
     /// A file cannot be written.
@@ -146,7 +146,7 @@ pub enum TargetError {
     Sink {
         /// The file.
         path: String,
-        /// Why.
+        /// Reason of the refusal.
         message: String,
     },
     /// The model asks for what the target cannot do.

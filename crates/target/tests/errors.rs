@@ -1,4 +1,4 @@
-//! What the author of a table is told when it is wrong: the line, what is wrong with it, and what is allowed.
+//! Errors that the author of a wrong table sees: the line, its fault, and the values that are allowed.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_document::Diagnostic;
@@ -6,8 +6,8 @@ use strait_target::Table;
 
 const TABLE: &str = include_str!("tables/every-form.toml");
 
-/// What the parser says of a table: for each finding file, line and column, the message with what stands beside the caret,
-/// the line, and the help.
+/// Findings of the parser in a table: for each finding file, line and column, the message with what stands beside the
+/// caret, the line, and the help.
 fn findings(text: &str) -> String {
     let Err(findings) = Table::parse("t.toml", text) else {
         return "nothing".into();

@@ -1,4 +1,4 @@
-//! What a row of a table accepts, builds and admits.
+//! Rows of a table: the forms that they accept and build, and the ops that they admit.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use strait_core::op::{Add, Conv};

@@ -1,4 +1,5 @@
-//! What the author of a target's crate is told when table and kernels do not fit together, and how code comes in.
+//! Errors that the author of a target's crate sees when table and kernels do not fit together, and the ways to add
+//! code.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::sync::Arc;

@@ -27,7 +27,7 @@ pub struct Comparison<'a> {
     layers: Layers,
 }
 
-/// What one thread needs to compare.
+/// Memory that one thread needs to compare.
 pub struct ComparisonSpace {
     lowered: Workspace,
     fused: Workspace,
@@ -35,7 +35,8 @@ pub struct ComparisonSpace {
 }
 
 impl<'a> Comparison<'a> {
-    /// Prepares both graphs. `options` are those of the fused graph; the lowered one is computed by the host's own loops.
+    /// Prepares both graphs. `options` are those of the fused graph; the lowered one is computed by the host's own
+    /// loops.
     ///
     /// # Errors
     /// A graph that cannot be run.
@@ -66,7 +67,7 @@ impl<'a> Comparison<'a> {
         })
     }
 
-    /// How many layers are held against the lowered graph one by one.
+    /// Number of layers that are compared with the lowered graph one by one.
     pub fn layer_count(&self) -> usize {
         self.layers.count()
     }

@@ -1,4 +1,4 @@
-//! What is wrong with an artifact.
+//! Findings: the faults of an artifact.
 
 use crate::Interval;
 use crate::functions::Undecided;
@@ -10,11 +10,11 @@ use strait_requantize::{Because, OutsideDomain, Verdict};
 pub struct Finding {
     /// The source name of the value.
     pub value: String,
-    /// What is wrong there.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// What can be wrong.
+/// Kind of a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fault {
     /// The fused graph does not compute what the lowered one computes.
@@ -39,9 +39,9 @@ pub enum Fault {
     Contradiction {
         /// The first such channel.
         channel: usize,
-        /// What the certificate says.
+        /// Verdict of the certificate.
         claimed: Verdict,
-        /// What follows.
+        /// Verdict that follows.
         derived: Verdict,
     },
     /// A certificate holds by an argument that is not one for what it is about.
@@ -59,14 +59,14 @@ pub enum Fault {
         channel: usize,
         /// Of what the certificate speaks there, if it does.
         claimed: Option<Interval>,
-        /// What can occur there.
+        /// Interval that can occur there.
         found: Interval,
     },
     /// A certificate speaks of another number of entries than there are.
     Entries {
         /// Of how many it speaks; nothing if it argues in another way.
         claimed: Option<u64>,
-        /// How many there are.
+        /// Number that was found.
         found: u64,
     },
     /// A certificate rests on something that is not so.
@@ -77,9 +77,9 @@ pub enum Fault {
     Claim {
         /// The channel of the result.
         channel: usize,
-        /// What the certificate says.
+        /// Verdict of the certificate.
         claimed: Option<Verdict>,
-        /// What holds.
+        /// Verdict that holds.
         derived: Verdict,
         /// The accumulators that can occur.
         interval: Interval,
@@ -88,7 +88,7 @@ pub enum Fault {
     Overflow {
         /// The channel of the sum.
         channel: usize,
-        /// What it can be.
+        /// Interval of the value.
         interval: Interval,
     },
     /// An accumulator can lie where its requantization is not defined.
@@ -97,27 +97,27 @@ pub enum Fault {
     Escaped {
         /// The graph that was run.
         graph: &'static str,
-        /// What was met.
+        /// Interval that was met.
         found: Interval,
-        /// What can occur.
+        /// Interval that can occur.
         bounds: Interval,
     },
     /// On the operands of the lowered graph, an execution gave another result than the certificate allows.
     Layer {
-        /// What was run on: `random sample 3`, for instance.
+        /// Sample of the run: `random sample 3`, for instance.
         sample: String,
         /// The first such element of the result.
         element: usize,
-        /// What the lowered graph computes there.
+        /// Result of the lowered graph there.
         expected: i64,
-        /// What the fused node computes.
+        /// Result of the fused node.
         found: i64,
         /// By how much the certificate lets it differ.
         max_lsb: u32,
     },
     /// Every fusion is exact, and yet an execution gave different outputs.
     Output {
-        /// What was run on.
+        /// Sample of the run.
         sample: String,
         /// The first byte that differs.
         byte: usize,

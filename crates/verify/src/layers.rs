@@ -1,8 +1,8 @@
 //! The layers of the fused graph, each on what the lowered graph gave its operands.
 //!
 //! A layer is what lies between values of the fused graph that correspond to values of the lowered one: most often one
-//! node. On the same operands it may differ from the lowered graph by as much as its certificate says and not more; what
-//! layers above it did plays no part.
+//! node. On the same operands it may differ from the lowered graph by as much as its certificate says and not more;
+//! what layers above it did plays no part.
 
 use crate::analysis::Analysis;
 use crate::claims::Allowed;
@@ -15,11 +15,12 @@ use strait_execute::{Plan, TensorView};
 /// A value of the lowered graph that the result of a layer stands for.
 pub(crate) struct Counterpart {
     pub(crate) value: ValueId,
-    /// How far the result may lie from it.
+    /// Largest distance of the result from it.
     pub(crate) allowed: Allowed,
 }
 
-/// The layers in which something is requantized. All others are the same nodes in both graphs, computed by the same code.
+/// The layers in which something is requantized. All others are the same nodes in both graphs, computed by the same
+/// code.
 pub(crate) struct Layers {
     /// By the position of a value of the fused graph: what it stands for, where it is the result of a layer.
     results: Vec<Vec<Counterpart>>,
@@ -44,7 +45,8 @@ impl Layers {
         let mut results = Vec::new();
         results.resize_with(graph.value_bound(), Vec::new);
         let mut read = vec![false; analysis.lowered_graph.value_bound()];
-        // By value: whether something was requantized behind the last value that corresponds to one of the lowered graph.
+        // By value: whether something was requantized behind the last value that corresponds to one of the lowered
+        // graph.
         let mut open = vec![false; graph.value_bound()];
         for node in order.into_iter().filter_map(|id| graph.node(id)) {
             let requantizes = requantizes(node) || node.inputs.iter().flatten().any(|operand| open[operand.index()]);
@@ -69,12 +71,12 @@ impl Layers {
         self.results.iter().map(Vec::len).sum()
     }
 
-    /// What a value of the fused graph stands for as the result of a layer; nothing where it is none.
+    /// Counterparts of a value of the fused graph as the result of a layer; empty where it is none.
     pub(crate) fn of(&self, value: ValueId) -> &[Counterpart] {
         self.results.get(value.index()).map_or(&[], Vec::as_slice)
     }
 
-    /// Whether the result of a layer stands for a value of the lowered graph.
+    /// True if the result of a layer stands for a value of the lowered graph.
     pub(crate) fn reads(&self, value: ValueId) -> bool {
         self.read.get(value.index()).is_some_and(|read| *read)
     }

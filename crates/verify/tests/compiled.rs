@@ -1,4 +1,4 @@
-//! What the compiler makes is sound by this crate's measure: its intervals, its certificates and its graphs.
+//! Soundness of compiled modules by this crate's measure: their intervals, its certificates and its graphs.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 

@@ -1,7 +1,8 @@
 //! The target `sima`: SiMa's MLA.
 //!
-//! What it computes is public in part; its table says which parts are documented and which are assumed. The
-//! epilogues are this crate's own: they round half to even and nothing else. On vectors the host's kernels do the same.
+//! The arithmetic of the accelerator is public in part; its table says which parts are documented and which are
+//! assumed. The epilogues are this crate's own: they round half to even and nothing else. On vectors the host's kernels
+//! do the same.
 
 mod half_even;
 mod multiply_shift;

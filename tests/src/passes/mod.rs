@@ -9,7 +9,7 @@ use strait_core::text::{PrintOptions, parse_beside, print};
 use strait_core::verifier::verify;
 use strait_core::{Module, bytes};
 
-/// What a pass gives a filetest to look at.
+/// Outcome of a pass that a filetest looks at.
 pub enum Outcome {
     /// The module as it is now, and remarks that are shown behind it.
     Module(Vec<String>),
@@ -17,7 +17,8 @@ pub enum Outcome {
     Text(String),
 }
 
-/// A pass: it changes the module and answers, or fails with a message. The second argument is what stands behind its name.
+/// A pass: it changes the module and answers, or fails with a message. The second argument is what stands behind its
+/// name.
 pub type Pass = fn(&mut Module, &str) -> Result<Outcome, String>;
 
 /// Every pass by name, in the order of the alphabet.

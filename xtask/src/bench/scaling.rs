@@ -1,4 +1,4 @@
-//! How time and memory grow with the number of nodes, and what verification takes of a compilation.
+//! Growth of time and memory with the number of nodes, and the share of verification in a compilation.
 
 use super::residual;
 use crate::{Outcome, Stop, process, python, workspace};
@@ -23,10 +23,10 @@ const MOST_GROWTH: f64 = 1.15;
 const REAL_SAMPLES: usize = 32;
 const MOST_OF_COMPILATION: f64 = 0.1;
 
-/// How often the memory of a child is looked at.
+/// Interval between two looks at the memory of a child.
 const TICK: Duration = Duration::from_millis(2);
 
-/// What one compilation took.
+/// Cost of one compilation.
 #[derive(Clone, Copy)]
 struct Cost {
     seconds: f64,

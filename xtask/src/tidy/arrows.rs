@@ -1,7 +1,7 @@
 //! Which crate may depend on which.
 //!
-//! The order of the house: integer arithmetic at the bottom, then the IR, targets, execution, the passes, the driver and
-//! the command line. A package that is not in the table is a finding: a new room is a decision.
+//! The order of the house: integer arithmetic at the bottom, then the IR, targets, execution, the passes, the driver
+//! and the command line. A package that is not in the table is a finding: a new room is a decision.
 
 use super::{Findings, Repository};
 use crate::tidy::repository::File;
@@ -49,7 +49,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "verify",
 ];
 
-/// What a target in `plugins/` may use: the vendor's view.
+/// Crates that a target in `plugins/` may use: the vendor's view.
 const FOR_TARGETS: &[&str] = &["requantize", "core", "kernels", "samples", "target"];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {
@@ -128,7 +128,8 @@ enum Section {
     Development,
 }
 
-/// The dependencies of a manifest with their lines. Knows `name.workspace = true`, `name = …` and `[dependencies.name]`.
+/// The dependencies of a manifest with their lines. Knows `name.workspace = true`, `name = …` and
+/// `[dependencies.name]`.
 fn dependencies(manifest: &File) -> Vec<(usize, Section, &str)> {
     let mut found = Vec::new();
     let mut section = None;

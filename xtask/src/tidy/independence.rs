@@ -1,7 +1,7 @@
 //! The verifier decides by itself: of `requantize` it uses what defines a step, and nothing that decides on steps.
 //!
-//! What may be shared is `eval`, the domains, and data. A defect in the compiler's decisions would otherwise be the same
-//! defect in the verifier.
+//! The shared parts may be `eval`, the domains, and data. Otherwise a defect in the compiler's decisions would
+//! be the same defect in the verifier.
 
 use super::source::words;
 use super::{Findings, Repository};

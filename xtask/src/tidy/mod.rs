@@ -47,7 +47,7 @@ A line is excused by a comment on it or above it:   // tidy: allow(hash): only e
 Usage: cargo xtask tidy
 ";
 
-/// What is wrong, where.
+/// Findings: the fault and its place.
 #[derive(Default)]
 pub(crate) struct Findings(Vec<String>);
 
@@ -104,7 +104,7 @@ pub(crate) fn run(arguments: &[String]) -> Outcome {
 mod testing {
     use super::{Check, Findings, Repository};
 
-    /// What a check says about files given as (path, text).
+    /// Findings of a check in files given as (path, text).
     pub(crate) fn findings(check: Check, files: &[(&str, &str)]) -> Vec<String> {
         let mut findings = Findings::default();
         check(&Repository::of(files), &mut findings);

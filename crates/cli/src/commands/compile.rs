@@ -69,7 +69,7 @@ fn compile(arguments: &Compile, session: &Session<'_>) -> Result<Vec<Compiled>, 
     pipeline::compile(&loaded, targets::registry([])?, session)
 }
 
-/// What the command line sets; `--set` comes last, so it wins.
+/// Keys that the command line sets; `--set` comes last, so it wins.
 fn overrides(arguments: &Compile) -> Vec<Override> {
     let mut overrides = Vec::new();
     overrides.extend((!arguments.target.is_empty()).then(|| Override::targets(arguments.target.clone())));

@@ -30,7 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
     }
 }
 
-/// What a command works with, watched by `watch`.
+/// Session of a command, watched by `watch`.
 fn session<'a>(machine: &Machine, watch: &'a Watch) -> Result<Session<'a>, Stop> {
     let session = Session::new(threads(machine), context(machine)?, watch);
     Ok(session.with_limits(machine.limits()))

@@ -1,9 +1,9 @@
 //! IR bytes: a module as bytes, in the container and wherever a graph leaves the process.
 //!
-//! The format is laid down in `docs/ir-bytes.md`. Every field is written explicitly, nothing follows from the order of a
-//! declaration. Tensors are out of band: the bytes name them by position, with element type and shape, and whoever stores
-//! them hands them back. The same module gives the same bytes, whatever the history of its ids: nodes are in topological
-//! order, values are numbered anew, tensors that nothing uses are left out and equal ones are one.
+//! The format is laid down in `docs/ir-bytes.md`. Every field is written explicitly, nothing follows from the order of
+//! a declaration. Tensors are out of band: the bytes name them by position, with element type and shape, and whoever
+//! stores them hands them back. The same module gives the same bytes, whatever the history of its ids: nodes are in
+//! topological order, values are numbered anew, tensors that nothing uses are left out and equal ones are one.
 
 mod decode;
 mod encode;
@@ -32,7 +32,7 @@ pub const MINOR: u16 = 0;
 /// Stands for an operand that is absent.
 const ABSENT: u32 = u32::MAX;
 
-/// What [`encode`] cannot write (a defect of a pass), or what [`decode`] cannot read (damaged or newer bytes).
+/// Error of [`encode`] (a defect of a pass) or of [`decode`] (damaged or newer bytes).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BytesError {
     /// Not IR bytes at all.
@@ -52,7 +52,7 @@ pub enum BytesError {
     /// A record that goes on behind its last field, in bytes that are not of a later version.
     #[error("{what} does not end where it should, at byte {at} of the IR bytes")]
     Trailing {
-        /// What goes on.
+        /// Part that has bytes behind its end.
         what: &'static str,
         /// Where it should end.
         at: usize,
@@ -60,11 +60,11 @@ pub enum BytesError {
     /// A number that means nothing there.
     #[error("{found} is not {what}, at byte {at} of the IR bytes")]
     Malformed {
-        /// What was expected.
+        /// Part that was expected.
         what: &'static str,
         /// Where.
         at: usize,
-        /// What is there.
+        /// Number that was found.
         found: u64,
     },
     /// An op of a later version, or one that does not exist.
@@ -94,10 +94,10 @@ pub enum BytesError {
     Tensor {
         /// Which one.
         index: usize,
-        /// What is wrong.
+        /// Error of the tensor.
         error: TensorError,
     },
-    /// What was read is not a module.
+    /// The bytes are not a valid module.
     #[error(transparent)]
     Invalid(#[from] Violations),
     /// The quantization configs of the annotated stage are not stored; finish the pipeline first.

@@ -29,7 +29,8 @@
 //! * The header's stage is the main graph's; another graph says its own. Without `main` the first graph is it.
 //! * A node is called like its first result and answers for that name alone, unless `name` and `sources` say otherwise.
 //! * `call @g(…)` calls a graph. `host` gives code and text of the [`crate::Reason`]. `_` is an absent operand.
-//! * A constant `@w` belongs to each graph that names it. `same` shares the tensor of another constant under a name or grid
+//! * A constant `@w` belongs to each graph that names it. `same` shares the tensor of another constant under a name or
+//! grid
 //!   of its own. Tensors that nothing uses are not printed.
 //! * Floats are the shortest decimals that read back as the same bits, with a point or an exponent; `inf`, `-inf`, and
 //!   `nan(0x7fc00000)` with its bits. An empty list of floats is `f32[]`.
@@ -69,7 +70,8 @@ const VERSION: &str = "1";
 /// The largest text that is read, in bytes.
 pub const MAX_TEXT: usize = 1 << 30;
 
-/// How many bytes all `splat` and `random` tensors of one text may have together: they cost nothing to write down.
+/// Number of bytes that all `splat` and `random` tensors of one text may have together: they cost nothing to write
+/// down.
 pub const MAX_GENERATED: u64 = 1 << 28;
 
 /// Where the tensors that a text calls `blob` lie: the container beside it.

@@ -14,7 +14,7 @@ use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
 use strait_requantize::{Per, Requantization};
 
-/// How much of the tensors a text shows.
+/// Options on the part of the tensors that a text shows.
 #[derive(Clone, Copy)]
 pub struct PrintOptions<'a> {
     /// Tensors of more elements than this are `blob`, unless all their elements are the same.

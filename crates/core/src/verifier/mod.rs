@@ -1,4 +1,5 @@
-//! The verifier: what holds in every graph, and what each stage adds. It costs one visit of each node, value and operand.
+//! The verifier: what holds in every graph, and what each stage adds. It costs one visit of each node, value and
+//! operand.
 //!
 //! **Every stage**
 //! 1. Edges: operands and results exist; a result's `def` points back at its node and position; the use list of a value
@@ -12,7 +13,8 @@
 //!    type; only an i32 accumulator is requantized by a fused form.
 //! 6. Grids are legal: scales finite and positive, zero points inside the type, as many channels as their axis.
 //! 7. The zero points that ops carry (`pad_value`, `a_zero`, `b_zero`) are codes of the operand's type; 0 for floats.
-//! 16. Names are data: no two values of a graph have the same. What is observed, fused and proved of a value is kept by its
+//! 16. Names are data: no two values of a graph have the same. What is observed, fused and proved of a value is kept by
+//! its
 //!     name.
 //!
 //! **Every stage but export**
@@ -29,13 +31,16 @@
 //!
 //! **Integer**
 //!
-//! 11. The accelerator computes in integers: no node on it has a float operand or result, but for what `quantize` reads and
+//! 11. The accelerator computes in integers: no node on it has a float operand or result, but for what `quantize` reads
+//! and
 //!     `dequantize` makes.
 //! 12. The host computes in floats: nothing on it but `quantize` and `dequantize` touches values with a grid.
 //! 13. What `dequantize` reads, what `quantize` makes and what leaves the graph as codes has a grid.
-//! 14. Functions of real numbers (`relu`, `clip`, `unary`, `leaky_relu`, `hard_sigmoid`, `elu`, `softmax`, `div`, `pow`, the
+//! 14. Functions of real numbers (`relu`, `clip`, `unary`, `leaky_relu`, `hard_sigmoid`, `elu`, `softmax`, `div`,
+//! `pow`, the
 //!     normalizations, the mean) are not applied to codes.
-//! 15. Padding reads as real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its operand.
+//! 15. Padding reads as real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its
+//! operand.
 
 mod edges;
 mod quantization;
@@ -93,7 +98,7 @@ fn ensure(holds: bool, invariant: u8, text: impl FnOnce() -> String) -> Verified
     }
 }
 
-/// What was found so far.
+/// Violations that were found so far.
 #[derive(Default)]
 struct Findings<'m> {
     shown: Vec<(Violation, Option<(&'m Graph, NodeId)>)>,

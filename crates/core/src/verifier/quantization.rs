@@ -33,7 +33,7 @@ fn forms(view: View<'_>, node: &Node) -> Verified {
     }
 }
 
-/// What picks channels is a constant of those that the node's forms have.
+/// Checks that the operand that picks channels is a constant, and that each element is a channel of the node's forms.
 fn picked_channels(view: View<'_>, node: &Node, operand: ValueId) -> Verified {
     let own = match &node.op {
         Op::Requantize(op) => Some(&op.form),

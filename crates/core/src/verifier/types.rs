@@ -8,8 +8,8 @@ use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, element_count};
 use crate::tensor::TensorData;
 use crate::text::type_text;
 
-/// Calls name graphs of the module, and no graph calls itself on any way: taking away graphs that call nobody, again and
-/// again, leaves none.
+/// Checks that calls name graphs of the module, and that the graph of calls has no cycle. Graphs that call no other
+/// graph are removed again and again; a cycle is there if some graphs are left.
 pub(super) fn calls(module: &Module) -> Verified {
     let mut callers: Vec<Vec<usize>> = vec![Vec::new(); module.graphs.len()];
     let mut waiting = vec![0usize; module.graphs.len()];

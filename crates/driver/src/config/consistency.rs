@@ -182,7 +182,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What is listed twice was meant to be something else.
+    /// Lists without repetition: an entry that is there twice was meant to be another one.
     fn lists(&mut self) {
         let config = &self.loaded.config;
         self.twice(&config.target.ids, &KeyPath::of(&["target", "use"]));

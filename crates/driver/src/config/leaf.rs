@@ -90,7 +90,7 @@ impl Sha256 {
     }
 }
 
-/// What the axes of a batch of samples mean, one letter each: `N` (the samples) first, `C` for the channels where
+/// Meaning of the axes of a batch of samples, one letter each: `N` (the samples) first, `C` for the channels where
 /// there are any, any other capital once.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

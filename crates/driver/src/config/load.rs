@@ -33,8 +33,8 @@ impl Loaded {
         self.tree.error(code, path, message, label)
     }
 
-    /// What was asked for, in a form that is the same on every machine, for one target's manifest: the keys that were
-    /// given, without paths (the manifest has the digests of the files) and without other targets and their options.
+    /// Settings for the manifest of one target, in a form that is the same on every machine: the keys that were given,
+    /// without paths (the manifest has the digests of the files) and without other targets and their options.
     pub fn settings_for(&self, target: &str) -> serde_json::Value {
         settings::settings_for(&self.tree, target)
     }

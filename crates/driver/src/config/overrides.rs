@@ -1,5 +1,5 @@
-//! What the command line says about keys. It replaces values in the tree before any type is looked at, so a wrong one
-//! is reported like a wrong file, with the argument as the text.
+//! Keys that the command line sets. Their values replace those in the tree before any type is checked. So a wrong value
+//! is reported like one in a file, with the argument as the text.
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 

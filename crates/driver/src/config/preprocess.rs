@@ -1,5 +1,5 @@
-//! The preprocessing of a configuration, resolved: every step of a [`Plan`] knows the axis that it acts on, so that whoever
-//! applies the plan needs neither letters nor colours.
+//! The preprocessing of a configuration, resolved: every step of a [`Plan`] knows the axis that it acts on, so that
+//! whoever applies the plan needs neither letters nor colours.
 
 use strait_samples::{Operation, Plan};
 
@@ -8,15 +8,15 @@ use super::{
     types::{Preprocess, Step},
 };
 
-/// Why a preprocessing is not possible.
+/// Reason why a preprocessing is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct PlanError {
     /// The position of the step in the list.
     pub step: usize,
-    /// What is wrong, for the caret.
+    /// The fault, for the caret.
     pub message: &'static str,
-    /// What to do about it.
+    /// Advice to the user.
     pub help: &'static str,
 }
 

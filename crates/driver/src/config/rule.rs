@@ -1,24 +1,24 @@
-//! What rules set, and how later ones win.
+//! Settings of rules. Later rules win.
 
 use super::{
     leaf::Range,
     types::{Activations, IntegerType, Observer, Per, Quantize, Rule, Run, Weights},
 };
 
-/// What the configuration asks of one layer or tensor. `None`: what the target does by default.
+/// Settings of one layer or tensor in the configuration. `None`: the target's default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Where the layer computes.
     pub run: Option<Run>,
     /// The values of its output.
     pub range: Option<Range>,
-    /// How the range of its output is made.
+    /// Observer that makes the range of its output.
     pub observer: Option<Observer>,
     /// Of the observer.
     pub percentile: Option<f64>,
     /// The type of its weights.
     pub weight_type: Option<IntegerType>,
-    /// What of its weights has one scale.
+    /// Granularity of the scales of its weights.
     pub weight_per: Option<Per>,
     /// The type of its output.
     pub activation_type: Option<IntegerType>,
@@ -46,7 +46,7 @@ impl Rule {
         !self.layers.is_empty() || !self.op.is_empty() || self.between.is_some()
     }
 
-    /// What it sets.
+    /// Settings of the rule.
     pub fn settings(&self) -> Settings {
         Settings {
             run: self.run,
@@ -59,7 +59,8 @@ impl Rule {
 }
 
 impl Quantize {
-    /// What holds for every layer, and for one that the rules at these positions match, in rising order.
+    /// Settings of a layer that the rules at these positions match, in rising order; without rules, those of every
+    /// layer.
     pub fn settings(&self, matched: impl IntoIterator<Item = usize>) -> Settings {
         let rules = matched.into_iter().filter_map(|index| self.rule.get(index));
         rules.fold(of_types(&self.weights, &self.activations), |settings, rule| {

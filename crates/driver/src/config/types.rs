@@ -24,21 +24,21 @@ pub struct Config {
     pub schema: u32,
     /// The float model.
     pub model: Model,
-    /// What is known of one input of the model. Odd names are quoted: `[input."serving_default_x:0"]`.
+    /// Inputs of the model, by name. Odd names are quoted: `[input."serving_default_x:0"]`.
     #[serde(default)]
     pub input: BTreeMap<String, Input>,
     /// From samples as stored to what the model takes, for every input without preprocessing of its own.
     ///
     /// Samples of any numeric type are read as float32. The steps follow in their order, each in float32. At the end a
-    /// sample whose shape is not the model's, but which has as many elements, is given the model's; one whose axes are the
-    /// model's in another order is refused.
+    /// sample whose shape is not the model's, but which has as many elements, is given the model's; one whose axes are
+    /// the model's in another order is refused.
     #[serde(default)]
     pub preprocess: Preprocess,
     /// The chips to compile for. The model is observed once for all of them.
     pub target: Target,
     /// The samples that the ranges of the activations are measured on.
     pub calibration: Calibration,
-    /// How numbers become integers, where the target leaves a choice.
+    /// Quantization, where the target leaves a choice.
     #[serde(default)]
     pub quantize: Quantize,
     /// Which differences a fused requantization may make.
@@ -72,7 +72,8 @@ pub struct Model {
     pub file: FilePath,
     /// The digest that the file must have; another is an error.
     pub sha256: Option<Sha256>,
-    /// A size for each symbolic dimension, by its name in the model. A free dimension that is the first of every input is the batch, and 1; any other that is left free is an error.
+    /// A size for each symbolic dimension, by its name in the model. A free dimension that is the first of every input
+    /// is the batch, and 1; any other that is left free is an error.
     #[serde(default)]
     pub bind: BTreeMap<String, NonZeroU32>,
     /// Tensors or layers at which the graph begins instead of at its inputs. Empty: at its inputs.
@@ -83,7 +84,7 @@ pub struct Model {
     pub outputs: Vec<Pattern>,
 }
 
-/// What is known of one input of the model.
+/// Properties of one input of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Input {
@@ -97,7 +98,7 @@ pub struct Input {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Preprocess {
-    /// What the samples are before the first step.
+    /// Stored samples, before the first step.
     #[serde(default)]
     pub stored: Stored,
     /// One thing each, in this order.
@@ -105,7 +106,7 @@ pub struct Preprocess {
     pub steps: Vec<Step>,
 }
 
-/// What stored samples are.
+/// Type, shape and layout of stored samples.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Stored {
@@ -187,7 +188,7 @@ pub struct Calibration {
     pub data: FilePath,
     /// Only the first so many. Fewer in the set is an error. Absent: all.
     pub samples: Option<NonZeroU32>,
-    /// How a range is made from what was measured. Absent: as the target's reference does.
+    /// Observer that makes a range from what was measured. Absent: that of the target's reference.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
@@ -210,7 +211,7 @@ pub struct ObserverOptions {
     pub percentile: Option<f64>,
 }
 
-/// How numbers become integers, where the target leaves a choice.
+/// Quantization, where the target leaves a choice.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
@@ -225,7 +226,7 @@ pub struct Quantize {
     pub rule: Vec<Rule>,
 }
 
-/// How weights become integers.
+/// Quantization of weights.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Weights {
@@ -236,7 +237,7 @@ pub struct Weights {
     pub per: Option<Per>,
 }
 
-/// How activations become integers.
+/// Quantization of activations.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Activations {
@@ -265,7 +266,7 @@ pub enum IntegerType {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// Why; printed in the report.
+    /// Reason for the rule; printed in the report.
     pub reason: Option<String>,
     /// Source names of layers.
     #[serde(default)]
@@ -285,7 +286,7 @@ pub struct Rule {
     pub run: Option<Run>,
     /// The values of their outputs, instead of what was measured.
     pub range: Option<Range>,
-    /// How the ranges of their outputs are made from what was measured.
+    /// Observer that makes the ranges of their outputs from what was measured.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
@@ -326,26 +327,26 @@ pub enum Run {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fusion {
-    /// What counts as equal. Absent: the target's default.
+    /// Differences that a fusion may make. Absent: the target's default.
     pub accept: Option<Accept>,
     /// With `accept = "bounded"`: the largest difference, in units of the last place of the output. Absent: 1.
     #[schemars(range(min = 1, max = 255))]
     pub max_lsb: Option<u32>,
-    /// What happens where a row of the target's table is for a requantization, its ops and its conditions, and does not fuse it:
-    /// it accepts no such form, nothing is proved, or the difference is not accepted.
+    /// Consequence where the ops and the conditions of a row of the target's table match a requantization and the row
+    /// does not fuse it: the row accepts no such form, nothing is proved, or the difference is not accepted.
     #[serde(default)]
     pub refused: Refused,
 }
 
-/// What happens where a row of the target's table is for a requantization and does not fuse it.
+/// Consequence where a row of the target's table matches a requantization and does not fuse it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Refused {
     /// The requantization stays an operation of its own.
     #[default]
     Keep,
-    /// The compilation fails; it names each layer, and why. A requantization that no row is for is no failure: the target
-    /// computes it by itself.
+    /// The compilation fails; it names each layer, and why. A requantization that no row is for is no failure: the
+    /// target computes it by itself.
     Error,
 }
 
@@ -359,11 +360,11 @@ pub struct Evaluation {
     pub labels: Option<FilePath>,
     /// Only the first so many. Fewer in the set is an error. Absent: all.
     pub samples: Option<NonZeroU32>,
-    /// The `top1` in percent that the float model is known to have, from its training or its paper. Less than that on these
-    /// samples is warned of where their number cannot explain it. Needs `labels`.
+    /// The `top1` in percent that the float model is known to have, from its training or its paper. Less than that on
+    /// these samples is warned of where their number cannot explain it. Needs `labels`.
     #[schemars(range(min = 0, max = 100))]
     pub expect_float: Option<f64>,
-    /// What is computed. Absent: `agreement`, and `top1` where there are `labels`.
+    /// Metrics that are computed. Absent: `agreement`, and `top1` where there are `labels`.
     #[schemars(length(min = 1))]
     pub metrics: Option<Vec<Metric>>,
 }
@@ -383,9 +384,9 @@ impl Evaluation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Metric {
-    /// How often the largest output is that of the right class.
+    /// Share of samples whose largest output is that of the right class.
     Top1,
-    /// How often the largest output is that of the float model.
+    /// Share of samples whose largest output is that of the float model.
     Agreement,
 }
 
@@ -393,11 +394,11 @@ pub enum Metric {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// How much worse than the float model the integer model may be. Needs `[evaluation]`.
+    /// Largest loss of accuracy of the integer model against the float model. Needs `[evaluation]`.
     pub accuracy_drop: Option<AccuracyDrop>,
     /// The only layers that may run on the host, by their source names. `[]`: none. Absent: any.
     pub host_layers: Option<Vec<Pattern>>,
-    /// What is demanded of the fusions that are made.
+    /// Demand on the fusions that are made.
     pub fusions: Option<FusionGate>,
 }
 
@@ -420,7 +421,7 @@ pub struct Drop {
     pub points: f64,
 }
 
-/// What is demanded of the fusions.
+/// Demand on the fusions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum FusionGate {
@@ -434,7 +435,7 @@ pub enum FusionGate {
 pub struct Output {
     /// The folder of the artifact. `{target}` stands for the target's id; with several targets it is needed.
     pub dir: PathByTarget,
-    /// Formats written beside the container; one that a target does not have is an error. Absent: all that the target asks
-    /// for.
+    /// Formats written beside the container; one that a target does not have is an error. Absent: all that the target
+    /// asks for.
     pub emit: Option<Vec<Format>>,
 }

@@ -4,18 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use super::share::{Paired, Share};
 
-/// What was measured.
+/// Measured accuracy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Accuracy {
     /// On how many samples.
     pub samples: u64,
-    /// How often the largest output is that of the right class.
+    /// Share of samples whose largest output is that of the right class.
     pub top1: Option<Top1>,
-    /// How often the largest output of the integer model is that of the float model.
+    /// Share of samples on which the largest output of the integer model is that of the float model.
     pub agreement: Option<Share>,
 }
 
-/// How often models are right.
+/// Top-1 accuracy of the models.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Top1 {
     /// The integer model.

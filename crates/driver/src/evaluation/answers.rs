@@ -32,8 +32,8 @@ impl Side {
     }
 }
 
-/// The model's answer to each sample, as a phase of the session: the position of the largest number of its first output,
-/// the first one where several are equal.
+/// The model's answer to each sample, as a phase of the session: the position of the largest number of its first
+/// output, the first one where several are equal.
 ///
 /// # Errors
 /// Samples that cannot be used, a model without classes, a run that fails, and an interruption.
@@ -67,7 +67,7 @@ pub(crate) fn views(sample: &[ArrayD<f32>]) -> Result<Vec<TensorView<'_>>, Stop>
     views.map_err(|error| Stop::Defect(error.to_string()))
 }
 
-/// How many classes the model's first output tells apart.
+/// Number of classes of the model's first output.
 ///
 /// # Errors
 /// A model whose first output has fewer than two numbers.

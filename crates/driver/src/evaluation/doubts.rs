@@ -1,6 +1,7 @@
 //! Warnings of accuracies that a float model hardly has where model, samples and labels belong together.
 //!
-//! With [low, high] the 95 % interval of the float model's top-1 ([`Share::interval`]), so that few samples warn of nothing:
+//! With [low, high] the 95 % interval of the float model's top-1 ([`Share::interval`]), so that few samples warn of
+//! nothing:
 //!
 //! | where | warned of |
 //! |---|---|
@@ -19,7 +20,7 @@ use super::share::Share;
 /// resizing make as much.
 const POINTS: f64 = 1.0;
 
-/// What speaks against the float model being right on `share` of the samples.
+/// Doubts about a float model that is right on `share` of the samples.
 pub(crate) fn doubts(share: Share, classes: usize, expected: Option<f64>) -> Diagnostics {
     let [low, high] = share.interval();
     let guessing = 100.0 / classes.max(1) as f64;

@@ -1,4 +1,4 @@
-//! How good the integer model is: top-1 and agreement, float and integer side by side on the same samples.
+//! Accuracy of the integer model: top-1 and agreement, float and integer side by side on the same samples.
 
 mod accuracy;
 mod answers;

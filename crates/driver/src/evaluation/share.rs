@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The two-sided 95 % quantile of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// How many of some samples have a property. In JSON with what follows from the counts.
+/// Share of the samples that have a property. JSON adds the figures that follow from the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "StatedShare", from = "StatedShare")]
 pub struct Share {
@@ -41,8 +41,8 @@ impl Share {
     }
 }
 
-/// How two models differ on the same samples: those where only one of them is right. In JSON with what follows from the
-/// counts.
+/// Difference of two models on the same samples: those where only one of them is right. JSON adds the figures that
+/// follow from the counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "StatedPaired", from = "StatedPaired")]
 pub struct Paired {
@@ -60,9 +60,9 @@ impl Paired {
         100.0 * (self.gained as f64 - self.lost as f64) / self.samples.max(1) as f64
     }
 
-    /// The standard error of [`Paired::points`]. Each sample contributes a difference d of −1, 0 or 1; with s² their sample
-    /// variance, it is √(s²/n). Pairing takes the samples' own difficulty out, so it is far below that of two shares.
-    /// `None` for fewer than two samples.
+    /// The standard error of [`Paired::points`]. Each sample contributes a difference d of −1, 0 or 1; with s² their
+    /// sample variance, it is √(s²/n). Pairing takes the samples' own difficulty out, so it is far below that of two
+    /// shares. `None` for fewer than two samples.
     pub fn standard_error(self) -> Option<f64> {
         let n = self.samples as f64;
         let (sum, squares) = (self.gained as f64 - self.lost as f64, (self.gained + self.lost) as f64);

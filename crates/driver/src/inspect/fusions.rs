@@ -1,4 +1,4 @@
-//! What became of the requantizations of an artifact, row by row of the target's table.
+//! Fusions of the requantizations of an artifact, row by row of the target's table.
 
 use std::{
     collections::BTreeSet,
@@ -38,7 +38,7 @@ pub struct Row {
     pub row: String,
     /// The producers that it is for.
     pub ops: Vec<String>,
-    /// How sure its bits are.
+    /// Evidence for the row's bits.
     pub evidence: String,
     /// Where it fired.
     pub fired: Vec<FiredReport>,
@@ -49,7 +49,7 @@ pub struct Row {
 /// Reads the report of the artifact in a folder. `pattern` chooses layers by their source names.
 ///
 /// # Errors
-/// What is no artifact, and a pattern that matches nothing.
+/// Fails for a folder that is no artifact, and for a pattern that matches nothing.
 pub fn fusions(folder: &Path, pattern: Option<&str>) -> Result<Fusions, Stop> {
     if folder.is_file() {
         let message = format!("{} is a model; fusions are made when it is compiled", folder.display());

@@ -49,7 +49,7 @@ impl Inspected {
     /// layers by their source names.
     ///
     /// # Errors
-    /// What cannot be read, and a pattern that matches nothing.
+    /// Fails for a file that cannot be read, and for a pattern that matches nothing.
     pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
         let (module, digest, reported) = if subject.is_dir() {
             let artifact = Artifact::open(subject).map_err(|error| match recognise::folder(subject) {

@@ -16,7 +16,7 @@ use crate::{
     table,
 };
 
-/// What a model consists of.
+/// Summary of a model's parts.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// The stage of the main graph: `float` for a model, `integer` for an artifact.
@@ -35,7 +35,7 @@ pub struct Summary {
     pub parameter_bytes: u64,
     /// The layers that were chosen, in the order in which they run.
     pub layers: Vec<LayerLine>,
-    /// Whether a pattern chose the layers.
+    /// True if a pattern chose the layers.
     #[serde(skip)]
     pub chosen: bool,
 }
@@ -51,14 +51,14 @@ pub struct Port {
     pub shape: Vec<String>,
 }
 
-/// How often an operator is used.
+/// Number of uses of an operator.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpCount {
     /// The operator.
     pub op: String,
-    /// How often.
+    /// Number of uses.
     pub count: usize,
-    /// How often of that on the host.
+    /// Number of these uses on the host.
     pub host: usize,
 }
 
@@ -71,11 +71,11 @@ pub struct LayerLine {
     pub sources: Vec<String>,
     /// Its operator.
     pub op: String,
-    /// Whether it runs on the host.
+    /// True if it runs on the host.
     pub host: bool,
-    /// What it reads that is no constant.
+    /// Operands that are no constants.
     pub operands: Vec<Port>,
-    /// What it makes.
+    /// Results of the layer.
     pub results: Vec<Port>,
     /// Of an artifact: how near the integers of its requantization are to the ideal, where the compiler chose them.
     pub free_integers: Option<FreeIntegers>,
@@ -86,7 +86,7 @@ pub struct LayerLine {
 }
 
 impl LayerLine {
-    /// What the report says of its requantization, for people.
+    /// Remarks of the report on its requantization, for people.
     fn remarks(&self) -> impl Iterator<Item = String> {
         let free = self.free_integers.as_ref().map(ToString::to_string);
         let from_scales = self.from_scales.as_ref().and_then(FromScales::remark);

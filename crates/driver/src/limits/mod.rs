@@ -1,8 +1,8 @@
 //! The memory and the work that runs of a graph may take.
 //!
-//! A file of a hundred bytes can ask for more than any machine has. Sizes are known before work begins, so what does not fit
-//! is told then, with the layer. What fits, but not for every thread at a time, is run for fewer samples at a time. Neither
-//! limit changes a byte of any result.
+//! A file of a hundred bytes can ask for more than any machine has. Sizes are known before work begins, so what does
+//! not fit is told then, with the layer. What fits, but not for every thread at a time, is run for fewer samples at a
+//! time. Neither limit changes a byte of any result.
 
 mod machine;
 
@@ -22,11 +22,11 @@ pub struct Limits {
     pub operations: Operations,
 }
 
-/// How many operations one sample may take.
+/// Number of operations that one sample may take.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Operations {
-    /// 10^12, or 10^5 for each byte of weights where that is more: what no network exceeds that anybody trained, and what a
-    /// small file that asks for hours does.
+    /// 10^12, or 10^5 for each byte of weights where that is more: what no network exceeds that anybody trained, and
+    /// what a small file that asks for hours does.
     #[default]
     Sensible,
     /// So many.
@@ -41,7 +41,7 @@ const SENSIBLE: u64 = 1_000_000_000_000;
 /// Operations for each byte of weights.
 const FOR_EACH_BYTE: u64 = 100_000;
 
-/// What all samples together may take before it is said how much that is.
+/// Number of operations of all samples together above which the number is reported.
 const WORTH_SAYING: u64 = 10_000_000_000_000;
 
 impl Default for Limits {
@@ -54,7 +54,7 @@ impl Default for Limits {
     }
 }
 
-/// What runs of one graph or several need.
+/// Demand of the runs of one graph or several.
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     weights: u64,
@@ -128,7 +128,8 @@ impl Demand {
 }
 
 impl Session<'_> {
-    /// How many of `samples` may be run at a time: as many as there are threads, or fewer where memory does not suffice.
+    /// Number of `samples` that may run at a time: as many as there are threads, or fewer where memory does not
+    /// suffice.
     ///
     /// # Errors
     /// Not even one fits; or one takes more operations than is allowed.

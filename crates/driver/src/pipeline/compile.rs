@@ -47,14 +47,14 @@ pub struct Compiled {
     pub folder: PathBuf,
     /// The digest by which it is known.
     pub digest: Digest,
-    /// What was made. A gate that is not met is in it.
+    /// Report of the compilation, with gates that are not met.
     pub report: Report,
 }
 
 /// Compiles for every target of the configuration, from one observation.
 ///
-/// Targets are those of `registry` and of the configuration's own files. Targets, formats and output folders are looked at
-/// first, then the data, so that what is wrong is said before the work begins.
+/// Targets are those of `registry` and of the configuration's own files. Targets, formats and output folders are looked
+/// at first, then the data, so that what is wrong is said before the work begins.
 /// Each artifact is put in place when it is whole; one that a later target's failure follows stays.
 ///
 /// # Errors
@@ -280,7 +280,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     report
 }
 
-/// What each rule of the configuration holds for.
+/// Layers and tensors of each rule of the configuration.
 fn rules(module: &Module, loaded: &Loaded, selection: &Selection) -> Vec<RuleReport> {
     let graph = module.main();
     let rule = |(index, rule): (usize, &crate::config::types::Rule)| {

@@ -1,4 +1,4 @@
-//! What the configuration asks of single layers and values, as placing and annotating take it for one target.
+//! Directives of the configuration for single layers and values, as placing and annotating take them for one target.
 
 use strait_core::{Module, ValueId};
 use strait_quantize::{

@@ -40,7 +40,7 @@ pub(crate) fn shapes(module: &Module) -> Result<Vec<(String, Vec<usize>)>, Diagn
     Ok(found)
 }
 
-/// What samples have to be for each input: its own preprocessing, or that of all.
+/// Samples that each input takes: with the input's own preprocessing, or that of all inputs.
 ///
 /// # Errors
 /// A table `[input.NAME]` for an input that is not there.
@@ -124,8 +124,8 @@ pub(super) fn samples(
     })
 }
 
-/// Samples are one each. Where an input takes several at once because the configuration has bound its first dimension, it
-/// is that key, not the samples.
+/// Samples are one each. Where an input takes several at once because the configuration has bound its first dimension,
+/// it is that key, not the samples.
 fn blame_batch(loaded: &Loaded, inputs: &[InputSpec], finding: &mut Diagnostic) {
     let several = |size: u32| size > 1 && inputs.iter().any(|input| input.shape.first() == Some(&(size as usize)));
     let mut bound = loaded.config.model.bind.iter();

@@ -31,7 +31,7 @@ use super::{
     select::Selection,
 };
 
-/// What the phases of one target start from.
+/// Input of the phases of one target.
 pub(super) struct Job<'a> {
     pub(super) loaded: &'a Loaded,
     pub(super) canonical: &'a Module,
@@ -40,7 +40,7 @@ pub(super) struct Job<'a> {
     pub(super) target: Arc<dyn Target>,
     /// Of the target, defaults filled in.
     pub(super) options: Options,
-    /// What is written besides the artifact.
+    /// Formats that are written besides the artifact.
     pub(super) formats: Vec<Format>,
 }
 
@@ -53,9 +53,9 @@ pub(super) struct Lowered {
     pub(super) fusion: Fusion,
     /// The terms of the ops that its nodes were made from, by the nodes' names.
     pub(super) origins: BTreeMap<String, Term>,
-    /// How near requantizations are to the ideal, by their names.
+    /// Nearness of requantizations to the ideal, by their names.
     pub(super) nearness: BTreeMap<String, Nearness>,
-    /// What the fusions claim.
+    /// Claims of the fusions.
     pub(super) certificates: Vec<CertificateRecord>,
 }
 
@@ -152,15 +152,15 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
     Ok((module, integer))
 }
 
-/// What came of one turn of annotating and lowering.
+/// Outcome of one turn of annotating and lowering.
 enum Turn<T> {
     Done(T),
     /// These nodes cannot be lowered.
     Refused(Vec<(NodeId, Reason)>),
 }
 
-/// Repeats a turn until it refuses nothing. What it refuses moves to the host, all of it at once, and stays there, so that
-/// there are at most as many turns as nodes.
+/// Repeats a turn until it refuses nothing. What it refuses moves to the host, all of it at once, and stays there, so
+/// that there are at most as many turns as nodes.
 fn turns<T>(
     module: &mut Module,
     spec: &TargetSpec,

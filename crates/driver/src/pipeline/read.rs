@@ -18,10 +18,11 @@ use crate::{
 /// Larger model files do not exist: protobuf's offsets are 31 bits wide.
 const MOST_BYTES: u64 = 1 << 31;
 
-/// How many names an error lists.
+/// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
 
-/// Which part of a model is read, and with which sizes: what of `[model]` also holds for another file of the same model.
+/// Which part of a model is read, and with which sizes: what of `[model]` also holds for another file of the same
+/// model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
@@ -47,7 +48,7 @@ pub struct FloatModel {
 }
 
 impl Reading {
-    /// What the configuration says.
+    /// Reading of a model as the configuration describes it.
     pub fn new(model: &types::Model) -> Reading {
         let texts =
             |patterns: &[crate::config::leaf::Pattern]| patterns.iter().map(|p| p.as_str().to_owned()).collect();
@@ -62,11 +63,12 @@ impl Reading {
         }
     }
 
-    /// Reads the model. A batch that is not bound is bound to 1. Findings have no place; what they are about is in their
-    /// codes.
+    /// Reads the model. A batch that is not bound is bound to 1. Findings have no place; what they are about is in
+    /// their codes.
     ///
     /// # Errors
-    /// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a size.
+    /// A file that is no model, or has parts that are not known; a cut that is not possible; a dimension without a
+    /// size.
     pub fn read(&self, file: &Path) -> Result<FloatModel, Diagnostics> {
         let named = |error: OnnxError| failure::onnx_findings(&error, file);
         let bytes = strait_mapped::map(file, MOST_BYTES).map_err(|error| {
@@ -105,8 +107,8 @@ fn whole(file: Digest, data_files: &[(String, bytes::Bytes)]) -> Digest {
     sha256(format!("{file}\n{lines}").as_bytes())
 }
 
-/// The names that patterns stand for, in the order of the patterns and then of the file. A pattern with wildcards stands
-/// for tensors if it matches any, otherwise for layers, so that no tensor is named twice.
+/// The names that patterns stand for, in the order of the patterns and then of the file. A pattern with wildcards
+/// stands for tensors if it matches any, otherwise for layers, so that no tensor is named twice.
 fn resolve(model: &Model, key: &str, patterns: &[String]) -> Result<Vec<String>, Diagnostics> {
     let mut names: Vec<String> = Vec::new();
     let mut findings = Vec::new();

@@ -19,7 +19,7 @@ use crate::{
     failure::codes,
 };
 
-/// How many names an error lists.
+/// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
 
 /// The positions of the rules that match, in rising order.
@@ -205,8 +205,8 @@ fn op_globs(patterns: &[Pattern]) -> Vec<Glob> {
         .collect()
 }
 
-/// What an operator may be called. A product with a constant matrix is a `gemm` in the canonical graph, whatever it was
-/// in the model.
+/// Names of an operator. A product with a constant matrix is a `gemm` in the canonical graph, whatever it was in the
+/// model.
 fn op_names(node: &Node) -> Vec<String> {
     let also = if node.op.name() == "gemm" {
         "matmul"

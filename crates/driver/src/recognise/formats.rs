@@ -131,7 +131,7 @@ pub(super) const FORMATS: &[Format] = &[
     },
 ];
 
-/// How the files begin that stand in a repository for large ones.
+/// First bytes of the pointer files that stand in a repository for large files.
 const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// A pickle of the number by which PyTorch knows its files of before version 1.6.

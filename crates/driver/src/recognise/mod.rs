@@ -46,7 +46,7 @@ pub(crate) fn refused_model(file: &Path, words: &str) -> Diagnostic {
     model(format!("{name} is no ONNX model, or a damaged one")).note(format!("what the decoder says: {words}"))
 }
 
-/// What is known of a folder that was given for a model, if anything.
+/// Finding for a folder that was given for a model, if the folder is recognised.
 pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
     let name = folder.display();
     let model = |text: &str| Diagnostic::error(codes::MODEL, format!("{name} is {text}"));
@@ -77,7 +77,7 @@ pub(crate) fn folder(folder: &Path) -> Option<Diagnostic> {
     Some(model("a folder: this is not a regular file").help(format!("name the model in it: {first}")))
 }
 
-/// What is done with an artifact.
+/// Commands that take an artifact.
 const ARTIFACT: &str = "`strait run`, `strait eval`, `strait verify` and `strait inspect` take it";
 
 /// Refuses a configuration that is a model, an array or an artifact. What cannot be read is left to whoever reads it.
@@ -130,7 +130,7 @@ fn is_model(bytes: &[u8]) -> bool {
         && fields.any(|(number, value)| number == GRAPH && matches!(value, Value::Bytes(_) | Value::Cut { .. }))
 }
 
-/// How many bytes are missing at the end of a model.
+/// Number of bytes that are missing at the end of a model.
 fn missing(bytes: &[u8]) -> Option<u64> {
     let found = fields(bytes).last();
     match found {

@@ -18,7 +18,7 @@ use super::{
     nearness::reported,
 };
 
-/// What the report is made from.
+/// Material of the report.
 #[derive(Clone, Copy, Debug)]
 pub struct Material<'a> {
     /// The target's table.
@@ -29,11 +29,11 @@ pub struct Material<'a> {
     pub annotated: &'a Module,
     /// The integer module; its main graph is the fused one.
     pub integer: &'a Module,
-    /// What became of the requantizations.
+    /// Fusions of the requantizations.
     pub fusion: &'a Fusion,
     /// The terms of the ops that the integer nodes were made from, by the nodes' names.
     pub origins: &'a BTreeMap<String, Term>,
-    /// How near requantizations are to the ideal, by their names.
+    /// Nearness of requantizations to the ideal, by their names.
     pub nearness: &'a BTreeMap<String, Nearness>,
     /// The grids that are given away.
     pub given_away: &'a [GivenAway],

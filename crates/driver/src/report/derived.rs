@@ -1,4 +1,5 @@
-//! What of a report follows from an artifact's graphs and certificates alone, and whether it is what the report says.
+//! The parts of a report that follow from an artifact's graphs and certificates alone, and their comparison with the
+//! report.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +14,11 @@ use super::{
     fusions::{fired_by, reason},
 };
 
-/// What a report says that does not follow from the model, in sentences. Of a layer whose name is in the model, its name is
-/// in the sentence.
+/// Sentences on the parts of a report that do not follow from the model. A sentence on a layer names the layer where
+/// its name is in the model.
 ///
-/// It does not look at what follows from more than the model: from the float model and the configuration, from the target's
-/// table, and from samples; nor at the size, as an artifact has only one of several equal tensors.
+/// It does not look at what follows from more than the model: from the float model and the configuration, from the
+/// target's table, and from samples; nor at the size, as an artifact has only one of several equal tensors.
 pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     let (module, graph) = (&model.module, model.module.main());
     let made_by: BTreeMap<&str, &Node> = (graph.values())
@@ -72,7 +73,7 @@ pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
     found
 }
 
-/// A sentence on the first key in which something is said to be what it is not.
+/// A sentence on the first key whose value in the report is not the expected one.
 fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Option<String> {
     if expected == said {
         return None;
@@ -85,7 +86,7 @@ fn another<T: Serialize + PartialEq>(what: &str, expected: &T, said: &T) -> Opti
     Some(format!("of {what}, it says `{key}`: {said}, but it is {expected}"))
 }
 
-/// What the graph says of a layer; `made_by` has the fusions by the names of their values.
+/// A layer of the report as the graph has it; `made_by` has the fusions by the names of their values.
 pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Option<FiredReport>) -> Layer {
     let graph = module.main();
     let value = |&id: &ValueId| graph.value(id).map(|value| value_report(module, value));
@@ -133,7 +134,7 @@ fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
     }
 }
 
-/// How many nodes there are of each kind.
+/// Number of nodes of each kind.
 pub(super) fn summary(nodes: &[&Node], exact: usize, bounded: usize, unfused: usize) -> Summary {
     let is_conversion = |node: &&&Node| matches!(node.op, Op::Quantize(_) | Op::Dequantize(_));
     let conversions = nodes.iter().filter(is_conversion).count();

@@ -14,19 +14,19 @@ use strait_target::{
     spec::{Evidence, RecipeName, Row, Support},
 };
 
-/// How many layers rest on what. A layer rests on the weakest of its rows.
+/// Number of layers for each kind of evidence. A layer rests on the weakest of its rows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EvidenceReport {
-    /// What may be said of the whole model.
+    /// Claim for the whole model.
     pub claim: String,
-    /// How many layers rest on what; those on the host rest on nothing.
+    /// Number of layers for each kind of evidence; layers on the host need none.
     pub layers: Counts,
     /// The rows that the layers rest on, the weakest first, then those that most layers rest on.
     pub rows: Vec<Ground>,
 }
 
-/// How many there are by what they rest on.
+/// Counts by kind of evidence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Counts {
@@ -83,14 +83,14 @@ pub struct Ground {
     pub oracle: String,
     /// The row's remark.
     pub note: Option<String>,
-    /// How many layers rest on it.
+    /// Number of layers that rest on the row.
     pub layers: usize,
 }
 
-/// What may be said of a model, or of a table, that rests on these rows.
+/// Claim for a model, or for a table, that rests on these rows.
 ///
-/// This is the one place that says `bit-accurate`, and it does so only where nothing is assumed. Rows that follow another
-/// reference than the table's, `oracle`, are named with theirs.
+/// This is the one place that says `bit-accurate`, and it does so only where nothing is assumed. Rows that follow
+/// another reference than the table's, `oracle`, are named with theirs.
 pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) -> String {
     let (mut weakest, mut others) = (None, BTreeSet::new());
     for support in supports {
@@ -123,7 +123,8 @@ pub(super) struct Grounds<'a> {
 }
 
 impl<'a> Grounds<'a> {
-    /// For the main graph of `integer`, whose nodes were made from ops of these terms; `fired` are rows by names of results.
+    /// For the main graph of `integer`, whose nodes were made from ops of these terms; `fired` are rows by names of
+    /// results.
     pub(super) fn new(
         spec: &'a TargetSpec,
         origins: &'a BTreeMap<String, Term>,
@@ -146,7 +147,7 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// What a layer of the main graph rests on, the weakest last; nothing for one on the host.
+    /// Evidence for a layer of the main graph, the weakest last; empty for a layer on the host.
     pub(super) fn of(&self, node: &Node) -> Vec<Support<'a>> {
         if matches!(node.op, Op::Quantize(_) | Op::Dequantize(_)) {
             return self.spec.support(Row::Quantize).into_iter().collect();
@@ -228,7 +229,7 @@ impl<'a> Grounds<'a> {
     }
 }
 
-/// Whether an integer op adds up or multiplies, so that it can leave its accumulator.
+/// True if an integer op adds up or multiplies, so that it can leave its accumulator.
 fn sums(op: &Op) -> bool {
     matches!(op.term().kind(), Kind::Accumulates | Kind::Divides)
 }

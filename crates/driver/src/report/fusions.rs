@@ -1,4 +1,4 @@
-//! What became of the requantizations: one by one, and row by row of the target's table.
+//! Fusions of the requantizations: one by one, and row by row of the target's table.
 
 use serde::{Deserialize, Serialize};
 use strait_core::Reason;
@@ -11,7 +11,7 @@ use strait_target::{
 
 use super::ReasonReport;
 
-/// What became of the requantizations.
+/// Fusions of the requantizations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fusions {
@@ -37,7 +37,8 @@ pub struct FiredReport {
     pub verdict: Verdict,
     /// The certificate in words.
     pub claim: String,
-    /// Why a clamp in front of the requantization was left out; absent where there was none, or it still acts.
+    /// Reason why a clamp in front of the requantization was left out; absent where there was no clamp, or the clamp
+    /// still acts.
     pub dropped_clamp: Option<ReasonReport>,
 }
 
@@ -61,7 +62,7 @@ pub struct RefusedReport {
     pub value: String,
     /// The row that came nearest.
     pub row: Option<String>,
-    /// Why it did not fire.
+    /// Reason why the row did not fire.
     pub reason: ReasonReport,
 }
 
@@ -73,7 +74,7 @@ pub struct RowReport {
     pub row: String,
     /// The producers that it is for.
     pub ops: Vec<String>,
-    /// How sure its bits are.
+    /// Evidence for the row's bits.
     pub evidence: String,
     /// Where it was tried at such a producer and did not fire, near misses first.
     pub missed: Vec<Miss>,
@@ -87,9 +88,10 @@ pub struct Miss {
     pub layer: String,
     /// The requantized value.
     pub value: String,
-    /// How far it came: `conditions`, `form`, `proof`, `policy`, or `length` where another row takes more steps.
+    /// Stage at which the row failed: `conditions`, `form`, `proof`, `policy`, or `length` where another row takes more
+    /// steps.
     pub failed_at: String,
-    /// Why no further.
+    /// Reason of the failure.
     pub reason: ReasonReport,
     /// The row that fired in its stead.
     pub instead: Option<String>,
@@ -108,7 +110,7 @@ pub(super) fn fired(fired: &Fused) -> FiredReport {
     fired_by(&fired.node, &fired.row, &fired.certificate)
 }
 
-/// What is said of a fusion by its certificate.
+/// Report of a fusion by its certificate.
 pub(super) fn fired_by(layer: &str, row: &str, certificate: &Certificate) -> FiredReport {
     FiredReport {
         layer: layer.to_owned(),

@@ -1,4 +1,4 @@
-//! What a compilation found that costs accuracy and can be mended in the model or the configuration.
+//! Findings of a compilation that cost accuracy and can be mended in the model or the configuration.
 
 use serde::{Deserialize, Serialize};
 use strait_core::Module;
@@ -9,7 +9,8 @@ use strait_target::TargetSpec;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lint {
-    /// Stable, kebab-case. `range-given-away`: one value takes at least 95 % of a grid, and the others are not all zero.
+    /// Stable, kebab-case. `range-given-away`: one value takes at least 95 % of a grid, and the others are not all
+    /// zero.
     pub code: String,
     /// One sentence.
     pub text: String,
@@ -23,7 +24,7 @@ pub struct Lint {
     pub value: f32,
     /// The part of the grid that it takes, at most 1.
     pub share: f64,
-    /// How many steps of the grid are left for all others.
+    /// Number of steps of the grid that are left for all others.
     pub steps: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What a compilation tells: `report.json` in the artifact for programs, and a table for people, both from [`Report`].
+//! Report of a compilation: `report.json` in the artifact for programs, and a table for people, both from [`Report`].
 //!
 //! Nothing in it depends on when, where, by whom or with how many threads the artifact was made.
 
@@ -37,24 +37,24 @@ pub struct Report {
     pub strait: String,
     /// For which target.
     pub target: TargetReport,
-    /// What was assumed, and what is probably not as it was meant; absent where there is nothing.
+    /// Notes on what was assumed, and warnings of probable mistakes; absent where there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<Remark>,
-    /// How many layers there are, and where they run.
+    /// Number of layers, by the place where they run.
     pub summary: Summary,
-    /// How sure it is that the layers compute what the target does.
+    /// Evidence that the layers compute what the target does.
     pub evidence: EvidenceReport,
-    /// How large the parameters are.
+    /// Size of the parameters.
     pub size: Size,
-    /// How good it is, where `[evaluation]` asks for it.
+    /// Accuracy, where `[evaluation]` asks for it.
     pub accuracy: Option<Accuracy>,
     /// The demands of `[gate]`, in its order.
     pub gates: Vec<GateReport>,
     /// The operations of the integer model in the order in which they run.
     pub layers: Vec<Layer>,
-    /// What became of the requantizations.
+    /// Fusions of the requantizations.
     pub fusions: Fusions,
-    /// What costs accuracy, and can be mended in the model or the configuration.
+    /// Findings that cost accuracy and can be mended in the model or the configuration.
     pub lints: Vec<Lint>,
     /// The rewrites that made the float model canonical, and how often each was applied.
     pub rewrites: Vec<Rewrite>,
@@ -70,9 +70,9 @@ pub struct TargetReport {
     pub id: String,
     /// The version of its table.
     pub version: String,
-    /// What the integer model equals.
+    /// The reference that the integer model equals.
     pub reference: String,
-    /// How sure the table is of that where a row says nothing else: `proved`, `measured`, `documented` or `assumed`.
+    /// Evidence of the table's rows that have none of their own: `proved`, `measured`, `documented` or `assumed`.
     pub evidence: String,
 }
 
@@ -132,9 +132,9 @@ pub struct Size {
 pub struct GateReport {
     /// Its key in `[gate]`.
     pub gate: String,
-    /// Whether it is met.
+    /// True if it is met.
     pub met: bool,
-    /// What was found, and what was demanded.
+    /// The measured figure, and the demanded one.
     pub text: String,
 }
 
@@ -146,18 +146,18 @@ pub struct Layer {
     pub name: String,
     /// The layers of the float model that it was made from.
     pub sources: Vec<String>,
-    /// What it computes.
+    /// Operator of the layer.
     pub op: String,
-    /// Why it runs on the host; absent on the accelerator.
+    /// Reason why the layer runs on the host; absent on the accelerator.
     pub host: Option<ReasonReport>,
     /// Its results.
     pub results: Vec<ValueReport>,
     /// The form of the requantization that is part of it.
     pub form: Option<String>,
-    /// How near its integers are to the ideal, where the compiler chose them.
+    /// Nearness of its integers to the ideal, where the compiler chose the integers.
     pub free_integers: Option<FreeIntegers>,
-    /// How near they are where the runtime makes them, and what others would gain. Absent for a plain shift, whose factor is
-    /// part of the weights.
+    /// Nearness of its integers where the runtime makes them, and the gain of other integers. Absent for a plain shift,
+    /// whose factor is part of the weights.
     pub from_scales: Option<FromScales>,
     /// The codes that its result is clipped to.
     pub clamp: Option<[i32; 2]>,
@@ -203,13 +203,13 @@ pub struct Grid {
     pub zero_point: Vec<i32>,
 }
 
-/// How often a rewrite was applied.
+/// Number of applications of a rewrite.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rewrite {
     /// The rule's name.
     pub rule: String,
-    /// How often.
+    /// Number of applications.
     pub applied: usize,
 }
 
@@ -217,7 +217,7 @@ pub struct Rewrite {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleReport {
-    /// Why it is there, in its own words.
+    /// Reason for the rule, as the configuration gives it.
     pub reason: Option<String>,
     /// The layers of the canonical model that it holds for.
     pub layers: Vec<String>,

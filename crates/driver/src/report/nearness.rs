@@ -1,4 +1,4 @@
-//! How near requantizations are to the functions that they stand for: where the compiler was free to choose their
+//! Nearness of requantizations to the functions that they stand for: where the compiler was free to choose their
 //! integers, and where the runtime makes them from scales.
 
 use std::fmt::{self, Display};
@@ -10,7 +10,7 @@ use strait_target::spec::{self, Nearness};
 use super::Layer;
 use crate::table;
 
-/// How far a requantization is from the ideal function of the exact factor, over all accumulators that can occur.
+/// Distance of a requantization from the ideal function of the exact factor, over all accumulators that can occur.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Distance {
@@ -42,7 +42,7 @@ pub struct FreeIntegers {
     /// `optimal`: no multiplier and shift within the form's limits are nearer. `best found`: they are the nearest to
     /// the factor, and the results are too many to be compared.
     pub found: String,
-    /// How far they are from the ideal; absent where they are not compared.
+    /// Distance of the integers from the ideal; absent where the results are not compared.
     pub distance: Option<Distance>,
 }
 
@@ -51,9 +51,9 @@ pub struct FreeIntegers {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FromScales {
-    /// How far the runtime's own are from the ideal; absent where its results are too many to be compared.
+    /// Distance of the runtime's integers from the ideal; absent where the results are too many to be compared.
     pub runtime: Option<Distance>,
-    /// How far the best are; absent for a form without integers to choose.
+    /// Distance of the best integers from the ideal; absent for a form without integers to choose.
     pub best: Option<Distance>,
     /// In how many channels the best are nearer than the runtime's.
     pub better: usize,
@@ -83,7 +83,8 @@ impl Display for FreeIntegers {
 }
 
 impl FromScales {
-    /// How far the runtime's integers are from the ideal, and what would be nearer; `None` where they are the ideal.
+    /// Distance of the runtime's integers from the ideal, and the integers that would be nearer; `None` where they are
+    /// the ideal.
     pub fn remark(&self) -> Option<String> {
         let Some(runtime) = &self.runtime else {
             return Some("the runtime's integers: its results are too many to be compared".to_owned());

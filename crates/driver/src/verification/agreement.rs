@@ -1,7 +1,7 @@
-//! Whether what stands beside the model is about this model: the report, and the target that the manifest names.
+//! Agreement of the model with the files beside it: the report, and the target that the manifest names.
 //!
-//! The digests say that no file was changed since the artifact was made, and nothing of an artifact whose digests were made
-//! anew. What follows from the graphs, the certificates and the registered targets is derived again here.
+//! The digests say that no file was changed since the artifact was made, and nothing of an artifact whose digests were
+//! made anew. What follows from the graphs, the certificates and the registered targets is derived again here.
 
 use strait_container::{ArtifactError, Digest};
 use strait_target::Registry;
@@ -15,7 +15,7 @@ use crate::{
     stop::Stop,
 };
 
-/// What does not fit the model.
+/// Findings on what does not agree with the model.
 pub(super) fn check(opened: &Opened, registry: &Registry) -> Result<Vec<Unsound>, Stop> {
     let mut found: Vec<Unsound> = target(opened, registry).into_iter().collect();
     let bytes = match opened.artifact.file(REPORT_FILE) {

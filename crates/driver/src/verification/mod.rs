@@ -1,5 +1,5 @@
-//! Verifies an artifact: its files against the manifest, its report and its certificates against its graphs, and the fused
-//! graph against the lowered one on samples.
+//! Verifies an artifact: its files against the manifest, its report and its certificates against its graphs, and the
+//! fused graph against the lowered one on samples.
 
 mod agreement;
 mod report;
@@ -25,14 +25,14 @@ use crate::{
 pub use report::{Computed, FusionLine, Runs, Subject, Unsound, Verification};
 pub use strait_container::Digest;
 
-/// What is asked for besides the artifact.
+/// Request of a verification, besides the artifact.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     /// Samples to run on, `[NAME=]PATH` each, as they are stored: they are preprocessed as the artifact says.
     pub data: Vec<String>,
-    /// How many random inputs to run on.
+    /// Number of random inputs.
     pub samples: usize,
-    /// What makes these.
+    /// Seed of the random inputs.
     pub seed: u64,
     /// The digest that the artifact has to have.
     pub expect: Option<Digest>,
@@ -40,8 +40,8 @@ pub struct Request {
 
 /// Verifies the artifact in a folder. What is wrong with it is in the answer.
 ///
-/// The fused graph is computed by the target's own loops where the target is registered with the table that the artifact
-/// was made with, and by the host otherwise.
+/// The fused graph is computed by the target's own loops where the target is registered with the table that the
+/// artifact was made with, and by the host otherwise.
 ///
 /// # Errors
 /// A folder that holds no artifact, or one of another version; samples that do not fit it; an interruption.
@@ -206,7 +206,7 @@ fn runs(
     Ok(failed)
 }
 
-/// What keeps an artifact from being verified is a finding, unless it is our own fault.
+/// The finding for an error that keeps an artifact from being verified; an error of our own is a defect.
 fn unsound(opened: &Opened, error: VerifyError) -> Result<Unsound, Stop> {
     if let VerifyError::Execute { source, .. } = &error {
         match source {

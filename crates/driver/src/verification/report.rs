@@ -1,4 +1,4 @@
-//! What was verified, for people and for programs.
+//! Report of a verification, for people and for programs.
 
 use std::{
     collections::BTreeMap,
@@ -13,10 +13,10 @@ use strait_verify::{Analysis, Finding};
 
 use crate::table;
 
-/// How many findings are shown to people.
+/// Number of findings that are shown to people.
 const MOST_FINDINGS: usize = 20;
 
-/// What was looked at, and what was found.
+/// Scope and findings of a verification.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verification {
     /// The artifact's folder.
@@ -25,7 +25,7 @@ pub struct Verification {
     pub digest: Option<Digest>,
     /// The target that it is for, with its version.
     pub target: Option<String>,
-    /// How many files the manifest lists.
+    /// Number of files that the manifest lists.
     pub files: usize,
     /// Who computed the fused graph; absent where it was not run.
     pub computed: Option<Computed>,
@@ -33,7 +33,7 @@ pub struct Verification {
     pub fusions: Vec<FusionLine>,
     /// On what the graphs were run.
     pub runs: Runs,
-    /// What does not hold; nothing, for a sound artifact.
+    /// Findings; empty for a sound artifact.
     pub findings: Vec<Unsound>,
 }
 
@@ -47,7 +47,7 @@ pub enum Computed {
     Host(String),
 }
 
-/// What the certificates of one row that hold by one argument are worth, derived anew.
+/// Verdicts of the certificates of one row that hold by one argument, derived anew.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct FusionLine {
     /// The row; empty for fusions that have no certificate.
@@ -64,7 +64,7 @@ pub struct FusionLine {
     pub worst: Option<String>,
 }
 
-/// How often what was run.
+/// Numbers of runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Runs {
     /// Random samples.
@@ -80,17 +80,17 @@ pub struct Runs {
 /// Something that does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Unsound {
-    /// What it is about.
+    /// Subject of the finding.
     pub subject: Subject,
     /// The name of the file or of the value that the layer computes.
     pub name: String,
     /// The layers of the float model that it was made from.
     pub sources: Vec<String>,
-    /// What does not hold there.
+    /// The fault.
     pub message: String,
 }
 
-/// What a finding is about.
+/// Subject of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
@@ -118,7 +118,7 @@ impl Verification {
         }
     }
 
-    /// What can be said of an artifact that cannot be opened.
+    /// Report on an artifact that cannot be opened.
     pub(super) fn unreadable(folder: &Path, finding: Unsound) -> Verification {
         Verification {
             findings: vec![finding],

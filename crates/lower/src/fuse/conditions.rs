@@ -173,8 +173,9 @@ impl Found<'_> {
     /// Checks that the codes that stand for zero, at the resolution of the accumulators, become the zero point of the
     /// result.
     ///
-    /// A chain may have parameters per channel and its accumulator a zero point per channel: they have to meet again in
-    /// the result, whose grid has one. It is R of the accumulator's, rounded once, as R rounds everything.
+    /// A chain may have parameters per channel, and its accumulator a zero point per channel. The grid of the result
+    /// has one zero point, so the zero points of all channels have to become the same code. That code is R of the
+    /// accumulator's zero point, where R is the chain; so it is rounded as every accumulator is.
     pub(super) fn zero_points_meet(&self, links: usize) -> Result<(), Reason> {
         let zeros = |value: ValueId| {
             let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
@@ -212,9 +213,10 @@ impl Found<'_> {
         Ok(())
     }
 
-    /// Checks that it makes no difference where in a max pool the step acts. It does not decrease, so it commutes with
-    /// the largest of some elements. A window without elements is the smallest integer of the pool's type, and that of
-    /// the result's where the codes are pooled: the step has to make the one of the other.
+    /// Checks that the step makes the same codes in front of a max pool and behind it. The step is monotonic, so it
+    /// commutes with the maximum of a window's elements. A window without elements becomes the smallest integer of the
+    /// pool's type: behind the step, that of the result's type. So the step has to map the smallest accumulator to the
+    /// smallest code.
     pub(super) fn commutes(&self, step: &Step) -> Result<(), Reason> {
         let (Producer::Node(_, node), Some(wide)) = (self.producer, self.wide_type()) else {
             return Ok(());

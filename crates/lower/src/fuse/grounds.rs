@@ -76,9 +76,10 @@ pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
 /// The position of the operand of a requantization that picks its channels.
 const PICKS: usize = 1;
 
-/// SHA-256 over what a certificate was derived from: its argument, chains, interval and the facts behind that as
-/// JSON, then each constant operand of the producer, or the constant itself: its position, the number of its bytes and
-/// the bytes. What picks the channels of the requantizations follows as the operand that it is of them.
+/// SHA-256 over the grounds of a certificate. First comes JSON: the argument, the chains, the interval and the facts
+/// behind the interval. Then comes each constant operand of the producer, or the producer itself where it is a
+/// constant: its position, the number of its bytes, and the bytes. The last is the constant that picks the channels of
+/// the requantizations, if there is one, with its position among their operands.
 ///
 /// Numbers are 8 bytes, little endian.
 pub(super) fn digest(

@@ -1,10 +1,10 @@
 //! Fuse: requantizations and clamps into their producers, row by row of the target's table.
 //!
-//! A site is a producer (or a constant) and the chain of requantizations and clamps behind it, down to the first value that
-//! something else reads. The engine knows ops, forms and verbs only as data: of the rows whose conditions hold, which
-//! accept the form and whose result can be proved, the first of those fires that take most of the chain. Its verbs make
-//! the patch, and a certificate says whether the fused node computes the same on everything that can occur. What does not
-//! fire is recorded row by row, with the reason.
+//! A site is a producer (or a constant) and the chain of requantizations and clamps behind it, down to the first value
+//! that something else reads. The engine knows ops, forms and verbs only as data: of the rows whose conditions hold,
+//! which accept the form and whose result can be proved, the first of those fires that take most of the chain. Its
+//! verbs make the patch, and a certificate says whether the fused node computes the same on everything that can occur.
+//! What does not fire is recorded row by row, with the reason.
 
 mod certify;
 mod conditions;
@@ -70,7 +70,7 @@ pub struct Fused {
     pub value: String,
     /// The row that fired.
     pub row: String,
-    /// What it claims.
+    /// Claim of the fusion.
     pub certificate: Certificate,
     /// The other rows that were tried; near misses first.
     pub tried: Vec<Attempt>,
@@ -103,15 +103,16 @@ pub struct Refused {
     pub value: String,
     /// The row that came nearest; none where the table has no row for the producer.
     pub row: Option<String>,
-    /// Why.
+    /// Reason of the refusal.
     pub reason: Reason,
-    /// All rows of the table, near misses first; none where a row has fired on the front of the chain that this one ends.
+    /// All rows of the table, near misses first; none where a row has fired on the front of the chain that this one
+    /// ends.
     pub tried: Vec<Attempt>,
 }
 
 impl Refused {
-    /// Whether a row of the table is for this site: its ops and all its conditions hold, and only the form, the proof or the
-    /// policy stood against it.
+    /// True if a row of the table is for this site: its ops and all its conditions hold, and only the form, the proof
+    /// or the policy stood against it.
     pub fn has_row(&self) -> bool {
         self.tried.iter().any(|attempt| attempt.until > Until::Conditions)
     }
@@ -122,13 +123,13 @@ impl Refused {
 pub struct Attempt {
     /// The row.
     pub row: String,
-    /// How far it came.
+    /// Stage at which the row failed.
     pub until: Until,
-    /// Why it came no further.
+    /// Reason of the failure.
     pub reason: Reason,
 }
 
-/// What a row failed at, in the order in which it is looked at: the later, the nearer a miss it was.
+/// Stage at which a row failed, in the order in which the stages are looked at: the later, the nearer a miss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Until {
     /// It is for producers of other ops.
@@ -137,9 +138,9 @@ pub enum Until {
     Conditions,
     /// It accepts no such form.
     Form,
-    /// What it would make could not be proved, or the patch could not be made.
+    /// The proof of the result failed, or the patch could not be made.
     Proof,
-    /// What it would make differs by more than the policy allows.
+    /// The result differs by more than the policy allows.
     Policy,
     /// It could fire, but another row takes more of the chain.
     Length,
@@ -163,7 +164,7 @@ pub struct Fusion {
     pub merged: Vec<Merged>,
 }
 
-/// Why fusing stopped.
+/// Reason why fusing stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum FuseError {
     /// A patch did not fit: a defect of ours, or of the target's code.
@@ -171,7 +172,7 @@ pub enum FuseError {
     Patch {
         /// The row.
         row: String,
-        /// What is wrong.
+        /// Error of the patch.
         error: PatchError,
     },
     /// The graph is broken.
@@ -182,8 +183,8 @@ pub enum FuseError {
 /// Fuses what the rows of the target's table say, in a graph of the integer stage and in those that it calls.
 ///
 /// Equal requantizations of one accumulator become one, then constants are requantized, one clone for each reader, and
-/// then requantizations go into their producers. A graph that is called is fused once, however often ours calls it. Of one
-/// that is also called from elsewhere (the lowered graph calls what its fused copy does) ours gets a copy first.
+/// then requantizations go into their producers. A graph that is called is fused once, however often ours calls it. Of
+/// one that is also called from elsewhere (the lowered graph calls what its fused copy does) ours gets a copy first.
 ///
 /// # Errors
 /// See [`FuseError`]; a site that cannot be fused is no error.
@@ -223,14 +224,14 @@ fn requantizations(module: &Module, graph: GraphId) -> Result<Vec<NodeId>, FuseE
     Ok(order.into_iter().filter(is_site).collect())
 }
 
-/// What fuses: the rows, and which differences they may make.
+/// Table of the fusions: the rows, and the differences that they may make.
 struct Table<'a> {
     target: &'a dyn Target,
     options: &'a Options,
     policy: FusionPolicy,
 }
 
-/// What a row does at a site.
+/// Work of a row at a site.
 struct Made {
     row: String,
     links: usize,
@@ -388,7 +389,8 @@ impl Table<'_> {
         fires
     }
 
-    /// What `row` does at a site with more than `taken` links, or at what it fails. It takes as many as it can.
+    /// Work of `row` at a site with more than `taken` links, or the stage at which it fails. A row takes as many links
+    /// as it can.
     fn attempt(&self, found: &Found<'_>, row: &FusionRow, clone: &str, taken: usize) -> Result<Made, (Until, Reason)> {
         found.matches_op(row).map_err(Until::Producer.failed())?;
         found
@@ -429,7 +431,7 @@ impl Table<'_> {
         Err(nearest.unwrap_or_else(|| (Until::Form, Reason::new(ReasonCode::NoForm, "the row accepts no form"))))
     }
 
-    /// What the row could make of the first `links` links.
+    /// Plans of the row for the first `links` links.
     fn plans(
         &self,
         found: &Found<'_>,
@@ -479,7 +481,7 @@ fn named(module: &mut Module, graph: GraphId, constant: ValueId, output: Option<
     value.map(|v| module.name(v.name).to_string()).unwrap_or_default()
 }
 
-/// Whether a form of the table called `name` accepts a requantization with this clamp.
+/// Checks that a form of the table called `name` accepts a requantization with this clamp.
 fn accepts(
     spec: &TargetSpec,
     name: &str,

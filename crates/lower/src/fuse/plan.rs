@@ -1,4 +1,4 @@
-//! What a row could make of a site.
+//! Plans of a row for a site.
 
 use super::accepts;
 use super::site::{Found, Producer, does};
@@ -9,14 +9,14 @@ use strait_requantize::{FromFloat, IntType, Per, Requantization, Step, clamp_twi
 use strait_target::TargetSpec;
 use strait_target::spec::{FormRow, FusionRow, Verb};
 
-/// What stands in place of the producer and the first links.
+/// Plan for the producer and the first links.
 pub(super) struct Planned {
-    /// How many links.
+    /// Number of links.
     pub(super) links: usize,
     pub(super) becomes: Becomes,
 }
 
-/// What the producer becomes.
+/// Replacement of the producer.
 pub(super) enum Becomes {
     /// The same op, with this step behind its accumulator.
     Step(Step),
@@ -26,7 +26,7 @@ pub(super) enum Becomes {
     Quantize(FromFloat),
 }
 
-/// What a row could make of the first `links` links, what it prefers first; or why nothing.
+/// Plans of a row for the first `links` links, the preferred one first; or the reason why there are none.
 pub(super) fn plans(
     found: &Found<'_>,
     row: &FusionRow,
@@ -60,8 +60,8 @@ pub(super) fn plans(
     }
 }
 
-/// Whether the row accepts the form of each requantization; one that names none accepts any. What is computed ahead of
-/// time needs no clamp of the form's.
+/// Checks that the row accepts the form of each requantization; one that names none accepts any. What is computed ahead
+/// of time needs no clamp of the form's.
 fn accepted(found: &Found<'_>, row: &FusionRow, spec: &TargetSpec, links: usize) -> Result<(), Reason> {
     let requantizations = found.requantizations(links).filter(|_| row.accept.is_some());
     for (form, _) in requantizations {
@@ -87,8 +87,8 @@ fn named(form: &str, reason: Reason) -> Reason {
     }
 }
 
-/// The step as it is, or else weakened, and with its scales merged where the row does that, as far as the row accepts its
-/// form. What was composed is in no form of the table yet: it is spelled in one that the row accepts.
+/// The step as it is, or else weakened, and with its scales merged where the row does that, as far as the row accepts
+/// its form. What was composed is in no form of the table yet: it is spelled in one that the row accepts.
 fn forms(found: &Found<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
     let step = &joined.step;
     let (mut steps, mut refused) = (Vec::<Step>::new(), None);
@@ -164,13 +164,13 @@ fn unequal(form: &Requantization, wanted: &Wanted, interval: &Per<(i64, i64)>) -
 /// Links as one step.
 struct Joined {
     step: Step,
-    /// Whether it was made of two that are not the identity.
+    /// True if it was made of two that are not the identity.
     composed: bool,
 }
 
-/// The first links as one step. A clamp in front of a requantization moves behind it, its ends requantized, or goes where
-/// it changes nothing; two requantizations become one where they are one form, and what the first of them saturates to is
-/// such a clamp.
+/// The first links as one step. A clamp in front of a requantization moves behind it, its ends requantized, or goes
+/// where it changes nothing; two requantizations become one where they are one form, and what the first of them
+/// saturates to is such a clamp.
 fn joined(found: &Found<'_>, row: &FusionRow, links: usize) -> Result<Joined, Reason> {
     let mut joined: Option<Joined> = None;
     for step in found.steps(links) {
@@ -265,8 +265,8 @@ fn entries(found: &Found<'_>, links: usize) -> Result<TensorData, Reason> {
     integers(tensor.shape(), &codes.collect::<Result<Vec<_>, _>>()?, out).map_err(|e| parameter(&e))
 }
 
-/// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given, which is
-/// what the requantizations make of the first one, rounded once
+/// The quantization from floats to the grid behind the links. Its zero point is the one that the result was given,
+/// which is what the requantizations make of the first one, rounded once
 /// ([`zero_points_meet`](super::site::Found::zero_points_meet)), and not what is left of it after two truncations.
 fn rescaled(found: &Found<'_>, links: usize) -> Result<FromFloat, Reason> {
     if found.requantizations(links).any(|(form, _)| form.channels().is_some()) {

@@ -6,7 +6,7 @@ use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reas
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, Step, clamp_twice, form};
 use strait_target::spec::{FusionRow, Verb};
 
-/// What produces the value that is requantized.
+/// Producer of the value that is requantized.
 #[derive(Clone, Copy)]
 pub(super) enum Producer<'a> {
     /// A node.
@@ -24,7 +24,7 @@ pub(super) struct Link<'a> {
     pub(super) result: ValueId,
 }
 
-/// What a link does.
+/// Function of a link.
 #[derive(Clone, Copy)]
 pub(super) enum What<'a> {
     Requantize {
@@ -49,8 +49,8 @@ pub(super) struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    /// The site whose first requantization is the node `at`. `None` for a later one of a chain, which belongs to the same
-    /// site, and for a value that nothing produces (an input of the graph).
+    /// The site whose first requantization is the node `at`. `None` for a later one of a chain, which belongs to the
+    /// same site, and for a value that nothing produces (an input of the graph).
     pub(super) fn at(module: &'a Module, graph: GraphId, at: NodeId, known: &mut Known) -> Option<Found<'a>> {
         let graph = module.graph(graph)?;
         let mut links = vec![link(at, graph.node(at)?)?];
@@ -85,7 +85,7 @@ impl<'a> Found<'a> {
         })
     }
 
-    /// What is known of bounds by now, for the next site.
+    /// Bounds that are known by now, for the next site.
     pub(super) fn into_known(self) -> Known {
         self.bounds.into_inner().into_known()
     }
@@ -108,7 +108,8 @@ impl<'a> Found<'a> {
         interval.ok_or_else(|| Reason::new(ReasonCode::NoInterval, "its accumulators have no known bounds"))
     }
 
-    /// The accumulators of each channel that an operand picks, and the most elements of a window that these are the sum of.
+    /// The accumulators of each channel that an operand picks, and the most elements of a window that these are the sum
+    /// of.
     pub(super) fn by_channel(&self, links: usize) -> Option<Vec<(Interval, u64)>> {
         let (Producer::Node(_, node), Some(picks)) = (self.producer, self.picks(links)) else {
             return None;
@@ -155,7 +156,7 @@ impl<'a> Found<'a> {
         Some(self.name_of(first.result))
     }
 
-    /// What picks the channels of the chain's parameters, or of those that the producer has already.
+    /// Constant that picks the channels of the chain's parameters, or of the parameters that the producer has already.
     pub(super) fn picks(&self, links: usize) -> Option<ValueId> {
         let own = match self.producer {
             Producer::Node(_, node) => node.picked_channels(),
@@ -180,7 +181,7 @@ impl<'a> Found<'a> {
         (first.map_or(self.links.len(), |first| first) + 1..=self.links.len()).rev()
     }
 
-    /// What a number of links computes, in the order of application: clamps belong to the step before them, those of
+    /// Steps of a number of links, in the order of application: clamps belong to the step before them, those of
     /// accumulators to the identity. The producer's own step comes first, if it has one.
     pub(super) fn steps(&self, links: usize) -> Vec<Step> {
         let own = match self.producer {
@@ -283,7 +284,7 @@ impl Strided {
     }
 }
 
-/// Whether a row has a verb.
+/// True if a row has a verb.
 pub(super) fn does(row: &FusionRow, verb: &Verb) -> bool {
     row.then.iter().any(|v| v == verb)
 }

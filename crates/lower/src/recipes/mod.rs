@@ -1,7 +1,7 @@
 //! Recipes: how one op becomes integer primitives, one file each. The target's table names the recipe of each op.
 //!
-//! A recipe fails in two ways: by a [`Reason`](strait_core::Reason), and the node goes to the host; or by a defect, where
-//! a promise of placing or annotating does not hold, and everything stops.
+//! A recipe fails in two ways: by a [`Reason`](strait_core::Reason), and the node goes to the host; or by a defect,
+//! where a promise of placing or annotating does not hold, and everything stops.
 
 mod add_common_grid;
 mod add_left_shift;
@@ -22,7 +22,7 @@ use crate::lowering::Lowering;
 use strait_core::{Failure, Node, NodeId, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
-/// What every recipe is given.
+/// Input of every recipe.
 pub(crate) struct NodeToLower<'n> {
     /// The node in the annotated graph.
     pub(crate) id: NodeId,

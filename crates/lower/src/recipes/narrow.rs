@@ -49,7 +49,7 @@ pub(super) struct Wide<'a> {
     pub(super) zero: i32,
     /// Where its scale comes from.
     pub(super) product: Product<'a>,
-    /// How its elements find their channel of the parameters.
+    /// Channels of its elements among the parameters.
     pub(super) channels: Channels,
 }
 
@@ -112,8 +112,8 @@ fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &
     forms.iter().filter_map(|name| spec.form.get(name.as_str()))
 }
 
-/// The first of `forms` that leads from codes with their real zero at `zero` to a grid; a zero point that none of them takes
-/// in counts as taken away.
+/// The first of `forms` that leads from codes with their real zero at `zero` to a grid; a zero point that none of them
+/// takes in counts as taken away.
 pub(super) fn form(
     spec: &TargetSpec,
     forms: &[String],

@@ -1,4 +1,4 @@
-//! What the recipes of sums share: operands on one common grid, and their sum narrowed to the result.
+//! Shared by the recipes of sums: operands on one common grid, and their sum narrowed to the result.
 
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
@@ -26,7 +26,7 @@ pub(super) fn operand(
     requantize(walk, site, wide, common(step), &site.row.inputs, "operand")
 }
 
-/// Whether a form of the row leads from the grid of an operand to the common one.
+/// True if a form of the row leads from the grid of an operand to the common one.
 pub(super) fn reaches(walk: &Lowering<'_>, site: &NodeToLower<'_>, (scale, zero): (f64, i32), step: f32) -> bool {
     let forms = &site.row.inputs;
     // With the zero point taken away or not: a form that is defined on both serves.

@@ -17,7 +17,7 @@ use strait_core::{Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, Tenso
 /// The most elements of all constants together that are written out from a shape.
 const MOST_WRITTEN: u64 = 1 << 26;
 
-/// What all nodes of a model share.
+/// State that all nodes of a model share.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub(crate) index: &'a Index<'a>,
@@ -28,7 +28,7 @@ pub(crate) struct Scope<'a> {
     pub(crate) bind: &'a BTreeMap<String, u64>,
 }
 
-/// What is known of a tensor of the model.
+/// Knowledge of a tensor of the model.
 #[derive(Clone)]
 pub(crate) enum Entry {
     /// A value of the graph.
@@ -90,8 +90,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// The type of a tensor that becomes an input: the declared one, or, for a tensor inside the graph that has none, what
-    /// the part above it gives.
+    /// The type of a tensor that becomes an input: the declared one, or, for a tensor inside the graph that has none,
+    /// what the part above it gives.
     fn input_type(&mut self, input: &'a str) -> Result<TensorType, OnnxError> {
         let index = self.scope.index;
         let declared = match index.declared.get(input) {
@@ -211,7 +211,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// What is known of a tensor. Constants are converted when they are first asked for.
+    /// Knowledge of a tensor. Constants are converted when they are first asked for.
     pub(crate) fn entry(&mut self, name: &'a str) -> Result<Entry, Refusal> {
         if let Some(entry) = self.entries.get(name) {
             return match entry {
@@ -243,7 +243,7 @@ impl<'a> Builder<'a> {
         self.entries.insert(name, entry);
     }
 
-    /// Whether something is known of a tensor already.
+    /// True if something is known of a tensor already.
     pub(crate) fn is_known(&self, name: &str) -> bool {
         self.entries.contains_key(name)
     }
@@ -296,7 +296,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What is wrong with an input or an output.
+/// Error of an input or an output.
 fn as_tensor(tensor: &str, refusal: Refusal) -> OnnxError {
     OnnxError::Tensor {
         tensor: tensor.into(),

@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use strait_core::{Elem, Kind, Op, Reason, ReasonCode, TensorData, TensorType, ValueId};
 
-/// Why a node does not become anything.
+/// Reason why a node is not read.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Refusal {
     /// We lack something.
@@ -87,12 +87,12 @@ impl<'b, 'a> NodeReader<'b, 'a> {
             .filter(|name| !name.is_empty())
     }
 
-    /// Whether the operand is there.
+    /// True if the operand is there.
     pub(crate) fn has(&self, position: usize) -> bool {
         self.operand_name(position).is_some()
     }
 
-    /// How many operands there are, those left out in between included.
+    /// Number of operands, including those left out in between.
     pub(crate) fn operand_count(&self) -> usize {
         self.node.input.len()
     }
@@ -188,7 +188,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
 
     // ---- results ----
 
-    /// How many results the node has, those without a name included.
+    /// Number of results of the node, including those without a name.
     pub(crate) fn result_count(&self) -> usize {
         self.node.output.len()
     }

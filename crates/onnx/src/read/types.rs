@@ -18,7 +18,7 @@ pub(crate) fn dimension_key(tensor: &str, axis: usize, dim: &DimensionProto) -> 
     }
 }
 
-/// What the file declares of a tensor's shape.
+/// Dimensions that the file declares of a tensor.
 pub(crate) fn dims(info: &ValueInfoProto) -> Option<&[DimensionProto]> {
     Some(&tensor_type(info)?.shape.as_ref()?.dim)
 }
@@ -47,8 +47,8 @@ pub(crate) fn check_bind(index: &Index<'_>, bind: &BTreeMap<String, u64>) -> Res
     }
 }
 
-/// The declared type of a tensor, where element type and rank are known; or what is missing. A dimension without a value
-/// is symbolic, under its name in the model or `<tensor>.<axis>`.
+/// The declared type of a tensor, where element type and rank are known; or what is missing. A dimension without a
+/// value is symbolic, under its name in the model or `<tensor>.<axis>`.
 pub(crate) fn declared_type(
     info: &ValueInfoProto,
     bind: &BTreeMap<String, u64>,
@@ -73,7 +73,7 @@ pub(crate) fn declared_type(
     Ok(TensorType { elem, shape })
 }
 
-/// Whether what is declared of a tensor contradicts what was inferred, and how. Symbols contradict nothing.
+/// Contradiction between the declared and the inferred type of a tensor, if any. Symbols contradict nothing.
 pub(crate) fn contradiction(
     info: &ValueInfoProto,
     inferred: &TensorType,

@@ -1,8 +1,8 @@
 //! Ranges that are given away: grids of which one value takes nearly all.
 //!
-//! Of the numbers that a grid is for, let M be the largest in magnitude. Where all others are either near to M or next to
-//! nothing beside it, the codes in between are nobody's, and the others share what is left. Zeros have a code on every grid
-//! and lose nothing, so a grid of zeros and M alone is a good one.
+//! Of the numbers that a grid is for, let M be the largest in magnitude. Where all others are either near to M or next
+//! to nothing beside it, the codes in between are nobody's, and the others share what is left. Zeros have a code on
+//! every grid and lose nothing, so a grid of zeros and M alone is a good one.
 
 use crate::statistics::{Observation, Statistics};
 use std::ops::RangeInclusive;
@@ -40,7 +40,7 @@ pub struct Loss {
 /// The grids of an annotated graph that are given away, in the order of its nodes: of activations by the statistics of
 /// what they hold, of constants by their elements.
 ///
-/// What lies beyond a grid has saturated, and takes none of it. A value whose codes are another's is left to that one.
+/// An element beyond a grid has saturated, and takes none of it. A value whose codes are another's is left to that one.
 pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
     let codes = spec.types.activation_range();

@@ -34,14 +34,14 @@ pub struct ObserverChoice {
     pub percentile: Option<f64>,
 }
 
-/// What the configuration says of single values and nodes, by source name resolved to ids.
+/// Directives of the configuration for single values and nodes, by source name resolved to ids.
 #[derive(Clone, Debug, Default)]
 pub struct Directives {
     /// Known ranges, which no statistics override.
     pub ranges: BTreeMap<ValueId, [f32; 2]>,
     /// Observers other than the default.
     pub observers: BTreeMap<ValueId, ObserverChoice>,
-    /// What weights share a scale, for single nodes.
+    /// Granularity of the scales of weights, for single nodes.
     pub weight_per: BTreeMap<NodeId, Per>,
 }
 
@@ -53,7 +53,7 @@ pub struct Annotation<'a> {
     pub observation: &'a Observation,
     /// The observer where no directive names another.
     pub observer: ObserverChoice,
-    /// What weights share a scale where neither a directive nor the op's row says.
+    /// Granularity of the scales of weights where neither a directive nor the op's row says.
     pub weight_per: Option<Per>,
     /// Exceptions.
     pub directives: Directives,
@@ -61,7 +61,7 @@ pub struct Annotation<'a> {
     pub placing: &'a Placing,
 }
 
-/// Why annotation failed.
+/// Reason why annotation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnotateError {
     /// The configuration names an observer that does not exist.
@@ -72,16 +72,16 @@ pub enum AnnotateError {
     Ours(String),
 }
 
-/// How much coarser a grid may become for the sake of a shift. Past 2^7 an 8-bit grid has one code for each sign left, and
-/// float on the host serves better. As each step is at least 2, it also means that scales settle.
+/// Largest factor by which a grid may become coarser for the sake of a shift. Past 2^7 an 8-bit grid has one code for
+/// each sign left, and float on the host serves better. As each step is at least 2, it also means that scales settle.
 const COARSEST: f64 = 128.0;
 
-/// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid move
-/// to the host with the reason, and what depends on them is decided again. `ranges` keeps what observers found for the
-/// next call: the nodes that a recipe refuses are moved and the graph is annotated again.
+/// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
+/// move to the host with the reason, and what depends on them is decided again. `ranges` keeps what observers found for
+/// the next call: the nodes that a recipe refuses are moved and the graph is annotated again.
 ///
-/// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and one
-/// where nothing is refused. All that one turn refuses moves together.
+/// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
+/// one where nothing is refused. All that one turn refuses moves together.
 ///
 /// # Errors
 /// A directive that makes no sense, or a defect of ours.
@@ -126,12 +126,12 @@ pub fn annotate(
 }
 
 /// Gives every weight its grid. Where no shift reaches the grid of a result, that grid is coarsened, which moves the
-/// grids that follow: repeated until nothing moves. Answers with the nodes that this would cost too much, and those whose
-/// weights have no grid.
+/// grids that follow: repeated until nothing moves. Answers with the nodes that this would cost too much, and those
+/// whose weights have no grid.
 ///
-/// The first sweep looks at all nodes, a later one at those whose operand or result has become coarser behind them. A grid
-/// becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node is looked at a bounded number of
-/// times.
+/// The first sweep looks at all nodes, a later one at those whose operand or result has become coarser behind them. A
+/// grid becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node is looked at a bounded
+/// number of times.
 fn settle_weights(
     module: &Module,
     graph: GraphId,

@@ -26,8 +26,8 @@ fn kind(config: &QuantConfig) -> GridKind {
     }
 }
 
-/// The range of one value: a directive, the elements of a constant, or what its statistics and the observer say; no further
-/// than matters.
+/// The range of one value: a directive, the elements of a constant, or what its statistics and the observer say; no
+/// further than matters.
 fn range(
     module: &Module,
     graph: &Graph,
@@ -56,8 +56,8 @@ fn range(
     }
 }
 
-/// What observers have said of values, kept while a graph is annotated again and again: each runs once for each value and
-/// kind of grid.
+/// Ranges that observers have made of values, kept while a graph is annotated again and again: each runs once for each
+/// value and kind of grid.
 #[derive(Clone, Debug, Default)]
 pub struct Ranges(BTreeMap<ValueId, Vec<Observed>>);
 

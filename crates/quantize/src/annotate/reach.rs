@@ -1,17 +1,17 @@
 //! Reach: the interval of a value within which it matters what exactly it is.
 //!
-//! What lies below an interval's lower end may be taken for that end, and what lies above the upper for that, and nothing
-//! that is read of the graph changes by more than the reader rounds away. So a grid needs to reach no further, whatever a
-//! mask or a padding puts into the value: −100, −10000, the least f32 or −∞.
+//! Elements below an interval's lower end may be taken for that end, and elements above the upper end for the upper
+//! end, and nothing that is read of the graph changes by more than the reader rounds away. So a grid needs to reach no
+//! further, whatever a mask or a padding puts into the value: −100, −10000, the least f32 or −∞.
 //!
-//! **Where intervals come from.** A softmax over n scores with the largest M: those below M − ln(512·n) sum to less than
-//! n·exp(−ln(512·n)) = 1/512 of what M alone is, half a step of 8 bits. All rows share a grid, so the least M counts.
-//! A maximum (`max_pool`, `reduce_max`) never is below the least of its results; a minimum likewise.
+//! **Where intervals come from.** A softmax over n scores with the largest M: those below M − ln(512·n) sum to less
+//! than n·exp(−ln(512·n)) = 1/512 of what M alone is, half a step of 8 bits. All rows share a grid, so the least M
+//! counts. A maximum (`max_pool`, `reduce_max`) never is below the least of its results; a minimum likewise.
 //!
 //! **How they go on.** y ≤ f exactly if an operand is below a bound that the largest of the other operand gives: of
-//! y = a + b, a matters from f − max b on; of y = a − b, b matters up to max a − f; of y = c·x with constants of one sign,
-//! x matters from the least f/c on. Moved elements keep their interval, and a value with several readers has the hull of
-//! theirs. A reader that is none of these, and an output of the model, read everything.
+//! y = a + b, a matters from f − max b on; of y = a − b, b matters up to max a − f; of y = c·x with constants of one
+//! sign, x matters from the least f/c on. Moved elements keep their interval, and a value with several readers has the
+//! hull of theirs. A reader that is none of these, and an output of the model, read everything.
 //!
 //! **What a value can be** is what the samples showed and, where it is computed elementwise from inputs of the graph (a
 //! mask, as (1 − m)·−10000), what that expression can be: samples without a masked element say nothing of the mask. An
@@ -35,8 +35,8 @@ const ALL: Interval = [f64::NEG_INFINITY, f64::INFINITY];
 /// of 8 bits that reaches further has steps above 1/2, by which exp is wrong by a quarter, in every other row.
 const MASKED_ROW: f64 = 128.0;
 
-/// A histogram has 2,048 bins at least over what was seen. Where less than this part of them is left, an observer sees too
-/// little, and the extremes serve.
+/// A histogram has 2,048 bins at least over what was seen. Where less than this part of them is left, an observer sees
+/// too little, and the extremes serve.
 const COARSE: f64 = 8.0;
 
 /// The intervals of the values of one graph. They depend on the float graph and its statistics alone.
@@ -86,8 +86,8 @@ impl Reach {
         }
     }
 
-    /// The range of a value's grid: the observer's, no further than it matters, and as far as it does where the samples did
-    /// not show what can be there.
+    /// The range of a value's grid: the observer's, no further than it matters, and as far as it does where the samples
+    /// did not show what can be there.
     pub(super) fn range(
         &self,
         value: ValueId,
@@ -116,7 +116,7 @@ impl Reach {
         Ok([low, high].map(|end| end as f32))
     }
 
-    /// What a grid must hold, and what was seen, where these are not the same.
+    /// Interval that a grid must hold, and the interval that was seen, where the two differ.
     fn needed(&self, value: ValueId, statistics: &Statistics) -> Option<(Interval, Interval)> {
         let [floor, ceiling] = self.matters.get(value.index()).copied().flatten()?;
         let seen = extremes(statistics)?;
@@ -178,7 +178,7 @@ fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
         })
 }
 
-/// What values can be, in the order of the graph.
+/// Intervals of values, in the order of the graph.
 struct Known<'a> {
     module: &'a Module,
     graph: &'a Graph,
@@ -207,7 +207,7 @@ impl Known<'_> {
         }
     }
 
-    /// What a value can be; a constant is looked at when it is first asked for.
+    /// Interval of a value; a constant is looked at when it is first asked for.
     fn of(&mut self, value: ValueId) -> Option<Interval> {
         if is_constant(self.graph, value) && self.can_be[value.index()].is_none() {
             let tensor = self.module.constant(self.graph, value)?.to_f32().ok()?;
@@ -251,7 +251,7 @@ impl Known<'_> {
         }
     }
 
-    /// What of operand `index` matters to a node of whose results `result` matters.
+    /// Interval of operand `index` that matters to a node, where the interval `result` matters of its result.
     fn reads(&mut self, node: &Node, index: usize, operand: ValueId, result: Option<Interval>) -> Option<Interval> {
         let other = |index: usize| node.inputs.get(index).copied().flatten();
         let seen = |known: &Self| node.outputs.first().and_then(|&y| known.observed(y)).unwrap_or(ALL);
@@ -341,7 +341,7 @@ fn divided([low, high]: Interval, c: Interval) -> Interval {
     number(of_ends([low, high], c, |x, c| x / c))
 }
 
-/// Whether every element of a result is one of the first operand's, or a constant that is observed with it.
+/// True if every element of a result is one of the first operand's, or a constant that is observed with it.
 fn moves(op: &Op) -> bool {
     match op {
         Op::Resize(resize) => resize.mode == ResizeMode::Nearest,

@@ -12,7 +12,7 @@ use strait_requantize::scales::power_of_two::folded_shift;
 use strait_target::TargetSpec;
 use strait_target::spec::Recipe;
 
-/// What came of one node's weights.
+/// Outcome for one node's weights.
 pub(super) enum Weights {
     /// Their grid.
     Grid(Arc<QuantParams>),
@@ -47,9 +47,9 @@ fn reach(values: &[f32], channels: usize) -> Vec<(f64, f64)> {
 ///
 /// With the scales s_x and s_y of operand and result, the smallest scale that serves is
 /// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, the
-/// bias on the accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y and that grid itself representable. Where the target multiplies by a shift
-/// alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the scales of weights are powers of two, s_w
-/// is the smallest one that is not below it.
+/// bias on the accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y and that grid itself representable. Where
+/// the target multiplies by a shift alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the
+/// scales of weights are powers of two, s_w is the smallest one that is not below it.
 pub(super) fn weights(
     module: &Module,
     graph: GraphId,
@@ -100,7 +100,8 @@ pub(super) fn weights(
     if bias.iter().any(|b| !b.is_finite()) {
         return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite").into());
     }
-    // A channel that asks for nothing, of zeros whose sum nothing narrows, takes the tensor's scale; such a tensor takes 1.
+    // A channel that asks for nothing, of zeros whose sum nothing narrows, takes the tensor's scale; such a tensor
+    // takes 1.
     let fallback = if largest > 0.0 { largest } else { 1.0 };
     let finest = FINEST / x_scale;
     let least: Vec<f64> = match config.policy {
@@ -160,8 +161,8 @@ pub(super) fn weights(
     }))))
 }
 
-/// By the root of the group that an operand or a result of a node is in: the positions in `order` of the nodes with weights,
-/// whose grids depend on both.
+/// By the root of the group that an operand or a result of a node is in: the positions in `order` of the nodes with
+/// weights, whose grids depend on both.
 pub(super) fn dependents(
     module: &Module,
     graph: GraphId,
@@ -189,7 +190,7 @@ pub(super) fn result_scale(table: &QuantTable, node: &Node, id: NodeId) -> Optio
     Some(f64::from(table.params(config)?.as_tensor()?.0))
 }
 
-/// Whether operand and result are on one grid, whatever it is.
+/// True if operand and result are on one grid, whatever it is.
 fn shares_grid(table: &QuantTable, node: &Node, id: NodeId) -> bool {
     let root = |operand| table.id(id, operand).map(|config| table.root(config));
     root(0) == root(node.inputs.len())
@@ -205,7 +206,7 @@ fn channels(module: &Module, node: &Node, graph: &strait_core::Graph) -> usize {
     weight.and_then(|w| w.shape().first().copied()).unwrap_or(1) as usize
 }
 
-/// Whether a role is that of a parameter.
+/// True if a role is that of a parameter.
 pub(super) fn is_parameter(role: Role) -> bool {
     matches!(role, Role::Weight | Role::Bias)
 }

@@ -11,7 +11,7 @@ pub use percentile::Percentile;
 use crate::statistics::Statistics;
 use strait_core::{Reason, ReasonCode};
 
-/// What an observer must know of the grid that the range is for.
+/// Properties of the grid that an observer makes a range for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridKind {
     /// Smallest and largest code.

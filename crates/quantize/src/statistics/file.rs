@@ -1,16 +1,16 @@
 //! The file that statistics are kept in between runs.
 //!
-//! Little-endian: magic, 32 bytes of key, number of samples, then twice, of values and of the peaks of their rows: how many,
-//! and of each: name, zeros, how many are NaN, −∞ and ∞, samples (index, min, max), exponent, bins that hold elements
-//! (index, count). The last 32 bytes are the BLAKE3 hash of all before, so a damaged or half-written file is not taken for
-//! data.
+//! Little-endian: magic, 32 bytes of key, number of samples, then twice, of values and of the peaks of their rows: how
+//! many, and of each: name, zeros, how many are NaN, −∞ and ∞, samples (index, min, max), exponent, bins that hold
+//! elements (index, count). The last 32 bytes are the BLAKE3 hash of all before, so a damaged or half-written file is
+//! not taken for data.
 
 use super::{Histogram, MAX_BINS, Observation, SampleRange, Statistics};
 use std::io::{self, BufWriter, Write};
 
 const MAGIC: &[u8; 8] = b"STRAITS3";
 
-/// Why a file of statistics is not used. It is a cache: the caller observes anew.
+/// Reason why a file of statistics is not used. It is a cache: the caller observes anew.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// Not such a file, or one of another version.
@@ -69,7 +69,7 @@ fn encode(record: &mut Vec<u8>, name: &str, s: &Statistics) {
     }
 }
 
-/// What the bytes say, if they are whole and carry this key.
+/// Observation in the bytes, if they are whole and carry this key.
 pub fn read(bytes: &[u8], key: &[u8; 32]) -> Result<Observation, FileError> {
     let (body, digest) = bytes.split_last_chunk::<32>().ok_or(FileError::Format)?;
     let mut reader = Reader(body);
@@ -100,7 +100,7 @@ pub fn read(bytes: &[u8], key: &[u8; 32]) -> Result<Observation, FileError> {
     }
 }
 
-/// What is left to read. Nothing is allocated for a length before as many bytes are there.
+/// Bytes that are left to read. Nothing is allocated for a length before as many bytes are there.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

@@ -1,8 +1,8 @@
 //! Histograms that merge without error.
 //!
-//! Bin i covers [i·2^k, (i + 1)·2^k): there is an edge at 0, and going from k to k + 1 adds whole bins in pairs, because
-//! ⌊⌊x / 2^k⌋ / 2⌋ = ⌊x / 2^(k+1)⌋. The exponent k is the smallest at which the bins from min(0, x) to max(0, x) are at
-//! most [`MAX_BINS`], so it is a function of the data as a set: order and grouping do not matter.
+//! Bin i covers [i·2^k, (i + 1)·2^k): there is an edge at 0, and going from k to k + 1 adds whole bins in pairs,
+//! because ⌊⌊x / 2^k⌋ / 2⌋ = ⌊x / 2^(k+1)⌋. The exponent k is the smallest at which the bins from min(0, x) to max(0,
+//! x) are at most [`MAX_BINS`], so it is a function of the data as a set: order and grouping do not matter.
 
 /// The largest number of bins. As widths are powers of two, between a half and all of them are in use.
 pub const MAX_BINS: usize = 4096;
@@ -172,7 +172,7 @@ impl Histogram {
         self.indices.last().copied().map_or(0, i64::from)
     }
 
-    /// How many bins lie between the outermost of: those with elements, `low`, `high`, and bin 0.
+    /// Number of bins between the outermost of: those with elements, `low`, `high`, and bin 0.
     fn span(&self, low: i64, high: i64) -> i64 {
         high.max(self.last()).max(0) - low.min(self.first()).min(0) + 1
     }

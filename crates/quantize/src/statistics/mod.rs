@@ -22,7 +22,7 @@ pub struct SampleRange {
     pub max: f32,
 }
 
-/// What was seen of one value over all samples.
+/// Statistics of one value over all samples.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Statistics {
     /// Counts in bins whose width is a power of two.
@@ -116,11 +116,12 @@ impl Statistics {
 /// The statistics of a graph's values by source name, and how many samples they were taken from.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Observation {
-    /// How many samples were run.
+    /// Number of samples that were run.
     pub samples: u64,
     /// By the value's name.
     pub values: BTreeMap<String, Statistics>,
-    /// Of what a softmax reads: the largest element of each of its rows, by the value's name. Rows of −∞ alone have none.
+    /// Of what a softmax reads: the largest element of each of its rows, by the value's name. Rows of −∞ alone have
+    /// none.
     pub peaks: BTreeMap<String, Statistics>,
 }
 

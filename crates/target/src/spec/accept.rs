@@ -1,11 +1,11 @@
-//! Whether a form takes over a requantization.
+//! Acceptance of a requantization by a form.
 
 use super::{ClampSet, FormRow, Integer, Per};
 use strait_core::{Reason, ReasonCode};
 use strait_requantize::{self as requantize, FormKind, IntType, Requantization, Rounding, form};
 
 impl FormRow {
-    /// Whether the target computes this requantization, with this clamp behind it, by this form: kind, output type,
+    /// Checks that the target computes this requantization, with this clamp behind it, by this form: kind, output type,
     /// granularity, rounding, and of every channel the shift and the width of the multiplier.
     ///
     /// The reason of a refusal names the first of these that does not fit.
@@ -55,7 +55,7 @@ impl FormRow {
         ))
     }
 
-    /// How often it rounds, of the kinds that may do it twice; of RESCALE also the multiplier's width.
+    /// Checks the number of roundings of the kinds that may round twice, and the multiplier's width of RESCALE.
     fn accepts_roundings(&self, form: &Requantization) -> Result<(), Reason> {
         let (roundings, scale32) = match form {
             Requantization::Gemmlowp(f) => (f.roundings, None),
@@ -158,7 +158,7 @@ impl FormRow {
         Ok(())
     }
 
-    /// Whether a clamp of the result costs nothing. One that leaves the type's own ends is none.
+    /// Checks that a clamp of the result costs nothing. A clamp to the ends of the type is no clamp.
     fn accepts_clamp(&self, form: &Requantization, [low, high]: [i32; 2]) -> Result<(), Reason> {
         let out = form.out();
         // Real zero is the zero point; where that is part of the bias, the form does not know it.

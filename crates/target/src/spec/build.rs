@@ -1,4 +1,4 @@
-//! How a form's integers come about from scales.
+//! Derivation of a form's integers from scales.
 
 use super::{Built, FormRow, ScaleRule, TargetSpec};
 use std::borrow::Cow;
@@ -17,16 +17,16 @@ use strait_requantize::{FormKind, IntType, Narrowing, Per, Requantization, Round
 pub struct Rescale<'a> {
     /// The scales, of which the rules take different products.
     pub scales: Scales<'a>,
-    /// Zero point of the integer that is requantized; 0 for accumulators. Only forms with a constant in front of the shift
-    /// take another one.
+    /// Zero point of the integer that is requantized; 0 for accumulators. Only forms with a constant in front of the
+    /// shift take another one.
     pub input_zero: i32,
     /// Zero point of the result.
     pub output_zero: i32,
     /// Type of the result.
     pub out: IntType,
-    /// The accumulators that can occur, of the whole tensor or by channel, soundly: the integers of free forms are the best
-    /// on them, and of others it is said how far they are from that. Where they are not known, free integers are the nearest
-    /// to the factor.
+    /// The accumulators that can occur, of the whole tensor or by channel, soundly: the integers of free forms are the
+    /// best on them, and of others it is said how far they are from that. Where they are not known, free integers are
+    /// the nearest to the factor.
     pub accumulators: Option<&'a Per<(i64, i64)>>,
 }
 
@@ -69,12 +69,12 @@ pub enum Scales<'a> {
         /// Scale of the result.
         output: f32,
     },
-    /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`. Where some sums
-    /// have fewer elements than others, each count is a channel.
+    /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`. Where some
+    /// sums have fewer elements than others, each count is a channel.
     Mean {
         /// Scale of the elements.
         input: f32,
-        /// How many of them.
+        /// Number of elements of a sum.
         count: &'a Per<u32>,
         /// Scale of the result.
         output: f32,
@@ -124,8 +124,8 @@ impl Scales<'_> {
 }
 
 impl TargetSpec {
-    /// The first of these forms, cheapest first, whose rule makes integers within its limits, and the requantization that
-    /// they are. The reason of a refusal is that of each form.
+    /// The first of these forms, cheapest first, whose rule makes integers within its limits, and the requantization
+    /// that they are. The reason of a refusal is that of each form.
     pub fn build<'n>(&self, forms: &'n [String], rescale: &Rescale<'_>) -> Result<(&'n str, Built), Reason> {
         let with_help = |row: &FormRow, reason: Reason| match &row.help {
             Some(help) => Reason {
@@ -206,8 +206,8 @@ impl FormRow {
         Ok(form)
     }
 
-    /// What this row's form computes in place of a dequantization and a quantization in a row and the clamp behind them;
-    /// `None` for every other requantization, and for a row of another kind.
+    /// The step that this row's form computes in place of a dequantization and a quantization in a row and the clamp
+    /// behind them; `None` for every other requantization, and for a row of another kind.
     pub fn merge(&self, pair: &Requantization, clamp: Option<[i32; 2]>) -> Option<Result<Step, Reason>> {
         match (self.form_kind()?, pair) {
             (FormKind::AscendRequant, Requantization::DequantQuant(pair)) => {
@@ -217,8 +217,8 @@ impl FormRow {
         }
     }
 
-    /// Whether the integers of this row take in a zero point of what is requantized, with parameters per channel or without.
-    /// Elsewhere it has to be taken away first.
+    /// True if the integers of this row take in the zero point of the accumulator, with parameters per channel or per
+    /// tensor. For other rows the zero point has to be subtracted first.
     pub fn takes_input_zero(&self, per_channel: bool) -> bool {
         match self.form_kind() {
             Some(FormKind::FractionalZero | FormKind::Fixed | FormKind::Steps) => true,

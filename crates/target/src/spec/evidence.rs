@@ -1,4 +1,4 @@
-//! How sure it is that the rows of a table say what the reference computes. A row says it of itself, or the table for it.
+//! Evidence that the rows of a table say what the reference computes. A row has its own, or that of the table.
 
 use super::words::{Evidence, Integer};
 use super::{Accumulator, FormRow, FusionRow, OpRow, TargetSpec};
@@ -20,12 +20,12 @@ pub enum Row<'a> {
     Fusion(&'a str),
 }
 
-/// What is known of a row.
+/// Evidence for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Support<'a> {
     /// The row.
     pub row: Row<'a>,
-    /// How sure it is that it says what `oracle` computes.
+    /// Evidence that the row says what `oracle` computes.
     pub evidence: Evidence,
     /// Whose bits they are.
     pub oracle: &'a str,
@@ -46,7 +46,7 @@ impl fmt::Display for Row<'_> {
 }
 
 impl TargetSpec {
-    /// What is known of a row; `None` where the table has no such row.
+    /// Evidence for a row; `None` where the table has no such row.
     pub fn support<'a>(&'a self, row: Row<'_>) -> Option<Support<'a>> {
         match row {
             Row::Quantize => Some(self.of_quantize()),
@@ -64,7 +64,7 @@ impl TargetSpec {
         }
     }
 
-    /// What is known of every row that decides bits, in the order of the table. Ops of the host decide none.
+    /// Evidence for every row that decides bits, in the order of the table. Ops of the host decide none.
     pub fn supports(&self) -> impl Iterator<Item = Support<'_>> {
         let accumulators = self.accumulator.iter();
         let accumulators = accumulators.map(|(&activation, row)| self.of_accumulator(activation, row));

@@ -16,32 +16,33 @@ pub struct FormRow {
     pub kind: Arithmetic,
     /// The multiplier's width; for the kinds that have one.
     pub multiplier: Option<Multiplier>,
-    /// The right shift behind the multiplication, for the kinds that multiply integers; a negative one is a left shift in
-    /// front of it, which `gemmlowp`, `sixteen_by_eight` and `stages = 2` have. With `stages = 2`, the shift behind the doubling multiplication.
+    /// The right shift behind the multiplication, for the kinds that multiply integers; a negative one is a left shift
+    /// in front of it, which `gemmlowp`, `sixteen_by_eight` and `stages = 2` have. With `stages = 2`, the shift behind
+    /// the doubling multiplication.
     pub shift: Option<ShiftLimits>,
-    /// How the quotient becomes a whole number. Of `stages = 2` it is the second rounding (the first is half up).
+    /// Rounding of the quotient to a whole number. With `stages = 2` it is the second rounding (the first is half up).
     #[schemars(with = "Option<RoundingWord>")]
     pub rounding: Option<Rounding>,
-    /// How often `multiply_shift`, `gemmlowp` and `tosa_rescale` round: 2 is the doubling high multiply followed by a rounding
-    /// right shift.
+    /// Number of roundings of `multiply_shift`, `gemmlowp` and `tosa_rescale`: 2 is the doubling high multiply followed
+    /// by a rounding right shift.
     #[schemars(range(min = 1, max = 2))]
     pub stages: Option<u8>,
     /// Where the output's zero point comes in.
     pub zero_point: ZeroPoint,
     /// The types that it narrows to.
     pub output: Vec<Integer>,
-    /// Whether its integers are the same for the whole tensor or differ by output channel.
+    /// Granularity of the integers: the same for the whole tensor, or one set for each output channel.
     pub per: Vec<Per>,
     /// Which clamps behind it cost nothing.
     #[serde(default)]
     pub clamp: ClampSet,
     /// Which rule makes its integers out of scales.
     pub from: ScaleRule,
-    /// What to do where it has no integers for a factor; said behind the reason.
+    /// Advice for a factor that the form has no integers for; shown behind the reason.
     pub help: Option<String>,
     /// The reference that this form equals, where it is another one than the table's.
     pub oracle: Option<String>,
-    /// How sure that is, where it differs from the table's.
+    /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
@@ -54,8 +55,8 @@ words! {
         Shift = "shift",
         /// round(acc · m / 2^s), with the zero point before or after the shift.
         MultiplyShift = "multiply_shift",
-        /// round(acc · m / 2^s) + z as gemmlowp computes it, once or twice rounded as `stages` says, ties up, with shifts to
-        /// the left; `multiply_shift` with `stages = 2` is its second stage by another name.
+        /// round(acc · m / 2^s) + z as gemmlowp computes it, once or twice rounded as `stages` says, ties up, with
+        /// shifts to the left; `multiply_shift` with `stages = 2` is its second stage by another name.
         Gemmlowp = "gemmlowp",
         /// round(acc · m / 2^s) + z of accumulators of up to 48 bits, m reduced to 16 bits, ties up.
         SixteenByEight = "sixteen_by_eight",
@@ -65,7 +66,8 @@ words! {
         FloatScale = "float_scale",
         /// max(half_even(f32(acc) · m), 0) + z, in `f32`, without the max where there is no ReLU.
         AscendRequant = "ascend_requant",
-        /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a quantization.
+        /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a
+        /// quantization.
         DequantQuant = "dequant_quant",
         /// The number of thresholds that acc reaches.
         Steps = "steps",
@@ -144,7 +146,7 @@ words! {
 }
 
 impl Arithmetic {
-    /// Whether its multiplier is an `f32`.
+    /// True if its multiplier is an `f32`.
     pub(super) fn is_float(self) -> bool {
         matches!(
             self,
@@ -175,7 +177,7 @@ impl FormRow {
         })
     }
 
-    /// How often a form that may round once or twice does.
+    /// Number of roundings of a form that may round once or twice.
     pub fn roundings(&self) -> Roundings {
         if self.stages == Some(2) {
             Roundings::Two

@@ -42,23 +42,24 @@ pub struct FusionRow {
     pub name: String,
     /// The producer: ops by their terms, or `constant` for a tensor of the model.
     pub ops: Vec<String>,
-    /// A second op between the producer and the requantization. This version cannot compile such a row yet, and refuses it.
+    /// A second op between the producer and the requantization. This version cannot compile such a row yet, and refuses
+    /// it.
     pub with: Option<With>,
-    /// What must hold at the site besides.
+    /// Further conditions on the site.
     #[serde(default)]
     pub when: When,
-    /// The forms that the producer takes over, cheapest first. Absent: any. That is for rows that requantize ahead of time
-    /// (`requantize_data`, `burn_into_table`): no chip computes the form then, and every entry is compared.
+    /// The forms that the producer takes over, cheapest first. Absent: any. That is for rows that requantize ahead of
+    /// time (`requantize_data`, `burn_into_table`): no chip computes the form then, and every entry is compared.
     pub accept: Option<Vec<String>>,
     /// A requantization that is none of `accept` may become one of these, the first that does, with a certificate.
     #[serde(default)]
     pub weaken_to: Vec<String>,
-    /// What is done, in this order: what prepares the producer (`merge_scales`), then what takes the requantization over,
-    /// then what follows from it (`requantize_clamp`, `requantize_zero_point`).
+    /// Steps, in this order: the verb that prepares the producer (`merge_scales`), the verb that takes over the
+    /// requantization, the verbs that follow from it (`requantize_clamp`, `requantize_zero_point`).
     pub then: Vec<Verb>,
     /// The reference that this row equals, where it is another one than the table's.
     pub oracle: Option<String>,
-    /// How sure that is, where it differs from the table's.
+    /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
@@ -77,7 +78,7 @@ pub struct With {
     pub same_shape: bool,
 }
 
-/// What must hold at the site: every key that is given.
+/// Conditions on the site: every key that is given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct When {
@@ -112,7 +113,7 @@ words! {
 /// The verbs with their words and explanations, written once.
 macro_rules! verbs {
     ($($(#[doc = $doc:literal])* $variant:ident = $word:literal),* $(,)?) => {
-        /// What a row does.
+        /// A step of a row.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub enum Verb {
             $($(#[doc = $doc])* $variant,)*
@@ -155,7 +156,7 @@ verbs! {
     SetRequantize = "set_requantize",
     /// A clamp behind the accumulator moves behind the requantization, its ends requantized.
     RequantizeClamp = "requantize_clamp",
-    /// What stands for zero at the accumulator's resolution is requantized.
+    /// The zero point at the accumulator's resolution is requantized.
     RequantizeZeroPoint = "requantize_zero_point",
     /// The constant's elements are requantized.
     RequantizeData = "requantize_data",
@@ -163,8 +164,8 @@ verbs! {
     BurnIntoTable = "burn_into_table",
     /// The scale and the zero point of a quantization from float are replaced by the result's.
     RescaleQuantize = "rescale_quantize",
-    /// A dequantization and a quantization, with a ReLU in between, become one factor, the product of theirs, and the form's
-    /// ReLU. The result differs from what was there; the certificate says by how much.
+    /// A dequantization and a quantization, with a ReLU in between, become one factor, the product of theirs, and the
+    /// form's ReLU. The result differs from what was there; the certificate says by how much.
     MergeScales = "merge_scales",
     /// The other operand of the second op is added to the accumulator. This version refuses it.
     AddInAccumulator = "add_in_accumulator",

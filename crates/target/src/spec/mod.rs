@@ -1,7 +1,7 @@
 //! The target table: what a target computes, as data.
 //!
-//! One wire form, UTF-8 TOML with `schema = 1`, whether from a file, from `include_str!` or as bytes from elsewhere; one
-//! parser ([`Table::parse`]), one style of error, one digest. Every row's types are its documentation: the JSON
+//! One wire form, UTF-8 TOML with `schema = 1`, whether from a file, from `include_str!` or as bytes from elsewhere;
+//! one parser ([`Table::parse`]), one style of error, one digest. Every row's types are its documentation: the JSON
 //! schema and `docs/target-table.md` are generated from them.
 
 mod accept;
@@ -73,26 +73,26 @@ pub struct TargetSpec {
     pub silicon: Option<Silicon>,
     /// Which integers stand for which values.
     pub types: Types,
-    /// How wide sums are, by the type of the activation.
+    /// Widths of sums, by the type of the activation.
     #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
     pub accumulator: BTreeMap<Integer, Accumulator>,
     /// From real numbers to codes.
     pub quantize: Quantize,
     /// The requantizations that the target computes, by name.
     pub form: BTreeMap<String, FormRow>,
-    /// How ops become integers, by the op's term or, with `ops`, by any name.
+    /// Lowering of ops to integers, by the op's term or, with `ops`, by any name.
     #[serde(default)]
     pub op: BTreeMap<String, OpRow>,
-    /// How a requantization is fused into its producer. Rows are tried in order.
+    /// Fusions of a requantization into its producer. Rows are tried in order.
     #[serde(default)]
     pub fusion: Vec<FusionRow>,
     /// Which fusions are made unless a configuration says otherwise.
     #[serde(default)]
     pub fusion_default: FusionDefault,
-    /// What happens to ops that are left behind.
+    /// Ops that stay on the host.
     #[serde(default)]
     pub host: Host,
-    /// What a configuration may set.
+    /// Options that a configuration may set.
     #[serde(default)]
     pub options: BTreeMap<String, OptionRow>,
     /// `[overlay.OPTION.VALUE]`: a partial table that is merged over this one while the option has the value; those of
@@ -111,9 +111,9 @@ pub struct TargetSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reference {
-    /// What the integer model is to equal, with its version.
+    /// The reference that the integer model is to equal, with its version.
     pub oracle: String,
-    /// How sure that is. Rows may say otherwise of themselves.
+    /// Evidence that the table says what the reference computes. A row may have its own.
     pub evidence: Evidence,
 }
 
@@ -125,12 +125,12 @@ pub struct Silicon {
     pub name: Option<String>,
     /// The versions of its firmware.
     pub firmware: Option<String>,
-    /// What the bits were held against.
+    /// The reference that the bits were compared with.
     pub fidelity: Fidelity,
 }
 
 words! {
-    /// What the bits were held against.
+    /// The reference that the bits were compared with.
     Fidelity {
         /// Nothing: derived from what is public.
         Derived = "derived",
@@ -143,11 +143,11 @@ words! {
     }
 }
 
-/// What happens to ops that are left behind.
+/// Ops that stay on the host.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// How they compute.
+    /// Arithmetic of these ops.
     #[serde(default)]
     pub default: HostType,
     /// Where codes become real numbers for them.
@@ -169,7 +169,7 @@ words! {
 }
 
 words! {
-    /// How an op on the host computes.
+    /// Arithmetic of an op on the host.
     #[derive(Default)]
     HostType {
         /// In `f32`.

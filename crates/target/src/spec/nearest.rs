@@ -1,5 +1,5 @@
-//! The integers of the free forms: where the file stores them, they are those nearest to the ideal function of the factor
-//! over the accumulators that can occur, not those nearest to the factor.
+//! The integers of the free forms: where the file stores them, they are those nearest to the ideal function of the
+//! factor over the accumulators that can occur, not those nearest to the factor.
 
 use super::nearness::{Nearness, interval};
 use super::{FormRow, Rescale, ScaleRule};
@@ -11,12 +11,13 @@ use strait_requantize::{FormKind, Narrowing, Requantization, form};
 pub struct Built {
     /// The integers, or the scales of the kinds that have these.
     pub form: Requantization,
-    /// How near they are to the ideal; `None` where nobody asked, or nothing is known of the accumulators.
+    /// Nearness of the integers to the ideal; `None` where it was not asked for, or nothing is known of the
+    /// accumulators.
     pub nearness: Option<Nearness>,
 }
 
 impl FormRow {
-    /// Whether this row chooses its integers on the accumulators that can occur.
+    /// True if this row chooses its integers on the accumulators that can occur.
     fn chooses(&self) -> bool {
         let affine = matches!(
             self.form_kind(),
@@ -25,8 +26,8 @@ impl FormRow {
         self.from == ScaleRule::Free && affine
     }
 
-    /// The nearest integers within this row's limits; `None` where nothing is known of the accumulators, and where a channel
-    /// has none.
+    /// The nearest integers within this row's limits; `None` where nothing is known of the accumulators, and where a
+    /// channel has none.
     pub(super) fn nearest(&self, rescale: &Rescale<'_>) -> Option<Built> {
         let (kind, out) = (self.form_kind()?, rescale.out);
         let accumulators = rescale.accumulators.filter(|_| self.chooses())?;

@@ -1,4 +1,4 @@
-//! How near a requantization is to the function that it stands for, and what other integers could gain where the runtime
+//! Nearness of a requantization to the function that it stands for, and the gain of other integers where the runtime
 //! makes its own.
 
 use super::{FormRow, Rescale, ScaleRule};
@@ -6,29 +6,29 @@ use strait_requantize::decide::{Best, DecideError, Deviation, Gain, Grids, Ideal
 use strait_requantize::form::MAX_SHIFT;
 use strait_requantize::{FormKind, Per, Requantization, Rounding, Roundings, Step};
 
-/// How near a requantization is to the ideal function `sat(round(s (x - z_x)) + z)` of its exact factor, under its own
+/// Nearness of a requantization to the ideal function `sat(round(s (x - z_x)) + z)` of its exact factor, under its own
 /// form's tie rule, over all accumulators that can occur.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Nearness {
     /// Its integers are free, and the compiler chose them.
     Chosen {
-        /// Whether no integers within the row's limits are nearer.
+        /// Proof that no integers within the row's limits are nearer, or its absence.
         found: Optimality,
-        /// How far they are from the ideal; `None` where the results are too many to be compared.
+        /// Distance of the integers from the ideal; `None` where the results are too many to be compared.
         distance: Option<Distance>,
     },
     /// The runtime makes its integers, or its scale, from the scales of the grids.
     Derived {
-        /// How far these are from the ideal.
+        /// Distance of the runtime's integers from the ideal.
         runtime: Distance,
-        /// What others would gain; `None` for a form without integers.
+        /// Gain of other integers; `None` for a form without integers.
         gain: Option<PossibleGain>,
     },
     /// As `Derived`, with results that are too many to be compared.
     Unknown,
 }
 
-/// How far a requantization is from the ideal, over its channels; those of the whole tensor are one.
+/// Distance of a requantization from the ideal, over its channels. Parameters of the whole tensor count as one channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distance {
     /// The largest difference in any channel, in units of the result.
@@ -41,17 +41,17 @@ pub struct Distance {
     pub accumulators: u64,
 }
 
-/// What the best integers within a form's limits would gain over those that its runtime makes.
+/// Gain of the best integers within a form's limits over those that its runtime makes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PossibleGain {
-    /// How far the best are from the ideal.
+    /// Distance of the best integers from the ideal.
     pub best: Distance,
     /// In how many channels they are nearer than the runtime's.
     pub better: usize,
     /// Of so many.
     pub channels: usize,
-    /// Whether they round once where the runtime does twice: what rounds twice is the ideal function for no multiplier, and
-    /// has no best one by our means.
+    /// True if the best integers round once where the runtime rounds twice: a form that rounds twice is the ideal
+    /// function for no multiplier, and the search finds no best multiplier for it.
     pub rounds_once: bool,
 }
 
@@ -84,8 +84,8 @@ impl Nearness {
 }
 
 impl FormRow {
-    /// How near the integers that the rule of this row has made are to the ideal, and what others would gain. `None` for
-    /// free integers, for a plain shift, whose factor is part of the weights, and where nothing is known of the
+    /// Nearness of the integers that the rule of this row has made to the ideal, and the gain of other integers. `None`
+    /// for free integers, for a plain shift, whose factor is part of the weights, and where nothing is known of the
     /// accumulators.
     pub(super) fn derived(&self, form: &Requantization, rescale: &Rescale<'_>) -> Option<Nearness> {
         let kind = self.form_kind()?;
@@ -122,7 +122,7 @@ impl FormRow {
         })
     }
 
-    /// Whether the result's zero point is added in front of the rounding.
+    /// True if the result's zero point is added in front of the rounding.
     pub(super) fn adds_zero_inside(&self) -> bool {
         let inside = [
             FormKind::FractionalZero,
@@ -132,7 +132,7 @@ impl FormRow {
         self.form_kind().is_some_and(|kind| inside.contains(&kind))
     }
 
-    /// How ties are rounded by the form of this row.
+    /// Tie rule of the form of this row.
     pub(super) fn tie_rule(&self) -> Rounding {
         match self.form_kind() {
             Some(FormKind::SixteenByEight | FormKind::TosaRescale) => Rounding::HalfUp,
@@ -142,8 +142,8 @@ impl FormRow {
         }
     }
 
-    /// The multipliers and shifts of this row, as those of one rounding; `None` for a kind without integers, and where its
-    /// integers cannot take off the zero point of what is requantized.
+    /// The multipliers and shifts of this row, as those of one rounding; `None` for a kind without integers, and where
+    /// its integers cannot take off the zero point of what is requantized.
     fn choices(&self, rescale: &Rescale<'_>) -> Option<Limits> {
         // What these kinds call a shift comes behind one by 31 or by 15.
         let (ahead, bits) = match self.form_kind()? {
@@ -183,8 +183,8 @@ impl PossibleGain {
     }
 }
 
-/// The accumulators that the integers of a channel have to serve: its own, or those of all channels where the integers are
-/// one for all.
+/// The accumulators that the integers of a channel have to serve: its own, or those of all channels where the integers
+/// are one for all.
 pub(super) fn interval<T>(accumulators: &Per<(i64, i64)>, integers: &Per<T>, channel: usize) -> Option<(i64, i64)> {
     if integers.channels().is_some() {
         return accumulators.get(channel).copied();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::collections::BTreeMap;
 use strait_document::{Scalar, words};
 
-/// How one op, or a group of ops, is computed. An op without a row runs on the host.
+/// Computation of one op, or of a group of ops. An op without a row runs on the host.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct OpRow {
@@ -15,9 +15,9 @@ pub struct OpRow {
     pub ops: Option<Vec<String>>,
     /// Where it runs; on the accelerator unless said otherwise.
     pub run: Option<Run>,
-    /// Why it runs on the host; shown as the reason.
+    /// Reason why the op runs on the host; shown in the report.
     pub why: Option<String>,
-    /// How it becomes integers.
+    /// Recipe of the op's lowering to integers.
     pub recipe: Option<RecipeName>,
     /// The forms that narrow its result, cheapest first.
     #[serde(default)]
@@ -32,14 +32,14 @@ pub struct OpRow {
     pub weight_grid: Option<WeightGrid>,
     /// Parameter of `lookup`: the type of the entries. Absent: the activation type.
     pub entries: Option<Integer>,
-    /// What shares one scale among its weights. Absent: the first of `types.weight.per`.
+    /// Granularity of the scales of the op's weights. Absent: the first of `types.weight.per`.
     pub weight_per: Option<Per>,
-    /// What the target can do, by attribute of the op or by a quantity derived from it.
+    /// Limits of the target, by attribute of the op or by a quantity derived from the op.
     #[serde(default)]
     pub limit: BTreeMap<String, Limit>,
     /// The reference that this row equals, where it is another one than the table's.
     pub oracle: Option<String>,
-    /// How sure that is, where it differs from the table's.
+    /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
@@ -55,7 +55,7 @@ words! {
     }
 }
 
-/// What the values of one quantity may be: all keys that are given must hold, for each value where there are several.
+/// Limit on the values of one quantity: all keys that are given must hold, for each value where there are several.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
@@ -68,12 +68,12 @@ pub struct Limit {
 }
 
 impl OpRow {
-    /// Whether it runs on the host.
+    /// True if the op runs on the host.
     pub fn is_host(&self) -> bool {
         self.run == Some(Run::Host)
     }
 
-    /// How it becomes integers; `None` for an op of the host.
+    /// Recipe of the op's lowering to integers; `None` for an op of the host.
     pub fn recipe(&self, activation: Integer) -> Option<Recipe> {
         let left_shift = self.left_shift.unwrap_or_default();
         Some(match self.recipe? {

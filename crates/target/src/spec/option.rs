@@ -24,7 +24,7 @@ pub struct OptionRow {
     pub max: Option<i64>,
     /// The value where the configuration gives none.
     pub default: OptionValue,
-    /// What it does, for people.
+    /// Effect of the option, for people.
     pub help: String,
 }
 
@@ -41,7 +41,7 @@ words! {
 }
 
 impl OptionType {
-    /// Whether a value is of this type.
+    /// True if a value is of this type.
     pub fn has(self, value: &OptionValue) -> bool {
         self == match value {
             OptionValue::Bool(_) => OptionType::Bool,
@@ -52,7 +52,7 @@ impl OptionType {
 }
 
 impl OptionRow {
-    /// Why the option cannot have a value; `None` where it can.
+    /// Reason why the option cannot have a value; `None` where it can.
     pub fn refuses(&self, value: &OptionValue) -> Option<String> {
         if !self.kind.has(value) {
             return Some(format!("`{value}` is not of type {}", self.kind));

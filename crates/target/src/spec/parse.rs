@@ -20,7 +20,7 @@ pub struct Table {
     digest: [u8; 32],
 }
 
-/// Why a table with some options is no target.
+/// Reason why a table with some options is no target.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TableError {
     /// The table's author's fault.
@@ -33,14 +33,14 @@ pub enum TableError {
         target: String,
         /// The option.
         option: String,
-        /// What is wrong with it, and what is allowed.
+        /// The fault of the value, and the values that are allowed.
         message: String,
     },
 }
 
 impl Table {
-    /// Reads a table and checks it, with the defaults of its options and with each of its overlays in turn. `name` is the
-    /// file or the plugin that it comes from.
+    /// Reads a table and checks it, with the defaults of its options and with each of its overlays in turn. `name` is
+    /// the file or the plugin that it comes from.
     pub fn parse(name: impl Into<String>, text: impl Into<String>) -> Result<Table, Diagnostics> {
         let (name, text) = (name.into(), text.into());
         let mut table = Table {
@@ -139,7 +139,8 @@ impl Table {
         })
     }
 
-    /// Parses, merges the overlays of the options' values, deserializes and checks; with the tree that tells the places.
+    /// Parses, merges the overlays of the options' values, deserializes and checks; with the tree that tells the
+    /// places.
     fn read(&self, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
         if self.text.len() > MAX_TABLE_BYTES {
             let message = format!(

@@ -1,4 +1,4 @@
-//! Whether the target computes an op: its row, and the limits in it.
+//! Placement of an op by the target: the op's row, and the limits in it.
 
 use super::{Limit, OpRow, TargetSpec};
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
@@ -9,7 +9,7 @@ use strait_document::Scalar;
 pub struct Operand<'a> {
     /// Element type and shape.
     pub ty: &'a TensorType,
-    /// Whether it is a tensor of the model.
+    /// True if the operand is a tensor of the model.
     pub constant: bool,
 }
 
@@ -44,7 +44,8 @@ impl TargetSpec {
 }
 
 impl OpRow {
-    /// Whether the op is within every limit of the row; the reason names the first that it is not, and its value.
+    /// Checks that the op is within every limit of the row. The reason names the first limit that does not hold, and
+    /// the op's value.
     pub fn admits(&self, site: &OpSite<'_>) -> Result<(), Reason> {
         for (quantity, limit) in &self.limit {
             for value in values(site, quantity)? {
@@ -60,7 +61,7 @@ impl OpRow {
 }
 
 impl Limit {
-    /// What is allowed instead, where a value is not.
+    /// Values that are allowed instead of one that is not.
     fn refuses(&self, value: &Scalar) -> Option<String> {
         if let Some(known) = &self.one_of
             && !known.iter().any(|known| same(known, value))
@@ -88,7 +89,7 @@ fn of_real(number: f32) -> Scalar {
     }
 }
 
-/// Whether two values are one: flags are 0 and 1.
+/// True if two values are equal: flags are 0 and 1.
 fn same(known: &Scalar, value: &Scalar) -> bool {
     match known {
         Scalar::Bool(flag) => *value == Scalar::Integer((*flag).into()),
@@ -198,7 +199,7 @@ fn kernel(site: &OpSite<'_>) -> Result<Vec<u64>, Reason> {
     })
 }
 
-/// How many products, or elements, one result is a sum of.
+/// Number of products, or elements, of the sum behind one result.
 fn summands(site: &OpSite<'_>) -> Result<Option<u64>, Reason> {
     let weight = || second(site).map_or(Ok(Vec::new()), dims);
     Ok(match site.op {
@@ -234,7 +235,7 @@ fn grouping(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
     }))
 }
 
-/// How two operands fill the result's shape. A channel is the second axis.
+/// Kind of broadcast of two operands to the result's shape. A channel is the second axis.
 fn broadcast(site: &OpSite<'_>) -> Result<Option<&'static str>, Reason> {
     let (Some(a), Some(b)) = (first(site), second(site)) else {
         return Ok(None);

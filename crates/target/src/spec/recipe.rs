@@ -11,12 +11,12 @@ words! {
         MultiplyAccumulate = "multiply_accumulate",
         /// Product of two activations: i32 accumulators, then a requantization.
         MatmulAccumulate = "matmul_accumulate",
-        /// Sum or difference: each operand, less its zero point, is shifted left by `left_shift` bits and requantized (by
-        /// one of `inputs`) to the grid of twice the larger scale with that many more bits; the sum is requantized.
+        /// Sum or difference: each operand, less its zero point, is shifted left by `left_shift` bits and requantized
+        /// (by one of `inputs`) to the grid of twice the larger scale with that many more bits; the sum is requantized.
         AddLeftShift = "add_left_shift",
         /// Sum or difference: each operand is requantized (by one of `inputs`) to a grid that is the output's with
-        /// `left_shift` more bits, or as many of them as the forms can express the factors for, and a zero point of 0; the
-        /// sum is requantized.
+        /// `left_shift` more bits, or as many of them as the forms can express the factors for, and a zero point of 0;
+        /// the sum is requantized.
         AddCommonGrid = "add_common_grid",
         /// Elementwise product of the operands less their zero points, then a requantization.
         Multiply = "multiply",
@@ -42,16 +42,17 @@ words! {
     WeightGrid {
         /// The finest one that holds them.
         MaxAbs = "max_abs",
-        /// The finest one that holds them and leaves a power of two as the factor to the output: s_w = 2^-n · s_y / s_x.
+        /// The finest one that holds them and leaves a power of two as the factor to the output: s_w = 2^-n · s_y /
+        /// s_x.
         Shift = "shift",
-        /// As `shift`, but reached in two roundings: codes on the grid of `max_abs`, times the correction in (0.5, 1] that
-        /// leads from there to the grid of `shift`, rounded half to even.
+        /// As `shift`, but reached in two roundings: codes on the grid of `max_abs`, times the correction in (0.5, 1]
+        /// that leads from there to the grid of `shift`, rounded half to even.
         MaxAbsThenShift = "max_abs_then_shift",
     }
 }
 
 impl WeightGrid {
-    /// Whether a power of two is all that is left as the factor to the output.
+    /// True if the factor to the output is a power of two.
     pub fn leaves_a_shift(self) -> bool {
         match self {
             WeightGrid::MaxAbs => false,
@@ -101,12 +102,12 @@ pub enum Recipe {
     PassThrough,
 }
 
-/// What a recipe takes from its row.
+/// Keys that a recipe takes from its row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Whether the row names forms for the result (`requantize`).
+    /// True if the row names forms for the result (`requantize`).
     pub requantize: bool,
-    /// Whether the row names forms for the operands (`inputs`).
+    /// True if the row names forms for the operands (`inputs`).
     pub inputs: bool,
     /// The parameters that it knows, each with whether the row must give it.
     pub parameters: &'static [(&'static str, bool)],
@@ -131,7 +132,7 @@ impl RecipeName {
         }
     }
 
-    /// What the recipe takes from its row.
+    /// Keys that the recipe takes from its row.
     pub fn signature(self) -> Signature {
         let keeps = Signature {
             requantize: false,

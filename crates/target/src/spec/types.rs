@@ -68,7 +68,7 @@ pub struct ActivationScheme {
 pub struct WeightScheme {
     /// The zero point is 0.
     pub symmetric: bool,
-    /// What may share one scale, the preferred one first.
+    /// Granularities that a scale may have, the preferred one first.
     pub per: Vec<Per>,
     /// Which scales there are.
     #[serde(default)]
@@ -77,25 +77,25 @@ pub struct WeightScheme {
     pub range: Option<Interval>,
 }
 
-/// How wide sums are.
+/// Width of sums.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
     /// Width in bits. Models are compiled for sums of 32 bits only.
     #[schemars(range(min = 16, max = 64))]
     pub bits: u8,
-    /// What happens to a sum that does not fit.
+    /// Behaviour of a sum that does not fit.
     pub overflow: Overflow,
     /// The reference that this equals, where it is another one than the table's.
     pub oracle: Option<String>,
-    /// How sure that is, where it differs from the table's.
+    /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
 }
 
 words! {
-    /// What happens to a sum that does not fit. It decides what is proved of a layer before it runs on the target.
+    /// Behaviour of a sum that does not fit. It decides what is proved of a layer before the layer runs on the target.
     Overflow {
         /// It keeps its lowest bits. The whole sum has to fit: what it was in between does not matter then.
         Wrap = "wrap",
@@ -110,10 +110,10 @@ words! {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Quantize {
-    /// How an activation's quotient becomes a whole number.
+    /// Rounding of an activation's quotient to a whole number.
     #[schemars(with = "RoundingWord")]
     pub rounding: Rounding,
-    /// How an activation is divided by its scale; both ways round to `f32`.
+    /// Division of an activation by its scale; both ways round to `f32`.
     #[serde(default)]
     pub divide: Divide,
     /// Where an activation's zero point is added.
@@ -125,19 +125,19 @@ pub struct Quantize {
     /// The same for biases. Absent: `rounding`.
     #[schemars(with = "Option<RoundingWord>")]
     pub bias_rounding: Option<Rounding>,
-    /// How a range is made from what was observed, unless the configuration says otherwise.
+    /// Observer that makes a range from what was observed, unless the configuration names another.
     #[serde(default)]
     pub observer: Observer,
     /// The reference that this equals, where it is another one than the table's.
     pub oracle: Option<String>,
-    /// How sure that is, where it differs from the table's.
+    /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
 }
 
 words! {
-    /// How a real number is divided by a scale.
+    /// Division of a real number by a scale.
     #[derive(Default)]
     Divide {
         /// x / s.
@@ -170,7 +170,7 @@ impl From<QuantizeZeroPoint> for ZeroPoint {
 }
 
 words! {
-    /// How a range is made from what was observed.
+    /// Observer: the way in which a range is made from what was observed.
     #[derive(Default)]
     Observer {
         /// The smallest and the largest value.
@@ -204,7 +204,7 @@ impl Types {
         codes(self.weight_type(), self.weight.range.as_ref())
     }
 
-    /// What weights share a scale unless an op's row says otherwise.
+    /// Granularity of the scales of weights, unless an op's row names another.
     pub fn weight_per(&self) -> Per {
         self.weight.per.first().copied().unwrap_or(Per::Tensor)
     }
@@ -216,12 +216,12 @@ fn codes(t: IntType, range: Option<&Interval>) -> RangeInclusive<i32> {
 }
 
 impl Quantize {
-    /// How a weight's quotient becomes a whole number.
+    /// Rounding of a weight's quotient to a whole number.
     pub fn weight_rounding(&self) -> Rounding {
         self.weight_rounding.unwrap_or(self.rounding)
     }
 
-    /// How a bias's quotient becomes a whole number.
+    /// Rounding of a bias's quotient to a whole number.
     pub fn bias_rounding(&self) -> Rounding {
         self.bias_rounding.unwrap_or(self.rounding)
     }

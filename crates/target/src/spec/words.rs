@@ -7,8 +7,8 @@ use strait_document::words;
 use strait_requantize::{IntType, Rounding};
 
 words! {
-    /// How sure it is that the table says what the reference computes, the strongest first: what rests on several rows
-    /// rests on the weakest, which is the largest.
+    /// Evidence that the table says what the reference computes, the strongest first. A layer that rests on several
+    /// rows rests on the weakest, which is the largest.
     Evidence {
         /// Derived from the reference's definition.
         Proved = "proved",
@@ -36,7 +36,7 @@ words! {
 }
 
 words! {
-    /// What shares one scale, or one set of integers.
+    /// Granularity of a scale, or of a set of integers.
     Per {
         /// The whole tensor.
         Tensor = "tensor",
@@ -79,7 +79,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` lies inside.
+    /// True if `value` lies inside.
     pub fn contains(&self, value: i64) -> bool {
         (self.min..=self.max).contains(&value)
     }

@@ -11,9 +11,9 @@ pub(crate) struct Elements {
     pub(crate) most: u64,
 }
 
-/// By channel, of so many: the elements of the windows that are picked for it, `None` where no window is. Nothing is told of
-/// a constant that also picks by batch or channel of the image, of extents that do not fit, and of windows with too many
-/// taps.
+/// For each of `channels` channels: the elements of the windows whose channel it is, or `None` where there is no such
+/// window. The result is `None` for a constant that also picks by batch or by channel of the image, for extents that do
+/// not fit, and for windows with too many taps.
 pub(crate) fn elements(
     op: &SumPool,
     picks: &TensorData,
@@ -58,8 +58,8 @@ pub(crate) fn elements(
     Some(found)
 }
 
-/// The sums of each channel for elements of `x`: n of them, and the padding's value for every other tap. With the fewest and
-/// the most elements they are extreme. A channel without a window has no sum but that of padding alone.
+/// The sums of each channel for elements of `x`: n of them, and the padding's value for every other tap. With the
+/// fewest and the most elements they are extreme. A channel without a window has no sum but that of padding alone.
 pub(crate) fn sums(op: &SumPool, x: Interval, found: &[Option<Elements>]) -> Vec<Interval> {
     let taps = op.size.iter().fold(1u64, |n, &s| n.saturating_mul(s.into()));
     let padding = Interval::point(op.pad_value.into());

@@ -1,5 +1,5 @@
-//! A tree of lists and maps, written as YAML in block style. Maps keep the order in which they were made, so the same tree is
-//! the same text.
+//! A tree of lists and maps, written as YAML in block style. Maps keep the order in which they were made, so the same
+//! tree is the same text.
 
 use std::fmt::Write as _;
 
@@ -71,7 +71,7 @@ impl Tree {
         out
     }
 
-    /// Whether it is written on one line: a scalar, or lists of nothing else.
+    /// True if it is written on one line: a scalar, or lists of nothing else.
     fn is_flat(&self) -> bool {
         match self {
             Tree::List(items) => items.iter().all(Tree::is_flat),
@@ -132,7 +132,8 @@ impl Tree {
     }
 }
 
-/// The shortest decimal that reads back as the same number. YAML 1.1 takes an exponent only behind a point, with a sign.
+/// The shortest decimal that reads back as the same number. YAML 1.1 takes an exponent only behind a point, with a
+/// sign.
 fn real(value: f64, out: &mut String) {
     if !value.is_finite() {
         out.push_str(match (value.is_nan(), value > 0.0) {

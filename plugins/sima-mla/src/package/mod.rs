@@ -16,7 +16,7 @@ use strait_core::Module;
 use strait_samples::{Pack, PackError};
 use strait_target::{Sink, TargetError};
 
-/// What the package calls the model, whose own name no artifact has.
+/// Name of the model in the package. The model's own name is in no artifact.
 const NAME: &str = "model";
 
 /// Writes both files for the main graph, which is in the integer stage.

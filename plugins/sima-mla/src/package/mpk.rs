@@ -7,7 +7,7 @@ use serde::Serialize;
 use strait_core::{Graph, Module, Node, Op, Reason, ReasonCode, ValueId};
 use strait_target::TargetError;
 
-/// What SiMa's own packages name as the executable of a kernel that the runtime brings.
+/// Executable, in SiMa's own packages, of a kernel that the runtime brings.
 pub(super) const BUILT_IN: &str = "kernel_name_tbd";
 
 /// The whole document. Keys have the order of SiMa's own files.
@@ -91,7 +91,8 @@ struct Buffer<'a> {
 }
 
 impl Description<'_> {
-    /// The document as JSON, a line for each entry. Maps have text for keys and scales are finite, so nothing is refused.
+    /// The document as JSON, a line for each entry. Maps have text for keys and scales are finite, so nothing is
+    /// refused.
     pub(super) fn json(&self) -> serde_json::Result<Vec<u8>> {
         let mut json = serde_json::to_vec_pretty(self)?;
         json.push(b'\n');

@@ -21,7 +21,7 @@ pub(super) struct Network<'a> {
     pub(super) arrays: Pack,
     /// By value: whether a constant has its node already.
     written: Vec<bool>,
-    /// How many nodes of arrays there are; part of their keys, as names of a model may be any text.
+    /// Number of nodes of arrays; part of their keys, as names of a model may be any text.
     keys: usize,
 }
 
@@ -162,7 +162,7 @@ impl<'a> Network<'a> {
         Ok(())
     }
 
-    /// What an op of the accelerator computes with: its parameters, what narrows its result, and the grid of that.
+    /// Integers of an op of the accelerator: its parameters, what narrows its result, and the grid of that.
     fn integers(&mut self, node: &Node, parameters: Option<Parameters<'_>>) -> Result<Tree, TargetError> {
         let result = self.describe(node.outputs.first().copied())?;
         let op = match (&node.op, &parameters) {
@@ -358,7 +358,7 @@ impl<'a> Network<'a> {
     }
 }
 
-/// What a product computes with.
+/// Parameters of a product.
 struct Parameters<'a> {
     weight: &'a TensorData,
     bias: Option<&'a TensorData>,

@@ -1,4 +1,4 @@
-//! What each operator becomes.
+//! Ops that the operators become.
 
 use super::make::*;
 use super::*;

@@ -10,7 +10,7 @@ use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, 
 use strait_target::TargetSpec;
 use strait_target::spec::{OpSite, Operand};
 
-/// What the configuration asks of a node.
+/// Placement that the configuration asks of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Wish {
     /// On the host, and why.
@@ -64,7 +64,7 @@ pub fn denied(graph: &Graph, wishes: &Placing) -> Vec<(NodeId, Reason)> {
     denied.collect()
 }
 
-/// Why a node cannot run on the accelerator: the table's word, then what the recipe needs.
+/// Reason why a node cannot run on the accelerator: the table's word, then what the recipe needs.
 fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node) -> Option<Reason> {
     let operands: Vec<Option<Operand<'_>>> = (node.inputs.iter())
         .map(|input| {

@@ -1,4 +1,4 @@
-//! What a recipe needs of a node, whatever the target: the lowering relies on it.
+//! Requirements of a recipe on a node, whatever the target: the lowering relies on them.
 
 use strait_core::op::{PadMode, Reduction, ResizeMode};
 use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode};
@@ -8,7 +8,7 @@ fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(),
     if holds { Ok(()) } else { Err(Reason::new(code, text)) }
 }
 
-/// Whether `recipe` can lower `node`.
+/// Checks that `recipe` can lower `node`.
 pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe) -> Result<(), Reason> {
     let value = |index: usize| node.inputs.get(index).copied().flatten().and_then(|v| graph.value(v));
     let constant = |index: usize| {

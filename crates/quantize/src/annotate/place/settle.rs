@@ -10,8 +10,8 @@ use strait_core::{Graph, Node, NodeId, Op, Placement, Reason, ReasonCode, ValueI
 use strait_target::TargetSpec;
 use strait_target::spec::{Islands, Points, Recipe};
 
-/// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has. A node that
-/// the configuration wants in integers stays.
+/// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has. A node
+/// that the configuration wants in integers stays.
 pub(crate) fn settle(graph: &mut Graph, spec: &TargetSpec, wishes: &Placing) {
     let Ok(order) = graph.topological_order() else { return };
     let settling = Settling { spec, wishes };
@@ -39,7 +39,7 @@ impl Settling<'_> {
         found.filter(|_| !wished).map(|(_, recipe)| recipe)
     }
 
-    /// Whether a node only passes codes on.
+    /// True if a node only passes codes on.
     fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
         let found = graph.node(id).and_then(|node| recipe(self.spec, node));
         self.movable(graph, id).is_some()
@@ -49,8 +49,8 @@ impl Settling<'_> {
     }
 
     /// Moves functions of real numbers that the host has computed for them alone. A clamp would spend half of the codes
-    /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal has
-    /// at will. A sum or product with a constant is such a function, too.
+    /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal
+    /// has at will. A sum or product with a constant is such a function, too.
     fn keep_reals(&self, graph: &mut Graph, order: &[NodeId]) {
         for &id in order {
             let (Some(recipe), Some(node)) = (self.movable(graph, id), graph.node(id)) else {
@@ -87,7 +87,7 @@ impl Settling<'_> {
         above
     }
 
-    /// Whether a node computes on integers, or passes codes on to one that does.
+    /// True if a node computes on integers, or passes codes on to one that does.
     fn wants_codes(&self, graph: &Graph, id: NodeId, below: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
@@ -95,7 +95,7 @@ impl Settling<'_> {
         recipe(self.spec, node).is_some() && (!self.passes_on(graph, id) || uses.any(wanted))
     }
 
-    /// Why a node leaves the accelerator; all that reads it is decided.
+    /// Reason why a node leaves the accelerator; all that reads it is decided.
     fn refusal(&self, graph: &Graph, id: NodeId, above: &[bool], below: &[bool]) -> Option<Reason> {
         let recipe = self.movable(graph, id)?;
         let node = graph.node(id)?;
@@ -123,7 +123,7 @@ impl Settling<'_> {
         }
     }
 
-    /// Whether a node is the end of an island: the host alone reads what it computes, and it is no product of matrices.
+    /// True if a node is the end of an island: the host alone reads what it computes, and it is no product of matrices.
     /// Its producers are then asked the same, and so the whole island leaves.
     ///
     /// A clamp that a product takes along belongs to that: on the host its operand would need a grid of its own.
@@ -148,7 +148,7 @@ fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = Value
     operands.filter(|&operand| !super::super::groups::is_constant(graph, operand))
 }
 
-/// Whether a node computes each element of its result from one element of its only operand that is no constant.
+/// True if a node computes each element of its result from one element of its only operand that is no constant.
 fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
     let elementwise = matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
     matches!(recipe, Recipe::Lookup { .. }) || (elementwise && variables(graph, node).count() == 1)

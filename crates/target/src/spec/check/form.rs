@@ -87,8 +87,8 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow) {
     use Key::{May, Must, No};
     let twice = row.stages == Some(2);
-    // A float multiplier is an f32 unless the row says less. Where a kind leaves no choice of the rounding, there is no key
-    // for it; a float scale may say the one that it has.
+    // A float multiplier is an f32 unless the row says less. Where a kind leaves no choice of the rounding, there is no
+    // key for it; a float scale may say the one that it has.
     let (multiplier, shift, rounding, stages) = match row.kind {
         Arithmetic::Shift => (No, Must, Must, No),
         Arithmetic::MultiplyShift => (Must, Must, if twice { May } else { Must }, May),
@@ -116,7 +116,7 @@ fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow) {
     }
 }
 
-/// Whether a kind has a key.
+/// Need of a kind for a key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Key {
     No,

@@ -54,8 +54,8 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
-/// Whether a verb means anything for a producer. Where the result is an accumulator, or passes one on, what stands behind
-/// can become part of it.
+/// True if a verb means anything for a producer. Where the result is an accumulator, or passes one on, the steps behind
+/// it can become part of the producer.
 fn applies(verb: &Verb, producer: &str) -> bool {
     match (verb, Term::parse(producer)) {
         (Verb::RequantizeData, _) => producer == CONSTANT,

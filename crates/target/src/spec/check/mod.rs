@@ -1,4 +1,5 @@
-//! What the types of a table cannot say: names that must exist, ranges that must make sense, keys that belong together.
+//! Checks that the types of a table cannot express: names that must exist, ranges that must make sense, keys that
+//! belong together.
 
 mod form;
 mod fusion;
@@ -38,7 +39,7 @@ pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
     }
 }
 
-/// What only code of the target's crate can do: verbs of its own, and writing its package.
+/// Findings for features that need code of the target's crate: verbs of its own, and writing its package.
 pub(super) fn code(spec: &TargetSpec, tree: &Node) -> Vec<Diagnostic> {
     let mut findings = Findings {
         spec,
