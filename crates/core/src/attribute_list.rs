@@ -49,6 +49,20 @@ impl Op {
         found
     }
 
+    /// The key of an attribute of the op's own that is NaN, or holds one.
+    pub fn nan_attribute(&self) -> Option<&'static str> {
+        let mut found = None;
+        self.attributes(&mut |key, value| {
+            let is_nan = match value {
+                Attribute::Float(value) => value.is_nan(),
+                Attribute::Floats(values) => values.iter().any(|value| value.is_nan()),
+                _ => false,
+            };
+            found = found.or(is_nan.then_some(key));
+        });
+        found
+    }
+
     /// Every attribute in order; those of a `foreign` op behind its own two, with [`FOREIGN_PREFIX`].
     pub fn attribute_list(&self) -> Vec<(Cow<'static, str>, Attribute)> {
         let mut list = Vec::new();

@@ -145,7 +145,7 @@ reason_codes! {
         Blocks = "blocks",
         /// A `Cast` does not say to which type.
         Cast = "cast",
-        /// A bound of a `Clip` is NaN, or its interval is empty.
+        /// The interval of a `Clip` is empty.
         Clip = "clip",
         /// A constant has a type or a value that its place does not allow.
         Constant = "constant",
@@ -163,6 +163,8 @@ reason_codes! {
         MissingTensor = "missing-tensor",
         /// The model has no outputs.
         NoOutputs = "no-outputs",
+        /// An attribute, or an operand that becomes one, is NaN.
+        Nan = "nan",
         /// An operand has an element type that its operator does not take.
         OperandType = "operand-type",
         /// An output has another type than the model says.

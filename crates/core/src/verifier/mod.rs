@@ -12,9 +12,9 @@
 //!    ([`crate::Op::channel_axis`]), or an operand picks them: a constant of no others; a clamp is in order and inside its
 //!    type; only an i32 accumulator is requantized by a fused form.
 //! 6. Grids are legal: scales finite and positive, zero points inside the type, as many channels as their axis.
-//! 7. The zero points that ops carry (`pad_value`, `a_zero`, `b_zero`) are codes of the operand's type; 0 for floats.
-//! 16. Names are data: no two values of a graph have the same. What is observed, fused and proved of a value is kept by
-//! its
+//! 7. The numbers that ops carry: zero points (`pad_value`, `a_zero`, `b_zero`) are codes of the operand's type, 0 for
+//!    floats; no float attribute is NaN.
+//! 16. Names are data: no two values of a graph have the same. Observation, fusion and proof of a value are kept by its
 //!     name.
 //!
 //! **Every stage but export**

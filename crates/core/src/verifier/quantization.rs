@@ -1,4 +1,4 @@
-//! Invariants 5 to 7: forms, grids and zero points.
+//! Invariants 5 to 7: forms, grids and the numbers that ops carry.
 
 use super::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
@@ -17,6 +17,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     for (id, node) in view.graph.nodes() {
         findings.of_node(view, id, forms(view, node));
         findings.of_node(view, id, zero_points(view, node));
+        findings.of_node(view, id, numbers(view, node));
     }
 }
 
@@ -161,4 +162,11 @@ fn zero_points(view: View<'_>, node: &Node) -> Verified {
         })?;
     }
     Ok(())
+}
+
+fn numbers(view: View<'_>, node: &Node) -> Verified {
+    let nan = node.op.nan_attribute();
+    ensure(nan.is_none(), 7, || {
+        format!("{}: attribute `{}` is NaN", view.place(node), nan.unwrap_or_default())
+    })
 }

@@ -44,17 +44,13 @@ impl<'a> Choices<'a> {
     }
 
     fn float(&mut self) -> f32 {
-        self.pick(&[
-            0.0,
-            -0.0,
-            1.0,
-            0.1,
-            -2.5e-8,
-            3.4e38,
-            f32::INFINITY,
-            f32::from_bits(0x7fc0_0001),
-            1e-45,
-        ])
+        self.pick(&[0.0, -0.0, 1.0, 0.1, -2.5e-8, 3.4e38, f32::INFINITY, 1e-45])
+    }
+
+    /// What no attribute of our own may be.
+    fn float_or_nan(&mut self) -> f32 {
+        let float = self.float();
+        self.pick(&[float, f32::from_bits(0x7fc0_0001)])
     }
 }
 
@@ -331,11 +327,11 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         .into(),
         _ => {
             let attributes = vec![
-                ("a b".into(), Attribute::Floats(vec![choices.float(); choices.below(3)])),
+                ("a b".into(), Attribute::Floats(vec![choices.float_or_nan(); choices.below(3)])),
                 ("".into(), Attribute::Text(choices.pick(&NAMES).into())),
                 ("form".into(), Attribute::Form(Box::new(form(choices, 2)))),
                 ("list".into(), Attribute::Ints(vec![i64::MIN; choices.below(3)])),
-                ("one".into(), Attribute::Float(choices.float())),
+                ("one".into(), Attribute::Float(choices.float_or_nan())),
                 ("table".into(), Attribute::Data(DataId::new(0))),
             ];
             let attributes = attributes.into_iter().take(choices.below(7)).collect();

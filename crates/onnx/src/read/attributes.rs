@@ -36,12 +36,18 @@ impl<'a> NodeReader<'_, 'a> {
         Ok(self.attribute(key, kind::INTS)?.map(|a| a.ints.as_slice()))
     }
 
+    /// A float attribute, 0 where it is present without a value. NaN is refused.
     pub(crate) fn float(&mut self, key: &'static str) -> Result<Option<f32>, Refusal> {
-        Ok(self.attribute(key, kind::FLOAT)?.map(|a| a.f.unwrap_or(0.0)))
+        let value = self.attribute(key, kind::FLOAT)?.map(|a| a.f.unwrap_or(0.0));
+        refuse_nan(key, value.as_slice())?;
+        Ok(value)
     }
 
+    /// A list of floats. NaN is refused.
     pub(crate) fn floats(&mut self, key: &'static str) -> Result<Option<&'a [f32]>, Refusal> {
-        Ok(self.attribute(key, kind::FLOATS)?.map(|a| a.floats.as_slice()))
+        let values = self.attribute(key, kind::FLOATS)?.map(|a| a.floats.as_slice());
+        refuse_nan(key, values.unwrap_or_default())?;
+        Ok(values)
     }
 
     /// A text attribute.
@@ -89,5 +95,12 @@ impl<'a> NodeReader<'_, 'a> {
             None => Ok(()),
             Some(a) => Err(Refusal::Unsupported(format!("its attribute `{}` is not known", a.name))),
         }
+    }
+}
+
+fn refuse_nan(key: &str, values: &[f32]) -> Result<(), Refusal> {
+    match values.iter().any(|value| value.is_nan()) {
+        true => Err(Refusal::invalid(ReasonCode::Nan, format!("attribute `{key}` is NaN"))),
+        false => Ok(()),
     }
 }

@@ -160,7 +160,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
         }
     }
 
-    /// One float that is an operand.
+    /// One float that is an operand. NaN is refused.
     pub(crate) fn known_float(&mut self, position: usize, what: &str) -> Result<Option<f32>, Refusal> {
         let Some(tensor) = self.known(position, what)? else {
             return Ok(None);
@@ -170,6 +170,7 @@ impl<'b, 'a> NodeReader<'b, 'a> {
             false => return Err(Refusal::Unsupported(format!("its {what} is of type {}", tensor.elem()))),
         };
         match *values {
+            [value] if value.is_nan() => Err(Refusal::invalid(ReasonCode::Nan, format!("its {what} is NaN"))),
             [value] => Ok(Some(value)),
             _ => Err(Refusal::invalid(
                 ReasonCode::OperandType,

@@ -2,7 +2,6 @@
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::ReasonCode;
 use strait_core::op::{Clip, Elu, Function, HardSigmoid, LeakyRelu, Relu, Unary};
 
 pub(super) const ROWS: &[Row] = &[
@@ -50,9 +49,6 @@ fn clip(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         _ => (site.known_float(1, "lower bound")?, site.known_float(2, "upper bound")?),
     };
     let (min, max) = (min.unwrap_or(f32::NEG_INFINITY), max.unwrap_or(f32::INFINITY));
-    if min.is_nan() || max.is_nan() {
-        return Err(Refusal::invalid(ReasonCode::Clip, "a bound is NaN"));
-    }
     site.finish(Clip { min, max }, &[Arg::Operand(0)])
 }
 

@@ -53,7 +53,33 @@ fn survives_extremes(model: &ModelProto) {
     }
 }
 
-/// Reads `y = Op(x, constants…)` and compares the summary. Whatever its integers are, reading ends without a panic.
+/// Reads the model with every float attribute NaN, one at a time: it is refused by the name of node and attribute.
+fn refuses_nan(model: &ModelProto) {
+    let mut model = model.clone();
+    for position in 0..model.graph.as_ref().unwrap().node[0].attribute.len() {
+        let attribute = |model: &mut ModelProto, fill: &dyn Fn(&mut AttributeProto)| {
+            fill(&mut model.graph.as_mut().unwrap().node[0].attribute[position]);
+        };
+        let before = model.graph.as_ref().unwrap().node[0].attribute[position].clone();
+        if before.f.is_none() && before.floats.is_empty() {
+            continue;
+        }
+        attribute(&mut model, &|a| {
+            a.f = a.f.map(|_| f32::NAN);
+            a.floats.iter_mut().for_each(|f| *f = f32::NAN);
+        });
+        let text = read(&model).unwrap_err().to_string();
+        let expect = format!("attribute `{}` is NaN", before.name);
+        assert!(
+            text.contains(&expect) && text.contains("`y`"),
+            "{text}\nexpected {expect}"
+        );
+        attribute(&mut model, &|a| *a = before.clone());
+    }
+}
+
+/// Reads `y = Op(x, constants…)` and compares the summary. Whatever its integers are, reading ends without a panic, and
+/// where its floats are NaN it is refused.
 fn check(opset: i64, op: &str, x: &str, constants: Vec<TensorProto>, attributes: Vec<AttributeProto>, expect: &str) {
     let names: Vec<&str> = std::iter::once("x")
         .chain(constants.iter().map(|c| c.name.as_str()))
@@ -61,6 +87,9 @@ fn check(opset: i64, op: &str, x: &str, constants: Vec<TensorProto>, attributes:
     let node = node(&format!("y = {op}({})", names.join(", ")), attributes);
     let model = model(opset, graph(&[&format!("x: {x}")], constants, vec![node], &["y"]));
     survives_extremes(&model);
+    if read(&model).is_ok() {
+        refuses_nan(&model);
+    }
     let found = read(&model).map(|module| summary(&module));
     let found = found.unwrap_or_else(|e| format!("error: {e}"));
     assert!(
@@ -178,6 +207,36 @@ fn resampling_in_all_its_versions() {
     check(18, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[2.0])], vec![ints("axes", &[-1])], "scales=[1.0,1.0,1.0,2.0] sizes=[] -> f32[1,2,3,8]");
     check(13, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[1.0, 1.0, 1.5, 2.0])], vec![], "a scale of 1.5 does not make a whole number of elements out of 3");
     check(13, "Resize", "f32[1,2,3,4]", vec![none(), scales(&[1.0, 1.0, 2.0, 2.0])], vec![text("mode", "cubic")], "`mode` is cubic");
+}
+
+/// Attributes, and operands that become attributes.
+#[test]
+#[rustfmt::skip] // tables
+fn nan_is_refused_by_the_name_of_what_holds_it() {
+    let nan = |key| vec![float(key, f32::NAN)];
+    let channels = || ["s", "b", "m", "v"].map(|name| numbers(name, &[1.0; 3])).to_vec();
+    let operand = |name| vec![numbers(name, &[f32::NAN])];
+    for (opset, op, x, constants, attributes, expect) in [
+        (7, "LeakyRelu", "f32[2]", vec![], nan("alpha"), "attribute `alpha` is NaN"),
+        (7, "Elu", "f32[2]", vec![], nan("alpha"), "attribute `alpha` is NaN"),
+        (7, "HardSigmoid", "f32[2]", vec![], nan("alpha"), "attribute `alpha` is NaN"),
+        (7, "HardSigmoid", "f32[2]", vec![], nan("beta"), "attribute `beta` is NaN"),
+        (24, "Swish", "f32[2]", vec![], nan("alpha"), "attribute `alpha` is NaN"),
+        (10, "Clip", "f32[2]", vec![], nan("min"), "attribute `min` is NaN"),
+        (10, "Clip", "f32[2]", vec![], nan("max"), "attribute `max` is NaN"),
+        (13, "Clip", "f32[2]", operand("low"), vec![], "its lower bound is NaN"),
+        (13, "Max", "f32[2,2]", operand("c"), vec![], "its bound is NaN"),
+        (13, "Min", "f32[2,2]", operand("c"), vec![], "its bound is NaN"),
+        (7, "Gemm", "f32[2,3]", vec![weight("w", &[3, 3])], nan("alpha"), "attribute `alpha` is NaN"),
+        (7, "Gemm", "f32[2,3]", vec![weight("w", &[3, 3])], nan("beta"), "attribute `beta` is NaN"),
+        (9, "BatchNormalization", "f32[1,3,2,2]", channels(), nan("epsilon"), "attribute `epsilon` is NaN"),
+        (17, "LayerNormalization", "f32[1,3]", vec![numbers("s", &[1.0; 3])], nan("epsilon"), "attribute `epsilon` is NaN"),
+        (10, "Pad", "f32[2]", vec![], vec![ints("pads", &[1, 2]), float("value", f32::NAN)], "attribute `value` is NaN"),
+        (13, "Pad", "f32[2]", vec![list("pads", &[1, 2]), numbers("v", &[f32::NAN])], vec![], "is NaN"),
+        (7, "Upsample", "f32[1,2,3,4]", vec![], vec![floats("scales", &[1.0, 1.0, f32::NAN, 2.0])], "attribute `scales` is NaN"),
+    ] {
+        check(opset, op, x, constants, attributes, expect);
+    }
 }
 
 #[test]

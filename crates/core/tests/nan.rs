@@ -1,0 +1,85 @@
+//! No float attribute of an op is NaN.
+
+#![allow(clippy::unwrap_used, reason = "tests")]
+
+use strait_core::{Attribute, AttributeError, Op, OpError, text, verifier};
+
+/// An op called `name` with the first attributes that it takes; found by what it says of others.
+fn some(name: &str, keys: &[&str]) -> Op {
+    let candidates = |allowed: &str| -> Vec<Attribute> {
+        let words = allowed.split([' ', ',']).map(|word| Attribute::Text(word.into()));
+        let form = strait_requantize::form::ArithFolded {
+            narrowing: strait_requantize::Narrowing {
+                shift: strait_requantize::Per::Tensor(0),
+                rounding: strait_requantize::Rounding::Floor,
+                out: strait_requantize::IntType::I8,
+            },
+        };
+        let others = [
+            Attribute::Int(1),
+            Attribute::Ints(vec![1]),
+            Attribute::Float(1.0),
+            Attribute::Floats(vec![1.0]),
+            Attribute::Text("f32".into()),
+            Attribute::Form(Box::new(form.into())),
+        ];
+        words.chain(others).collect()
+    };
+    let mut list: Vec<(String, Attribute)> = keys
+        .iter()
+        .map(|&key| (key.into(), Attribute::Floats(vec![])))
+        .collect();
+    let mut tried = vec![0; keys.len()];
+    loop {
+        match Op::from_attribute_list(name, list.clone()) {
+            Ok(op) => return op,
+            Err(OpError::Attribute(AttributeError::Value { key, allowed, .. })) => {
+                let at = keys.iter().position(|k| *k == key).unwrap();
+                list[at].1 = candidates(&allowed)[tried[at]].clone();
+                tried[at] += 1;
+            }
+            Err(other) => panic!("{name}: {other}"),
+        }
+    }
+}
+
+/// The op with its attribute `key` NaN, if it is a float.
+fn with_nan(op: &Op, key: &str) -> Option<Op> {
+    let mut list = op.attribute_list();
+    let (_, value) = list.iter_mut().find(|(name, _)| *name == key)?;
+    *value = match value {
+        Attribute::Float(_) => Attribute::Float(f32::NAN),
+        Attribute::Floats(_) => Attribute::Floats(vec![1.0, f32::NAN]),
+        _ => return None,
+    };
+    let list = list.into_iter().map(|(key, value)| (key.into_owned(), value)).collect();
+    Some(Op::from_attribute_list(op.name(), list).unwrap())
+}
+
+#[test]
+fn nan_is_found_in_every_float_attribute_of_every_op() {
+    let mut found = Vec::new();
+    for &(name, _, keys) in Op::ALL {
+        let op = some(name, keys);
+        assert_eq!(op.nan_attribute(), None, "{name}");
+        for &key in keys {
+            if let Some(op) = with_nan(&op, key) {
+                assert_eq!(op.nan_attribute(), Some(key), "{name}");
+                found.push(format!("{name}.{key}"));
+            }
+        }
+    }
+    assert!(found.len() >= 12, "{found:?}");
+    assert!(found.iter().any(|name| name == "leaky_relu.alpha"), "{found:?}");
+}
+
+#[test]
+fn the_verifier_names_the_node_and_the_attribute() {
+    let graph = "strait 1 float graph @g(%x: f32[2]) { %y: f32[2] = leaky_relu(%x) {alpha=nan(0x7fc00000)} return %y }";
+    let violations = verifier::verify(&text::parse(graph).unwrap()).unwrap_err();
+    let [violation] = &violations.shown[..] else {
+        panic!("{violations}")
+    };
+    assert_eq!(violation.invariant, 7);
+    assert_eq!(violation.text, "g: y (leaky_relu): attribute `alpha` is NaN");
+}
