@@ -20,7 +20,7 @@ use numbers::Numbers;
 use runs::Run;
 use strait_kernels::{Context, Isa};
 use strait_requantize::{OutsideDomain, Requantization};
-use strait_target::Target;
+use strait_target::{Target, TargetError};
 
 /// Runs the suite. It takes a second or so, and gives the same report for the same target.
 pub fn check(target: &dyn Target) -> Report {
@@ -56,6 +56,24 @@ fn requantize(
 ) {
     let loops = match target.loops(requantization, clamp) {
         Ok(loops) => loops,
+        // What every command looks at first.
+        Err(TargetError::Wrong {
+            channel,
+            accumulator,
+            expected,
+            found,
+            ..
+        }) => {
+            let wrong = Wrong::Result {
+                run: "requantize",
+                isa: Isa::detect(),
+                channel,
+                accumulator,
+                expect: expected,
+                found,
+            };
+            return form.find(requantization, clamp, wrong);
+        }
         Err(error) => return form.find(requantization, clamp, Wrong::NoLoops(error.to_string())),
     };
     if loops.out() != requantization.out() {

@@ -5,6 +5,7 @@ use std::path::Path;
 use strait_container::ArtifactError;
 use strait_document::KeyPath;
 use strait_execute::{ExecuteError, StepError};
+use strait_kernels::KernelError;
 use strait_onnx::{FreeDimension, OnnxError};
 use strait_samples::DataError;
 
@@ -76,8 +77,19 @@ pub fn execute(error: ExecuteError) -> Stop {
             source: StepError::Ours(text),
             ..
         } => Stop::Defect(text.clone()),
+        ExecuteError::Node {
+            source: StepError::Target(_) | StepError::Kernel(KernelError::Tile(_)),
+            ..
+        } => of_target(error.to_string()).into(),
         _ => Diagnostic::error(codes::RUN, format!("the model cannot be run: {error}")).into(),
     }
+}
+
+/// What a target's own code did that it should not.
+pub fn of_target(message: String) -> Diagnostic {
+    Diagnostic::error(codes::TARGET, message)
+        .note("this is the target's code, and neither Strait's nor the model's")
+        .help("the crate strait-conformance holds every kernel of a target against the form that it is for")
 }
 
 /// An artifact that cannot be read: because it is damaged, or because it is none, or one of another version.

@@ -4,6 +4,7 @@
 //! one and checks it, [`Table::spec`] gives it with the overlays of some options. A [`Target`] is a table with kernels
 //! for its forms, and code for what a table cannot say; the [`Registry`] holds those of the binary and of files.
 
+mod guard;
 mod registry;
 pub mod spec;
 mod table_target;

@@ -1,9 +1,11 @@
 //! Which targets there are.
 
+use crate::guard::{Guarded, Vendor};
 use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
 use crate::table_target::{FormKernel, Prepare, TableTarget};
 use crate::target::Target;
-use std::{collections::BTreeMap, fmt, path::Path, sync::Arc};
+use std::collections::{BTreeMap, BTreeSet};
+use std::{fmt, path::Path, sync::Arc};
 use strait_document::{Diagnostics, nearest};
 use strait_kernels::integer::standard;
 
@@ -83,11 +85,19 @@ impl Entry {
     pub fn target(&self, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
         let spec = self.table.spec(options)?;
         let target = TableTarget::new(spec, self.kernels.clone());
+        let own = self.kernels.iter().filter(|(_, prepare)| !is_the_hosts(**prepare));
+        let own: BTreeSet<String> = own.map(|(form, _)| form.clone()).collect();
         Ok(match self.make {
-            Some(make) => make(target),
-            None => Arc::new(target),
+            Some(make) => Arc::new(Guarded::new(make(target), Vendor::All)),
+            None if own.is_empty() => Arc::new(target),
+            None => Arc::new(Guarded::new(Arc::new(target), Vendor::Forms(own))),
         })
     }
+}
+
+/// Whether a kernel is the host's: what goes wrong there is not the target's fault.
+fn is_the_hosts(prepare: Prepare) -> bool {
+    std::ptr::fn_addr_eq(prepare, standard as Prepare)
 }
 
 /// The targets by id. A value that the driver makes and passes on, not a global.

@@ -141,6 +141,35 @@ pub enum TargetError {
         /// Error of the kernel.
         error: KernelError,
     },
+    /// The target's kernel computes something else than its form says: the fault of the target.
+    #[error(
+        "form `{form}` of target `{target}`: its kernel makes {found} of the accumulator {accumulator} in channel {channel}; \
+         by its definition it is {expected}"
+    )]
+    Wrong {
+        /// The target's id.
+        target: String,
+        /// The form's name.
+        form: String,
+        /// The channel of the form's parameters.
+        channel: usize,
+        /// The accumulator.
+        accumulator: i32,
+        /// The code by the form's definition.
+        expected: i32,
+        /// The code that the kernel computes.
+        found: i32,
+    },
+    /// The target's code panicked: the fault of the target.
+    #[error("target `{target}`: {what} panicked: {message}")]
+    Panicked {
+        /// The target's id.
+        target: String,
+        /// Which code.
+        what: String,
+        /// The message of the panic.
+        message: String,
+    },
     /// A file cannot be written.
     #[error("cannot write {path}: {message}")]
     Sink {

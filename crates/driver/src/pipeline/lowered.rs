@@ -14,7 +14,7 @@ use strait_target::{
     Options, Target, TargetSpec,
     spec::{Difference, Format, Nearness},
 };
-use strait_verify::VerifyOptions;
+use strait_verify::{VerifyError, VerifyOptions};
 
 use crate::{
     config::{self, KeyPath, Loaded, types::Refused},
@@ -27,6 +27,7 @@ use crate::{
 };
 
 use super::{
+    blame,
     directives::{self, Wishes},
     select::Selection,
 };
@@ -89,8 +90,8 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     })
 }
 
-/// Holds the fused graph against the lowered one, by other means than those that made it. What does not hold is our
-/// defect, or that of the target's code; nothing is written then.
+/// Holds the fused graph against the lowered one, by other means than those that made it, on the target's loops. What does
+/// not hold is our defect, or that of the target's code ([`blame`]); nothing is written then.
 fn verify(
     job: &Job<'_>,
     module: &Module,
@@ -105,16 +106,15 @@ fn verify(
         loops: &loops,
         ..VerifyOptions::new(&threads)
     };
-    let report = strait_verify::verify_module(module, certificates, &options)
-        .map_err(|error| Stop::Defect(format!("the integer model cannot be verified: {error}")))?;
+    let report = strait_verify::verify_module(module, certificates, &options).map_err(|error| match error {
+        VerifyError::Execute { source, .. } => failure::execute(source),
+        error => Stop::Defect(format!("the integer model cannot be verified: {error}")),
+    })?;
     if report.is_sound() {
         return Ok(());
     }
-    let findings: Vec<String> = report.findings.iter().map(ToString::to_string).collect();
-    Err(Stop::Defect(format!(
-        "the integer model does not hold: {}",
-        findings.join("; ")
-    )))
+    let spec = job.target.spec();
+    Err(blame::stop(spec, module, certificates, &report.findings, &threads))
 }
 
 /// Holds a module against every invariant of its stage.

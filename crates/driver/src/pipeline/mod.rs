@@ -5,6 +5,7 @@
 //!                                  └▶ …                                                 for the next one
 //! ```
 
+mod blame;
 mod compile;
 mod directives;
 mod emit;

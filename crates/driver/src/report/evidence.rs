@@ -235,7 +235,7 @@ fn sums(op: &Op) -> bool {
 }
 
 /// The requantization that a node computes.
-pub(super) fn form(node: &Node) -> Option<&Requantization> {
+pub(crate) fn form(node: &Node) -> Option<&Requantization> {
     match (&node.op, &node.fused) {
         (_, Some(fused)) => Some(&fused.requant),
         (Op::Requantize(op), None) => Some(&op.form),

@@ -18,6 +18,7 @@ use crate::{diagnostic::Diagnostic, evaluation::Accuracy};
 
 pub use build::{Material, build};
 pub(crate) use derived::disagreements;
+pub(crate) use evidence::form as requantization;
 pub use evidence::{Counts, EvidenceReport, Ground, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::Lint;

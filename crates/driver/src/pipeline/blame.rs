@@ -1,0 +1,130 @@
+//! Whose fault it is that a fused layer computes something else than the lowered graph: the target's, where the host's own
+//! loops hold and the target's do not; ours, where the host's do not hold either.
+
+use strait_container::CertificateRecord;
+use strait_core::{Graph, GraphId, Module, Node, Op, ValueId};
+use strait_execute::{PlanOptions, Tensor, TensorView, Threads, reference};
+use strait_target::{TargetSpec, spec::Row};
+use strait_verify::{Comparison, Fault, Finding, LOWERED, VerifyError, VerifyOptions, analyse, verify_module};
+
+use crate::{
+    diagnostic::{Diagnostic, Diagnostics},
+    failure,
+    report::requantization,
+    stop::Stop,
+};
+
+/// The end of a verification with these findings, on one random sample and the target's loops.
+pub(super) fn stop(
+    spec: &TargetSpec,
+    module: &Module,
+    certificates: &[CertificateRecord],
+    findings: &[Finding],
+    threads: &Threads,
+) -> Stop {
+    let said: Vec<String> = findings.iter().map(ToString::to_string).collect();
+    let ours = Stop::Defect(format!("the integer model does not hold: {}", said.join("; ")));
+    let by_the_host = VerifyOptions {
+        samples: 1,
+        ..VerifyOptions::new(threads)
+    };
+    match verify_module(module, certificates, &by_the_host) {
+        Ok(report) if report.is_sound() => {}
+        _ => return ours,
+    }
+    let layers: Vec<Diagnostic> = (findings.iter())
+        .filter_map(|finding| layer(spec, module, certificates, finding))
+        .collect();
+    match layers.is_empty() {
+        false => Diagnostics(layers).into(),
+        true => {
+            let message = format!("the kernels of target `{}` do not hold: {}", spec.id, said.join("; "));
+            failure::of_target(message).into()
+        }
+    }
+}
+
+/// A layer that a kernel of the target computes wrong: its form, an accumulator and both codes.
+fn layer(
+    spec: &TargetSpec,
+    module: &Module,
+    certificates: &[CertificateRecord],
+    finding: &Finding,
+) -> Option<Diagnostic> {
+    let Fault::Layer {
+        element,
+        expected,
+        found,
+        ..
+    } = &finding.fault
+    else {
+        return None;
+    };
+    let (_, node) = named(module, module.main(), &finding.value)?;
+    let form = requantization(node)?;
+    let name = spec.form_name(&[], form).unwrap_or_default();
+    let accumulator = accumulator(module, certificates, &finding.value, *element)
+        .ok()
+        .flatten();
+    let of = match accumulator {
+        Some(accumulator) => format!("of the accumulator {accumulator}"),
+        None => format!("in element {element}"),
+    };
+    let message = format!(
+        "layer `{}` ({}): the kernel of {} of target `{}` makes {found} {of}; by the form's definition it is {expected}",
+        module.name(node.name),
+        node.op.term(),
+        Row::Form(name),
+        spec.id,
+    );
+    Some(failure::of_target(message))
+}
+
+/// What the lowered graph requantizes to this element of a value, on the first random sample.
+fn accumulator(
+    module: &Module,
+    certificates: &[CertificateRecord],
+    value: &str,
+    element: usize,
+) -> Result<Option<i64>, VerifyError> {
+    let lowered = module
+        .graphs
+        .iter()
+        .position(|graph| module.name(graph.name) == LOWERED);
+    let Some((index, graph)) = lowered.and_then(|index| Some((index, module.graphs.get(index)?))) else {
+        return Ok(None);
+    };
+    let Some(wide) = named(module, graph, value).and_then(|(id, _)| behind(graph, id)) else {
+        return Ok(None);
+    };
+    let analysis = analyse(module, certificates)?;
+    let inputs = Comparison::new(&analysis, &PlanOptions::default())?.random_inputs(0, 0)?;
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    let mut found = None;
+    let mut observe = |id: ValueId, tensor: TensorView<'_>| {
+        if id == wide {
+            found = tensor.to_tensor().to_data().ok().and_then(|data| data.to_i64().ok());
+        }
+    };
+    let source = reference::run(module, GraphId::new(index), &views, &mut observe);
+    source.map_err(|source| VerifyError::Execute { graph: LOWERED, source })?;
+    Ok(found.and_then(|values| values.get(element).copied()))
+}
+
+/// The value of this name that a node makes, and the node.
+fn named<'a>(module: &Module, graph: &'a Graph, name: &str) -> Option<(ValueId, &'a Node)> {
+    let mut values = graph.values();
+    let (id, _) = values.find(|(_, value)| module.name(value.name) == name)?;
+    Some((id, graph.producer(id)?.1))
+}
+
+/// What is requantized and clamped to `value`, element by element.
+fn behind(graph: &Graph, value: ValueId) -> Option<ValueId> {
+    let mut at = value;
+    while let Some((_, node)) = graph.producer(at)
+        && matches!(node.op, Op::Requantize(_) | Op::Clamp(_))
+    {
+        at = node.inputs.first().copied().flatten()?;
+    }
+    (at != value).then_some(at)
+}

@@ -1,0 +1,308 @@
+//! The seam to a vendor's code. What panics there, fails there or computes something else than its table says is the
+//! vendor's fault, and is said with the names of target and form.
+//!
+//! Prepared loops are held against the definition of their form on a few accumulators: zero, the ends of the domain, and
+//! those at which the code changes. That is no proof; the conformance suite looks at more, and `strait compile` holds each
+//! layer against the lowered graph.
+
+use crate::spec::TargetSpec;
+use crate::target::{Decision, Sink, Site, Target, TargetError};
+use std::any::Any;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use strait_core::Module;
+use strait_kernels::integer::{Activation, Axis, Broadcast, ConvWeights, GemmWeights, Loops};
+use strait_kernels::{Context, KernelError, Pool};
+use strait_requantize::{IntType, Requantization};
+
+/// A target whose code is a vendor's, as the rest of the compiler sees it.
+pub(crate) struct Guarded {
+    inner: Arc<dyn Target>,
+    vendor: Vendor,
+}
+
+/// Which loops are a vendor's code.
+pub(crate) enum Vendor {
+    /// Those of these forms; the host's kernels compute the others.
+    Forms(BTreeSet<String>),
+    /// Any: code decides.
+    All,
+}
+
+impl Guarded {
+    pub(crate) fn new(inner: Arc<dyn Target>, vendor: Vendor) -> Guarded {
+        Guarded { inner, vendor }
+    }
+
+    fn target(&self) -> String {
+        self.spec().id.to_string()
+    }
+
+    /// What a call of the vendor's code answers; a panic is an error.
+    fn call<T>(&self, what: &str, call: impl FnOnce() -> Result<T, TargetError>) -> Result<T, TargetError> {
+        caught(call).unwrap_or_else(|message| {
+            Err(TargetError::Panicked {
+                target: self.target(),
+                what: what.to_owned(),
+                message,
+            })
+        })
+    }
+}
+
+impl Target for Guarded {
+    fn spec(&self) -> &TargetSpec {
+        self.inner.spec()
+    }
+
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
+        let mut forms = self.spec().form.iter();
+        let name = forms.find(|(_, row)| row.accepts(form, clamp).is_ok());
+        let name = name.map_or("", |(name, _)| name.as_str());
+        match &self.vendor {
+            Vendor::Forms(forms) if !forms.contains(name) => return self.inner.loops(form, clamp),
+            Vendor::Forms(_) | Vendor::All => {}
+        }
+        let (inner, out) = self.call(&format!("the kernel of form `{name}`"), || {
+            let loops = self.inner.loops(form, clamp)?;
+            let out = loops.out();
+            Ok((loops, out))
+        })?;
+        let loops = GuardedLoops {
+            inner,
+            out,
+            name: format!("form `{name}` of target `{}`", self.target()),
+        };
+        match probe(&loops, form, clamp) {
+            Ok(None) => Ok(Box::new(loops)),
+            Ok(Some(Wrong {
+                channel,
+                accumulator,
+                expected,
+                found,
+            })) => Err(TargetError::Wrong {
+                target: self.target(),
+                form: name.to_owned(),
+                channel,
+                accumulator,
+                expected,
+                found,
+            }),
+            Err(error) => Err(TargetError::Kernel {
+                target: self.target(),
+                form: name.to_owned(),
+                error,
+            }),
+        }
+    }
+
+    fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {
+        self.call(&format!("the fusion verb `{verb}`"), || self.inner.custom(verb, site))
+    }
+
+    fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        self.call("the writer of its package", || self.inner.emit(module, sink))
+    }
+}
+
+/// What a call answers, or what it said when it panicked. Whatever it left behind is not looked at again.
+fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(|payload| said(&*payload))
+}
+
+fn said(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "without a message".to_owned())
+}
+
+/// A vendor's loops.
+struct GuardedLoops {
+    inner: Box<dyn Loops>,
+    out: IntType,
+    /// The form and the target.
+    name: String,
+}
+
+impl GuardedLoops {
+    fn run(&self, call: impl FnOnce(&dyn Loops) -> Result<(), KernelError>) -> Result<(), KernelError> {
+        match caught(|| call(&*self.inner)) {
+            Ok(Err(KernelError::Tile(text))) => Err(KernelError::Tile(format!("{}: {text}", self.name))),
+            Ok(answer) => answer,
+            Err(message) => Err(KernelError::Tile(format!("{} panicked: {message}", self.name))),
+        }
+    }
+}
+
+impl Loops for GuardedLoops {
+    fn out(&self) -> IntType {
+        self.out
+    }
+
+    fn conv(
+        &self,
+        cx: &Context,
+        weights: &ConvWeights,
+        batch: usize,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.run(|loops| loops.conv(cx, weights, batch, input, out))
+    }
+
+    fn gemm(
+        &self,
+        cx: &Context,
+        weights: &GemmWeights,
+        rows: usize,
+        a: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.run(|loops| loops.gemm(cx, weights, rows, a, out))
+    }
+
+    fn matmul(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        a: Activation<'_>,
+        b: Activation<'_>,
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.run(|loops| loops.matmul(cx, extents, a, b, out))
+    }
+
+    fn sum_pool(
+        &self,
+        cx: &Context,
+        pool: &Pool,
+        channels: Axis,
+        element: IntType,
+        pad_value: i32,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.run(|loops| loops.sum_pool(cx, pool, channels, element, pad_value, input, out))
+    }
+
+    fn add(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        tables: [&[i32; 256]; 2],
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.run(|loops| loops.add(cx, shape, elements, tables, operands, out))
+    }
+
+    fn multiply(
+        &self,
+        cx: &Context,
+        shape: &Broadcast,
+        elements: [IntType; 2],
+        zeros: [i32; 2],
+        operands: [&[u8]; 2],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.run(|loops| loops.multiply(cx, shape, elements, zeros, operands, out))
+    }
+
+    fn requantize(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        element: IntType,
+        input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.run(|loops| loops.requantize(cx, extents, element, input, out))
+    }
+}
+
+/// An accumulator of which a kernel makes another code than the definition.
+struct Wrong {
+    channel: usize,
+    accumulator: i32,
+    expected: i32,
+    found: i32,
+}
+
+/// How many accumulators of each channel are looked at.
+const PROBES: usize = 12;
+
+/// The first accumulator of which the loops make another code than the form, if there is one among those looked at.
+fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Wrong>, KernelError> {
+    let out = form.out();
+    if loops.out() != out {
+        let text = format!("its results are {}, not {}", loops.out().name(), out.name());
+        return Err(KernelError::Tile(text));
+    }
+    let channels = form.channels().unwrap_or(1);
+    let looked_at = BTreeSet::from([0, channels.saturating_sub(1)]);
+    let mut accumulators = vec![0i32; channels * PROBES];
+    for channel in 0..channels {
+        let Ok(scalars) = form.channel(channel) else {
+            return Ok(None);
+        };
+        let (low, high) = scalars.domain().into_inner();
+        let inside = |x: i64| x.max(low).min(high).clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        let row = &mut accumulators[channel * PROBES..(channel + 1) * PROBES];
+        row.fill(inside(0));
+        if looked_at.contains(&channel) {
+            let [least, most] = form.range().map(i64::from);
+            let codes = [least + 1, (least + most) / 2, (least + most) / 2 + 1, most];
+            let steps = codes.into_iter().flat_map(|code| {
+                let step = scalars.least_reaching(code);
+                [step.saturating_sub(1), step]
+            });
+            let ends = [low, high, -1];
+            row.iter_mut()
+                .zip(ends.into_iter().chain(steps))
+                .for_each(|(to, x)| *to = inside(x));
+        }
+    }
+    let input: Vec<u8> = accumulators.iter().flat_map(|x| x.to_ne_bytes()).collect();
+    let width = usize::from(out.bits()) / 8;
+    let mut codes = vec![0u8; accumulators.len() * width];
+    loops.requantize(
+        &Context::detect(),
+        [1, channels, PROBES],
+        IntType::I32,
+        &input,
+        &mut codes,
+    )?;
+    let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
+    for channel in looked_at {
+        for at in channel * PROBES..(channel + 1) * PROBES {
+            let accumulator = accumulators[at];
+            let Ok(expected) = form.eval(channel, accumulator.into()) else {
+                continue;
+            };
+            let expected = expected.min(high).max(low);
+            let found = code(out, &codes[at * width..(at + 1) * width]);
+            if found != expected {
+                return Ok(Some(Wrong {
+                    channel,
+                    accumulator,
+                    expected,
+                    found,
+                }));
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The element of these bytes.
+fn code(elem: IntType, bytes: &[u8]) -> i32 {
+    match (elem, bytes) {
+        (IntType::I8, &[a]) => i8::from_ne_bytes([a]).into(),
+        (IntType::U8, &[a]) => a.into(),
+        (IntType::I16, &[a, b]) => i16::from_ne_bytes([a, b]).into(),
+        (IntType::I32, &[a, b, c, d]) => i32::from_ne_bytes([a, b, c, d]).into(),
+        _ => i32::MAX,
+    }
+}
