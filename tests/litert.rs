@@ -1,5 +1,5 @@
 //! LiteRT's int8 kernels, written down here from their public definition (gemmlowp's fixed point, the reference kernels
-//! CONV_2D, FULLY_CONNECTED, ADD and MUL), against what the target generic-int8 computes: every code must be equal.
+//! CONV_2D, FULLY_CONNECTED, ADD, MUL, MEAN and REDUCE_MAX), against what the target generic-int8 computes: every code must be equal.
 //!
 //! The port starts from what a .tflite file holds: scales in f32, codes of the weights, biases before anything is
 //! folded into them. It shares no arithmetic with the compiler.
@@ -287,4 +287,92 @@ fn mul() {
     };
     let model = |_| ELEMENTWISE.replace("OP", "mul(%x, %y) {a_zero=0, b_zero=0}");
     assert_eq!(differing(model, kernel), (0, 8000));
+}
+
+/// `MultiplyByQuantizedMultiplier` with two roundings, of integers that are there.
+fn multiply_fixed(x: i32, fixed: i32, shift: i32) -> i32 {
+    let (left, right) = (shift.max(0), (-shift).max(0));
+    rounding_divide(doubling_high_multiply(x.wrapping_shl(left as u32), fixed), right)
+}
+
+/// MEAN over some axes of `[2, 3, 4, 5]`: the count is divided out of the multiplier.
+#[test]
+fn mean() {
+    let dims = [2usize, 3, 4, 5];
+    for (axes, keep) in [
+        (&[2usize, 3][..], false),
+        (&[2, 3], true),
+        (&[3], true),
+        (&[1], false),
+        (&[0, 3], false),
+    ] {
+        let kept: Vec<String> = (0..4)
+            .filter_map(|axis| match (axes.contains(&axis), keep) {
+                (true, true) => Some("1".to_owned()),
+                (true, false) => None,
+                (false, _) => Some(dims[axis].to_string()),
+            })
+            .collect();
+        let list: Vec<String> = axes.iter().map(ToString::to_string).collect();
+        // Negative axes count from the end, and their order says nothing.
+        let list = if keep {
+            list.join(",")
+        } else {
+            list.iter()
+                .rev()
+                .map(|a| format!("-{}", 4 - a.parse::<i32>().unwrap()))
+                .collect::<Vec<_>>()
+                .join(",")
+        };
+        let model = format!(
+            "strait 1 float graph @main(%x: f32[2,3,4,5]) {{ %r: f32[{}] = reduce(%x) {{reduction=mean, axes=[{list}], keep_dims={}}} return %r }}",
+            kept.join(","),
+            u8::from(keep)
+        );
+        let kernel = |run: &Run| {
+            let (x, r) = (run.grid("x:quantized"), run.grid("r:requantize"));
+            let (mut sums, mut count) = (std::collections::BTreeMap::<Vec<usize>, i32>::new(), 0);
+            for (index, &code) in run.inputs[0].iter().enumerate() {
+                let at = [index / 60, index / 20 % 3, index / 5 % 4, index % 5];
+                let place: Vec<usize> = (0..4)
+                    .filter(|axis| !axes.contains(axis))
+                    .map(|axis| at[axis])
+                    .collect();
+                *sums.entry(place).or_default() += code - x.zero;
+                count += 1;
+            }
+            let elements = count / sums.len() as i32;
+            let (fixed, shift) = quantize_multiplier(x.scale / r.scale);
+            let bits = (31 - elements.leading_zeros() as i32).min(31 + shift);
+            let fixed = ((i64::from(fixed) << bits) / i64::from(elements)) as i32;
+            let one = |&sum: &i32| saturate(multiply_fixed(sum, fixed, shift - bits) + r.zero);
+            sums.values().map(one).collect()
+        };
+        let results = 120 / axes.iter().map(|&axis| dims[axis]).product::<usize>();
+        assert_eq!(differing(|_| model.clone(), kernel), (0, 20 * results), "{model}");
+    }
+}
+
+/// REDUCE_MAX and REDUCE_MIN: codes of the operand, on its grid.
+#[test]
+fn extremes() {
+    for (word, extreme) in [("max", i32::max as fn(i32, i32) -> i32), ("min", i32::min)] {
+        let model = format!(
+            "strait 1 float graph @main(%x: f32[1,6,4,5]) {{
+                %n: f32[1,6,4,5] = unary(%x) {{function=neg}}
+                %r: f32[1,6] = reduce(%n) {{reduction={word}, axes=[2,3], keep_dims=0}}
+                return %r
+            }}"
+        );
+        for seed in 0..5 {
+            let run = Run::new(&model, seed);
+            let codes = |name: &str| &run.codes.iter().find(|(n, _)| n == name).unwrap().1;
+            let expect: Vec<i32> = codes("n")
+                .chunks(20)
+                .map(|map| map.iter().copied().reduce(extreme).unwrap())
+                .collect();
+            assert_eq!(codes("r:codes"), &expect, "{word}");
+            assert_eq!(run.grid("n").scale, run.grid("r:codes").scale);
+        }
+    }
 }

@@ -270,6 +270,139 @@ def mean(same_grid):
     return fill
 
 
+def mean_over(name, draw):
+    """MEAN over the axes of a shape that `draw` gives, between two grids."""
+
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"MEAN over {name}, int8, two grids", "litert::mean", ["nearest multiplier", "one rounding"])
+        for _ in range(120):
+            shape, axes, keep = draw(generator)
+            some = power if generator.random() < 0.25 else scale
+            x = Tensor(codes(generator, np.int8, shape), some(generator), int(generator.integers(-128, 128)))
+            ratio = generator.integers(-4, 1) if some is power else generator.uniform(-4, 1)
+            target, zero = np.float32(x.scale * 2.0**ratio), int(generator.integers(-128, 128))
+            sums = (x.values.astype(WIDE) - x.zero).sum(axes, keepdims=keep)
+            y = litert.run("MEAN", options("ReducerOptions", keepDims=keep), [x], [Tensor(np.array(axes, np.int32))],
+                           result(sums.shape, np.int8, target, zero))  # fmt: skip
+            count = int(np.prod([shape[axis] for axis in axes]))
+            kernel.add([sums], [y], "i8", target, zero, inputs=[real(x.scale)], count=count)
+        return kernel
+
+    return fill
+
+
+def last_axis(generator):
+    rank = int(generator.integers(2, 5))
+    shape = tuple(int(v) for v in generator.integers(2, 12, rank - 1))
+    return (*shape, int(generator.integers(1, 300))), (rank - 1,), bool(generator.random() < 0.5)
+
+
+def any_axes(generator):
+    shape = tuple(int(v) for v in generator.integers(1, 12, 4))
+    axes = generator.choice(4, int(generator.integers(1, 4)), replace=False)
+    return shape, tuple(int(axis) for axis in sorted(axes)), bool(generator.random() < 0.5)
+
+
+def on_one_grid(name, draw):
+    """An operator whose codes are those of its operands, or made of them on the same grid: `draw` gives the operands, the
+    operator with its options and constants, and what the codes should be."""
+
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"{name}, int8, one grid", "same")
+        for _ in range(60):
+            operands, operator_options, constants, expected = draw(generator)
+            grid, zero = scale(generator), int(generator.integers(-128, 128))
+            expected = expected(zero) if callable(expected) else expected
+            inputs = [Tensor(operand, grid, zero) for operand in operands]
+            y = litert.run(name, operator_options, inputs, [Tensor(np.array(c, np.int32)) for c in constants],
+                           result(expected.shape, np.int8, grid, zero))  # fmt: skip
+            kernel.add([expected], [y], "i8", grid, zero)
+        return kernel
+
+    return fill
+
+
+def image(generator):
+    return codes(generator, np.int8, (1, *(int(v) for v in generator.integers(6, 14, 2)), 8))
+
+
+def reduced(function):
+    def draw(generator):
+        shape, axes, keep = any_axes(generator)
+        x = codes(generator, np.int8, shape)
+        return [x], options("ReducerOptions", keepDims=keep), [axes], function(x, axis=axes, keepdims=keep)
+
+    return draw
+
+
+def pooled(function):
+    """Windows of a random size, stride and padding; `function` makes a code of the elements of one."""
+
+    def draw(generator):
+        x, same = image(generator), bool(generator.random() < 0.5)
+        (height, width), (down, right) = generator.integers(1, 6, 2), generator.integers(1, 4, 2)
+        plain = window("Pool2DOptions", (int(down), int(right)), "SAME" if same else "VALID",
+                       filterHeight=int(height), filterWidth=int(width))  # fmt: skip
+
+        def along(extent, size, stride):
+            count = -(-extent // stride) if same else (extent - size) // stride + 1
+            begin = max((count - 1) * stride + size - extent, 0) // 2 if same else 0
+            starts = [at * stride - begin for at in range(count)]
+            return [slice(max(start, 0), min(start + size, extent)) for start in starts]
+
+        rows, columns = along(x.shape[1], height, down), along(x.shape[2], width, right)
+        expected = [[function(x[:, row, column].astype(WIDE)) for column in columns] for row in rows]
+        return [x], plain, [], np.array(expected)[:, :, 0][None]
+
+    return draw
+
+
+def quotient(elements):
+    """The sum of a window by the number of its elements, halves away from zero."""
+    sums, count = elements.sum((1, 2)), elements.shape[1] * elements.shape[2]
+    return np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
+
+
+def reshape(generator):
+    x = image(generator)
+    shape = (x.shape[1], -1)
+    return [x], options("ReshapeOptions", newShape=list(shape)), [shape], x.reshape(shape)
+
+
+def transpose(generator):
+    x, order = image(generator), generator.permutation(4)
+    return [x], options("TransposeOptions"), [order], x.transpose(order)
+
+
+def pad(generator):
+    x, widths = image(generator), [(0, 0), *generator.integers(0, 4, (2, 2)), (0, 0)]
+    return [x], options("PadOptions"), [widths], lambda zero: np.pad(x, widths, constant_values=zero)
+
+
+def concatenation(generator):
+    x = image(generator)
+    y = codes(generator, np.int8, x.shape)
+    return [x, y], options("ConcatenationOptions", axis=3), [], np.concatenate([x, y], 3)
+
+
+def nearest(generator):
+    x, factor = image(generator), int(generator.integers(2, 4))
+    plain = options("ResizeNearestNeighborOptions", alignCorners=False, halfPixelCenters=False)
+    return [x], plain, [[x.shape[1] * factor, x.shape[2] * factor]], x.repeat(factor, 1).repeat(factor, 2)
+
+
+def cut(generator):
+    x = image(generator)
+    begins, sizes = [0, 1, 2, 3], [1, x.shape[1] - 2, x.shape[2] - 4, 4]
+    within = tuple(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True))
+    return [x], options("SliceOptions"), [begins, sizes], x[within]
+
+
+def relu(generator):
+    x = image(generator)
+    return [x], None, [], lambda zero: np.maximum(x, zero)
+
+
 FULLY_CONNECTED = "rounds the product in f64; a multiplier of 31 bits is another function beside ties of large accumulators"
 OTHERS = ["one rounding, half up", "factor in f32"]
 TWICE = ["litert::convolution", *OTHERS]
@@ -290,6 +423,19 @@ KERNELS = [
     batch_matmul,
     mean(False),
     mean(True),
+    mean_over("the last axis", last_axis),
+    mean_over("any axes", any_axes),
+    on_one_grid("REDUCE_MAX", reduced(np.max)),
+    on_one_grid("REDUCE_MIN", reduced(np.min)),
+    on_one_grid("MAX_POOL_2D", pooled(lambda elements: elements.max((1, 2)))),
+    on_one_grid("AVERAGE_POOL_2D", pooled(quotient)),
+    on_one_grid("RESHAPE", reshape),
+    on_one_grid("TRANSPOSE", transpose),
+    on_one_grid("PAD", pad),
+    on_one_grid("SLICE", cut),
+    on_one_grid("CONCATENATION", concatenation),
+    on_one_grid("RESIZE_NEAREST_NEIGHBOR", nearest),
+    on_one_grid("RELU", relu),
     quantize(np.int8),
     quantize(np.int16),
     requantize(np.int8, np.int8),

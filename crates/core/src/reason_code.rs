@@ -161,10 +161,10 @@ reason_codes! {
         MissingOperand = "missing-operand",
         /// A name stands for no tensor.
         MissingTensor = "missing-tensor",
-        /// The model has no outputs.
-        NoOutputs = "no-outputs",
         /// An attribute, or an operand that becomes one, is NaN.
         Nan = "nan",
+        /// The model has no outputs.
+        NoOutputs = "no-outputs",
         /// An operand has an element type that its operator does not take.
         OperandType = "operand-type",
         /// An output has another type than the model says.
@@ -239,8 +239,6 @@ reason_codes! {
         QuantizationState = "quantization-state",
         /// A range is empty, not finite, or needs a step that no f32 holds.
         Range = "range",
-        /// The reduction is not the one that the recipe computes.
-        Reduction = "reduction",
         /// A resize interpolates.
         ResizeMode = "resize-mode",
         /// The table keeps the op on the host.

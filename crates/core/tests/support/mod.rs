@@ -327,7 +327,10 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         .into(),
         _ => {
             let attributes = vec![
-                ("a b".into(), Attribute::Floats(vec![choices.float_or_nan(); choices.below(3)])),
+                (
+                    "a b".into(),
+                    Attribute::Floats(vec![choices.float_or_nan(); choices.below(3)]),
+                ),
                 ("".into(), Attribute::Text(choices.pick(&NAMES).into())),
                 ("form".into(), Attribute::Form(Box::new(form(choices, 2)))),
                 ("list".into(), Attribute::Ints(vec![i64::MIN; choices.below(3)])),

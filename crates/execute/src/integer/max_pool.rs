@@ -10,9 +10,9 @@ use strait_kernels::Pool;
 use strait_kernels::integer::max_pool;
 use strait_requantize::IntType;
 
-struct MaxPool {
-    pool: Pool,
-    element: IntType,
+pub(super) struct MaxPool {
+    pub(super) pool: Pool,
+    pub(super) element: IntType,
 }
 
 pub(crate) fn prepare(op: &op::MaxPool, site: &NodeSlots<'_>) -> Prepared {

@@ -313,11 +313,14 @@ impl Maker {
             13 if image => {
                 let axes = self.random.pick(&[&[2i64, 3][..], &[1], &[0, 2], &[]]);
                 let op = op::Reduce {
-                    reduction: Reduction::Sum,
+                    reduction: self.random.pick(&[Reduction::Sum, Reduction::Max, Reduction::Min]),
                     axes: axes.into(),
                     keep_dims: true,
                 };
-                self.accumulate(op, &[x.id], 13, None);
+                match op.reduction {
+                    Reduction::Sum => self.accumulate(op, &[x.id], 13, None),
+                    _ => drop(self.add(op, &[x.id], None)),
+                }
             }
             14 => {
                 let other = self.same_type(&x);

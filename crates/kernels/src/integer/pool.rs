@@ -127,7 +127,8 @@ pub fn average_pool(
         } else {
             inside
         };
-        let sum = i64::from(plane.fold(y, x, 0, |sum, byte| sum.wrapping_add(i32::from(byte ^ flip))));
+        // Up to 2^24 bytes are below 2^32, whatever the sign that their sum passes through.
+        let sum = i64::from(plane.fold(y, x, 0, |sum, byte| sum.wrapping_add(i32::from(byte ^ flip))) as u32);
         let sum = sum + inside * i64::from(lowest) + (count - inside) * i64::from(pad_value);
         let mean = match count {
             0 => i64::from(pad_value),

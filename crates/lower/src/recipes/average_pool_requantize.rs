@@ -1,13 +1,14 @@
 //! `average_pool_requantize`: acc = Σ q over a window of k taps, requantized by s_x / (n·s_y), where n of them count.
 //! Padding reads as z_x, whether it counts or not, so that the code of real zero is k·z_x everywhere. Windows that count
 //! fewer elements than others have parameters of their own: one channel for each n, which a constant picks by position.
+//! The sum over an axis is the same with n = 1.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
-use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode};
+use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode, ValueId};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
@@ -17,7 +18,6 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
     let codes = walk.codes(x)?;
     let dims = walk.dims(codes);
     let all = |axes: &[usize]| axes.iter().map(|&a| dims[a]).product::<u64>();
-    let alone = |count: u64| (count, vec![count], Vec::new());
     let (op, (taps, counts, picks)): (Op, (u64, Vec<u64>, Vec<u32>)) = match &site.node.op {
         Op::AveragePool(pool) => {
             let sum = SumPool {
@@ -37,12 +37,14 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
             let taps = pool.size.iter().map(|&s| u64::from(s)).product();
             (sum.into(), (taps, divisors.numbers, divisors.picks))
         }
-        Op::Reduce(mean) => {
+        Op::Reduce(reduce) => {
             let sum = Reduce {
                 reduction: Reduction::Sum,
-                ..(**mean).clone()
+                ..(**reduce).clone()
             };
-            (sum.into(), alone(all(&mean.reduced(dims.len())?)))
+            let taps = all(&reduce.reduced(dims.len())?);
+            let count = if reduce.reduction == Reduction::Mean { taps } else { 1 };
+            (sum.into(), (taps, vec![count], Vec::new()))
         }
         _ => {
             let axes: Vec<usize> = (2..dims.len()).collect();
@@ -51,20 +53,12 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
                 axes: axes.iter().map(|&a| a as i64).collect(),
                 keep_dims: true,
             };
-            (sum.into(), alone(all(&axes)))
+            let taps = all(&axes);
+            (sum.into(), (taps, vec![taps], Vec::new()))
         }
     };
-    walk.prove(&Pairs {
-        count: taps,
-        first: (walk.any_code(), 0),
-        second: ((1, 1), 0),
-        any_pattern: walk.input_behind(site.input(0)?).is_some(),
-    })?;
-    // |k·z| ≤ 2^31 for codes of at most 16 bits.
-    let taps = i32::try_from(taps).ok().filter(|&k| (1..=1 << 15).contains(&k));
-    let taps =
-        taps.ok_or_else(|| Reason::new(ReasonCode::AccumulatorOverflow, "the sum of a window can pass 32 bits"))?;
-    let zero = taps * x_zero;
+    prove_window(walk, x, taps)?;
+    let zero = zero_of(taps, x_zero)?;
     // No more of them count than there are.
     let counts: Vec<u32> = counts.iter().map(|&n| n as u32).collect();
     let (count, scale) = match counts[..] {
@@ -94,4 +88,30 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
             channels,
         },
     )
+}
+
+/// Shows that the sum of a window of so many codes of `x` stays within the target's accumulator.
+pub(super) fn prove_window(walk: &Lowering<'_>, x: ValueId, taps: u64) -> Result<(), Reason> {
+    if taps == 0 {
+        return Err(Reason::new(
+            ReasonCode::PoolCount,
+            "a window has no element to take the mean of",
+        ));
+    }
+    walk.prove(&Pairs {
+        count: taps,
+        first: (walk.any_code(), 0),
+        second: ((1, 1), 0),
+        any_pattern: walk.input_behind(x).is_some(),
+    })
+}
+
+/// k·z, the code of real zero of a sum of k codes. It is itself a sum of codes, so that it fits where all sums do; an
+/// accumulator of other codes than the operand's would be another matter.
+fn zero_of(taps: u64, zero: i32) -> Result<i32, Reason> {
+    let product = i128::from(taps) * i128::from(zero);
+    i32::try_from(product).map_err(|_| {
+        let text = format!("real zero of a sum of {taps} codes is {product}, which is past 32 bits");
+        Reason::new(ReasonCode::AccumulatorOverflow, text)
+    })
 }

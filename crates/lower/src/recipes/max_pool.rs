@@ -1,4 +1,5 @@
-//! `max_pool`: codes are ordered as the real numbers that they stand for, so the largest code of a window is its maximum.
+//! `max_pool`: codes are ordered as the real numbers that they stand for, so the largest code of a window, or along
+//! reduced axes, is the maximum there, and the smallest one the minimum.
 
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;

@@ -22,11 +22,14 @@ words! {
         Multiply = "multiply",
         /// Operands on other grids than the result are requantized (by one of `inputs`); then codes are moved.
         ConcatRequantizeInputs = "concat_requantize_inputs",
-        /// The largest code of a window; operand and result share one grid.
+        /// The largest code of a window or along reduced axes (of `reduce_min` the smallest); operand and result share one
+        /// grid.
         MaxPool = "max_pool",
-        /// The sum of a window divided by its count, ties away from zero; operand and result share one grid.
+        /// The sum of a window divided by its count, ties away from zero; operand and result share one grid. A mean over all
+        /// spatial axes is one window.
         AveragePoolDivide = "average_pool_divide",
-        /// The sum of a window, requantized by a factor with the reciprocal of the count in it.
+        /// The sum of a window or over reduced axes, requantized by a factor with the reciprocal of the count in it; of
+        /// `reduce_sum` without.
         AveragePoolRequantize = "average_pool_requantize",
         /// A table with one entry per code: any function of one variable.
         Lookup = "lookup",
@@ -122,10 +125,14 @@ impl RecipeName {
             RecipeName::AddLeftShift | RecipeName::AddCommonGrid => vec![Term::Add, Term::Sub],
             RecipeName::Multiply => vec![Term::Mul],
             RecipeName::ConcatRequantizeInputs => vec![Term::Concat],
-            RecipeName::MaxPool => vec![Term::MaxPool],
-            RecipeName::AveragePoolDivide | RecipeName::AveragePoolRequantize => {
-                vec![Term::AveragePool, Term::GlobalAveragePool]
-            }
+            RecipeName::MaxPool => vec![Term::MaxPool, Term::ReduceMax, Term::ReduceMin],
+            RecipeName::AveragePoolDivide => vec![Term::AveragePool, Term::GlobalAveragePool, Term::ReduceMean],
+            RecipeName::AveragePoolRequantize => vec![
+                Term::AveragePool,
+                Term::GlobalAveragePool,
+                Term::ReduceMean,
+                Term::ReduceSum,
+            ],
             RecipeName::Lookup => Term::of_kind(Kind::Function).collect(),
             RecipeName::Clamp => vec![Term::Relu, Term::Clip],
             RecipeName::PassThrough => Term::ALL.iter().copied().filter(|term| term.moves_codes()).collect(),

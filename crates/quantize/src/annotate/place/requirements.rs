@@ -1,6 +1,6 @@
 //! Requirements of a recipe on a node, whatever the target: the lowering relies on them.
 
-use strait_core::op::{PadMode, Reduction, ResizeMode};
+use strait_core::op::{PadMode, ResizeMode};
 use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
@@ -66,14 +66,8 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
                 pool.divisors(extents, positions).map(drop)
             }
             Op::Reduce(reduce) => {
-                require(
-                    reduce.reduction == Reduction::Mean,
-                    ReasonCode::Reduction,
-                    "it is not a mean",
-                )?;
                 let rank = value(0).map_or(0, |x| x.ty.shape.len());
-                let axes = reduce.reduced(rank)?;
-                let spatial = axes.iter().copied().eq(2..rank) && reduce.keep_dims;
+                let spatial = reduce.reduced(rank)?.iter().copied().eq(2..rank);
                 require(
                     recipe == Recipe::AveragePoolRequantize || spatial,
                     ReasonCode::MeanAxes,
