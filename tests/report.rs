@@ -149,3 +149,59 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         "{text}"
     );
 }
+
+/// What the classifiers of `k` inputs are said to equal, and how many units past the evidence they reach.
+fn claimed(inputs: usize) -> (String, Option<u64>, String) {
+    let gemm = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+    let graph = format!(
+        "strait 1 integer
+        graph @lowered(%x: i8[1,{inputs}] scale=1.0 zero=0) {{
+          %a: i32[1,1] scale=1.0 zero=0 = gemm(%x, @w, _) {gemm}
+          %y: i8[1,1] scale=2.0 zero=0 = requantize(%a) {{form={{tf_lite sc=1073741824 zp=0 shift=40 rounding=half_away out=i8}}, axis=1}}
+          return %y
+        }}
+        data @w: i8[1,{inputs}] = splat 64"
+    );
+    let mut module = text::parse(&graph).unwrap();
+    let annotated = module.clone();
+    let mut main = module.main().clone();
+    main.name = module.names.fresh("main");
+    module.graphs.push(main);
+    module.main = strait_core::GraphId::new(1);
+    let (target, options) = strait_tests::passes::target("generic-int8").unwrap();
+    let main = module.main;
+    let fusion = fuse(&mut module, main, target.as_ref(), &options, FusionPolicy::Exact).unwrap();
+    assert_eq!(fusion.fired.len(), 1);
+    let report = report::build(Material {
+        spec: target.spec(),
+        canonical: &annotated,
+        annotated: &annotated,
+        integer: &module,
+        fusion: &fusion,
+        nearness: &BTreeMap::new(),
+        rewrites: &[],
+    });
+    let past = layer(&report, "a").outside.first().map(|outside| outside.past);
+    (report.evidence.claim.clone(), past, report.to_string())
+}
+
+/// FULLY_CONNECTED was compared below 2^20: 127 inputs of -128 under a weight of 64 stay there, 128 do not.
+#[test]
+fn equality_is_claimed_only_on_accumulators_that_were_compared() {
+    let (claim, past, _) = claimed(127);
+    assert!(claim.contains("accurate to LiteRT") && past.is_none(), "{claim}");
+    for (inputs, expected) in [(128, 128 * 8192 - 1_048_575), (1024, 1024 * 8192 - 1_048_575)] {
+        let (claim, past, text) = claimed(inputs);
+        assert!(
+            claim.starts_with("follows LiteRT") && !claim.contains("accurate"),
+            "{claim}"
+        );
+        assert_eq!(past, Some(expected));
+        let said = format!(
+            "\n  outside: a: accumulators reach [-{}, {}], {expected} past [-1048575, 1048575], on which form one-rounding ",
+            inputs * 8192,
+            inputs * 64 * 127
+        );
+        assert!(text.contains(&said), "{text}\n{said}");
+    }
+}

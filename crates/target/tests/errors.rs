@@ -69,6 +69,17 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "evidence = 3",
             "t.toml:7:12: `reference.evidence` is an integer, expected one of \"proved\", \"measured\", \"documented\", \"assumed\"",
         ),
+        // what a form's evidence holds of
+        (
+            "from       = \"free\"\n",
+            "from       = \"free\"\nholds = { accumulator = [9, -9] }\nevidence = \"measured\"\n",
+            "`shift`: no accumulator is in [9, -9]; the smaller end comes first\n    holds = { accumulator = [9, -9] }",
+        ),
+        (
+            "from       = \"free\"\n",
+            "from       = \"free\"\nholds = { accumulator = [-9, 9] }\n",
+            "`shift` is `assumed`, and so nothing was shown of any accumulator\n    holds = { accumulator = [-9, 9] }",
+        ),
         // what is fused
         (
             "[quantize]",

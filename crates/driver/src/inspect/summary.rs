@@ -12,7 +12,7 @@ use strait_core::{DataId, Dim, Module, Node, Placement, Value, ValueId};
 use crate::{
     config::glob::Glob,
     pipeline::select::matches_layer,
-    report::{FreeIntegers, FromScales, Layer, ReasonReport},
+    report::{FreeIntegers, FromScales, Layer, Outside, ReasonReport},
     table,
 };
 
@@ -83,6 +83,8 @@ pub struct LayerLine {
     pub from_scales: Option<FromScales>,
     /// Of an artifact: why a clamp in front of its requantization was left out.
     pub dropped_clamp: Option<ReasonReport>,
+    /// Of an artifact: its forms that were shown to be right on fewer accumulators than it can have.
+    pub outside: Vec<Outside>,
 }
 
 impl LayerLine {
@@ -94,7 +96,8 @@ impl LayerLine {
             .dropped_clamp
             .as_ref()
             .map(|reason| format!("clamp left out: {}", reason.text));
-        free.into_iter().chain(from_scales).chain(dropped)
+        let outside = self.outside.iter().map(ToString::to_string);
+        free.into_iter().chain(from_scales).chain(dropped).chain(outside)
     }
 }
 
@@ -172,6 +175,7 @@ fn layer(module: &Module, node: &Node, reported: &BTreeMap<&str, &Layer>) -> Lay
         free_integers: told.and_then(|told| told.free_integers.clone()),
         from_scales: told.and_then(|told| told.from_scales.clone()),
         dropped_clamp: fusion.and_then(|fusion| fusion.dropped_clamp.clone()),
+        outside: told.map_or_else(Vec::new, |told| told.outside.clone()),
     }
 }
 

@@ -5,14 +5,11 @@ use std::collections::BTreeMap;
 use strait_core::{Module, Node, Term};
 use strait_lower::{Fused, Fusion};
 use strait_quantize::annotate::GivenAway;
-use strait_target::{
-    TargetSpec,
-    spec::{Nearness, Support},
-};
+use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
     Layer, Report, Rewrite, RuleReport, SCHEMA, Size, TargetReport, derived,
-    evidence::{self, Grounds},
+    evidence::{self, Basis, Grounds},
     fusions::{fired, fusions},
     lints::lints,
     nearness::reported,
@@ -64,10 +61,10 @@ pub fn build(material: Material<'_>) -> Report {
         .map(|(&value, fired)| (value, fired.row.as_str()))
         .collect();
     let grounds = Grounds::new(spec, origins, integer, &rows);
-    let supports: Vec<Vec<Support<'_>>> = nodes.iter().map(|node| grounds.of(node)).collect();
-    let layers = nodes.iter().zip(&supports);
+    let bases: Vec<Basis<'_>> = nodes.iter().map(|node| grounds.of(node)).collect();
+    let layers = nodes.iter().zip(&bases);
     let layers = layers
-        .map(|(node, supports)| layer(integer, node, supports, &fused, nearness))
+        .map(|(node, basis)| layer(integer, node, basis, &fused, nearness))
         .collect();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for (rule, _) in rewrites {
@@ -89,7 +86,7 @@ pub fn build(material: Material<'_>) -> Report {
         },
         remarks: Vec::new(),
         summary: derived::summary(&nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
-        evidence: evidence::count(&spec.reference.oracle, &supports),
+        evidence: evidence::count(&spec.reference.oracle, &bases),
         size: Size {
             float_bytes: derived::parameter_bytes(canonical),
             integer_bytes: derived::parameter_bytes(integer),
@@ -113,7 +110,7 @@ pub fn build(material: Material<'_>) -> Report {
 fn layer(
     module: &Module,
     node: &Node,
-    supports: &[Support<'_>],
+    basis: &Basis<'_>,
     fused: &BTreeMap<&str, &Fused>,
     nearness: &BTreeMap<String, Nearness>,
 ) -> Layer {
@@ -123,8 +120,9 @@ fn layer(
     Layer {
         free_integers,
         from_scales,
-        evidence: supports.last().map(|weakest| weakest.evidence.to_string()),
-        rests_on: supports.iter().map(|support| support.row.to_string()).collect(),
+        evidence: basis.supports.last().map(|weakest| weakest.evidence.to_string()),
+        rests_on: basis.supports.iter().map(|support| support.row.to_string()).collect(),
+        outside: basis.outside.clone(),
         ..derived::layer(module, node, |value| fused.get(value).map(|made_by| fired(made_by)))
     }
 }

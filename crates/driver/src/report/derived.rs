@@ -61,6 +61,7 @@ pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
             from_scales: said.from_scales.clone(),
             evidence: said.evidence.clone(),
             rests_on: said.rests_on.clone(),
+            outside: said.outside.clone(),
             ..layer(module, node, |value| {
                 by_certificate.get(value).map(|&fired| fired.clone())
             })
@@ -111,6 +112,7 @@ pub(super) fn layer(module: &Module, node: &Node, made_by: impl Fn(&str) -> Opti
         fusion: fused.and(results.first()).and_then(|result| made_by(&result.name)),
         evidence: None,
         rests_on: Vec::new(),
+        outside: Vec::new(),
         results,
     }
 }

@@ -8,7 +8,8 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Graph, Kind, Module, Node, Op, Placement, Term, ValueId};
-use strait_requantize::Requantization;
+use strait_lower::interval::Bounds;
+use strait_requantize::{Per, Requantization};
 use strait_target::{
     TargetSpec,
     spec::{Evidence, RecipeName, Row, Support},
@@ -87,16 +88,61 @@ pub struct Ground {
     pub layers: usize,
 }
 
+/// A form of a layer that was shown to equal its reference on fewer accumulators than the layer can have.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Outside {
+    /// The row of the form.
+    pub row: String,
+    /// The smallest and the largest accumulator on which it was shown.
+    pub shown_on: [i64; 2],
+    /// The smallest and the largest accumulator that the layer can have.
+    pub accumulators: [i64; 2],
+    /// How far these reach past those, at most.
+    pub past: u64,
+}
+
+impl Outside {
+    /// `None` where all accumulators are among those of `shown_on`.
+    fn of(row: Row<'_>, shown_on: [i64; 2], accumulators: [i64; 2]) -> Option<Outside> {
+        let [below, above] = [
+            shown_on[0].saturating_sub(accumulators[0]),
+            accumulators[1].saturating_sub(shown_on[1]),
+        ];
+        let past = below.max(above);
+        (past > 0).then(|| Outside {
+            row: row.to_string(),
+            shown_on,
+            accumulators,
+            past: past.unsigned_abs(),
+        })
+    }
+}
+
+impl Display for Outside {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([low, high], [least, most]) = (self.accumulators, self.shown_on);
+        write!(
+            f,
+            "accumulators reach [{low}, {high}], {} past [{least}, {most}], on which {} was shown to be right",
+            self.past, self.row
+        )
+    }
+}
+
 /// Claim for a model, or for a table, that rests on these rows.
 ///
-/// This is the one place that says `bit-accurate`, and it does so only where nothing is assumed. Rows that follow
-/// another reference than the table's, `oracle`, are named with theirs.
+/// This is the one place that says `bit-accurate`, and it does so only where everything is measured or proved, and under no
+/// condition. Rows that follow another reference than the table's, `oracle`, are named with theirs.
 pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) -> String {
-    let (mut weakest, mut others) = (None, BTreeSet::new());
+    let (mut weakest, mut others, mut conditions) = (None, BTreeSet::new(), String::new());
     for support in supports {
         weakest = weakest.max(Some(support.evidence));
         if support.oracle != oracle {
             others.insert(format!("{} by {}", support.row, support.oracle));
+        }
+        if let Some([low, high]) = support.holds {
+            conditions += &format!(", {} on accumulators in [{low}, {high}] alone", support.row);
         }
     }
     let others = match Vec::from_iter(others).as_slice() {
@@ -106,9 +152,24 @@ pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) 
     match weakest {
         None => "nothing of it runs on the target".to_owned(),
         Some(Evidence::Assumed) => format!("follows {oracle}, in part by assumption{others}"),
-        Some(known) => format!("bit-accurate to {oracle} ({known}){others}"),
+        Some(Evidence::Documented) => format!("follows {oracle} as documented{others}"),
+        Some(known) if conditions.is_empty() => format!("bit-accurate to {oracle} ({known}){others}"),
+        Some(known) => format!("follows {oracle} ({known}){conditions}{others}"),
     }
 }
+
+/// What a layer rests on.
+#[derive(Default)]
+pub(super) struct Basis<'a> {
+    /// The rows, the weakest last; none for a layer on the host. What a row holds of is left out where all of the layer is
+    /// among that, and a row is `documented` where it is not.
+    pub(super) supports: Vec<Support<'a>>,
+    /// The forms that were shown to be right on fewer accumulators.
+    pub(super) outside: Vec<Outside>,
+}
+
+/// A value, and the graph that it is in.
+type Place<'a> = (&'a Graph, ValueId);
 
 /// The rows that the layers of a model rest on.
 pub(super) struct Grounds<'a> {
@@ -147,13 +208,16 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// Evidence for a layer of the main graph, the weakest last; empty for a layer on the host.
-    pub(super) fn of(&self, node: &Node) -> Vec<Support<'a>> {
+    /// Rows that a layer of the main graph rests on, and its accumulators.
+    pub(super) fn of(&self, node: &Node) -> Basis<'a> {
         if matches!(node.op, Op::Quantize(_) | Op::Dequantize(_)) {
-            return self.spec.support(Row::Quantize).into_iter().collect();
+            return Basis {
+                supports: self.spec.support(Row::Quantize).into_iter().collect(),
+                outside: Vec::new(),
+            };
         }
         if node.place != Placement::Accelerator {
-            return Vec::new();
+            return Basis::default();
         }
         let chain = self.lowered(node);
         // A clamp that became part of a layer is the business of its fusion row.
@@ -162,22 +226,63 @@ impl<'a> Grounds<'a> {
         let ops: BTreeSet<&str> = self.op_row(node).into_iter().chain(absorbed).collect();
         let result = node.outputs.first().and_then(|&id| self.integer.main().value(id));
         let fusion = result.and_then(|value| self.fired.get(self.integer.name(value.name)).copied());
-        let own: Vec<&Requantization> = form(node).into_iter().collect();
-        let forms = match own.as_slice() {
-            [] => chain.iter().filter_map(|node| form(node)).collect(),
-            _ => own,
+        let read = |node: &Node| node.inputs.first().copied().flatten();
+        let forms: Vec<(&Requantization, Option<Place<'_>>)> = match form(node) {
+            Some(own) if node.fused.is_some() => {
+                let first = chain.last().and_then(|first| first.outputs.first().copied());
+                vec![(own, self.lowered_graph().zip(first))]
+            }
+            Some(own) => vec![(own, read(node).map(|value| (self.integer.main(), value)))],
+            None => (chain.iter())
+                .filter_map(|step| Some((form(step)?, self.lowered_graph().zip(read(step)))))
+                .collect(),
         };
         let named = self.forms_of(fusion, &ops);
-        let forms = forms.into_iter().filter_map(|form| self.spec.form_name(&named, form));
+        let mut outside = Vec::new();
+        let forms = forms.into_iter().filter_map(|(form, accumulators)| {
+            let support = self.spec.support(Row::Form(self.spec.form_name(&named, form)?))?;
+            Some(self.discharged(support, accumulators, &mut outside))
+        });
+        let forms: Vec<Support<'a>> = forms.collect();
         let activation = self.spec.types.pairs.first().map(|pair| pair[0]);
         let accumulator = activation.filter(|_| sums(&node.op)).map(Row::Accumulator);
         let rows = accumulator.into_iter().chain(ops.iter().copied().map(Row::Op));
-        let rows = rows.chain(forms.map(Row::Form));
         let rows = rows.chain(fusion.map(Row::Fusion));
-        let mut supports: Vec<Support<'a>> = rows.filter_map(|row| self.spec.support(row)).collect();
+        let mut supports: Vec<Support<'a>> = rows.filter_map(|row| self.spec.support(row)).chain(forms).collect();
         supports.sort_by_key(|support| (support.evidence, support.row));
         supports.dedup();
-        supports
+        Basis { supports, outside }
+    }
+
+    /// A form's support, held against the accumulators that can occur. A row that was shown to be right on fewer is
+    /// documented, and not more.
+    fn discharged(
+        &self,
+        support: Support<'a>,
+        accumulators: Option<Place<'_>>,
+        outside: &mut Vec<Outside>,
+    ) -> Support<'a> {
+        let Some(shown_on) = support.holds else { return support };
+        let found = accumulators.and_then(|(graph, value)| Bounds::new(self.integer, graph).of(value));
+        let found = found.unwrap_or(Per::Tensor((i32::MIN.into(), i32::MAX.into())));
+        let ends = |pick: fn(&(i64, i64)) -> i64| found.values().iter().map(pick);
+        let reach = [ends(|i| i.0).min().unwrap_or(0), ends(|i| i.1).max().unwrap_or(0)];
+        let past = Outside::of(support.row, shown_on, reach);
+        let evidence = match &past {
+            Some(_) => support.evidence.max(Evidence::Documented),
+            None => support.evidence,
+        };
+        outside.extend(past);
+        Support {
+            evidence,
+            holds: None,
+            ..support
+        }
+    }
+
+    /// The graph before the fusions, where it is beside the main one.
+    fn lowered_graph(&self) -> Option<&'a Graph> {
+        self.lowered.as_ref().map(|(graph, _)| *graph)
     }
 
     /// The row of the op that a node was made from.
@@ -244,12 +349,12 @@ pub(crate) fn form(node: &Node) -> Option<&Requantization> {
 }
 
 /// Counts the layers; `oracle` is the table's.
-pub(super) fn count(oracle: &str, layers: &[Vec<Support<'_>>]) -> EvidenceReport {
+pub(super) fn count(oracle: &str, layers: &[Basis<'_>]) -> EvidenceReport {
     let weakest = layers
         .iter()
-        .filter_map(|layer| layer.iter().map(|support| support.evidence).max());
+        .filter_map(|layer| layer.supports.iter().map(|support| support.evidence).max());
     let mut rows: BTreeMap<Support<'_>, usize> = BTreeMap::new();
-    for support in layers.iter().flatten() {
+    for support in layers.iter().flat_map(|layer| &layer.supports) {
         *rows.entry(*support).or_default() += 1;
     }
     let mut rows: Vec<(Support<'_>, usize)> = rows.into_iter().collect();
@@ -279,17 +384,19 @@ mod tests {
             row,
             evidence,
             oracle,
+            holds: None,
             note: None,
         }
     }
 
     #[test]
-    fn only_what_rests_on_no_assumption_is_called_bit_accurate() {
+    fn only_what_is_measured_or_proved_is_called_bit_accurate() {
         let chip = "the chip";
         for known in Evidence::ALL {
             let rows = [Evidence::Proved, *known].map(|evidence| support(Row::Quantize, evidence, chip));
             let said = claim(chip, rows);
-            assert_eq!(said.contains("bit-accurate"), *known != Evidence::Assumed, "{said}");
+            let shown = matches!(known, Evidence::Proved | Evidence::Measured);
+            assert_eq!(said.contains("bit-accurate"), shown, "{said}");
         }
         assert_eq!(
             claim(chip, [support(Row::Quantize, Evidence::Measured, chip)]),
@@ -306,8 +413,30 @@ mod tests {
         ];
         assert_eq!(
             claim("the chip", rows),
-            "bit-accurate to the chip (documented); op lookup by the rounded function"
+            "follows the chip as documented; op lookup by the rounded function"
         );
+    }
+
+    #[test]
+    fn a_condition_that_nothing_discharges_is_part_of_the_claim() {
+        let form = Support {
+            holds: Some([-9, 9]),
+            ..support(Row::Form("once"), Evidence::Measured, "the chip")
+        };
+        assert_eq!(
+            claim("the chip", [form]),
+            "follows the chip (measured), form once on accumulators in [-9, 9] alone"
+        );
+    }
+
+    #[test]
+    fn accumulators_are_outside_from_the_first_one_past_an_end() {
+        let past = |accumulators| Outside::of(Row::Form("once"), [-9, 9], accumulators).map(|outside| outside.past);
+        assert_eq!(
+            [[-9, 9], [0, 10], [-11, 4], [-12, 10]].map(past),
+            [None, Some(1), Some(2), Some(3)]
+        );
+        assert_eq!(past([i64::MIN, i64::MAX]), Some(i64::MAX.unsigned_abs()));
     }
 
     #[test]
@@ -316,7 +445,12 @@ mod tests {
             support(Row::Op("conv"), Evidence::Documented, "c"),
             support(Row::Form("shift"), Evidence::Assumed, "c"),
         );
-        let report = count("c", &[vec![conv], vec![conv, form], vec![conv, form], vec![]]);
+        let basis = |supports| Basis {
+            supports,
+            outside: Vec::new(),
+        };
+        let layers = [vec![conv], vec![conv, form], vec![conv, form], vec![]].map(basis);
+        let report = count("c", &layers);
         assert_eq!(report.layers.to_string(), "1 documented, 2 assumed");
         let rows: Vec<_> = report.rows.iter().map(|row| (row.row.as_str(), row.layers)).collect();
         assert_eq!(rows, [("form shift", 2), ("op conv", 3)]);

@@ -19,7 +19,7 @@ use crate::{diagnostic::Diagnostic, evaluation::Accuracy};
 pub use build::{Material, build};
 pub(crate) use derived::disagreements;
 pub(crate) use evidence::form as requantization;
-pub use evidence::{Counts, EvidenceReport, Ground, claim};
+pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::Lint;
 pub use nearness::{Distance, FreeIntegers, FromScales};
@@ -168,6 +168,8 @@ pub struct Layer {
     pub evidence: Option<String>,
     /// The rows of the target's table that decide its bits, the weakest last.
     pub rests_on: Vec<String>,
+    /// The forms among them that were shown to be right on fewer accumulators than the layer can have.
+    pub outside: Vec<Outside>,
 }
 
 /// A code for programs and a sentence for people.

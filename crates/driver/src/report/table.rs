@@ -60,6 +60,7 @@ impl Display for Report {
         let host = host.map(|(layer, reason)| (format!("{} ({})", layer.name, layer.op), reason));
         grouped(f, "on the host", host)?;
         write!(f, "{}", self.evidence)?;
+        outside(f, &self.layers)?;
         let ratio = self.size.float_bytes as f64 / self.size.integer_bytes.max(1) as f64;
         let (before, after) = (
             table::bytes(self.size.float_bytes),
@@ -106,7 +107,21 @@ impl Display for EvidenceReport {
     }
 }
 
-/// Number of layers with one reason that are named; `--json` and `report.json` have them all.
+/// The layers that can leave what their forms were shown to be right on.
+fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
+    let mut all = layers
+        .iter()
+        .flat_map(|layer| layer.outside.iter().map(|outside| (&layer.name, outside)));
+    for (name, outside) in all.by_ref().take(NAMED) {
+        writeln!(f, "  outside: {name}: {outside}")?;
+    }
+    match all.count() {
+        0 => Ok(()),
+        more => writeln!(f, "  outside besides: {}", table::count(more, "layer")),
+    }
+}
+
+/// How many of those with one reason are named; `--json` and `report.json` have them all.
 const NAMED: usize = 4;
 
 /// One line for each reason, in the order in which they first occur, with what it holds for.

@@ -29,6 +29,8 @@ pub struct Support<'a> {
     pub evidence: Evidence,
     /// Whose bits they are.
     pub oracle: &'a str,
+    /// The smallest and the largest accumulator that it was shown of; `None` for all of them.
+    pub holds: Option<[i64; 2]>,
     /// The row's remark.
     pub note: Option<&'a str>,
 }
@@ -108,12 +110,11 @@ impl TargetSpec {
     }
 
     fn of_form<'a>(&'a self, name: &'a str, row: &'a FormRow) -> Support<'a> {
-        self.known(
-            Row::Form(name),
-            row.evidence,
-            row.oracle.as_deref(),
-            row.note.as_deref(),
-        )
+        let (oracle, note) = (row.oracle.as_deref(), row.note.as_deref());
+        Support {
+            holds: row.holds.map(|holds| holds.accumulator),
+            ..self.known(Row::Form(name), row.evidence, oracle, note)
+        }
     }
 
     fn of_fusion<'a>(&'a self, row: &'a FusionRow) -> Support<'a> {
@@ -136,6 +137,7 @@ impl TargetSpec {
             row,
             evidence: evidence.unwrap_or(self.reference.evidence),
             oracle: oracle.unwrap_or(&self.reference.oracle),
+            holds: None,
             note,
         }
     }

@@ -44,8 +44,19 @@ pub struct FormRow {
     pub oracle: Option<String>,
     /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
+    /// What that was shown of, where it was not shown of all that the form takes. A layer that can leave it rests on a form
+    /// that is `documented`.
+    pub holds: Option<Holds>,
     /// A remark for people.
     pub note: Option<String>,
+}
+
+/// What the evidence of a form was gathered on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Holds {
+    /// The smallest and the largest accumulator.
+    pub accumulator: [i64; 2],
 }
 
 words! {

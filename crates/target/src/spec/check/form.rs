@@ -1,7 +1,7 @@
 //! `[form.NAME]`: a kind with the keys that belong to it.
 
 use super::Findings;
-use crate::spec::{Arithmetic, FormRow, ScaleRule, ShiftLimits};
+use crate::spec::{Arithmetic, Evidence, FormRow, ScaleRule, ShiftLimits};
 use strait_document::KeyPath;
 use strait_requantize::{FormKind, Rounding};
 
@@ -26,6 +26,16 @@ pub(super) fn check(findings: &mut Findings<'_>) {
             continue;
         };
         keys(findings, name, row);
+        if let Some(holds) = &row.holds {
+            let [low, high] = holds.accumulator;
+            findings.ensure(low <= high, &at("holds"), || {
+                format!("`{name}`: no accumulator is in [{low}, {high}]; the smaller end comes first")
+            });
+            let evidence = row.evidence.unwrap_or(findings.spec.reference.evidence);
+            findings.ensure(evidence < Evidence::Documented, &at("holds"), || {
+                format!("`{name}` is `{evidence}`, and so nothing was shown of any accumulator")
+            });
+        }
         if let Some(multiplier) = &row.multiplier {
             // The multiplier of the forms is an i32; the significand of an f32 has 24 bits.
             let most = if row.kind.is_float() { 24 } else { 31 };
