@@ -129,7 +129,6 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
     let report = report::build(Material {
         spec: target.spec(),
         canonical: &module,
-        annotated: &module,
         integer: &module,
         fusion: &fusion,
         origins: &origins,
@@ -163,7 +162,6 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         data @w: i8[1,{inputs}] = splat 64"
     );
     let mut module = text::parse(&graph).unwrap();
-    let annotated = module.clone();
     let mut main = module.main().clone();
     main.name = module.names.fresh("main");
     module.graphs.push(main);
@@ -174,11 +172,12 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
     assert_eq!(fusion.fired.len(), 1);
     let report = report::build(Material {
         spec: target.spec(),
-        canonical: &annotated,
-        annotated: &annotated,
+        canonical: &module,
         integer: &module,
         fusion: &fusion,
+        origins: &BTreeMap::from([("a".to_owned(), strait_core::Term::Gemm)]),
         nearness: &BTreeMap::new(),
+        given_away: &[],
         rewrites: &[],
     });
     let past = layer(&report, "a").outside.first().map(|outside| outside.past);

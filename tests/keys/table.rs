@@ -269,6 +269,15 @@ const CASES: &[Case] = &[
         &[("evidence   = \"measured\"", "evidence   = \"assumed\"")],
     ),
     case("form.NAME.note", Sheet, &[("form note A", "form note B")]),
+    given(
+        "form.NAME.holds.accumulator",
+        Report,
+        &[(
+            "note       = \"form note A\"",
+            "holds = { accumulator = [-2147483648, 2147483647] }",
+        )],
+        &[("[-2147483648, 2147483647]", "[-9, 9]")],
+    ),
     // Ops.
     case(
         "op.NAME.ops",

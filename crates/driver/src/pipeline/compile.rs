@@ -268,7 +268,6 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
     let mut report = report::build(Material {
         spec,
         canonical: job.canonical,
-        annotated: &lowered.annotated,
         integer: &lowered.module,
         fusion: &lowered.fusion,
         origins: &lowered.origins,

@@ -22,8 +22,6 @@ pub struct Material<'a> {
     pub spec: &'a TargetSpec,
     /// The canonical float module.
     pub canonical: &'a Module,
-    /// The annotated module that the integer one was made from.
-    pub annotated: &'a Module,
     /// The integer module; its main graph is the fused one.
     pub integer: &'a Module,
     /// Fusions of the requantizations.
@@ -43,7 +41,6 @@ pub fn build(material: Material<'_>) -> Report {
     let Material {
         spec,
         canonical,
-        annotated,
         integer,
         fusion,
         origins,
@@ -95,7 +92,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
-        lints: lints(annotated, spec, given_away),
+        lints: lints(canonical, spec, given_away),
         rewrites: counts
             .into_iter()
             .map(|(rule, applied)| Rewrite {

@@ -28,14 +28,14 @@ pub struct Lint {
     pub steps: f64,
 }
 
-/// The lints of grids of the annotated module.
-pub(super) fn lints(annotated: &Module, spec: &TargetSpec, found: &[GivenAway]) -> Vec<Lint> {
+/// The lints of grids; nodes and values are those of the canonical module.
+pub(super) fn lints(canonical: &Module, spec: &TargetSpec, found: &[GivenAway]) -> Vec<Lint> {
     let range = spec.types.activation_range();
     let codes = range.end() - range.start();
-    let graph = annotated.main();
+    let graph = canonical.main();
     let lint = |away: &GivenAway| {
-        let layer = annotated.name(graph.node(away.node)?.name);
-        let tensor = annotated.name(graph.value(away.value)?.name);
+        let layer = canonical.name(graph.node(away.node)?.name);
+        let tensor = canonical.name(graph.value(away.value)?.name);
         let loss = away.loss;
         let channel = loss
             .channel

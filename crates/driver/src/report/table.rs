@@ -121,7 +121,7 @@ fn outside(f: &mut fmt::Formatter<'_>, layers: &[Layer]) -> fmt::Result {
     }
 }
 
-/// How many of those with one reason are named; `--json` and `report.json` have them all.
+/// Number of layers with one reason that are named; `--json` and `report.json` have them all.
 const NAMED: usize = 4;
 
 /// One line for each reason, in the order in which they first occur, with what it holds for.

@@ -2,6 +2,7 @@
 
 mod requirements;
 mod settle;
+mod statistics;
 
 use super::roles::recipe;
 use settle::settle;

@@ -5,6 +5,7 @@
 //! behind it is nothing that they stay for: whoever reads codes for the sake of a product keeps the node, too.
 
 use super::super::roles::{clamp_producer, keeps_grid, narrows, only_codes_are_read, reads_codes, recipe};
+use super::statistics::is_statistic;
 use super::{Placing, Wish};
 use strait_core::{Graph, Node, NodeId, Op, Placement, Reason, ReasonCode, ValueId};
 use strait_target::TargetSpec;
@@ -50,7 +51,8 @@ impl Settling<'_> {
 
     /// Moves functions of real numbers that the host has computed for them alone. A clamp would spend half of the codes
     /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal
-    /// has at will. A sum or product with a constant is such a function, too.
+    /// has at will. A sum or product with a constant is such a function, too. A mean that such a function is taken of
+    /// moves for its sake.
     fn keep_reals(&self, graph: &mut Graph, order: &[NodeId]) {
         for &id in order {
             let (Some(recipe), Some(node)) = (self.movable(graph, id), graph.node(id)) else {
@@ -65,6 +67,11 @@ impl Settling<'_> {
                     ReasonCode::FunctionOfReals,
                     "it is a function of real numbers, which have codes only behind it",
                 ),
+                _ if is_statistic(graph, node) => {
+                    let text = "a root, a logarithm or a quotient of it would multiply the error of its codes";
+                    graph.place_on_host(id, Reason::new(ReasonCode::FunctionOfReals, text));
+                    continue;
+                }
                 _ => continue,
             };
             let on_host = |(_, producer): (_, &Node)| matches!(producer.place, Placement::Host(_));
@@ -150,8 +157,13 @@ fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = Value
 
 /// True if a node computes each element of its result from one element of its only operand that is no constant.
 fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
+    matches!(recipe, Recipe::Lookup { .. }) || is_elementwise(graph, node)
+}
+
+/// True if a node is a sum, a product or a quotient with a constant.
+pub(super) fn is_elementwise(graph: &Graph, node: &Node) -> bool {
     let elementwise = matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
-    matches!(recipe, Recipe::Lookup { .. }) || (elementwise && variables(graph, node).count() == 1)
+    elementwise && variables(graph, node).count() == 1
 }
 
 fn is_product(op: &Op) -> bool {
