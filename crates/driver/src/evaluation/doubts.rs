@@ -71,7 +71,7 @@ mod tests {
             (0, 10_000, 1000, None, &[guessing]),
             // Few samples say nothing.
             (0, 2, 1000, None, &[]),
-            (0, 1, 10, Some(90.0), &[]),
+            (0, 1, 10, Some(75.0), &[]),
             (9, 12, 2, None, &[]),
             // A model that is bad, but not by chance.
             (90, 1000, 1000, None, &[]),

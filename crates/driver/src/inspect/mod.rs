@@ -6,7 +6,7 @@ mod summary;
 
 use std::path::Path;
 
-use strait_container::{Artifact, Digest, Integrity, MANIFEST_FILE};
+use strait_container::{Artifact, Digest, Integrity, MANIFEST_FILE, MODEL_FILE};
 use strait_core::{Module, text};
 use strait_document::nearest;
 use strait_onnx::{Model, ReadOptions};
@@ -53,7 +53,10 @@ impl Inspected {
     pub fn open(subject: &Path, pattern: Option<&str>) -> Result<Inspected, Stop> {
         let (module, digest, reported) = if subject.is_dir() {
             let artifact = Artifact::open(subject).map_err(|error| match recognise::folder(subject) {
-                Some(found) if !subject.join(MANIFEST_FILE).exists() => found.into(),
+                // With either file the folder is a damaged artifact.
+                Some(found) if [MANIFEST_FILE, MODEL_FILE].iter().all(|file| !subject.join(file).exists()) => {
+                    found.into()
+                }
                 _ => failure::reading(error),
             })?;
             let model = artifact.model(Integrity::SkipTensors).map_err(failure::reading)?;
