@@ -165,7 +165,7 @@ fn peaks(elements: &[f32], shape: &[usize], axis: usize) -> Vec<f32> {
     let (Some(&count), Some(behind)) = (shape.get(axis), shape.get(axis + 1..)) else {
         return Vec::new();
     };
-    let inner: usize = behind.iter().product();
+    let inner = behind.iter().product::<usize>();
     let blocks = elements.chunks_exact((count * inner).max(1));
     let row = |block: &[f32], at: usize| {
         block

@@ -1,0 +1,153 @@
+//! Command lines: wrong ones, short ones, and files given in the place of others.
+
+use super::*;
+
+#[test]
+fn a_command_line_that_is_not_understood_is_exit_code_2() {
+    for arguments in [
+        &[][..],
+        &["compil"],
+        &["compile"],
+        &[
+            "compile",
+            "--model",
+            "a.onnx",
+            "--calibration",
+            "x.npy",
+            "--target",
+            "sima",
+        ],
+        &["eval", "artifact", "--data", "x.npy"],
+        &[
+            "eval",
+            "artifact",
+            "--data",
+            "x.npy",
+            "--labels",
+            "y.npy",
+            "--any-model",
+        ],
+        &["compile", "a.toml", "--config", "b.toml"],
+        &["compile", "a.toml", "--threads", "0"],
+        &["run", "artifact"],
+        &["inspect", "model.onnx", "--graph", "svg"],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(!output.stderr.is_empty() && output.stdout.is_empty(), "{arguments:?}");
+    }
+    let output = run(&["compile", "a.toml", "--threads", "0"]);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("a number of threads is 1 or more") && !said.contains("non-zero"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_several_arguments_can_say_is_asked_for_by_name() {
+    let said = |arguments: &[&str]| {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        text(&output.stderr)
+    };
+    let message = said(&["compile", "--model", "a.onnx", "--target", "sima"]);
+    assert!(message.contains("missing: --calibration, --out"), "{message}");
+    assert!(message.contains("Usage: strait compile"), "{message}");
+    let message = said(&["eval", "artifact", "--data", "x.npy"]);
+    assert!(
+        message.contains("needs --labels") && message.contains("or --model"),
+        "{message}"
+    );
+}
+
+#[test]
+fn four_arguments_are_enough_to_compile() {
+    let bench = Bench::new();
+    let values: Vec<f32> = (0..8 * 64).map(|i| (i * 37 % 101) as f32 / 101.0).collect();
+    let samples = bench.floats("calib.npy", "8, 1, 8, 8", &values);
+    let (model, out) = (digits("digits.onnx"), bench.path("build/{target}"));
+    let compile = |more: &[&str]| {
+        let mut command = strait();
+        command
+            .current_dir(bench.path("."))
+            .args(["compile", "--model", &model, "--calibration", &samples]);
+        command
+            .args(["--target", "generic-int8", "--out", &out])
+            .args(more)
+            .output()
+            .unwrap()
+    };
+    let output = compile(&[]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(Path::new(&bench.path("build/generic-int8/manifest.json")).is_file());
+    // Another target beside it, and keys that are wrong are shown where they were given.
+    assert_eq!(compile(&["--target", "sima"]).status.code(), Some(0));
+    assert!(Path::new(&bench.path("build/sima/manifest.json")).is_file());
+    let output = compile(&["--set", "calibration.sample=3"]);
+    assert!(
+        text(&output.stderr).contains("--> --set:1:13"),
+        "{}",
+        text(&output.stderr)
+    );
+}
+
+#[test]
+fn a_model_given_as_a_configuration_is_told_how_it_is_compiled() {
+    let bench = Bench::new();
+    let model = digits("digits.onnx");
+    let tflite = bench.file("net.tflite", b"\x1c\0\0\0TFL3\x14\0");
+    let page = bench.file("deploy.toml", b"<!DOCTYPE html><html></html>");
+    assert_eq!(bench.compile(&[]).status.code(), Some(0));
+    let artifact = bench.path("out");
+    for (file, expected) in [
+        (
+            &model,
+            format!("`strait compile --model {model} --calibration SAMPLES.npy"),
+        ),
+        (&tflite, "is a TensorFlow Lite model, not a configuration".to_owned()),
+        (&page, "is an HTML page, not a configuration".to_owned()),
+        (&digits("calib_x.npy"), "samples are given as --calibration".to_owned()),
+        (&artifact, "is an artifact, not a configuration".to_owned()),
+    ] {
+        let output = run(&["compile", file]);
+        let message = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{message}");
+        assert!(
+            message.starts_with("error[C001]") && message.contains(&expected),
+            "{message}"
+        );
+    }
+}
+
+/// Another model of the same shape would be measured without a word.
+#[test]
+fn an_artifact_is_held_against_the_model_that_it_was_made_from() {
+    let bench = Bench::new();
+    assert_eq!(bench.compile(&[]).status.code(), Some(0));
+    // The same model with another producer's name behind it: another digest, and the same graph.
+    let mut bytes = fs::read(digits("digits.onnx")).unwrap();
+    bytes.extend(b"\x12\x05other");
+    let other = bench.file("other.onnx", &bytes);
+    let (artifact, data, labels) = (bench.path("out"), digits("eval_x.npy"), digits("eval_y.npy"));
+    let eval = |more: &[&str]| run(&[&["eval", &artifact, "--data", &data, "--labels", &labels][..], more].concat());
+    let output = eval(&["--model", &other]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(
+        message.contains("was not made from") && message.contains("`--any-model`"),
+        "{message}"
+    );
+    let output = eval(&["--model", &other, "--any-model"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(output.stdout, eval(&["--model", &digits("digits.onnx")]).stdout);
+}
+
+#[test]
+fn help_and_version_are_results() {
+    for arguments in [&["--help"][..], &["--version"], &["compile", "--help"]] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert!(text(&output.stdout).contains("strait"), "{arguments:?}");
+    }
+}
