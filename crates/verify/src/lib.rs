@@ -2,24 +2,18 @@
 //!
 //! 1. The fused graph is the lowered one with requantizations and clamps taken into their producers, and nothing else.
 //! 2. Every such fusion has a certificate that holds: its own comparison can be repeated, it is about the steps that
-//! are
-//!    in the graphs, its argument is one for the op, it was derived from the parameters that are there, the facts that
-//! it
-//!    names are so, its interval holds all accumulators that can occur, and it claims no more than is true on them.
-//! These
-//!    are derived here anew ([`intervals`]).
+//!    are in the graphs, its argument is one for the op, it was derived from the parameters that are there, the facts
+//!    that it names are so, its interval holds all accumulators that can occur, and it claims no more than is true on them.
+//!    These are derived here anew ([`intervals`]).
 //! 3. No sum can leave 32 bits, and no requantization is asked for more than it is defined for.
 //! 4. On random and given inputs, each layer of the fused graph is what the lowered graph computes from the same
-//! operands,
-//!    bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where every
-//! fusion
-//!    is exact.
+//!    operands, bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where
+//!    every fusion is exact.
 //!
 //! # Shared with the compiler
 //!
 //! - of `requantize` what defines the meaning of a step: `eval`, the domain on which a form is defined, and that no
-//! form
-//!   decreases there; the quantization of floats and the order of floats; the certificate as data;
+//!   form decreases there; the quantization of floats and the order of floats; the certificate as data;
 //! - of `core` the graph, its text and bytes, and the types and shapes of its ops;
 //! - of `execute` plans and the host's loops, by which both graphs are run.
 //!

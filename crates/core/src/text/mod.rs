@@ -30,8 +30,7 @@
 //! * A node is called like its first result and answers for that name alone, unless `name` and `sources` say otherwise.
 //! * `call @g(…)` calls a graph. `host` gives code and text of the [`crate::Reason`]. `_` is an absent operand.
 //! * A constant `@w` belongs to each graph that names it. `same` shares the tensor of another constant under a name or
-//! grid
-//!   of its own. Tensors that nothing uses are not printed.
+//!   grid of its own. Tensors that nothing uses are not printed.
 //! * Floats are the shortest decimals that read back as the same bits, with a point or an exponent; `inf`, `-inf`, and
 //!   `nan(0x7fc00000)` with its bits. An empty list of floats is `f32[]`.
 //! * `random SEED` is [`random`]: every element of a tensor from a stream of its own.

@@ -8,8 +8,7 @@
 //! - half_even is any other nearest mode where no x is a tie;
 //! - two roundings are one: with h = floor((p + 2^30) / 2^31) and s = 31 + r, half_away(h / 2^r) is
 //!   floor((p + 2^(s-1) + 2^30) / 2^s) for x >= 0 and floor((p + 2^(s-1) - 2^30) / 2^s) below, since p has the sign of
-//! x
-//!   and both are 0 for -2^30 <= p < 0;
+//!   x and both are 0 for -2^30 <= p < 0;
 //! - common powers of two of f and 2^s go: floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) / 2^(s-t)).
 //!
 //! With f odd or s = 0 these parameters are unique: the same function on all integers has the same ones. Two functions

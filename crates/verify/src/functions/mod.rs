@@ -5,15 +5,12 @@
 //! interval is derived here, without the compiler's thresholds and closed forms:
 //!
 //! 1. Every chain has to be defined at both ends of the interval. Domains are intervals and steps do not decrease, so
-//! it is
-//!    defined between them, too.
+//!    it is defined between them, too.
 //! 2. The same steps are the same function.
 //! 3. Functions of few values are compared run by run, where a run is a stretch of accumulators with one value and its
-//! end
-//!    is found by bisection ([`walk`]).
+//!    end is found by bisection ([`walk`]).
 //! 4. Functions of many values (results of 32 bits) are equal where the parameters of their only steps are equal once
-//! they
-//!    are brought into one form ([`parameters`]). Nothing else is decided of them.
+//!    they are brought into one form ([`parameters`]). Nothing else is decided of them.
 
 mod floats;
 mod parameters;
