@@ -54,7 +54,11 @@ impl Inspected {
         let (module, digest, reported) = if subject.is_dir() {
             let artifact = Artifact::open(subject).map_err(|error| match recognise::folder(subject) {
                 // With either file the folder is a damaged artifact.
-                Some(found) if [MANIFEST_FILE, MODEL_FILE].iter().all(|file| !subject.join(file).exists()) => {
+                Some(found)
+                    if [MANIFEST_FILE, MODEL_FILE]
+                        .iter()
+                        .all(|file| !subject.join(file).exists()) =>
+                {
                     found.into()
                 }
                 _ => failure::reading(error),
