@@ -149,13 +149,13 @@ fn a_mask_that_no_sample_showed_masks() {
         graph @main(%q: f32[1,2,16,8], %k: f32[1,2,8,16], %v: f32[1,2,16,8], %mask: f32[1,1,1,16]) {
            %s: f32[1,2,16,16] = matmul(%q, %k) {a_zero=0, b_zero=0}
            %not: f32[1,1,1,16] = sub(@one, %mask)
-           %far: f32[1,1,1,16] = mul(%not, @far) {a_zero=0, b_zero=0}
+           %far: f32[1,1,1,16] = mul(%not, @lowest) {a_zero=0, b_zero=0}
            %m: f32[1,2,16,16] = add(%s, %far)
            %p: f32[1,2,16,16] = softmax(%m) {axis=3}
            %o: f32[1,2,16,8] = matmul(%p, %v) {a_zero=0, b_zero=0}
            return %o }
          data @one: f32[] = inline [1.0]
-         data @far: f32[] = inline [-10000.0]";
+         data @lowest: f32[] = inline [-10000.0]";
     let float = parse(text).unwrap();
     let with_mask = |masked: usize| {
         let mut samples = samples(&float);
