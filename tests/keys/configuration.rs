@@ -1,6 +1,6 @@
 //! The keys of a deployment's configuration.
 
-use super::Effect::{self, Bits, Error, Files, Placement, Report};
+use super::Effect::{self, Bits, Error, Files, Placement, Report, Warning};
 use super::{compiled, differences, repository, unmatched};
 use std::collections::BTreeMap;
 use strait_builtin as _;
@@ -281,6 +281,17 @@ const CASES: &[Case] = &[
         Error,
         EVALUATED,
         &["evaluation.labels='DIGITS/eval_x.npy'"],
+    ),
+    given(
+        "evaluation.expect_float",
+        Warning,
+        // Images that are nearly black.
+        &[
+            "evaluation.data='DIGITS/eval_x.npy'",
+            "evaluation.labels='DIGITS/eval_y.npy'",
+            "preprocess.steps=[{ scale = 0.0001 }, { layout = 'NCHW' }]",
+        ],
+        &["evaluation.expect_float=98"],
     ),
     given("evaluation.samples", Report, EVALUATED, &["evaluation.samples=80"]),
     given(

@@ -5,15 +5,16 @@
 mod configuration;
 mod table;
 
-use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, path::PathBuf};
+use std::{collections::BTreeMap, fs, num::NonZeroUsize, path::Path, path::PathBuf, sync::Mutex};
 use strait_core::text::{PrintOptions, print};
 use strait_document::Shape;
 use strait_driver::{
     artifact::Opened,
     catalogue,
     config::{self, Override},
+    diagnostic::Diagnostic,
     pipeline,
-    session::{Session, Silent},
+    session::{Progress, Session},
 };
 use strait_kernels::Context;
 use strait_target::Registry;
@@ -31,8 +32,20 @@ enum Effect {
     Sheet,
     /// The files of the artifact, or the folder of measurements.
     Files,
+    /// The compilation warns.
+    Warning,
     /// The compilation is refused.
     Error,
+}
+
+/// Notes down the warnings.
+#[derive(Default)]
+struct Warnings(Mutex<String>);
+
+impl Progress for Warnings {
+    fn remark(&self, found: &Diagnostic) {
+        self.0.lock().unwrap().push_str(&found.message);
+    }
 }
 
 /// Outcome of one compilation.
@@ -64,7 +77,8 @@ fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Ou
     let text = fs::read_to_string(repository().join("configs/generic-int8.toml")).unwrap();
     let evaluation = text.find("[evaluation]").unwrap()..text.find("[output]").unwrap();
     let text = [&text[..evaluation.start], &text[evaluation.end..]].concat();
-    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    let warnings = Warnings::default();
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &warnings);
     let compiled = config::parse("keys.toml", text, &repository().join("configs"), &overrides)
         .map_err(|findings| findings.to_string())
         .and_then(|loaded| pipeline::compile(&loaded, registry(), &session).map_err(|stop| stop.to_string()));
@@ -89,6 +103,7 @@ fn compiled(registry: impl Fn() -> Registry, target: &str, set: &[String]) -> Ou
     }
     files.sort();
     outcome.insert(Effect::Files, format!("{files:?}"));
+    outcome.insert(Effect::Warning, warnings.0.into_inner().unwrap());
     outcome
 }
 
@@ -100,6 +115,7 @@ fn differences(one: &Outcome, other: &Outcome) -> Vec<Effect> {
         Effect::Report,
         Effect::Sheet,
         Effect::Files,
+        Effect::Warning,
         Effect::Error,
     ];
     all.into_iter()

@@ -62,11 +62,6 @@ impl Glob {
         Glob { tokens }
     }
 
-    /// True without wildcards: the pattern is one name.
-    pub fn is_literal(&self) -> bool {
-        self.tokens.iter().all(|token| matches!(token, Token::Letter(_)))
-    }
-
     /// True if all of `name` matches.
     ///
     /// `reached[i]` says whether the first i tokens can account for what was read so far, so that a letter costs the
@@ -158,11 +153,5 @@ mod tests {
         assert!(!glob.matches(&"a".repeat(1_999)));
         assert!(Glob::new(&"**/".repeat(100_000)).matches("a/"));
         assert!(Glob::new(&"*".repeat(1_000_000)).matches("a/b"));
-    }
-
-    #[test]
-    fn a_name_is_a_literal_pattern() {
-        assert!(Glob::new("/a.b/c:0;d[1]").is_literal());
-        assert!(!Glob::new("/a/*").is_literal());
     }
 }
