@@ -133,7 +133,7 @@ impl Checker {
             // Only what stands in the tree is resolved, so a path's default is put there.
             if let (Shape::Text { format }, Some(default), false) =
                 (&key.shape, &key.default, entries.contains_key(name))
-                && format.is_some_and(super::schema::Format::is_path)
+                && format.is_some_and(Format::is_path)
             {
                 let value = Value::Text(default.as_str().unwrap_or_default().to_owned());
                 let mut node = Node {
