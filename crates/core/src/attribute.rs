@@ -290,7 +290,7 @@ macro_rules! op {
 }
 pub(crate) use op;
 
-/// The attribute of a field, unless it is what its absence says.
+/// The attribute of a field; `None` where the value is the default that an absent attribute stands for.
 pub(crate) fn written<T: Field + PartialEq>(value: &T) -> Option<Attribute> {
     (T::implied().as_ref() != Some(value)).then(|| value.to_attribute())
 }

@@ -140,7 +140,7 @@ impl Rounding {
         below + i64::from(self.goes_up((2 * rest).cmp(&d), n < 0, below & 1 == 1))
     }
 
-    /// The integer that `x` rounds to, as a float. Not-a-number and the infinities stay what they are.
+    /// The integer that `x` rounds to, as a float. NaN and the infinities stay what they are.
     pub fn round_f64(self, x: f64) -> f64 {
         let size = x.abs();
         let whole = size.trunc();
@@ -171,7 +171,7 @@ impl Rounding {
         }
     }
 
-    /// The integer that `x` rounds to, as a float. Not-a-number and the infinities stay what they are.
+    /// The integer that `x` rounds to, as a float. NaN and the infinities stay what they are.
     pub fn round_f32(self, x: f32) -> f32 {
         // Exact in both directions: a rounded f32 is an f32.
         self.round_f64(f64::from(x)) as f32

@@ -1,4 +1,4 @@
-//! What a target's author is told by the compiler, in our words, when something is missing. `TRYBUILD=overwrite` rewrites
+//! Errors of the compiler for a target's author, in our words, when something is missing. `TRYBUILD=overwrite` rewrites
 //! the expectations.
 
 #[test]

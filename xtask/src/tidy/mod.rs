@@ -13,6 +13,7 @@ mod length;
 mod machine;
 mod manifests;
 mod names;
+mod prose;
 mod repository;
 mod source;
 mod unsafe_code;
@@ -41,6 +42,7 @@ Checks the invariants of ARCHITECTURE.md that a program can check, on the files 
   independence
               the verifier uses nothing by which the compiler decides on steps
   manifests   every crate takes the workspace's lints and stands in ARCHITECTURE.md
+  prose       no documentation of an item begins with What, How or Whether
 
 A line is excused by a comment on it or above it:   // tidy: allow(hash): only ever looked up
 
@@ -75,6 +77,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("claims", claims::check),
     ("independence", independence::check),
     ("manifests", manifests::check),
+    ("prose", prose::check),
 ];
 
 pub(crate) fn run(arguments: &[String]) -> Outcome {

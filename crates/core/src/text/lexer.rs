@@ -233,7 +233,7 @@ impl<'a> Lexer<'a> {
             .filter(|(digits, _)| digits.len() <= 16)
             .and_then(|(digits, _)| Some((u64::from_str_radix(digits, 16).ok()?, digits.len())));
         let Some((bits, digits)) = bits else {
-            return Err(at.expected("the bits of the not-a-number, as in nan(0x7fc00000)", self.found()));
+            return Err(at.expected("the bits of the NaN, as in nan(0x7fc00000)", self.found()));
         };
         for _ in 0..digits + 4 {
             self.take();

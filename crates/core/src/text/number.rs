@@ -2,7 +2,7 @@
 
 use crate::elem::Elem;
 
-/// Shortest round trip, always with a point or an exponent; infinities by name, not-a-number by its bits.
+/// Shortest round trip, always with a point or an exponent; infinities by name, NaN by its bits.
 pub(super) fn f32_text(v: f32) -> String {
     if v.is_nan() {
         format!("nan({:#010x})", v.to_bits())
@@ -53,7 +53,7 @@ pub(super) fn element_text(elem: Elem, bytes: &[u8]) -> String {
 pub(super) enum Number {
     /// Digits, perhaps with a sign, a point or an exponent; or `inf`, `-inf`.
     Decimal(String),
-    /// The bits of a not-a-number.
+    /// The bits of a NaN.
     Nan(u64),
 }
 
@@ -69,7 +69,7 @@ impl Number {
         }
     }
 
-    /// The nearest f32; `None` where the text is not a number or the bits are not those of a not-a-number.
+    /// The nearest f32; `None` where the text is not a number or the bits are not those of a NaN.
     pub(super) fn f32(&self) -> Option<f32> {
         match self {
             Number::Decimal(text) => decimal(text)?.parse().ok(),

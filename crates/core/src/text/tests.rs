@@ -226,7 +226,7 @@ fn large_tensors_are_blobs_that_read_beside_their_container() {
 #[test]
 fn every_element_type_keeps_its_bits() {
     for elem in crate::Elem::ALL {
-        // All byte patterns that 37 elements of noise give, not-a-numbers of any payload among them.
+        // All byte patterns that 37 elements of noise give, NaNs of any payload among them.
         let noise = random::random(crate::Elem::U8, 37 * elem.size(), 11);
         let mut all_nan = vec![0xff; 2 * elem.size()];
         all_nan.extend(noise);

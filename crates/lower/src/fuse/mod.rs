@@ -4,7 +4,7 @@
 //! that something else reads. The engine knows ops, forms and verbs only as data: of the rows whose conditions hold,
 //! which accept the form and whose result can be proved, the first of those fires that take most of the chain. Its
 //! verbs make the patch, and a certificate says whether the fused node computes the same on everything that can occur.
-//! What does not fire is recorded row by row, with the reason.
+//! Rows that do not fire are recorded one by one, each with its reason.
 
 mod certify;
 mod conditions;

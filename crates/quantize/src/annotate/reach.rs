@@ -165,7 +165,7 @@ fn hull(a: Option<Interval>, b: Option<Interval>) -> Option<Interval> {
     }
 }
 
-/// The hull of what an operation makes of the ends of two intervals; everything, where that is not a number.
+/// The hull of what an operation makes of the ends of two intervals; everything, where an end is NaN.
 fn of_ends(a: Interval, b: Interval, f: impl Fn(f64, f64) -> f64) -> Interval {
     let ends = a.map(|x| b.map(|y| f(x, y)));
     let ends = ends.as_flattened();

@@ -22,7 +22,7 @@ pub enum Argument {
     },
     /// The producer quantizes real numbers, and does so on another grid behind the fusion. Both ways, quantization and
     /// steps, are non-decreasing functions of an f32, so that comparing their thresholds over the ordered bit patterns
-    /// compares them on every float. Not-a-number has no place in that order and is one more evaluation.
+    /// compares them on every float. NaN has no place in that order and is one more evaluation.
     OrderedFloats {
         /// The node that the steps `before` stood behind.
         before: FromFloat,

@@ -1,7 +1,7 @@
 //! Floats as integers in the same order.
 
 /// The place of a float among all of them: `a < b` in floats makes `ordered(a) < ordered(b)`, and neighbours are one
-/// apart. Zeros are neighbours too: −0 is −1. Not-a-number lies beyond the infinities.
+/// apart. Zeros are neighbours too: −0 is −1. NaN lies beyond the infinities.
 pub fn ordered(x: f32) -> i64 {
     // Sign and magnitude to two's complement; the bits of a positive float are in its order already.
     let bits = i64::from(x.to_bits());

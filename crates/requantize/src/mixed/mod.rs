@@ -18,7 +18,7 @@ use crate::FormError;
 /// An argument that one of these functions is not defined for.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Undefined {
-    /// Not-a-number has no code.
+    /// NaN has no code.
     #[error("NaN has no code")]
     NotANumber,
     /// An accumulator of more than 32 bits.

@@ -418,7 +418,7 @@ impl FormRow {
     }
 }
 
-/// Whether a form is defined on all accumulators that can occur: outside of its domain a runtime overflows.
+/// Checks that a form is defined on all accumulators that can occur: outside of its domain a runtime overflows.
 fn covers(form: &Requantization, accumulators: Option<&Per<(i64, i64)>>) -> Result<(), Reason> {
     let Some(all) = accumulators else { return Ok(()) };
     for channel in 0..form.channels().or(all.channels()).unwrap_or(1) {

@@ -63,7 +63,8 @@ fn recipes(text: &mut String) {
 }
 
 fn quantities(text: &mut String) {
-    *text += "\n## What a row can limit\n\nThe attributes of the op, by their names in the text form, and these quantities:\n\n";
+    *text +=
+        "\n## Limits of a row\n\nThe attributes of the op, by their names in the text form, and these quantities:\n\n";
     for Quantity { name, meaning, .. } in DERIVED {
         let _ = writeln!(text, "- `{name}`: {meaning}");
     }
