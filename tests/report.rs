@@ -149,7 +149,8 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
     );
 }
 
-/// What the classifiers of `k` inputs are said to equal, and how many units past the evidence they reach.
+/// Reference that the classifiers of `k` inputs are said to equal, and number of units by which they reach past the
+/// evidence.
 fn claimed(inputs: usize) -> (String, Option<u64>, String) {
     let gemm = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
     let graph = format!(

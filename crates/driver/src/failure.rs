@@ -85,7 +85,7 @@ pub fn execute(error: ExecuteError) -> Stop {
     }
 }
 
-/// What a target's own code did that it should not.
+/// Finding for a fault of a target's own code.
 pub fn of_target(message: String) -> Diagnostic {
     Diagnostic::error(codes::TARGET, message)
         .note("this is the target's code, and neither Strait's nor the model's")

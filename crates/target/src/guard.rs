@@ -39,7 +39,7 @@ impl Guarded {
         self.spec().id.to_string()
     }
 
-    /// What a call of the vendor's code answers; a panic is an error.
+    /// Result of a call of the vendor's code; a panic is an error.
     fn call<T>(&self, what: &str, call: impl FnOnce() -> Result<T, TargetError>) -> Result<T, TargetError> {
         caught(call).unwrap_or_else(|message| {
             Err(TargetError::Panicked {
@@ -106,7 +106,7 @@ impl Target for Guarded {
     }
 }
 
-/// What a call answers, or what it said when it panicked. Whatever it left behind is not looked at again.
+/// Result of a call, or the message of its panic. State that a panic left behind is not looked at again.
 fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| said(&*payload))
 }
@@ -230,7 +230,7 @@ struct Wrong {
     found: i32,
 }
 
-/// How many accumulators of each channel are looked at.
+/// Number of accumulators of each channel that are looked at.
 const PROBES: usize = 12;
 
 /// The first accumulator of which the loops make another code than the form, if there is one among those looked at.

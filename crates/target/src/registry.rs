@@ -95,7 +95,7 @@ impl Entry {
     }
 }
 
-/// Whether a kernel is the host's: what goes wrong there is not the target's fault.
+/// True if a kernel is the host's: a fault there is not the target's.
 fn is_the_hosts(prepare: Prepare) -> bool {
     std::ptr::fn_addr_eq(prepare, standard as Prepare)
 }

@@ -47,7 +47,7 @@ impl<'a> Choices<'a> {
         self.pick(&[0.0, -0.0, 1.0, 0.1, -2.5e-8, 3.4e38, f32::INFINITY, 1e-45])
     }
 
-    /// What no attribute of our own may be.
+    /// A float, perhaps NaN, which no attribute of our own may be.
     fn float_or_nan(&mut self) -> f32 {
         let float = self.float();
         self.pick(&[float, f32::from_bits(0x7fc0_0001)])

@@ -80,7 +80,7 @@ fn layer(
     Some(failure::of_target(message))
 }
 
-/// What the lowered graph requantizes to this element of a value, on the first random sample.
+/// Accumulator that the lowered graph requantizes to this element of a value, on the first random sample.
 fn accumulator(
     module: &Module,
     certificates: &[CertificateRecord],
@@ -118,7 +118,7 @@ fn named<'a>(module: &Module, graph: &'a Graph, name: &str) -> Option<(ValueId, 
     Some((id, graph.producer(id)?.1))
 }
 
-/// What is requantized and clamped to `value`, element by element.
+/// Value that is requantized and clamped to `value`, element by element.
 fn behind(graph: &Graph, value: ValueId) -> Option<ValueId> {
     let mut at = value;
     while let Some((_, node)) = graph.producer(at)

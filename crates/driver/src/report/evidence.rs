@@ -98,7 +98,7 @@ pub struct Outside {
     pub shown_on: [i64; 2],
     /// The smallest and the largest accumulator that the layer can have.
     pub accumulators: [i64; 2],
-    /// How far these reach past those, at most.
+    /// Largest distance by which these reach past those.
     pub past: u64,
 }
 
@@ -158,7 +158,7 @@ pub fn claim<'a>(oracle: &str, supports: impl IntoIterator<Item = Support<'a>>) 
     }
 }
 
-/// What a layer rests on.
+/// Evidence that a layer rests on.
 #[derive(Default)]
 pub(super) struct Basis<'a> {
     /// The rows, the weakest last; none for a layer on the host. What a row holds of is left out where all of the layer is

@@ -44,14 +44,14 @@ pub struct FormRow {
     pub oracle: Option<String>,
     /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
-    /// What that was shown of, where it was not shown of all that the form takes. A layer that can leave it rests on a form
-    /// that is `documented`.
+    /// Accumulators that the evidence was shown on, where it was not shown on all that the form takes. A layer that can
+    /// leave them rests on a form that is `documented`.
     pub holds: Option<Holds>,
     /// A remark for people.
     pub note: Option<String>,
 }
 
-/// What the evidence of a form was gathered on.
+/// Accumulators on which the evidence of a form was gathered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Holds {

@@ -10,7 +10,7 @@ const OPENING: &str = "\
 
 <!-- Made from crates/target/src/spec by `cargo xtask bless`; edits here are lost. -->
 
-What a target computes is said by one TOML file: which integers stand for which values, how each op becomes integers, which
+One TOML file says what a target computes: which integers stand for which values, how each op becomes integers, which
 requantizations there are, which of them are fused into what, and what runs on the host. A table in a file is a whole target,
 and the host's kernels compute it; a plugin crate adds kernels, and code for what a table cannot say.
 

@@ -7,7 +7,7 @@ use super::settle::is_elementwise;
 use strait_core::op::{Function, Reduction};
 use strait_core::{Graph, Node, Op};
 
-/// Whether all that becomes of a mean goes through such a function, perhaps behind sums and products with constants.
+/// True if every use of a mean goes through such a function, perhaps behind sums and products with constants.
 pub(super) fn is_statistic(graph: &Graph, node: &Node) -> bool {
     let Op::Reduce(reduce) = &node.op else { return false };
     if reduce.reduction != Reduction::Mean {
