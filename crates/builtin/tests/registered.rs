@@ -57,7 +57,7 @@ fn options_switch_overlays_and_wrong_ones_are_refused() {
         target.spec().op["conv"]
             .requantize
             .iter()
-            .map(|form| form.to_string())
+            .map(ToString::to_string)
             .collect::<Vec<_>>()
     };
     assert_eq!(

@@ -1,6 +1,6 @@
 //! No float attribute of an op is NaN.
 
-#![allow(clippy::unwrap_used, reason = "tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use strait_core::{Attribute, AttributeError, Op, OpError, text, verifier};
 

@@ -148,8 +148,8 @@ mod tests {
     fn every_type_is_read_as_the_number_it_means() {
         let cases: [(NumberType, &[u8], f32); 13] = [
             (NumberType::Bool, &[1], 1.0),
-            (NumberType::U32, &[0, 0, 0, 128], 2_147_483_648.0),
-            (NumberType::U64, &[255; 8], 18_446_744_073_709_551_616.0),
+            (NumberType::U32, &[0, 0, 0, 128], (1_u32 << 31) as f32),
+            (NumberType::U64, &[255; 8], u64::MAX as f32),
             (NumberType::U8, &[255], 255.0),
             (NumberType::I8, &[255], -1.0),
             (NumberType::U16, &[0, 255], 65280.0),

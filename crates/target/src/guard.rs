@@ -302,7 +302,7 @@ fn code(elem: IntType, bytes: &[u8]) -> i32 {
         (IntType::I8, &[a]) => i8::from_ne_bytes([a]).into(),
         (IntType::U8, &[a]) => a.into(),
         (IntType::I16, &[a, b]) => i16::from_ne_bytes([a, b]).into(),
-        (IntType::I32, &[a, b, c, d]) => i32::from_ne_bytes([a, b, c, d]).into(),
+        (IntType::I32, &[a, b, c, d]) => i32::from_ne_bytes([a, b, c, d]),
         _ => i32::MAX,
     }
 }

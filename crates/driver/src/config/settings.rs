@@ -51,7 +51,7 @@ fn without_paths(shape: &Shape, node: &Node) -> Option<Json> {
 
 fn is_path(shape: &Shape) -> bool {
     match shape {
-        Shape::Text { format } => format.is_some_and(|format| format.is_path()),
+        Shape::Text { format } => format.is_some_and(strait_document::Format::is_path),
         Shape::List { items, .. } => is_path(items),
         _ => false,
     }

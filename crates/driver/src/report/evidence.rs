@@ -301,12 +301,12 @@ impl<'a> Grounds<'a> {
         let row = self.spec.fusion.iter().find(|row| Some(row.name.as_str()) == fusion);
         match row {
             Some(row) if row.accept.is_none() => self.spec.form.keys().map(String::as_str).collect(),
-            Some(row) => row.accepted().chain(&row.weaken_to).map(|name| name.as_str()).collect(),
+            Some(row) => row.accepted().chain(&row.weaken_to).map(String::as_str).collect(),
             None => ops
                 .iter()
                 .filter_map(|name| self.spec.op.get(*name))
                 .flat_map(|row| row.requantize.iter().chain(&row.inputs))
-                .map(|name| name.as_str())
+                .map(String::as_str)
                 .collect(),
         }
     }

@@ -178,7 +178,7 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
     let support = spec.support(Row::Fusion(&row.name));
     RowReport {
         row: row.name.to_string(),
-        ops: row.ops.iter().map(|op| op.to_string()).collect(),
+        ops: row.ops.iter().map(ToString::to_string).collect(),
         evidence: support.map_or_else(String::new, |support| support.evidence.to_string()),
         missed: missed.into_iter().map(|(_, miss)| miss).collect(),
     }

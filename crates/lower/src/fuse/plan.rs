@@ -92,14 +92,14 @@ fn named(form: &str, reason: Reason) -> Reason {
 fn forms(found: &Found<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec) -> (Vec<Step>, Option<Reason>) {
     let step = &joined.step;
     let (mut steps, mut refused) = (Vec::<Step>::new(), None);
-    for name in row.accepted().map(|name| name.as_str()) {
+    for name in row.accepted().map(String::as_str) {
         match accepts(spec, name, &step.form, step.clamp) {
             Ok(()) => steps.push(step.clone()),
             Err(reason) => refused = Some(named(name, reason)),
         }
     }
     let composed = row.accepted().filter(|_| joined.composed);
-    let spellings: Vec<&str> = composed.chain(&row.weaken_to).map(|name| name.as_str()).collect();
+    let spellings: Vec<&str> = composed.chain(&row.weaken_to).map(String::as_str).collect();
     if steps.is_empty() && !spellings.is_empty() {
         match weakened(found, step, &spellings, spec) {
             Ok(weaker) => steps.extend(weaker),
@@ -107,7 +107,7 @@ fn forms(found: &Found<'_>, joined: &Joined, row: &FusionRow, spec: &TargetSpec)
         }
     }
     let rows = row.accepted().filter(|_| does(row, &Verb::MergeScales));
-    for name in rows.map(|name| name.as_str()) {
+    for name in rows.map(String::as_str) {
         let merged = spec.form.get(name).and_then(|row| row.merge(&step.form, step.clamp));
         let accepted = |step: Step| accepts(spec, name, &step.form, step.clamp).map(|()| step);
         match merged.map(|merged| merged.and_then(accepted)) {

@@ -89,7 +89,7 @@ fn node_patch(
 }
 
 fn no_meaning(row: &FusionRow) -> Reason {
-    let verbs = row.then.iter().map(|v| v.to_string()).collect::<Vec<_>>().join(", ");
+    let verbs = row.then.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     Reason::new(ReasonCode::Verb, format!("{verbs} has no exact meaning at this site"))
 }
 

@@ -261,7 +261,7 @@ impl TargetSpec {
 
     /// The formats that can be written for it.
     pub fn formats(&self) -> Vec<Format> {
-        let package = self.emit.iter().any(|format| *format == Format::Package);
+        let package = self.emit.contains(&Format::Package);
         let formats = Format::ALL.iter().copied();
         formats.filter(|format| *format != Format::Package || package).collect()
     }
