@@ -77,7 +77,7 @@ mod tests {
             (90, 1000, 1000, None, &[]),
             // What was expected, within what so many samples can tell, and not.
             (632, 640, 10, Some(98.75), &[]),
-            (620, 640, 10, Some(98.0), &[]),
+            (620, 640, 10, Some(97.9), &[]),
             (600, 640, 10, Some(98.75), &[expected]),
             (49_600, 50_000, 10, Some(99.9), &[]),
             (65, 640, 10, Some(98.75), &[guessing, expected]),
