@@ -6,7 +6,7 @@ use super::free_dimensions;
 use super::index::{Index, STANDARD_DOMAIN, domain, node_name};
 use super::ops;
 use super::site::{NodeReader, Refusal};
-use super::tensor::{TensorFault, is_finite, tensor};
+use super::tensor::{TensorFault, has_nan, tensor};
 use super::types::{contradiction, declared_type};
 use crate::error::{NodeFault, OnnxError};
 use crate::proto::{FunctionProto, NodeProto};
@@ -266,10 +266,10 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Puts a constant into pool and graph. NaN and infinities are refused: no grid could hold them.
+    /// Puts a constant into pool and graph. NaN is refused: no grid could hold it. An infinity may be a mask's.
     pub(crate) fn place(&mut self, name: Symbol, tensor: TensorData) -> Result<ValueId, Refusal> {
-        if !is_finite(&tensor) {
-            let text = format!("the constant `{}` holds NaN or an infinity", self.module.name(name));
+        if has_nan(&tensor) {
+            let text = format!("the constant `{}` holds NaN", self.module.name(name));
             return Err(Refusal::invalid(ReasonCode::NotFinite, text));
         }
         let ty = tensor.tensor_type();

@@ -4,6 +4,7 @@
 use super::build::{Builder, Entry, check_limits};
 use super::fold;
 use super::index::node_name;
+use super::tensor::is_finite;
 use crate::proto::NodeProto;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
@@ -264,7 +265,18 @@ impl<'b, 'a> NodeReader<'b, 'a> {
             return Err(Refusal::unsupported("it has too many operands or results"));
         }
         let mut inputs: SmallVec<[Option<ValueId>; 3]> = SmallVec::new();
+        let has_parameters = matches!(
+            op,
+            Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::BatchNormalization(_) | Op::LayerNormalization(_)
+        );
         for source in args.0 {
+            if let Source::Constant(name, tensor) = &source
+                && has_parameters
+                && !is_finite(tensor)
+            {
+                let text = format!("the parameter `{}` holds NaN or an infinity", name.unwrap_or(base));
+                return Err(Refusal::invalid(ReasonCode::NotFinite, text));
+            }
             inputs.push(match source {
                 Source::Absent => None,
                 Source::Value(id) => Some(id),

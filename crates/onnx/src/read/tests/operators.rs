@@ -242,9 +242,13 @@ fn nan_is_refused_by_the_name_of_what_holds_it() {
 #[test]
 #[rustfmt::skip] // tables
 fn constants_that_are_not_numbers_are_refused() {
+    check(7, "Add", "f32[2]", vec![numbers("w", &[1.0, f32::NAN])], vec![], "the constant `w` holds NaN");
     for bad in [f32::NAN, f32::INFINITY] {
-        check(7, "Add", "f32[2]", vec![numbers("w", &[1.0, bad])], vec![], "the constant `w` holds NaN or an infinity");
+        let parameter = vec![weight("b", &[4, 3]), numbers("c", &[1.0, bad, 1.0, 1.0])];
+        check(7, "Gemm", "f32[2,3]", parameter, vec![int("transB", 1)], "the parameter `c` holds NaN or an infinity");
     }
+    // A mask.
+    check(7, "Add", "f32[2]", vec![numbers("w", &[0.0, f32::NEG_INFINITY])], vec![], "add -> f32[2]");
     let mut short = weight("w", &[4]);
     short.dims = vec![5];
     check(7, "Add", "f32[5]", vec![short], vec![], "the constant `w`: a tensor of f32 [5] takes 20 bytes, but there are 16");
