@@ -9,7 +9,7 @@ use strait_target::TargetSpec;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lint {
-    /// Stable, kebab-case. `range-given-away`: one value takes at least 95 % of a grid, and the others are not all
+    /// Stable, kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the others are not all
     /// zero.
     pub code: String,
     /// One sentence.

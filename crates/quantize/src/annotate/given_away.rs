@@ -10,8 +10,9 @@ use strait_core::{Graph, Module, Node, NodeId, Op, Placement, QuantParams, Value
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
-/// The part of a grid that one value takes before it is said. All others then have less than 13 of 256 codes.
-pub const SHARE: f64 = 0.95;
+/// The part of a grid that one value takes before it is said. All others then have less than 6 of 256 codes, or 3 on their
+/// side of zero.
+pub const SHARE: f64 = 0.99;
 
 /// A value on a grid of which one number takes nearly all.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,10 +41,13 @@ pub struct Loss {
 /// The grids of an annotated graph that are given away, in the order of its nodes: of activations by the statistics of
 /// what they hold, of constants by their elements.
 ///
-/// An element beyond a grid has saturated, and takes none of it. A value whose codes are another's is left to that one.
+/// An element beyond a grid has saturated, and takes none of it. A value whose codes are another's is left to that one. A
+/// grid that reaches more than twice as far as its elements was not made for these: that of a dead channel serves its bias.
 pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
     let codes = spec.types.activation_range();
+    // Weights are symmetric.
+    let weights = f64::from(*spec.types.weight_range().end());
     let mut told = vec![false; graph.value_bound()];
     let mut found = Vec::new();
     for id in graph.topological_order().unwrap_or_default() {
@@ -62,7 +66,7 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
             }
             let quant = graph.value(value).and_then(|value| value.quant.as_deref());
             let loss = match (parameters, quant) {
-                (Some(grid), _) => of_parameters(module, graph, value, grid),
+                (Some(grid), _) => of_parameters(module, graph, value, (grid, weights)),
                 (None, Some(grid)) => of_activation(module, graph, node, value, (grid, &codes), observation),
                 (None, None) => None,
             };
@@ -97,7 +101,7 @@ fn of_activation(
     if let Some(tensor) = module.constant(graph, value) {
         let mut numbers = tensor.to_f32().ok()?.into_owned();
         numbers.retain(|&x| (reach[0] - f64::from(scale)..=reach[1] + f64::from(scale)).contains(&f64::from(x)));
-        return of_numbers(&numbers, scale);
+        return of_numbers(&numbers, scale, reach[1].max(-reach[0]));
     }
     // Codes that are only moved have told of themselves where they were made.
     let same = |x: ValueId| graph.value(x).and_then(|x| x.quant.as_deref()) == Some(grid);
@@ -114,15 +118,16 @@ fn of_activation(
 }
 
 /// The channel that loses most.
-fn of_parameters(module: &Module, graph: &Graph, value: ValueId, grid: &QuantParams) -> Option<Loss> {
+fn of_parameters(module: &Module, graph: &Graph, value: ValueId, (grid, codes): (&QuantParams, f64)) -> Option<Loss> {
     let numbers = module.constant(graph, value)?.to_f32().ok()?;
     let Per::Channel(scales) = &grid.scale else {
-        return of_numbers(&numbers, *grid.scale.get(0)?);
+        let scale = *grid.scale.get(0)?;
+        return of_numbers(&numbers, scale, f64::from(scale) * codes);
     };
     let each = (numbers.len() / scales.len().max(1)).max(1);
     let rows = numbers.chunks(each).zip(&**scales).enumerate();
     let losses = rows.filter_map(|(channel, (row, &scale))| {
-        let loss = of_numbers(row, scale)?;
+        let loss = of_numbers(row, scale, f64::from(scale) * codes)?;
         Some(Loss {
             channel: Some(channel),
             ..loss
@@ -133,13 +138,16 @@ fn of_parameters(module: &Module, graph: &Graph, value: ValueId, grid: &QuantPar
 }
 
 /// Of numbers one by one. Most tensors are through at the first number between the two groups.
-fn of_numbers(numbers: &[f32], scale: f32) -> Option<Loss> {
+fn of_numbers(numbers: &[f32], scale: f32, reach: f64) -> Option<Loss> {
     let extreme = numbers
         .iter()
         .copied()
         .filter(|x| x.is_finite())
         .reduce(|a, b| if b.abs() > a.abs() { b } else { a })?;
     let most = f64::from(extreme.abs());
+    if 2.0 * most < reach {
+        return None;
+    }
     let (mut low, mut high, mut others) = (0.0f64, 0.0f64, false);
     for &x in numbers.iter().filter(|x| x.is_finite()) {
         let (x, size) = (f64::from(x), f64::from(x.abs()));
@@ -168,6 +176,9 @@ fn of_statistics(statistics: &Statistics, scale: f32, reach: [f64; 2]) -> Option
     let ends = [ends[0].max(first), ends[1].min(last + width)];
     let extreme = if -ends[0] > ends[1] { ends[0] } else { ends[1] };
     let most = extreme.abs();
+    if 2.0 * most < reach[1].max(-reach[0]) {
+        return None;
+    }
     let (mut low, mut high, mut others) = (0.0f64, 0.0f64, 0u64);
     for &(edge, count) in &held {
         if size(edge) >= SHARE * most {
