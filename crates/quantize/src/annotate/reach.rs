@@ -103,16 +103,10 @@ impl Reach {
             return Ok(needed.map(|end| end as f32));
         }
         let chosen = observer.range(statistics, kind)?.map(f64::from);
-        let low = if needed[0] < seen[0] {
-            needed[0]
-        } else {
-            chosen[0].max(needed[0])
-        };
-        let high = if needed[1] > seen[1] {
-            needed[1]
-        } else {
-            chosen[1].min(needed[1])
-        };
+        // An observer that clips may end on the other side of what is needed.
+        let chosen = chosen.map(|end| end.max(needed[0]).min(needed[1]));
+        let low = if needed[0] < seen[0] { needed[0] } else { chosen[0] };
+        let high = if needed[1] > seen[1] { needed[1] } else { chosen[1] };
         Ok([low, high].map(|end| end as f32))
     }
 
@@ -366,4 +360,38 @@ fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
     let rank = i64::try_from(ty.shape.len()).ok()?;
     let axis = if axis < 0 { axis + rank } else { axis };
     ty.shape.get(usize::try_from(axis).ok()?)?.fixed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An observer that clips what the only interval that matters begins with.
+    struct Clips;
+
+    impl Observer for Clips {
+        fn name(&self) -> &'static str {
+            "clips"
+        }
+
+        fn range(&self, _: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
+            Ok([0.0, 3.0])
+        }
+    }
+
+    #[test]
+    fn the_ends_of_a_range_never_cross() {
+        let mut statistics = Statistics::default();
+        statistics.add(0, &[0.0, 3.0, 5.0]);
+        let reach = Reach {
+            matters: vec![Some([4.0, f64::INFINITY])],
+            can_be: vec![None],
+        };
+        let kind = GridKind {
+            codes: [-128, 127],
+            symmetric: false,
+            power_of_two: false,
+        };
+        assert_eq!(reach.range(ValueId::new(0), &statistics, &Clips, kind), Ok([4.0, 4.0]));
+    }
 }
