@@ -243,7 +243,7 @@ fn a_range_that_is_given_away_is_told_with_its_layer_and_what_it_costs() {
         canonical: &module,
         integer: &module,
         fusion: &Fusion::default(),
-        origins: &strait_lower::Origins::default(),
+        origins: &BTreeMap::new(),
         nearness: &BTreeMap::new(),
         given_away: &given_away(&module, target.spec(), &observation),
         rewrites: &[],

@@ -125,6 +125,7 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
 /// The batch was bound to 1 because nobody said anything about it.
 pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
     let mut names: Vec<&str> = bound.iter().map(|free| free.name.as_str()).collect();
+    names.sort_unstable();
     names.dedup();
     let inputs: Vec<String> = bound.iter().map(|free| format!("{:?}", free.input)).collect();
     let keys: Vec<String> = names.iter().map(|name| format!("{} = 1", toml_key(name))).collect();

@@ -8,7 +8,7 @@ mod machine;
 
 use std::num::NonZeroUsize;
 
-use strait_core::{GraphId, Module};
+use strait_core::{Def, GraphId, Module, shape::element_count};
 use strait_execute::{Cost, ExecuteError, Share, cost};
 
 use crate::{diagnostic::Diagnostic, failure::codes, session::Session, stop::Stop, table};
@@ -105,16 +105,27 @@ impl Demand {
 
     /// The main graph of an integer module beside the one that it was fused from.
     ///
+    /// The lowered graph is run first. Of each integer that the fused graph shows, what the lowered graph computed for it
+    /// is kept until both are compared, so that memory grows with the sum of these values and not with their peak. The
+    /// fused graph has a second plan where a fusion is not exact.
+    ///
     /// # Errors
     /// As for [`cost`].
     pub(crate) fn comparing(module: &Module) -> Result<Demand, ExecuteError> {
-        let mut demand = Demand::new(cost(module, module.main)?);
+        let fused = Demand::new(cost(module, module.main)?);
+        let twice = fused.values;
+        let mut demand = fused;
         let graphs = (0..module.graphs.len()).map(GraphId::new);
         for graph in graphs.filter(|&graph| graph != module.main) {
             demand = demand.beside(Demand::new(cost(module, graph)?));
         }
-        // Values are kept until both have been compared.
-        demand.values = demand.values.saturating_mul(2);
+        let integers = module.main().values().map(|(_, value)| value);
+        let kept = integers.filter(|value| value.ty.elem.int_type().is_some() && !matches!(value.def, Def::Data(_)));
+        let kept = kept.map(|value| {
+            let count = element_count(&value.ty.shape).unwrap_or(u64::MAX);
+            count.saturating_mul(value.ty.elem.size() as u64)
+        });
+        demand.values = kept.fold(demand.values.saturating_add(twice), u64::saturating_add);
         Ok(demand)
     }
 
@@ -255,6 +266,21 @@ mod tests {
         assert_eq!(admitted(8, limits(Some(14_000)), &wide.clone().observed(1000)), Ok(2));
         assert!(admitted(8, limits(Some(9_999)), &wide.clone().beside(wide)).is_err());
         assert!(admitted(1, limits(Some(u64::MAX)), &demand(u64::MAX, u64::MAX, 1)).is_err());
+    }
+
+    /// Of a chain two values live at a time, and what is compared is all of it.
+    #[test]
+    fn a_comparison_keeps_all_integers_and_not_their_peak() {
+        let demand = |length: usize| {
+            let steps: String = (1..=length)
+                .map(|i| format!("%v{i}: i8[1,1000] = clamp(%v{}) {{min=-100, max=100}}\n", i - 1))
+                .collect();
+            let text = format!("strait 1 integer graph @main(%v0: i8[1,1000]) {{ {steps} return %v{length} }}");
+            Demand::comparing(&strait_core::text::parse(&text).unwrap()).unwrap()
+        };
+        let [short, long] = [10, 100].map(|length| demand(length).values);
+        assert!(long - short >= 90 * 1000, "{short} and {long}");
+        assert!(long < 120 * 1000, "{long}");
     }
 
     #[test]
