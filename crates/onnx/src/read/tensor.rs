@@ -72,7 +72,7 @@ pub(crate) fn has_nan(tensor: &TensorData) -> bool {
     !all(tensor, |x| !x.is_nan())
 }
 
-/// Whether all elements are as `holds` says; true for integers. The bytes may be unaligned, so they are taken one element
+/// True if all elements are as `holds` says; true for integers. The bytes may be unaligned, so they are taken one element
 /// at a time.
 fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
     let bytes = tensor.bytes();
