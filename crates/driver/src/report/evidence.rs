@@ -1,6 +1,7 @@
 //! On which rows of the target's table the layers of a model rest, and what may be said of the model because of it.
 
 use std::{
+    cell::RefCell,
     cmp::Reverse,
     collections::{BTreeMap, BTreeSet},
     fmt::{self, Display},
@@ -168,8 +169,16 @@ pub(super) struct Basis<'a> {
     pub(super) outside: Vec<Outside>,
 }
 
-/// A value, and the graph that it is in.
-type Place<'a> = (&'a Graph, ValueId);
+/// A value, and the bounds of the graph that it is in.
+type Place<'s, 'a> = (&'s RefCell<Bounds<'a>>, ValueId);
+
+/// The graph before the fusions.
+struct Lowered<'a> {
+    graph: &'a Graph,
+    /// Its values by their names.
+    named: BTreeMap<&'a str, ValueId>,
+    bounds: RefCell<Bounds<'a>>,
+}
 
 /// The rows that the layers of a model rest on.
 pub(super) struct Grounds<'a> {
@@ -177,8 +186,10 @@ pub(super) struct Grounds<'a> {
     integer: &'a Module,
     /// The terms of the ops that the nodes were made from, by the nodes' names.
     origins: &'a BTreeMap<String, Term>,
-    /// The lowered graph and its values by their names, where there is one beside the fused graph.
-    lowered: Option<(&'a Graph, BTreeMap<&'a str, ValueId>)>,
+    /// Bounds of the main graph, kept from layer to layer: each value is looked at once.
+    bounds: RefCell<Bounds<'a>>,
+    /// The lowered graph, where there is one beside the fused graph.
+    lowered: Option<Lowered<'a>>,
     /// The fusion rows that fired, by the name of the result.
     fired: &'a BTreeMap<&'a str, &'a str>,
 }
@@ -203,7 +214,12 @@ impl<'a> Grounds<'a> {
             spec,
             integer,
             origins,
-            lowered: lowered.map(|graph| (graph, named(graph))),
+            bounds: RefCell::new(Bounds::new(integer, integer.main())),
+            lowered: lowered.map(|graph| Lowered {
+                graph,
+                named: named(graph),
+                bounds: RefCell::new(Bounds::new(integer, graph)),
+            }),
             fired,
         }
     }
@@ -227,14 +243,14 @@ impl<'a> Grounds<'a> {
         let result = node.outputs.first().and_then(|&id| self.integer.main().value(id));
         let fusion = result.and_then(|value| self.fired.get(self.integer.name(value.name)).copied());
         let read = |node: &Node| node.inputs.first().copied().flatten();
-        let forms: Vec<(&Requantization, Option<Place<'_>>)> = match form(node) {
+        let forms: Vec<(&Requantization, Option<Place<'_, 'a>>)> = match form(node) {
             Some(own) if node.fused.is_some() => {
                 let first = chain.last().and_then(|first| first.outputs.first().copied());
-                vec![(own, self.lowered_graph().zip(first))]
+                vec![(own, self.lowered_bounds().zip(first))]
             }
-            Some(own) => vec![(own, read(node).map(|value| (self.integer.main(), value)))],
+            Some(own) => vec![(own, read(node).map(|value| (&self.bounds, value)))],
             None => (chain.iter())
-                .filter_map(|step| Some((form(step)?, self.lowered_graph().zip(read(step)))))
+                .filter_map(|step| Some((form(step)?, self.lowered_bounds().zip(read(step)))))
                 .collect(),
         };
         let named = self.forms_of(fusion, &ops);
@@ -259,11 +275,11 @@ impl<'a> Grounds<'a> {
     fn discharged(
         &self,
         support: Support<'a>,
-        accumulators: Option<Place<'_>>,
+        accumulators: Option<Place<'_, 'a>>,
         outside: &mut Vec<Outside>,
     ) -> Support<'a> {
         let Some(shown_on) = support.holds else { return support };
-        let found = accumulators.and_then(|(graph, value)| Bounds::new(self.integer, graph).of(value));
+        let found = accumulators.and_then(|(bounds, value)| bounds.borrow_mut().of(value));
         let found = found.unwrap_or(Per::Tensor((i32::MIN.into(), i32::MAX.into())));
         let ends = |pick: fn(&(i64, i64)) -> i64| found.values().iter().map(pick);
         let reach = [ends(|i| i.0).min().unwrap_or(0), ends(|i| i.1).max().unwrap_or(0)];
@@ -280,9 +296,9 @@ impl<'a> Grounds<'a> {
         }
     }
 
-    /// The graph before the fusions, where it is beside the main one.
-    fn lowered_graph(&self) -> Option<&'a Graph> {
-        self.lowered.as_ref().map(|(graph, _)| *graph)
+    /// The bounds of the graph before the fusions, where it is beside the main one.
+    fn lowered_bounds(&self) -> Option<&RefCell<Bounds<'a>>> {
+        self.lowered.as_ref().map(|lowered| &lowered.bounds)
     }
 
     /// The row of the op that a node was made from.
@@ -314,7 +330,10 @@ impl<'a> Grounds<'a> {
     /// The nodes of the lowered graph that became part of a layer, which has kept the name of the first of them.
     fn lowered(&self, layer: &Node) -> Vec<&'a Node> {
         let main = self.integer.main();
-        let Some((lowered, named)) = &self.lowered else {
+        let Some(Lowered {
+            graph: lowered, named, ..
+        }) = &self.lowered
+        else {
             return Vec::new();
         };
         let result = layer.outputs.first().and_then(|&id| main.value(id));
