@@ -1,7 +1,6 @@
 //! Quantized functions that are no requantization of one integer: from `f32`, to `f32`, or of two integers. Each is a
 //! small struct with the manners of a [form](crate::form): legal parameters are for `check` to tell, and outside of its
-//! domain
-//! `eval` is a typed error.
+//! domain `eval` is a typed error.
 
 mod ascend_dequant;
 mod ascend_quant;

@@ -9,12 +9,10 @@ use std::ops::RangeInclusive;
 /// `Gemmlowp` with a shift to the right and of TOSA's double rounding.
 ///
 /// The first is gemmlowp's saturating rounding doubling high multiply of (a, b), `round(2ab / 2^32)`. Its nudge, `2^30`
-/// for
-/// `ab >= 0` and `1 - 2^30` below with a division that truncates, amounts to ties towards plus infinity; it saturates
-/// for
-/// `a = b = -2^31` alone, which a multiplier that is not negative excludes. The rounding right shift that follows adds
-/// one when the rest exceeds half of the divisor, less one ulp of it where the value is not negative: ties away from
-/// zero.
+/// for `ab >= 0` and `1 - 2^30` below with a division that truncates, amounts to ties towards plus infinity; it
+/// saturates for `a = b = -2^31` alone, which a multiplier that is not negative excludes. The rounding right shift that
+/// follows adds one when the rest exceeds half of the divisor, less one ulp of it where the value is not negative: ties
+/// away from zero.
 ///
 /// Both at once: with p = x * factor + addend, h = half_up(p / 2^31) and t = shift - 31 >= 1, half_away adds
 /// 2^(t-1), less one where h < 0, before its shift: in p's units 2^31 less below zero. Therefore
