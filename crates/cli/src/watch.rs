@@ -16,9 +16,11 @@ use std::{
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+#[cfg(unix)]
+use signal_hook::consts::SIGHUP;
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
-    iterator::{Handle, Signals},
+    SigId,
+    consts::{SIGINT, SIGTERM},
 };
 use strait_driver::{diagnostic::Diagnostic, session::Progress};
 
@@ -36,12 +38,20 @@ const LINE_EVERY: Duration = Duration::from_secs(10);
 /// Time that the work may take to stop by itself.
 const PATIENCE: Duration = Duration::from_secs(3);
 
+/// The signals to end. A hangup is none on Windows.
+const ENDS: &[i32] = &[
+    SIGINT,
+    SIGTERM,
+    #[cfg(unix)]
+    SIGHUP,
+];
+
 /// Watches one command. Dropping it takes the bar away.
 #[derive(Debug)]
 pub(crate) struct Watch {
     shared: Arc<Shared>,
     ticker: Option<JoinHandle<()>>,
-    signals: Option<(Handle, JoinHandle<()>)>,
+    signals: Vec<SigId>,
 }
 
 #[derive(Debug)]
@@ -49,6 +59,8 @@ struct Shared {
     phase: Mutex<Option<Phase>>,
     done: AtomicUsize,
     over: AtomicBool,
+    /// A signal that the thread has not looked at.
+    signalled: Arc<AtomicBool>,
     interrupted: AtomicBool,
     terminal: bool,
 }
@@ -69,43 +81,37 @@ impl Watch {
             phase: Mutex::default(),
             done: AtomicUsize::new(0),
             over: AtomicBool::new(false),
+            signalled: Arc::default(),
             interrupted: AtomicBool::new(false),
             terminal: std::io::stderr().is_terminal(),
         });
         let ticking = shared.clone();
-        // Without the thread nothing is shown, and nothing else is lost.
         let ticker = std::thread::Builder::new()
             .name("progress".into())
             .spawn(move || ticking.tick())
             .ok();
+        // Without the thread nothing is shown, and a signal ends the process as it does by default.
+        let signals = ticker.as_ref().map_or_else(Vec::new, |_| listen(&shared.signalled));
         Watch {
-            signals: listen(&shared),
             shared,
             ticker,
+            signals,
         }
     }
 }
 
-/// Notes the first signal to end, and ends the process at the second. Where no handler can be installed, a signal ends
-/// it as it does by default.
-fn listen(shared: &Arc<Shared>) -> Option<(Handle, JoinHandle<()>)> {
-    let mut signals = Signals::new(heeded()).ok()?;
-    let handle = signals.handle();
-    let shared = shared.clone();
-    let listener = std::thread::Builder::new().name("signals".into()).spawn(move || {
-        for _ in signals.forever() {
-            if shared.interrupted.swap(true, Ordering::Relaxed) {
-                give_up();
-            }
-        }
-    });
-    Some((handle, listener.ok()?))
+/// Has each signal to end set the flag.
+fn listen(signalled: &Arc<AtomicBool>) -> Vec<SigId> {
+    let heeded = heeded().into_iter();
+    heeded
+        .filter_map(|signal| signal_hook::flag::register(signal, signalled.clone()).ok())
+        .collect()
 }
 
 /// The signals to end but those that whoever started the process wants ignored (`nohup`).
 fn heeded() -> Vec<i32> {
     let ignored = std::fs::read_to_string("/proc/self/status").map_or(0, |status| ignored_in(&status));
-    let heeded = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let heeded = ENDS.iter().copied();
     heeded.filter(|signal| ignored >> (signal - 1) & 1 == 0).collect()
 }
 
@@ -125,9 +131,8 @@ fn give_up() -> ! {
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        if let Some((handle, listener)) = self.signals.take() {
-            handle.close();
-            let _ = listener.join();
+        for signal in self.signals.drain(..) {
+            signal_hook::low_level::unregister(signal);
         }
         self.shared.over.store(true, Ordering::Relaxed);
         if let Some(ticker) = self.ticker.take() {
@@ -170,7 +175,7 @@ impl Progress for Watch {
     }
 
     fn interrupted(&self) -> bool {
-        self.shared.interrupted.load(Ordering::Relaxed)
+        self.shared.interrupted.load(Ordering::Relaxed) || self.shared.signalled.load(Ordering::Relaxed)
     }
 }
 
@@ -183,6 +188,9 @@ impl Shared {
         let mut interrupted = None;
         while !self.over.load(Ordering::Relaxed) {
             std::thread::park_timeout(TICK);
+            if self.signalled.swap(false, Ordering::Relaxed) && self.interrupted.swap(true, Ordering::Relaxed) {
+                give_up();
+            }
             if self.interrupted.load(Ordering::Relaxed)
                 && interrupted.get_or_insert_with(Instant::now).elapsed() > PATIENCE
             {
@@ -239,7 +247,7 @@ mod tests {
     #[test]
     fn signals_that_are_to_be_ignored_are_told_by_their_bits() {
         let hangup = ignored_in("Name:\tstrait\nSigBlk:\t0000000000000000\nSigIgn:\t0000000000001001\n");
-        assert_eq!((hangup >> (SIGHUP - 1) & 1, hangup >> (SIGTERM - 1) & 1), (1, 0));
+        assert_eq!((hangup & 1, hangup >> (SIGTERM - 1) & 1), (1, 0));
         assert_eq!(ignored_in(""), 0);
     }
 
