@@ -4,7 +4,6 @@
 #[test]
 fn what_is_missing_is_named() {
     let cases = trybuild::TestCases::new();
-    cases.pass("tests/ui/a_target_with_its_own_kernel.rs");
     cases.compile_fail("tests/ui/loops_without_an_epilogue.rs");
     cases.compile_fail("tests/ui/a_factory_that_makes_no_target.rs");
 }

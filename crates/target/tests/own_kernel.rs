@@ -1,4 +1,5 @@
 //! All that a target's crate needs: a table, and a kernel for each of its forms.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use strait_kernels::{
     KernelError,
@@ -65,7 +66,8 @@ inventory::submit! {
     }
 }
 
-fn main() {
+#[test]
+fn a_crate_of_its_own_registers_a_target_with_a_kernel() {
     let registry = Registry::builtin().unwrap();
     let target = registry.get("floor", &Options::new()).unwrap();
     assert_eq!(target.spec().form.len(), 1);
