@@ -211,8 +211,8 @@ def plain(function):
 
 
 def reduce(x, attrs):
-    assert attrs["reduction"] == "sum"
-    return x[0].sum(axis=tuple(attrs["axes"]) or None, keepdims=bool(attrs["keep_dims"]))
+    over = {"sum": np.sum, "max": np.max}[attrs["reduction"]]
+    return over(x[0], axis=tuple(attrs["axes"]) or None, keepdims=bool(attrs["keep_dims"]))
 
 
 def split(x, attrs):

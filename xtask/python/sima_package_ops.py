@@ -88,6 +88,13 @@ NETWORKS = {
            y = GlobalAveragePool(r)""",
         {"w": (4, 3, 2, 2), "b": (4,), "low": np.float32(-0.5), "high": np.float32(1)},
     ),
+    "maximum": (
+        (1, 3, 4, 5),
+        """c = Conv(x, w)
+           m = ReduceMax<keepdims = 1>(c, columns)
+           y = ReduceMax<keepdims = 0>(m, rest)""",
+        {"w": (4, 3, 2, 2), "columns": [3], "rest": [1, 2]},
+    ),
 }
 
 

@@ -1,7 +1,7 @@
 //! The package's description: which processor runs what, in which order, on which buffers.
 
 use super::network::{rounding, subgraph_name};
-use super::stages::{Processor, Stage, border};
+use super::stages::{Processor, Stage};
 use super::values::{Described, channel_params, logical_name};
 use serde::Serialize;
 use strait_core::{Graph, Module, Node, Op, Reason, ReasonCode, ValueId};
@@ -114,9 +114,8 @@ pub(super) fn description<'a>(
     let mut subgraphs = 0;
     for stage in stages {
         let (inputs, outputs, processor, name, work, executable) = match stage {
-            Stage::Subgraph(nodes) => {
-                let (inputs, outputs) = border(graph, nodes);
-                let (inputs, outputs) = (all(&inputs)?, all(&outputs)?);
+            Stage::Subgraph(inside) => {
+                let (inputs, outputs) = (all(&inside.inputs)?, all(&inside.outputs)?);
                 let name = subgraph_name(subgraphs);
                 subgraphs += 1;
                 let work = Work::Subgraph {

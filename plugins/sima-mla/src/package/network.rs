@@ -2,7 +2,7 @@
 
 use super::document::{Tree, map};
 use super::layout::{convolution_weights, permuted, stored, stored_axis, stored_order};
-use super::stages::{Processor, Stage, border};
+use super::stages::{Processor, Stage};
 use super::too_large;
 use super::values::{Described, channel_params, scales, zero_points};
 use strait_core::form_list::form_list;
@@ -45,9 +45,8 @@ impl<'a> Network<'a> {
             match stage {
                 Stage::Single(id) => self.node(*id, &mut nodes)?,
                 Stage::Subgraph(inside) => {
-                    let (inputs, outputs) = border(graph, inside);
                     let mut below = Vec::new();
-                    for &id in inside {
+                    for &id in &inside.nodes {
                         self.node(id, &mut below)?;
                     }
                     let ir = map([
@@ -57,8 +56,8 @@ impl<'a> Network<'a> {
                     ]);
                     nodes.push(map([
                         ("name", subgraph_name(subgraphs).into()),
-                        ("inputs", self.names(&inputs)?),
-                        ("outputs", self.described(&outputs)?),
+                        ("inputs", self.names(&inside.inputs)?),
+                        ("outputs", self.described(&inside.outputs)?),
                         ("ir", ir),
                     ]));
                     subgraphs += 1;
