@@ -19,19 +19,57 @@ impl Op {
     /// The axis of the result that the channels of a requantization run along: the one that is fused into this op, or
     /// that the op is. `None` where one set of parameters serves all elements.
     pub fn channel_axis(&self, rank: usize) -> Option<usize> {
-        match self {
-            Op::Conv(_) | Op::SumPool(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::MaxPool(_) => Some(1),
-            Op::Gemm(_) | Op::MatMul(_) => rank.checked_sub(1),
-            Op::Requantize(op) => Some(op.axis as usize),
-            _ => None,
-        }
+        self.channels_among(rank).0
     }
 
     /// The position of the operand that picks channels, for ops that may have one.
     pub fn channel_operand(&self) -> Option<usize> {
+        self.channels_among(0).1
+    }
+
+    /// The axis of the channels in a result of `rank` axes, and the position of the operand that picks channels. An op
+    /// that is new has to say both.
+    fn channels_among(&self, rank: usize) -> (Option<usize>, Option<usize>) {
         match self {
-            Op::Requantize(_) | Op::SumPool(_) => Some(1),
-            _ => None,
+            Op::Conv(_) | Op::AveragePool(_) | Op::GlobalAveragePool(_) | Op::MaxPool(_) => (Some(1), None),
+            Op::SumPool(_) => (Some(1), Some(1)),
+            Op::Gemm(_) | Op::MatMul(_) => (rank.checked_sub(1), None),
+            Op::Requantize(op) => (Some(op.axis as usize), Some(1)),
+            Op::BatchNormalization(_)
+            | Op::LayerNormalization(_)
+            | Op::Add(_)
+            | Op::Sub(_)
+            | Op::Mul(_)
+            | Op::Div(_)
+            | Op::Pow(_)
+            | Op::Relu(_)
+            | Op::Clip(_)
+            | Op::LeakyRelu(_)
+            | Op::HardSigmoid(_)
+            | Op::Elu(_)
+            | Op::Softmax(_)
+            | Op::Reshape(_)
+            | Op::Flatten(_)
+            | Op::Squeeze(_)
+            | Op::Unsqueeze(_)
+            | Op::Transpose(_)
+            | Op::Concat(_)
+            | Op::Split(_)
+            | Op::Slice(_)
+            | Op::Pad(_)
+            | Op::Resize(_)
+            | Op::Gather(_)
+            | Op::Cast(_)
+            | Op::Identity(_)
+            | Op::Quantize(_)
+            | Op::Dequantize(_)
+            | Op::ShiftLeft(_)
+            | Op::Lookup(_)
+            | Op::Clamp(_)
+            | Op::Call(_)
+            | Op::Foreign(_)
+            | Op::Unary(_)
+            | Op::Reduce(_) => (None, None),
         }
     }
 }

@@ -34,6 +34,7 @@ pub mod text;
 mod topology;
 mod use_list;
 pub mod verifier;
+mod zeros;
 
 pub use attribute::{Attribute, AttributeError, Attributes};
 pub use attribute_list::OpError;
@@ -57,3 +58,4 @@ pub use stage::Stage;
 pub use tensor::{TensorData, TensorError};
 pub use term::{Kind, Term};
 pub use use_list::Use;
+pub use zeros::Zero;

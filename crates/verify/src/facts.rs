@@ -66,11 +66,7 @@ impl About<'_> {
         match fact {
             Because::Weights => is_product && operand(1).is_some_and(|v| self.lowered.data_of(v).is_some()),
             Because::Bias => is_product && operand(2).is_some(),
-            Because::Padding { value } => match &node.op {
-                Op::Conv(op) => op.pad_value == *value && op.pad.iter().any(|&pad| pad > 0),
-                Op::SumPool(op) => op.pad_value == *value && op.pad.iter().any(|&pad| pad > 0),
-                _ => false,
-            },
+            Because::Padding { value } => node.op.zeros().iter().any(|zero| zero.pads && zero.code == *value),
             Because::Window { elements } => {
                 let first = operand(0).and_then(|v| self.extents(v));
                 first.is_some_and(|extents| summands(node, &extents) == Some(*elements))

@@ -5,8 +5,7 @@ use crate::chain::{Along, Base};
 use crate::finding::Fault;
 use crate::structure::{FusedSite, SiteKind};
 use sha2::{Digest as _, Sha256};
-use strait_core::op::Reduction;
-use strait_core::{Graph, Module, Op, TensorData};
+use strait_core::{Graph, Kind, Module, TensorData};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Argument, Certificate};
 
@@ -31,12 +30,19 @@ fn holds(argument: &Argument, site: &FusedSite<'_>) -> bool {
     match (site.kind, site.lowered.base) {
         (SiteKind::Constants(_), _) => matches!(argument, Argument::EveryEntry { .. }),
         (SiteKind::Floats { .. }, _) => matches!(argument, Argument::OrderedFloats { .. }),
-        (SiteKind::Accumulators, Base::Node(_, node)) => match &node.op {
-            Op::MaxPool(_) => *argument == Argument::Commutes,
-            Op::Reduce(op) if matches!(op.reduction, Reduction::Max | Reduction::Min) => {
-                *argument == Argument::Commutes
-            }
-            _ => *argument == Argument::SameAccumulator,
+        (SiteKind::Accumulators, Base::Node(_, node)) => match node.op.term().kind() {
+            Kind::Selects => *argument == Argument::Commutes,
+            Kind::Accumulates | Kind::Integer => *argument == Argument::SameAccumulator,
+            // It makes no accumulators, or divides them by itself.
+            Kind::Divides
+            | Kind::Function
+            | Kind::Real
+            | Kind::Rearranges
+            | Kind::Moves
+            | Kind::Extends
+            | Kind::Converts
+            | Kind::Boundary
+            | Kind::Elsewhere => false,
         },
         (SiteKind::Accumulators, Base::Value(_)) => *argument == Argument::SameAccumulator,
     }

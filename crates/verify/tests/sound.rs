@@ -196,7 +196,33 @@ fn a_fusion_without_a_certificate_and_a_certificate_without_a_fusion_are_found()
     more.push(more[0].clone());
     let report = verify(&module, &more);
     let no_fusion = Fault::NoFusion { row: "row".into() };
-    assert_eq!(faults(&report), [("r", &no_fusion), ("elsewhere", &no_fusion)]);
+    assert_eq!(faults(&report), [("elsewhere", &no_fusion), ("r", &no_fusion)]);
+}
+
+/// A mean that divides and rounds by itself makes no accumulator.
+#[test]
+fn an_argument_is_for_the_kind_of_what_it_is_about() {
+    let argues = |op: &str| {
+        let [lowered, fused] = [
+            format!(
+                "{op}\n  %y: i8[1,2,1,1] scale=4.0 zero=0 = requantize(%a) {{form={{arith_folded shift=1 rounding=half_even out=i8}}, axis=1}}"
+            ),
+            format!("{op} fused={{arith_folded shift=1 rounding=half_even out=i8}}")
+                .replace("%a: i32[1,2,1,1] scale=2.0", "%y: i8[1,2,1,1] scale=4.0"),
+        ];
+        let head = "(%x: i32[1,2,4,4] scale=2.0 zero=0) stage=integer";
+        let graph = |name: &str, body: &str| format!("graph @{name}{head} {{\n  {body}\n  return %y\n}}");
+        let module = parse(&text(&graph("lowered", &lowered), &graph("main", &fused), DATA));
+        let records = grounded(&module, &[record("y", &[shifted(&[1])], shifted(&[1]), WIDE)]);
+        let analysis = strait_verify::analyse(&module, &records).unwrap();
+        analysis
+            .findings()
+            .iter()
+            .any(|finding| matches!(finding.fault, Fault::Argument { .. }))
+    };
+    let sum = "%a: i32[1,2,1,1] scale=2.0 zero=0 = reduce(%x) {reduction=sum, axes=[2,3], keep_dims=1}";
+    assert!(!argues(sum));
+    assert!(argues("%a: i32[1,2,1,1] scale=2.0 zero=0 = global_average_pool(%x)"));
 }
 
 /// In both graphs, so that they agree; and in a graph that both call.

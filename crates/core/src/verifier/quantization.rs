@@ -138,14 +138,8 @@ fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
 }
 
 fn zero_points(view: View<'_>, node: &Node) -> Verified {
-    let zeros: &[(usize, i32)] = match &node.op {
-        Op::Conv(conv) => &[(0, conv.pad_value)],
-        Op::SumPool(pool) => &[(0, pool.pad_value)],
-        Op::MatMul(matmul) => &[(0, matmul.a_zero), (1, matmul.b_zero)],
-        Op::Mul(mul) => &[(0, mul.a_zero), (1, mul.b_zero)],
-        _ => &[],
-    };
-    for &(index, zero) in zeros {
+    for zero in node.op.zeros() {
+        let (index, zero) = (zero.operand, zero.code);
         let Some(operand) = view.operand(node, index) else {
             continue;
         };

@@ -97,20 +97,19 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
 }
 
 fn padding(view: View<'_>, node: &Node) -> Verified {
-    let (pads, value) = match &node.op {
-        Op::Conv(conv) => (conv.pad.iter().any(|&p| p > 0), conv.pad_value),
-        Op::SumPool(pool) => (pool.pad.iter().any(|&p| p > 0), pool.pad_value),
-        _ => return Ok(()),
-    };
-    let zero = view
-        .operand(node, 0)
-        .filter(|v| v.ty.elem != Elem::I32)
-        .and_then(|v| v.quant.as_ref()?.as_tensor());
-    ensure(!pads || zero.is_none_or(|(_, zero)| zero == value), 15, || {
-        format!(
-            "{}: padding reads as {value}, but real zero is {:?}",
-            view.place(node),
-            zero.map(|(_, z)| z)
-        )
-    })
+    for zero in node.op.zeros().into_iter().filter(|zero| zero.pads) {
+        let value = zero.code;
+        let real = view
+            .operand(node, zero.operand)
+            .filter(|v| v.ty.elem != Elem::I32)
+            .and_then(|v| v.quant.as_ref()?.as_tensor());
+        ensure(real.is_none_or(|(_, real)| real == value), 15, || {
+            format!(
+                "{}: padding reads as {value}, but real zero is {:?}",
+                view.place(node),
+                real.map(|(_, z)| z)
+            )
+        })?;
+    }
+    Ok(())
 }

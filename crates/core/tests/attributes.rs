@@ -1,4 +1,4 @@
-//! No float attribute of an op is NaN.
+//! Attributes of every op: no float is NaN, and which numbers stand for real zero is known.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
@@ -82,4 +82,24 @@ fn the_verifier_names_the_node_and_the_attribute() {
     };
     assert_eq!(violation.invariant, 7);
     assert_eq!(violation.text, "g: y (leaky_relu): attribute `alpha` is NaN");
+}
+
+#[test]
+fn every_zero_point_among_the_attributes_is_known_as_one() {
+    let mut seen = 0;
+    for (name, _, keys) in Op::ALL {
+        let op = some(name, keys);
+        let mut codes: Vec<i64> = op.zeros().iter().map(|zero| zero.code.into()).collect();
+        for (key, value) in op.attribute_list() {
+            if let ("pad_value" | "a_zero" | "b_zero", Attribute::Int(code)) = (&*key, &value) {
+                let at = codes.iter().position(|found| found == code);
+                codes.remove(at.unwrap_or_else(|| panic!("{name}: {key}")));
+                seen += 1;
+            }
+        }
+        assert!(codes.is_empty(), "{name}: {codes:?}");
+        let pads = op.attribute_list().iter().any(|(key, _)| key == "pad_value");
+        assert!(op.zeros().iter().all(|zero| zero.pads == pads), "{name}");
+    }
+    assert_eq!(seen, 6);
 }
