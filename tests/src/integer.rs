@@ -1,6 +1,6 @@
 //! From a float graph to integers for a target, on calibration data that is in memory.
 
-use crate::passes::place_and_annotate;
+use crate::passes::annotate_placed;
 use ndarray::ArrayD;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
@@ -9,6 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fused, Fusion, FusionPolicy, LowerError};
+use strait_quantize::annotate::{Placing, Ranges, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_verify::{Finding, analyse};
 
@@ -81,42 +82,37 @@ pub fn integer_under(
         .map_err(|e| text(&e))?;
     let observation = observe(&float, main, None, samples, one, &PlanOptions::default(), &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
-    let mut refused = Vec::new();
-    // A node that its recipe refuses moves to the host, and all is decided again; there are only so many nodes.
-    for _ in 0..=float.main().nodes().count() {
-        let mut annotated = float.clone();
-        for (id, reason) in &refused {
-            annotated
-                .main_mut()
-                .place_on_host(*id, strait_core::Reason::clone(reason));
-        }
-        place_and_annotate(&mut annotated, target.spec(), &observation)?;
-        let mut module = match strait_lower::lower(&annotated, target.spec()) {
-            Ok(lowered) => lowered.module,
+    let (spec, placing, mut ranges) = (target.spec(), Placing::new(), Ranges::default());
+    place(&mut float, main, spec, &placing);
+    let mut module = loop {
+        annotate_placed(&mut float, spec, &observation, &mut ranges)?;
+        match strait_lower::lower(&float, spec) {
+            Ok(lowered) => break lowered.module,
+            // What its recipe refuses gets a coarser grid or moves to the host, and all is decided again.
             Err(LowerError::Nodes(nodes)) => {
-                refused.extend(nodes);
-                continue;
+                if !refuse(float.main_mut(), spec, &placing, &mut ranges, nodes) {
+                    return Err("recipes refuse nodes of the host".into());
+                }
             }
             Err(LowerError::Ours(defect)) => return Err(defect),
-        };
-        verify(&module).map_err(|e| text(&e))?;
-        let lowered = module.main;
-        let mut fused = module.main().clone();
-        fused.name = module.names.fresh("main");
-        module.graphs.push(fused);
-        module.main = GraphId::new(module.graphs.len() - 1);
-        let fused = module.main;
-        let fusion = strait_lower::fuse(&mut module, fused, target.as_ref(), &options, policy);
-        let fusion = fusion.map_err(|e| text(&e))?;
-        verify(&module).map_err(|e| text(&e))?;
-        if let Some(finding) = findings(&module, &fusion)?.first() {
-            return Err(finding.to_string());
         }
-        return Ok(Integer {
-            module,
-            lowered,
-            fusion,
-        });
+    };
+    verify(&module).map_err(|e| text(&e))?;
+    let lowered = module.main;
+    let mut fused = module.main().clone();
+    fused.name = module.names.fresh("main");
+    module.graphs.push(fused);
+    module.main = GraphId::new(module.graphs.len() - 1);
+    let fused = module.main;
+    let fusion = strait_lower::fuse(&mut module, fused, target.as_ref(), &options, policy);
+    let fusion = fusion.map_err(|e| text(&e))?;
+    verify(&module).map_err(|e| text(&e))?;
+    if let Some(finding) = findings(&module, &fusion)?.first() {
+        return Err(finding.to_string());
     }
-    Err("recipes keep refusing nodes".into())
+    Ok(Integer {
+        module,
+        lowered,
+        fusion,
+    })
 }

@@ -40,7 +40,7 @@ pub use attribute::{Attribute, AttributeError, Attributes};
 pub use attribute_list::OpError;
 pub use channels::Channels;
 pub use elem::Elem;
-pub use failure::Failure;
+pub use failure::{Failure, Refusal};
 pub use graph::{Def, Fused, Graph, Node, Placement, Value};
 pub use ids::{ConfigId, DataId, GraphId, NodeId, Symbol, ValueId};
 pub use module::Module;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
     Def, Elem, Failure, Graph, Kind, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode,
-    Stage, Symbol, TensorData, TensorError, TensorType, Term, ValueId,
+    Refusal, Stage, Symbol, TensorData, TensorError, TensorType, Term, ValueId,
 };
 use strait_requantize::Per;
 use strait_requantize::range::{self, Summands};
@@ -19,7 +19,7 @@ use strait_target::spec::Nearness;
 pub enum LowerError {
     /// These nodes cannot be lowered: they have to run on the host, and the graph must be annotated again.
     #[error("{} node{} cannot be lowered", .0.len(), if .0.len() == 1 { "" } else { "s" })]
-    Nodes(Vec<(NodeId, Reason)>),
+    Nodes(Vec<Refusal>),
     /// A defect of ours: what an earlier step has promised does not hold.
     #[error("{0}")]
     Ours(String),
@@ -97,8 +97,8 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         let ours = |failure: Failure| LowerError::Ours(format!("lowering {}: {failure}", source.name(node.name)));
         match walk.node(id, node) {
             Ok(()) => {}
-            Err(Failure::Reason(reason)) => {
-                refused.push((id, reason));
+            Err(failure) => {
+                refused.push(failure.refusal(id).map_err(|defect| ours(Failure::Defect(defect)))?);
                 // What follows needs the results; they are computed in float, and this module is thrown away.
                 walk.host(node, Reason::new(ReasonCode::Refused, "refused"))
                     .map_err(ours)?;

@@ -73,7 +73,7 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
         ControlFlow::Continue(())
     })
     .unwrap();
-    let placing = Placing::new();
+    let (placing, mut ranges) = (Placing::new(), Ranges::default());
     place(&mut float, main, spec, &placing);
     let mut module = loop {
         let how = Annotation {
@@ -88,11 +88,11 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
             placing: &placing,
         };
         let mut annotated = float.clone();
-        annotate(&mut annotated, main, &how, &mut Ranges::default()).unwrap();
+        annotate(&mut annotated, main, &how, &mut ranges).unwrap();
         match lower(&annotated, spec) {
             Ok(lowered) => break lowered.module,
             Err(LowerError::Nodes(nodes)) => {
-                refuse(float.main_mut(), spec, &placing, nodes);
+                assert!(refuse(float.main_mut(), spec, &placing, &mut ranges, nodes));
             }
             Err(error) => panic!("{error}"),
         }

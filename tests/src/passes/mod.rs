@@ -3,7 +3,7 @@
 mod quantize;
 mod rewrite;
 
-pub(crate) use quantize::place_and_annotate;
+pub(crate) use quantize::annotate_placed;
 pub use quantize::target;
 use strait_core::text::{PrintOptions, parse_beside, print};
 use strait_core::verifier::verify;

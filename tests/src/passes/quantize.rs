@@ -5,9 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 use strait_builtin as _;
 use strait_core::verifier::verify;
-use strait_core::{Module, Placement, Reason};
+use strait_core::{Module, Placement, Refusal};
 use strait_lower::{FusionPolicy, LowerError, Until};
-use strait_quantize::annotate::{Directives, GivenAway, Placing, Ranges, given_away};
+use strait_quantize::annotate::{Directives, GivenAway, Placing, Ranges, given_away, place};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
 use strait_target::spec::Nearness;
 use strait_target::{Options, Registry, Target, TargetSpec};
@@ -57,7 +57,7 @@ fn hosted(module: &Module) -> Vec<String> {
 pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (target, _) = target(argument)?;
     let main = module.main;
-    strait_quantize::annotate::place(module, main, target.spec(), &Placing::new());
+    place(module, main, target.spec(), &Placing::new());
     Ok(Outcome::Text(match &hosted(module)[..] {
         [] => "all on the accelerator".into(),
         lines => lines.join("\n"),
@@ -88,13 +88,20 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
 }
 
 /// Places the main graph and gives each operand its grid, from the extremes of what was observed.
-pub(crate) fn place_and_annotate(
+fn place_and_annotate(module: &mut Module, spec: &TargetSpec, observation: &Observation) -> Result<(), String> {
+    let main = module.main;
+    place(module, main, spec, &Placing::new());
+    annotate_placed(module, spec, observation, &mut Ranges::default())
+}
+
+/// Gives each operand of the placed main graph its grid, from the extremes of what was observed.
+pub(crate) fn annotate_placed(
     module: &mut Module,
     spec: &TargetSpec,
     observation: &Observation,
+    ranges: &mut Ranges,
 ) -> Result<(), String> {
     let (main, placing) = (module.main, Placing::new());
-    strait_quantize::annotate::place(module, main, spec, &placing);
     let how = Annotation {
         spec,
         observation,
@@ -106,7 +113,7 @@ pub(crate) fn place_and_annotate(
         directives: Directives::default(),
         placing: &placing,
     };
-    strait_quantize::annotate(module, main, &how, &mut Ranges::default()).map_err(|error| error.to_string())?;
+    strait_quantize::annotate(module, main, &how, ranges).map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())
 }
 
@@ -134,10 +141,16 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
 /// `lower TARGET`: the annotated graph as integers. The remarks say how near integers that were chosen freely are.
 pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (target, _) = target(argument)?;
-    let refused = |nodes: Vec<(strait_core::NodeId, Reason)>| {
+    let refused = |nodes: Vec<Refusal>| {
         let name = |id| module.main().node(id).map_or("", |node| module.name(node.name));
-        let lines: Vec<String> = nodes.iter().map(|(id, why)| format!("{}: {why}", name(*id))).collect();
-        lines.join("\n")
+        let line = |refusal: &Refusal| {
+            let coarser = match refusal.doublings {
+                0 => String::new(),
+                doublings => format!("; its grid is 2^{doublings} times too fine"),
+            };
+            format!("{}: {}{coarser}", name(refusal.node), refusal.reason)
+        };
+        nodes.iter().map(line).collect::<Vec<_>>().join("\n")
     };
     let lowered = strait_lower::lower(module, target.spec()).map_err(|error| match error {
         LowerError::Nodes(nodes) => refused(nodes),

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
-use strait_core::{GraphId, Module, NodeId, PassError, Reason, Term, verifier};
+use strait_core::{GraphId, Module, PassError, Refusal, Term, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Until, fuse, lower};
 use strait_quantize::{
@@ -135,11 +135,10 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
         placing: &wishes.placing,
     };
     let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
-    let mut ranges = Ranges::default();
     place(&mut module, main, spec, &wishes.placing);
-    let integer = turns(&mut module, spec, &wishes.placing, |module| {
+    let integer = turns(&mut module, spec, &wishes.placing, |module, ranges| {
         keep(module)?;
-        annotate(module, main, &how, &mut ranges).map_err(|error| Stop::Defect(error.to_string()))?;
+        annotate(module, main, &how, ranges).map_err(|error| Stop::Defect(error.to_string()))?;
         keep(module)?;
         whole(module, "annotate")?;
         match lower(module, spec) {
@@ -156,22 +155,23 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
 enum Turn<T> {
     Done(T),
     /// These nodes cannot be lowered.
-    Refused(Vec<(NodeId, Reason)>),
+    Refused(Vec<Refusal>),
 }
 
-/// Repeats a turn until it refuses nothing. What it refuses moves to the host, all of it at once, and stays there, so
-/// that there are at most as many turns as nodes.
+/// Repeats a turn until it refuses nothing. What it refuses gets a coarser grid, or moves to the host and stays there, all
+/// of it at once. Grids become coarser only so often, so that the turns come to an end.
 fn turns<T>(
     module: &mut Module,
     spec: &TargetSpec,
     wishes: &Placing,
-    mut turn: impl FnMut(&mut Module) -> Result<Turn<T>, Stop>,
+    mut turn: impl FnMut(&mut Module, &mut Ranges) -> Result<Turn<T>, Stop>,
 ) -> Result<T, Stop> {
+    let mut ranges = Ranges::default();
     loop {
-        match turn(module)? {
+        match turn(module, &mut ranges)? {
             Turn::Done(done) => return Ok(done),
             Turn::Refused(nodes) => {
-                if !refuse(module.main_mut(), spec, wishes, nodes) {
+                if !refuse(module.main_mut(), spec, wishes, &mut ranges, nodes) {
                     return Err(Stop::Defect("a node on the host was refused".to_owned()));
                 }
             }
@@ -247,7 +247,7 @@ pub(super) fn pass(error: PassError) -> Stop {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use strait_core::{Placement, ReasonCode, text::parse};
+    use strait_core::{Placement, Reason, ReasonCode, text::parse};
     use strait_target::Table;
 
     /// `count` convolutions of one weight in a row.
@@ -272,13 +272,13 @@ mod tests {
     fn refusals_end_by_themselves_however_many_turns_they_take() {
         let (mut module, spec) = (row(200), spec());
         let mut count = 0;
-        let done = turns(&mut module, &spec, &Placing::new(), |module| {
+        let done = turns(&mut module, &spec, &Placing::new(), |module, _| {
             count += 1;
             // Each turn finds one more: what it depends on has only just moved.
             let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
             let why = || Reason::new(ReasonCode::NoForm, "another one");
             Ok(first.map_or(Turn::Done(module.main().node_bound()), |(id, _)| {
-                Turn::Refused(vec![(id, why())])
+                Turn::Refused(vec![(id, why()).into()])
             }))
         });
         assert_eq!((done.ok(), count), (Some(200), 201));
@@ -288,9 +288,9 @@ mod tests {
     fn a_refusal_that_moves_nothing_is_a_defect() {
         let (mut module, spec) = (row(2), spec());
         let id = module.main().nodes().next().expect("a node").0;
-        let stop = turns(&mut module, &spec, &Placing::new(), |_| {
+        let stop = turns(&mut module, &spec, &Placing::new(), |_, _| {
             let why = Reason::new(ReasonCode::NoForm, "again and again");
-            Ok(Turn::<()>::Refused(vec![(id, why)]))
+            Ok(Turn::<()>::Refused(vec![(id, why).into()]))
         });
         assert!(matches!(stop, Err(Stop::Defect(_))));
     }

@@ -61,7 +61,7 @@ fn a_broken_promise_stops_and_names_the_node() {
 fn what_stands_against_a_node_is_a_reason_beside_it() {
     let clip = module("f32[1,4] scale=0.1 zero=0", "clip(%x) {min=3.0, max=1.0}");
     match lower(&clip, &spec()) {
-        Err(LowerError::Nodes(nodes)) => assert_eq!(nodes[0].1.code, ReasonCode::Clip),
+        Err(LowerError::Nodes(nodes)) => assert_eq!(nodes[0].reason.code, ReasonCode::Clip),
         other => panic!("{other:?}"),
     }
 }
@@ -92,7 +92,7 @@ fn what_a_recipe_asks_for_and_does_not_get_is_a_defect() {
     let mut walk = walk(&source, &spec);
     let of = |failure: Failure| match failure {
         Failure::Defect(text) => text,
-        Failure::Reason(reason) => panic!("the node goes to the host: {reason}"),
+        other => panic!("the node goes to the host: {other}"),
     };
     assert_eq!(of(walk.float(y).unwrap_err()), "y was never made");
     assert_eq!(of(walk.codes(y).unwrap_err()), "y was never made");

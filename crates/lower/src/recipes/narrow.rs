@@ -83,6 +83,9 @@ pub(super) fn narrow(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide
     Ok(())
 }
 
+/// An f32 of 1 that doubles more often is infinite.
+const MOST_DOUBLINGS: u32 = 127;
+
 /// A requantize node by the first of `forms` that fits. Where none of them takes in the accumulator's zero point, it is
 /// taken away first, which costs one more sum.
 pub(super) fn requantize(
@@ -100,7 +103,16 @@ pub(super) fn requantize(
         wide.zero = 0;
     }
     let accumulators = walk.bounds(wide.acc);
-    let built = form(spec, forms, wide.product, wide.zero, to, accumulators.as_ref())?;
+    let built = |to| form(spec, forms, wide.product, wide.zero, to, accumulators.as_ref());
+    // Every doubling halves the factor, and with it what the form has to cover.
+    let coarser = |doublings: &u32| {
+        let scale = to.scale * 2f32.powi(*doublings as i32);
+        scale.is_finite() && built(Narrow { scale, ..to }).is_ok()
+    };
+    let built = built(to).map_err(|reason| match (1..=MOST_DOUBLINGS).find(coarser) {
+        Some(doublings) => Failure::TooFine { reason, doublings },
+        None => reason.into(),
+    })?;
     let codes = emit(walk, site, wide, to, built.form, suffix)?;
     if let Some(nearness) = built.nearness {
         walk.set_nearness(codes, nearness);

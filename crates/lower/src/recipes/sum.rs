@@ -23,7 +23,12 @@ pub(super) fn operand(
         product: Product::Grid(scale),
         channels: Channels::Axis(0),
     };
-    requantize(walk, site, wide, common(step), &site.row.inputs, "operand")
+    let made = requantize(walk, site, wide, common(step), &site.row.inputs, "operand");
+    made.map_err(|failure| match failure {
+        // Its grid is the common one, whatever that of the result is.
+        Failure::TooFine { reason, .. } => reason.into(),
+        other => other,
+    })
 }
 
 /// True if a form of the row leads from the grid of an operand to the common one.

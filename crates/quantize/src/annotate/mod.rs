@@ -19,7 +19,7 @@ use groups::{Groups, groups};
 use reach::Reach;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
-    ConfigId, Failure, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, ReasonCode, Stage, ValueId,
+    ConfigId, Failure, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, ReasonCode, Refusal, Stage, ValueId,
 };
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Per};
@@ -72,13 +72,17 @@ pub enum AnnotateError {
     Ours(String),
 }
 
-/// Largest factor by which a grid may become coarser for the sake of a shift. Past 2^7 an 8-bit grid has one code for
-/// each sign left, and float on the host serves better. As each step is at least 2, it also means that scales settle.
-const COARSEST: f64 = 128.0;
+/// The most often that the scale of a grid may double for the sake of a shift, or for that of a form that does not cover
+/// what its site can reach. Past 2^7 an 8-bit grid has one code for each sign left, and float on the host serves better.
+/// It also means that scales settle.
+const MOST_DOUBLINGS: u32 = 7;
+
+/// The same as a factor.
+const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
 
 /// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
 /// move to the host with the reason, and what depends on them is decided again. `ranges` keeps what observers found for
-/// the next call: the nodes that a recipe refuses are moved and the graph is annotated again.
+/// the next call: what a recipe refuses is moved, or gets a coarser grid ([`refuse`]), and the graph is annotated again.
 ///
 /// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
 /// one where nothing is refused. All that one turn refuses moves together.
@@ -119,7 +123,8 @@ pub fn annotate(
             write(g, found);
             return Ok(());
         }
-        if !refuse(g, how.spec, how.placing, refused) {
+        let refused = refused.into_iter().map(Refusal::from).collect();
+        if !refuse(g, how.spec, how.placing, ranges, refused) {
             return Err(ours("a node on the host was refused"));
         }
     }

@@ -3,12 +3,14 @@
 use super::groups::{Groups, is_constant};
 use super::reach::Reach;
 use super::roles::Role;
-use super::{AnnotateError, Annotation, ObserverChoice, grid};
+use super::{AnnotateError, Annotation, MOST_DOUBLINGS, ObserverChoice, grid};
 use crate::observers::{GridKind, Observer, by_name};
 use crate::statistics::Statistics;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use strait_core::{ConfigId, Failure, Graph, Module, Move, NodeId, Policy, QuantConfig, Reason, ReasonCode, ValueId};
+use strait_core::{
+    ConfigId, Failure, Graph, Module, Move, NodeId, Policy, QuantConfig, QuantParams, Reason, ReasonCode, ValueId,
+};
 
 fn kind(config: &QuantConfig) -> GridKind {
     let (symmetric, power_of_two) = match config.policy {
@@ -56,10 +58,16 @@ fn range(
     }
 }
 
-/// Ranges that observers have made of values, kept while a graph is annotated again and again: each runs once for each
-/// value and kind of grid.
+/// Knowledge of values that is kept while a graph is annotated again and again: the ranges that observers have made, each
+/// once for each value and kind of grid, and the grids that had to be coarser than their ranges ask for.
 #[derive(Clone, Debug, Default)]
-pub struct Ranges(BTreeMap<ValueId, Vec<Observed>>);
+pub struct Ranges {
+    observed: BTreeMap<ValueId, Vec<Observed>>,
+    /// Values whose grids are 2^n times as coarse.
+    doublings: BTreeMap<ValueId, u32>,
+    /// Values in whose group nothing but zero was seen.
+    zero: BTreeSet<ValueId>,
+}
 
 #[derive(Clone, Debug)]
 struct Observed {
@@ -69,6 +77,22 @@ struct Observed {
 }
 
 impl Ranges {
+    /// Makes the grid of a value coarser from the next annotation on, unless that would leave too few codes. Where
+    /// nothing but zero was seen, every grid holds what was seen.
+    pub(super) fn coarsen(&mut self, value: ValueId, doublings: u32) -> bool {
+        let total = self
+            .doublings
+            .get(&value)
+            .copied()
+            .unwrap_or(0)
+            .saturating_add(doublings);
+        let coarser = doublings > 0 && total <= most_doublings(self.zero.contains(&value));
+        if coarser {
+            self.doublings.insert(value, total);
+        }
+        coarser
+    }
+
     fn of(
         &mut self,
         value: ValueId,
@@ -76,7 +100,7 @@ impl Ranges {
         kind: GridKind,
         observe: impl FnOnce() -> Result<[f32; 2], Failure>,
     ) -> Result<[f32; 2], Failure> {
-        let known = self.0.entry(value).or_default();
+        let known = self.observed.entry(value).or_default();
         if let Some(known) = known.iter().find(|k| k.observer == *observer && k.kind == kind) {
             return known.range.clone();
         }
@@ -88,6 +112,12 @@ impl Ranges {
         });
         range
     }
+}
+
+/// The most often that the scale of a grid may double.
+fn most_doublings(is_zero: bool) -> u32 {
+    // The scale of zero is 1, and f32 holds its doublings.
+    if is_zero { 127 } else { MOST_DOUBLINGS }
 }
 
 /// Activates the root of every group. Answers with the nodes whose operands have no range, and why.
@@ -119,6 +149,13 @@ pub(super) fn activate(
         let group = covered.entry(found.table.root(*config)).or_default();
         group.extend(values.get(config));
     }
+    let mut doublings: BTreeMap<ConfigId, u32> = BTreeMap::new();
+    let activations = || found.bound.iter().filter(|b| b.role == Role::Activation);
+    for (b, &own) in activations().filter_map(|b| Some((b, ranges.doublings.get(&b.value)?))) {
+        let group = doublings.entry(found.table.root(b.config)).or_default();
+        *group = own.max(*group);
+    }
+    let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
     for (root, value) in roots {
         let Some(kind) = found.table.config(root).map(kind) else {
@@ -139,7 +176,12 @@ pub(super) fn activate(
             let ([a, b], [c, d]) = (hull?, one(other)?);
             Ok([a.min(c), b.max(d)])
         });
-        match hull.and_then(|range| Ok(grid(kind, range)?)) {
+        let is_zero = matches!(hull, Ok([0.0, 0.0]));
+        if is_zero {
+            zero.insert(root);
+        }
+        let doublings = doublings.get(&root).copied().unwrap_or(0).min(most_doublings(is_zero));
+        match hull.and_then(|range| Ok(coarser(grid(kind, range)?, doublings))) {
             Ok(params) => found
                 .table
                 .transition(root, Move::Activate(Arc::new(params)))
@@ -150,6 +192,8 @@ pub(super) fn activate(
             Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
         }
     }
+    let seen = |b: &&super::groups::Bound| zero.contains(&found.table.root(b.config));
+    ranges.zero = activations().filter(seen).map(|b| b.value).collect();
     let refused = |b: &super::groups::Bound| Some((b.node, failed.get(&found.table.root(b.config))?.clone()));
     Ok(found
         .bound
@@ -157,4 +201,12 @@ pub(super) fn activate(
         .filter(|b| b.role == Role::Activation)
         .filter_map(refused)
         .collect())
+}
+
+/// A grid whose scale has doubled so often.
+fn coarser(grid: QuantParams, doublings: u32) -> QuantParams {
+    match grid.as_tensor() {
+        Some((scale, zero)) if doublings > 0 => QuantParams::tensor(scale * 2f32.powi(doublings as i32), zero),
+        _ => grid,
+    }
 }

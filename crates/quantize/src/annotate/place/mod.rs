@@ -4,10 +4,11 @@ mod requirements;
 mod settle;
 mod statistics;
 
+use super::ranges::Ranges;
 use super::roles::recipe;
 use settle::settle;
 use std::collections::BTreeMap;
-use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
+use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode, Refusal};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpSite, Operand};
 
@@ -43,16 +44,33 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
     settle(g, spec, wishes);
 }
 
-/// Moves nodes to the host that cannot be annotated or lowered, all at once, and those that lose their place with them.
-/// Answers whether any of them was on the accelerator: with a refusal that moves nothing there would be no end.
-pub fn refuse(graph: &mut Graph, spec: &TargetSpec, wishes: &Placing, refused: Vec<(NodeId, Reason)>) -> bool {
-    let on_accelerator = |id| graph.node(id).is_some_and(|n| n.place == Placement::Accelerator);
-    let moves = refused.iter().any(|&(id, _)| on_accelerator(id));
-    for (id, reason) in refused {
-        graph.place_on_host(id, reason);
+/// Does something about nodes that cannot be annotated or lowered, all at once. Where a coarser grid of its result would
+/// serve a node, `ranges` has it for the next annotation; else the node moves to the host, and those that lose their
+/// place move with it. Answers whether anything changed: with a refusal that changes nothing there would be no end.
+pub fn refuse(
+    graph: &mut Graph,
+    spec: &TargetSpec,
+    wishes: &Placing,
+    ranges: &mut Ranges,
+    refused: Vec<Refusal>,
+) -> bool {
+    let mut changed = false;
+    for Refusal {
+        node: id,
+        reason,
+        doublings,
+    } in refused
+    {
+        let Some(node) = graph.node(id).filter(|n| n.place == Placement::Accelerator) else {
+            continue;
+        };
+        changed = true;
+        if !node.outputs.first().is_some_and(|&y| ranges.coarsen(y, doublings)) {
+            graph.place_on_host(id, reason);
+        }
     }
     settle(graph, spec, wishes);
-    moves
+    changed
 }
 
 /// The nodes that the configuration wants in integers and that are on the host, with the reasons.
