@@ -2,6 +2,7 @@
 
 use crate::observers::GridKind;
 use strait_core::{QuantParams, Reason, ReasonCode};
+use strait_requantize::scales::fixed_point::{frexp, ldexp};
 
 /// Below this step a grid resolves nothing that an f32 computation upstream had not already lost.
 const FINEST: f64 = f32::MIN_POSITIVE as f64;
@@ -30,7 +31,7 @@ pub fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason
     }
     scale = scale.max(FINEST);
     if kind.power_of_two {
-        scale = scale.log2().ceil().exp2();
+        scale = power_of_two(scale);
     }
     let zero_point = if kind.symmetric {
         0.0
@@ -45,6 +46,15 @@ pub fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason
         ));
     }
     Ok(QuantParams::tensor(scale, zero_point as i32))
+}
+
+/// The smallest power of two that is not below a positive number; exact, as no logarithm is.
+pub(super) fn power_of_two(x: f64) -> f64 {
+    match frexp(x) {
+        (fraction, exponent) if x.is_finite() && fraction > 0.5 => ldexp(1.0, exponent),
+        // It is one, or infinite.
+        _ => x,
+    }
 }
 
 #[cfg(test)]
@@ -82,6 +92,17 @@ mod tests {
             let found = grid(kind, range).unwrap().as_tensor().unwrap();
             assert_eq!(found, (scale, zero), "{kind:?} {range:?}");
         }
+    }
+
+    #[test]
+    fn the_next_power_of_two_is_exact() {
+        for exponent in [-1022, -149, -1, 0, 1, 10, 1000] {
+            let power = 2f64.powi(exponent);
+            assert_eq!(power_of_two(power), power);
+            assert_eq!(power_of_two(power.next_up()), 2.0 * power, "just above 2^{exponent}");
+            assert_eq!(power_of_two(0.75 * power), power);
+        }
+        assert_eq!(power_of_two(f64::INFINITY), f64::INFINITY);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The grids of weights.
 
+use super::grid::power_of_two;
 use super::roles::{Role, recipe};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -114,7 +115,7 @@ pub(super) fn weights(
             .collect(),
         _ => vec![fallback.max(finest)],
     };
-    let power_of_two = matches!(config.policy, Policy::Linear { power_of_two: true, .. });
+    let powers = matches!(config.policy, Policy::Linear { power_of_two: true, .. });
     let mut scales = Vec::with_capacity(least.len());
     let mut coarsen = 1.0f64;
     for &least in &least {
@@ -127,12 +128,12 @@ pub(super) fn weights(
                     if !(excess > 1.0 && excess.is_finite()) || shares_grid(table, node, id) {
                         return Err(Reason::new(ReasonCode::NoShift, error.to_string()).into());
                     }
-                    coarsen = coarsen.max(excess.log2().ceil().max(1.0).exp2());
+                    coarsen = coarsen.max(power_of_two(excess).max(2.0));
                     continue;
                 }
             },
             // A power of two that is not below it; a shift between scales that are powers of two leaves one by itself.
-            _ if power_of_two => least.log2().ceil().exp2(),
+            _ if powers => power_of_two(least),
             _ => least,
         };
         scales.push(scale as f32);
