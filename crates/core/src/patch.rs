@@ -32,8 +32,8 @@ pub struct NewNode {
     pub op: Op,
     /// Its operands.
     pub inputs: SmallVec<[Option<Source>; 3]>,
-    /// The nodes that it stands for: it takes the name of the first, the source names of all, and runs on the host if
-    /// one of them does. At least one.
+    /// The nodes that it stands for: it takes the name of the first, where that goes and no other new node has taken it,
+    /// the source names of all, and runs on the host if one of them does. At least one.
     pub origins: SmallVec<[NodeId; 2]>,
     /// Steps that are fused into it.
     pub fused: Option<Fused>,
@@ -121,17 +121,22 @@ impl Module {
             let id = self.add_data(tensor);
             data.push(self.graphs[graph.index()].add_data(name, ty, None, id));
         }
-        let names: Vec<Vec<Symbol>> = patch
+        let mut free: BTreeSet<NodeId> = patch.remove.iter().copied().collect();
+        let names: Vec<(Symbol, Vec<Symbol>)> = patch
             .add
             .iter()
             .zip(&types)
             .map(|(new, results)| {
-                let base = self.graphs[graph.index()].node(new.origins[0]).map(|n| n.name);
-                let base = base.map_or_else(String::new, |s| self.name(s).to_string());
-                results
+                let origin = new.origins[0];
+                let given = self.graphs[graph.index()].node(origin).map(|n| n.name);
+                let base = given.map_or_else(String::new, |s| self.name(s).to_string());
+                let values = results
                     .iter()
                     .map(|_| self.names.fresh(&format!("{base}:value")))
-                    .collect()
+                    .collect();
+                // No two nodes have one name: the first that stands for a node takes it over, once the node is gone.
+                let taken_over = given.filter(|_| free.remove(&origin));
+                (taken_over.unwrap_or_else(|| self.names.fresh(&base)), values)
             })
             .collect();
         let g = &mut self.graphs[graph.index()];
@@ -295,7 +300,7 @@ impl Graph {
         &mut self,
         new: NewNode,
         types: Results,
-        names: Vec<Symbol>,
+        (name, names): (Symbol, Vec<Symbol>),
         data: &[ValueId],
         first_new: usize,
     ) -> NodeId {
@@ -311,8 +316,8 @@ impl Graph {
             .map(|(ty, name)| (name, ty, grids.next().flatten()))
             .collect();
         let origins: Vec<Node> = new.origins.iter().filter_map(|&o| self.node(o).cloned()).collect();
-        let name = origins[0].name;
         let id = self.add_node(name, new.op, &inputs, results);
+        self.set_sources(id, &[]);
         for origin in &origins {
             self.add_sources(id, &origin.sources);
         }

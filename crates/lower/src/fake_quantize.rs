@@ -29,8 +29,9 @@ pub fn fake_quantize(annotated: &Module, spec: &TargetSpec) -> Result<Module, Lo
         .map_err(|_| LowerError::Ours("the graph has a cycle".into()))?;
     let mut names = Names::default();
     let main = Graph::new(names.intern("main"), Stage::Float);
-    for (_, value) in graph.values() {
-        names.intern(annotated.name(value.name));
+    let model = graph.values().map(|(_, value)| value.name);
+    for name in model.chain(graph.nodes().map(|(_, node)| node.name)) {
+        names.intern(annotated.name(name));
     }
     let mut walk = Walk {
         source: annotated,

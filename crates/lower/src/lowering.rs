@@ -81,8 +81,9 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         origins: BTreeMap::new(),
     };
     // The model's names come first, so that a fresh name never takes one of them.
-    for (_, value) in graph.values() {
-        walk.out.names.intern(source.name(value.name));
+    let names = graph.values().map(|(_, value)| value.name);
+    for name in names.chain(graph.nodes().map(|(_, node)| node.name)) {
+        walk.out.names.intern(source.name(name));
     }
     for &input in graph.inputs() {
         if let Some(value) = graph.value(input) {
@@ -103,7 +104,6 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
                 walk.host(node, Reason::new(ReasonCode::Refused, "refused"))
                     .map_err(ours)?;
             }
-            Err(defect) => return Err(ours(defect)),
         }
     }
     if !refused.is_empty() {
@@ -172,7 +172,7 @@ impl<'a> Lowering<'a> {
         results: Vec<(Symbol, TensorType, Option<Arc<QuantParams>>)>,
         origin_is_taken_apart: bool,
     ) -> NodeId {
-        // A primitive is called like its first result, which is unique: a recipe may use one twice.
+        // A primitive is called like its first result, which is fresh: a recipe may use one twice.
         let name = match results.first() {
             Some((result, ..)) if origin_is_taken_apart => *result,
             _ => self.out.names.intern(self.source.name(origin.name)),
@@ -393,7 +393,7 @@ impl<'a> Lowering<'a> {
         what: &str,
     ) -> ValueId {
         let text = primitive_name(self.source.name(name), what);
-        let (node, result) = (self.out.names.intern(&text), self.out.names.fresh(&format!("{text}d")));
+        let (node, result) = (self.out.names.fresh(&text), self.out.names.fresh(&format!("{text}d")));
         boundary::convert(&mut self.out, [node, result], op, operand, elem, quant)
     }
 

@@ -54,12 +54,20 @@ fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     })
 }
 
+/// No name is that of two values, and none that of two nodes.
 fn names<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let mut known = BTreeSet::new();
     for (_, value) in view.graph.values() {
         findings.take(ensure(known.insert(value.name), 16, || {
             format!("{} has the name of another value", view.value(value))
         }));
+    }
+    known.clear();
+    for (id, node) in view.graph.nodes() {
+        let own = ensure(known.insert(node.name), 16, || {
+            format!("{} has the name of another node", view.place(node))
+        });
+        findings.of_node(view, id, own);
     }
 }
 

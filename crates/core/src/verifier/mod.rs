@@ -14,8 +14,8 @@
 //! 6. Grids are legal: scales finite and positive, zero points inside the type, as many channels as their axis.
 //! 7. The numbers that ops carry: zero points (`pad_value`, `a_zero`, `b_zero`) are codes of the operand's type, 0 for
 //!    floats; no float attribute is NaN.
-//! 16. Names are data: no two values of a graph have the same. Observation, fusion and proof of a value are kept by its
-//!     name.
+//! 16. Names are data: no two values of a graph have the same, and no two nodes. Observation, fusion and proof of a value
+//!     are kept by its name, and so is what a report says of a node. A value may have the name of a node.
 //!
 //! **Every stage but export**
 //!

@@ -236,6 +236,14 @@ fn two_values_of_one_name_are_found() {
 }
 
 #[test]
+fn two_nodes_of_one_name_are_found() {
+    let mut module = chain();
+    let taken = module.main().node(NodeId::new(0)).unwrap().name;
+    module.main_mut().nodes[1].as_mut().unwrap().name = taken;
+    assert_eq!(invariant(&module), Some(16));
+}
+
+#[test]
 fn every_violation_is_told_and_very_many_are_counted() {
     let wrong = |count: usize| -> Violations {
         let body: String = (0..count).map(|n| format!("%n{n}: f32[3] = relu(%x)\n")).collect();

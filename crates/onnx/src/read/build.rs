@@ -10,7 +10,7 @@ use super::tensor::{TensorFault, has_nan, tensor};
 use super::types::{contradiction, declared_type};
 use crate::error::{NodeFault, OnnxError};
 use crate::proto::{FunctionProto, NodeProto};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::shape::{MAX_RANK, element_count, fixed_dims};
 use strait_core::{Graph, Module, Names, Reason, ReasonCode, Stage, Symbol, TensorData, TensorType, ValueId};
 
@@ -48,6 +48,8 @@ pub(crate) struct Builder<'a> {
     entries: BTreeMap<&'a str, Entry>,
     /// The values of constants that are in the graph already.
     placed: BTreeMap<&'a str, ValueId>,
+    /// The names that nodes have.
+    node_names: BTreeSet<Symbol>,
     unsupported: Vec<NodeFault>,
     /// Elements of the constants that are written out from a shape.
     written: u64,
@@ -62,6 +64,7 @@ pub(crate) fn build<'a>(scope: &Scope<'a>, cut: Cut<'a>) -> Result<Module, OnnxE
         module: Module::new(graph, names),
         entries: BTreeMap::new(),
         placed: BTreeMap::new(),
+        node_names: BTreeSet::new(),
         unsupported: Vec::new(),
         written: 0,
     };
@@ -281,6 +284,16 @@ impl<'a> Builder<'a> {
     pub(crate) fn may_write(&mut self, elements: u64) -> bool {
         self.written = self.written.saturating_add(elements);
         self.written <= MOST_WRITTEN
+    }
+
+    /// A name for a node, where one of the model becomes several, or several have one name: the name itself for the first.
+    pub(crate) fn node_name(&mut self, base: &str) -> Symbol {
+        let names = &mut self.module.names;
+        let mut name = names.intern(base);
+        while !self.node_names.insert(name) {
+            name = names.fresh(base);
+        }
+        name
     }
 
     /// A name for a value that the model does not have.

@@ -307,10 +307,12 @@ impl<'b, 'a> NodeReader<'b, 'a> {
             };
             typed.push((name, ty, None));
         }
+        let name = self.builder.node_name(base);
         let module = &mut self.builder.module;
-        let name = module.names.intern(base);
+        let source = module.names.intern(base);
         let graph = module.main_mut();
         let id = graph.add_node(name, op, &inputs, typed);
+        graph.set_sources(id, &[source]);
         Ok(graph.node(id).map(|n| n.outputs.clone()).unwrap_or_default())
     }
 }

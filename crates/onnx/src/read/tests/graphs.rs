@@ -394,3 +394,18 @@ fn the_type_of_a_cut_input_comes_from_above_it() {
     assert_eq!(summary(&module), "relu -> f32[N,8]");
     assert_eq!(free_dimensions(&module)[0].name, "N");
 }
+
+#[test]
+fn nodes_of_one_name_get_one_each_and_answer_for_the_name() {
+    let mut nodes: Vec<NodeProto> = ["a = Relu(x)", "b = Relu(a)", "y = Relu(b)"]
+        .map(|text| node(text, vec![]))
+        .into();
+    nodes[..2].iter_mut().for_each(|node| node.name = "same".into());
+    nodes[2].name = "same_1".into();
+    let module = read(&model(12, graph(&["x: f32[2]"], vec![], nodes, &["y"]))).unwrap();
+    let nodes = module.main().nodes();
+    let names: Vec<(&str, &str)> = nodes
+        .map(|(_, node)| (module.name(node.name), module.name(node.sources[0])))
+        .collect();
+    assert_eq!(names, [("same", "same"), ("same_1", "same"), ("same_1_1", "same_1")]);
+}
