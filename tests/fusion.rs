@@ -7,7 +7,7 @@ use std::fmt::Write;
 use strait_core::text::parse;
 use strait_core::text::random::SplitMix64;
 use strait_core::verifier::verify;
-use strait_core::{Elem, GraphId, Module};
+use strait_core::{Elem, GraphId, Module, Placement};
 use strait_execute::{Tensor, TensorView, reference};
 use strait_lower::{Fusion, FusionPolicy};
 use strait_tests::integer::findings;
@@ -310,4 +310,38 @@ fn the_zero_point_of_a_fused_quantization_is_not_cut_off_twice() {
         assert_eq!(found[&name], [after], "{name}");
     }
     assert!((100..180).contains(&truncated), "{truncated} of 300 would be wrong");
+}
+
+/// Names do not tell the values of the called graph from those of the calling one.
+#[test]
+fn what_is_fused_in_a_called_graph_is_held_against_what_the_lowered_graph_calls() {
+    let gemm = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+    let narrowed = "{form={arith_folded shift=4 rounding=half_even out=i8}, axis=1}";
+    let text = format!(
+        "strait 1 integer main=@lowered
+graph @called(%x: i8[1,2] scale=1.0 zero=0) stage=integer {{
+  %a: i32[1,2] scale=1.0 zero=0 = gemm(%x, @w) {gemm}
+  %q: i8[1,2] scale=16.0 zero=0 = requantize(%a) {narrowed}
+  return %q
+}}
+graph @lowered(%x: i8[1,2] scale=1.0 zero=0) stage=integer {{
+  %y: i8[1,2] scale=16.0 zero=0 = call @called(%x)
+  %a: i32[1,2] scale=16.0 zero=0 = gemm(%y, @w) {gemm}
+  %q: i8[1,2] scale=256.0 zero=0 = requantize(%a) {narrowed}
+  return %q
+}}
+data @w: i8[2,2] = inline [1,2,3,4]"
+    );
+    let (module, fusion) = fused(&text, "sima", FusionPolicy::Exact);
+    assert_eq!((fusion.fired.len(), fusion.refused.len()), (2, 0));
+    assert_eq!(findings(&module, &fusion).unwrap(), []);
+    for graph in [module.main.index(), module.graphs.len() - 1] {
+        let mut other = module.clone();
+        let graph = &mut other.graphs[graph];
+        let (id, node) = graph.nodes().find(|(_, node)| node.fused.is_some()).unwrap();
+        let mut step = node.fused.as_deref().unwrap().clone();
+        step.clamp = Some([0, 1]);
+        graph.set_fused(id, Some(step), Placement::Accelerator);
+        assert!(!findings(&other, &fusion).unwrap().is_empty());
+    }
 }

@@ -1,14 +1,15 @@
 //! Analysis of an artifact without running it.
 
 use crate::LOWERED;
-use crate::claims::{self, Allowed, Fusion};
+use crate::claims::{self, Allowed, Bounds, Fusion, Part};
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
 use crate::intervals::{Intervals, intervals};
+use crate::structure::Correspondence;
 use crate::{grounds, structure};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_container::CertificateRecord;
-use strait_core::{Graph, GraphId, Module, Op, ValueId};
+use strait_core::{Graph, GraphId, Module, ValueId};
 use strait_requantize::certificate::Digest;
 
 /// Both graphs of a module, how they correspond, and whether the certificates hold.
@@ -27,40 +28,83 @@ pub struct Analysis<'a> {
     findings: Vec<Finding>,
 }
 
-/// Holds the main graph, the fused one, against the graph `lowered`, and the certificates against both.
+/// A fused graph beside the lowered one that it has to correspond to.
+struct Pair<'a> {
+    fused_graph: &'a Graph,
+    lowered_graph: &'a Graph,
+    fused_bounds: Intervals,
+    lowered_bounds: Intervals,
+    correspondence: Correspondence<'a>,
+}
+
+impl<'a> Pair<'a> {
+    fn part(&self) -> Part<'_> {
+        Part {
+            fused: self.fused_graph,
+            lowered: self.lowered_graph,
+            sites: &self.correspondence.sites,
+            bounds: Bounds {
+                fused: &self.fused_bounds,
+                lowered: &self.lowered_bounds,
+            },
+        }
+    }
+}
+
+/// The main graph beside the graph `lowered`, then each graph that the main one calls, directly or not, beside the one
+/// that the lowered graph calls in its place.
+fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError> {
+    let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
+    let mut ids = vec![(module.main, lowered)];
+    let mut seen = BTreeSet::from([(module.main, lowered)]);
+    let mut found: Vec<Pair<'_>> = Vec::new();
+    while let Some(&(fused, lowered)) = ids.get(found.len()) {
+        let (fused_graph, lowered_graph) = (graph(fused)?, graph(lowered)?);
+        let correspondence = structure::correspond(module, fused_graph, lowered_graph);
+        ids.extend(correspondence.calls.iter().filter(|&&calls| seen.insert(calls)));
+        found.push(Pair {
+            fused_graph,
+            lowered_graph,
+            fused_bounds: intervals(module, fused)?,
+            lowered_bounds: intervals(module, lowered)?,
+            correspondence,
+        });
+    }
+    Ok(found)
+}
+
+/// Holds the main graph, the fused one, against the graph `lowered`, and the certificates against both; and so each graph
+/// that the main one calls.
 ///
 /// # Errors
 /// A module without a graph `lowered`, or with a cycle.
 pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Result<Analysis<'a>, VerifyError> {
-    let (lowered, lowered_graph, fused_graph) = both(module)?;
-    let lowered_bounds = intervals(module, lowered)?;
-    let fused_bounds = intervals(module, module.main)?;
-    let correspondence = structure::correspond(module, fused_graph, lowered_graph);
-    let claims = claims::check(
-        (module, [lowered_graph, fused_graph]),
-        &correspondence.sites,
-        certificates,
-        claims::Bounds {
-            fused: &fused_bounds,
-            lowered: &lowered_bounds,
-        },
-    );
-    let mut findings = correspondence.findings;
+    let lowered = lowered(module)?;
+    let pairs = pairs(module, lowered)?;
+    let parts: Vec<Part<'_>> = pairs.iter().map(Pair::part).collect();
+    let claims = claims::check(module, &parts, certificates);
+    let of_structure = pairs.iter().flat_map(|pair| &pair.correspondence.findings);
+    let mut findings: Vec<Finding> = of_structure.cloned().collect();
     findings.extend(claims.findings);
-    findings.extend(fused_elsewhere(module, lowered));
-    for finding in lowered_bounds.findings().iter().chain(fused_bounds.findings()) {
-        if !findings.contains(finding) {
-            findings.push(finding.clone());
+    for pair in &pairs {
+        let fused = fused_before(module, pair.lowered_graph);
+        let bounds = [&pair.lowered_bounds, &pair.fused_bounds];
+        let of_bounds = bounds.into_iter().flat_map(|bounds| bounds.findings().iter().cloned());
+        for finding in fused.chain(of_bounds) {
+            if !findings.contains(&finding) {
+                findings.push(finding);
+            }
         }
     }
+    let main = pairs.into_iter().next().ok_or(VerifyError::NoGraph(module.main))?;
     Ok(Analysis {
         module,
         lowered,
-        lowered_graph,
-        fused_graph,
-        lowered_bounds,
-        fused_bounds,
-        pairs: correspondence.pairs,
+        lowered_graph: main.lowered_graph,
+        fused_graph: main.fused_graph,
+        lowered_bounds: main.lowered_bounds,
+        fused_bounds: main.fused_bounds,
+        pairs: main.correspondence.pairs,
         allowed: claims.allowed,
         fusions: claims.fusions,
         findings,
@@ -73,53 +117,35 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
 /// # Errors
 /// A module without a graph `lowered`.
 pub fn derived_from(module: &Module, record: &CertificateRecord) -> Result<Option<Digest>, VerifyError> {
-    let (_, lowered, fused) = both(module)?;
-    let correspondence = structure::correspond(module, fused, lowered);
-    let site = correspondence.sites.iter().find(|site| site.value == record.node);
-    Ok(site.and_then(|site| grounds::derived_from(module, [lowered, fused], site, &record.certificate)))
+    let pairs = pairs(module, lowered(module)?)?;
+    Ok(pairs.iter().find_map(|pair| {
+        let graphs = [pair.lowered_graph, pair.fused_graph];
+        let mut sites = pair.correspondence.sites.iter();
+        let site = sites.find(|site| site.value == record.node)?;
+        grounds::derived_from(module, graphs, site, &record.certificate)
+    }))
 }
 
-/// The lowered graph, with its id, and the fused one.
-fn both(module: &Module) -> Result<(GraphId, &Graph, &Graph), VerifyError> {
-    let lowered = module
-        .graphs
-        .iter()
-        .position(|graph| module.name(graph.name) == LOWERED);
-    let lowered = GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?);
-    let graph = |id| module.graph(id).ok_or(VerifyError::NoGraph(id));
-    Ok((lowered, graph(lowered)?, graph(module.main)?))
+/// The lowered graph.
+fn lowered(module: &Module) -> Result<GraphId, VerifyError> {
+    let mut graphs = module.graphs.iter();
+    let lowered = graphs.position(|graph| module.name(graph.name) == LOWERED);
+    Ok(GraphId::new(lowered.ok_or(VerifyError::NoLowered(LOWERED))?))
 }
 
-/// Fused nodes that are compared with nothing: in the lowered graph, where every requantization is a node of its own,
-/// and in graphs that are called, of which there is no lowered one.
-fn fused_elsewhere(module: &Module, lowered: GraphId) -> Vec<Finding> {
-    let calls = |graph: &Graph| -> Vec<GraphId> {
-        let called = graph.nodes().filter_map(|(_, node)| match &node.op {
-            Op::Call(call) => Some(GraphId::new(call.graph as usize)),
-            _ => None,
-        });
-        called.collect()
-    };
-    let mut open = module.graph(module.main).map(calls).unwrap_or_default();
-    open.push(lowered);
-    let (mut seen, mut found) = (BTreeSet::from([module.main]), Vec::new());
-    while let Some(id) = open.pop() {
-        let Some(graph) = module.graph(id).filter(|_| seen.insert(id)) else {
-            continue;
-        };
-        open.extend(calls(graph));
-        let fused = graph.nodes().filter(|(_, node)| node.fused.is_some());
-        found.extend(fused.map(|(_, node)| {
-            let value = node.outputs.first().and_then(|&result| graph.value(result));
-            let (value, of) = (value.map_or(node.name, |value| value.name), module.name(graph.name));
-            let text = format!("it is fused in the graph `{of}`, and there is nothing to hold that against");
-            Finding {
-                value: module.name(value).into(),
-                fault: Fault::Structure(text),
-            }
-        }));
-    }
-    found
+/// Fused nodes of a graph in which every requantization has to be a node of its own: there is nothing to hold them
+/// against.
+fn fused_before<'a>(module: &'a Module, graph: &'a Graph) -> impl Iterator<Item = Finding> {
+    let fused = graph.nodes().filter(|(_, node)| node.fused.is_some());
+    fused.map(move |(_, node)| {
+        let value = node.outputs.first().and_then(|&result| graph.value(result));
+        let (value, of) = (value.map_or(node.name, |value| value.name), module.name(graph.name));
+        let text = format!("it is fused in the graph `{of}`, and there is nothing to hold that against");
+        Finding {
+            value: module.name(value).into(),
+            fault: Fault::Structure(text),
+        }
+    })
 }
 
 impl Analysis<'_> {

@@ -12,7 +12,7 @@ use crate::intervals::picks::{self, Elements};
 use crate::intervals::{Interval, Intervals, Range, extents};
 use crate::structure::{Constants, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use strait_container::CertificateRecord;
 use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::{Argument, FromFloat, IntType, Per, Step, Verdict, certificate::ordered};
@@ -21,7 +21,7 @@ use strait_requantize::{Argument, FromFloat, IntType, Per, Step, Verdict, certif
 #[derive(Debug, Default)]
 pub(crate) struct Claims {
     pub(crate) fusions: Vec<Fusion>,
-    /// Allowed distance between values of the fused graph and those of the lowered one that they stand for, by both.
+    /// Allowed distance between values of the main graph and those of the lowered one that they stand for, by both.
     pub(crate) allowed: BTreeMap<(ValueId, ValueId), Allowed>,
     pub(crate) findings: Vec<Finding>,
 }
@@ -78,55 +78,103 @@ pub(crate) struct Bounds<'a> {
     pub(crate) lowered: &'a Intervals,
 }
 
-/// Checks every site against its certificate, and that every certificate has its site.
-pub(crate) fn check(
-    (module, [lowered_graph, fused_graph]): (&Module, [&Graph; 2]),
-    sites: &[FusedSite<'_>],
-    records: &[CertificateRecord],
-    bounds: Bounds<'_>,
-) -> Claims {
+/// A fused graph beside the lowered one that it corresponds to.
+pub(crate) struct Part<'a> {
+    pub(crate) lowered: &'a Graph,
+    pub(crate) fused: &'a Graph,
+    pub(crate) sites: &'a [FusedSite<'a>],
+    pub(crate) bounds: Bounds<'a>,
+}
+
+/// Certificates by the names of their values. Values of different graphs may have one name.
+struct Records<'a> {
+    all: &'a [CertificateRecord],
+    by_value: BTreeMap<&'a str, Vec<usize>>,
+    /// By position of a certificate: the part that has its site.
+    used: BTreeMap<usize, usize>,
+}
+
+impl<'a> Records<'a> {
+    fn new(all: &'a [CertificateRecord]) -> Records<'a> {
+        let mut by_value: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (position, record) in all.iter().enumerate() {
+            by_value.entry(&record.node).or_default().push(position);
+        }
+        let used = BTreeMap::new();
+        Records { all, by_value, used }
+    }
+
+    /// The certificate of a site: of those of its name that no other part has, the first that was derived from the
+    /// site, else the first. A value of the fused graph may stand for several equal ones of the lowered graph, so that
+    /// sites of one part share one.
+    fn take(
+        &mut self,
+        (part, graphs): (usize, [&Graph; 2]),
+        module: &Module,
+        site: &FusedSite<'_>,
+    ) -> Option<&'a CertificateRecord> {
+        let (all, used) = (self.all, &self.used);
+        let named = self.by_value.get(site.value.as_str())?;
+        let mut own = named
+            .iter()
+            .copied()
+            .filter(|at| used.get(at).is_none_or(|of| *of == part));
+        let fits = |&at: &usize| {
+            let certificate = &all[at].certificate;
+            grounds::derived_from(module, graphs, site, certificate) == Some(certificate.derived_from)
+        };
+        let chosen = match named.len() {
+            1 => own.next()?,
+            _ => own.clone().find(fits).or_else(|| own.next())?,
+        };
+        self.used.insert(chosen, part);
+        all.get(chosen)
+    }
+
+    fn unused(&self) -> impl Iterator<Item = &'a CertificateRecord> {
+        let all = self.all.iter().enumerate();
+        all.filter(|(at, _)| !self.used.contains_key(at))
+            .map(|(_, record)| record)
+    }
+}
+
+/// Checks every site against its certificate, and that every certificate has its site. The first part is that of the main
+/// graphs.
+pub(crate) fn check(module: &Module, parts: &[Part<'_>], records: &[CertificateRecord]) -> Claims {
     let mut claims = Claims::default();
-    let mut by_value: BTreeMap<&str, &CertificateRecord> = BTreeMap::new();
-    for record in records {
-        if by_value.insert(&record.node, record).is_some() {
-            claims.no_fusion(record);
-        }
-    }
-    let mut used = BTreeSet::new();
-    for site in sites {
-        // A value of the fused graph may stand for several equal ones of the lowered graph.
-        let record = by_value.get(site.value.as_str()).copied();
-        used.extend(record.map(|record| record.node.as_str()));
-        if let Some(record) = record {
-            // Where channels are picked, the largest of their bounds holds for all.
-            let axis = site.along().and_then(Along::axis);
-            let allowed = Allowed::new(&record.certificate.verdict, axis);
-            claims.allowed.insert(site.pair, allowed);
-        }
-        match record {
-            Some(record) => {
-                claims.check_record(site, record);
-                let certificate = &record.certificate;
-                for fault in grounds::check(module, [lowered_graph, fused_graph], site, certificate) {
-                    claims.fault(site, fault);
-                }
-                for fault in facts::check(lowered_graph, site, bounds.fused, &certificate.because) {
-                    claims.fault(site, fault);
-                }
+    let mut records = Records::new(records);
+    for (position, part) in parts.iter().enumerate() {
+        let graphs = [part.lowered, part.fused];
+        for site in part.sites {
+            let record = records.take((position, graphs), module, site);
+            if let Some(record) = record.filter(|_| position == 0) {
+                // Where channels are picked, the largest of their bounds holds for all.
+                let axis = site.along().and_then(Along::axis);
+                let allowed = Allowed::new(&record.certificate.verdict, axis);
+                claims.allowed.insert(site.pair, allowed);
             }
-            None if site.is_trivial() => continue,
-            None => claims.fault(site, Fault::NoCertificate),
-        }
-        match site.kind {
-            SiteKind::Accumulators => claims.check_accumulators(lowered_graph, site, record, bounds),
-            SiteKind::Constants(constants) => claims.check_constants(site, record, constants),
-            SiteKind::Floats { lowered, fused } => claims.check_floats(site, record, (lowered, fused)),
+            match record {
+                Some(record) => {
+                    claims.check_record(site, record);
+                    let certificate = &record.certificate;
+                    for fault in grounds::check(module, graphs, site, certificate) {
+                        claims.fault(site, fault);
+                    }
+                    for fault in facts::check(part.lowered, site, part.bounds.fused, &certificate.because) {
+                        claims.fault(site, fault);
+                    }
+                }
+                None if site.is_trivial() => continue,
+                None => claims.fault(site, Fault::NoCertificate),
+            }
+            match site.kind {
+                SiteKind::Accumulators => claims.check_accumulators(part.lowered, site, record, part.bounds),
+                SiteKind::Constants(constants) => claims.check_constants(site, record, constants),
+                SiteKind::Floats { lowered, fused } => claims.check_floats(site, record, (lowered, fused)),
+            }
         }
     }
-    for record in by_value
-        .into_values()
-        .filter(|record| !used.contains(record.node.as_str()))
-    {
+    for record in records.unused() {
         claims.no_fusion(record);
     }
     claims

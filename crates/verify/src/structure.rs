@@ -9,7 +9,7 @@ use crate::chain::{Along, Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
 use crate::intervals::Interval;
 use std::collections::BTreeSet;
-use strait_core::{Def, Elem, Graph, Module, Node, Op, ValueId};
+use strait_core::{Def, Elem, Graph, GraphId, Module, Node, Op, ValueId};
 use strait_requantize::FromFloat;
 
 /// A place where the fused graph does in one node what the lowered one does in several.
@@ -51,6 +51,8 @@ pub(crate) struct Correspondence<'a> {
     pub(crate) findings: Vec<Finding>,
     /// Values of the fused graph, each with one of the lowered graph of the same type and grid that it stands for.
     pub(crate) pairs: Vec<(ValueId, ValueId)>,
+    /// Graphs that the fused graph calls, each with the one that the lowered graph calls in its place.
+    pub(crate) calls: BTreeSet<(GraphId, GraphId)>,
 }
 
 /// Walks both graphs.
@@ -121,11 +123,27 @@ impl<'a> Walk<'a> {
         match (fused.def, lowered.def) {
             (Def::Input(a), Def::Input(b)) if a == b => {}
             (Def::Data(a), Def::Data(b)) if a == b || self.module.data(a) == self.module.data(b) => {}
+            (Def::Node(a, i), Def::Node(b, j))
+                if i == j && self.are_calls(self.fused.node(a), self.lowered.node(b)) =>
+            {
+                self.expect_operands(f, self.fused.node(a), self.lowered.node(b));
+            }
             (Def::Node(a, i), Def::Node(b, j)) if i == j && self.is_same(self.fused.node(a), self.lowered.node(b)) => {
                 self.expect_operands(f, self.fused.node(a), self.lowered.node(b));
             }
             _ => self.compare_chains(f, l),
         }
+    }
+
+    /// True if two nodes call graphs, which have to correspond then.
+    fn are_calls(&mut self, fused: Option<&Node>, lowered: Option<&Node>) -> bool {
+        let Some((f, l)) = fused.zip(lowered) else { return false };
+        let (Op::Call(own), Op::Call(other)) = (&f.op, &l.op) else {
+            return false;
+        };
+        let called = [own, other].map(|call| GraphId::new(call.graph as usize));
+        self.result.calls.insert(called.into());
+        f.fused == l.fused && f.place == l.place
     }
 
     /// True if two nodes compute the same of the same operands.
