@@ -415,6 +415,15 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (fusion("weaken_to = [\"none\"]"), "there is no form `none`"),
         (
+            row("")
+                .replace(
+                    "range = [-127, 127] }",
+                    "range = [-127, 127], scale = \"power_of_two\" }",
+                )
+                .replace("[\"shift\", \"single\"]", "[\"shift\"]\nweight_grid = \"shift\""),
+            "`shift` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks",
+        ),
+        (
             row("[op.mish]\nrun = \"host\"\nwhy = \"a test\"\nnote = \"unseen\""),
             "`op.mish` runs on the host, where it has no `note`",
         ),
