@@ -125,8 +125,15 @@ impl Reach {
         } else {
             seen[1]
         };
-        // What is all below the interval, or all above, is its nearer end.
-        let needed = [low, high].map(|end| end.max(floor).min(ceiling));
+        // What is all below the interval, or all above, is its nearer end. A cut that gains less than a bit is none: the
+        // ends of what nothing masks are better kept than saturated.
+        let cut = [low, high].map(|end| end.max(floor).min(ceiling));
+        let span = |[low, high]: Interval| high.max(0.0) - low.min(0.0);
+        let needed = if span([low, high]) >= 2.0 * span(cut) {
+            cut
+        } else {
+            [low, high]
+        };
         (needed != seen && needed.iter().all(|end| end.is_finite())).then_some((needed, seen))
     }
 }
@@ -366,7 +373,7 @@ fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
 mod tests {
     use super::*;
 
-    /// An observer that clips what the only interval that matters begins with.
+    /// An observer that clips all of the interval that matters.
     struct Clips;
 
     impl Observer for Clips {
@@ -375,16 +382,16 @@ mod tests {
         }
 
         fn range(&self, _: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
-            Ok([0.0, 3.0])
+            Ok([-8.0, -3.0])
         }
     }
 
     #[test]
     fn the_ends_of_a_range_never_cross() {
         let mut statistics = Statistics::default();
-        statistics.add(0, &[0.0, 3.0, 5.0]);
+        statistics.add(0, &[-8.0, -3.0, 1.0]);
         let reach = Reach {
-            matters: vec![Some([4.0, f64::INFINITY])],
+            matters: vec![Some([-1.0, f64::INFINITY])],
             can_be: vec![None],
         };
         let kind = GridKind {
@@ -392,6 +399,9 @@ mod tests {
             symmetric: false,
             power_of_two: false,
         };
-        assert_eq!(reach.range(ValueId::new(0), &statistics, &Clips, kind), Ok([4.0, 4.0]));
+        assert_eq!(
+            reach.range(ValueId::new(0), &statistics, &Clips, kind),
+            Ok([-1.0, -1.0])
+        );
     }
 }

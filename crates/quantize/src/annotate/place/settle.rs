@@ -18,9 +18,10 @@ pub(crate) fn settle(graph: &mut Graph, spec: &TargetSpec, wishes: &Placing) {
     let settling = Settling { spec, wishes };
     settling.keep_reals(graph, &order);
     let above = settling.behind_integers(graph, &order);
+    let joined = settling.joined(graph, &order);
     let mut below = vec![false; graph.node_bound()];
     for &id in order.iter().rev() {
-        if let Some(reason) = settling.refusal(graph, id, &above, &below) {
+        if let Some(reason) = settling.refusal(graph, id, [&above, &joined], &below) {
             graph.place_on_host(id, reason);
         }
         below[id.index()] = settling.wants_codes(graph, id, &below);
@@ -103,8 +104,8 @@ impl Settling<'_> {
     }
 
     /// Reason why a node leaves the accelerator; all that reads it is decided.
-    fn refusal(&self, graph: &Graph, id: NodeId, above: &[bool], below: &[bool]) -> Option<Reason> {
-        let recipe = self.movable(graph, id)?;
+    fn refusal(&self, graph: &Graph, id: NodeId, [above, joined]: [&[bool]; 2], below: &[bool]) -> Option<Reason> {
+        self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
         // Where only operands have codes, the accumulator in front of a node becomes a real number anyway, unless codes
@@ -121,32 +122,62 @@ impl Settling<'_> {
                     "it only passes on what the host computes for the host",
                 ))
             }
-            _ => (self.spec.host.islands == Islands::Float && self.is_island(graph, node, recipe)).then(|| {
-                Reason::new(
-                    ReasonCode::Island,
-                    "only host nodes read its result, so codes in between would cost accuracy alone",
-                )
-            }),
+            _ => {
+                (self.spec.host.islands == Islands::Float && !joined[id.index()] && is_island(graph, node)).then(|| {
+                    Reason::new(
+                        ReasonCode::Island,
+                        "only host nodes read its result, so codes in between would cost accuracy alone",
+                    )
+                })
+            }
         }
     }
 
-    /// True if a node is the end of an island: the host alone reads what it computes, and it is no product of matrices.
-    /// Its producers are then asked the same, and so the whole island leaves.
-    ///
-    /// A clamp that a product takes along belongs to that: on the host its operand would need a grid of its own.
-    fn is_island(&self, graph: &Graph, node: &Node, recipe: Recipe) -> bool {
-        let taken_along = recipe == Recipe::Clamp
-            && clamp_producer(graph, self.spec, node)
-                .and_then(|producer| graph.node(producer))
-                .is_some_and(|producer| is_product(&producer.op));
-        let on_host = |node| graph.node(node).is_some_and(|n| matches!(n.place, Placement::Host(_)));
-        let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
-        !is_product(&node.op)
-            && !taken_along
-            && uses.peek().is_some()
-            && uses.all(|at| on_host(at.node))
-            && !node.outputs.iter().any(|&y| graph.is_output(y))
+    /// By node: whether it is a convolution, Gemm or MatMul, or belongs to one. A clamp that a product takes along does: on
+    /// the host its operand would need a grid of its own. So does what makes less of what a product has made, as a pool
+    /// does: without it more would have to be converted for the host.
+    fn joined(&self, graph: &Graph, order: &[NodeId]) -> Vec<bool> {
+        let mut joined = vec![false; graph.node_bound()];
+        for &id in order {
+            let Some(node) = graph.node(id) else { continue };
+            let Some((_, recipe)) = recipe(self.spec, node) else {
+                continue;
+            };
+            let producer = match recipe {
+                Recipe::Clamp => clamp_producer(graph, self.spec, node),
+                _ if condenses(graph, node) => {
+                    let operand = node.inputs.first().copied().flatten();
+                    operand.and_then(|x| graph.producer(x)).map(|(producer, _)| producer)
+                }
+                _ => None,
+            };
+            joined[id.index()] = is_product(&node.op) || producer.is_some_and(|producer| joined[producer.index()]);
+        }
+        joined
     }
+}
+
+/// True if a node is the end of an island: the host alone reads what it computes. Its producers are then asked the same,
+/// and so the whole island leaves.
+fn is_island(graph: &Graph, node: &Node) -> bool {
+    let on_host = |node| graph.node(node).is_some_and(|n| matches!(n.place, Placement::Host(_)));
+    let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
+    uses.peek().is_some() && uses.all(|at| on_host(at.node)) && !node.outputs.iter().any(|&y| graph.is_output(y))
+}
+
+/// True if the results have fewer elements than the first operand.
+fn condenses(graph: &Graph, node: &Node) -> bool {
+    let elements = |value: ValueId| -> Option<u64> {
+        let dims = graph.value(value)?.ty.dims()?;
+        dims.iter()
+            .try_fold(1u64, |product, &extent| product.checked_mul(extent))
+    };
+    let operand = node.inputs.first().copied().flatten().and_then(elements);
+    let results = node
+        .outputs
+        .iter()
+        .try_fold(0u64, |sum, &y| sum.checked_add(elements(y)?));
+    operand.zip(results).is_some_and(|(operand, results)| results < operand)
 }
 
 /// Operands that are no constants.
