@@ -1,5 +1,7 @@
 //! The formats that are told apart, and what turns each into an ONNX model.
 
+use strait_onnx::LFS_POINTER;
+
 use super::wire::{Value, fields};
 
 /// A format of files that are taken for something else.
@@ -130,9 +132,6 @@ pub(super) const FORMATS: &[Format] = &[
         },
     },
 ];
-
-/// First bytes of the pointer files that stand in a repository for large files.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// A pickle of the number by which PyTorch knows its files of before version 1.6.
 const OLD_PYTORCH: &[u8] = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.";

@@ -10,8 +10,8 @@ use std::path::{Component, Path, PathBuf};
 /// The data location of a tensor whose bytes are in another file.
 pub(crate) const EXTERNAL: i32 = 1;
 
-/// First bytes of the files that stand in a repository for large ones.
-const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
+/// First bytes of the files that Git LFS puts into a repository in place of large ones.
+pub const LFS_POINTER: &[u8] = b"version https://git-lfs.github.com/spec/";
 
 /// The data files beside a model, each mapped once.
 #[derive(Debug)]

@@ -19,6 +19,8 @@ mod tensor;
 mod tests;
 mod types;
 
+pub use external::LFS_POINTER;
+
 use crate::error::{FreeDimension, OnnxError};
 use crate::proto::ModelProto;
 use crate::{IR_VERSIONS, OPSETS};
