@@ -17,11 +17,11 @@ fn names() -> MutexGuard<'static, Vec<PathBuf>> {
 
 /// A name that is removed by [`remove_leftovers`] for as long as this value lives.
 #[derive(Debug)]
-pub struct Leftover(PathBuf);
+pub(crate) struct Leftover(PathBuf);
 
 impl Leftover {
     /// Notes the name of a file, or of a folder with all that is in it.
-    pub fn new(path: &Path) -> Leftover {
+    pub(crate) fn new(path: &Path) -> Leftover {
         names().push(path.into());
         Leftover(path.into())
     }
@@ -125,6 +125,7 @@ fn each_folder(folder: &Path, visit: impl Fn(&Path) -> Result<()>) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Beside;
 
     #[test]
     fn only_what_is_noted_is_removed() {
@@ -135,9 +136,17 @@ mod tests {
         fs::write(&kept, b"").unwrap();
         let noted = [Leftover::new(&folder), Leftover::new(&file)];
         drop(Leftover::new(&kept));
+        let unfinished = Beside::new(root.path(), ".npy").unwrap();
+        let finished = Beside::new(root.path(), ".npy").unwrap();
+        finished.put_in_place(&root.path().join("finished")).unwrap();
         remove_leftovers();
-        assert!(!folder.exists() && !file.exists() && kept.exists());
-        drop(noted);
+        let left = fs::read_dir(root.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name());
+        let mut left: Vec<_> = left.collect();
+        left.sort_unstable();
+        assert_eq!(left, ["finished", "kept"]);
+        drop((noted, unfinished));
     }
 
     #[cfg(unix)]

@@ -12,6 +12,7 @@
 //! The bytes are described in `docs/container.md`.
 
 mod artifact;
+mod beside;
 mod certificates;
 mod compare;
 mod digest;
@@ -27,13 +28,14 @@ mod staging;
 mod writer;
 
 pub use artifact::{Artifact, Finding};
+pub use beside::Beside;
 pub use certificates::CertificateRecord;
 pub use compare::{Difference, compare};
 pub use digest::sha256;
 pub use error::ArtifactError;
 pub use folder::artifact_around;
 pub use format::{FormatError, Integrity};
-pub use leftovers::{Leftover, remove_leftovers};
+pub use leftovers::remove_leftovers;
 pub use manifest::{FileEntry, Manifest, Provenance, Sources, TargetVersion, ToolVersion};
 pub use model::{Model, ModelError};
 pub use strait_requantize::certificate::Digest;

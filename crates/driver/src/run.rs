@@ -9,12 +9,11 @@ use std::{
 
 use ndarray::ArrayD;
 use serde_json::{Value as Json, json};
-use strait_container::{Leftover, artifact_around};
+use strait_container::{Beside, artifact_around};
 use strait_core::{Op, ValueId};
 use strait_execute::{Plan, SampleError, Tensor, TensorView, Threads, Workspace, map_in_order};
 use strait_requantize::Per;
 use strait_samples::{NumberType, Samples, Scratch, Writer, escape};
-use tempfile::TempPath;
 
 use crate::{
     artifact::Opened,
@@ -234,8 +233,7 @@ fn index_of(outputs: &[Output], samples: usize) -> Json {
 /// A file beside its destination, which it takes the place of when it is whole.
 struct Unfinished {
     writer: Writer,
-    _leftover: Leftover,
-    beside: TempPath,
+    beside: Beside,
     destination: PathBuf,
 }
 
@@ -260,16 +258,9 @@ impl Unfinished {
             return Err(Diagnostic::error(codes::OUTPUT, message).into());
         }
         let shape: Vec<usize> = [samples].into_iter().chain(output.shape.iter().copied()).collect();
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".strait-").suffix(".npy");
-        // A result is for whoever may read the folder; the user's mask still applies.
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let beside = builder.tempfile_in(folder).map_err(failed)?;
-        let beside = beside.into_temp_path();
+        let beside = Beside::new(folder, ".npy").map_err(failed)?;
         Ok(Unfinished {
-            _leftover: Leftover::new(&beside),
-            writer: Writer::create(&beside, output.number_type, &shape).map_err(failed)?,
+            writer: Writer::create(beside.path(), output.number_type, &shape).map_err(failed)?,
             beside,
             destination: path.to_owned(),
         })
@@ -286,8 +277,8 @@ impl Unfinished {
             .finish()
             .map_err(|error| unwritten(&self.destination, &error))?;
         self.beside
-            .persist(&self.destination)
-            .map_err(|error| unwritten(&self.destination, &error.error))
+            .put_in_place(&self.destination)
+            .map_err(|error| unwritten(&self.destination, &error))
     }
 }
 

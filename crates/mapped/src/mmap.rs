@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use memmap2::{Mmap, MmapOptions};
 use std::fs::{self, File};
-use std::io::{Error, ErrorKind, Read, Result};
+use std::io::{Error, ErrorKind, Read, Result, Seek};
 use std::ops::Range;
 use std::path::Path;
 
@@ -62,12 +62,19 @@ impl MappedFile {
     /// Opens the file under the conditions of [`map`].
     pub fn open(path: &Path, limit: u64) -> Result<MappedFile> {
         let (file, length) = open(path, limit)?;
+        MappedFile::of(file, length)
+    }
+
+    /// The first `length` bytes of a regular file that is open; it need not have a name any more. It must not change, as
+    /// for [`map`].
+    pub fn of(mut file: File, length: u64) -> Result<MappedFile> {
         let whole = match map_file(&file, MmapOptions::new()) {
             _ if length == 0 => Bytes::new(),
             Ok(map) => Bytes::from_owner(map),
             Err(_) => {
                 let mut bytes = Vec::new();
-                (&file).take(limit).read_to_end(&mut bytes)?;
+                file.rewind()?;
+                (&file).take(length).read_to_end(&mut bytes)?;
                 bytes.into()
             }
         };

@@ -1,11 +1,10 @@
 //! Members of the archives that `numpy.savez` and `numpy.savez_compressed` write: stored as they are, or deflated.
 
-use std::io::{self, Cursor, Write as _};
+use std::io::{self, Cursor};
 use std::path::Path;
-use std::sync::Arc;
 
 use bytes::Bytes;
-use tempfile::TempPath;
+use strait_mapped::MappedFile;
 use zip::{CompressionMethod, ZipArchive};
 
 use crate::error::{DataError, Kind};
@@ -17,11 +16,13 @@ pub(crate) struct Archive {
     zip: ZipArchive<Cursor<Bytes>>,
 }
 
-/// The content of a member. Inflated content lies in a file, so that memory does not grow with the number of samples; the
-/// file is deleted when nobody uses it any more.
-pub(crate) struct Content {
-    pub bytes: Bytes,
-    pub inflated: Option<Arc<TempPath>>,
+/// The content of a member.
+pub(crate) enum Content {
+    /// A slice of the archive.
+    Stored(Bytes),
+    /// In a file, so that memory does not grow with the number of samples. The file has no name: nothing is left of it,
+    /// however the process ends.
+    Inflated(MappedFile),
 }
 
 impl Archive {
@@ -62,10 +63,9 @@ impl Archive {
                 let start = entry.data_start().and_then(|start| usize::try_from(start).ok());
                 let end = start.and_then(|start| start.checked_add(usize::try_from(size).ok()?));
                 match start.zip(end) {
-                    Some((start, end)) if size == compressed && end <= self.bytes.len() => Ok(Some(Content {
-                        bytes: self.bytes.slice(start..end),
-                        inflated: None,
-                    })),
+                    Some((start, end)) if size == compressed && end <= self.bytes.len() => {
+                        Ok(Some(Content::Stored(self.bytes.slice(start..end))))
+                    }
                     _ => Err(broken("is cut short")),
                 }
             }
@@ -75,7 +75,7 @@ impl Archive {
                 let inflated = self.inflate(index, size);
                 let inflated = inflated
                     .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be inflated: {error}")))?;
-                Ok(Some(inflated))
+                Ok(Some(Content::Inflated(inflated)))
             }
             _ if entry.encrypted() => Err(broken("is encrypted, which is not read")),
             other => Err(broken(&format!(
@@ -84,20 +84,15 @@ impl Archive {
         }
     }
 
-    fn inflate(&mut self, index: usize, size: u64) -> io::Result<Content> {
-        let mut file = tempfile::Builder::new().prefix("strait-").suffix(".npy").tempfile()?;
+    fn inflate(&mut self, index: usize, size: u64) -> io::Result<MappedFile> {
+        let mut file = tempfile::tempfile()?;
         // The reader stops where the content grows past the size that the directory states, so a member cannot fill the disk.
         let written = io::copy(&mut self.zip.by_index(index)?, &mut file)?;
         if written != size {
             let text = "it is shorter than the directory says";
             return Err(io::Error::new(io::ErrorKind::InvalidData, text));
         }
-        file.flush()?;
-        let path = file.into_temp_path();
-        Ok(Content {
-            bytes: strait_mapped::map(&path, u64::MAX)?,
-            inflated: Some(Arc::new(path)),
-        })
+        MappedFile::of(file, size)
     }
 }
 
@@ -108,6 +103,7 @@ fn broken(name: &str, what: &str) -> DataError {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use std::io::Write as _;
     use zip::write::{SimpleFileOptions, ZipWriter};
 
     /// An archive as NumPy writes it.
@@ -126,12 +122,21 @@ pub(crate) mod tests {
         Bytes::from(writer.finish().unwrap().into_inner())
     }
 
+    impl Content {
+        fn bytes(&self) -> &Bytes {
+            match self {
+                Content::Stored(bytes) => bytes,
+                Content::Inflated(file) => file.whole(),
+            }
+        }
+    }
+
     fn read(bytes: &Bytes) -> Result<Vec<(String, Vec<u8>)>, String> {
         let mut archive = Archive::new("x.npz".into(), bytes.clone()).map_err(|error| error.message)?;
         let names: Vec<String> = archive.names().collect();
         let read = |name: String| {
             let content = archive.member(&name).map_err(|error| error.message)?;
-            let content = content.ok_or("the member is not there")?.bytes.to_vec();
+            let content = content.ok_or("the member is not there")?.bytes().to_vec();
             Ok((name, content))
         };
         names.into_iter().map(read).collect()
@@ -157,7 +162,24 @@ pub(crate) mod tests {
         let bytes = archive(&[("a.npy", b"one")], false);
         let mut archive = Archive::new("x.npz".into(), bytes.clone()).unwrap();
         let content = archive.member("a.npy").unwrap().unwrap();
-        assert!(content.inflated.is_none() && bytes.as_ptr_range().contains(&content.bytes.as_ptr()));
+        assert!(bytes.as_ptr_range().contains(&content.bytes().as_ptr()));
+    }
+
+    /// A process that is killed cleans up nothing.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn inflated_content_is_in_a_file_without_a_name() {
+        let mut archive = Archive::new("x.npz".into(), archive(&[("a.npy", b"one")], true)).unwrap();
+        let content = archive.member("a.npy").unwrap().unwrap();
+        let address = content.bytes().as_ptr() as usize;
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+        let holds = |line: &&str| {
+            let (begin, end) = line.split(' ').next().unwrap().split_once('-').unwrap();
+            let [begin, end] = [begin, end].map(|end| usize::from_str_radix(end, 16).unwrap());
+            (begin..end).contains(&address)
+        };
+        let map = maps.lines().find(holds).unwrap();
+        assert!(map.ends_with("(deleted)"), "{map}");
     }
 
     #[test]

@@ -18,7 +18,6 @@ use bytes::Bytes;
 use ndarray::{ArrayViewD, Axis, IxDyn, ShapeBuilder as _};
 use strait_core::tensor::Element;
 use strait_mapped::MappedFile;
-use tempfile::TempPath;
 
 use crate::{
     archive::Content,
@@ -53,8 +52,6 @@ pub struct Array {
     bytes: Bytes,
     /// The file, and where the bytes begin in it, of an array that can be looked at sample by sample.
     file: Option<(Arc<MappedFile>, usize)>,
-    /// The file of inflated content.
-    _inflated: Option<Arc<TempPath>>,
 }
 
 impl Array {
@@ -66,7 +63,11 @@ impl Array {
         let name = path.display().to_string();
         let file = MappedFile::open(path, u64::MAX)
             .map_err(|error| DataError::new(Kind::File, format!("{name} cannot be read: {error}")))?;
-        let mut array = Array::parse(&name, file.whole())?;
+        Array::of_file(&name, file)
+    }
+
+    fn of_file(name: &str, file: MappedFile) -> Result<Array, DataError> {
+        let mut array = Array::parse(name, file.whole())?;
         let begin = header(file.whole()).map(|(_, begin)| begin);
         array.file = begin.map(|begin| (Arc::new(file), begin));
         Ok(array)
@@ -74,9 +75,10 @@ impl Array {
 
     /// The array in a member of an archive.
     pub(crate) fn of_member(name: &str, content: Content) -> Result<Array, DataError> {
-        let mut array = Array::parse(name, &content.bytes)?;
-        array._inflated = content.inflated;
-        Ok(array)
+        match content {
+            Content::Stored(bytes) => Array::parse(name, &bytes),
+            Content::Inflated(file) => Array::of_file(name, file),
+        }
     }
 
     /// The array in `bytes`, which are not copied. `name` is for messages.
@@ -107,7 +109,6 @@ impl Array {
                 shape: parsed.shape,
                 bytes: bytes.slice(start..start + expected),
                 file: None,
-                _inflated: None,
             }),
             _ => {
                 let expected = expected.map_or("more than a computer has".to_owned(), |bytes| bytes.to_string());

@@ -1,9 +1,12 @@
 //! Observe: statistics of the float values, from a file where nothing has changed since it was written.
 
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    path::Path,
+};
 
 use ndarray::ArrayD;
-use strait_container::Digest;
+use strait_container::{Beside, Digest};
 use strait_core::{Def, Elem, Module, Value, bytes, shape::element_count};
 use strait_execute::{PlanOptions, cost};
 use strait_quantize::{Observation, ObserveError, observe, statistics};
@@ -164,8 +167,7 @@ fn reuse(path: &Path, key: &[u8; 32]) -> Option<Observation> {
 /// Writes beside and renames, so that nobody reads half a file.
 fn keep(folder: &Path, path: &Path, observation: &Observation, key: &[u8; 32]) -> std::io::Result<()> {
     fs::create_dir_all(folder)?;
-    let file = tempfile::NamedTempFile::new_in(folder)?;
-    statistics::write(observation, key, file.as_file())?;
-    file.persist(path)?;
-    Ok(())
+    let beside = Beside::new(folder, ".statistics")?;
+    statistics::write(observation, key, File::create(beside.path())?)?;
+    beside.put_in_place(path)
 }
