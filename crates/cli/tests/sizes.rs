@@ -182,6 +182,10 @@ fn whatever_the_memory_the_bytes_are_the_same() {
         "{printed}"
     );
     assert!(!Path::new(&path("none")).exists());
+    // Where the statistics are at hand, nothing is observed, and the memory for it is not needed.
+    let at_hand = format!("calibration.cache='{}'", path("plenty.cache"));
+    let (code, printed) = compile("cached", &["--memory", "1M", "--set", &at_hand]);
+    assert!(code == 0 && digest(&printed) == expected, "{printed}");
 }
 
 #[test]

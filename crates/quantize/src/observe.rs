@@ -1,11 +1,12 @@
 //! Observe: one run of the float graph over the calibration data, free of any target.
 
-use crate::statistics::{Observation, Statistics};
+use crate::statistics::{self, Observation, Statistics};
 use ndarray::ArrayD;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
-use strait_core::{Elem, GraphId, Module, Op, ValueId};
+use strait_core::shape::element_count;
+use strait_core::{Def, Elem, Graph, GraphId, Module, Op, ValueId};
 use strait_execute::{ExecuteError, Plan, PlanOptions, SampleError, TensorView, Threads, Workspace, map_in_order};
 
 /// The calibration data, ready for the graph.
@@ -133,6 +134,23 @@ pub fn observe(
     })
 }
 
+/// The most bytes that the statistics take that [`observe`] gathers of all float values, over so many samples.
+pub fn most_bytes(module: &Module, graph: GraphId, samples: u64) -> u64 {
+    let rows = rows(module, graph);
+    let values = module.graph(graph).into_iter().flat_map(Graph::values);
+    let observed = values.filter(|(_, value)| value.ty.elem == Elem::F32 && !matches!(value.def, Def::Data(_)));
+    let bytes = observed.map(|(id, value)| {
+        let elements = element_count(&value.ty.shape).unwrap_or(u64::MAX);
+        let along = |axis: &usize| value.ty.shape.get(*axis).and_then(|extent| extent.fixed());
+        let peaks = rows.get(&id).map_or(0, |axes| {
+            let peaks = axes.iter().map(|axis| elements / along(axis).unwrap_or(1).max(1));
+            statistics::most_bytes(peaks.fold(0, u64::saturating_add), samples)
+        });
+        statistics::most_bytes(elements, samples).saturating_add(peaks)
+    });
+    bytes.fold(0, u64::saturating_add)
+}
+
 /// Observed elements, by value: all elements, and the largest of each row.
 #[derive(Default)]
 struct Seen {
@@ -177,4 +195,44 @@ fn peaks(elements: &[f32], shape: &[usize], axis: usize) -> Vec<f32> {
     };
     let rows = blocks.flat_map(|block| (0..inner).map(move |at| row(block, at)));
     rows.filter(|peak| peak.is_finite()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Ramp;
+
+    impl Samples for Ramp {
+        fn count(&self) -> usize {
+            2
+        }
+
+        /// Each element in a bin of its own.
+        fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
+            let ramp = ndarray::Array1::from_iter((0..512).map(|i| (2 * i + index) as f32));
+            let ramp = ramp.into_shape_with_order(ndarray::IxDyn(&[64, 8]));
+            Ok(vec![ramp.map_err(|error| error.to_string())?])
+        }
+    }
+
+    #[test]
+    fn the_most_bytes_are_told_with_the_peaks_of_softmax() {
+        let text =
+            "strait 1 float\ngraph @main(%x: f32[64,8]) {\n  %y: f32[64,8] = softmax(%x) {axis=1}\n  return %y\n}";
+        let module = strait_core::text::parse(text).unwrap();
+        let (options, threads) = (PlanOptions::default(), NonZeroUsize::MIN);
+        let go_on = &mut |_| ControlFlow::Continue(());
+        let seen = observe(&module, module.main, None, &Ramp, threads, &options, go_on).unwrap();
+        let bytes = |statistics: &Statistics| {
+            let bins = statistics.histogram.occupied().len() * (size_of::<i16>() + size_of::<u64>());
+            (bins + size_of_val(&statistics.samples[..])) as u64
+        };
+        let x = bytes(&seen.values["x"]);
+        assert_eq!(x, statistics::most_bytes(512, 2));
+        // One for each of 64 rows.
+        let peaks = bytes(&seen.peaks["x"]);
+        assert_eq!(peaks, statistics::most_bytes(64, 2));
+        assert_eq!(most_bytes(&module, module.main, 2), 2 * x + peaks);
+    }
 }

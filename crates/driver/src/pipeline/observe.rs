@@ -7,7 +7,7 @@ use std::{
 
 use ndarray::ArrayD;
 use strait_container::{Beside, Digest};
-use strait_core::{Def, Elem, Module, Value, bytes, shape::element_count};
+use strait_core::{Module, bytes};
 use strait_execute::{PlanOptions, cost};
 use strait_quantize::{Observation, ObserveError, observe, statistics};
 use strait_samples::{Kind, Samples, Scratch};
@@ -41,12 +41,6 @@ pub(super) fn statistics(
     cache: &Path,
     session: &Session<'_>,
 ) -> Result<Observation, Stop> {
-    let cost = cost(module, module.main).map_err(failure::execute)?;
-    let count = samples.count();
-    let threads = session.admit(
-        &Demand::new(cost).observed(statistics_bytes(module, count as u64)),
-        count,
-    )?;
     let key = session.phase("digest", None, |_| key(module, samples))?;
     let path = cache.join(format!("{}.statistics", &key.to_hex()[..32]));
     if let Some(found) = reuse(&path, key.as_bytes()) {
@@ -57,6 +51,9 @@ pub(super) fn statistics(
         ));
         return Ok(found);
     }
+    let cost = cost(module, module.main).map_err(failure::execute)?;
+    let gathered = observe::most_bytes(module, module.main, samples.count() as u64);
+    let threads = session.admit(&Demand::new(cost).observed(gathered), samples.count())?;
     let observation = session.phase("observe", Some(samples.count()), |done| {
         let options = PlanOptions {
             context: session.context,
@@ -102,17 +99,6 @@ pub(super) fn constant_inputs(module: &Module, observation: &Observation) -> Dia
         )
     });
     Diagnostics(constant.collect())
-}
-
-/// The most bytes that the statistics of all float values take.
-fn statistics_bytes(module: &Module, samples: u64) -> u64 {
-    let observed = |value: &&Value| value.ty.elem == Elem::F32 && !matches!(value.def, Def::Data(_));
-    let values = module.main().values().map(|(_, value)| value);
-    let bytes = values.filter(observed).map(|value| {
-        let elements = element_count(&value.ty.shape).unwrap_or(u64::MAX);
-        statistics::most_bytes(elements, samples)
-    });
-    bytes.fold(0, u64::saturating_add)
 }
 
 /// The samples as the observer takes them.

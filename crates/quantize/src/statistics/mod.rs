@@ -38,7 +38,7 @@ pub struct Statistics {
 }
 
 /// The most bytes that statistics of a value of so many elements take, over so many samples.
-pub fn most_bytes(elements: u64, samples: u64) -> u64 {
+pub(crate) fn most_bytes(elements: u64, samples: u64) -> u64 {
     let bins = elements.saturating_mul(samples).min(MAX_BINS as u64);
     let ranges = samples.saturating_mul(size_of::<SampleRange>() as u64);
     (bins * (size_of::<i16>() + size_of::<u64>()) as u64).saturating_add(ranges)
