@@ -138,6 +138,11 @@ impl Term {
         matches!(self.kind(), Kind::Rearranges | Kind::Moves | Kind::Extends)
     }
 
+    /// True if the result has the elements of the operand in their order, in a tensor of another shape.
+    pub const fn keeps_order(self) -> bool {
+        matches!(self.kind(), Kind::Rearranges) && !matches!(self, Term::Transpose)
+    }
+
     /// True if it is a function of real numbers, which codes stand for but are not.
     pub const fn is_real_function(self) -> bool {
         matches!(self.kind(), Kind::Function | Kind::Real) || matches!(self, Term::ReduceMean)

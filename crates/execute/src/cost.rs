@@ -36,8 +36,8 @@ pub struct Cost {
 
 /// The cost of one run of a graph.
 ///
-/// Values have places as in a plan, but for results that overwrite their operands and joins that have none: a plan's
-/// arena is rarely larger, and often smaller.
+/// Values have places as in a plan in which nothing is joined, no result overwrites an operand, and only ops that keep the
+/// order of all elements share their operand's bytes.
 ///
 /// # Errors
 /// [`ExecuteError::Symbolic`] where a dimension has no number, [`ExecuteError::TooLarge`] for a value past every
@@ -165,11 +165,7 @@ fn taps(size: &[u32], image: &TensorType) -> u64 {
 
 /// Ops whose result has the bytes of the operand.
 fn is_alias(node: &Node) -> bool {
-    let moves = matches!(
-        node.op,
-        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_)
-    );
-    moves && node.fused.is_none()
+    node.op.term().keeps_order() && node.fused.is_none()
 }
 
 fn count(ty: &TensorType) -> u64 {

@@ -293,6 +293,44 @@ fn empty_tensors_run() {
     );
 }
 
+/// Nothing in it can be computed in place of an operand, and nothing is joined.
+#[test]
+fn the_cost_of_a_run_has_the_places_of_a_plan() {
+    let mut b = Builder::new(Stage::Float);
+    let x = b.input(Elem::F32, &[1, 3, 8, 8]);
+    let weights = b.constant(&[16, 3, 3, 3], &[0.5f32; 432]);
+    let c = b.op(op::Conv::plain(2), &[x, weights]);
+    let flat = b.op(
+        op::Reshape {
+            shape: smallvec![16, -1],
+        },
+        &[c],
+    );
+    let turned = b.op(
+        op::Transpose {
+            permutation: smallvec![1, 0],
+        },
+        &[flat],
+    );
+    let back = b.op(
+        op::Transpose {
+            permutation: smallvec![1, 0],
+        },
+        &[turned],
+    );
+    let both = b.op(op::Concat { axis: 0 }, &[flat, back]);
+    let module = b.output(&[both]);
+    let options = PlanOptions {
+        join: false,
+        ..PlanOptions::default()
+    };
+    let plan = Plan::new(&module, module.main, &options).unwrap();
+    assert_eq!(
+        cost(&module, module.main).unwrap().peak.amount,
+        plan.arena_bytes() as u64
+    );
+}
+
 #[test]
 fn the_cost_of_a_run_is_known_from_shapes_alone() {
     let (module, _) = network();

@@ -50,9 +50,7 @@ pub(crate) fn is_alias(site: &NodeSlots<'_>) -> bool {
         return false;
     }
     match &site.node.op {
-        Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_) => {
-            operand.elem == result.elem && operand.count() == result.count()
-        }
+        op if op.term().keeps_order() => operand.elem == result.elem && operand.count() == result.count(),
         Op::Cast(cast) => cast.to == operand.elem,
         // Only axes of extent 1 change their place.
         Op::Transpose(op) => {

@@ -4,6 +4,7 @@
 //! to nothing beside it, the codes in between are nobody's, and the others share what is left. Zeros have a code on
 //! every grid and lose nothing, so a grid of zeros and M alone is a good one.
 
+use super::roles::{Role, recipe, role};
 use crate::statistics::{Observation, Statistics};
 use std::ops::RangeInclusive;
 use strait_core::{Graph, Module, Node, NodeId, Op, Placement, QuantParams, ValueId};
@@ -60,7 +61,7 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
         let results = node.outputs.iter().map(|&value| (node.inputs.len(), value));
         for (index, value) in values.chain(results) {
             // Of several readers, the first tells; of weights each has a grid of its own.
-            let parameters = parameters(graph, id, index).filter(|_| graph.data_of(value).is_some());
+            let parameters = parameters(graph, spec, id, index).filter(|_| graph.data_of(value).is_some());
             if parameters.is_none() && std::mem::replace(&mut told[value.index()], true) {
                 continue;
             }
@@ -82,10 +83,12 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
 }
 
 /// The grid of weights; that of a bias is the accumulator's, and has codes enough.
-fn parameters(graph: &Graph, node: NodeId, index: usize) -> Option<&QuantParams> {
-    let product = matches!(graph.node(node)?.op, Op::Conv(_) | Op::Gemm(_));
-    let config = graph.quant.id(node, index).filter(|_| product && index == 1)?;
-    graph.quant.params(config).map(|params| &**params)
+fn parameters<'a>(graph: &'a Graph, spec: &TargetSpec, id: NodeId, index: usize) -> Option<&'a QuantParams> {
+    let node = graph.node(id)?;
+    let (_, recipe) = recipe(spec, node)?;
+    let config = graph.quant.id(id, index)?;
+    let params = graph.quant.params(config).map(|params| &**params);
+    params.filter(|_| role(graph, node, recipe, index) == Role::Weight)
 }
 
 fn of_activation(

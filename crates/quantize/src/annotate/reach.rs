@@ -346,19 +346,8 @@ fn divided([low, high]: Interval, c: Interval) -> Interval {
 fn moves(op: &Op) -> bool {
     match op {
         Op::Resize(resize) => resize.mode == ResizeMode::Nearest,
-        _ => matches!(
-            op,
-            Op::Reshape(_)
-                | Op::Flatten(_)
-                | Op::Squeeze(_)
-                | Op::Unsqueeze(_)
-                | Op::Transpose(_)
-                | Op::Identity(_)
-                | Op::Slice(_)
-                | Op::Split(_)
-                | Op::Pad(_)
-                | Op::Gather(_)
-        ),
+        Op::Concat(_) => false,
+        _ => op.term().moves_codes(),
     }
 }
 
