@@ -3,10 +3,12 @@
 
 use crate::error::ExecuteError;
 use crate::memory::{self, Request};
+use crate::plan::is_aligned;
 use crate::site::slot;
 use smallvec::SmallVec;
 use strait_core::shape::element_count;
-use strait_core::{Def, GraphId, Module, Node, Op, TensorType, ValueId};
+use strait_core::{Def, Elem, GraphId, Module, Node, Op, TensorType, ValueId};
+use strait_kernels::integer::{ConvWeights, GemmWeights};
 
 /// A node, and how much of something it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,8 +24,10 @@ pub struct Share {
 /// Cost of one run of a graph. Sums saturate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cost {
-    /// Bytes of the tensors that nodes read; a plan may have a packed copy of them.
+    /// Bytes of the tensors that nodes read.
     pub constants: u64,
+    /// The most bytes that a plan holds beside them: packed weights, and copies of tensors that are not aligned.
+    pub copies: u64,
     /// Bytes of the graph's inputs and outputs.
     pub ports: u64,
     /// Bytes of all values of one run, and the node at which most of them live at the same time.
@@ -68,6 +72,9 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     let mut cost = Cost::default();
     for (id, _) in graph.values().filter(|(id, _)| is_constant(*id)) {
         cost.constants = cost.constants.saturating_add(bytes[id.index()]);
+        if !module.constant(graph, id).is_some_and(is_aligned) {
+            cost.copies = cost.copies.saturating_add(bytes[id.index()]);
+        }
     }
     for port in graph.inputs().iter().chain(graph.outputs()) {
         cost.ports = cost.ports.saturating_add(bytes[port.index()]);
@@ -103,6 +110,11 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
         let ty = |id: ValueId| graph.value(id).map(|value| &value.ty);
         let operands: SmallVec<[Option<&TensorType>; 3]> = node.inputs.iter().map(|id| id.and_then(ty)).collect();
         let results: SmallVec<[&TensorType; 1]> = node.outputs.iter().filter_map(|&id| ty(id)).collect();
+        let is_weight = node.inputs.get(1).copied().flatten().is_some_and(is_constant);
+        let packed = operands.get(1).copied().flatten().filter(|_| is_weight);
+        cost.copies = cost
+            .copies
+            .saturating_add(packed.map_or(0, |weight| packed_bytes(&node.op, weight)));
         let work = operations(&node.op, &operands, &results);
         cost.operations = cost.operations.saturating_add(work);
         if work > cost.busiest.amount || cost.busiest.op.is_empty() {
@@ -161,6 +173,22 @@ fn taps(size: &[u32], image: &TensorType) -> u64 {
     extents.fold(1, |taps, (&size, dim)| {
         taps.saturating_mul(dim.fixed().map_or(u64::from(size), |extent| extent.min(size.into())))
     })
+}
+
+/// Bytes that a plan packs the constant weight of an integer product into.
+fn packed_bytes(op: &Op, weight: &TensorType) -> u64 {
+    let Some(dims) = weight.dims().filter(|_| weight.elem == Elem::I8) else {
+        return 0;
+    };
+    let dims: SmallVec<[usize; 4]> = dims.iter().map(|&extent| extent as usize).collect();
+    let packed = match (op, &dims[..]) {
+        _ if dims.contains(&0) => 0,
+        (Op::Conv(_), [out_channels, taps @ ..]) => ConvWeights::packed_bytes(*out_channels, taps.iter().product()),
+        (Op::Gemm(op), &[columns, depth]) if op.transpose_b => GemmWeights::packed_bytes([depth, columns]),
+        (Op::Gemm(_), &[depth, columns]) => GemmWeights::packed_bytes([depth, columns]),
+        _ => 0,
+    };
+    packed as u64
 }
 
 /// Ops whose result has the bytes of the operand.

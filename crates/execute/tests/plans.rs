@@ -9,7 +9,7 @@ use smallvec::smallvec;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::op::{self, Function};
-use strait_core::{Dim, Elem, Module, Stage, TensorType};
+use strait_core::{Dim, Elem, Module, Stage, TensorData, TensorType};
 use strait_execute::{
     ExecuteError, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order, operations,
 };
@@ -329,6 +329,33 @@ fn the_cost_of_a_run_has_the_places_of_a_plan() {
         cost(&module, module.main).unwrap().peak.amount,
         plan.arena_bytes() as u64
     );
+}
+
+#[test]
+fn the_cost_of_a_run_counts_the_copies_that_a_plan_makes() {
+    let copies = |module: &Module| cost(module, module.main).unwrap().copies;
+    let mut b = Builder::new(Stage::Integer);
+    let x = b.input(Elem::I8, &[1, 3, 8, 8]);
+    let weights = b.constant(&[16, 3, 3, 3], &[1i8; 432]);
+    let c = b.op(op::Conv::plain(2), &[x, weights]);
+    let a = b.input(Elem::I8, &[2, 62]);
+    let matrix = b.constant(&[10, 62], &[1i8; 620]);
+    let g = b.op(op::Gemm::canonical(), &[a, matrix]);
+    // 27 taps are packed as 28, with offsets of eight bytes; 10 columns of 62 as 16 of 64. Each has a start of four.
+    let expected = (16 * (28 + 4) + 8 * 28) + 16 * (64 + 4);
+    assert_eq!(copies(&b.output(&[c, g])), expected);
+    // What lies between the elements of another type is copied; bytes lie anywhere.
+    let unaligned = bytes::Bytes::from(vec![0u8; 13]).slice(1..);
+    for (elem, expected) in [(Elem::F32, 12), (Elem::I8, 0)] {
+        let mut b = Builder::new(Stage::Float);
+        let count = 12 / elem.size() as u64;
+        let tensor = TensorData::new(elem, &[count], unaligned.clone()).unwrap();
+        let (name, ty) = (b.module.names.intern("odd"), tensor.tensor_type());
+        let data = b.module.add_data(tensor);
+        let odd = b.module.main_mut().add_data(name, ty, None, data);
+        let y = b.op(op::Identity {}, &[odd]);
+        assert_eq!(copies(&b.output(&[y])), expected, "{elem}");
+    }
 }
 
 #[test]

@@ -58,6 +58,8 @@ impl Default for Limits {
 #[derive(Clone, Debug)]
 pub(crate) struct Demand {
     weights: u64,
+    /// Of weights, once for each plan.
+    copies: u64,
     statistics: u64,
     /// For each sample that is being run.
     values: u64,
@@ -73,6 +75,7 @@ impl Demand {
     pub(crate) fn new(cost: Cost) -> Demand {
         Demand {
             weights: cost.constants,
+            copies: cost.copies,
             statistics: 0,
             values: cost.peak.amount,
             results: cost.ports,
@@ -94,6 +97,7 @@ impl Demand {
         let larger = |a: Share, b: Share| if b.amount > a.amount { b } else { a };
         Demand {
             weights: self.weights.saturating_add(other.weights),
+            copies: self.copies.saturating_add(other.copies),
             statistics: self.statistics.saturating_add(other.statistics),
             values: self.values.saturating_add(other.values),
             results: self.results.saturating_add(other.results),
@@ -106,15 +110,17 @@ impl Demand {
     /// The main graph of an integer module beside the one that it was fused from.
     ///
     /// The lowered graph is run first. Of each integer that the fused graph shows, what the lowered graph computed for it
-    /// is kept until both are compared, so that memory grows with the sum of these values and not with their peak. The
-    /// fused graph has a second plan where a fusion is not exact.
+    /// is kept until both are compared, so that memory grows with the sum of these values and not with their peak: all are
+    /// there when the lowered graph has run. The fused graph has a second plan where a fusion is not exact. The weights are
+    /// there once, and each plan has its copies.
     ///
     /// # Errors
     /// As for [`cost`].
     pub(crate) fn comparing(module: &Module) -> Result<Demand, ExecuteError> {
         let fused = Demand::new(cost(module, module.main)?);
-        let twice = fused.values;
-        let mut demand = fused;
+        let mut demand = fused.clone();
+        demand.values = demand.values.saturating_add(fused.values);
+        demand.copies = demand.copies.saturating_add(fused.copies);
         let graphs = (0..module.graphs.len()).map(GraphId::new);
         for graph in graphs.filter(|&graph| graph != module.main) {
             demand = demand.beside(Demand::new(cost(module, graph)?));
@@ -125,12 +131,15 @@ impl Demand {
             let count = element_count(&value.ty.shape).unwrap_or(u64::MAX);
             count.saturating_mul(value.ty.elem.size() as u64)
         });
-        demand.values = kept.fold(demand.values.saturating_add(twice), u64::saturating_add);
+        demand.values = kept.fold(demand.values, u64::saturating_add);
+        let pool = module.pool().iter().map(|tensor| tensor.bytes().len() as u64);
+        demand.weights = pool.fold(0, u64::saturating_add);
         Ok(demand)
     }
 
     fn fixed(&self) -> u64 {
-        self.weights.saturating_add(self.statistics)
+        let weights = self.weights.saturating_add(self.copies);
+        weights.saturating_add(self.statistics)
     }
 
     fn for_each(&self) -> u64 {
@@ -184,8 +193,9 @@ fn too_much_memory(demand: &Demand, memory: u64) -> Diagnostic {
     );
     Diagnostic::error(codes::MEMORY, message)
         .note(format!(
-            "weights {}, statistics {}, values of one sample {}, its inputs and results {}",
+            "weights {} and copies of them {}, statistics {}, values of one sample {}, its inputs and results {}",
             table::bytes(demand.weights),
+            table::bytes(demand.copies),
             table::bytes(demand.statistics),
             table::bytes(demand.values),
             table::bytes(demand.results.saturating_mul(2))
@@ -232,6 +242,7 @@ mod tests {
         };
         Demand::new(Cost {
             constants: weights,
+            copies: 0,
             ports: 0,
             peak: share(values),
             operations,
@@ -281,6 +292,23 @@ mod tests {
         let [short, long] = [10, 100].map(|length| demand(length).values);
         assert!(long - short >= 90 * 1000, "{short} and {long}");
         assert!(long < 120 * 1000, "{long}");
+    }
+
+    /// The graphs share the weights, and each plan packs them: the lowered one, and two of the fused one.
+    #[test]
+    fn a_comparison_has_weights_once_and_copies_for_each_plan() {
+        let graph = |name: &str| {
+            let gemm = "gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+            format!("graph @{name}(%x: i8[1,64]) {{ %y: i32[1,10] = {gemm}\n return %y }}\n")
+        };
+        let data = "data @w: i8[10,64] = splat 1";
+        let text = format!("strait 1 integer\n{}{}{data}", graph("main"), graph("lowered"));
+        let module = strait_core::text::parse(&text).unwrap();
+        let demand = Demand::comparing(&module).unwrap();
+        let copies = cost(&module, module.main).unwrap().copies;
+        assert!(copies > 640);
+        assert_eq!((demand.weights, demand.copies), (640, 3 * copies));
+        assert!(demand.fixed() == 640 + 3 * copies);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(super) fn build(module: &Module, graph: GraphId, options: &PlanOptions<'_>) 
 pub(crate) fn ordered(module: &Module, graph: GraphId) -> Result<(&Graph, Vec<NodeId>), ExecuteError> {
     let graph = module
         .graph(graph)
-        .ok_or_else(|| ExecuteError::Ours(format!("there is no {graph:?}")))?;
+        .ok_or_else(|| ExecuteError::Ours(format!("there is no {graph}")))?;
     let order = graph.topological_order().map_err(|node| ExecuteError::Cycle {
         node: graph
             .node(node)
@@ -251,7 +251,7 @@ impl<'a> Builder<'a> {
     fn slot(&self, value: ValueId) -> Result<&Slot<'a>, ExecuteError> {
         self.slots[value.index()]
             .as_ref()
-            .ok_or_else(|| ExecuteError::Ours(format!("{value:?} was removed")))
+            .ok_or_else(|| ExecuteError::Ours(format!("{value} was removed")))
     }
 
     fn place(&self, value: ValueId, offsets: &[usize], constants: &mut Constants) -> Result<Place, ExecuteError> {
@@ -259,7 +259,7 @@ impl<'a> Builder<'a> {
         if let (Some(tensor), Some(data)) = (self.constant(root), self.graph.data_of(ValueId::new(root))) {
             return Ok(Place::Constant(constants.add(data, tensor)));
         }
-        let buffer = self.buffers[root].ok_or_else(|| ExecuteError::Ours(format!("{value:?} has no buffer")))?;
+        let buffer = self.buffers[root].ok_or_else(|| ExecuteError::Ours(format!("{value} has no buffer")))?;
         Ok(Place::Arena {
             offset: offsets[buffer],
             bytes: self.bytes(root),
@@ -330,6 +330,11 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// True if a plan can read a tensor of the pool where it lies.
+pub(crate) fn is_aligned(tensor: &TensorData) -> bool {
+    (tensor.bytes().as_ptr() as usize).is_multiple_of(tensor.elem().size())
+}
+
 /// The tensors of the pool that some step reads at run time.
 #[derive(Default)]
 struct Constants {
@@ -340,12 +345,9 @@ struct Constants {
 impl Constants {
     fn add(&mut self, id: DataId, tensor: &TensorData) -> usize {
         *self.positions.entry(id).or_insert_with(|| {
-            let bytes = tensor.bytes();
-            let aligned = (bytes.as_ptr() as usize).is_multiple_of(tensor.elem().size());
-            self.tensors.push(if aligned {
-                Constant::Shared(bytes.clone())
-            } else {
-                Constant::Copied(AlignedBytes::copy_of(bytes))
+            self.tensors.push(match is_aligned(tensor) {
+                true => Constant::Shared(tensor.bytes().clone()),
+                false => Constant::Copied(AlignedBytes::copy_of(tensor.bytes())),
             });
             self.tensors.len() - 1
         })

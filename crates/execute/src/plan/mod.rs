@@ -2,7 +2,7 @@
 
 mod build;
 
-pub(crate) use build::ordered;
+pub(crate) use build::{is_aligned, ordered};
 
 use crate::aligned::AlignedBytes;
 use crate::error::{ExecuteError, StepError};
@@ -294,7 +294,7 @@ fn put(tensor: TensorView<'_>, result: &Shown, arena: &mut [u8]) -> Result<(), E
             Ok(())
         }
         _ => Err(ExecuteError::Ours(format!(
-            "{:?} cannot be replaced by another tensor",
+            "{} cannot be replaced by another tensor",
             result.value
         ))),
     }

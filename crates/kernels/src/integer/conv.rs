@@ -90,6 +90,13 @@ impl ConvWeights {
         })
     }
 
+    /// The bytes that weights of `k` for each output channel are packed into, with what is packed beside them. The extents
+    /// are those of a tensor that exists.
+    pub fn packed_bytes(out_channels: usize, k: usize) -> usize {
+        let depth = padded_depth(k);
+        out_channels * (depth + size_of::<i32>()) + depth * size_of::<usize>()
+    }
+
     /// Extents and window of the convolution.
     pub fn conv(&self) -> &Conv {
         &self.conv

@@ -61,6 +61,12 @@ impl GemmWeights {
         })
     }
 
+    /// The bytes that weights of extents `[k, n]` are packed into, with what is packed beside them. The extents are those
+    /// of a tensor that exists.
+    pub fn packed_bytes([k, n]: [usize; 2]) -> usize {
+        n.next_multiple_of(COLUMNS) * (padded_depth(k) + size_of::<i32>())
+    }
+
     /// `[k, n]`.
     pub fn extents(&self) -> [usize; 2] {
         [self.k, self.n]
@@ -297,4 +303,34 @@ pub(crate) fn matmul(
         row_factor: zero_b.wrapping_neg(),
     }
     .run(cx, out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ConvWeights;
+    use super::*;
+    use crate::{Conv, Images, Window};
+
+    #[test]
+    fn packed_weights_have_the_size_that_is_told() {
+        for [k, n] in [[1, 1], [9, 16], [30, 17], [64, 48]] {
+            let weights = vec![1; k * n];
+            let gemm = GemmWeights::new(IntType::I8, [k, n], &weights, [n, 1], None).unwrap();
+            let found = gemm.panels.len() + size_of_val(&gemm.starts[..]);
+            assert_eq!(found, GemmWeights::packed_bytes([k, n]), "{k} and {n}");
+            let conv = Conv {
+                window: Window::new([1, 1]),
+                input: Images {
+                    batch: 1,
+                    channels: k,
+                    size: [1, 1],
+                },
+                out_channels: n,
+                groups: 1,
+            };
+            let conv = ConvWeights::new(conv, IntType::I8, 0, &weights, None).unwrap();
+            let found = conv.rows.len() + size_of_val(&conv.starts[..]) + size_of_val(&conv.taps[..]);
+            assert_eq!(found, ConvWeights::packed_bytes(n, k), "{k} and {n}");
+        }
+    }
 }
