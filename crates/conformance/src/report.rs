@@ -1,6 +1,7 @@
 //! Report of the suite.
 
 use std::fmt;
+use strait_core::Attribute;
 use strait_kernels::Isa;
 use strait_requantize::{IntType, Requantization};
 
@@ -155,7 +156,12 @@ impl fmt::Display for Report {
                 wrong,
             } in &form.findings
             {
-                writeln!(f, "    {wrong}\n      {requantization:?}, clamp {clamp:?}")?;
+                let form = Attribute::Form(Box::new(requantization.clone()));
+                write!(f, "    {wrong}\n      {form}")?;
+                match clamp {
+                    Some([low, high]) => writeln!(f, ", clamp [{low}, {high}]")?,
+                    None => writeln!(f)?,
+                }
             }
             if form.more > 0 {
                 writeln!(f, "    and {} more", form.more)?;

@@ -56,7 +56,7 @@ pub enum AttributeError {
         key: &'static str,
     },
     /// It has another type, or a value that the field cannot hold.
-    #[error("{op}: attribute `{key}` cannot be {found:?}; {allowed}")]
+    #[error("{op}: attribute `{key}` cannot be {found}; {allowed}")]
     Value {
         /// Op name.
         op: &'static str,

@@ -94,7 +94,7 @@ pub enum PatchError {
         reason: Reason,
     },
     /// A value would change its type.
-    #[error("{value:?} of type {from:?} would become {to:?}")]
+    #[error("{value} of type {from} would become {to}")]
     Replaced {
         /// The value.
         value: ValueId,
@@ -104,7 +104,7 @@ pub enum PatchError {
         to: Box<TensorType>,
     },
     /// A removed node is still used.
-    #[error("{0:?} would be removed but is still used")]
+    #[error("{0} would be removed but is still used")]
     StillUsed(NodeId),
     /// A new node stands for nothing.
     #[error("new node {0} names no origin")]
@@ -172,7 +172,7 @@ impl Module {
     fn check(&self, graph: GraphId, patch: &Patch) -> Result<Vec<Results>, PatchError> {
         let g = self
             .graph(graph)
-            .ok_or_else(|| PatchError::Missing(format!("{graph:?}")))?;
+            .ok_or_else(|| PatchError::Missing(graph.to_string()))?;
         let mut types: Vec<Results> = Vec::with_capacity(patch.add.len());
         let type_of = |types: &[Results], source: Source| -> Result<TensorType, PatchError> {
             let found = match source {
@@ -182,12 +182,18 @@ impl Module {
                     .and_then(|t| t.get(usize::from(result)).cloned()),
                 Source::Data(position) => patch.data.get(usize::from(position)).map(|(_, t)| t.tensor_type()),
             };
-            found.ok_or_else(|| PatchError::Missing(format!("{source:?}")))
+            found.ok_or_else(|| {
+                PatchError::Missing(match source {
+                    Source::Old(value) => value.to_string(),
+                    Source::New(node, result) => format!("result {result} of new node {node}"),
+                    Source::Data(position) => format!("tensor {position} of the patch"),
+                })
+            })
         };
         for (position, new) in patch.add.iter().enumerate() {
             let origin = new.origins.first().ok_or(PatchError::NoOrigin(position))?;
             if g.node(*origin).is_none() {
-                return Err(PatchError::Missing(format!("{origin:?}")));
+                return Err(PatchError::Missing(origin.to_string()));
             }
             let operands = new
                 .inputs
@@ -208,7 +214,7 @@ impl Module {
         for &(old, source) in &patch.replace {
             let from = g
                 .value(old)
-                .ok_or_else(|| PatchError::Missing(format!("{old:?}")))?
+                .ok_or_else(|| PatchError::Missing(old.to_string()))?
                 .ty
                 .clone();
             let to = type_of(&types, source)?;
@@ -229,7 +235,7 @@ impl Module {
             .filter_map(|s| if let Source::Old(v) = s { Some(*v) } else { None })
             .collect();
         for &id in &patch.remove {
-            let node = g.node(id).ok_or_else(|| PatchError::Missing(format!("{id:?}")))?;
+            let node = g.node(id).ok_or_else(|| PatchError::Missing(id.to_string()))?;
             for &output in &node.outputs {
                 let moved = replaced.contains(&output);
                 let free = !g.is_output(output) && g.uses(output).all(|u| removed.contains(&u.node));

@@ -16,6 +16,7 @@ use crate::quant_params::QuantParams;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use smallvec::SmallVec;
+use std::fmt;
 use std::sync::Arc;
 use strait_requantize::Rounding;
 
@@ -80,6 +81,21 @@ pub enum State {
     PassiveBaked,
     /// Not quantized; what it was is kept.
     Float,
+}
+
+impl fmt::Display for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            State::Initial => "initial",
+            State::Activated => "activated",
+            State::Overlapped => "overlapped",
+            State::Passive => "passive",
+            State::PassiveInitial => "passive initial",
+            State::Baked => "baked",
+            State::PassiveBaked => "passive baked",
+            State::Float => "float",
+        })
+    }
 }
 
 /// Quantization of one operand of one node.
@@ -269,12 +285,12 @@ impl QuantTable {
 
     /// The only function that writes a state, and which set a config is in.
     pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), Reason> {
-        let missing = || Reason::new(ReasonCode::Config, format!("{id:?} is not in the table"));
+        let missing = || Reason::new(ReasonCode::Config, format!("{id} is not in the table"));
         let (state, root) = (self.state(id).ok_or_else(missing)?, self.root(id));
         let refused = |what: &str| {
             Err(Reason::new(
                 ReasonCode::QuantizationState,
-                format!("{id:?} in state {state:?} cannot be {what}"),
+                format!("{id} in state {state} cannot be {what}"),
             ))
         };
         match request {
@@ -287,7 +303,7 @@ impl QuantTable {
                 _ => refused("activated"),
             },
             Move::DominatedBy(by) | Move::MasteredBy(by) if self.config(by).is_none() => {
-                refused(&format!("bound to {by:?}, which is not in the table"))
+                refused(&format!("bound to {by}, which is not in the table"))
             }
             Move::DominatedBy(by) => {
                 let dominator = self.root(by);
@@ -470,8 +486,8 @@ mod tests {
             for (state, expect) in ALL.into_iter().zip(results) {
                 let (mut table, id, other) = in_state(state);
                 let done = table.transition(id, request(other));
-                assert_eq!(done.is_ok(), expect.is_some(), "{name} from {state:?}: {done:?}");
-                assert_eq!(table.state(id), Some(expect.unwrap_or(state)), "{name} from {state:?}");
+                assert_eq!(done.is_ok(), expect.is_some(), "{name} from {state}: {done:?}");
+                assert_eq!(table.state(id), Some(expect.unwrap_or(state)), "{name} from {state}");
             }
         }
     }
@@ -482,7 +498,7 @@ mod tests {
         let reason = table.transition(id, Move::Reset).unwrap_err();
         assert_eq!(
             reason.to_string(),
-            "config0 in state Baked cannot be reset [quantization-state]"
+            "config0 in state baked cannot be reset [quantization-state]"
         );
         let missing = table.transition(ConfigId::new(9), Move::Bake).unwrap_err();
         assert_eq!(missing.code, ReasonCode::Config);

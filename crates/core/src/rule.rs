@@ -77,8 +77,8 @@ impl RuleSet {
     pub fn run(&self, module: &mut Module, graph: GraphId) -> Result<Rewritten, PassError> {
         let order = match module.graph(graph).map(crate::Graph::topological_order) {
             Some(Ok(order)) => order,
-            Some(Err(node)) => return Err(PassError::Ours(format!("{node:?} lies on a cycle").into())),
-            None => return Err(PassError::Ours(format!("{graph:?} is not in the module").into())),
+            Some(Err(node)) => return Err(PassError::Ours(format!("{node} lies on a cycle").into())),
+            None => return Err(PassError::Ours(format!("{graph} is not in the module").into())),
         };
         let mut budget = order.len().saturating_mul(REWRITES_PER_NODE).saturating_add(1024);
         let mut pending: BTreeSet<NodeId> = order.iter().copied().collect();

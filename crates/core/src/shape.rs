@@ -21,13 +21,19 @@ pub enum Dim {
     Named(Symbol),
 }
 
-/// As in messages, where shapes stand as lists: `[1, 3, ?]`.
-impl fmt::Debug for Dim {
+impl fmt::Display for Dim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Dim::Fixed(extent) => extent.fmt(f),
             Dim::Named(_) => f.write_str("?"),
         }
+    }
+}
+
+/// As in messages, where shapes stand as lists: `[1, 3, ?]`.
+impl fmt::Debug for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -51,6 +57,14 @@ pub struct TensorType {
     pub elem: Elem,
     /// Dimensions, outermost first.
     pub shape: Shape,
+}
+
+/// `f32[1, 3, ?]`.
+impl fmt::Display for TensorType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // tidy: allow(debug): a list of extents
+        write!(f, "{}{:?}", self.elem, self.shape)
+    }
 }
 
 impl TensorType {
@@ -80,4 +94,20 @@ pub fn element_count(shape: &[Dim]) -> Option<u64> {
         count = count.checked_mul(dim.fixed()?)?;
     }
     (count <= MAX_ELEMENTS).then_some(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::op::{Infer, Reshape};
+    use smallvec::smallvec;
+
+    #[test]
+    fn shapes_in_messages_are_lists_of_numbers() {
+        let mut ty = TensorType::fixed(Elem::F32, &[1, 3]);
+        let refused = Reshape { shape: smallvec![4] }.infer(&[Some(&ty)]).unwrap_err();
+        assert!(refused.text.ends_with("from [1, 3] to [4]"), "{}", refused.text);
+        ty.shape.push(Dim::Named(Symbol::new(0)));
+        assert_eq!(ty.to_string(), "f32[1, 3, ?]");
+    }
 }

@@ -19,6 +19,7 @@ pub struct TensorData {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
     /// The byte count is not element size times element count.
+    // tidy: allow(debug): a list of extents
     #[error("a tensor of {elem} {shape:?} takes {expected} bytes, but there are {found}")]
     Size {
         /// Element type.
@@ -31,6 +32,7 @@ pub enum TensorError {
         found: u64,
     },
     /// Too many dimensions or elements.
+    // tidy: allow(debug): a list of extents
     #[error("a tensor of shape {shape:?} is past the limits: rank {MAX_RANK}, {MAX_ELEMENTS} elements")]
     Limit {
         /// Dimensions.

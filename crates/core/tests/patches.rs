@@ -182,7 +182,7 @@ fn a_patch_that_does_not_fit_says_why() {
                 replace: vec![(a, Source::New(0, 0))],
                 ..Patch::default()
             },
-            "the patch refers to New(0, 0), which does not exist",
+            "the patch refers to result 0 of new node 0, which does not exist",
         ),
         (
             Patch {

@@ -242,13 +242,19 @@ impl fmt::Display for KeyPath {
     }
 }
 
+/// A key as TOML has it: bare, or a string.
 fn quoted_if_odd(key: &str) -> String {
     let bare = |character: char| character.is_ascii_alphanumeric() || character == '_' || character == '-';
     if !key.is_empty() && key.chars().all(bare) {
-        key.to_owned()
-    } else {
-        format!("{key:?}")
+        return key.to_owned();
     }
+    let escaped = key.chars().map(|character| match character {
+        '"' | '\\' => format!("\\{character}"),
+        // Those that TOML wants escaped are among them, and all are below 2^16.
+        character if character.is_control() => format!("\\u{:04X}", u32::from(character)),
+        character => character.to_string(),
+    });
+    format!("\"{}\"", escaped.collect::<String>())
 }
 
 #[cfg(test)]
@@ -263,5 +269,22 @@ mod tests {
             KeyPath::of(&["input", "a.b:0", "range"]).to_string(),
             r#"input."a.b:0".range"#
         );
+    }
+
+    #[test]
+    fn keys_are_those_that_toml_reads() {
+        for key in [
+            "plain-key_1",
+            "",
+            "a.b",
+            "say \"so\"",
+            "back\\slash",
+            "\u{7}\u{7f}\n\u{85}",
+            "é\u{200b}",
+        ] {
+            let text = format!("{} = 1", KeyPath::of(&[key]));
+            let table: toml::Table = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+            assert_eq!(table.keys().collect::<Vec<_>>(), [key]);
+        }
     }
 }

@@ -115,7 +115,7 @@ pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
         "dimension {} of the input {:?}, `{}`, has no size",
         free.axis, free.input, free.name
     );
-    let key = toml_key(&free.name);
+    let key = KeyPath::of(&[free.name.as_str()]);
     let help = format!("give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`");
     Diagnostic::error(codes::FREE_DIMENSION, message)
         .about(KeyPath::of(&["model", "bind"]))
@@ -128,7 +128,10 @@ pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
     names.sort_unstable();
     names.dedup();
     let inputs: Vec<String> = bound.iter().map(|free| format!("{:?}", free.input)).collect();
-    let keys: Vec<String> = names.iter().map(|name| format!("{} = 1", toml_key(name))).collect();
+    let keys: Vec<String> = names
+        .iter()
+        .map(|name| format!("{} = 1", KeyPath::of(&[*name])))
+        .collect();
     let message = format!(
         "`{}`, the first dimension of {}, has no size: it is taken for the batch, and is 1",
         names.join("`, `"),
@@ -139,23 +142,6 @@ pub fn batch(bound: &[FreeDimension]) -> Option<Diagnostic> {
         keys.join(", ")
     );
     (!bound.is_empty()).then(|| Diagnostic::remark(codes::BATCH, message).help(help))
-}
-
-/// A name as a key of TOML.
-fn toml_key(name: &str) -> String {
-    if is_bare(name) {
-        name.to_owned()
-    } else {
-        format!("{name:?}")
-    }
-}
-
-/// True if TOML takes a key without quotes.
-fn is_bare(key: &str) -> bool {
-    !key.is_empty()
-        && key
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// The same, as an end of the work.

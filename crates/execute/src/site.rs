@@ -68,7 +68,7 @@ impl<'a> NodeSlots<'a> {
     ) -> Result<NodeSlots<'a>, ExecuteError> {
         let node = graph
             .node(id)
-            .ok_or_else(|| ExecuteError::Ours(format!("{id:?} was removed")))?;
+            .ok_or_else(|| ExecuteError::Ours(format!("{id} was removed")))?;
         let input = |value: &Option<ValueId>| value.map(|v| slot(module, graph, v)).transpose();
         check_types(module, graph, node).map_err(|source| ExecuteError::at(module, graph, id, source))?;
         Ok(NodeSlots {
@@ -121,9 +121,17 @@ fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result<(), StepEr
     if inferred.iter().map(Some).eq(node.outputs.iter().map(|&v| ty(v))) {
         return Ok(());
     }
-    let stated: Vec<_> = node.outputs.iter().map(|&v| ty(v)).collect();
+    let stated: Vec<String> = node
+        .outputs
+        .iter()
+        .filter_map(|&v| ty(v))
+        .map(ToString::to_string)
+        .collect();
+    let inferred: Vec<String> = inferred.iter().map(ToString::to_string).collect();
     Err(StepError::Model(format!(
-        "the results are stated as {stated:?}, but are {inferred:?}"
+        "the results are stated as {}, but are {}",
+        stated.join(" and "),
+        inferred.join(" and ")
     )))
 }
 
@@ -131,7 +139,7 @@ fn check_types(module: &Module, graph: &Graph, node: &Node) -> Result<(), StepEr
 pub(crate) fn slot<'a>(module: &'a Module, graph: &'a Graph, id: ValueId) -> Result<Slot<'a>, ExecuteError> {
     let value = graph
         .value(id)
-        .ok_or_else(|| ExecuteError::Ours(format!("{id:?} was removed")))?;
+        .ok_or_else(|| ExecuteError::Ours(format!("{id} was removed")))?;
     let name = || module.name(value.name).to_string();
     let too_large = |bytes| ExecuteError::TooLarge { value: name(), bytes };
     let mut dims = Dims::new();

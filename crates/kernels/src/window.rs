@@ -60,7 +60,15 @@ impl Window {
         if in_range(&positive) && in_range(&self.pads) && reach_fits {
             Ok(())
         } else {
-            Err(KernelError::Size(format!("window {self:?}")))
+            let Window {
+                kernel,
+                stride,
+                dilation,
+                pads,
+            } = self;
+            Err(KernelError::Size(format!(
+                "a window of taps {kernel:?}, stride {stride:?}, dilation {dilation:?} and pads {pads:?}"
+            )))
         }
     }
 
@@ -378,5 +386,18 @@ impl Pool {
             }
         };
         (0..self.output[axis]).map(taps).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Window;
+
+    #[test]
+    fn a_window_that_is_too_large_is_told_by_its_numbers() {
+        let refused = Window::new([1 << 25, 1]).output([1, 1]).unwrap_err();
+        let expected = "kernel size out of range: a window of taps [33554432, 1], stride [1, 1], dilation [1, 1] and pads \
+                        [0, 0, 0, 0]";
+        assert_eq!(refused.to_string(), expected);
     }
 }

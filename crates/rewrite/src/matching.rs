@@ -20,10 +20,10 @@ impl<'a> GraphNode<'a> {
     pub(crate) fn new(module: &'a Module, graph: GraphId, at: NodeId) -> Result<GraphNode<'a>, PassError> {
         let graph = module
             .graph(graph)
-            .ok_or_else(|| PassError::Ours(format!("{graph:?} does not exist").into()))?;
+            .ok_or_else(|| PassError::Ours(format!("{graph} does not exist").into()))?;
         let node = graph
             .node(at)
-            .ok_or_else(|| PassError::Ours(format!("{at:?} does not exist").into()))?;
+            .ok_or_else(|| PassError::Ours(format!("{at} does not exist").into()))?;
         Ok(GraphNode {
             module,
             graph,

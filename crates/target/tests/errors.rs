@@ -69,6 +69,16 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "evidence = 3",
             "t.toml:7:12: `reference.evidence` is an integer, expected one of \"proved\", \"measured\", \"documented\", \"assumed\"",
         ),
+        (
+            "oracle   = \"nothing: one form of each kind, for tests\"",
+            "oracle   = \"\"",
+            "t.toml:6:12: `reference.oracle` is empty",
+        ),
+        (
+            "from       = \"free\"\n",
+            "from       = \"free\"\noracle = \"\"\n",
+            "`form.shift.oracle` is empty",
+        ),
         // what a form's evidence holds of
         (
             "from       = \"free\"\n",

@@ -13,7 +13,7 @@ pub enum VerifyError {
     #[error("the artifact has no graph `{0}`")]
     NoLowered(&'static str),
     /// A graph that is not in the module. The fault is the caller's.
-    #[error("{0:?} is not in the module")]
+    #[error("{0} is not in the module")]
     NoGraph(GraphId),
     /// A node depends on itself. The fault is the artifact's.
     #[error("node `{0}` lies on a cycle")]

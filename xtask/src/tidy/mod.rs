@@ -6,6 +6,7 @@
 mod arrays;
 mod arrows;
 mod claims;
+mod debug;
 mod hash_tables;
 mod independence;
 mod leftovers;
@@ -41,6 +42,7 @@ Checks the invariants of ARCHITECTURE.md that a program can check, on the files 
   claims      nothing says to equal a chip bit for bit but the function that knows the evidence
   independence
               the verifier uses nothing by which the compiler decides on steps
+  debug       no error and no Display in Rust's debug form
   manifests   every crate takes the workspace's lints and stands in ARCHITECTURE.md
   prose       no documentation of an item begins with What, How or Whether
 
@@ -76,6 +78,7 @@ const CHECKS: &[(&str, Check)] = &[
     ("machine", machine::check),
     ("claims", claims::check),
     ("independence", independence::check),
+    ("debug", debug::check),
     ("manifests", manifests::check),
     ("prose", prose::check),
 ];

@@ -110,9 +110,9 @@ impl<'a> Encoder<'a> {
             return Err(BytesError::Annotated(name()));
         }
         let order = graph.topological_order();
-        let order = order.map_err(|id| broken(format!("{id:?} lies on a cycle")))?;
+        let order = order.map_err(|id| broken(format!("{id} lies on a cycle")))?;
         let nodes: Vec<&Node> = order.iter().filter_map(|&id: &NodeId| graph.node(id)).collect();
-        let numbers = number(graph, &nodes).map_err(|id| broken(format!("{id:?} is used but was removed")))?;
+        let numbers = number(graph, &nodes).map_err(|id| broken(format!("{id} is used but was removed")))?;
         let constants: Vec<(&Value, DataId)> = numbers.constants;
         let numbers = numbers.of;
 

@@ -27,7 +27,7 @@ impl Infer for BatchNormalization {
             let fits = operand.is_some_and(|o| o.shape.as_slice() == [x.shape[1]]);
             support::ensure(fits, ReasonCode::BatchNormalizationChannels, || {
                 format!(
-                    "operand {index} must have the shape of the channel axis, [{:?}]",
+                    "operand {index} must have the shape of the channel axis, [{}]",
                     x.shape[1]
                 )
             })?;

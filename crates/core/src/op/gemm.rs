@@ -55,7 +55,7 @@ impl Infer for Gemm {
         };
         let last = shape.len() - 1;
         support::ensure(shape[last] == inner, ReasonCode::GemmInner, || {
-            format!("the inner dimensions differ: {:?} and {inner:?}", shape[last])
+            format!("the inner dimensions differ: {} and {inner}", shape[last])
         })?;
         shape[last] = columns;
         if let Some(bias) = operands.get(2).copied().flatten() {

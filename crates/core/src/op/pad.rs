@@ -61,7 +61,7 @@ impl Infer for Pad {
                 Reason::new(
                     ReasonCode::Pad,
                     format!(
-                        "axis {axis} with extent {:?} cannot be padded by {begin} and {end}",
+                        "axis {axis} with extent {} cannot be padded by {begin} and {end}",
                         shape[axis]
                     ),
                 )

@@ -31,10 +31,7 @@ impl Infer for Requantize {
         } else if let Some(channels) = self.form.channels() {
             let extent = x.shape.get(self.axis as usize).and_then(|d| d.fixed());
             support::ensure(extent == Some(channels as u64), ReasonCode::RequantizeChannels, || {
-                format!(
-                    "{channels} channels of parameters for axis {} with extent {extent:?}",
-                    self.axis
-                )
+                format!("{channels} channels of parameters for axis {} of {x}", self.axis)
             })?;
         }
         support::one(Elem::from(self.form.out()), x.shape.clone())

@@ -31,7 +31,7 @@ impl Infer for Split {
         let extent = x.shape[axis].fixed().and_then(|e| i64::try_from(e).ok());
         support::ensure(total.is_some() && total == extent, ReasonCode::Split, || {
             format!(
-                "pieces of {:?} do not make up an extent of {:?}",
+                "pieces of {:?} do not make up an extent of {}",
                 self.sizes, x.shape[axis]
             )
         })?;

@@ -33,7 +33,7 @@ impl Infer for Squeeze {
                 dropped.contains(&axis)
             };
             support::ensure(!drop || dim == Dim::Fixed(1), ReasonCode::Squeeze, || {
-                format!("axis {axis} has extent {dim:?}, not 1")
+                format!("axis {axis} has extent {dim}, not 1")
             })?;
             if !drop {
                 shape.push(dim);

@@ -119,7 +119,8 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
         Reason::new(
             ReasonCode::Window,
             format!(
-                "a window of size {size}, stride {stride}, dilation {dilation} and pad {pad:?} does not fit an extent of {x}"
+                "a window of size {size}, stride {stride}, dilation {dilation} and pads {} and {} does not fit an extent of {x}",
+                pad.0, pad.1
             ),
         )
     };
@@ -230,7 +231,7 @@ pub(super) fn broadcast(a: &[Dim], b: &[Dim]) -> Result<Shape, Reason> {
             (x, Dim::Fixed(1)) => Ok(x),
             (x, y) => Err(Reason::new(
                 ReasonCode::Broadcast,
-                format!("{x:?} and {y:?} cannot be broadcast, at axis {index} of {rank}"),
+                format!("{x} and {y} cannot be broadcast, at axis {index} of {rank}"),
             )),
         })
         .collect()
@@ -307,7 +308,10 @@ pub(super) fn pool(
         ensure(
             u64::from(window.pad.0.max(window.pad.1)) < reach,
             ReasonCode::Pool,
-            || format!("a padding of {:?} is wider than the window", window.pad),
+            || {
+                let (before, behind) = window.pad;
+                format!("a padding of {before} and {behind} is wider than the window")
+            },
         )?;
         shape.push(window_extent(x.shape[axis + 2], window)?);
     }

@@ -12,6 +12,7 @@ use crate::op::Op;
 use crate::quant_params::QuantParams;
 use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
+use std::fmt;
 use strait_requantize::{Per, Requantization};
 
 /// Options on the part of the tensors that a text shows.
@@ -162,31 +163,33 @@ fn word_or_string(text: &str) -> String {
 
 /// `{gemmlowp multiplier=[…] exponent=[…] zp=3 out=i8}`
 fn form_text(form: &Requantization) -> String {
-    let fields = form_list(form).into_iter().map(|(key, value)| {
-        // A form's fields are neither forms nor tensors.
-        format!(" {key}={}", plain_attribute(&value).unwrap_or_default())
-    });
+    let fields = form_list(form)
+        .into_iter()
+        .map(|(key, value)| format!(" {key}={value}"));
     format!("{{{}{}}}", form.kind(), fields.collect::<String>())
 }
 
-fn plain_attribute(attribute: &Attribute) -> Option<String> {
-    Some(match attribute {
-        Attribute::Int(v) => v.to_string(),
-        Attribute::Ints(v) => list(v.iter().map(i64::to_string)),
-        Attribute::Float(v) => f32_text(*v),
-        Attribute::Floats(v) if v.is_empty() => "f32[]".into(),
-        Attribute::Floats(v) => list(v.iter().map(|v| f32_text(*v))),
-        Attribute::Text(text) => word_or_string(text),
-        Attribute::Data(_) | Attribute::Form(_) => return None,
-    })
+/// As in the text form, but for a tensor, which has a name there.
+impl fmt::Display for Attribute {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Attribute::Int(v) => v.fmt(f),
+            Attribute::Ints(v) => f.write_str(&list(v.iter().map(i64::to_string))),
+            Attribute::Float(v) => f.write_str(&f32_text(*v)),
+            Attribute::Floats(v) if v.is_empty() => f.write_str("f32[]"),
+            Attribute::Floats(v) => f.write_str(&list(v.iter().map(|v| f32_text(*v)))),
+            Attribute::Text(text) => f.write_str(&word_or_string(text)),
+            Attribute::Data(data) => data.fmt(f),
+            Attribute::Form(form) => f.write_str(&form_text(form)),
+        }
+    }
 }
 
 /// An attribute's value as the text has it.
 pub(super) fn attribute_text(labels: &Labels, attribute: &Attribute) -> String {
     match attribute {
         Attribute::Data(data) => labels.data(*data).unwrap_or("@\"missing tensor\"").into(),
-        Attribute::Form(form) => form_text(form),
-        other => plain_attribute(other).unwrap_or_default(),
+        other => other.to_string(),
     }
 }
 

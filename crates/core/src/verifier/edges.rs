@@ -29,7 +29,7 @@ fn results(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     for (position, &output) in node.outputs.iter().enumerate() {
         let def = view.graph.value(output).map(|v| v.def);
         ensure(def == Some(Def::Node(id, position as u8)), 1, || {
-            format!("{}: result {position} is defined as {def:?}", view.place(node))
+            format!("{}: result {position} is defined elsewhere", view.place(node))
         })?;
     }
     let (operands, links) = (node.inputs.len(), node.links.len());
@@ -50,7 +50,7 @@ fn definition(view: View<'_>, id: ValueId, value: &Value) -> Verified {
     };
     let invariant = if matches!(value.def, Def::Input(_)) { 4 } else { 1 };
     ensure(there, invariant, || {
-        format!("{} is not where {:?} says", view.value(value), value.def)
+        format!("{} is not where its definition says", view.value(value))
     })
 }
 
@@ -91,7 +91,10 @@ fn use_lists<'m>(view: View<'m>, findings: &mut Findings<'m>) {
             let link = node.and_then(|n| n.links.get(usize::from(at.operand)));
             let fits = operand == Some(id) && link.is_some_and(|l| l.previous == previous) && !seen[slot(at)];
             if !fits {
-                let text = || format!("the use list of {} is broken at {at:?}", view.value(value));
+                let text = || {
+                    let (value, Use { node, operand }) = (view.value(value), at);
+                    format!("the use list of {value} is broken at operand {operand} of {node}")
+                };
                 findings.take(ensure(false, 1, text));
                 break;
             }
@@ -106,7 +109,7 @@ fn use_lists<'m>(view: View<'m>, findings: &mut Findings<'m>) {
             let listed = seen[starts[id.index()] + operand];
             let found = ensure(graph.value(value).is_some() && listed, 1, || {
                 let place = view.place(node);
-                format!("{place}: operand {operand}, {value:?}, was removed or does not list this use")
+                format!("{place}: operand {operand}, {value}, was removed or does not list this use")
             });
             findings.of_node(view, id, found);
         }
@@ -118,7 +121,7 @@ fn inputs_and_outputs<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     for (position, &id) in graph.inputs().iter().enumerate() {
         let def = graph.value(id).map(|v| v.def);
         findings.take(ensure(def == Some(Def::Input(position as u32)), 4, || {
-            format!("input {position}, {id:?}, is defined as {def:?}")
+            format!("input {position}, {id}, is defined elsewhere")
         }));
     }
     let mut known = vec![false; graph.outputs().len()];

@@ -6,6 +6,7 @@ use crate::graph::{Fused, Node, Value};
 use crate::ids::ValueId;
 use crate::op::Op;
 use crate::quant_params::QuantParams;
+use crate::shape::TensorType;
 use strait_requantize::Requantization;
 
 pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
@@ -54,8 +55,10 @@ fn picked_channels(view: View<'_>, node: &Node, operand: ValueId) -> Verified {
         });
     };
     let outside = picks.iter().find(|&&pick| !(0..channels as i64).contains(&pick));
-    ensure(outside.is_none(), 5, || {
-        format!("{}: channel {outside:?} is picked of {channels}", view.place(node))
+    outside.map_or(Ok(()), |pick| {
+        ensure(false, 5, || {
+            format!("{}: channel {pick} is picked of {channels}", view.place(node))
+        })
     })
 }
 
@@ -86,23 +89,31 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
         let extent = axis.and_then(|axis| result.ty.shape.get(axis)).and_then(|d| d.fixed());
         ensure(extent == Some(channels as u64), 5, || {
             format!(
-                "{}: {channels} channels are fused on axis {axis:?} of extent {extent:?}",
-                view.place(node)
+                "{}: {channels} channels are fused on {}",
+                view.place(node),
+                along(axis, &result.ty)
             )
         })?;
     }
     let out = fused.requant.out().range();
-    let fits = fused
+    let wrong = fused
         .clamp
-        .is_none_or(|[low, high]| low <= high && out.contains(&low) && out.contains(&high));
-    ensure(fits, 5, || {
-        format!(
-            "{}: {:?} is not a range of {}",
-            view.place(node),
-            fused.clamp,
-            fused.requant.out()
-        )
+        .filter(|[low, high]| low > high || !out.contains(low) || !out.contains(high));
+    wrong.map_or(Ok(()), |[low, high]| {
+        ensure(false, 5, || {
+            let out = fused.requant.out();
+            format!("{}: [{low}, {high}] is not a range of {out}", view.place(node))
+        })
     })
+}
+
+/// The axis of channels, as messages have it.
+fn along(axis: Option<usize>, ty: &TensorType) -> String {
+    let Some(axis) = axis else { return "no axis".to_owned() };
+    match ty.shape.get(axis) {
+        Some(extent) => format!("axis {axis} of extent {extent}"),
+        None => format!("axis {axis} of rank {}", ty.shape.len()),
+    }
 }
 
 fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
@@ -129,8 +140,9 @@ fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
     {
         ensure(extent == Some(channels as u64), 6, || {
             format!(
-                "{} has {channels} channels on axis {axis:?} of extent {extent:?}",
-                view.value(value)
+                "{} has {channels} channels on {}",
+                view.value(value),
+                along(axis, &value.ty)
             )
         })?;
     }

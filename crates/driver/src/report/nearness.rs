@@ -242,6 +242,22 @@ mod tests {
     }
 
     #[test]
+    fn a_share_never_reads_as_none() {
+        for bits in 0..=64 {
+            let said = distance_of(0.5f64.powi(bits)).to_string();
+            let digits = said.split(' ').filter_map(|word| word.parse::<f64>().ok());
+            assert!(digits.min_by(f64::total_cmp) > Some(0.0), "{said}");
+        }
+    }
+
+    fn distance_of(share: f64) -> Distance {
+        Distance {
+            share,
+            ..distance(1, 1)
+        }
+    }
+
+    #[test]
     fn what_was_not_compared_is_told_as_that() {
         let free = |found: &str, distance| FreeIntegers {
             found: found.to_owned(),

@@ -68,9 +68,11 @@ impl Grids {
             .max();
         let axis = quant.axis.map_or(0, usize::from);
         let extent = slot.dims.get(axis).copied();
-        if channels.is_some() && channels != extent {
+        if let Some(channels) = channels
+            && Some(channels) != extent
+        {
             return Err(StepError::Model(format!(
-                "a grid of {channels:?} channels on axis {axis} of {:?}",
+                "a grid of {channels} channels on axis {axis} of {:?}",
                 slot.dims
             )));
         }

@@ -36,7 +36,7 @@ pub fn run(
     observe: &mut dyn FnMut(ValueId, TensorView<'_>),
 ) -> Result<Vec<Tensor>, ExecuteError> {
     let missing = |what: String| ExecuteError::Ours(format!("there is no {what}"));
-    let graph = module.graph(graph).ok_or_else(|| missing(format!("{graph:?}")))?;
+    let graph = module.graph(graph).ok_or_else(|| missing(format!("{graph}")))?;
     let options = PlanOptions {
         context: Context::with_isa(Isa::Scalar),
         join: false,
@@ -94,11 +94,7 @@ pub fn run(
             values[value.index()] = Some(result);
         }
     }
-    let output = |&value: &ValueId| {
-        values[value.index()]
-            .clone()
-            .ok_or_else(|| missing(format!("{value:?}")))
-    };
+    let output = |&value: &ValueId| values[value.index()].clone().ok_or_else(|| missing(format!("{value}")));
     graph.outputs().iter().map(output).collect()
 }
 

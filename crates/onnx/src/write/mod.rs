@@ -42,7 +42,7 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
     let (opset, ir_version) = if needs_newer(module) { NEWER_OPSET } else { OPSET };
     let mut emitter = Emitter::new(module, opset)?;
     let order = module.main().topological_order().map_err(|id| OnnxError::Unwritable {
-        node: format!("{id:?}"),
+        node: format!("{id}"),
         text: "the graph has a cycle".into(),
     })?;
     for id in order {

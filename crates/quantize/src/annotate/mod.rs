@@ -65,7 +65,7 @@ pub struct Annotation<'a> {
 #[derive(Debug, thiserror::Error)]
 pub enum AnnotateError {
     /// The configuration names an observer that does not exist.
-    #[error("there is no observer called {0:?}; there are minmax, percentile and mse")]
+    #[error("there is no observer called `{0}`; there are minmax, percentile and mse")]
     Observer(String),
     /// A defect of ours.
     #[error("defect in Strait: {0}")]

@@ -57,6 +57,7 @@ impl Certificate {
                 "entries"
             }
             Argument::OrderedFloats { .. } => {
+                // tidy: allow(debug): the shortest digits of a float
                 write!(f, "{:?}", unordered(witness))?;
                 "floats"
             }
@@ -226,5 +227,10 @@ mod tests {
         assert_eq!(percent(0.000_5), "0.05");
         assert_eq!(percent(0.5), "50.00");
         assert_eq!(percent(0.000_000_31), "0.00003");
+        // One of all accumulators is the least.
+        for bits in 0..=32 {
+            let said = percent(0.5f64.powi(bits));
+            assert!(said.parse::<f64>().unwrap() > 0.0, "{said}");
+        }
     }
 }
