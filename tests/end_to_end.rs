@@ -28,6 +28,12 @@ use strait_target::Registry;
 
 const TARGETS: [&str; 3] = ["ascend", "generic-int8", "sima"];
 
+#[test]
+fn no_target_in_the_box_is_left_out() {
+    let registry = Registry::builtin().unwrap();
+    assert_eq!(registry.entries().map(|(id, _)| id).collect::<Vec<_>>(), TARGETS);
+}
+
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }

@@ -9,6 +9,7 @@ use strait_kernels::Isa;
 use strait_lower::interval::Bounds;
 use strait_lower::{Fused, FusionPolicy};
 use strait_quantize::annotate::{Placing, Ranges, Wish, place, refuse};
+use strait_target::Registry;
 use strait_tests::integer::{InMemory, Integer, findings, integer, integer_under};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
 use strait_tests::random_graph::random_graph;
@@ -20,6 +21,14 @@ const TARGETS: [&str; 5] = [
     "sima,requantization_mode=tflite",
     "ascend",
 ];
+
+#[test]
+fn no_target_in_the_box_is_left_out() {
+    let registry = Registry::builtin().unwrap();
+    for (id, _) in registry.entries() {
+        assert!(TARGETS.contains(&id), "{id}");
+    }
+}
 
 fn bits(tensors: &[Tensor]) -> Vec<Vec<u8>> {
     tensors.iter().map(|t| t.view().bytes().to_vec()).collect()

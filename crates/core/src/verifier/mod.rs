@@ -35,8 +35,7 @@
 //!     and `dequantize` makes.
 //! 12. The host computes in floats: nothing on it but `quantize` and `dequantize` touches values with a grid.
 //! 13. What `dequantize` reads, what `quantize` makes and what leaves the graph as codes has a grid.
-//! 14. Functions of real numbers (`relu`, `clip`, `unary`, `leaky_relu`, `hard_sigmoid`, `elu`, `softmax`, `div`,
-//!     `pow`, the normalizations, the mean) are not applied to codes.
+//! 14. Functions of real numbers ([`Term::is_real_function`](crate::Term::is_real_function)) are not applied to codes.
 //! 15. Padding reads as real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its
 //!     operand.
 

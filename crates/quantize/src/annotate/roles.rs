@@ -53,10 +53,17 @@ pub(crate) fn narrows(row: &OpRow) -> bool {
 
 /// True if operand and result have one grid.
 pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
-    matches!(
-        recipe,
-        Recipe::MaxPool | Recipe::AveragePoolDivide | Recipe::Clamp | Recipe::PassThrough
-    )
+    match recipe {
+        Recipe::MaxPool | Recipe::AveragePoolDivide | Recipe::Clamp | Recipe::PassThrough => true,
+        Recipe::MultiplyAccumulate { .. }
+        | Recipe::MatmulAccumulate
+        | Recipe::AddLeftShift { .. }
+        | Recipe::AddCommonGrid { .. }
+        | Recipe::Multiply
+        | Recipe::ConcatRequantizeInputs
+        | Recipe::AveragePoolRequantize
+        | Recipe::Lookup { .. } => false,
+    }
 }
 
 /// True if `at` reads codes: an activation operand of a node of the accelerator.

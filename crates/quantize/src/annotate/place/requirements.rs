@@ -89,6 +89,13 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
             ),
             _ => Ok(()),
         },
-        _ => Ok(()),
+        Recipe::MatmulAccumulate
+        | Recipe::AddLeftShift { .. }
+        | Recipe::AddCommonGrid { .. }
+        | Recipe::Multiply
+        | Recipe::ConcatRequantizeInputs
+        | Recipe::MaxPool
+        | Recipe::Lookup { .. }
+        | Recipe::Clamp => Ok(()),
     }
 }
