@@ -23,6 +23,8 @@ fn run(arguments: &[String]) -> Outcome {
         .current_dir(workspace::root())
         .env("STRAIT_BLESS", "1")
         .env("TRYBUILD", "overwrite");
-    cargo.args(["test", "--workspace", "--quiet", "--no-fail-fast"]).args(arguments);
+    cargo
+        .args(["test", "--workspace", "--quiet", "--no-fail-fast"])
+        .args(arguments);
     process::run(&mut cargo)
 }
