@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, num::NonZeroUsize, path::Path};
 
 use strait_builtin as _;
-use strait_core::text;
+use strait_core::{Op, Reason, ReasonCode, text};
 use strait_driver::{
     config::{self, Override},
     inspect, pipeline,
@@ -15,7 +15,7 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 use strait_lower::{Fusion, FusionPolicy, fuse};
-use strait_quantize::annotate::{Directives, Placing, Ranges, given_away, place};
+use strait_quantize::annotate::{Coarser, Directives, Placing, Ranges, given_away, place};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics, annotate};
 
 /// The report on the digits for a target in the box, or for a table among the files of this repository, and the
@@ -136,6 +136,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         origins: &origins,
         nearness: &BTreeMap::new(),
         given_away: &[],
+        coarser: &[],
         rewrites: &[],
     });
     let dropped = |name| layer(&report, name).fusion.as_ref().unwrap().dropped_clamp.as_ref();
@@ -181,6 +182,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         origins: &BTreeMap::from([("a".to_owned(), strait_core::Term::Gemm)]),
         nearness: &BTreeMap::new(),
         given_away: &[],
+        coarser: &[],
         rewrites: &[],
     });
     let past = layer(&report, "a").outside.first().map(|outside| outside.past);
@@ -209,7 +211,7 @@ fn equality_is_claimed_only_on_accumulators_that_were_compared() {
 }
 
 #[test]
-fn a_range_that_is_given_away_is_told_with_its_layer_and_what_it_costs() {
+fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     let graph = "strait 1 float
         graph @main(%x: f32[1,2]) {
           %g: f32[1,2] = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
@@ -238,6 +240,17 @@ fn a_range_that_is_given_away_is_told_with_its_layer_and_what_it_costs() {
     };
     place(&mut module, main, target.spec(), &placing);
     annotate(&mut module, main, &how, &mut Ranges::default()).unwrap();
+    let (node, made) = module
+        .main()
+        .nodes()
+        .find(|(_, n)| matches!(n.op, Op::Gemm(_)))
+        .unwrap();
+    let coarser = Coarser {
+        node,
+        value: made.outputs[0],
+        doublings: 2,
+        reason: Reason::new(ReasonCode::OutsideDomain, "no form reaches further"),
+    };
     let report = report::build(Material {
         spec: target.spec(),
         canonical: &module,
@@ -246,27 +259,30 @@ fn a_range_that_is_given_away_is_told_with_its_layer_and_what_it_costs() {
         origins: &BTreeMap::new(),
         nearness: &BTreeMap::new(),
         given_away: &given_away(&module, target.spec(), &observation),
+        coarser: &[coarser],
         rewrites: &[],
     });
-    let [weights, sums] = &report.lints[..] else {
+    let [weights, sums, coarser] = &report.lints[..] else {
         panic!("{:?}", report.lints)
     };
     assert_eq!(
         (&*weights.layer, &*weights.tensor, weights.channel),
         ("g", "w", Some(1))
     );
-    assert_eq!((weights.value, weights.code.as_str()), (1.0, "range-given-away"));
-    assert!(
-        (weights.share - 0.997).abs() < 1e-6 && weights.steps < 0.4,
-        "{weights:?}"
-    );
+    let taken = weights.taken.unwrap();
+    assert_eq!((taken.value, weights.code.as_str()), (1.0, "range-given-away"));
+    assert!((taken.share - 0.997).abs() < 1e-6 && taken.steps < 0.4, "{weights:?}");
     assert_eq!(
-        (&*sums.layer, &*sums.tensor, sums.channel, sums.value),
+        (&*sums.layer, &*sums.tensor, sums.channel, sums.taken.unwrap().value),
         ("g", "g", None, 2000.0)
     );
+    assert_eq!((&*coarser.code, coarser.factor), ("grid-coarser", Some(4)));
     let text = report.to_string();
     let line = "\n  lint: 1 takes 99.7 % of this grid: layer `g`, tensor `w`, channel 1; all others share 0.4 of 255 steps, which \
                 costs them 8.0 bits [range-given-away]\n";
     assert!(text.contains(line), "{text}");
     assert!(text.contains("\n  lint: 2000 takes 9"), "{text}");
+    let line = "\n  lint: the grid of layer `g`, tensor `g`, is 4 times as coarse as its range asks for, which costs 2 bits: \
+                no form reaches further [grid-coarser]\n";
+    assert!(text.contains(line), "{text}");
 }

@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Until, fuse, lower};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Placing, Ranges, place, refuse},
+    annotate::{Coarser, Placing, Ranges, place, refuse},
 };
 use strait_target::{
     Options, Target, TargetSpec,
@@ -51,6 +51,8 @@ pub(super) struct Lowered {
     pub(super) module: Module,
     /// The annotated float graph that it was made from.
     pub(super) annotated: Module,
+    /// The grids that had to be coarser than their ranges ask for.
+    pub(super) coarser: Vec<Coarser>,
     pub(super) fusion: Fusion,
     /// The terms of the ops that its nodes were made from, by the nodes' names.
     pub(super) origins: BTreeMap<String, Term>,
@@ -66,7 +68,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     let id = spec.id.as_str();
     let named = |phase: &str| format!("{phase} ({id})");
     let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
-    let (annotated, integer) = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
+    let (annotated, integer, coarser) = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
     unfused(job.loaded, &fusion)?;
     let certificates: Vec<CertificateRecord> = fusion
@@ -83,6 +85,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     Ok(Lowered {
         module,
         annotated,
+        coarser,
         fusion,
         origins: integer.origins,
         nearness: integer.nearness,
@@ -122,8 +125,12 @@ pub(super) fn whole(module: &Module, behind: &str) -> Result<(), Stop> {
     verifier::verify(module).map_err(|violation| Stop::Defect(format!("behind {behind}: {violation}")))
 }
 
-/// The annotated module and the lowered one. Observers run once for each value, however many turns there are.
-fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Module, strait_lower::Lowered), Stop> {
+/// The annotated module, the lowered one, and the grids that had to be coarser for it. Observers run once for each value, however many turns there are.
+fn quantized(
+    job: &Job<'_>,
+    spec: &TargetSpec,
+    wishes: &Wishes,
+) -> Result<(Module, strait_lower::Lowered, Vec<Coarser>), Stop> {
     let mut module = job.canonical.clone();
     let main = module.main;
     let how = Annotation {
@@ -136,7 +143,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
     };
     let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
     place(&mut module, main, spec, &wishes.placing);
-    let integer = turns(&mut module, spec, &wishes.placing, |module, ranges| {
+    let (integer, ranges) = turns(&mut module, spec, &wishes.placing, |module, ranges| {
         keep(module)?;
         annotate(module, main, &how, ranges).map_err(|error| Stop::Defect(error.to_string()))?;
         keep(module)?;
@@ -148,7 +155,8 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<(Modul
         }
     })?;
     whole(&integer.module, "lower")?;
-    Ok((module, integer))
+    let coarser = ranges.coarser(module.main());
+    Ok((module, integer, coarser))
 }
 
 /// Outcome of one turn of annotating and lowering.
@@ -165,11 +173,11 @@ fn turns<T>(
     spec: &TargetSpec,
     wishes: &Placing,
     mut turn: impl FnMut(&mut Module, &mut Ranges) -> Result<Turn<T>, Stop>,
-) -> Result<T, Stop> {
+) -> Result<(T, Ranges), Stop> {
     let mut ranges = Ranges::default();
     loop {
         match turn(module, &mut ranges)? {
-            Turn::Done(done) => return Ok(done),
+            Turn::Done(done) => return Ok((done, ranges)),
             Turn::Refused(nodes) => {
                 if !refuse(module.main_mut(), spec, wishes, &mut ranges, nodes) {
                     return Err(Stop::Defect("a node on the host was refused".to_owned()));
@@ -281,7 +289,7 @@ mod tests {
                 Turn::Refused(vec![(id, why()).into()])
             }))
         });
-        assert_eq!((done.ok(), count), (Some(200), 201));
+        assert_eq!((done.ok().map(|(done, _)| done), count), (Some(200), 201));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strait_core::{Module, Node, Term};
 use strait_lower::{Fused, Fusion};
-use strait_quantize::annotate::GivenAway;
+use strait_quantize::annotate::{Coarser, GivenAway};
 use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
@@ -32,6 +32,8 @@ pub struct Material<'a> {
     pub nearness: &'a BTreeMap<String, Nearness>,
     /// The grids that are given away.
     pub given_away: &'a [GivenAway],
+    /// The grids that had to be coarser than their ranges ask for.
+    pub coarser: &'a [Coarser],
     /// The rewrites that made the canonical module, in their order.
     pub rewrites: &'a [(&'static str, String)],
 }
@@ -46,6 +48,7 @@ pub fn build(material: Material<'_>) -> Report {
         origins,
         nearness,
         given_away,
+        coarser,
         rewrites,
     } = material;
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
@@ -92,7 +95,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
-        lints: lints(canonical, spec, given_away),
+        lints: lints(canonical, spec, given_away, coarser),
         rewrites: counts
             .into_iter()
             .map(|(rule, applied)| Rewrite {

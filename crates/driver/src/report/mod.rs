@@ -21,7 +21,7 @@ pub(crate) use derived::disagreements;
 pub(crate) use evidence::form as requantization;
 pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
-pub use lints::Lint;
+pub use lints::{Lint, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub(crate) use table::grouped;
 

@@ -12,7 +12,7 @@ mod weights;
 pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;
 pub use place::{Placing, Wish, denied, place, refuse};
-pub use ranges::Ranges;
+pub use ranges::{Coarser, Ranges};
 
 use crate::statistics::Observation;
 use groups::{Groups, groups};

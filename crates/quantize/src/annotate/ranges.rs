@@ -9,7 +9,8 @@ use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strait_core::{
-    ConfigId, Failure, Graph, Module, Move, NodeId, Policy, QuantConfig, QuantParams, Reason, ReasonCode, ValueId,
+    ConfigId, Failure, Graph, Module, Move, NodeId, Placement, Policy, QuantConfig, QuantParams, Reason, ReasonCode,
+    ValueId,
 };
 
 fn kind(config: &QuantConfig) -> GridKind {
@@ -63,10 +64,23 @@ fn range(
 #[derive(Clone, Debug, Default)]
 pub struct Ranges {
     observed: BTreeMap<ValueId, Vec<Observed>>,
-    /// Values whose grids are 2^n times as coarse.
-    doublings: BTreeMap<ValueId, u32>,
+    /// Values whose grids are 2^n times as coarse, and the reasons.
+    doublings: BTreeMap<ValueId, (u32, Reason)>,
     /// Values in whose group nothing but zero was seen.
     zero: BTreeSet<ValueId>,
+}
+
+/// A grid that is coarser than what was seen asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Coarser {
+    /// The node that makes the value.
+    pub node: NodeId,
+    /// The value.
+    pub value: ValueId,
+    /// The scale is 2^`doublings` times that of the range.
+    pub doublings: u32,
+    /// Reason why the finer grid does not serve.
+    pub reason: Reason,
 }
 
 #[derive(Clone, Debug)]
@@ -79,18 +93,29 @@ struct Observed {
 impl Ranges {
     /// Makes the grid of a value coarser from the next annotation on, unless that would leave too few codes. Where
     /// nothing but zero was seen, every grid holds what was seen.
-    pub(super) fn coarsen(&mut self, value: ValueId, doublings: u32) -> bool {
-        let total = self
-            .doublings
-            .get(&value)
-            .copied()
-            .unwrap_or(0)
-            .saturating_add(doublings);
+    pub(super) fn coarsen(&mut self, value: ValueId, doublings: u32, reason: &Reason) -> bool {
+        let before = self.doublings.get(&value).map_or(0, |(before, _)| *before);
+        let total = before.saturating_add(doublings);
         let coarser = doublings > 0 && total <= most_doublings(self.zero.contains(&value));
         if coarser {
-            self.doublings.insert(value, total);
+            self.doublings.insert(value, (total, reason.clone()));
         }
         coarser
+    }
+
+    /// The grids that are coarser than what was seen asks for, of nodes on the accelerator. Zero alone loses nothing.
+    pub fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
+        let asked = self.doublings.iter().filter(|(value, _)| !self.zero.contains(value));
+        let told = asked.filter_map(|(&value, (doublings, reason))| {
+            let (node, _) = graph.producer(value)?;
+            (graph.node(node)?.place == Placement::Accelerator).then(|| Coarser {
+                node,
+                value,
+                doublings: *doublings,
+                reason: reason.clone(),
+            })
+        });
+        told.collect()
     }
 
     fn of(
@@ -151,9 +176,9 @@ pub(super) fn activate(
     }
     let mut doublings: BTreeMap<ConfigId, u32> = BTreeMap::new();
     let activations = || found.bound.iter().filter(|b| b.role == Role::Activation);
-    for (b, &own) in activations().filter_map(|b| Some((b, ranges.doublings.get(&b.value)?))) {
+    for (b, (own, _)) in activations().filter_map(|b| Some((b, ranges.doublings.get(&b.value)?))) {
         let group = doublings.entry(found.table.root(b.config)).or_default();
-        *group = own.max(*group);
+        *group = (*own).max(*group);
     }
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();

@@ -65,7 +65,11 @@ pub fn refuse(
             continue;
         };
         changed = true;
-        if !node.outputs.first().is_some_and(|&y| ranges.coarsen(y, doublings)) {
+        if !node
+            .outputs
+            .first()
+            .is_some_and(|&y| ranges.coarsen(y, doublings, &reason))
+        {
             graph.place_on_host(id, reason);
         }
     }
