@@ -109,16 +109,19 @@ fn convolution(integer: &Integer) -> (Option<ReasonCode>, Option<f32>) {
 fn a_convolution_whose_form_does_not_cover_its_reach_gets_a_coarser_grid_before_the_host() {
     let of = |apart: f32| {
         let (float, samples) = cancelling(apart);
-        convolution(&integer(&float, "generic-int8", &samples).unwrap())
+        let integer = integer(&float, "generic-int8", &samples).unwrap();
+        let (host, scale) = convolution(&integer);
+        let doublings: Vec<u32> = integer.coarser.iter().map(|coarser| coarser.doublings).collect();
+        (host, scale, doublings)
     };
     // The largest magnitude of the result is 4·apart: the grid of its range, as long as the form covers that.
     let ratio = |apart: f32, scale: f32| scale / (8.0 * apart / 255.0);
-    let (host, scale) = of(1e-2);
-    assert_eq!((host, ratio(1e-2, scale.unwrap()).round()), (None, 1.0));
-    let (host, scale) = of(2e-5);
+    let (host, scale, told) = of(1e-2);
+    assert_eq!((host, ratio(1e-2, scale.unwrap()).round(), told), (None, 1.0, vec![]));
+    let (host, scale, told) = of(2e-5);
     let coarser = ratio(2e-5, scale.unwrap()).round();
     assert!(host.is_none() && (2.0..=128.0).contains(&coarser), "{host:?} {coarser}");
-    assert_eq!(coarser.log2().fract(), 0.0);
+    assert_eq!(told.iter().map(|n| f32::from(1u8 << n)).collect::<Vec<_>>(), [coarser]);
     // Past a factor of 128 no codes of what was seen would be left.
     assert_eq!(of(1e-8).0, Some(ReasonCode::OutsideDomain));
 }

@@ -9,7 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fused, Fusion, FusionPolicy, LowerError};
-use strait_quantize::annotate::{Placing, Ranges, place, refuse};
+use strait_quantize::annotate::{Coarser, Placing, Ranges, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_verify::{Finding, analyse};
 
@@ -36,6 +36,8 @@ pub struct Integer {
     pub lowered: GraphId,
     /// Fusions that were made.
     pub fusion: Fusion,
+    /// The grids that had to be coarser than their ranges ask for.
+    pub coarser: Vec<Coarser>,
 }
 
 /// Findings of `strait verify` in a module and the certificates of its fusions, without running it.
@@ -114,5 +116,6 @@ pub fn integer_under(
         module,
         lowered,
         fusion,
+        coarser: ranges.coarser(float.main()),
     })
 }
