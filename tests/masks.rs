@@ -5,7 +5,7 @@ use strait_core::text::parse;
 use strait_core::{Module, Op, Placement};
 use strait_execute::Tensor;
 use strait_kernels::Isa;
-use strait_tests::integer::{InMemory, Integer, integer};
+use strait_tests::integer::{InMemory, integer};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
 
 const TARGETS: [&str; 3] = ["generic-int8", "sima", "ascend"];
@@ -19,13 +19,13 @@ fn samples(float: &Module) -> InMemory {
     InMemory((0..4).map(|seed| inputs(float, seed, 1.0)).collect())
 }
 
-/// The results of the float model and of the integer one on the samples, and how near they are.
-fn nearness(float: &Module, integer: &Integer, samples: &InMemory) -> f64 {
+/// The signal-to-noise ratio of a model's results on the samples, against those of the float model.
+fn nearness(float: &Module, other: &Module, samples: &InMemory) -> f64 {
     let (mut expect, mut found) = (Vec::new(), Vec::new());
     for sample in &samples.0 {
         let real = |module: &Module| run(module, module.main, sample, Isa::detect(), 1);
         expect.extend_from_slice(real(float)[0].values::<f32>().unwrap());
-        found.extend_from_slice(real(&integer.module)[0].values::<f32>().unwrap());
+        found.extend_from_slice(real(other)[0].values::<f32>().unwrap());
     }
     signal_to_noise(&expect, &found)
 }
@@ -35,7 +35,7 @@ fn ratio(text: &str, target: &str) -> f64 {
     let float = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let samples = samples(&float);
     let integer = integer(&float, target, &samples).unwrap_or_else(|error| panic!("{target}: {error}\n{text}"));
-    nearness(&float, &integer, &samples)
+    nearness(&float, &integer.module, &samples)
 }
 
 /// Attention of 16 tokens, the scores multiplied by `factor` (their largest is near 3·`factor`) and then what `nodes` make
@@ -119,14 +119,7 @@ fn ratio_of_rounded_probabilities(text: &str) -> f64 {
            %o: f32[1,2,16,8] = matmul(%rounded, %v)",
     ) + "\ndata @steps: f32[] = inline [255.0]";
     let [exact, rounded] = [text, &rounded].map(|text| parse(text).unwrap_or_else(|error| panic!("{error}\n{text}")));
-    let (mut expect, mut found) = (Vec::new(), Vec::new());
-    for sample in &samples(&exact).0 {
-        for (module, results) in [(&exact, &mut expect), (&rounded, &mut found)] {
-            let real = run(module, module.main, sample, Isa::detect(), 1);
-            results.extend_from_slice(real[0].values::<f32>().unwrap());
-        }
-    }
-    signal_to_noise(&expect, &found)
+    nearness(&exact, &rounded, &samples(&exact))
 }
 
 /// The ratio of a signal to two noises that have nothing to do with each other.
@@ -197,7 +190,7 @@ fn a_mask_that_no_sample_showed_masks() {
     let mut marks = Marks::default();
     for target in [TARGETS[0], TARGETS[1], TARGETS[2], IN_INTEGERS] {
         let integer = integer(&float, target, &with_mask(0)).unwrap_or_else(|error| panic!("{target}: {error}"));
-        marks.check(target, nearness(&float, &integer, &with_mask(5)), 30.0);
+        marks.check(target, nearness(&float, &integer.module, &with_mask(5)), 30.0);
     }
 }
 

@@ -145,20 +145,12 @@ impl<'a> Session<'a> {
 /// The most memory that this process has had in use so far.
 #[cfg(target_os = "linux")]
 fn peak_bytes() -> Option<u64> {
-    peak_in(&std::fs::read_to_string("/proc/self/status").ok()?)
+    crate::limits::machine::field(&std::fs::read_to_string("/proc/self/status").ok()?, "VmHWM:")
 }
 
 #[cfg(not(target_os = "linux"))]
 fn peak_bytes() -> Option<u64> {
     None
-}
-
-/// `VmHWM:    123456 kB`
-#[cfg(any(target_os = "linux", test))]
-fn peak_in(status: &str) -> Option<u64> {
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kibibytes.checked_mul(1024)
 }
 
 #[cfg(test)]
@@ -198,14 +190,5 @@ mod tests {
         let after = After(AtomicUsize::new(0));
         let session = Session::new(NonZeroUsize::MIN, Context::detect(), &after);
         assert_eq!(session.phase("one", None, |_| Ok(())), Err(Stop::Interrupted));
-    }
-
-    #[test]
-    fn the_peak_is_read_from_what_linux_says() {
-        assert_eq!(
-            peak_in("Name:\tstrait\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n"),
-            Some(2048 * 1024)
-        );
-        assert_eq!(peak_in("Name:\tstrait\n"), None);
     }
 }

@@ -6,16 +6,16 @@ use std::{fs, path::Path};
 pub(super) fn memory() -> Option<u64> {
     let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let all = [
-        total(&read("/proc/meminfo")),
+        field(&read("/proc/meminfo"), "MemTotal:"),
         container(Path::new("/sys/fs/cgroup"), &read("/proc/self/cgroup")),
         shell(&read("/proc/self/limits")),
     ];
     all.into_iter().flatten().min()
 }
 
-/// `MemTotal:       24576000 kB`
-fn total(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+/// The bytes of a line like `MemTotal:       24576000 kB`, in a file of the kernel that has such lines.
+pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kibibytes.checked_mul(1024)
 }
@@ -83,7 +83,11 @@ mod tests {
 
     #[test]
     fn what_the_system_says_is_understood() {
-        assert_eq!(total("MemTotal:       24576 kB\nMemFree: 1 kB\n"), Some(24576 * 1024));
+        let memory_info = "MemTotal:       24576 kB\nMemFree: 1 kB\n";
+        assert_eq!(field(memory_info, "MemTotal:"), Some(24576 * 1024));
+        let status = "Name:\tstrait\nVmHWM:\t    2048 kB\nVmRSS:\t 1 kB\n";
+        assert_eq!(field(status, "VmHWM:"), Some(2048 * 1024));
+        assert_eq!(field("Name:\tstrait\n", "VmHWM:"), None);
         let limits = |space: &str, data: &str| {
             format!(
                 "Limit  Soft Limit  Hard Limit  Units\nMax data size  {data}  unlimited  bytes\nMax address space  {space}  unlimited  bytes\n"

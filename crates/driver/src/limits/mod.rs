@@ -4,7 +4,7 @@
 //! not fit is told then, with the layer. What fits, but not for every thread at a time, is run for fewer samples at a
 //! time. Neither limit changes a byte of any result.
 
-mod machine;
+pub(crate) mod machine;
 
 use std::num::NonZeroUsize;
 

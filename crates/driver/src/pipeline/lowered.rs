@@ -167,7 +167,8 @@ enum Turn<T> {
 }
 
 /// Repeats a turn until it refuses nothing. What it refuses gets a coarser grid, or moves to the host and stays there, all
-/// of it at once. Grids become coarser only so often, so that the turns come to an end.
+/// of it at once. Grids become coarser only so often, so that the turns come to an end. Answers with what was
+/// done, and with what is known of the ranges.
 fn turns<T>(
     module: &mut Module,
     spec: &TargetSpec,

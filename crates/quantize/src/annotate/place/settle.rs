@@ -7,6 +7,7 @@
 use super::super::roles::{clamp_producer, keeps_grid, narrows, only_codes_are_read, reads_codes, recipe};
 use super::statistics::is_statistic;
 use super::{Placing, Wish};
+use strait_core::shape::element_count;
 use strait_core::{Graph, Node, NodeId, Op, Placement, Reason, ReasonCode, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{Islands, Points, Recipe};
@@ -167,11 +168,7 @@ fn is_island(graph: &Graph, node: &Node) -> bool {
 
 /// True if the results have fewer elements than the first operand.
 fn condenses(graph: &Graph, node: &Node) -> bool {
-    let elements = |value: ValueId| -> Option<u64> {
-        let dims = graph.value(value)?.ty.dims()?;
-        dims.iter()
-            .try_fold(1u64, |product, &extent| product.checked_mul(extent))
-    };
+    let elements = |value: ValueId| element_count(&graph.value(value)?.ty.shape);
     let operand = node.inputs.first().copied().flatten().and_then(elements);
     let results = node
         .outputs
