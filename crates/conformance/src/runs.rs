@@ -373,8 +373,9 @@ impl Run {
 /// An element in the machine's order.
 fn element(t: IntType, bytes: &[u8]) -> i32 {
     match (t, bytes) {
-        (IntType::I8, [a]) => i32::from(a.cast_signed()),
+        (IntType::I8 | IntType::I4, [a]) => i32::from(a.cast_signed()),
         (IntType::I16, [a, b]) => i32::from(i16::from_ne_bytes([*a, *b])),
+        (IntType::U16, [a, b]) => i32::from(u16::from_ne_bytes([*a, *b])),
         (IntType::I32, [a, b, c, d]) => i32::from_ne_bytes([*a, *b, *c, *d]),
         (_, bytes) => bytes.first().copied().map_or(0, i32::from),
     }

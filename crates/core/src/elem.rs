@@ -26,11 +26,17 @@ pub enum Elem {
     I64,
     /// One byte, 0 or 1.
     Bool,
+    /// Unsigned 16-bit integer.
+    U16,
+    /// Signed 4-bit integer; two to a byte in a tensor of the pool, one to a byte at run time.
+    I4,
+    /// Unsigned 4-bit integer; two to a byte in a tensor of the pool, one to a byte at run time.
+    U4,
 }
 
 impl Elem {
     /// Every element type, in the order of their tags.
-    pub const ALL: [Elem; 9] = [
+    pub const ALL: [Elem; 12] = [
         Elem::F32,
         Elem::F16,
         Elem::F64,
@@ -40,6 +46,9 @@ impl Elem {
         Elem::I32,
         Elem::I64,
         Elem::Bool,
+        Elem::U16,
+        Elem::I4,
+        Elem::U4,
     ];
 
     /// The tag in IR bytes.
@@ -54,14 +63,49 @@ impl Elem {
             Elem::I32 => 6,
             Elem::I64 => 7,
             Elem::Bool => 8,
+            Elem::U16 => 9,
+            Elem::I4 => 10,
+            Elem::U4 => 11,
         }
     }
 
-    /// Bytes per element.
+    /// Type whose elements hold those of this one at run time: a 4-bit code has a byte of its own there. Every other
+    /// type is its own.
+    pub fn storage(self) -> Elem {
+        match self {
+            Elem::I4 => Elem::I8,
+            Elem::U4 => Elem::U8,
+            Elem::F32
+            | Elem::F16
+            | Elem::F64
+            | Elem::I8
+            | Elem::U8
+            | Elem::I16
+            | Elem::I32
+            | Elem::I64
+            | Elem::Bool
+            | Elem::U16 => self,
+        }
+    }
+
+    /// True if a tensor of the pool has two elements in a byte.
+    pub fn is_packed(self) -> bool {
+        self.storage() != self
+    }
+
+    /// Bytes of a tensor of the pool with so many elements; `None` past 2^64.
+    pub fn packed_bytes(self, count: u64) -> Option<u64> {
+        if self.is_packed() {
+            return Some(count.div_ceil(2));
+        }
+        count.checked_mul(self.size() as u64)
+    }
+
+    /// Bytes of one element at run time.
     pub fn size(self) -> usize {
         match self {
-            Elem::I8 | Elem::U8 | Elem::Bool => 1,
-            Elem::F16 | Elem::I16 => 2,
+            Elem::I8 | Elem::U8 | Elem::Bool | Elem::I4 | Elem::U4 => 1,
+            Elem::F16 | Elem::I16 | Elem::U16 => 2,
             Elem::F32 | Elem::I32 => 4,
             Elem::F64 | Elem::I64 => 8,
         }
@@ -79,6 +123,9 @@ impl Elem {
             Elem::I32 => "i32",
             Elem::I64 => "i64",
             Elem::Bool => "bool",
+            Elem::U16 => "u16",
+            Elem::I4 => "i4",
+            Elem::U4 => "u4",
         }
     }
 
@@ -99,7 +146,10 @@ impl Elem {
             Elem::U8 => Some(IntType::U8),
             Elem::I16 => Some(IntType::I16),
             Elem::I32 => Some(IntType::I32),
-            _ => None,
+            Elem::U16 => Some(IntType::U16),
+            Elem::I4 => Some(IntType::I4),
+            Elem::U4 => Some(IntType::U4),
+            Elem::F32 | Elem::F16 | Elem::F64 | Elem::I64 | Elem::Bool => None,
         }
     }
 }
@@ -111,6 +161,9 @@ impl From<IntType> for Elem {
             IntType::U8 => Elem::U8,
             IntType::I16 => Elem::I16,
             IntType::I32 => Elem::I32,
+            IntType::U16 => Elem::U16,
+            IntType::I4 => Elem::I4,
+            IntType::U4 => Elem::U4,
         }
     }
 }

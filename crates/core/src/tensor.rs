@@ -8,6 +8,10 @@ use std::borrow::Cow;
 
 /// A constant. The bytes are little-endian and row-major; they may be a slice of a mapped file, and need not be
 /// aligned.
+///
+/// Elements of 4 bits are packed two to a byte over the whole tensor, without a gap between rows: the first in the low
+/// half, the second in the high half. The last high half is 0 where the count of elements is odd, so that equal tensors
+/// have equal bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TensorData {
     elem: Elem,
@@ -18,7 +22,7 @@ pub struct TensorData {
 /// A tensor whose parts contradict each other. The fault is the producer's: a model file, or a pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TensorError {
-    /// The byte count is not element size times element count.
+    /// The byte count is not that of so many elements.
     // tidy: allow(debug): a list of extents
     #[error("a tensor of {elem} {shape:?} takes {expected} bytes, but there are {found}")]
     Size {
@@ -38,6 +42,22 @@ pub enum TensorError {
         /// Dimensions.
         shape: Vec<u64>,
     },
+    /// The half of a byte behind the last of an odd number of 4-bit elements is not 0.
+    #[error("a tensor with an odd number of {elem} ends in a byte whose high half is {found} instead of 0")]
+    Padding {
+        /// The element type.
+        elem: Elem,
+        /// The unused half of the last byte.
+        found: u8,
+    },
+    /// A number that the element type does not hold.
+    #[error("{value} does not fit into {elem}")]
+    Range {
+        /// The element type.
+        elem: Elem,
+        /// The number.
+        value: i64,
+    },
     /// The elements were asked for as another type.
     #[error("a tensor of {found} was read as {wanted}")]
     Type {
@@ -55,7 +75,7 @@ pub trait Element: bytemuck::Pod {
 }
 
 macro_rules! elements { ($($t:ty = $e:ident),*) => { $(impl Element for $t { const ELEM: Elem = Elem::$e; })* } }
-elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64 }
+elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = I64, u16 = U16 }
 
 impl TensorData {
     /// A tensor over `bytes`, which are checked against type and shape but not copied.
@@ -64,7 +84,8 @@ impl TensorData {
         let count = count
             .filter(|&n| shape.len() <= MAX_RANK && n <= MAX_ELEMENTS)
             .ok_or_else(|| TensorError::Limit { shape: shape.to_vec() })?;
-        let expected = count * elem.size() as u64;
+        let limit = || TensorError::Limit { shape: shape.to_vec() };
+        let expected = elem.packed_bytes(count).ok_or_else(limit)?;
         if expected != bytes.len() as u64 {
             return Err(TensorError::Size {
                 elem,
@@ -73,11 +94,71 @@ impl TensorData {
                 found: bytes.len() as u64,
             });
         }
+        if let (true, Some(last)) = (elem.is_packed() && count % 2 == 1, bytes.last())
+            && last >> 4 != 0
+        {
+            return Err(TensorError::Padding { elem, found: last >> 4 });
+        }
         Ok(TensorData {
             elem,
             shape: shape.into(),
             bytes,
         })
+    }
+
+    /// A tensor of an integer type with these numbers.
+    ///
+    /// # Errors
+    /// [`TensorError::Range`] for a number that the type does not hold, [`TensorError::Type`] for a type without
+    /// integers, and as [`TensorData::new`].
+    pub fn from_integers(elem: Elem, shape: &[u64], numbers: &[i64]) -> Result<TensorData, TensorError> {
+        fn whole<T: Element + TryFrom<i64>>(elem: Elem, numbers: &[i64]) -> Result<Bytes, TensorError> {
+            let one = |&value: &i64| T::try_from(value).map_err(|_| TensorError::Range { elem, value });
+            let narrow: Vec<T> = numbers.iter().map(one).collect::<Result<_, _>>()?;
+            Ok(Bytes::copy_from_slice(bytemuck::cast_slice(&narrow)))
+        }
+        let bytes = match elem {
+            Elem::I8 | Elem::I4 => whole::<i8>(elem, numbers)?,
+            Elem::U8 | Elem::U4 => whole::<u8>(elem, numbers)?,
+            Elem::I16 => whole::<i16>(elem, numbers)?,
+            Elem::U16 => whole::<u16>(elem, numbers)?,
+            Elem::I32 => whole::<i32>(elem, numbers)?,
+            Elem::I64 => whole::<i64>(elem, numbers)?,
+            Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => {
+                return Err(TensorError::Type {
+                    found: Elem::I64,
+                    wanted: elem,
+                });
+            }
+        };
+        TensorData::from_unpacked(elem, shape, bytes)
+    }
+
+    /// A tensor over elements as they are at run time: [`TensorData::new`], but 4-bit elements have a byte each and are
+    /// packed.
+    ///
+    /// # Errors
+    /// [`TensorError::Range`] for a byte that is no 4-bit element, and as [`TensorData::new`].
+    pub fn from_unpacked(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
+        let value = |byte: u8| match elem {
+            Elem::I4 => i64::from(byte.cast_signed()),
+            _ => i64::from(byte),
+        };
+        let ends = match elem {
+            Elem::I4 => -8..=7,
+            Elem::U4 => 0..=15,
+            _ => return TensorData::new(elem, shape, bytes),
+        };
+        if let Some(value) = bytes
+            .iter()
+            .map(|&byte| value(byte))
+            .find(|value| !ends.contains(value))
+        {
+            return Err(TensorError::Range { elem, value });
+        }
+        let half = |pair: &[u8], at: usize| pair.get(at).map_or(0, |byte| byte & 15);
+        let packed: Vec<u8> = bytes.chunks(2).map(|pair| half(pair, 0) | half(pair, 1) << 4).collect();
+        TensorData::new(elem, shape, packed.into())
     }
 
     /// A tensor that owns `values`.
@@ -104,14 +185,15 @@ impl TensorData {
         &self.shape
     }
 
-    /// The raw little-endian bytes.
+    /// The raw little-endian bytes; of 4-bit elements, two to a byte.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
     /// The number of elements.
     pub fn len(&self) -> usize {
-        self.bytes.len() / self.elem.size()
+        // Checked when the tensor was made.
+        self.shape.iter().product::<u64>() as usize
     }
 
     /// True if there are no elements.
@@ -129,13 +211,34 @@ impl TensorData {
         TensorData::new(self.elem, shape, self.bytes.clone())
     }
 
-    /// The elements: borrowed where the bytes are aligned, copied where they are not (a protobuf aligns nothing).
+    /// The bytes of the elements as they are at run time: those of the tensor, or a byte for each 4-bit element.
+    pub fn unpacked(&self) -> Bytes {
+        if !self.elem.is_packed() {
+            return self.bytes.clone();
+        }
+        let halves = self.bytes.iter().flat_map(|&pair| [pair & 15, pair >> 4]);
+        let bytes: Vec<u8> = match self.elem {
+            // The shift to the right spreads the sign.
+            Elem::I4 => halves
+                .map(|half| ((half << 4).cast_signed() >> 4).cast_unsigned())
+                .take(self.len())
+                .collect(),
+            _ => halves.take(self.len()).collect(),
+        };
+        bytes.into()
+    }
+
+    /// The elements: borrowed where the bytes are aligned, copied where they are not (a protobuf aligns nothing), or
+    /// where they are packed. Those of 4 bits are read as `i8` and `u8`.
     pub fn values<T: Element>(&self) -> Result<Cow<'_, [T]>, TensorError> {
-        if T::ELEM != self.elem {
+        if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
                 found: self.elem,
                 wanted: T::ELEM,
             });
+        }
+        if self.elem.is_packed() {
+            return Ok(Cow::Owned(bytemuck::pod_collect_to_vec(&self.unpacked())));
         }
         Ok(match bytemuck::try_cast_slice(&self.bytes) {
             Ok(aligned) => Cow::Borrowed(aligned),
@@ -163,12 +266,16 @@ impl TensorData {
             Ok(t.values::<T>()?.iter().map(|&v| v.into()).collect())
         }
         match self.elem {
-            Elem::I8 => widen::<i8>(self),
-            Elem::U8 => widen::<u8>(self),
+            Elem::I8 | Elem::I4 => widen::<i8>(self),
+            Elem::U8 | Elem::U4 => widen::<u8>(self),
             Elem::I16 => widen::<i16>(self),
+            Elem::U16 => widen::<u16>(self),
             Elem::I32 => widen::<i32>(self),
             Elem::Bool => Ok(self.bytes.iter().map(|&b| i64::from(b)).collect()),
-            _ => widen::<i64>(self),
+            Elem::I64 | Elem::F32 | Elem::F16 | Elem::F64 => widen::<i64>(self),
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -55,9 +55,9 @@ impl<'a> TensorView<'a> {
         self.bytes
     }
 
-    /// The elements, if they have this type and are aligned for it.
+    /// The elements, if they have this type and are aligned for it. Those of 4 bits are read as `i8` and `u8`.
     pub fn values<T: Element>(&self) -> Result<&'a [T], TensorError> {
-        if T::ELEM != self.elem {
+        if T::ELEM != self.elem.storage() {
             return Err(TensorError::Type {
                 found: self.elem,
                 wanted: T::ELEM,
@@ -166,7 +166,7 @@ impl Tensor {
     /// A copy as a tensor of a module's pool.
     pub fn to_data(&self) -> Result<TensorData, TensorError> {
         let bytes = bytes::Bytes::copy_from_slice(self.bytes.as_slice());
-        TensorData::new(self.elem, &to_u64(&self.shape), bytes)
+        TensorData::from_unpacked(self.elem, &to_u64(&self.shape), bytes)
     }
 }
 

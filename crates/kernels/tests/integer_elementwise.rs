@@ -132,6 +132,12 @@ fn elements_of_every_width_are_accumulators() {
                 .collect(),
         ),
         (
+            IntType::U16,
+            data.chunks(2)
+                .map(|b| i32::from(u16::from_ne_bytes([b[0], b[1]])))
+                .collect(),
+        ),
+        (
             IntType::I32,
             data.chunks(4)
                 .map(|b| i32::from_ne_bytes([b[0], b[1], b[2], b[3]]))
@@ -145,7 +151,7 @@ fn elements_of_every_width_are_accumulators() {
         assert_eq!(out, bytes(&values), "{element}");
         let mut out = vec![0; data.len()];
         clamp(&cx, element, [-40, 70], &data, &mut out).unwrap();
-        let width = usize::from(element.bits()) / 8;
+        let width = usize::from(element.bits().div_ceil(8));
         let wanted: Vec<u8> = values
             .iter()
             .flat_map(|v| v.clamp(&-40, &70).max(&element.min()).to_le_bytes()[..width].to_vec())

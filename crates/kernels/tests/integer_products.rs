@@ -81,7 +81,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
         for loops in loops(form, None) {
             let run = |threads| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                let width = usize::from(form.out().bits()) / 8;
+                let width = usize::from(form.out().bits().div_ceil(8));
                 let mut out = vec![0; c.output().unwrap().elements().unwrap() * width];
                 pool.install(|| loops.conv(&Context::detect(), &packed, 2, &input, &mut out))
                     .unwrap();

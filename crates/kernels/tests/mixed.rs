@@ -46,7 +46,7 @@ fn everywhere<T: Copy + PartialEq + std::fmt::Debug>(
 
 fn quantize(quantizations: &Per<Quantization>, extents: [usize; 3], x: &[f32]) {
     let kernel = Quantize::new(quantizations).unwrap();
-    let width = usize::from(kernel.out().bits()) / 8;
+    let width = usize::from(kernel.out().bits().div_ceil(8));
     let mut wanted = vec![];
     for (i, &x) in x.iter().enumerate() {
         let code = quantizations.get(i / extents[2].max(1) % extents[1]).unwrap().eval(x);
@@ -103,6 +103,9 @@ fn every_quantization_is_the_definition_at_ties_and_far_away() {
                 (IntType::U8, [0, 255, 3, 70_000]),
                 (IntType::I16, [0, -32_768, 32_767, 1 << 20]),
                 (IntType::I32, [0, i32::MIN, i32::MAX, -(1 << 24) - 1]),
+                (IntType::U16, [0, 65_535, 32_768, 1 << 20]),
+                (IntType::I4, [0, -8, 7, 300]),
+                (IntType::U4, [0, 15, 3, -1]),
             ] {
                 for (zero_point, place) in zero_points.into_iter().flat_map(|z| ZeroPoint::ALL.map(|p| (z, p))) {
                     let q = Quantization::new(scaling, (zero_point, place), rounding, out);
@@ -142,7 +145,7 @@ fn quantizations_of_every_length_and_layout_are_the_definition() {
         .iter()
         .map(|x| x * 100.0)
         .collect();
-    for (i, out) in [IntType::I8, IntType::U8, IntType::I16].into_iter().enumerate() {
+    for (i, out) in IntType::ALL.into_iter().filter(|t| t.bits() <= 16).enumerate() {
         let one = |c: i32| {
             let zero_point = (c, ZeroPoint::ALL[i % 2]);
             let scaling = Scaling::DividedBy(0.7 + c as f32 / 7.0);
@@ -223,6 +226,8 @@ fn every_code_of_16_bits_is_dequantized_by_the_definition() {
             dequantize(&one, [1, 1, 256], &bytes, |c| Codes::U8(c));
             let words: Vec<i16> = (i16::MIN..=i16::MAX).collect();
             dequantize(&one, [1, 1, 1 << 16], &words, |c| Codes::I16(c));
+            let words: Vec<u16> = (0..=u16::MAX).collect();
+            dequantize(&one, [1, 1, 1 << 16], &words, |c| Codes::U16(c));
         }
     }
 }

@@ -14,7 +14,7 @@ use support::{Numbers, boundaries, bytes, finish, forms};
 
 /// Results of the loops for some accumulators, between two bytes that have to stay as they are.
 fn run(loops: &dyn Loops, isa: Isa, extents: [usize; 3], input: &[u8]) -> Vec<u8> {
-    let count = extents.iter().product::<usize>() * usize::from(loops.out().bits()) / 8;
+    let count = extents.iter().product::<usize>() * usize::from(loops.out().bits().div_ceil(8));
     let mut out = vec![0xA5; count + 2];
     loops
         .requantize(

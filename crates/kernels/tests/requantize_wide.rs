@@ -10,7 +10,7 @@ use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form}
 use support::{Numbers, finish};
 
 fn run(kernel: &RequantizeWide, isa: Isa, extents: [usize; 3], accumulators: &[i64]) -> Vec<u8> {
-    let count = accumulators.len() * usize::from(kernel.out().bits()) / 8;
+    let count = accumulators.len() * usize::from(kernel.out().bits().div_ceil(8));
     let mut out = vec![0xA5; count + 2];
     kernel
         .run(&Context::with_isa(isa), extents, accumulators, &mut out[1..=count])

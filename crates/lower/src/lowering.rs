@@ -488,12 +488,8 @@ impl<'a> Lowering<'a> {
 
 /// Codes as a tensor of `elem`.
 pub(crate) fn integers(shape: &[u64], codes: &[i32], elem: Elem) -> Result<TensorData, TensorError> {
-    match elem {
-        Elem::I8 => TensorData::from_values(shape, &codes.iter().map(|&c| c as i8).collect::<Vec<_>>()),
-        Elem::U8 => TensorData::from_values(shape, &codes.iter().map(|&c| c as u8).collect::<Vec<_>>()),
-        Elem::I16 => TensorData::from_values(shape, &codes.iter().map(|&c| c as i16).collect::<Vec<_>>()),
-        _ => TensorData::from_values(shape, codes),
-    }
+    let codes: Vec<i64> = codes.iter().map(|&code| code.into()).collect();
+    TensorData::from_integers(elem, shape, &codes)
 }
 
 #[cfg(test)]

@@ -13,19 +13,34 @@ pub enum IntType {
     I16,
     /// -2^31 ..= 2^31 - 1: a common grid for sums, or an accumulator that stays one
     I32,
+    /// 0 ..= 65535
+    U16,
+    /// -8 ..= 7
+    I4,
+    /// 0 ..= 15
+    U4,
 }
 
 impl IntType {
     /// Every type, in the order of the declaration.
-    pub const ALL: [IntType; 4] = [IntType::I8, IntType::U8, IntType::I16, IntType::I32];
+    pub const ALL: [IntType; 7] = [
+        IntType::I8,
+        IntType::U8,
+        IntType::I16,
+        IntType::I32,
+        IntType::U16,
+        IntType::I4,
+        IntType::U4,
+    ];
 
     /// The smallest value.
     pub const fn min(self) -> i32 {
         match self {
             IntType::I8 => i8::MIN as i32,
-            IntType::U8 => 0,
+            IntType::U8 | IntType::U16 | IntType::U4 => 0,
             IntType::I16 => i16::MIN as i32,
             IntType::I32 => i32::MIN,
+            IntType::I4 => -8,
         }
     }
 
@@ -36,14 +51,18 @@ impl IntType {
             IntType::U8 => u8::MAX as i32,
             IntType::I16 => i16::MAX as i32,
             IntType::I32 => i32::MAX,
+            IntType::U16 => u16::MAX as i32,
+            IntType::I4 => 7,
+            IntType::U4 => 15,
         }
     }
 
     /// Width in bits.
     pub const fn bits(self) -> u8 {
         match self {
+            IntType::I4 | IntType::U4 => 4,
             IntType::I8 | IntType::U8 => 8,
-            IntType::I16 => 16,
+            IntType::I16 | IntType::U16 => 16,
             IntType::I32 => 32,
         }
     }
@@ -59,13 +78,16 @@ impl IntType {
         x.clamp(i64::from(self.min()), i64::from(self.max())) as i32
     }
 
-    /// The name in text forms and tables: `i8`, `u8`, `i16`, `i32`.
+    /// The name in text forms and tables: `i8`, `u8`, `i16`, `i32`, `u16`, `i4`, `u4`.
     pub const fn name(self) -> &'static str {
         match self {
             IntType::I8 => "i8",
             IntType::U8 => "u8",
             IntType::I16 => "i16",
             IntType::I32 => "i32",
+            IntType::U16 => "u16",
+            IntType::I4 => "i4",
+            IntType::U4 => "u4",
         }
     }
 

@@ -81,7 +81,7 @@ impl Case {
     }
 }
 
-const OUTS: [IntType; 4] = IntType::ALL;
+const OUTS: [IntType; 7] = IntType::ALL;
 
 /// Forms that multiply integers and round once as they are told.
 fn fixed_point() -> Vec<Case> {
@@ -222,10 +222,10 @@ fn tosa() -> Vec<Case> {
                             TosaInput::U16 => [0, 32_768][i % 2],
                             _ => 0,
                         };
-                        let output_zp = if out.bits() == 8 {
-                            [out.min(), out.max(), 3][i % 3]
-                        } else {
-                            0
+                        let output_zp = match out {
+                            IntType::I8 | IntType::U8 => [out.min(), out.max(), 3][i % 3],
+                            IntType::U16 => [0, 32_768][i % 2],
+                            _ => 0,
                         };
                         let form = form::TosaRescale {
                             multiplier: multiplier.into(),
@@ -473,6 +473,12 @@ fn what_tosa_forbids_has_a_reason() {
             "unsigned",
         ),
         (change(&|f| f.out = IntType::U8), "unsigned"),
+        (change(&|f| f.out = IntType::U16), "unsigned"),
+        (
+            change(&|f| (f.input, f.out, f.output_zp) = (TosaInput::I8, IntType::U16, 5)),
+            "output's type",
+        ),
+        (change(&|f| f.out = IntType::I4), "4 bits"),
         (change(&|f| f.shift = 1.into()), "2 ..= 62"),
         (change(&|f| f.shift = 63.into()), "2 ..= 62"),
         (change(&|f| f.multiplier = (-1).into()), "0 ..= 2147483647"),

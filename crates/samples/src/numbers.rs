@@ -121,8 +121,10 @@ impl From<Elem> for NumberType {
     fn from(elem: Elem) -> NumberType {
         match elem {
             Elem::Bool => NumberType::Bool,
-            Elem::U8 => NumberType::U8,
-            Elem::I8 => NumberType::I8,
+            // Without four bits, the bytes of the format hold them.
+            Elem::U8 | Elem::U4 => NumberType::U8,
+            Elem::I8 | Elem::I4 => NumberType::I8,
+            Elem::U16 => NumberType::U16,
             Elem::I16 => NumberType::I16,
             Elem::I32 => NumberType::I32,
             Elem::I64 => NumberType::I64,

@@ -11,7 +11,7 @@ use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use strait_core::Module;
+use strait_core::{Elem, Module};
 use strait_kernels::integer::{Activation, Axis, Broadcast, ConvWeights, GemmWeights, Loops};
 use strait_kernels::{Context, KernelError, Pool};
 use strait_requantize::{IntType, Requantization};
@@ -265,7 +265,7 @@ fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> R
         }
     }
     let input: Vec<u8> = accumulators.iter().flat_map(|x| x.to_ne_bytes()).collect();
-    let width = usize::from(out.bits()) / 8;
+    let width = Elem::from(out).size();
     let mut codes = vec![0u8; accumulators.len() * width];
     loops.requantize(
         &Context::detect(),
@@ -299,10 +299,14 @@ fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> R
 /// The element of these bytes.
 fn code(elem: IntType, bytes: &[u8]) -> i32 {
     match (elem, bytes) {
-        (IntType::I8, &[a]) => i8::from_ne_bytes([a]).into(),
-        (IntType::U8, &[a]) => a.into(),
+        (IntType::I8 | IntType::I4, &[a]) => i8::from_ne_bytes([a]).into(),
+        (IntType::U8 | IntType::U4, &[a]) => a.into(),
         (IntType::I16, &[a, b]) => i16::from_ne_bytes([a, b]).into(),
+        (IntType::U16, &[a, b]) => u16::from_ne_bytes([a, b]).into(),
         (IntType::I32, &[a, b, c, d]) => i32::from_ne_bytes([a, b, c, d]),
-        _ => i32::MAX,
+        // Bytes of another type.
+        (IntType::I8 | IntType::U8 | IntType::I16 | IntType::U16 | IntType::I32 | IntType::I4 | IntType::U4, _) => {
+            i32::MAX
+        }
     }
 }

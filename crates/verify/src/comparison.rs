@@ -234,10 +234,12 @@ fn outside(range: &Range, tensor: TensorView<'_>) -> Option<(Interval, Interval)
         None
     }
     match tensor.elem() {
-        Elem::I8 => of::<i8>(range, tensor),
-        Elem::U8 => of::<u8>(range, tensor),
+        Elem::I8 | Elem::I4 => of::<i8>(range, tensor),
+        Elem::U8 | Elem::U4 => of::<u8>(range, tensor),
         Elem::I16 => of::<i16>(range, tensor),
+        Elem::U16 => of::<u16>(range, tensor),
         Elem::I32 => of::<i32>(range, tensor),
-        _ => None,
+        Elem::I64 => of::<i64>(range, tensor),
+        Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
     }
 }

@@ -9,7 +9,7 @@ use crate::claims::Allowed;
 use crate::error::VerifyError;
 use std::collections::BTreeMap;
 use strait_core::tensor::Element;
-use strait_core::{Graph, Node, Op, ValueId};
+use strait_core::{Elem, Graph, Node, Op, ValueId};
 use strait_execute::{Plan, TensorView};
 
 /// A value of the lowered graph that the result of a layer stands for.
@@ -128,11 +128,13 @@ pub(crate) fn deviation(expected: TensorView<'_>, found: TensorView<'_>, allowed
             .find(|d| d.expected.abs_diff(d.found) > d.max_lsb.into())
     }
     match expected.elem() {
-        strait_core::Elem::I8 => of::<i8>(expected, found, allowed),
-        strait_core::Elem::U8 => of::<u8>(expected, found, allowed),
-        strait_core::Elem::I16 => of::<i16>(expected, found, allowed),
-        strait_core::Elem::I32 => of::<i32>(expected, found, allowed),
-        _ => None,
+        Elem::I8 | Elem::I4 => of::<i8>(expected, found, allowed),
+        Elem::U8 | Elem::U4 => of::<u8>(expected, found, allowed),
+        Elem::I16 => of::<i16>(expected, found, allowed),
+        Elem::U16 => of::<u16>(expected, found, allowed),
+        Elem::I32 => of::<i32>(expected, found, allowed),
+        Elem::I64 => of::<i64>(expected, found, allowed),
+        Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
     }
 }
 

@@ -45,10 +45,14 @@ fn input(graph: &Graph, port: &Port, random: &mut Random, extreme: bool) -> Vec<
             .flat_map(|_: usize| f64::from(real()).to_le_bytes())
             .collect(),
         Elem::I8 | Elem::U8 => (0..count).map(|_: usize| random.bits() as u8).collect(),
-        Elem::I16 => (0..count)
+        Elem::I4 => (0..count)
+            .map(|_: usize| ((random.bits() as i8) << 4 >> 4).cast_unsigned())
+            .collect(),
+        Elem::U4 => (0..count).map(|_: usize| random.bits() as u8 & 15).collect(),
+        Elem::I16 | Elem::U16 => (0..count)
             .flat_map(|_: usize| (random.bits() as i16).to_le_bytes())
             .collect(),
         // Indices, shapes and conditions: 0 is one of each.
-        elem => vec![0; count * elem.size()],
+        elem @ (Elem::F16 | Elem::I32 | Elem::I64 | Elem::Bool) => vec![0; count * elem.size()],
     }
 }

@@ -32,7 +32,7 @@ impl Infer for Quantize {
             ReasonCode::QuantizeType,
             || {
                 format!(
-                    "from {} to {}; from a float to i8, u8, i16 or i32 is needed",
+                    "from {} to {}; from a float to a type of codes is needed",
                     x.elem, self.to
                 )
             },

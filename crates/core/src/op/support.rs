@@ -22,7 +22,7 @@ pub(super) fn ensure(holds: bool, code: ReasonCode, text: impl FnOnce() -> Strin
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
-/// The type of a sum of products: i32 for codes (i8, u8, i16, i32), the operand's own for floats and for i64, which
+/// The type of a sum of products: i32 for codes of up to 32 bits, the operand's own for floats and for i64, which
 /// holds shapes and indices.
 pub(super) fn accumulator(elem: Elem) -> Elem {
     if elem.int_type().is_some() { Elem::I32 } else { elem }

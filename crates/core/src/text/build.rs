@@ -122,7 +122,12 @@ impl Builder<'_> {
             }
             content => {
                 let bytes = self.content(name, value.elem, &shape, content)?;
-                let tensor = TensorData::new(value.elem, &shape, bytes).map_err(|error| name.at.fault(error))?;
+                let tensor = match content {
+                    // As it lies in the pool.
+                    Content::Blob(..) => TensorData::new(value.elem, &shape, bytes),
+                    _ => TensorData::from_unpacked(value.elem, &shape, bytes),
+                };
+                let tensor = tensor.map_err(|error| name.at.fault(error))?;
                 self.tensors.push(tensor);
                 DataId::new(self.tensors.len() - 1)
             }

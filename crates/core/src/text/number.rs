@@ -28,7 +28,7 @@ fn f16_text(v: half::f16) -> String {
     }
 }
 
-/// One element of a tensor from its little-endian bytes, of which there are `elem.size()`.
+/// One element of a tensor from its little-endian bytes at run time, of which there are `elem.size()`.
 pub(super) fn element_text(elem: Elem, bytes: &[u8]) -> String {
     let mut word = [0u8; 8];
     for (to, from) in word.iter_mut().zip(bytes) {
@@ -40,8 +40,8 @@ pub(super) fn element_text(elem: Elem, bytes: &[u8]) -> String {
         Elem::F32 => f32_text(f32::from_bits(bits as u32)),
         Elem::F16 => f16_text(half::f16::from_bits(bits as u16)),
         Elem::F64 => f64_text(f64::from_bits(bits)),
-        Elem::I8 => (bits as i8).to_string(),
-        Elem::U8 | Elem::Bool => bits.to_string(),
+        Elem::I8 | Elem::I4 => (bits as i8).to_string(),
+        Elem::U8 | Elem::Bool | Elem::U16 | Elem::U4 => bits.to_string(),
         Elem::I16 => (bits as i16).to_string(),
         Elem::I32 => (bits as i32).to_string(),
         Elem::I64 => (bits as i64).to_string(),
@@ -94,7 +94,7 @@ impl Number {
         }
     }
 
-    /// The little-endian bytes of this number as an element; `None` where the type cannot hold it.
+    /// The little-endian bytes of this number as an element at run time; `None` where the type cannot hold it.
     pub(super) fn push_element(&self, elem: Elem, bytes: &mut Vec<u8>) -> Option<()> {
         match elem {
             Elem::F32 => bytes.extend(self.f32()?.to_le_bytes()),
@@ -105,6 +105,9 @@ impl Number {
             Elem::I16 => bytes.extend(self.integer::<i16>()?.to_le_bytes()),
             Elem::I32 => bytes.extend(self.integer::<i32>()?.to_le_bytes()),
             Elem::I64 => bytes.extend(self.integer::<i64>()?.to_le_bytes()),
+            Elem::U16 => bytes.extend(self.integer::<u16>()?.to_le_bytes()),
+            Elem::I4 => bytes.extend(self.integer::<i8>().filter(|v| (-8..=7).contains(v))?.to_le_bytes()),
+            Elem::U4 => bytes.extend(self.integer::<u8>().filter(|v| *v <= 15)?.to_le_bytes()),
         }
         Some(())
     }

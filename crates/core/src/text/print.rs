@@ -103,7 +103,8 @@ fn data_line(module: &Module, labels: &Labels, constant: &Constant, options: &Pr
 }
 
 fn content(tensor: &TensorData, index: usize, options: &PrintOptions<'_>) -> String {
-    let elements = || tensor.bytes().chunks_exact(tensor.elem().size());
+    let bytes = tensor.unpacked();
+    let elements = || bytes.chunks_exact(tensor.elem().size());
     let text = |bytes: &[u8]| element_text(tensor.elem(), bytes);
     if let Some(first) = elements().next()
         && tensor.len() > 1

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! * f32, f64: (z >> 40) · 2^-23 − 1, f16: (z >> 53) · 2^-10 − 1: uniform in [−1, 1), exact in the type.
-//! * i8, u8, i16: the lowest bits of z: every code.
+//! * i4, u4, i8, u8, i16, u16: the lowest bits of z: every code.
 //! * i32, i64: the lowest 16 bits of z as an i16: biases and indices whose sums do not overflow.
 //! * bool: the lowest bit.
 
@@ -32,7 +32,7 @@ impl SplitMix64 {
     }
 }
 
-/// The little-endian bytes of `count` random elements.
+/// The little-endian bytes of `count` random elements as they are at run time.
 pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
     let mut generator = SplitMix64::new(seed);
     let mut bytes = Vec::with_capacity(count.saturating_mul(elem.size()));
@@ -45,7 +45,9 @@ pub fn random(elem: Elem, count: usize, seed: u64) -> Vec<u8> {
             Elem::F64 => bytes.extend(unit.to_le_bytes()),
             Elem::F16 => bytes.extend(half::f16::from_f64((z >> 53) as f64 / 1024.0 - 1.0).to_le_bytes()),
             Elem::I8 | Elem::U8 => bytes.push(z as u8),
-            Elem::I16 => bytes.extend(low.to_le_bytes()),
+            Elem::I16 | Elem::U16 => bytes.extend(low.to_le_bytes()),
+            Elem::I4 => bytes.push(((z as i8) << 4 >> 4).cast_unsigned()),
+            Elem::U4 => bytes.push(z as u8 & 15),
             Elem::I32 => bytes.extend(i32::from(low).to_le_bytes()),
             Elem::I64 => bytes.extend(i64::from(low).to_le_bytes()),
             Elem::Bool => bytes.push((z & 1) as u8),
@@ -95,5 +97,13 @@ mod tests {
         codes.sort_unstable();
         codes.dedup();
         assert_eq!(codes.len(), 256);
+        for (elem, first) in [(Elem::I4, -8), (Elem::U4, 0)] {
+            let bytes = random(elem, 1000, 3);
+            let tensor = crate::TensorData::from_unpacked(elem, &[1000], bytes.into()).unwrap();
+            let mut codes = tensor.to_i64().unwrap();
+            codes.sort_unstable();
+            codes.dedup();
+            assert_eq!(codes, (first..first + 16).collect::<Vec<_>>());
+        }
     }
 }

@@ -73,7 +73,7 @@ fn an_error_says_where_and_what_was_expected() {
         ),
         (
             "strait 1 float\ngraph @g(%x: f33[2])".into(),
-            "2:14: expected an element type: f32, f16, f64, i8, u8, i16, i32, i64, bool, found `f33`",
+            "2:14: expected an element type: f32, f16, f64, i8, u8, i16, i32, i64, bool, u16, i4, u4, found `f33`",
         ),
         (
             "strait 1 float\ngraph @g(%x: f32[-2])".into(),
@@ -230,6 +230,10 @@ fn every_element_type_keeps_its_bits() {
         let noise = random::random(crate::Elem::U8, 37 * elem.size(), 11);
         let mut all_nan = vec![0xff; 2 * elem.size()];
         all_nan.extend(noise);
+        all_nan.truncate(elem.packed_bytes(39).unwrap() as usize);
+        if elem.is_packed() {
+            all_nan[19] &= 15;
+        }
         let tensor = TensorData::new(elem, &[39], all_nan.into()).unwrap();
         let mut module = parse(&format!(
             "strait 1 export\ngraph @g(%x: f32[1]) {{ return @w }} data @w: {elem}[39] = splat 0"

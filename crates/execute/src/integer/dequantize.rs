@@ -29,9 +29,10 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
 impl Step for Dequantize {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let codes = match self.from {
-            IntType::I8 => Codes::I8(io.input(0)?),
-            IntType::U8 => Codes::U8(io.input(0)?),
+            IntType::I8 | IntType::I4 => Codes::I8(io.input(0)?),
+            IntType::U8 | IntType::U4 => Codes::U8(io.input(0)?),
             IntType::I16 => Codes::I16(io.input(0)?),
+            IntType::U16 => Codes::U16(io.input(0)?),
             IntType::I32 => Codes::I32(io.input(0)?),
         };
         Ok(self.kernel.run(io.context, self.extents, codes, io.output()?)?)

@@ -20,7 +20,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     };
     Ok(Some(Box::new(Lookup {
         element,
-        table: table.bytes().to_vec(),
+        table: table.unpacked().to_vec(),
     })))
 }
 

@@ -113,7 +113,17 @@ pub(crate) fn eight_bits(slot: &Slot<'_>) -> Option<IntType> {
     match slot.elem {
         Elem::I8 => Some(IntType::I8),
         Elem::U8 => Some(IntType::U8),
-        _ => None,
+        // Those of 4 bits have bytes, but no loops yet.
+        Elem::I4
+        | Elem::U4
+        | Elem::I16
+        | Elem::U16
+        | Elem::I32
+        | Elem::I64
+        | Elem::F32
+        | Elem::F16
+        | Elem::F64
+        | Elem::Bool => None,
     }
 }
 

@@ -85,7 +85,7 @@ pub(super) fn entries(scope: &Scope<'_>, element: IntType, nodes: &[NodeId]) -> 
         };
         let table = site
             .optional(1)
-            .and_then(|slot| Array::read(&slot.shape(), slot.constant?.bytes()).ok());
+            .and_then(|slot| Array::read(&slot.shape(), &slot.constant?.unpacked()).ok());
         match primitive.compute(&[Some(x), table]) {
             Ok(results) => values = results,
             Err(_) => return Ok(None),

@@ -32,9 +32,10 @@ impl Step for Cast {
         let wide = match self.from {
             Elem::F32 => Wide::Float(io.input::<f32>(0)?.iter().map(|&v| f64::from(v)).collect()),
             Elem::F64 | Elem::F16 => Wide::Float(io.input::<f64>(0)?.to_vec()),
-            Elem::I8 => integers::<i8>(io)?,
-            Elem::U8 | Elem::Bool => integers::<u8>(io)?,
+            Elem::I8 | Elem::I4 => integers::<i8>(io)?,
+            Elem::U8 | Elem::U4 | Elem::Bool => integers::<u8>(io)?,
             Elem::I16 => integers::<i16>(io)?,
+            Elem::U16 => integers::<u16>(io)?,
             Elem::I32 => integers::<i32>(io)?,
             Elem::I64 => integers::<i64>(io)?,
         };
@@ -54,6 +55,15 @@ impl Step for Cast {
             Elem::I8 => write!(i8),
             Elem::U8 => write!(u8),
             Elem::I16 => write!(i16),
+            Elem::U16 => write!(u16),
+            Elem::I4 => {
+                write!(i8);
+                io.output::<i8>()?.iter_mut().for_each(|v| *v = (*v).clamp(-8, 7));
+            }
+            Elem::U4 => {
+                write!(u8);
+                io.output::<u8>()?.iter_mut().for_each(|v| *v = (*v).min(15));
+            }
             Elem::I32 => write!(i32),
             Elem::I64 => write!(i64),
             Elem::Bool => {
@@ -83,7 +93,7 @@ macro_rules! saturate_integers {
         }
     })* };
 }
-saturate_integers!(i8, u8, i16, i32, i64);
+saturate_integers!(i8, u8, i16, u16, i32, i64);
 
 impl Saturate<f32> for i64 {
     fn saturate(self) -> f32 {

@@ -72,10 +72,13 @@ fn element(elem: Elem, value: f32) -> Result<SmallVec<[u8; 8]>, StepError> {
         Elem::F32 => &value.to_ne_bytes(),
         Elem::I8 => &(value as i8).to_ne_bytes(),
         Elem::U8 => &(value as u8).to_ne_bytes(),
+        Elem::I4 => &(value as i8).clamp(-8, 7).to_ne_bytes(),
+        Elem::U4 => &(value as u8).min(15).to_ne_bytes(),
+        Elem::U16 => &(value as u16).to_ne_bytes(),
         Elem::I16 => &(value as i16).to_ne_bytes(),
         Elem::I32 => &(value as i32).to_ne_bytes(),
         Elem::I64 => &(value as i64).to_ne_bytes(),
-        _ => return Err(StepError::Unsupported(format!("padding of {elem}"))),
+        Elem::F16 | Elem::F64 | Elem::Bool => return Err(StepError::Unsupported(format!("padding of {elem}"))),
     };
     Ok(bytes.into())
 }

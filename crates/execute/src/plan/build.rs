@@ -330,9 +330,10 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// True if a plan can read a tensor of the pool where it lies.
+/// True if a plan can read a tensor of the pool where it lies: it has the alignment of its elements, and each of them has
+/// bytes of its own.
 pub(crate) fn is_aligned(tensor: &TensorData) -> bool {
-    (tensor.bytes().as_ptr() as usize).is_multiple_of(tensor.elem().size())
+    !tensor.elem().is_packed() && (tensor.bytes().as_ptr() as usize).is_multiple_of(tensor.elem().size())
 }
 
 /// The tensors of the pool that some step reads at run time.
@@ -347,7 +348,7 @@ impl Constants {
         *self.positions.entry(id).or_insert_with(|| {
             self.tensors.push(match is_aligned(tensor) {
                 true => Constant::Shared(tensor.bytes().clone()),
-                false => Constant::Copied(AlignedBytes::copy_of(tensor.bytes())),
+                false => Constant::Copied(AlignedBytes::copy_of(&tensor.unpacked())),
             });
             self.tensors.len() - 1
         })

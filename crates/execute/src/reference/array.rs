@@ -22,12 +22,13 @@ impl Array {
             Ok(elements::<T>(bytes)?.iter().map(|&v| v.into()).collect())
         }
         let values = match shape.elem {
-            Elem::I8 => widen::<i8>(bytes)?,
-            Elem::U8 => widen::<u8>(bytes)?,
+            Elem::I8 | Elem::I4 => widen::<i8>(bytes)?,
+            Elem::U8 | Elem::U4 => widen::<u8>(bytes)?,
             Elem::I16 => widen::<i16>(bytes)?,
+            Elem::U16 => widen::<u16>(bytes)?,
             Elem::I32 => widen::<i32>(bytes)?,
             Elem::I64 => widen::<i64>(bytes)?,
-            other => return Err(StepError::Unsupported(format!("integer arithmetic on {other}"))),
+            other @ (Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool) => return Err(no_arithmetic(other)),
         };
         Ok(Array {
             dims: shape.dims.clone(),
@@ -58,17 +59,29 @@ pub(crate) fn write(elem: Elem, values: &[i64], out: &mut [u8]) -> Result<(), St
                 out.len()
             )));
         }
+        // A type of 4 bits has fewer values than the byte that holds it.
+        let ends = elem
+            .int_type()
+            .filter(|_| elem.is_packed())
+            .map(|t| [t.min(), t.max()].map(i64::from));
+        let holds = |value| ends.is_none_or(|[low, high]| (low..=high).contains(&value));
         for (to, &value) in out.iter_mut().zip(values) {
-            *to = T::try_from(value).map_err(|_| StepError::Model(format!("{value} does not fit into {elem}")))?;
+            let fits = T::try_from(value).ok().filter(|_| holds(value));
+            *to = fits.ok_or_else(|| StepError::Model(format!("{value} does not fit into {elem}")))?;
         }
         Ok(())
     }
     match elem {
-        Elem::I8 => narrow::<i8>(elem, values, out),
-        Elem::U8 => narrow::<u8>(elem, values, out),
+        Elem::I8 | Elem::I4 => narrow::<i8>(elem, values, out),
+        Elem::U8 | Elem::U4 => narrow::<u8>(elem, values, out),
         Elem::I16 => narrow::<i16>(elem, values, out),
+        Elem::U16 => narrow::<u16>(elem, values, out),
         Elem::I32 => narrow::<i32>(elem, values, out),
         Elem::I64 => narrow::<i64>(elem, values, out),
-        other => Err(StepError::Unsupported(format!("integer arithmetic on {other}"))),
+        other @ (Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool) => Err(no_arithmetic(other)),
     }
+}
+
+fn no_arithmetic(elem: Elem) -> StepError {
+    StepError::Unsupported(format!("integer arithmetic on {elem}"))
 }

@@ -67,7 +67,7 @@ pub fn run(
     for (id, _) in graph.values() {
         let slot = slot(module, graph, id)?;
         if let Some(constant) = slot.constant {
-            let tensor = Tensor::from_bytes(slot.elem, &slot.dims, constant.bytes());
+            let tensor = Tensor::from_bytes(slot.elem, &slot.dims, &constant.unpacked());
             values[id.index()] = Some(tensor.map_err(|error| ExecuteError::Ours(error.to_string()))?);
         }
     }

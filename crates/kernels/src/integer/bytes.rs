@@ -3,25 +3,25 @@
 use crate::error::KernelError;
 use strait_requantize::IntType;
 
-/// Bytes of one element.
+/// Bytes of one element; one of 4 bits has a byte of its own.
 #[inline(always)]
 pub(crate) const fn width(element: IntType) -> usize {
-    element.bits() as usize / 8
+    element.bits().div_ceil(8) as usize
 }
 
 /// Mask whose exclusive-or turns a byte into an unsigned number that grows with the element: the element minus the
-/// smallest of its type. Only for the types of 8 bits.
+/// smallest of its type of 8 bits. Only for the types of one byte.
 #[inline(always)]
 pub(crate) const fn flip(element: IntType) -> u8 {
     match element {
-        IntType::I8 => 0x80,
-        _ => 0,
+        IntType::I8 | IntType::I4 => 0x80,
+        IntType::U8 | IntType::U4 | IntType::I16 | IntType::U16 | IntType::I32 => 0,
     }
 }
 
 /// The type has 8 bits.
 pub(crate) fn check_8_bits(what: &str, element: IntType) -> Result<(), KernelError> {
-    if width(element) == 1 {
+    if element.bits() == 8 {
         Ok(())
     } else {
         Err(KernelError::Shape(format!(
@@ -44,12 +44,12 @@ pub(crate) fn byte_of(what: &str, element: IntType, code: i32) -> Result<u8, Ker
 pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
     // Each end fits the type by the caller's promise.
     match element {
-        IntType::I8 => {
+        IntType::I8 | IntType::I4 => {
             for byte in data {
                 *byte = byte.cast_signed().min(high as i8).max(low as i8).cast_unsigned();
             }
         }
-        IntType::U8 => {
+        IntType::U8 | IntType::U4 => {
             for byte in data {
                 *byte = (*byte).min(high as u8).max(low as u8);
             }
@@ -59,6 +59,14 @@ pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
                 *bytes = i16::from_ne_bytes(*bytes)
                     .min(high as i16)
                     .max(low as i16)
+                    .to_ne_bytes();
+            }
+        }
+        IntType::U16 => {
+            for bytes in data.as_chunks_mut().0 {
+                *bytes = u16::from_ne_bytes(*bytes)
+                    .min(high as u16)
+                    .max(low as u16)
                     .to_ne_bytes();
             }
         }
@@ -74,12 +82,12 @@ pub(crate) fn clamp(element: IntType, [low, high]: [i32; 2], data: &mut [u8]) {
 #[inline(always)]
 pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
     match element {
-        IntType::I8 => {
+        IntType::I8 | IntType::I4 => {
             for (to, &byte) in out.iter_mut().zip(data) {
                 *to = i32::from(byte.cast_signed());
             }
         }
-        IntType::U8 => {
+        IntType::U8 | IntType::U4 => {
             for (to, &byte) in out.iter_mut().zip(data) {
                 *to = i32::from(byte);
             }
@@ -87,6 +95,11 @@ pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
         IntType::I16 => {
             for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {
                 *to = i32::from(i16::from_ne_bytes(bytes));
+            }
+        }
+        IntType::U16 => {
+            for (to, &bytes) in out.iter_mut().zip(data.as_chunks().0) {
+                *to = i32::from(u16::from_ne_bytes(bytes));
             }
         }
         IntType::I32 => {

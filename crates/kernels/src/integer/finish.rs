@@ -191,10 +191,10 @@ pub(crate) fn by_lane<T: Copy, C>(
         // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
         let to = unsafe { place.bytes(width(out), row, 0, place.columns) };
         match out {
-            IntType::I8 | IntType::U8 => {
+            IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4 => {
                 row_by_lane::<[u8; 1], T, C>(bounds, elements, place, row, to, constants, &lane);
             }
-            IntType::I16 => {
+            IntType::I16 | IntType::U16 => {
                 row_by_lane::<[u8; 2], T, C>(bounds, elements, place, row, to, constants, &lane);
             }
             IntType::I32 => {
@@ -254,6 +254,7 @@ impl Narrow for [u8; 1] {
 impl Narrow for [u8; 2] {
     #[inline(always)]
     fn narrow(value: i32) -> Self {
+        // The low half is that of a u16, too.
         (value as i16).to_ne_bytes()
     }
 

@@ -32,6 +32,8 @@ pub enum Codes<'a> {
     U8(&'a [u8]),
     /// 16 bits with a sign
     I16(&'a [i16]),
+    /// 16 bits
+    U16(&'a [u16]),
     /// 32 bits with a sign: accumulators
     I32(&'a [i32]),
 }
@@ -77,6 +79,7 @@ impl Dequantize {
             Codes::I8(codes) => self.codes(*cx, extents, (codes, IntType::I8), out),
             Codes::U8(codes) => self.codes(*cx, extents, (codes, IntType::U8), out),
             Codes::I16(codes) => self.codes(*cx, extents, (codes, IntType::I16), out),
+            Codes::U16(codes) => self.codes(*cx, extents, (codes, IntType::U16), out),
             Codes::I32(codes) => self.codes(*cx, extents, (codes, IntType::I32), out),
         }
     }

@@ -73,7 +73,7 @@ pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Re
     let shift_to_8_bits = (size / 256).max(2).ilog2() as i32;
     let mut forms = vec![];
     for (i, rounding) in Rounding::ALL.into_iter().enumerate() {
-        let out = [IntType::I8, IntType::U8, IntType::I16, IntType::I32][i % 4];
+        let out = IntType::ALL[i % IntType::ALL.len()];
         let mut narrowing = |more: i32| Narrowing {
             shift: per(channels, || {
                 (shift_to_8_bits + more + numbers.between(-1, 2)).max(0) as u8
@@ -126,10 +126,7 @@ pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Re
             out: IntType::I8,
         }));
     }
-    for (i, out) in [IntType::I8, IntType::U8, IntType::I16, IntType::I32]
-        .into_iter()
-        .enumerate()
-    {
+    for (i, out) in IntType::ALL.into_iter().enumerate() {
         let multiplier = |numbers: &mut Numbers| per(channels, || numbers.between(1 << 30, i32::MAX));
         let scale = |numbers: &mut Numbers| {
             per(channels, || {
@@ -153,7 +150,7 @@ pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Re
             zp: numbers.between(-100, 100),
             out,
         }));
-        if out != IntType::U8 {
+        if matches!(out, IntType::I8 | IntType::I16 | IntType::I32) {
             forms.push(Requantization::TosaRescale(form::TosaRescale {
                 multiplier: multiplier(numbers),
                 shift: per(channels, || {
@@ -233,7 +230,7 @@ pub(crate) fn finish(
     for (i, &x) in accumulators.iter().enumerate() {
         let value = form.eval(channel(i), x).unwrap();
         let value = clamp.map_or(value, |[low, high]| value.clamp(low, high));
-        bytes.extend_from_slice(&value.to_le_bytes()[..usize::from(form.out().bits()) / 8]);
+        bytes.extend_from_slice(&value.to_le_bytes()[..usize::from(form.out().bits().div_ceil(8))]);
     }
     bytes
 }

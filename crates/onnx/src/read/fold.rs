@@ -82,7 +82,7 @@ fn flat(index: &[u64], shape: &[u64]) -> Option<usize> {
 
 /// A tensor of `shape`, whose elements are those of `source` at the index that `map` makes of theirs.
 fn pick(source: &TensorData, shape: &[u64], map: impl Fn(&mut SmallVec<[u64; 8]>) -> Option<()>) -> Option<TensorData> {
-    let size = source.elem().size();
+    let (size, elements) = (source.elem().size(), source.unpacked());
     let mut bytes = Vec::new();
     let count: u64 = shape.iter().product();
     for number in 0..count {
@@ -94,22 +94,23 @@ fn pick(source: &TensorData, shape: &[u64], map: impl Fn(&mut SmallVec<[u64; 8]>
         }
         map(&mut index)?;
         let at = flat(&index, source.shape())? * size;
-        bytes.extend_from_slice(source.bytes().get(at..at + size)?);
+        bytes.extend_from_slice(elements.get(at..at + size)?);
     }
-    TensorData::new(source.elem(), shape, bytes.into()).ok()
+    TensorData::from_unpacked(source.elem(), shape, bytes.into()).ok()
 }
 
 /// The operands one after the other along `axis`.
 fn join(operands: &[&TensorData], axis: usize, shape: &[u64]) -> Option<TensorData> {
     let outer: u64 = shape[..axis].iter().product();
+    let unpacked: Vec<_> = operands.iter().map(|operand| operand.unpacked()).collect();
     let mut bytes = Vec::new();
     for row in 0..outer as usize {
-        for operand in operands {
-            let length = operand.bytes().len() / outer as usize;
-            bytes.extend_from_slice(operand.bytes().get(row * length..(row + 1) * length)?);
+        for operand in &unpacked {
+            let length = operand.len() / outer as usize;
+            bytes.extend_from_slice(operand.get(row * length..(row + 1) * length)?);
         }
     }
-    TensorData::new(operands[0].elem(), shape, bytes.into()).ok()
+    TensorData::from_unpacked(operands[0].elem(), shape, bytes.into()).ok()
 }
 
 /// `a ∘ b` with numpy's broadcasting, on integers of one type or on floats.
@@ -149,7 +150,7 @@ fn arithmetic(
 
 /// The number 0 of the same type, as a scalar.
 fn zero(tensor: &TensorData) -> Option<TensorData> {
-    TensorData::new(tensor.elem(), &[], vec![0; tensor.elem().size()].into()).ok()
+    TensorData::from_unpacked(tensor.elem(), &[], vec![0; tensor.elem().size()].into()).ok()
 }
 
 /// A function of each float.

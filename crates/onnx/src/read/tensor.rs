@@ -53,8 +53,10 @@ fn typed(proto: &TensorProto, elem: Elem) -> Result<Bytes, String> {
         Elem::I64 => proto.int64_data.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::I32 => words.iter().flat_map(|v| v.to_le_bytes()).collect(),
         Elem::I16 => narrow(words, i16::to_le_bytes)?,
+        Elem::U16 => narrow(words, u16::to_le_bytes)?,
         Elem::I8 => narrow(words, i8::to_le_bytes)?,
-        Elem::U8 => narrow(words, u8::to_le_bytes)?,
+        // Two of 4 bits to an entry, packed as in the raw bytes.
+        Elem::U8 | Elem::I4 | Elem::U4 => narrow(words, u8::to_le_bytes)?,
         Elem::Bool => words.iter().map(|&v| u8::from(v != 0)).collect(),
         // The bits of a half float, not its value.
         Elem::F16 => narrow(words, u16::to_le_bytes)?,
@@ -86,7 +88,7 @@ fn all(tensor: &TensorData, holds: impl Fn(f64) -> bool) -> bool {
         Elem::F64 => tensor
             .values::<f64>()
             .is_ok_and(|values| values.iter().all(|&v| holds(v))),
-        _ => true,
+        Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16 | Elem::I32 | Elem::I64 | Elem::Bool | Elem::I4 | Elem::U4 => true,
     }
 }
 
@@ -126,6 +128,23 @@ mod tests {
                     ..Default::default()
                 },
                 vec![255, 2],
+            ),
+            (
+                TensorProto {
+                    data_type: 4,
+                    int32_data: vec![65_535, 2],
+                    ..Default::default()
+                },
+                vec![255, 255, 2, 0],
+            ),
+            // Two codes of four bits, the first in the low half of one entry.
+            (
+                TensorProto {
+                    data_type: 22,
+                    int32_data: vec![0x8f],
+                    ..Default::default()
+                },
+                vec![0x8f],
             ),
             (
                 TensorProto {

@@ -71,17 +71,15 @@ fn parameters(quant: &QuantParams, elem: Elem, channels: Option<u64>) -> Result<
             (vec![channels], scales, zeros)
         }
     };
-    let bytes: Option<Vec<u8>> = match elem {
-        Elem::I8 => codes(&zeros, i8::to_le_bytes),
-        Elem::U8 => codes(&zeros, u8::to_le_bytes),
-        Elem::I16 => codes(&zeros, i16::to_le_bytes),
-        Elem::I32 if zeros.iter().all(|&zero| zero == 0) => Some(Vec::new()),
-        _ => None,
-    };
-    let bytes = bytes.ok_or_else(|| format!("a zero point is not one of {elem} in ONNX"))?;
     let zero_point = match elem {
-        Elem::I32 => None,
-        _ => Some(TensorData::new(elem, &shape, bytes.into()).map_err(fault)?),
+        Elem::I32 if zeros.iter().all(|&zero| zero == 0) => None,
+        Elem::I8 | Elem::U8 | Elem::I16 | Elem::U16 | Elem::I4 | Elem::U4 => {
+            let zeros: Vec<i64> = zeros.iter().map(|&zero| i64::from(zero)).collect();
+            Some(TensorData::from_integers(elem, &shape, &zeros).map_err(fault)?)
+        }
+        Elem::I32 | Elem::I64 | Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => {
+            return Err(format!("{elem} has no zero point in ONNX"));
+        }
     };
     let axis = match (shape.as_slice(), quant.axis) {
         ([], _) | (_, None) => Vec::new(),
@@ -92,10 +90,4 @@ fn parameters(quant: &QuantParams, elem: Elem, channels: Option<u64>) -> Result<
         zero_point,
         axis,
     })
-}
-
-/// The little-endian bytes of codes, if all of them fit the type.
-fn codes<T: TryFrom<i32>, const N: usize>(zeros: &[i32], bytes: impl Fn(T) -> [u8; N]) -> Option<Vec<u8>> {
-    let narrowed: Option<Vec<[u8; N]>> = zeros.iter().map(|&z| T::try_from(z).ok().map(&bytes)).collect();
-    Some(narrowed?.concat())
 }

@@ -80,5 +80,7 @@ pub fn write(module: &Module, out: &mut dyn Write) -> Result<(), OnnxError> {
 fn needs_newer(module: &Module) -> bool {
     let graph = module.main();
     let is_dilated = |op: &Op| matches!(op, Op::AveragePool(pool) if pool.dilation.iter().any(|&d| d != 1));
-    graph.values().any(|(_, value)| value.ty.elem == Elem::I16) || graph.nodes().any(|(_, node)| is_dilated(&node.op))
+    // Codes of 16 and of 4 bits.
+    let is_newer = |elem: Elem| matches!(elem, Elem::I16 | Elem::U16 | Elem::I4 | Elem::U4);
+    graph.values().any(|(_, value)| is_newer(value.ty.elem)) || graph.nodes().any(|(_, node)| is_dilated(&node.op))
 }

@@ -226,7 +226,7 @@ fn grids_become_scales_and_zero_points() {
 }
 
 #[test]
-fn sixteen_bit_codes_take_a_newer_operator_set() {
+fn codes_of_4_and_16_bits_take_a_newer_operator_set() {
     let of = |elem: &str| {
         let text = format!(
             "strait 1 annotated\ngraph @main(%x: f32[2]) {{\n  %q: {elem}[2] scale=0.1 zero=0 = quantize(%x) {{to={elem}, rounding=half_even, reciprocal=0}}\n  %y: f32[2] = dequantize(%q)\n  return %y\n}}\n"
@@ -234,7 +234,10 @@ fn sixteen_bit_codes_take_a_newer_operator_set() {
         let model = decoded(&text);
         (model.opset_import[0].version, model.ir_version)
     };
-    assert_eq!((of("i8"), of("i16")), ((17, 8), (21, 10)));
+    assert_eq!((of("i8"), of("u8")), ((17, 8), (17, 8)));
+    for elem in ["i16", "u16", "i4", "u4"] {
+        assert_eq!(of(elem), (21, 10), "{elem}");
+    }
 }
 
 #[test]

@@ -105,6 +105,9 @@ impl TosaRescale {
     pub const SHIFTS: RangeInclusive<u8> = 2..=62;
 }
 
+/// The zero points of unsigned codes of 16 bits.
+const WORD_ZEROS: [i32; 2] = [0, 32_768];
+
 impl Form for TosaRescale {
     fn fields(&self) -> Fields<'_> {
         Fields::new(self.out)
@@ -125,17 +128,19 @@ impl Form for TosaRescale {
         let (low, high) = self.input.range();
         let input_zp = match self.input {
             TosaInput::I8 | TosaInput::U8 => (low..=high).contains(&self.input_zp.into()),
-            TosaInput::U16 => matches!(self.input_zp, 0 | 32_768),
+            TosaInput::U16 => WORD_ZEROS.contains(&self.input_zp),
             TosaInput::I16 | TosaInput::I32 | TosaInput::I48 => self.input_zp == 0,
         };
-        let output_zp = if self.out.bits() == 8 {
-            self.out.range().contains(&self.output_zp)
-        } else {
-            self.output_zp == 0
+        let output_zp = match self.out {
+            IntType::I8 | IntType::U8 => self.out.range().contains(&self.output_zp),
+            IntType::U16 => WORD_ZEROS.contains(&self.output_zp),
+            IntType::I16 | IntType::I32 | IntType::I4 | IntType::U4 => self.output_zp == 0,
         };
         let unsigned = matches!(self.input, TosaInput::U8 | TosaInput::U16);
+        let unsigned_out = matches!(self.out, IntType::U8 | IntType::U16);
         let wide = matches!(self.input, TosaInput::I32 | TosaInput::I48);
         let rules = [
+            (self.out.bits() != 4, "there is no output of 4 bits"),
             (input_zp, "the input's type has no such zero point"),
             (output_zp, "the output's type has no such zero point"),
             (
@@ -143,16 +148,13 @@ impl Form for TosaRescale {
                 "scale32 takes no 48 bits",
             ),
             (self.scale32 || self.roundings == Roundings::One, "scale16 rounds once"),
-            (
-                !(unsigned && self.out == IntType::U8),
-                "an unsigned input and an unsigned output",
-            ),
+            (!(unsigned && unsigned_out), "an unsigned input and an unsigned output"),
             (
                 !(unsigned && self.out == IntType::I32),
                 "an unsigned input and an output of 32 bits",
             ),
             (
-                !(wide && self.out == IntType::U8),
+                !(wide && unsigned_out),
                 "an input of 32 or 48 bits and an unsigned output",
             ),
         ];

@@ -32,6 +32,12 @@ words! {
         Int16 = "int16",
         /// -2^31 ..= 2^31 - 1
         Int32 = "int32",
+        /// 0 ..= 65535
+        Uint16 = "uint16",
+        /// -8 ..= 7
+        Int4 = "int4",
+        /// 0 ..= 15
+        Uint4 = "uint4",
     }
 }
 
@@ -52,6 +58,9 @@ impl From<Integer> for IntType {
             Integer::Uint8 => IntType::U8,
             Integer::Int16 => IntType::I16,
             Integer::Int32 => IntType::I32,
+            Integer::Uint16 => IntType::U16,
+            Integer::Int4 => IntType::I4,
+            Integer::Uint4 => IntType::U4,
         }
     }
 }
@@ -63,6 +72,9 @@ impl From<IntType> for Integer {
             IntType::U8 => Integer::Uint8,
             IntType::I16 => Integer::Int16,
             IntType::I32 => Integer::Int32,
+            IntType::U16 => Integer::Uint16,
+            IntType::I4 => Integer::Int4,
+            IntType::U4 => Integer::Uint4,
         }
     }
 }

@@ -292,10 +292,12 @@ fn of_tensor(tensor: &TensorData) -> Option<Range> {
         }
     }
     match tensor.elem() {
-        Elem::I8 => of::<i8>(tensor),
-        Elem::U8 => of::<u8>(tensor),
+        Elem::I8 | Elem::I4 => of::<i8>(tensor),
+        Elem::U8 | Elem::U4 => of::<u8>(tensor),
         Elem::I16 => of::<i16>(tensor),
+        Elem::U16 => of::<u16>(tensor),
         Elem::I32 => of::<i32>(tensor),
-        _ => None,
+        Elem::I64 => of::<i64>(tensor),
+        Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
     }
 }

@@ -41,11 +41,13 @@ fn sums(
         (0..outputs).map(output).collect()
     }
     match weight.elem() {
-        Elem::I8 => of::<i8>(weight, outputs, index, inputs),
-        Elem::U8 => of::<u8>(weight, outputs, index, inputs),
+        Elem::I8 | Elem::I4 => of::<i8>(weight, outputs, index, inputs),
+        Elem::U8 | Elem::U4 => of::<u8>(weight, outputs, index, inputs),
         Elem::I16 => of::<i16>(weight, outputs, index, inputs),
+        Elem::U16 => of::<u16>(weight, outputs, index, inputs),
         Elem::I32 => of::<i32>(weight, outputs, index, inputs),
-        _ => None,
+        Elem::I64 => of::<i64>(weight, outputs, index, inputs),
+        Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
     }
 }
 

@@ -96,5 +96,8 @@ pub(super) fn logical_name(elem: Elem) -> &'static str {
         Elem::I32 => "INT32",
         Elem::I64 => "INT64",
         Elem::Bool => "BOOL",
+        Elem::U16 => "UINT16",
+        Elem::I4 => "INT4",
+        Elem::U4 => "UINT4",
     }
 }

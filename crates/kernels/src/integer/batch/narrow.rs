@@ -16,8 +16,8 @@ impl Elements {
     #[inline(always)]
     pub(super) fn bytes(self) -> usize {
         match self {
-            Elements::Codes(IntType::I8 | IntType::U8) => 1,
-            Elements::Codes(IntType::I16) => 2,
+            Elements::Codes(IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4) => 1,
+            Elements::Codes(IntType::I16 | IntType::U16) => 2,
             Elements::Codes(IntType::I32) | Elements::F32 => 4,
         }
     }
@@ -30,8 +30,10 @@ impl Elements {
     pub(super) unsafe fn bounds<V: I32s>(self, bounds: [i32; 2]) -> [V; 2] {
         let bounds = match self {
             // Codes fit in a byte.
-            Elements::Codes(IntType::I8 | IntType::U8) => bounds.map(|code| i32::from_ne_bytes([code as u8; 4])),
-            _ => bounds,
+            Elements::Codes(IntType::I8 | IntType::U8 | IntType::I4 | IntType::U4) => {
+                bounds.map(|code| i32::from_ne_bytes([code as u8; 4]))
+            }
+            Elements::Codes(IntType::I16 | IntType::U16 | IntType::I32) | Elements::F32 => bounds,
         };
         // SAFETY: the caller's promise.
         unsafe { [V::splat(bounds[0]), V::splat(bounds[1])] }
@@ -48,11 +50,16 @@ impl Elements {
         // SAFETY: the caller's promise.
         unsafe {
             match self {
-                Elements::Codes(IntType::I8) => store(0, V::to_i8(four).clamp_i8(low, high)),
-                Elements::Codes(IntType::U8) => store(0, V::to_u8(four).clamp_u8(low, high)),
+                // The bounds are codes, so they are those of 4 bits, too.
+                Elements::Codes(IntType::I8 | IntType::I4) => store(0, V::to_i8(four).clamp_i8(low, high)),
+                Elements::Codes(IntType::U8 | IntType::U4) => store(0, V::to_u8(four).clamp_u8(low, high)),
                 Elements::Codes(IntType::I16) => {
                     store(0, V::to_i16([a.min(high).max(low), b.min(high).max(low)]));
                     store(1, V::to_i16([c.min(high).max(low), d.min(high).max(low)]));
+                }
+                Elements::Codes(IntType::U16) => {
+                    store(0, V::to_u16([a.min(high).max(low), b.min(high).max(low)]));
+                    store(1, V::to_u16([c.min(high).max(low), d.min(high).max(low)]));
                 }
                 Elements::Codes(IntType::I32) => {
                     store(0, a.min(high).max(low));

@@ -145,6 +145,7 @@ elements! {
     i8: One = load_i8;
     u8: One = load_u8;
     i16: One = load_i16;
+    u16: One = load_u16;
     i32: One = load load_first;
     f32: One = load load_first;
     i64: Two = load_wide;

@@ -65,6 +65,12 @@ impl I32s for __m256i {
     }
 
     #[inline(always)]
+    unsafe fn load_u16(from: *const u16) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_cvtepu16_epi32(_mm_loadu_si128(from.cast())) }
+    }
+
+    #[inline(always)]
     unsafe fn load_wide(from: *const i64) -> [Self; 2] {
         // SAFETY: the caller's promise.
         unsafe {
@@ -260,6 +266,12 @@ impl I32s for __m256i {
     unsafe fn to_i16([a, b]: [Self; 2]) -> Self {
         // SAFETY: the caller's promise.
         unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packs_epi32(a, b)) }
+    }
+
+    #[inline(always)]
+    unsafe fn to_u16([a, b]: [Self; 2]) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_packus_epi32(a, b)) }
     }
 
     #[inline(always)]

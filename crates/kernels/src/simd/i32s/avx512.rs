@@ -71,6 +71,12 @@ impl I32s for __m512i {
     }
 
     #[inline(always)]
+    unsafe fn load_u16(from: *const u16) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe { _mm512_cvtepu16_epi32(_mm256_loadu_si256(from.cast())) }
+    }
+
+    #[inline(always)]
     unsafe fn load_wide(from: *const i64) -> [Self; 2] {
         // SAFETY: the caller's promise.
         unsafe {
@@ -242,6 +248,15 @@ impl I32s for __m512i {
         unsafe {
             let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
             _mm512_permutexvar_epi64(order, _mm512_packs_epi32(a, b))
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn to_u16([a, b]: [Self; 2]) -> Self {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+            _mm512_permutexvar_epi64(order, _mm512_packus_epi32(a, b))
         }
     }
 

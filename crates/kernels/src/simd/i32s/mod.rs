@@ -25,6 +25,8 @@ pub(crate) trait I32s: Copy {
     unsafe fn load_u8(from: *const u8) -> Self;
     /// `LANES` elements are readable, at any address; they are widened.
     unsafe fn load_i16(from: *const i16) -> Self;
+    /// `LANES` elements are readable, at any address; they are widened.
+    unsafe fn load_u16(from: *const u16) -> Self;
     /// `LANES` elements are readable: the even ones, and the odd ones, as wide lanes.
     unsafe fn load_wide(from: *const i64) -> [Self; 2];
     /// `4·LANES` bytes are writable.
@@ -89,6 +91,8 @@ pub(crate) trait I32s: Copy {
     unsafe fn to_u8(four: [Self; 4]) -> Self;
     /// Each lane saturated to i16.
     unsafe fn to_i16(two: [Self; 2]) -> Self;
+    /// Each lane saturated to u16.
+    unsafe fn to_u16(two: [Self; 2]) -> Self;
     /// Each byte not below `low` and not above `high`.
     unsafe fn clamp_i8(self, low: Self, high: Self) -> Self;
     /// Each byte not below `low` and not above `high`.

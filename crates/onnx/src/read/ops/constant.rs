@@ -63,8 +63,8 @@ fn constant_of_shape(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         .try_fold(1u64, |n, d| n.checked_mul(*d))
         .filter(|&n| n <= MOST_REPEATED && site.builder.may_write(n));
     let count = count.ok_or_else(|| Refusal::Unsupported(format!("a constant of shape {shape:?} is too large")))?;
-    let bytes = value.bytes().repeat(count as usize);
-    site.finish_constant(TensorData::new(value.elem(), &shape, bytes.into()).map_err(fault)?);
+    let bytes = value.unpacked().repeat(count as usize);
+    site.finish_constant(TensorData::from_unpacked(value.elem(), &shape, bytes.into()).map_err(fault)?);
     Ok(())
 }
 
