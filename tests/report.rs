@@ -230,10 +230,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     let how = Annotation {
         spec: target.spec(),
         observation: &observation,
-        observer: ObserverChoice {
-            name: "minmax".to_owned(),
-            percentile: None,
-        },
+        observer: ObserverChoice::default(),
         weight_per: None,
         directives: Directives::default(),
         placing: &placing,

@@ -162,6 +162,27 @@ const CASES: &[Case] = &[
         &["calibration.observer='percentile'"],
         &["calibration.observer_options.percentile=60"],
     ),
+    given(
+        "calibration.observer_options.averaging_constant",
+        Bits,
+        &["calibration.observer='moving_average'"],
+        &["calibration.observer_options.averaging_constant=0.9"],
+    ),
+    given(
+        "calibration.observer_options.search_range",
+        Bits,
+        &["calibration.observer='ifmr'"],
+        &["calibration.observer_options.search_range=[0.2, 0.4]"],
+    ),
+    given(
+        "calibration.observer_options.search_step",
+        Bits,
+        &[
+            "calibration.observer='ifmr'",
+            "calibration.observer_options.search_range=[0.2, 0.9]",
+        ],
+        &["calibration.observer_options.search_step=0.6"],
+    ),
     case(
         "calibration.cache",
         Files,
@@ -239,6 +260,32 @@ const CASES: &[Case] = &[
         &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile' }]"],
         &[
             "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='percentile', observer_options={ percentile=60 } }]",
+        ],
+    ),
+    given(
+        "quantize.rule[].observer_options.averaging_constant",
+        Bits,
+        &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='moving_average' }]"],
+        &[
+            "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='moving_average', observer_options={ averaging_constant=0.9 } }]",
+        ],
+    ),
+    given(
+        "quantize.rule[].observer_options.search_range",
+        Bits,
+        &["quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='ifmr' }]"],
+        &[
+            "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='ifmr', observer_options={ search_range=[0.2, 0.4] } }]",
+        ],
+    ),
+    given(
+        "quantize.rule[].observer_options.search_step",
+        Bits,
+        &[
+            "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='ifmr', observer_options={ search_range=[0.2, 0.9] } }]",
+        ],
+        &[
+            "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='ifmr', observer_options={ search_range=[0.2, 0.9], search_step=0.6 } }]",
         ],
     ),
     case(

@@ -9,6 +9,7 @@ pub mod observe;
 pub mod observers;
 pub mod statistics;
 
-pub use annotate::{AnnotateError, Annotation, ObserverChoice, annotate};
+pub use annotate::{AnnotateError, Annotation, annotate};
 pub use observe::{ObserveError, observe};
+pub use observers::ObserverChoice;
 pub use statistics::{Observation, Statistics};

@@ -63,6 +63,11 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "rounding = \"bankers\"",
             "`quantize.rounding` cannot be \"bankers\", expected one of \"floor\"",
         ),
+        (
+            "rounding = \"half_even\"",
+            "observer = \"constant\"\nrounding = \"half_even\"",
+            "the observer `constant` makes no ranges of integers for activations; those that do are minmax, moving_average",
+        ),
         ("id      = \"every-form\"\n", "", "t.toml: `id` is missing"),
         (
             "evidence = \"assumed\"",

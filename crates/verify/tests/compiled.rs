@@ -79,10 +79,7 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
         let how = Annotation {
             spec,
             observation: &observation,
-            observer: ObserverChoice {
-                name: "minmax".into(),
-                percentile: None,
-            },
+            observer: ObserverChoice::default(),
             weight_per: None,
             directives: Directives::default(),
             placing: &placing,

@@ -105,10 +105,7 @@ pub(crate) fn annotate_placed(
     let how = Annotation {
         spec,
         observation,
-        observer: ObserverChoice {
-            name: "minmax".into(),
-            percentile: None,
-        },
+        observer: ObserverChoice::default(),
         weight_per: None,
         directives: Directives::default(),
         placing: &placing,

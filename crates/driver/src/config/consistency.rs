@@ -78,13 +78,14 @@ impl Checker<'_> {
 
     /// An absent observer may be the one that takes the option: the target's, or that of an earlier rule.
     fn observer(&mut self, observer: Option<Observer>, options: &ObserverOptions, table: &KeyPath) {
-        if options.percentile.is_some() && !matches!(observer, None | Some(Observer::Percentile)) {
-            let path = table.clone().key("observer_options").key("percentile");
-            self.conflict(
-                &path,
-                format!("`{path}` needs the observer \"percentile\""),
-                "set the observer, or leave it out",
-            );
+        for (key, readers) in options.given() {
+            if observer.is_none_or(|observer| readers.contains(&observer)) {
+                continue;
+            }
+            let path = table.clone().key("observer_options").key(key);
+            let readers: Vec<String> = readers.iter().map(|reader| format!("{:?}", reader.name())).collect();
+            let message = format!("`{path}` needs the observer {}", readers.join(" or "));
+            self.conflict(&path, message, "set the observer, or leave it out");
         }
     }
 

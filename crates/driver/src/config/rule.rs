@@ -2,7 +2,7 @@
 
 use super::{
     leaf::Range,
-    types::{Activations, IntegerType, Observer, Per, Quantize, Rule, Run, Weights},
+    types::{Activations, IntegerType, Observer, ObserverOptions, Per, Quantize, Rule, Run, Weights},
 };
 
 /// Settings of one layer or tensor in the configuration. `None`: the target's default.
@@ -15,7 +15,7 @@ pub struct Settings {
     /// Observer that makes the range of its output.
     pub observer: Option<Observer>,
     /// Of the observer.
-    pub percentile: Option<f64>,
+    pub observer_options: ObserverOptions,
     /// The type of its weights.
     pub weight_type: Option<IntegerType>,
     /// Granularity of the scales of its weights.
@@ -32,7 +32,7 @@ impl Settings {
             run: later.run.or(self.run),
             range: later.range.or(self.range),
             observer: later.observer.or(self.observer),
-            percentile: later.percentile.or(self.percentile),
+            observer_options: later.observer_options.or(&self.observer_options),
             weight_type: later.weight_type.or(self.weight_type),
             weight_per: later.weight_per.or(self.weight_per),
             activation_type: later.activation_type.or(self.activation_type),
@@ -52,7 +52,7 @@ impl Rule {
             run: self.run,
             range: self.range,
             observer: self.observer,
-            percentile: self.observer_options.percentile,
+            observer_options: self.observer_options.clone(),
             ..of_types(&self.weights, &self.activations)
         }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use strait_document::{Document, Format as TextFormat, Shape};
 use strait_target::Options;
-pub use strait_target::spec::{Difference as Accept, Format, Observer, Per};
+pub use strait_target::spec::{Difference as Accept, Format, Observer, ObserverOptions, Per};
 
 use super::leaf::{FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 
@@ -200,15 +200,6 @@ pub struct Calibration {
 
 fn default_cache() -> FilePath {
     FilePath::new(".strait/cache")
-}
-
-/// Settings of the observer.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ObserverOptions {
-    /// For `percentile`: how many of a hundred values stay inside the range. Absent: the observer's own.
-    #[schemars(range(min = 50, max = 100))]
-    pub percentile: Option<f64>,
 }
 
 /// Quantization, where the target leaves a choice.

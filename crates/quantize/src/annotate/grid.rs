@@ -65,11 +65,13 @@ mod tests {
         codes: [-128, 127],
         symmetric: false,
         power_of_two: false,
+        float: None,
     };
     const SYMMETRIC: GridKind = GridKind {
         codes: [-127, 127],
         symmetric: true,
         power_of_two: false,
+        float: None,
     };
     const POWER: GridKind = GridKind {
         power_of_two: true,

@@ -14,6 +14,7 @@ pub use grid::grid;
 pub use place::{Placing, Wish, denied, place, refuse};
 pub use ranges::{Coarser, Ranges};
 
+use crate::observers::ObserverChoice;
 use crate::statistics::Observation;
 use groups::{Groups, groups};
 use reach::Reach;
@@ -24,15 +25,6 @@ use strait_core::{
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Per};
 use weights::Weights;
-
-/// An observer with its setting.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ObserverChoice {
-    /// `minmax`, `percentile` or `mse`.
-    pub name: String,
-    /// In percent, for `percentile`.
-    pub percentile: Option<f64>,
-}
 
 /// Directives of the configuration for single values and nodes, by source name resolved to ids.
 #[derive(Clone, Debug, Default)]
@@ -64,9 +56,6 @@ pub struct Annotation<'a> {
 /// Reason why annotation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnotateError {
-    /// The configuration names an observer that does not exist.
-    #[error("there is no observer called `{0}`; there are minmax, percentile and mse")]
-    Observer(String),
     /// A defect of ours.
     #[error("defect in Strait: {0}")]
     Ours(String),

@@ -3,8 +3,8 @@
 use super::groups::{Groups, is_constant};
 use super::reach::Reach;
 use super::roles::Role;
-use super::{AnnotateError, Annotation, MOST_DOUBLINGS, ObserverChoice, grid};
-use crate::observers::{GridKind, Observer, by_name};
+use super::{AnnotateError, Annotation, MOST_DOUBLINGS, grid};
+use crate::observers::{GridKind, MinMax, Observer, ObserverChoice, SmallFloat};
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -14,18 +14,19 @@ use strait_core::{
 };
 
 fn kind(config: &QuantConfig) -> GridKind {
-    let (symmetric, power_of_two) = match config.policy {
+    let (symmetric, power_of_two, float) = match config.policy {
         Policy::Linear {
             symmetric,
             power_of_two,
             ..
-        } => (symmetric, power_of_two),
-        Policy::Floating { .. } => (true, true),
+        } => (symmetric, power_of_two, None),
+        Policy::Floating { exponent_bits, .. } => (true, true, Some(SmallFloat::new(config.bits, exponent_bits))),
     };
     GridKind {
         codes: config.range,
         symmetric,
         power_of_two,
+        float,
     }
 }
 
@@ -50,7 +51,7 @@ fn range(
             .to_f32()?;
         let mut statistics = Statistics::default();
         statistics.add(0, &tensor);
-        return Ok(reach.range(value, &statistics, &crate::observers::MinMax, kind)?);
+        return Ok(reach.range(value, &statistics, &MinMax, kind)?);
     }
     let name = graph.value(value).map(|v| module.name(v.name)).unwrap_or_default();
     match how.observation.values.get(name) {
@@ -190,11 +191,9 @@ pub(super) fn activate(
         let others = covered.get(&root).filter(|_| spokesman.is_none());
         let value = spokesman.unwrap_or(value);
         let choice = how.directives.observers.get(&value).unwrap_or(&how.observer);
-        let observer =
-            by_name(&choice.name, choice.percentile).ok_or_else(|| AnnotateError::Observer(choice.name.clone()))?;
         let mut one = |value: ValueId| {
             ranges.of(value, choice, kind, || {
-                range(module, graph, how, reach, value, &*observer, kind)
+                range(module, graph, how, reach, value, choice, kind)
             })
         };
         let hull = others.into_iter().flatten().fold(one(value), |hull, &other| {

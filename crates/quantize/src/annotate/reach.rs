@@ -366,10 +366,6 @@ mod tests {
     struct Clips;
 
     impl Observer for Clips {
-        fn name(&self) -> &'static str {
-            "clips"
-        }
-
         fn range(&self, _: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
             Ok([-8.0, -3.0])
         }
@@ -387,6 +383,7 @@ mod tests {
             codes: [-128, 127],
             symmetric: false,
             power_of_two: false,
+            float: None,
         };
         assert_eq!(
             reach.range(ValueId::new(0), &statistics, &Clips, kind),

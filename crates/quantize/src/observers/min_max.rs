@@ -9,10 +9,6 @@ use strait_core::Reason;
 pub struct MinMax;
 
 impl Observer for MinMax {
-    fn name(&self) -> &'static str {
-        "minmax"
-    }
-
     fn range(&self, statistics: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
         extremes(statistics)
     }

@@ -3,9 +3,14 @@
 use super::{GridKind, Observer, extremes};
 use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
+use strait_target::spec::ObserverOptions;
 
-/// The range that holds all but a share 1 − p of the elements below and as much above, read off the histogram by linear
-/// interpolation inside a bin.
+/// The range that holds all but a share 1 − p of the elements below and as much above, read off the merged histogram by
+/// linear interpolation inside a bin.
+///
+/// **Source.** PPQ's percentile observer, which takes the percentiles of each batch and averages them.
+///
+/// **Precondition.** Codes that are integers.
 #[derive(Clone, Copy, Debug)]
 pub struct Percentile {
     /// p in percent, above 50 and at most 100.
@@ -16,12 +21,21 @@ impl Percentile {
     /// The share that is used where none is given, in percent.
     pub const DEFAULT: f64 = 99.99;
 
-    /// For p in percent; the configuration keeps it in (50, 100].
-    pub fn new(percent: f64) -> Percentile {
+    /// With the `percentile` of the settings.
+    pub fn new(options: &ObserverOptions) -> Percentile {
         Percentile {
-            percent: percent.clamp(50.0, 100.0),
+            percent: options.percentile.unwrap_or(Self::DEFAULT),
         }
     }
+}
+
+/// The range that holds all but a share of the elements, which is given as a percentage of those that stay inside on each
+/// side, and kept in [50, 100]. It does not leave the extremes.
+pub(super) fn inside(histogram: &Histogram, percent: f64, [min, max]: [f32; 2]) -> [f32; 2] {
+    let share = percent.clamp(50.0, 100.0) / 100.0;
+    let low = quantile(histogram, 1.0 - share) as f32;
+    let high = quantile(histogram, share) as f32;
+    [low.clamp(min, max), high.clamp(min, max)]
 }
 
 /// The real number below which `share` of the elements lie.
@@ -39,22 +53,16 @@ fn quantile(histogram: &Histogram, share: f64) -> f64 {
 }
 
 impl Observer for Percentile {
-    fn name(&self) -> &'static str {
-        "percentile"
-    }
-
     fn range(&self, statistics: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
-        let [min, max] = extremes(statistics)?;
-        let share = self.percent / 100.0;
-        let low = quantile(&statistics.histogram, 1.0 - share) as f32;
-        let high = quantile(&statistics.histogram, share) as f32;
-        Ok([low.clamp(min, max), high.clamp(min, max)])
+        let extremes = extremes(statistics)?;
+        Ok(inside(&statistics.histogram, self.percent, extremes))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::observers::tests::ASYMMETRIC;
 
     #[test]
     fn a_single_outlier_in_ten_thousand_is_left_out() {
@@ -62,13 +70,9 @@ mod tests {
         let mut elements: Vec<f32> = (0..100_000).map(|i| i as f32 / 100_000.0).collect();
         elements.push(50.0);
         s.add(0, &elements);
-        let grid = GridKind {
-            codes: [-128, 127],
-            symmetric: false,
-            power_of_two: false,
-        };
-        let [low, high] = Percentile::new(99.99).range(&s, grid).unwrap();
+        let of = |percent| Percentile { percent }.range(&s, ASYMMETRIC).unwrap();
+        let [low, high] = of(99.99);
         assert!(low >= 0.0 && (0.99..1.05).contains(&high), "[{low}, {high}]");
-        assert_eq!(Percentile::new(100.0).range(&s, grid).unwrap(), [0.0, 50.0]);
+        assert_eq!(of(100.0), [0.0, 50.0]);
     }
 }

@@ -12,6 +12,7 @@ mod form;
 mod fusion;
 mod nearest;
 mod nearness;
+mod observer;
 mod op;
 mod option;
 mod parse;
@@ -27,6 +28,7 @@ pub use form::{Arithmetic, ClampSet, FormRow, Holds, Multiplier, ScaleRule, Shif
 pub use fusion::{Difference, FusionDefault, FusionRow, Own, Verb, When, With};
 pub use nearest::Built;
 pub use nearness::{Distance, Nearness, PossibleGain};
+pub use observer::{Codes, Observed, Observer, ObserverOptions};
 pub use op::{Limit, OpRow, Run};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
@@ -34,8 +36,7 @@ pub use place::{OpSite, Operand};
 pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
 pub use reference::reference_page;
 pub use types::{
-    Accumulator, ActivationScheme, Divide, Observer, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types,
-    WeightScheme,
+    Accumulator, ActivationScheme, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types, WeightScheme,
 };
 pub use words::{Evidence, Integer, Interval, Per};
 

@@ -1,5 +1,6 @@
 //! `[types]`, `[accumulator]` and `[quantize]`: what codes there are, and how a real number becomes one.
 
+use super::observer::Observer;
 use super::words::{Evidence, Integer, Interval, Per, RoundingWord};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -166,20 +167,6 @@ impl From<QuantizeZeroPoint> for ZeroPoint {
             QuantizeZeroPoint::After => ZeroPoint::After,
             QuantizeZeroPoint::InsideRounding => ZeroPoint::InsideRounding,
         }
-    }
-}
-
-words! {
-    /// Observer: the way in which a range is made from what was observed.
-    #[derive(Default)]
-    Observer {
-        /// The smallest and the largest value.
-        #[default]
-        MinMax = "minmax",
-        /// Leaves out the outermost values.
-        Percentile = "percentile",
-        /// The range whose quantization has the least mean squared error.
-        Mse = "mse",
     }
 }
 

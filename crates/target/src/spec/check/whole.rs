@@ -1,13 +1,16 @@
 //! The parts of which there is one: identity, types, accumulators, options, overlays.
 
 use super::Findings;
-use crate::spec::{Integer, OptionValue};
+use crate::spec::{Codes, Integer, Observed, OptionValue};
 use strait_document::{KeyPath, Value, nearest};
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     types(findings);
     options(findings);
     let spec = findings.spec;
+    if let Some(refusal) = spec.quantize.observer.refusal(Observed::Activations, Codes::Integers) {
+        findings.add(&KeyPath::of(&["quantize", "observer"]), refusal);
+    }
     for (index, name) in spec.emit.iter().enumerate() {
         let twice = spec.emit[..index].contains(name);
         let path = KeyPath::of(&["emit"]).index(index);

@@ -1,0 +1,163 @@
+//! Elements as a density: uniform within each bin of a histogram.
+
+use super::levels::Levels;
+use crate::statistics::Histogram;
+
+/// Integrals of the density ρ from below all elements up to the lower edge of each bin.
+#[derive(Clone, Debug)]
+pub(super) struct Density {
+    first: f64,
+    width: f64,
+    /// Elements of each bin.
+    counts: Vec<f64>,
+    /// ∫ρ, ∫xρ and ∫x²ρ up to the bin; one more than there are bins.
+    sums: Vec<[f64; 3]>,
+}
+
+/// ∫1, ∫x and ∫x² from a to b.
+fn integrals(a: f64, b: f64) -> [f64; 3] {
+    [b - a, (b * b - a * a) / 2.0, (b * b * b - a * a * a) / 3.0]
+}
+
+impl Density {
+    /// The density of a histogram without `zeros` elements that are exactly zero: every grid holds them.
+    pub(super) fn new(histogram: &Histogram, zeros: u64) -> Density {
+        let width = histogram.width();
+        let count = |low: f64, count: u64| if low == 0.0 { count.saturating_sub(zeros) } else { count } as f64;
+        let counts: Vec<f64> = histogram.bins().map(|(low, n)| count(low, n)).collect();
+        let first = histogram.first() as f64 * width;
+        let mut sums = vec![[0.0; 3]];
+        let mut sum = [0.0; 3];
+        for (index, count) in counts.iter().enumerate() {
+            let low = first + index as f64 * width;
+            let added = integrals(low, low + width);
+            sum = [0, 1, 2].map(|k| sum[k] + count / width * added[k]);
+            sums.push(sum);
+        }
+        Density {
+            first,
+            width,
+            counts,
+            sums,
+        }
+    }
+
+    /// ∫ρ, ∫xρ and ∫x²ρ up to x.
+    fn upto(&self, x: f64) -> [f64; 3] {
+        let index = ((x - self.first) / self.width).floor();
+        if index < 0.0 {
+            return [0.0; 3];
+        }
+        let index = index as usize;
+        let Some(count) = self.counts.get(index) else {
+            return self.sums[self.counts.len()];
+        };
+        let part = integrals(self.first + index as f64 * self.width, x);
+        [0, 1, 2].map(|k| self.sums[index][k] + count / self.width * part[k])
+    }
+
+    /// ∫(x − Q(x))²·ρ, where Q is the nearest level: the expected squared error of all elements together.
+    pub(super) fn squared_error(&self, levels: &Levels) -> f64 {
+        match levels {
+            Levels::Even { lowest, step, count } if *count > self.counts.len() => self.by_bins(*lowest, *step, *count),
+            levels => self.by_levels(levels),
+        }
+    }
+
+    /// Level by level: ∫(x − l)²ρ = ∫x²ρ − 2l·∫xρ + l²·∫ρ between the middles to its neighbours.
+    fn by_levels(&self, levels: &Levels) -> f64 {
+        let (mut error, mut before) = (0.0, [0.0; 3]);
+        for index in 0..levels.count() {
+            let level = levels.at(index);
+            let upto = match index + 1 {
+                next if next < levels.count() => self.upto((level + levels.at(next)) / 2.0),
+                _ => self.sums[self.counts.len()],
+            };
+            let [n, x, xx] = [0, 1, 2].map(|k| upto[k] - before[k]);
+            error += (xx - 2.0 * level * x + level * level * n).max(0.0);
+            before = upto;
+        }
+        error
+    }
+
+    /// Bin by bin: the integral of d², where d is the distance to the nearest level. It is d³/3 beyond the outermost levels,
+    /// s³/12 over each whole step s, and u³/3 or s³/12 − (s − u)³/3 at u behind a level.
+    fn by_bins(&self, lowest: f64, step: f64, count: usize) -> f64 {
+        let steps = (count - 1) as f64;
+        let whole = step * step * step / 12.0;
+        let integral = |x: f64| {
+            let x = x - lowest;
+            if x <= 0.0 {
+                return x * x * x / 3.0;
+            }
+            let passed = (x / step).floor();
+            if passed >= steps {
+                let beyond = x - steps * step;
+                return steps * whole + beyond * beyond * beyond / 3.0;
+            }
+            let u = x - passed * step;
+            let rest = if u <= step / 2.0 {
+                u * u * u / 3.0
+            } else {
+                whole - (step - u) * (step - u) * (step - u) / 3.0
+            };
+            passed * whole + rest
+        };
+        let edge = |index: usize| self.first + index as f64 * self.width;
+        let occupied = self.counts.iter().enumerate().filter(|(_, count)| **count > 0.0);
+        let errors =
+            occupied.map(|(index, count)| count / self.width * (integral(edge(index + 1)) - integral(edge(index))));
+        errors.fold(0.0, |sum, error| sum + error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::Statistics;
+
+    /// Many points in each bin, each with its nearest level.
+    fn brute(histogram: &Histogram, levels: &Levels) -> f64 {
+        let points = 2000;
+        let all: Vec<f64> = (0..levels.count()).map(|index| levels.at(index)).collect();
+        let bins = histogram.bins().map(|(low, count)| {
+            let xs = (0..points).map(|i| low + histogram.width() * (f64::from(i) + 0.5) / f64::from(points));
+            let nearest = |x: f64| all.iter().map(|l| (x - l) * (x - l)).fold(f64::INFINITY, f64::min);
+            count as f64 * xs.map(nearest).sum::<f64>() / f64::from(points)
+        });
+        bins.sum()
+    }
+
+    #[test]
+    fn both_ways_are_the_integral() {
+        let elements: Vec<f32> = (0..400).map(|i| (i * i % 37) as f32 * 0.11 - 1.3).collect();
+        let mut statistics = Statistics::default();
+        statistics.add(0, &elements);
+        let density = Density::new(&statistics.histogram, 0);
+        for (lowest, step, count) in [(-1.5, 0.4, 16), (-0.7, 0.9, 3), (-2.0, 0.013, 256), (0.5, 0.01, 2)] {
+            let levels = Levels::Even { lowest, step, count };
+            let expected = brute(&statistics.histogram, &levels);
+            for found in [density.by_levels(&levels), density.by_bins(lowest, step, count)] {
+                assert!(
+                    (found - expected).abs() <= 1e-4 * expected,
+                    "{levels:?}: {found}, {expected}"
+                );
+            }
+        }
+        let levels = Levels::Listed(vec![-1.0, -0.25, 0.0, 0.25, 1.0, 2.5]);
+        let (found, expected) = (density.squared_error(&levels), brute(&statistics.histogram, &levels));
+        assert!((found - expected).abs() <= 1e-4 * expected, "{found}, {expected}");
+    }
+
+    #[test]
+    fn zeros_cost_nothing() {
+        let mut statistics = Statistics::default();
+        statistics.add(0, &[0.0; 1000]);
+        statistics.add(0, &[1.0]);
+        let of = |zeros| {
+            let density = Density::new(&statistics.histogram, zeros);
+            density.squared_error(&Levels::Listed(vec![0.0, 1.0]))
+        };
+        assert!(of(1000) < 1e-6 && of(0) > 50.0 * of(1000), "{} {}", of(0), of(1000));
+    }
+}

@@ -1,0 +1,146 @@
+//! Ascend's HFMG.
+
+use super::density::Density;
+use super::levels::Levels;
+use super::{GridKind, Observer, extremes};
+use crate::statistics::Statistics;
+use strait_core::Reason;
+
+/// From the whole histogram of B bins on, bins are dropped until B/4 are left. Each time, as many bins at an end are looked
+/// at as hold a hundred-thousandth of all elements, and those of the end that gives up more bins go, of equals the upper. Of
+/// the remainders [l, r] the first with the least error is taken, where the error is that of 2^b cells of equal width over
+/// the remainder, their centres as levels, and bins of uniform density.
+///
+/// **Source.** AMCT's HFMG ("histogram-based feature map guidance"), for activations on Ascend.
+///
+/// **Distance from the documented rule.** AMCT lays 1,024 to 8,192 bins over the range of a batch, and when batches are
+/// merged splits the counts of bins that straddle two; here bins have widths of 2^k and merge exactly, 2,048 to 4,096 of
+/// them over the range with zero. The remainder without a dropped bin is tried as well. Ends never leave the range that was
+/// seen. A symmetric grid reaches as far as the farther end of the remainder.
+///
+/// **Precondition.** Codes that are integers.
+#[derive(Clone, Copy, Debug)]
+pub struct Hfmg;
+
+/// Number of bins from the end on that hold `wanted` elements together.
+fn given_up(mut bins: impl Iterator<Item = u64>, wanted: u64) -> usize {
+    let mut sum = 0u64;
+    let before = bins.by_ref().take_while(|count| {
+        sum = sum.saturating_add(*count);
+        sum < wanted
+    });
+    before.count() + 1
+}
+
+/// The remainders of the search: first and last bin.
+fn remainders(counts: &[u64]) -> Vec<[usize; 2]> {
+    let total = counts.iter().fold(0u64, |sum, count| sum.saturating_add(*count));
+    let (wanted, least) = (total.div_ceil(100_000).max(1), counts.len().div_ceil(4));
+    let (mut low, mut high) = (0, counts.len().saturating_sub(1));
+    let mut found = vec![[low, high]];
+    while high - low > least {
+        let left = given_up(counts[low..=high].iter().copied(), wanted);
+        let right = given_up(counts[low..=high].iter().rev().copied(), wanted);
+        let dropped = left.max(right);
+        if dropped > high - low {
+            break;
+        }
+        if left > right {
+            low += left;
+        } else {
+            high -= right;
+        }
+        found.push([low, high]);
+    }
+    found
+}
+
+impl Observer for Hfmg {
+    fn range(&self, statistics: &Statistics, grid: GridKind) -> Result<[f32; 2], Reason> {
+        let [min, max] = extremes(statistics)?;
+        let histogram = &statistics.histogram;
+        let counts: Vec<u64> = histogram.bins().map(|(_, count)| count).collect();
+        let (first, width) = (histogram.first() as f64 * histogram.width(), histogram.width());
+        let density = Density::new(histogram, 0);
+        let cells = usize::try_from(grid.codes[1] - grid.codes[0] + 1).unwrap_or(usize::MAX);
+        let mut best = (f64::INFINITY, [min, max]);
+        for [low, high] in remainders(&counts) {
+            let step = width * (high - low + 1) as f64 / cells as f64;
+            let from = first + low as f64 * width;
+            let error = density.squared_error(&Levels::Even {
+                lowest: from + step / 2.0,
+                step,
+                count: cells,
+            });
+            if error < best.0 {
+                let to = first + (high + 1) as f64 * width;
+                best = (error, [from as f32, to as f32].map(|end| end.clamp(min, max)));
+            }
+        }
+        Ok(best.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observers::tests::{ASYMMETRIC, bell};
+
+    const FOUR_BITS: GridKind = GridKind {
+        codes: [-8, 7],
+        ..ASYMMETRIC
+    };
+
+    #[test]
+    fn bins_are_dropped_where_more_of_them_go() {
+        // Of 20 elements each step gives up one: 3 bins on the left with the empty ones, 1 on the right.
+        let counts = [1, 0, 0, 5, 9, 4, 1];
+        assert_eq!(given_up(counts.iter().copied(), 1), 1);
+        assert_eq!(given_up(counts[1..].iter().copied(), 1), 3);
+        // [0, 6]: 1 against 1, the upper goes. [0, 5]: 1 and 1 again, and again, until 2 more than one bin are left.
+        assert_eq!(remainders(&counts), [[0, 6], [0, 5], [0, 4], [0, 3], [0, 2]]);
+        assert_eq!(remainders(&[0, 0, 7, 7, 7, 7, 7, 7]), [[0, 7], [3, 7], [3, 6], [3, 5]]);
+        assert_eq!(remainders(&[3]), [[0, 0]]);
+    }
+
+    #[test]
+    fn a_rare_outlier_is_left_out() {
+        let mut elements = bell(100_000, 1.0);
+        elements.push(60.0);
+        let mut statistics = Statistics::default();
+        statistics.add(0, &elements);
+        let [low, high] = Hfmg.range(&statistics, FOUR_BITS).unwrap();
+        assert!(low > -3.0 && high < 3.0, "[{low}, {high}]");
+    }
+
+    /// Every remainder, with the error of many points in each bin.
+    #[test]
+    fn the_remainder_is_the_best_of_those_that_are_tried() {
+        let elements = bell(300, 2.0);
+        let mut statistics = Statistics::default();
+        statistics.add(0, &elements);
+        let histogram = &statistics.histogram;
+        let bins: Vec<(f64, u64)> = histogram.bins().collect();
+        let counts: Vec<u64> = bins.iter().map(|(_, count)| *count).collect();
+        let error = |[low, high]: [f64; 2]| {
+            let cell = (high - low) / 16.0;
+            let points = bins.iter().flat_map(|&(edge, count)| {
+                (0..8).map(move |i| {
+                    (
+                        edge + histogram.width() * (f64::from(i) + 0.5) / 8.0,
+                        count as f64 / 8.0,
+                    )
+                })
+            });
+            let distance = |x: f64| x - (low + (((x - low) / cell).floor().clamp(0.0, 15.0) + 0.5) * cell);
+            points.map(|(x, count)| count * distance(x).powi(2)).sum::<f64>()
+        };
+        let edges = |[low, high]: [usize; 2]| [bins[low].0, bins[high].0 + histogram.width()];
+        let least = remainders(&counts)
+            .into_iter()
+            .map(|r| error(edges(r)))
+            .fold(f64::INFINITY, f64::min);
+        let found = Hfmg.range(&statistics, FOUR_BITS).unwrap().map(f64::from);
+        assert!(error(found) <= 1.01 * least, "{} {least}", error(found));
+    }
+}

@@ -1,0 +1,112 @@
+//! Ascend's IFMR.
+
+use super::density::Density;
+use super::levels::Levels;
+use super::percentile::inside;
+use super::{GridKind, Observer, extremes};
+use crate::statistics::Statistics;
+use strait_core::Reason;
+use strait_target::spec::ObserverOptions;
+
+/// A percentile p at both ends gives [min, max], which holds zero. Of the factors r from 0.7 to 1.3 by 0.01, the last
+/// included, the first with the least squared error is taken: for a grid with a zero point of [min, r·max], for a symmetric
+/// one of [−r·M, r·M] with M = max(max, −min).
+///
+/// **Source.** AMCT's IFMR ("input feature map reconstruction"), the default for activations on Ascend, with its defaults.
+/// Its documentation draws a search of both ends; its implementations search the upper one, as here.
+///
+/// **Distance from the documented rule.** AMCT sorts the elements of one batch, or a few joined; here all samples are
+/// merged, so the percentile is read off the histogram by linear interpolation inside a bin, and an error is integrated
+/// over bins of uniform density, zeros apart. AMCT measures the error in front of the rounding of the zero point; here it
+/// is that of the grid that the range becomes. Its PyTorch form leaves out the last factor.
+///
+/// **Precondition.** Codes that are integers.
+#[derive(Clone, Copy, Debug)]
+pub struct Ifmr {
+    percent: f64,
+    factors: [f64; 2],
+    step: f64,
+}
+
+impl Ifmr {
+    /// The share that stays inside on each side, where none is given, in percent.
+    pub const PERCENT: f64 = 99.9999;
+
+    /// With `percentile`, `search_range` and `search_step` of the settings.
+    pub fn new(options: &ObserverOptions) -> Ifmr {
+        Ifmr {
+            percent: options.percentile.unwrap_or(Self::PERCENT),
+            factors: options.search_range.unwrap_or([0.7, 1.3]),
+            step: options.search_step.unwrap_or(0.01).max(1e-3),
+        }
+    }
+}
+
+impl Observer for Ifmr {
+    fn range(&self, statistics: &Statistics, grid: GridKind) -> Result<[f32; 2], Reason> {
+        let extremes = extremes(statistics)?;
+        let [min, max] = inside(&statistics.histogram, self.percent, extremes);
+        let (min, max) = (min.min(0.0), max.max(0.0));
+        let density = Density::new(&statistics.histogram, statistics.zeros);
+        // As many factors as fit, with room for the rounding of their quotient.
+        let last = ((self.factors[1] - self.factors[0]) / self.step + 1e-6).clamp(0.0, 1e4) as u32;
+        let mut best = (f64::INFINITY, [min, max]);
+        for factor in (0..=last).map(|i| self.factors[0] + f64::from(i) * self.step) {
+            let reach = |end: f32| (f64::from(end) * factor) as f32;
+            let range = match grid.symmetric {
+                true => [-reach(max.max(-min)), reach(max.max(-min))],
+                false => [min, reach(max)],
+            };
+            let error = Levels::of(grid, range).map_or(f64::INFINITY, |levels| density.squared_error(&levels));
+            if error < best.0 {
+                best = (error, range);
+            }
+        }
+        Ok(best.1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observers::tests::{ASYMMETRIC, SYMMETRIC, bell};
+
+    /// The documented rule on the elements themselves: sorted, every factor, each element rounded.
+    fn documented(elements: &[f32], symmetric: bool) -> [f64; 2] {
+        let mut sorted: Vec<f64> = elements.iter().map(|&x| f64::from(x)).collect();
+        sorted.sort_by(f64::total_cmp);
+        let k = (sorted.len() as f64 - (0.999999 * sorted.len() as f64).floor()) as usize;
+        let (min, max) = (sorted[k - 1].min(0.0), sorted[sorted.len() - k].max(0.0));
+        let ranges = (0..=60).map(|i| 0.7 + 0.01 * f64::from(i)).map(|r| match symmetric {
+            true => [-r * max.max(-min), r * max.max(-min)],
+            false => [min, r * max],
+        });
+        let loss = |[low, high]: [f64; 2]| {
+            let scale = if symmetric { high / 127.0 } else { (high - low) / 255.0 };
+            let rounded = |x: f64| (x.clamp(low, high) / scale).round() * scale;
+            sorted.iter().map(|x| (x - rounded(*x)).powi(2)).sum::<f64>()
+        };
+        ranges
+            .map(|range| (loss(range), range))
+            .reduce(|best, next| if next.0 < best.0 { next } else { best })
+            .unwrap()
+            .1
+    }
+
+    #[test]
+    fn the_factor_is_that_of_the_documented_rule() {
+        for (elements, spread) in [(bell(20_000, 3.0), 0.02), (bell(5_000, 0.2), 0.02)] {
+            let mut statistics = Statistics::default();
+            statistics.add(0, &elements);
+            for grid in [ASYMMETRIC, SYMMETRIC] {
+                let found = Ifmr::new(&ObserverOptions::default()).range(&statistics, grid).unwrap();
+                let expected = documented(&elements, grid.symmetric);
+                let span = expected[1] - expected[0];
+                for (found, expected) in found.into_iter().zip(expected) {
+                    let apart = (f64::from(found) - expected).abs();
+                    assert!(apart <= spread * span, "{grid:?}: {found}, {expected}");
+                }
+            }
+        }
+    }
+}

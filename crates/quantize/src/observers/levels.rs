@@ -1,0 +1,92 @@
+//! The real numbers that the codes of a grid stand for.
+
+use super::{GridKind, SmallFloat};
+use crate::annotate::grid;
+
+/// The levels of a grid, ascending.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Levels {
+    /// `count` levels from `lowest` on, `step` apart.
+    Even { lowest: f64, step: f64, count: usize },
+    /// These.
+    Listed(Vec<f64>),
+}
+
+impl Levels {
+    /// The levels of the grid that a range becomes: its scale is what the kind of grid allows, its zero point a code. A
+    /// range that becomes none has none.
+    pub(super) fn of(kind: GridKind, range: [f32; 2]) -> Option<Levels> {
+        let params = grid(kind, range).ok()?;
+        let (scale, zero) = params.as_tensor()?;
+        let scale = f64::from(scale);
+        if let Some(float) = kind.float {
+            let positive: Vec<f64> = float.values(kind.codes[1] as f64).map(|x| x * scale).collect();
+            let negative = positive.iter().rev().map(|x| -x);
+            return Some(Levels::Listed(
+                negative.chain([0.0]).chain(positive.iter().copied()).collect(),
+            ));
+        }
+        let [first, last] = kind.codes;
+        Some(Levels::Even {
+            lowest: (first - i64::from(zero)) as f64 * scale,
+            step: scale,
+            count: usize::try_from(last - first + 1).ok()?,
+        })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Levels::Even { count, .. } => *count,
+            Levels::Listed(levels) => levels.len(),
+        }
+    }
+
+    /// A level by position.
+    pub(super) fn at(&self, index: usize) -> f64 {
+        match self {
+            Levels::Even { lowest, step, .. } => lowest + index as f64 * step,
+            Levels::Listed(levels) => levels[index],
+        }
+    }
+}
+
+impl SmallFloat {
+    /// The positive values up to `largest`, ascending: k·2^(1 − bias − f) for the fractions k of f bits, then
+    /// (2^f + k)·2^(e − bias − f) for the exponents e from 1 on, with bias = 2^(bits of the exponent − 1) − 1.
+    fn values(self, largest: f64) -> impl Iterator<Item = f64> {
+        let (fractions, bias) = (1u32 << self.fraction_bits, (1i32 << (self.exponent_bits - 1)) - 1);
+        let unit = move |exponent: i32| 2f64.powi(exponent - bias - i32::from(self.fraction_bits));
+        let subnormal = (1..fractions).map(move |k| f64::from(k) * unit(1));
+        let exponents = 1..1i32 << self.exponent_bits;
+        let normal = exponents.flat_map(move |e| (fractions..2 * fractions).map(move |k| f64::from(k) * unit(e)));
+        subnormal.chain(normal).take_while(move |&x| x <= largest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observers::tests::{ASYMMETRIC, E4M3, POWER};
+
+    #[test]
+    fn the_levels_are_those_of_the_grid_and_not_of_the_range() {
+        let even = |lowest, step, count| Some(Levels::Even { lowest, step, count });
+        // The zero point is a code: −1.01 / (2.55 / 255) = −101 is one already.
+        let step = f64::from(0.01f32);
+        assert_eq!(Levels::of(ASYMMETRIC, [-1.01, 1.54]), even(-101.0 * step, step, 256));
+        // 2^0 is the least power of two that reaches 100 with 127 codes.
+        assert_eq!(Levels::of(POWER, [-3.0, 100.0]), even(-127.0, 1.0, 255));
+    }
+
+    #[test]
+    fn a_small_float_has_its_published_values() {
+        let Some(Levels::Listed(levels)) = Levels::of(E4M3, [-448.0, 448.0]) else {
+            panic!("no levels")
+        };
+        // 2 signs of 126 values and zero: exponent 15 with fraction 7 is NaN.
+        assert_eq!(levels.len(), 253);
+        assert_eq!((levels[126], levels[127], levels[252]), (0.0, 2f64.powi(-9), 448.0));
+        assert_eq!(levels[251], 416.0);
+        assert!(levels.windows(2).all(|two| two[0] < two[1]));
+    }
+}

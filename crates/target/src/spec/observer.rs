@@ -1,0 +1,135 @@
+//! The observers: their words, what each of them serves, and their settings. Tables, configurations, documentation and
+//! errors are made from this list; what each computes is in the crate `strait-quantize`.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use strait_document::words;
+
+words! {
+    /// Observer: the way in which a range is made from what was observed.
+    #[derive(Default)]
+    Observer {
+        /// The smallest and the largest value.
+        #[default]
+        MinMax = "minmax",
+        /// The smallest and the largest value of each sample, averaged with weights that fall from the last sample to the
+        /// first.
+        MovingAverage = "moving_average",
+        /// Leaves out the outermost values.
+        Percentile = "percentile",
+        /// The range whose quantization has the least relative entropy (Kullback-Leibler divergence).
+        Kl = "kl",
+        /// The range whose quantization has the least mean squared error.
+        Mse = "mse",
+        /// Ascend's IFMR: a percentile whose upper end is then searched for the least squared error.
+        Ifmr = "ifmr",
+        /// Ascend's HFMG: bins are dropped from the sides of the histogram, and the remainder with the least squared error
+        /// is taken.
+        Hfmg = "hfmg",
+        /// For small floats: the scale is 1.
+        Constant = "constant",
+        /// For small floats: of a few powers of two the scale with the least squared error.
+        Floating = "floating",
+    }
+}
+
+/// Operands that an observer makes a range for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Observed {
+    /// Every activation.
+    Activations,
+}
+
+/// Codes of a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codes {
+    /// Integers at equal distances.
+    Integers,
+    /// Small floats.
+    Floats,
+}
+
+impl Observer {
+    /// True if the observer makes ranges of such codes for such operands.
+    pub fn serves(self, observed: Observed, codes: Codes) -> bool {
+        let Observed::Activations = observed;
+        match self {
+            Observer::MinMax => true,
+            Observer::MovingAverage
+            | Observer::Percentile
+            | Observer::Kl
+            | Observer::Mse
+            | Observer::Ifmr
+            | Observer::Hfmg => codes == Codes::Integers,
+            Observer::Constant | Observer::Floating => codes == Codes::Floats,
+        }
+    }
+
+    /// Sentence that refuses the observer, with those that serve, where this one does not.
+    pub fn refusal(self, observed: Observed, codes: Codes) -> Option<String> {
+        if self.serves(observed, codes) {
+            return None;
+        }
+        let serving = Observer::ALL.iter().filter(|observer| observer.serves(observed, codes));
+        let words: Vec<&str> = serving.map(|observer| observer.name()).collect();
+        let of = match codes {
+            Codes::Integers => "integers",
+            Codes::Floats => "small floats",
+        };
+        let Observed::Activations = observed;
+        let words = words.join(", ");
+        Some(format!(
+            "the observer `{self}` makes no ranges of {of} for activations; those that do are {words}"
+        ))
+    }
+}
+
+/// Settings of the observer.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObserverOptions {
+    /// For `percentile` and `ifmr`: how many of a hundred values stay inside the range, on each side. Absent: 99.99 for
+    /// `percentile`, 99.9999 for `ifmr`.
+    #[schemars(range(min = 50, max = 100))]
+    pub percentile: Option<f64>,
+    /// For `moving_average`: the weight of a sample against all before it. Absent: 0.01.
+    #[schemars(range(min = 0, max = 1))]
+    pub averaging_constant: Option<f64>,
+    /// For `ifmr`: the least and the largest factor that the upper end is tried with. Absent: 0.7 and 1.3.
+    #[schemars(extend("format" = "range"), inner(range(min = 0.01, max = 10)))]
+    pub search_range: Option<[f64; 2]>,
+    /// For `ifmr`: the distance of two factors that are tried. Absent: 0.01.
+    #[schemars(range(min = 0.001, max = 1))]
+    pub search_step: Option<f64>,
+}
+
+impl ObserverOptions {
+    /// The settings that are given: their keys, and the observers that read them.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &'static [Observer])> {
+        use Observer::{Ifmr, MovingAverage, Percentile};
+        let keys: [(bool, &'static str, &'static [Observer]); 4] = [
+            (self.percentile.is_some(), "percentile", &[Percentile, Ifmr]),
+            (
+                self.averaging_constant.is_some(),
+                "averaging_constant",
+                &[MovingAverage],
+            ),
+            (self.search_range.is_some(), "search_range", &[Ifmr]),
+            (self.search_step.is_some(), "search_step", &[Ifmr]),
+        ];
+        keys.into_iter()
+            .filter(|(given, ..)| *given)
+            .map(|(_, key, readers)| (key, readers))
+    }
+
+    /// Key by key, the settings that `self` does not give as `other` does.
+    #[must_use]
+    pub fn or(self, other: &ObserverOptions) -> ObserverOptions {
+        ObserverOptions {
+            percentile: self.percentile.or(other.percentile),
+            averaging_constant: self.averaging_constant.or(other.averaging_constant),
+            search_range: self.search_range.or(other.search_range),
+            search_step: self.search_step.or(other.search_step),
+        }
+    }
+}
