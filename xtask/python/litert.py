@@ -18,6 +18,7 @@ TYPES = {
     "int32": schema.TensorType.INT32,
     "int64": schema.TensorType.INT64,
 }
+FOUR_BITS = schema.TensorType.INT4
 
 
 @dataclass
@@ -28,6 +29,7 @@ class Tensor:
     scale: object = None
     zero: int = 0
     axis: int = 0
+    packed: bool = False  # codes of four bits, two in a byte, the first in its low half
 
 
 def result(shape, elements, scale=None, zero=0):
@@ -44,6 +46,15 @@ def options(name, **fields):
     return table
 
 
+def stored(tensor):
+    """The bytes of a constant."""
+    if not tensor.packed:
+        return tensor.values
+    codes = tensor.values.ravel().astype(np.uint8) & 15
+    codes = np.pad(codes, (0, codes.size % 2))
+    return codes[::2] | codes[1::2] << 4
+
+
 def window(name, stride=(1, 1), padding="VALID", **fields):
     """The options of an operator with a window."""
     if name != "Pool2DOptions":
@@ -52,8 +63,11 @@ def window(name, stride=(1, 1), padding="VALID", **fields):
     return options(name, padding=padding, strideH=stride[0], strideW=stride[1], **fields)
 
 
-def run(operator, operator_options, inputs, constants, output):
-    """The result of a model of one operator; its operands are `inputs`, then `constants`."""
+def run(operator, operator_options, inputs, constants, output, order=None):
+    """The result of a model of one operator; its operands are `inputs`, then `constants`, or those of `order`: pairs of a
+    tensor and True where it is a constant."""
+    order = order or [(tensor, False) for tensor in inputs] + [(tensor, True) for tensor in constants]
+    inputs = [tensor for tensor, constant in order if not constant]
     graph = schema.SubGraphT()
     graph.tensors = []
     model = schema.ModelT()
@@ -62,10 +76,10 @@ def run(operator, operator_options, inputs, constants, output):
     def add(tensor, constant=False):
         entry = schema.TensorT()
         entry.name, entry.shape = f"tensor{len(graph.tensors)}", list(tensor.values.shape)
-        entry.type, entry.buffer = TYPES[tensor.values.dtype.name], 0
+        entry.type, entry.buffer = FOUR_BITS if tensor.packed else TYPES[tensor.values.dtype.name], 0
         if constant:
             buffer = schema.BufferT()
-            buffer.data = np.frombuffer(tensor.values.tobytes(), np.uint8)
+            buffer.data = np.frombuffer(stored(tensor).tobytes(), np.uint8)
             entry.buffer = len(model.buffers)
             model.buffers.append(buffer)
         if tensor.scale is not None:
@@ -76,8 +90,8 @@ def run(operator, operator_options, inputs, constants, output):
         graph.tensors.append(entry)
         return len(graph.tensors) - 1
 
-    graph.inputs = [add(tensor) for tensor in inputs]
-    operands = graph.inputs + [add(tensor, True) for tensor in constants]
+    operands = [add(tensor, constant) for tensor, constant in order]
+    graph.inputs = [operand for operand, (_, constant) in zip(operands, order, strict=True) if not constant]
     graph.outputs = [add(output)]
     code = schema.OperatorCodeT()
     code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), 1

@@ -9,6 +9,7 @@ import argparse
 from pathlib import Path
 
 import litert
+import litert_functions
 import numpy as np
 from litert import PROGRAM, Tensor, options, result, window
 from vectors import WIDE, Kernel, codes, per, power, real, reciprocal, scale, short
@@ -446,6 +447,7 @@ KERNELS = [
            exponents=(10, 40), equal=False, note="rounds the product in f64, not with 16 bits as CONV_2D does"),
     wrapping(conv_2d, "CONV_2D", "litert::convolution"),
     wrapping(fully_connected, "FULLY_CONNECTED", "product in f64, half away"),
+    *litert_functions.KERNELS,
 ]  # fmt: skip
 
 

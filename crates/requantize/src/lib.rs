@@ -23,6 +23,7 @@ pub mod certificate;
 mod convert;
 pub mod decide;
 pub mod form;
+pub mod function;
 mod int_type;
 pub mod mixed;
 mod per;

@@ -27,6 +27,8 @@ pub(crate) struct Case {
     /// Number of elements of each sum.
     #[serde(default)]
     pub(crate) count: u32,
+    /// A softmax's beta, a leaky ReLU's slope.
+    pub(crate) parameter: Option<f32>,
     /// Attributes of RESCALE beside the output's type and zero point.
     pub(crate) rescale: Option<Rescale>,
     /// Accumulators, one row per channel; or operands, one row each. Floats as their bits.

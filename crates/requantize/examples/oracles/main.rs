@@ -8,6 +8,7 @@
 //! it.
 
 mod compare;
+mod functions;
 mod rules;
 mod table;
 

@@ -1,6 +1,6 @@
 //! The rules by name: from a case's parameters to our forms, and from those to results.
 
-use crate::compare::Case;
+use crate::{compare::Case, functions};
 use std::error::Error;
 use strait_requantize::scales::{ScaleError, fixed_point, litert, onnx_runtime};
 use strait_requantize::{IntType, Per, Requantization, Rounding, Roundings, form, mixed::QuantizeLinear, quantize};
@@ -9,14 +9,15 @@ use strait_requantize::{IntType, Per, Requantization, Rounding, Roundings, form,
 pub(crate) type Rows = Vec<Vec<i64>>;
 
 /// Ours; nothing where the form is not defined.
-type Results = Result<Vec<Vec<Option<i64>>>, Box<dyn Error>>;
+pub(crate) type Results = Result<Vec<Vec<Option<i64>>>, Box<dyn Error>>;
 
 /// A rule: the results for the rows of a case.
-type Rule = fn(&Case) -> Results;
+pub(crate) type Rule = fn(&Case) -> Results;
 
 /// The rule of a name.
 pub(crate) fn find(name: &str) -> Option<Rule> {
-    RULES.iter().find(|(n, _)| *n == name).map(|&(_, rule)| rule)
+    let mut all = RULES.iter().chain(functions::RULES);
+    all.find(|(n, _)| *n == name).map(|&(_, rule)| rule)
 }
 
 const RULES: &[(&str, Rule)] = &[
@@ -140,7 +141,7 @@ const RULES: &[(&str, Rule)] = &[
 ];
 
 impl Case {
-    fn input(&self) -> Result<f32, Box<dyn Error>> {
+    pub(crate) fn input(&self) -> Result<f32, Box<dyn Error>> {
         self.inputs
             .first()
             .copied()
@@ -154,7 +155,7 @@ impl Case {
         }
     }
 
-    fn zero_pair(&self) -> Result<(i32, i32), Box<dyn Error>> {
+    pub(crate) fn zero_pair(&self) -> Result<(i32, i32), Box<dyn Error>> {
         match self.zeros[..] {
             [a, b] => Ok((a, b)),
             _ => Err("two zero points are expected".into()),

@@ -10,8 +10,9 @@ Written by `cargo xtask oracles --document`; without the option the command comp
 kernel differs from the rule that is claimed to equal it. Each line is one kernel of one program, of the version in the
 heading, run on models of one operator with random scales, zero points and integers. Many factors of LiteRT's and
 TOSA's are powers of two, where ties are; where an operator takes biases, half of the cases lie beside steps of the result.
-Our side is the form that the named rule makes of the same parameters (`crates/requantize/src/scales`), computed by the
-forms' definition; that the kernels compute what the definition says is tested elsewhere.
+Our side is the form that the named rule makes of the same parameters (`crates/requantize/src/scales`), or the function of
+that name ([functions.md](functions.md)), computed by the definition; that the kernels compute what the definition says is
+tested elsewhere.
 
 *Outside* are accumulators for which the form is not defined and the program answers all the same, *undefined* those for
 which the program says so, too. *Other rules* differ from the kernel in so many results of the same cases: they show what

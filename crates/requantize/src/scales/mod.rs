@@ -43,7 +43,7 @@ pub enum ScaleError {
 }
 
 /// The value if it can be a scale.
-fn positive(what: &'static str, value: f64) -> Result<f64, ScaleError> {
+pub(crate) fn positive(what: &'static str, value: f64) -> Result<f64, ScaleError> {
     if value.is_finite() && value > 0.0 {
         Ok(value)
     } else {

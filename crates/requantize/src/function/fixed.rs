@@ -1,0 +1,176 @@
+//! Fixed point numbers of 32 bits as gemmlowp has them: a raw `i32` with n integer bits is `raw * 2^(n - 31)`.
+//!
+//! Products round half up, right shifts half away from zero, and left shifts saturate. Constants are the nearest raw
+//! integers to the numbers that their names say.
+
+use super::{Definition, FunctionError, in_range};
+use crate::{
+    Rounding,
+    scales::{ScaleError, litert::quantize_multiplier},
+};
+use serde::{Deserialize, Serialize};
+
+/// A factor `multiplier * 2^(exponent - 31)`, as LiteRT applies it to an `i32`: a left shift, a product, a right shift.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Factor {
+    /// Mantissa with 31 fractional bits; not negative.
+    pub multiplier: i32,
+    /// To the left where it is positive; -31 and more.
+    pub exponent: i8,
+}
+
+impl Factor {
+    /// LiteRT's integers of a factor.
+    pub(super) fn of(factor: f64) -> Result<Factor, ScaleError> {
+        let (multiplier, exponent) = quantize_multiplier(factor)?;
+        Ok(Factor { multiplier, exponent })
+    }
+
+    /// The product with a number that stays in `i32` behind the left shift.
+    pub(super) fn times(self, x: i32) -> i32 {
+        let left = x << self.exponent.max(0);
+        divided(product(left, self.multiplier), self.exponent.min(0).unsigned_abs())
+    }
+
+    pub(super) fn check(self, definition: Definition, most: i8) -> Result<(), FunctionError> {
+        in_range(definition, "multiplier", self.multiplier, 0..=i32::MAX.into())?;
+        in_range(definition, "exponent", self.exponent, -31..=most.into())
+    }
+}
+
+/// The product of two numbers; its integer bits are the sum of theirs. -1 times -1 saturates.
+pub(super) fn product(a: i32, b: i32) -> i32 {
+    saturated(Rounding::HalfUp.shift_right(i64::from(a) * i64::from(b), 31))
+}
+
+/// `x / 2^shift`, rounded.
+pub(super) fn divided(x: i32, shift: u8) -> i32 {
+    // A quotient is no larger than x.
+    Rounding::HalfAway.shift_right(x.into(), shift) as i32
+}
+
+/// `x * 2^shift`, saturated: the same number with fewer integer bits. `shift` is at most 31.
+pub(super) fn raised(x: i32, shift: u8) -> i32 {
+    saturated(i64::from(x) << shift)
+}
+
+fn saturated(x: i64) -> i32 {
+    x.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+}
+
+/// e^a for `-32 <= a <= 0`; a has 5 integer bits, the result none.
+///
+/// With a = r - k/4, r in [-1/4, 0) and a whole k: the Taylor series of e^r around -1/8, times e^(-2^j) for each bit j of
+/// k/4 that is set.
+pub(super) fn exp_of_negative(a: i32) -> i32 {
+    /// e^(-2^j) for j = -2 ..= 4.
+    const POWERS: [i32; 7] = [
+        1_672_461_947,
+        1_302_514_674,
+        790_015_084,
+        290_630_308,
+        39_332_535,
+        720_401,
+        242,
+    ];
+    const QUARTER: i32 = 1 << 24;
+    if a == 0 {
+        return i32::MAX;
+    }
+    let rest = (a & (QUARTER - 1)) - QUARTER;
+    let quarters = (rest - a) >> 24;
+    let powers = POWERS.into_iter().enumerate();
+    powers
+        .filter(|(bit, _)| quarters >> bit & 1 == 1)
+        .fold(exp_near_zero(raised(rest, 5)), |result, (_, power)| {
+            product(result, power)
+        })
+}
+
+/// e^a for `-1/4 <= a < 0`, no integer bits: with x = a + 1/8, e^(-1/8) * (1 + x + x²/2 + x³/6 + x⁴/24).
+fn exp_near_zero(a: i32) -> i32 {
+    const EXP_OF_MINUS_EIGHTH: i32 = 1_895_147_668;
+    const THIRD: i32 = 715_827_883;
+    let x = a + (1 << 28);
+    let square = product(x, x);
+    let (cube, fourth) = (product(square, x), product(square, square));
+    let tail = divided(product(divided(fourth, 2) + cube, THIRD) + square, 1);
+    EXP_OF_MINUS_EIGHTH + product(EXP_OF_MINUS_EIGHTH, x + tail)
+}
+
+/// 1 / (1 + x) for `0 <= x < 1`, no integer bits: three steps of Newton's method for the reciprocal of d = (1 + x) / 2,
+/// from 48/17 - 32/17 * d, with two integer bits.
+pub(super) fn reciprocal_of_one_plus(x: i32) -> i32 {
+    const FORTY_EIGHT_17THS: i32 = 1_515_870_810;
+    const THIRTY_TWO_17THS: i32 = 1_010_580_540;
+    const ONE: i32 = 1 << 29;
+    // Of two numbers that are not negative: half of the sum, rounded up.
+    let half = ((i64::from(x) + i64::from(i32::MAX) + 1) / 2) as i32;
+    let mut y = FORTY_EIGHT_17THS + product(half, -THIRTY_TWO_17THS);
+    for _ in 0..3 {
+        let error = ONE - product(half, y);
+        y += raised(product(y, error), 2);
+    }
+    // 1 / d is twice the result: as if it had one integer bit.
+    raised(y, 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn real(raw: i32, integer_bits: i32) -> f64 {
+        f64::from(raw) * 2f64.powi(integer_bits - 31)
+    }
+
+    #[test]
+    fn constants_are_the_nearest_integers() {
+        let nearest = |x: f64, bits: i32| (x * 2f64.powi(31 - bits)).round() as i32;
+        assert_eq!(exp_of_negative(0), i32::MAX);
+        // At -1/8 the series is its constant term.
+        assert_eq!(exp_near_zero(-(1 << 28)), nearest((-0.125f64).exp(), 0));
+        // A power of two of quarters below the middle of an interval is one factor.
+        let middle = -(1 << 23);
+        for (bit, power) in [
+            (0, -0.25f64),
+            (1, -0.5),
+            (2, -1.0),
+            (3, -2.0),
+            (4, -4.0),
+            (5, -8.0),
+            (6, -16.0),
+        ] {
+            let below = exp_of_negative(middle - (1 << (24 + bit)).min(31 << 26));
+            let expect = nearest((-0.125f64).exp() * power.exp(), 0);
+            assert!((below - expect).abs() <= 1, "{bit}: {below} {expect}");
+        }
+    }
+
+    #[test]
+    fn the_exponential_is_near() {
+        let every = (0..=(31 << 26)).step_by(9973).chain([1, 2, 31 << 26]);
+        for a in every.map(|a: i32| -a) {
+            let (ours, exact) = (real(exp_of_negative(a), 0), real(a, 5).exp());
+            assert!((ours - exact).abs() < 1e-6, "{a}: {ours} {exact}");
+        }
+    }
+
+    #[test]
+    fn the_reciprocal_is_near() {
+        let every = (0..i32::MAX).step_by(99_991).chain([1, i32::MAX]);
+        for x in every {
+            let (ours, exact) = (real(reciprocal_of_one_plus(x), 0), 1.0 / (1.0 + real(x, 0)));
+            assert!((ours - exact).abs() < 1e-6, "{x}: {ours} {exact}");
+        }
+    }
+
+    #[test]
+    fn products_and_shifts_round_as_gemmlowp_does() {
+        assert_eq!(product(i32::MIN, i32::MIN), i32::MAX);
+        // Halves of a unit: up in a product, away from zero in a shift.
+        assert_eq!([product(1, 1 << 30), product(-1, 1 << 30)], [1, 0]);
+        assert_eq!([divided(3, 1), divided(-3, 1), divided(-1, 2)], [2, -2, 0]);
+        assert_eq!([raised(1 << 26, 5), raised(-(1 << 26) - 1, 5)], [i32::MAX, i32::MIN]);
+    }
+}

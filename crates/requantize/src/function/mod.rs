@@ -1,0 +1,210 @@
+//! Integer functions that are more than one requantization: a softmax over rows of codes, and functions of one code.
+//!
+//! Each is a definition with a name and a version ([`Definition`]), `litert.softmax.int8.v1` for instance. What a name means
+//! never changes: other integers are another version. The parameters are plain data, derived from scales by the rule of the
+//! runtime that the name begins with, and legal parameters have a domain, outside of which evaluation is an error.
+//!
+//! `docs/functions.md` has the mathematics, `docs/oracles.md` what was run against whose program.
+//!
+//! ```
+//! use strait_requantize::function::Softmax;
+//!
+//! let softmax = Softmax::litert_int8(0.125, 1.0)?;
+//! let mut probabilities = [0; 3];
+//! softmax.rows()?.eval(&[16, 8, -128], &mut probabilities)?;
+//! assert_eq!(probabilities, [59, -59, -128]); // (q + 128) / 256 = 0.73, 0.27, 0
+//! # Ok::<(), strait_requantize::function::FunctionError>(())
+//! ```
+
+mod exponential;
+mod fixed;
+mod interpolated;
+mod pointwise;
+mod softmax;
+mod tables;
+
+pub use fixed::Factor;
+pub use pointwise::{HardSwishInt8, LeakyRelu, LogisticInt8, Pointwise, SigmoidInt16, TanhInt8};
+pub use softmax::{Softmax, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
+
+use crate::{IntType, scales::ScaleError};
+use std::{fmt, ops::RangeInclusive};
+
+macro_rules! definitions {
+    ($($name:ident $text:literal $doc:literal,)*) => {
+        /// The names of the functions, each with its version. The set is closed.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Definition {
+            $(#[doc = $doc] $name,)*
+        }
+
+        impl Definition {
+            /// Every definition, in the order of the declaration.
+            pub const ALL: [Definition; [$($text),*].len()] = [$(Definition::$name),*];
+
+            /// The name, which ends in the version.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Definition::$name => $text,)*
+                }
+            }
+        }
+    };
+}
+
+definitions! {
+    LitertSoftmaxInt8 "litert.softmax.int8.v1"
+        "LiteRT's SOFTMAX from int8 to int8: fixed point of 32 bits.",
+    LitertSoftmaxInt16 "litert.softmax.int16.v1"
+        "LiteRT's SOFTMAX from int16 to int16: two interpolated tables.",
+    LitertLogisticInt8 "litert.logistic.int8.v1"
+        "LiteRT's LOGISTIC from int8 to int8: a function in `f32`, made a table.",
+    LitertTanhInt8 "litert.tanh.int8.v1"
+        "LiteRT's TANH from int8 to int8: a function in `f32`, made a table.",
+    LitertLogisticInt16 "litert.logistic.int16.v1"
+        "LiteRT's LOGISTIC from int16 to int16: an interpolated table.",
+    LitertTanhInt16 "litert.tanh.int16.v1"
+        "LiteRT's TANH from int16 to int16: the table of the logistic function.",
+    LitertHardSwishInt8 "litert.hard_swish.int8.v1"
+        "LiteRT's HARD_SWISH from int8 to int8: fixed point of 16 bits.",
+    LitertLeakyRelu "litert.leaky_relu.v1"
+        "LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.",
+}
+
+impl Definition {
+    /// The inverse of [`Definition::name`].
+    pub fn parse(name: &str) -> Option<Definition> {
+        Definition::ALL.into_iter().find(|d| d.name() == name)
+    }
+}
+
+impl fmt::Display for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Reason why a function has no parameters or no result: scales of the model that the definition does not have, parameters
+/// of a file that are not legal, or operands outside of the domain.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum FunctionError {
+    /// Scales that give no parameters.
+    #[error("{definition}: {source}")]
+    Scale {
+        /// The definition.
+        definition: Definition,
+        /// Why not.
+        source: ScaleError,
+    },
+    /// A factor that scales make, outside of what the definition has.
+    #[error("{definition}: {what} {value} is not above {} and at most {}", .above, .most)]
+    Factor {
+        /// The definition.
+        definition: Definition,
+        /// Name of the factor.
+        what: &'static str,
+        /// Its value.
+        value: f64,
+        /// The factor has to be larger than this.
+        above: f64,
+        /// The largest factor.
+        most: f64,
+    },
+    /// A parameter that the definition does not have.
+    #[error("{definition}: {field} {value} is outside {} ..= {}", .range.start(), .range.end())]
+    Parameter {
+        /// The definition.
+        definition: Definition,
+        /// Name of the parameter.
+        field: &'static str,
+        /// Its value.
+        value: i64,
+        /// The legal values.
+        range: RangeInclusive<i64>,
+    },
+    /// A type of codes that the function does not have.
+    #[error("{definition}: there is no function of {elements}")]
+    Elements {
+        /// The definition.
+        definition: Definition,
+        /// The type.
+        elements: IntType,
+    },
+    /// A code that its type does not have.
+    #[error("{definition}: code {code} is not one of {elements}")]
+    Code {
+        /// The definition.
+        definition: Definition,
+        /// The code.
+        code: i32,
+        /// Type of the codes.
+        elements: IntType,
+    },
+    /// A row of no codes, or of more than can be summed up.
+    #[error("{definition}: a row of {length} codes; 1 ..= {most} are defined")]
+    Row {
+        /// The definition.
+        definition: Definition,
+        /// Number of codes.
+        length: usize,
+        /// The largest number of codes.
+        most: usize,
+    },
+    /// A place for results that is not as long as the row.
+    #[error("{definition}: {codes} codes and room for {results} results")]
+    Lengths {
+        /// The definition.
+        definition: Definition,
+        /// Number of codes.
+        codes: usize,
+        /// Number of results.
+        results: usize,
+    },
+}
+
+/// A parameter in its range.
+fn in_range(
+    definition: Definition,
+    field: &'static str,
+    value: impl Into<i64>,
+    range: RangeInclusive<i64>,
+) -> Result<(), FunctionError> {
+    let value = value.into();
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(FunctionError::Parameter {
+        definition,
+        field,
+        value,
+        range,
+    })
+}
+
+/// A code of a type.
+fn code_of(definition: Definition, elements: IntType, code: i32) -> Result<(), FunctionError> {
+    if elements.range().contains(&code) {
+        return Ok(());
+    }
+    Err(FunctionError::Code {
+        definition,
+        code,
+        elements,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_have_a_version() {
+        for (i, definition) in Definition::ALL.into_iter().enumerate() {
+            assert_eq!(Definition::parse(definition.name()), Some(definition));
+            assert!(Definition::ALL[..i].iter().all(|d| d.name() != definition.name()));
+            let version = definition.name().rsplit_once(".v").map(|(_, version)| version);
+            assert!(version.is_some_and(|v| v.parse::<u32>().is_ok()), "{definition}");
+        }
+        assert_eq!(Definition::parse("litert.softmax.int8"), None);
+    }
+}

@@ -1,0 +1,84 @@
+use super::super::{Definition, FunctionError, fixed::Factor, in_range};
+use crate::{
+    IntType,
+    scales::{ScaleError, positive},
+};
+use serde::{Deserialize, Serialize};
+
+/// LiteRT's LEAKY_RELU on int8 and int16 (`litert.leaky_relu.v1`): with d = x − z,
+///
+/// y = sat(d·positive + z') for d ≥ 0, sat(±(d·negative) + z') below, the sign that of the slope.
+///
+/// Each product rounds twice, as gemmlowp's does. The factors are computed in f32: s / s' and (s·α) / s'.
+///
+/// Source: `LeakyReluPrepare` and the reference kernel of LEAKY_RELU in LiteRT.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LeakyRelu {
+    /// Type of operand and result, i8 or i16.
+    pub elements: IntType,
+    /// Factor of what is not negative.
+    pub positive: Factor,
+    /// Factor of what is, without its sign.
+    pub negative: Factor,
+    /// True where the slope is below zero.
+    pub reversed: bool,
+    /// Zero point of the operand; 0 on int16.
+    pub input_zp: i32,
+    /// Zero point of the result; 0 on int16.
+    pub zp: i32,
+}
+
+impl LeakyRelu {
+    pub(super) fn from_scales(
+        elements: IntType,
+        (input_scale, input_zp): (f32, i32),
+        alpha: f32,
+        (output_scale, zp): (f32, i32),
+    ) -> Result<LeakyRelu, FunctionError> {
+        let definition = Definition::LitertLeakyRelu;
+        let refused = |source: ScaleError| FunctionError::Scale { definition, source };
+        positive("input scale", input_scale.into()).map_err(refused)?;
+        positive("output scale", output_scale.into()).map_err(refused)?;
+        let factor = |factor: f32| Factor::of(factor.into()).map_err(refused);
+        let made = LeakyRelu {
+            elements,
+            positive: factor(input_scale / output_scale)?,
+            negative: factor((input_scale * alpha / output_scale).abs())?,
+            reversed: alpha < 0.0,
+            input_zp,
+            zp,
+        };
+        made.check()?;
+        Ok(made)
+    }
+
+    pub(super) fn check(&self) -> Result<(), FunctionError> {
+        let definition = Definition::LitertLeakyRelu;
+        // A difference of two codes of 8 bits and a code of 16 bits, shifted by these, stay in i32.
+        let (zero_points, most) = match self.elements {
+            IntType::I8 => (-128..=127, 23),
+            IntType::I16 => (0..=0, 16),
+            elements => return Err(FunctionError::Elements { definition, elements }),
+        };
+        in_range(definition, "input zero point", self.input_zp, zero_points.clone())?;
+        in_range(definition, "zero point", self.zp, zero_points)?;
+        self.positive.check(definition, most)?;
+        self.negative.check(definition, most)
+    }
+
+    pub(super) fn value(&self, code: i32) -> i32 {
+        let x = code - self.input_zp;
+        let product = if x >= 0 {
+            self.positive.times(x)
+        } else {
+            self.negative.times(x)
+        };
+        let signed = if x < 0 && self.reversed {
+            -i64::from(product)
+        } else {
+            product.into()
+        };
+        self.elements.saturate(signed + i64::from(self.zp))
+    }
+}

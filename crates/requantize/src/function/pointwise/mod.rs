@@ -1,0 +1,147 @@
+//! Functions of one code.
+
+mod hard_swish;
+mod leaky_relu;
+mod sigmoid_int16;
+mod tables_of_floats;
+
+pub use hard_swish::HardSwishInt8;
+pub use leaky_relu::LeakyRelu;
+pub use sigmoid_int16::SigmoidInt16;
+pub use tables_of_floats::{LogisticInt8, TanhInt8};
+
+use super::{Definition, FunctionError, code_of};
+use crate::IntType;
+use serde::{Deserialize, Serialize};
+
+/// A function of one code with its parameters. Plain data; in text and JSON a variant has the definition's name.
+///
+/// Operand and result have the same type.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Pointwise {
+    /// `litert.logistic.int8.v1`
+    #[serde(rename = "litert.logistic.int8.v1")]
+    LogisticInt8(LogisticInt8),
+    /// `litert.tanh.int8.v1`
+    #[serde(rename = "litert.tanh.int8.v1")]
+    TanhInt8(TanhInt8),
+    /// `litert.logistic.int16.v1`
+    #[serde(rename = "litert.logistic.int16.v1")]
+    LogisticInt16(SigmoidInt16),
+    /// `litert.tanh.int16.v1`
+    #[serde(rename = "litert.tanh.int16.v1")]
+    TanhInt16(SigmoidInt16),
+    /// `litert.hard_swish.int8.v1`
+    #[serde(rename = "litert.hard_swish.int8.v1")]
+    HardSwishInt8(HardSwishInt8),
+    /// `litert.leaky_relu.v1`
+    #[serde(rename = "litert.leaky_relu.v1")]
+    LeakyRelu(LeakyRelu),
+}
+
+impl Pointwise {
+    /// LiteRT's LOGISTIC on int16, from a scale; the operand's zero point is 0. See [`SigmoidInt16`].
+    ///
+    /// # Errors
+    /// [`FunctionError::Scale`] and [`FunctionError::Factor`], where the scale is too large or too small.
+    pub fn litert_logistic_int16(input_scale: f32) -> Result<Pointwise, FunctionError> {
+        SigmoidInt16::logistic(input_scale).map(Pointwise::LogisticInt16)
+    }
+
+    /// LiteRT's TANH on int16, from a scale; the operand's zero point is 0. See [`SigmoidInt16`].
+    ///
+    /// # Errors
+    /// [`FunctionError::Scale`] and [`FunctionError::Factor`], where the scale is too large or too small.
+    pub fn litert_tanh_int16(input_scale: f32) -> Result<Pointwise, FunctionError> {
+        SigmoidInt16::tanh(input_scale).map(Pointwise::TanhInt16)
+    }
+
+    /// LiteRT's HARD_SWISH on int8, from scales. See [`HardSwishInt8`].
+    ///
+    /// # Errors
+    /// [`FunctionError::Scale`] and [`FunctionError::Factor`], where the quotient of both scales is 128 and more or 2^-9 and
+    /// less; [`FunctionError::Parameter`] for a zero point that int8 does not have.
+    pub fn litert_hard_swish_int8(input: (f32, i32), output: (f32, i32)) -> Result<Pointwise, FunctionError> {
+        HardSwishInt8::from_scales(input, output).map(Pointwise::HardSwishInt8)
+    }
+
+    /// LiteRT's LEAKY_RELU on int8 or int16, from the scales and zero points of operand and result. See [`LeakyRelu`].
+    ///
+    /// # Errors
+    /// [`FunctionError::Scale`] and [`FunctionError::Parameter`], where a factor is too large; [`FunctionError::Elements`] for another type, [`FunctionError::Parameter`] for a zero point that the type does not
+    /// have.
+    pub fn litert_leaky_relu(
+        elements: IntType,
+        input: (f32, i32),
+        alpha: f32,
+        output: (f32, i32),
+    ) -> Result<Pointwise, FunctionError> {
+        LeakyRelu::from_scales(elements, input, alpha, output).map(Pointwise::LeakyRelu)
+    }
+
+    /// Name and version of the function.
+    pub fn definition(&self) -> Definition {
+        match self {
+            Pointwise::LogisticInt8(_) => Definition::LitertLogisticInt8,
+            Pointwise::TanhInt8(_) => Definition::LitertTanhInt8,
+            Pointwise::LogisticInt16(_) => Definition::LitertLogisticInt16,
+            Pointwise::TanhInt16(_) => Definition::LitertTanhInt16,
+            Pointwise::HardSwishInt8(_) => Definition::LitertHardSwishInt8,
+            Pointwise::LeakyRelu(_) => Definition::LitertLeakyRelu,
+        }
+    }
+
+    /// Type of the operand's codes, and of the result's.
+    pub fn elements(&self) -> IntType {
+        match self {
+            Pointwise::LogisticInt8(_) | Pointwise::TanhInt8(_) | Pointwise::HardSwishInt8(_) => IntType::I8,
+            Pointwise::LogisticInt16(_) | Pointwise::TanhInt16(_) => IntType::I16,
+            Pointwise::LeakyRelu(function) => function.elements,
+        }
+    }
+
+    /// Checks that the parameters are legal.
+    ///
+    /// # Errors
+    /// [`FunctionError::Parameter`], [`FunctionError::Scale`] and [`FunctionError::Elements`].
+    pub fn check(&self) -> Result<(), FunctionError> {
+        match self {
+            Pointwise::LogisticInt8(function) => function.check(),
+            Pointwise::TanhInt8(function) => function.check(),
+            Pointwise::LogisticInt16(function) | Pointwise::TanhInt16(function) => function.check(self.definition()),
+            Pointwise::HardSwishInt8(function) => function.check(),
+            Pointwise::LeakyRelu(function) => function.check(),
+        }
+    }
+
+    /// The result for one code.
+    ///
+    /// # Errors
+    /// Those of [`Pointwise::check`], and [`FunctionError::Code`].
+    pub fn eval(&self, code: i32) -> Result<i32, FunctionError> {
+        self.check()?;
+        code_of(self.definition(), self.elements(), code)?;
+        Ok(self.value(code))
+    }
+
+    /// The results for all codes of the type, from its least one on: 256 or 65536 of them.
+    ///
+    /// # Errors
+    /// Those of [`Pointwise::check`].
+    pub fn table(&self) -> Result<Vec<i32>, FunctionError> {
+        self.check()?;
+        Ok(self.elements().range().map(|code| self.value(code)).collect())
+    }
+
+    /// The result for a code of the type, of legal parameters.
+    fn value(&self, code: i32) -> i32 {
+        match self {
+            Pointwise::LogisticInt8(function) => function.value(code),
+            Pointwise::TanhInt8(function) => function.value(code),
+            Pointwise::LogisticInt16(function) => function.logistic_of(code),
+            Pointwise::TanhInt16(function) => function.tanh_of(code),
+            Pointwise::HardSwishInt8(function) => function.value(code),
+            Pointwise::LeakyRelu(function) => function.value(code),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+use super::super::{Definition, FunctionError, in_range, tables::SIGMOID};
+use crate::scales::positive;
+use serde::{Deserialize, Serialize};
+
+/// LiteRT's LOGISTIC and TANH on int16 (`litert.logistic.int16.v1`, `litert.tanh.int16.v1`): one table of the logistic
+/// function, interpolated, as tanh t = 2·logistic(2t) − 1.
+///
+/// With v = ⌊(x·multiplier + 2^(shift − 1)) / 2^shift⌋ (no addend at a shift of 0), which has steps of 1/12288, n = 9 for the
+/// logistic function and 8 for tanh, i = ⌊|v| / 2ⁿ⌋ and o = |v| mod 2ⁿ:
+///
+/// - u = a·2ⁿ + (b − a)·o with the table's entries a and b of i and i + 1 for i < 255, else 0x7FFF·2¹⁰ and 0xFFFF·2⁸.
+/// - logistic: y = ⌊(u + 2⁹) / 2¹⁰⌋ for v ≥ 0, ⌊(2²⁵ − u + 2⁹ − 1) / 2¹⁰⌋ below.
+/// - tanh: y = ⌊(u − 2²³ + 2⁷) / 2⁸⌋ for v ≥ 0, ⌊(2²³ − u + 2⁷ − 1) / 2⁸⌋ below.
+///
+/// Zero points are 0, the result's scale is 2^-15.
+///
+/// Source: the reference kernels of both in LiteRT, `SigmoidPrepare` and `TanhPrepare`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SigmoidInt16 {
+    /// Mantissa of the scale in steps of 1/12288: 1 ..= 65535, so that products stay in `i32`.
+    pub multiplier: i32,
+    /// To the right, 0 ..= 31.
+    pub shift: u8,
+}
+
+/// The scales that LiteRT takes for 2^-12 and 2^-11: those whose binary logarithm, computed in f32, is within 0.001 of a whole
+/// number. Where that ends was found by bisection.
+const NEAR_TWO_TO_MINUS_12: [u32; 2] = [0x397f_d29c, 0x3980_16b5];
+const NEAR_TWO_TO_MINUS_11: [u32; 2] = [0x39ff_d298, 0x3a00_16b7];
+
+impl SigmoidInt16 {
+    pub(super) fn logistic(input_scale: f32) -> Result<SigmoidInt16, FunctionError> {
+        Self::from_scale(Definition::LitertLogisticInt16, input_scale, &[NEAR_TWO_TO_MINUS_12])
+    }
+
+    pub(super) fn tanh(input_scale: f32) -> Result<SigmoidInt16, FunctionError> {
+        let powers = [NEAR_TWO_TO_MINUS_12, NEAR_TWO_TO_MINUS_11];
+        Self::from_scale(Definition::LitertTanhInt16, input_scale, &powers)
+    }
+
+    /// Of a power of two three times its quotient by 2^-12; else 12288·scale doubled until it is above 2^14 or so, cut off.
+    fn from_scale(
+        definition: Definition,
+        input_scale: f32,
+        powers: &[[u32; 2]],
+    ) -> Result<SigmoidInt16, FunctionError> {
+        let scale = positive("input scale", input_scale.into());
+        let scale = scale.map_err(|source| FunctionError::Scale { definition, source })?;
+        // Of positive floats, bits are in the order of the numbers.
+        let near = |ends: &[u32; 2]| (ends[0]..=ends[1]).contains(&input_scale.to_bits());
+        if let Some(power) = powers.iter().position(near) {
+            return Ok(SigmoidInt16 {
+                multiplier: 3 << power,
+                shift: 0,
+            });
+        }
+        let (mut multiplier, mut shift) = (scale * 12288.0, 0);
+        while multiplier <= 32767.0 / 2.0 && shift <= 30 {
+            multiplier *= 2.0;
+            shift += 1;
+        }
+        if !(1.0..65536.0).contains(&multiplier) {
+            return Err(FunctionError::Factor {
+                definition,
+                what: "input scale",
+                value: scale,
+                above: 0.99 / (12288.0 * 2f64.powi(31)),
+                most: 65535.0 / 12288.0,
+            });
+        }
+        Ok(SigmoidInt16 {
+            multiplier: multiplier as i32,
+            shift,
+        })
+    }
+
+    pub(super) fn check(&self, definition: Definition) -> Result<(), FunctionError> {
+        in_range(definition, "multiplier", self.multiplier, 1..=65535)?;
+        in_range(definition, "shift", self.shift, 0..=31)
+    }
+
+    /// The operand in steps of 1/12288.
+    fn steps(&self, code: i32) -> i32 {
+        let half = (1i64 << self.shift) >> 1;
+        // At most 2^15 times 2^16.
+        ((i64::from(code) * i64::from(self.multiplier) + half) >> self.shift) as i32
+    }
+
+    pub(super) fn logistic_of(&self, code: i32) -> i32 {
+        let steps = self.steps(code);
+        let sigmoid = interpolated(steps, 9).unwrap_or(0x7FFF << 10);
+        let rounded = if steps >= 0 {
+            sigmoid + (1 << 9)
+        } else {
+            (1 << 25) - sigmoid + (1 << 9) - 1
+        };
+        rounded >> 10
+    }
+
+    pub(super) fn tanh_of(&self, code: i32) -> i32 {
+        let steps = self.steps(code);
+        let above_half = interpolated(steps, 8).unwrap_or(0xFFFF << 8) - (1 << 23);
+        let rounded = if steps >= 0 {
+            above_half + (1 << 7)
+        } else {
+            (1 << 7) - 1 - above_half
+        };
+        rounded >> 8
+    }
+}
+
+/// The table between its entries, at |steps| / 2^bits, with as many more fractional bits; none beyond the table.
+fn interpolated(steps: i32, bits: u8) -> Option<i32> {
+    let size = steps.unsigned_abs();
+    let index = (size >> bits) as usize;
+    let [entry, next] = SIGMOID.get(index..index + 2)? else {
+        return None;
+    };
+    let (entry, next) = (i32::from(*entry), i32::from(*next));
+    // Below 2^9.
+    let offset = (size & ((1 << bits) - 1)) as i32;
+    Some((entry << bits) + (next - entry) * offset)
+}

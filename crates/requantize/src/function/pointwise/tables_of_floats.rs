@@ -1,0 +1,90 @@
+use super::super::{Definition, FunctionError, exponential, in_range};
+use crate::{
+    IntType, Rounding,
+    scales::{ScaleError, positive},
+};
+use serde::{Deserialize, Serialize};
+
+/// LiteRT's LOGISTIC on int8 (`litert.logistic.int8.v1`): with f32(·) around each operation,
+///
+/// y = sat(half_away(256 / (1 + exp(−s·(x − z)))) + z').
+///
+/// LiteRT fills a table of all codes with the `expf` of its C library; here e^x is correctly rounded to f32 but where it lies
+/// within 10⁻⁷ of an ulp beside the middle of two f32. The result's scale is 1/256.
+///
+/// Source: `LUTPopulate` and `SigmoidPrepare` in LiteRT.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogisticInt8 {
+    /// Scale of the operand.
+    pub input_scale: f32,
+    /// Zero point of the operand.
+    pub input_zp: i32,
+    /// Zero point of the result; −128 in what LiteRT's converter writes.
+    pub zp: i32,
+}
+
+/// LiteRT's TANH on int8 (`litert.tanh.int8.v1`): with f32(·) around each operation,
+///
+/// y = sat(half_away(tanh(s·(x − z)) · (1 / s')) + z').
+///
+/// As [`LogisticInt8`] is, a table made with a C library; here tanh is rounded to f32 once.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TanhInt8 {
+    /// Scale of the operand.
+    pub input_scale: f32,
+    /// Zero point of the operand.
+    pub input_zp: i32,
+    /// Scale of the result; 1/128 in what LiteRT's converter writes.
+    pub scale: f32,
+    /// Zero point of the result.
+    pub zp: i32,
+}
+
+impl LogisticInt8 {
+    pub(super) fn check(&self) -> Result<(), FunctionError> {
+        check(
+            Definition::LitertLogisticInt8,
+            [self.input_scale, 1.0],
+            [self.input_zp, self.zp],
+        )
+    }
+
+    pub(super) fn value(&self, code: i32) -> i32 {
+        let x = self.input_scale * (code - self.input_zp) as f32;
+        let power = exponential::exp(f64::from(-x)) as f32;
+        quantized(1.0 / (1.0 + power), 256.0, self.zp)
+    }
+}
+
+impl TanhInt8 {
+    pub(super) fn check(&self) -> Result<(), FunctionError> {
+        check(
+            Definition::LitertTanhInt8,
+            [self.input_scale, self.scale],
+            [self.input_zp, self.zp],
+        )
+    }
+
+    pub(super) fn value(&self, code: i32) -> i32 {
+        let x = self.input_scale * (code - self.input_zp) as f32;
+        quantized(exponential::tanh(x.into()) as f32, 1.0 / self.scale, self.zp)
+    }
+}
+
+/// The code of a real number; the zero point is added in f32, too.
+fn quantized(x: f32, inverse_scale: f32, zp: i32) -> i32 {
+    let code = Rounding::HalfAway.round_f32(x * inverse_scale) + zp as f32;
+    IntType::I8.saturate(code as i64)
+}
+
+fn check(definition: Definition, scales: [f32; 2], zero_points: [i32; 2]) -> Result<(), FunctionError> {
+    let scale = |what, scale: f32| {
+        positive(what, scale.into()).map_err(|source: ScaleError| FunctionError::Scale { definition, source })
+    };
+    scale("input scale", scales[0])?;
+    scale("output scale", scales[1])?;
+    in_range(definition, "input zero point", zero_points[0], -128..=127)?;
+    in_range(definition, "zero point", zero_points[1], -128..=127)
+}

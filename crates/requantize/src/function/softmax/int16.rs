@@ -1,0 +1,81 @@
+use super::super::{
+    Definition, FunctionError,
+    fixed::Factor,
+    interpolated::interpolated,
+    tables::{EXPONENTIAL, RECIPROCAL},
+};
+use crate::scales::ScaleError;
+use serde::{Deserialize, Serialize};
+
+/// LiteRT's softmax of int16 codes (`litert.softmax.int16.v1`), with two tables of 513 entries, interpolated.
+///
+/// With d = x − max x, which is negative or zero, and 2¹⁵ for 1:
+///
+/// - e = EXPONENTIAL(max(factor·d + 32767, −32768)): codes of [−10, 0], in steps of 10/65535.
+/// - Σ = sum of all e; h its leading zero bits as an `i32`, so that Σ·2^(h − 1) lies in [2³⁰, 2³¹).
+/// - r = RECIPROCAL(min(half_up(Σ·2^(h − 1) / 2¹⁴) − 2¹⁵ − 2¹⁶, 32767)): of Σ·2^(h − 31) in [1, 2), the reciprocal.
+/// - y = half_up(e·r / 2^(31 − h)) in 0 ..= 32767.
+///
+/// The product with the factor rounds twice, as gemmlowp's does. Domain: rows of 1 ..= 65,538 codes, whose sum stays in `i32`.
+///
+/// Source: the reference kernel of SOFTMAX in LiteRT, and `SoftmaxPrepare`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct SoftmaxInt16 {
+    /// From differences of codes to steps of 10/65535; an exponent of 15 at most keeps all differences in `i32`.
+    pub factor: Factor,
+}
+
+/// 32767 times one more is 2^31 and more.
+pub(super) const LONGEST_ROW: usize = 65_538;
+
+/// 65535·2^15 is below 2^31.
+const MOST_EXPONENT: i8 = 15;
+
+impl SoftmaxInt16 {
+    pub(super) fn from_scales(input_scale: f32, beta: f32) -> Result<SoftmaxInt16, FunctionError> {
+        let definition = Definition::LitertSoftmaxInt16;
+        super::factor(definition, input_scale, beta)?;
+        // The first product in f32, as LiteRT has it.
+        let factor = f64::from(input_scale * beta) / (10.0 / 65535.0);
+        let refused = |source: ScaleError| FunctionError::Scale { definition, source };
+        match Factor::of(factor) {
+            Ok(factor) if factor.exponent <= MOST_EXPONENT => Ok(SoftmaxInt16 { factor }),
+            Ok(_) | Err(ScaleError::TooLarge { .. }) => Err(FunctionError::Factor {
+                definition,
+                what: "input scale * beta * 6553.5",
+                value: factor,
+                above: 0.0,
+                most: 32768.0,
+            }),
+            Err(source) => Err(refused(source)),
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<(), FunctionError> {
+        self.factor.check(Definition::LitertSoftmaxInt16, MOST_EXPONENT)
+    }
+
+    /// The results of a row of at most [`LONGEST_ROW`] codes.
+    pub(super) fn row(&self, codes: &[i32], largest: i32, results: &mut [i32]) {
+        let mut sum = 0;
+        for (exponential, code) in results.iter_mut().zip(codes) {
+            let steps = self.factor.times(code - largest) + 32767;
+            *exponential = interpolated(&EXPONENTIAL, saturated(steps));
+            sum += *exponential;
+        }
+        // The largest code alone has nearly 2^15: 1 ..= 17 leading zeros.
+        let zeros = sum.leading_zeros();
+        let one_and_more = ((i64::from(sum) << (zeros - 1)) + (1 << 13)) >> 14; // 2^16 ..= 2^17
+        let reciprocal = interpolated(&RECIPROCAL, saturated(one_and_more as i32 - (1 << 15) - (1 << 16)));
+        let shift = 31 - zeros;
+        for result in results {
+            let probability = (i64::from(*result) * i64::from(reciprocal) + (1 << (shift - 1))) >> shift;
+            *result = probability.clamp(0, 32767) as i32;
+        }
+    }
+}
+
+fn saturated(code: i32) -> i16 {
+    code.clamp(i16::MIN.into(), i16::MAX.into()) as i16
+}

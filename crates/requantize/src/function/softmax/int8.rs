@@ -1,0 +1,89 @@
+use super::super::{Definition, FunctionError, fixed, in_range};
+use crate::scales::fixed_point::FixedPoint;
+use serde::{Deserialize, Serialize};
+
+/// LiteRT's softmax of int8 codes (`litert.softmax.int8.v1`), in fixed point of 32 bits.
+///
+/// With d = x − max x, which is negative or zero:
+///
+/// - e = exp(half_up(d·2^shift · multiplier / 2³¹)) with 31 fractional bits, of an argument with 26 of them; 0 where d·2^shift
+///   is below −31·2²⁶, that is d below −31 / (scale·beta).
+/// - Σ = sum of all half_away(e / 2¹²), with 19 fractional bits; h its leading zero bits, so that Σ·2^h lies in [2³¹, 2³²).
+/// - y = sat(half_away(half_up(e · r / 2³¹) / 2^(35 − h)) − 128), where r = 2³¹ / (Σ·2^h / 2³¹) is the reciprocal.
+///
+/// Domain: rows of 1 ..= 511 codes. LiteRT 2.3.0 ends the process where a sum of exponentials is 512 or more.
+///
+/// Source: `PreprocessSoftmaxScaling` and the reference kernel of SOFTMAX in LiteRT, the elementary functions of gemmlowp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SoftmaxInt8 {
+    /// Mantissa of scale·beta·2²⁶ with 31 fractional bits: 2³⁰ ..= 2³¹ − 1.
+    pub multiplier: i32,
+    /// Its exponent: the factor is multiplier·2^(shift − 31). 1 ..= 31.
+    pub shift: u8,
+}
+
+/// Equal codes have exponentials of one, and the sum has nine bits before its point.
+pub(super) const LONGEST_ROW: usize = 511;
+
+/// Fractional bits of the exponential's argument.
+const FRACTION: u8 = 26;
+
+impl SoftmaxInt8 {
+    pub(super) fn from_scales(input_scale: f32, beta: f32) -> Result<SoftmaxInt8, FunctionError> {
+        let definition = Definition::LitertSoftmaxInt8;
+        let factor = super::factor(definition, input_scale, beta)?;
+        // The product of two f32 is exact in f64. What is above 31 bits tells no two codes apart any more.
+        let factor = (factor * f64::from(1 << FRACTION)).min(f64::from(i32::MAX));
+        if factor <= 1.0 {
+            return Err(FunctionError::Factor {
+                definition,
+                what: "input scale * beta * 2^26",
+                value: factor,
+                above: 1.0,
+                most: f64::MAX,
+            });
+        }
+        let fixed = FixedPoint::nearest(factor, 31).map_err(|source| FunctionError::Scale { definition, source })?;
+        Ok(SoftmaxInt8 {
+            multiplier: fixed.mantissa,
+            // 1 ..= 31, as the factor is above one and below 2^31.
+            shift: fixed.exponent.unsigned_abs() as u8,
+        })
+    }
+
+    pub(super) fn check(&self) -> Result<(), FunctionError> {
+        let definition = Definition::LitertSoftmaxInt8;
+        in_range(definition, "multiplier", self.multiplier, 1 << 30..=i32::MAX.into())?;
+        in_range(definition, "shift", self.shift, 1..=31)
+    }
+
+    /// The exponentials of the differences 0, −1, … −255.
+    pub(super) fn exponentials(&self) -> Vec<i32> {
+        let least = (31 << FRACTION) >> self.shift;
+        let exponential = |distance: i32| {
+            if distance > least {
+                return 0;
+            }
+            // At most 31·2^26: no shift overflows.
+            fixed::exp_of_negative(fixed::product(-(distance << self.shift), self.multiplier))
+        };
+        (0..=255).map(exponential).collect()
+    }
+}
+
+/// The results of a row of at most [`LONGEST_ROW`] codes.
+pub(super) fn row(exponentials: &[i32], codes: &[i32], largest: i32, results: &mut [i32]) {
+    // The index is 0 ..= 255.
+    let exponential = |code: &i32| exponentials[(largest - code) as usize];
+    let sum: i32 = codes.iter().map(|code| fixed::divided(exponential(code), 12)).sum();
+    // 2^19 for the largest code, less than 2^28 in all: 4 ..= 12 leading zeros.
+    let zeros = sum.leading_zeros();
+    let above_one = (i64::from(sum) << zeros) - (1 << 31); // 0 ..= 2^31 - 1
+    let reciprocal = fixed::reciprocal_of_one_plus(above_one as i32);
+    let shift = (35 - zeros) as u8;
+    for (result, code) in results.iter_mut().zip(codes) {
+        let probability = fixed::divided(fixed::product(reciprocal, exponential(code)), shift);
+        *result = (probability - 128).clamp(-128, 127);
+    }
+}
