@@ -196,7 +196,7 @@ impl Field for Requantization {
 
 /// A closed set of words that can stand in an op.
 macro_rules! words {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $word:literal),* $(,)? } $(implied $implied:ident)?) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum $name { $($(#[$vdoc])* $variant),* }
@@ -229,6 +229,9 @@ macro_rules! words {
             fn words() -> Vec<&'static str> {
                 vec![$($word),*]
             }
+            $(fn implied() -> Option<Self> {
+                Some($name::$implied)
+            })?
         }
     };
 }

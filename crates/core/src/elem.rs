@@ -22,7 +22,7 @@ pub enum Elem {
     I16,
     /// Signed 32-bit integer: accumulators and biases.
     I32,
-    /// Signed 64-bit integer: shapes and indices.
+    /// Signed 64-bit integer: accumulators and biases, which have a grid, and shapes and indices, which have none.
     I64,
     /// One byte, 0 or 1.
     Bool,
@@ -137,6 +137,11 @@ impl Elem {
     /// True if this is a floating-point type.
     pub fn is_float(self) -> bool {
         matches!(self, Elem::F32 | Elem::F16 | Elem::F64)
+    }
+
+    /// True for codes, and for i64: accumulators, or shapes and indices.
+    pub fn is_integer(self) -> bool {
+        self.int_type().is_some() || self == Elem::I64
     }
 
     /// The integer type that requantization knows it as, if it is one.

@@ -10,6 +10,7 @@ pub mod attribute;
 pub mod attribute_list;
 pub mod bytes;
 mod calls;
+mod carrier;
 mod channels;
 pub mod elem;
 mod failure;
@@ -38,6 +39,7 @@ mod zeros;
 
 pub use attribute::{Attribute, AttributeError, Attributes};
 pub use attribute_list::OpError;
+pub use carrier::Carrier;
 pub use channels::Channels;
 pub use elem::Elem;
 pub use failure::{Failure, Refusal};

@@ -49,6 +49,7 @@ fn pool(size: u32, stride: u32, pad: &str, ceil: u32) -> String {
 #[test]
 fn shapes_are_those_of_the_table() {
     const GEMM: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+    const WIDE: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0, accumulator=i64}";
     let cases: &[(String, &[&str], &str)] = &[
         // Convolution: floor((x + pads − (k − 1)·d − 1) / s) + 1.
         (conv(1, "[1,1,1,1]", 1, 1), &["f32[N,3,32,32]", "f32[16,3,3,3]"], "f32[N,16,32,32]"),
@@ -130,11 +131,14 @@ fn shapes_are_those_of_the_table() {
         ("quantize(%a) {to=i8, rounding=half_even, reciprocal=0}".into(), &["f32[N,2]"], "i8[N,2]"),
         ("quantize(%a) {to=i64, rounding=half_even, reciprocal=0}".into(), &["f32[2]"], "quantize-type"),
         ("dequantize(%a)".into(), &["i32[2]"], "f32[2]"),
-        ("dequantize(%a)".into(), &["i64[2]"], "dequantize-type"),
+        ("dequantize(%a)".into(), &["bool[2]"], "dequantize-type"),
         ("requantize(%a) {form={arith_folded shift=[1,2] rounding=floor out=u8}, axis=1}".into(), &["i32[N,2]"], "u8[N,2]"),
         ("requantize(%a) {form={arith_folded shift=[1,2] rounding=floor out=u8}, axis=7}".into(), &["i32[N,2]"], "requantize-channels"),
         ("lookup(%a, %b)".into(), &["i8[N,2]", "u8[256]"], "u8[N,2]"),
         ("lookup(%a, %b)".into(), &["i16[2]", "u8[256]"], "lookup"),
+        ("lookup(%a, %b)".into(), &["i16[2]", "i16[65536]"], "i16[2]"),
+        ("lookup(%a, %b)".into(), &["u4[2]", "i8[16]"], "i8[2]"),
+        ("lookup(%a, %b)".into(), &["i32[2]", "i8[256]"], "lookup"),
         ("shift_left(%a) {zero=-128, bits=23}".into(), &["i8[2]"], "i32[2]"),
         ("shift_left(%a) {zero=0, bits=24}".into(), &["i8[2]"], "i32[2]"),
         ("shift_left(%a) {zero=1, bits=24}".into(), &["i8[2]"], "shift-left"),
@@ -142,6 +146,26 @@ fn shapes_are_those_of_the_table() {
         ("shift_left(%a) {zero=0, bits=255}".into(), &["i8[2]"], "shift-left"),
         ("shift_left(%a) {zero=-32768, bits=15}".into(), &["i16[2]"], "i32[2]"),
         ("shift_left(%a) {zero=-32768, bits=16}".into(), &["i16[2]"], "shift-left"),
+        ("shift_left(%a) {zero=-32768, bits=47, accumulator=i64}".into(), &["i16[2]"], "i64[2]"),
+        ("shift_left(%a) {zero=-32768, bits=48, accumulator=i64}".into(), &["i16[2]"], "shift-left"),
+        ("shift_left(%a) {zero=0, bits=255, accumulator=i64}".into(), &["u4[2]"], "shift-left"),
+        ("shift_left(%a) {zero=0, bits=0, accumulator=i64}".into(), &["i32[2]"], "shift-left"),
+        (format!("gemm(%a, %b) {WIDE}"), &["i16[4,3]", "i8[2,3]"], "i64[4,2]"),
+        (format!("gemm(%a, %b, %c) {WIDE}"), &["i16[4,3]", "i8[2,3]", "i64[2]"], "i64[4,2]"),
+        (format!("gemm(%a, %b, %c) {WIDE}"), &["i16[4,3]", "i8[2,3]", "i32[2]"], "element-types"),
+        (format!("gemm(%a, %b, %c) {GEMM}"), &["i16[4,3]", "i8[2,3]", "i64[2]"], "element-types"),
+        (format!("gemm(%a, %b) {WIDE}"), &["f32[4,3]", "f32[2,3]"], "element-types"),
+        ("matmul(%a, %b) {a_zero=0, b_zero=0, accumulator=i64}".into(), &["i16[4,3]", "u16[3,2]"], "i64[4,2]"),
+        ("mul(%a, %b) {a_zero=0, b_zero=0, accumulator=i64}".into(), &["i16[4,3]", "i8[3]"], "i64[4,3]"),
+        ("mul(%a, %b) {a_zero=0, b_zero=0}".into(), &["f32[4,3]", "i8[3]"], "element-types"),
+        ("mul(%a, %b) {a_zero=0, b_zero=0, accumulator=i64}".into(), &["i64[3]", "i64[3]"], "element-types"),
+        ("add(%a, %b)".into(), &["i64[4,3]", "i64[3]"], "i64[4,3]"),
+        ("add(%a, %b)".into(), &["i64[4,3]", "i32[3]"], "element-types"),
+        ("reduce(%a) {reduction=sum, axes=[0], keep_dims=0, accumulator=i64}".into(), &["u16[4,3]"], "i64[3]"),
+        ("reduce(%a) {reduction=max, axes=[0], keep_dims=0, accumulator=i64}".into(), &["u16[4,3]"], "element-types"),
+        ("sum_pool(%a) {size=[2,2], stride=[2,2], pad=[0,0,0,0], dilation=[1,1], ceil=0, pad_value=0, accumulator=i64}".into(), &["i16[1,2,4,4]"], "i64[1,2,2,2]"),
+        ("requantize(%a) {form={arith_folded shift=1 rounding=floor out=i16}, axis=1}".into(), &["i64[N,2]"], "i16[N,2]"),
+        ("dequantize(%a)".into(), &["i64[2]"], "f32[2]"),
         ("shift_left(%a) {zero=128, bits=0}".into(), &["i8[2]"], "shift-left"),
         ("clamp(%a) {min=1, max=0}".into(), &["i8[2]"], "clamp"),
     ];

@@ -20,7 +20,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Resize(op) if layout::resize::applies(op) => Some(layout::resize::prepare(op, site)),
         _ => None,
     };
-    let integers = site.input(0)?.elem.int_type().is_some();
+    let integers = site.input(0)?.is_quantized();
     if (moved.is_some() || !integers) && site.fused.is_some() {
         let op = site.node.op.term();
         return Err(StepError::Model(format!(

@@ -6,7 +6,7 @@ use crate::reference::Primitive;
 use crate::tensor::{Dims, byte_count};
 use smallvec::SmallVec;
 use std::sync::Arc;
-use strait_core::{Dim, Elem, Fused, Graph, Module, Node, NodeId, QuantParams, TensorData, ValueId};
+use strait_core::{Dim, Elem, Fused, Graph, Module, Node, NodeId, QuantParams, TensorData, TensorType, ValueId};
 
 /// Type, extents and grid of one operand or result.
 #[derive(Clone, Debug)]
@@ -41,6 +41,16 @@ impl Slot<'_> {
         self.quant
             .and_then(|quant| quant.as_tensor())
             .map_or(0, |(_, zero)| i64::from(zero))
+    }
+
+    /// True for codes and accumulators. An i64 without a grid is a shape or an index.
+    pub(crate) fn is_quantized(&self) -> bool {
+        self.elem.int_type().is_some() || (self.elem == Elem::I64 && self.quant.is_some())
+    }
+
+    fn tensor_type(&self) -> TensorType {
+        let dims: Vec<u64> = self.dims.iter().map(|&extent| extent as u64).collect();
+        TensorType::fixed(self.elem, &dims)
     }
 
     /// The number of elements.
@@ -109,7 +119,24 @@ impl<'a> NodeSlots<'a> {
             fused: self.fused.clone(),
             elem: self.input(0)?.elem,
             dims: self.output()?.dims.clone(),
+            accumulator: self.accumulator()?,
         })
+    }
+
+    /// The type of the first result in front of what is fused.
+    fn accumulator(&self) -> Result<Elem, StepError> {
+        let types: SmallVec<[Option<TensorType>; 3]> = (self.inputs.iter())
+            .map(|slot| slot.as_ref().map(Slot::tensor_type))
+            .collect();
+        let operands: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();
+        let before = self.node.op.infer(&operands)?;
+        Ok(before.first().map_or(Elem::I32, |ty| ty.elem))
+    }
+
+    /// True if the node reads or makes accumulators of i64.
+    pub(crate) fn is_wide(&self) -> Result<bool, StepError> {
+        let reads = self.inputs.iter().flatten().any(|slot| slot.elem == Elem::I64);
+        Ok(reads || self.accumulator()? == Elem::I64)
     }
 }
 

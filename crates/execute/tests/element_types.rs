@@ -63,3 +63,65 @@ fn products_with_4_bit_weights_are_those_of_the_same_numbers_in_8_bits() {
     };
     assert_eq!(products(Elem::I4), products(Elem::I8));
 }
+
+/// `y = x·wᵀ + b` on 16-bit codes, in accumulators of `carrier`, and what leaves the graph of it.
+fn dense(carrier: &str, weights: &str, bias: i64, rest: &str) -> Module {
+    let attribute = if carrier == "i64" { ", accumulator=i64" } else { "" };
+    parse(&format!(
+        "strait 1 integer
+        graph @main(%x: i16[1,3] scale=0.5 zero=0) {{
+          %y: {carrier}[1,2] scale=0.5 zero=0 = gemm(%x, @w, @b) {{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0{attribute}}}
+          {rest}
+        }}
+        data @w: i16[2,3] scale=1.0 zero=0 = inline {weights}
+        data @b: {carrier}[2] = splat {bias}"
+    ))
+    .unwrap()
+}
+
+#[test]
+fn sums_that_leave_i32_are_carried_in_i64() {
+    let weights = "[32767,32767,32767,-32768,-32768,-32768]";
+    let input = Tensor::from_values(&[1, 3], &[32_767i16, 32_767, -32_768]).unwrap();
+    let wanted: Vec<i64> = [32_767i64, -32_768].iter().map(|w| w * 32_766 + 5).collect();
+    let sums = both(&dense("i64", weights, 5, "return %y"), &input);
+    assert_eq!(sums[0].values::<i64>().unwrap(), wanted);
+    // Beyond i32, and back into 16 bits.
+    let large = Tensor::from_values(&[1, 3], &[32_767i16; 3]).unwrap();
+    let form = "{fixed sc=3 add=1 zp=-7 shift=20 rounding=half_up out=i16}";
+    let rest = format!(
+        "%q: i16[1,2] scale=0.5 zero=0 = requantize(%y) {{form={form}, axis=1}} %d: f32[1,2] = dequantize(%y) return %q, %d"
+    );
+    let found = both(&dense("i64", weights, -9, &rest), &large);
+    let sums = [32_767i64, -32_768].map(|w| 3 * w * 32_767 - 9);
+    let codes = sums.map(|x| (((x * 3 + 1 + (1 << 19)) >> 20) - 7) as i16);
+    assert_eq!(found[0].values::<i16>().unwrap(), codes);
+    assert_eq!(found[1].values::<f32>().unwrap(), sums.map(|x| 0.5 * x as f32));
+}
+
+#[test]
+fn a_sum_that_its_type_does_not_hold_is_an_error_of_the_interpreter() {
+    let input = Tensor::from_values(&[1, 3], &[32_767i16; 3]).unwrap();
+    let refused = |module: &Module| {
+        reference::run(module, module.main, &[input.view()], &mut |_, _| {})
+            .unwrap_err()
+            .to_string()
+    };
+    let weights = "[32767,32767,32767,1,1,1]";
+    for (carrier, bias, sum) in [
+        ("i32", 0, 3 * 32_767i128 * 32_767),
+        ("i64", i64::MAX, 3 * 32_767i128 * 32_767 + i128::from(i64::MAX)),
+    ] {
+        let text = refused(&dense(carrier, weights, bias, "return %y"));
+        assert!(text.contains(&format!("{sum} does not fit into {carrier}")), "{text}");
+    }
+    // In front of what is fused, too.
+    let fused = "strait 1 integer
+        graph @main(%x: i16[1,3] scale=0.5 zero=0) {
+          %y: i16[1,1] scale=0.5 zero=0 = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0} fused={arith_folded shift=20 rounding=floor out=i16}
+          return %y
+        }
+        data @w: i16[1,3] scale=1.0 zero=0 = splat 32767";
+    let text = refused(&parse(fused).unwrap());
+    assert!(text.contains("does not fit into i32"), "{text}");
+}

@@ -5,6 +5,7 @@ mod common;
 
 use common::float_op;
 use smallvec::smallvec;
+use strait_core::Carrier;
 use strait_core::op::{self, Coordinate, Function, Nearest, PadMode, Reduction, ResizeMode};
 
 fn close(found: &[f32], expected: &[f32]) {
@@ -111,7 +112,14 @@ fn arithmetic_broadcasts() {
         [0.0, 4.0, 1.0, 5.0, -3.0, 10.0]
     );
     assert_eq!(
-        float_op(op::Mul { a_zero: 0, b_zero: 0 }, &[(&[2, 1], &[2.0, 3.0]), row]),
+        float_op(
+            op::Mul {
+                a_zero: 0,
+                b_zero: 0,
+                accumulator: Carrier::I32
+            },
+            &[(&[2, 1], &[2.0, 3.0]), row]
+        ),
         [2.0, 4.0, 8.0, 3.0, 6.0, 12.0]
     );
     assert_eq!(float_op(op::Div {}, &[row, (&[], &[2.0])]), [0.5, 1.0, 2.0]);
@@ -131,13 +139,18 @@ fn products_are_sums_of_products() {
         [117.0, 223.0, 139.0, 253.0]
     );
     let scaled = op::Gemm {
+        accumulator: Carrier::I32,
         transpose_a: true,
         transpose_b: false,
         alpha: 2.0,
         beta: 0.5,
     };
     assert_eq!(gemm(scaled, (&[1], &[100.0])), [102.0, 110.0, 126.0, 138.0]);
-    let matmul = op::MatMul { a_zero: 0, b_zero: 0 };
+    let matmul = op::MatMul {
+        a_zero: 0,
+        b_zero: 0,
+        accumulator: Carrier::I32,
+    };
     let batched = float_op(
         matmul,
         &[(&[2, 1, 2], &[1.0, 2.0, 3.0, 4.0]), (&[2, 2], &[5.0, 6.0, 7.0, 8.0])],
@@ -192,6 +205,7 @@ fn windows_and_reductions() {
     assert_eq!(float_op(average, &[x]), [0.25, 1.25, 2.75, 7.0]);
     assert_eq!(float_op(op::GlobalAveragePool {}, &[x]), [5.0]);
     let reduce = |reduction, axes: &[i64]| op::Reduce {
+        accumulator: Carrier::I32,
         reduction,
         axes: axes.into(),
         keep_dims: false,

@@ -6,7 +6,7 @@ mod common;
 use common::{Builder, options, run_with};
 use smallvec::smallvec;
 use strait_core::op;
-use strait_core::{Elem, Module, QuantParams, Stage, ValueId};
+use strait_core::{Carrier, Elem, Module, QuantParams, Stage, ValueId};
 use strait_execute::{LoopsFor, Plan, PlanOptions, Standard, StepError, Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_kernels::integer::Loops;
@@ -114,6 +114,7 @@ fn sum_pool() -> op::SumPool {
         dilation: smallvec![1, 1],
         ceil: false,
         pad_value: 3,
+        accumulator: Carrier::I32,
     }
 }
 
@@ -181,7 +182,14 @@ fn both_ways_of_adding_are_one_step() {
     check(1, |b, x| {
         let y = row(b);
         let operands = [x, y].map(|v| {
-            let wide = b.op(op::ShiftLeft { zero: 3, bits: 20 }, &[v]);
+            let wide = b.op(
+                op::ShiftLeft {
+                    zero: 3,
+                    bits: 20,
+                    accumulator: Carrier::I32,
+                },
+                &[v],
+            );
             let form = Requantization::Gemmlowp(form::Gemmlowp {
                 multiplier: Per::Tensor(1_518_500_250),
                 exponent: Per::Tensor(-1),
@@ -219,7 +227,14 @@ fn both_ways_of_adding_are_one_step() {
 fn an_operand_with_two_uses_is_no_table() {
     // Both operands are one value, which must stay; so the sum works on accumulators.
     check(2, |b, x| {
-        let wide = b.op(op::ShiftLeft { zero: 0, bits: 10 }, &[x]);
+        let wide = b.op(
+            op::ShiftLeft {
+                zero: 0,
+                bits: 10,
+                accumulator: Carrier::I32,
+            },
+            &[x],
+        );
         let sum = b.op(op::Add {}, &[wide, wide]);
         vec![requantize(b, sum, shift(12.into(), IntType::U8), 0)]
     });
@@ -232,7 +247,14 @@ fn functions_of_eight_bits_become_one_table() {
         let table = b.constant(&[256], &table);
         let y = b.op(op::Lookup {}, &[x, table]);
         let z = requantize(b, y, shift(1.into(), IntType::U8), 0);
-        vec![b.op(op::ShiftLeft { zero: 9, bits: 4 }, &[z])]
+        vec![b.op(
+            op::ShiftLeft {
+                zero: 9,
+                bits: 4,
+                accumulator: Carrier::I32,
+            },
+            &[z],
+        )]
     });
 }
 
@@ -240,6 +262,7 @@ fn functions_of_eight_bits_become_one_table() {
 fn sums_over_axes_take_their_requantization() {
     check(1, |b, x| {
         let op = op::Reduce {
+            accumulator: Carrier::I32,
             reduction: op::Reduction::Sum,
             axes: smallvec![2, 3],
             keep_dims: true,

@@ -115,9 +115,10 @@ pub fn quantize_by_factor(
     narrow(x * factor, 0.0, zero_point, rounding, range)
 }
 
-/// `scale * (q - zero_point)`; the difference is exact, its conversion and the product round to `f32`.
-pub fn dequantize(q: i32, scale: f32, zero_point: i32) -> f32 {
-    scale * (i64::from(q) - i64::from(zero_point)) as f32
+/// `scale * (q - zero_point)` of a code or an accumulator; the difference is exact, its conversion and the product round to
+/// `f32`.
+pub fn dequantize(q: impl Into<i64>, scale: f32, zero_point: i32) -> f32 {
+    scale * (i128::from(q.into()) - i128::from(zero_point)) as f32
 }
 
 /// Any way from codes to real numbers: `max(scale * (q - zero_point), 0)`, without the `max` where `relu` is not set;
@@ -133,8 +134,8 @@ pub struct Dequantization {
 }
 
 impl Dequantization {
-    /// The real number of a code.
-    pub fn eval(&self, q: i32) -> f32 {
+    /// The real number of a code or an accumulator.
+    pub fn eval(&self, q: impl Into<i64>) -> f32 {
         let real = dequantize(q, self.scale, self.zero_point);
         if self.relu { real.max(0.0) } else { real }
     }

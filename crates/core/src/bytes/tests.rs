@@ -8,15 +8,18 @@ graph @main(%x: i8[1,2,2] scale=0.5 zero=-3) {
   %c: i32[1,2,2] scale=[0.5,0.25] zero=[0,0] axis=2 = gemm(%x, @w, _) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
   %q: i8[1,2,2] scale=0.1 zero=3 = requantize(%c) {form={arith_folded shift=[7,6] rounding=half_even out=i8}, axis=2}
   %g: u8[1,2,2] scale=0.1 zero=0 = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0} fused={steps thresholds=[-5,0] lengths=[2] lowest=0 out=u8} clamp=[0,1]
+  %l: i64[1,2,2] scale=0.5 zero=0 = gemm(%x, @n) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0, accumulator=i64}
+  %m: u16[1,2,2] scale=0.5 zero=0 = requantize(%l) {form={arith_folded shift=0 rounding=half_even out=u16}, axis=2}
   %f: f32[1,2,2] = dequantize(%g)
   %y: f32[1,2,2] = call @host(%f)
-  return %q, %y
+  return %q, %y, %m
 }
 graph @host(%x: f32[1,2,2]) stage=float {
   %s: f32[1,2,2] = softmax(%x) {axis=-1} name="/softmax" sources=["/softmax","/exp"] host=["softmax-float","no row"]
   return %s
 }
 data @w: i8[2,2] scale=[0.5,0.25] zero=0 axis=0 = inline [1,-2,3,-4]
+data @n: i4[2,2] scale=1.0 zero=0 = inline [-8,7,0,-1]
 "#;
 
 fn small() -> (Module, Encoded) {

@@ -5,7 +5,8 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// `a` + `b`. Sum of integers is i32: operands are on a common grid and already offset.
+    /// `a` + `b`. Integers are on a common grid and already offset; the sum is carried in i32, or in i64 where the
+    /// operands are.
     ///
     /// Operands broadcast as in numpy.
     Add = "add" v 1 {}
@@ -15,6 +16,6 @@ impl Infer for Add {
     const ARITY: (usize, usize) = (2, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::binary(operands, support::accumulator)
+        support::binary(operands, support::summed)
     }
 }

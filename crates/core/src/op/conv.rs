@@ -2,6 +2,7 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::carrier::Carrier;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, TensorType};
@@ -11,9 +12,9 @@ op! {
     /// Convolution over one to three spatial axes.
     ///
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and, optionally, `bias` `[O]`. Result
-    /// `[N, O, spatial…]`. On integers, result = Σ weight·x + bias in i32, where a padded x reads as `pad_value`; the
+    /// `[N, O, spatial…]`. On integers, result = Σ weight·x + bias, where a padded x reads as `pad_value`; the
     /// zero point of x is folded into the bias when parameters become integers.
-    Conv = "conv" v 1 {
+    Conv = "conv" v 2 {
         /// One step per spatial axis.
         stride: SmallVec<[u32; 2]>,
         /// All begins, then all ends.
@@ -24,6 +25,8 @@ op! {
         groups: u32,
         /// Value of a padded element: 0 in float, the zero point of x in integers.
         pad_value: i32,
+        /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
+        accumulator: Carrier,
     }
 }
 
@@ -33,7 +36,7 @@ impl Infer for Conv {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let weight = support::operand(operands, 1)?;
-        support::factors(x, weight, operands.get(2).copied().flatten())?;
+        let elem = support::factors(x, weight, operands.get(2).copied().flatten(), self.accumulator)?;
         let spatial = x.shape.len().saturating_sub(2);
         support::ensure(
             (1..=3).contains(&spatial) && weight.shape.len() == x.shape.len(),
@@ -84,10 +87,7 @@ impl Infer for Conv {
                 },
             )?);
         }
-        Ok(smallvec![TensorType {
-            elem: support::accumulator(x.elem),
-            shape
-        }])
+        Ok(smallvec![TensorType { elem, shape }])
     }
 }
 
@@ -105,6 +105,7 @@ impl Conv {
             dilation: SmallVec::from_elem(1, spatial),
             groups: 1,
             pad_value: 0,
+            accumulator: Carrier::I32,
         }
     }
 }

@@ -7,7 +7,7 @@ use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// scale · (q − zero point), with the operand's grid.
+    /// scale · (q − zero point), with the operand's grid; codes, or accumulators.
     Dequantize = "dequantize" v 1 {}
 }
 
@@ -16,7 +16,7 @@ impl Infer for Dequantize {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.int_type().is_some(), ReasonCode::DequantizeType, || {
+        support::ensure(x.elem.is_integer(), ReasonCode::DequantizeType, || {
             format!("{} has no grid", x.elem)
         })?;
         support::one(Elem::F32, x.shape.clone())

@@ -2,6 +2,7 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::carrier::Carrier;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
@@ -10,8 +11,8 @@ op! {
     ///
     /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]`, or `[N, K]` where `transpose_b`,
     /// and, optionally, `bias`, broadcastable to `[N]`. Result `[…, N]`. `alpha` scales the product, `beta` the bias.
-    /// On integers the result is i32 accumulators, and alpha and beta are 1.
-    Gemm = "gemm" v 1 {
+    /// On integers alpha and beta are 1.
+    Gemm = "gemm" v 2 {
         /// `a` is `[K, M]`; only for rank 2.
         transpose_a: bool,
         /// `b` is `[N, K]`.
@@ -20,6 +21,8 @@ op! {
         alpha: f32,
         /// Factor of the bias.
         beta: f32,
+        /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
+        accumulator: Carrier,
     }
 }
 
@@ -35,7 +38,7 @@ impl Infer for Gemm {
                 b.shape.len()
             )
         })?;
-        support::factors(a, b, operands.get(2).copied().flatten())?;
+        let elem = support::factors(a, b, operands.get(2).copied().flatten(), self.accumulator)?;
         support::ensure(
             a.elem.is_float() || (self.alpha, self.beta) == (1.0, 1.0),
             ReasonCode::GemmFactors,
@@ -64,7 +67,7 @@ impl Infer for Gemm {
                 format!("the bias {:?} does not broadcast to the result", bias.shape)
             })?;
         }
-        support::one(support::accumulator(a.elem), shape)
+        support::one(elem, shape)
     }
 }
 
@@ -76,11 +79,16 @@ impl Gemm {
             transpose_b: true,
             alpha: 1.0,
             beta: 1.0,
+            accumulator: Carrier::I32,
         }
     }
 
-    /// True if this is the canonical form.
+    /// True if this is the canonical form, whatever type the sums have.
     pub fn is_canonical(&self) -> bool {
-        *self == Gemm::canonical()
+        let canonical = Gemm {
+            accumulator: self.accumulator,
+            ..Gemm::canonical()
+        };
+        *self == canonical
     }
 }

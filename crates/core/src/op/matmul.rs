@@ -2,6 +2,7 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::carrier::Carrier;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, Shape};
@@ -9,12 +10,14 @@ use crate::shape::{Dim, Shape};
 op! {
     /// Batched matrix product with numpy's rules for ranks and batch axes.
     ///
-    /// Operands: `a` [..., M, K], `b` [..., K, N]. Result [..., M, N]. On integers, Σ (a − a_zero)·(b − b_zero) in i32.
-    MatMul = "matmul" v 1 {
+    /// Operands: `a` [..., M, K], `b` [..., K, N]. Result [..., M, N]. On integers, Σ (a − a_zero)·(b − b_zero).
+    MatMul = "matmul" v 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
+        /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
+        accumulator: Carrier,
     }
 }
 
@@ -28,7 +31,7 @@ impl Infer for MatMul {
             ReasonCode::MatmulRank,
             || "an operand is a scalar".into(),
         )?;
-        support::factors(a, b, None)?;
+        let elem = support::factors(a, b, None, self.accumulator)?;
         let mut left: Shape = a.shape.clone();
         let mut right: Shape = b.shape.clone();
         // numpy: a vector on the left is a row, on the right a column; the added axis is dropped from the result.
@@ -50,6 +53,6 @@ impl Infer for MatMul {
         if b.shape.len() > 1 {
             shape.push(columns);
         }
-        support::one(support::accumulator(a.elem), shape)
+        support::one(elem, shape)
     }
 }

@@ -1,7 +1,8 @@
 //! The closed set of ops: one struct and one file each.
 //!
 //! The same op stands for its float and its integer meaning; operand types decide. Integer `conv`, `gemm`, `matmul`,
-//! `add`, `sub`, `mul`, `sum_pool` and `reduce_sum` produce i32 accumulators unless the node is `fused`.
+//! `add`, `sub`, `mul`, `sum_pool` and `reduce_sum` produce accumulators, in i32 or in i64 ([`Carrier`](crate::Carrier)), unless
+//! the node is `fused`.
 
 mod add;
 mod average_pool;

@@ -2,17 +2,21 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::carrier::Carrier;
 use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
 
 op! {
-    /// `a` · `b`; on integers (a − a_zero)·(b − b_zero) in i32.
+    /// `a` · `b`; on integers (a − a_zero)·(b − b_zero).
     ///
-    /// Operands broadcast as in numpy.
-    Mul = "mul" v 1 {
+    /// Operands broadcast as in numpy; their types are equal, or both are codes.
+    Mul = "mul" v 2 {
         /// Zero point of `a`; 0 in float.
         a_zero: i32,
         /// Zero point of `b`; 0 in float.
         b_zero: i32,
+        /// The type of a product of codes; i32, if nothing is said, and where the operands are no codes.
+        accumulator: Carrier,
     }
 }
 
@@ -20,6 +24,12 @@ impl Infer for Mul {
     const ARITY: (usize, usize) = (2, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::binary(operands, support::accumulator)
+        let [a, b] = [support::operand(operands, 0)?, support::operand(operands, 1)?];
+        let codes = a.elem.int_type().is_some() && b.elem.int_type().is_some();
+        support::ensure(a.elem == b.elem || codes, ReasonCode::ElementTypes, || {
+            format!("the operands are {} and {}", a.elem, b.elem)
+        })?;
+        let elem = support::accumulator(a.elem, self.accumulator)?;
+        support::one(elem, support::broadcast(&a.shape, &b.shape)?)
     }
 }

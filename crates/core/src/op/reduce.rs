@@ -2,6 +2,7 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::{op, words};
+use crate::carrier::Carrier;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, Shape};
@@ -12,7 +13,7 @@ words! {
     Reduction {
         /// Arithmetic mean; floats only.
         Mean = "mean",
-        /// Sum; on integers in i32.
+        /// Sum.
         Sum = "sum",
         /// Largest element.
         Max = "max",
@@ -23,13 +24,15 @@ words! {
 
 op! {
     /// A reduction over `axes`; no axes means all of them.
-    Reduce = "reduce" v 1 {
+    Reduce = "reduce" v 2 {
         /// The function.
         reduction: Reduction,
         /// Which axes; negative ones count from the end.
         axes: SmallVec<[i64; 4]>,
         /// Reduced axes stay with extent 1.
         keep_dims: bool,
+        /// The type of the sum of codes; i32, if nothing is said, and where nothing of codes is added.
+        accumulator: Carrier,
     }
 }
 
@@ -47,10 +50,14 @@ impl Infer for Reduce {
                 (true, false) => {}
             }
         }
-        let elem = if self.reduction == Reduction::Sum {
-            support::accumulator(x.elem)
-        } else {
-            x.elem
+        let elem = match self.reduction {
+            Reduction::Sum => support::accumulator(x.elem, self.accumulator)?,
+            Reduction::Mean | Reduction::Max | Reduction::Min => {
+                support::ensure(self.accumulator == Carrier::I32, ReasonCode::ElementTypes, || {
+                    format!("the {} of elements has no accumulator", self.reduction.name())
+                })?;
+                x.elem
+            }
         };
         support::one(elem, shape)
     }

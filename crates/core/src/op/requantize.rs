@@ -8,7 +8,7 @@ use crate::reason_code::ReasonCode;
 use strait_requantize::Requantization;
 
 op! {
-    /// Every element through a requantization form. Its channels run along `axis`, or an optional second operand, i32 of a
+    /// Every element, an integer of any type, through a requantization form. Its channels run along `axis`, or an optional second operand, i32 of a
     /// shape that broadcasts to the result's, says of each element which channel it goes through.
     Requantize = "requantize" v 1 {
         /// The form with its parameters.
@@ -23,7 +23,7 @@ impl Infer for Requantize {
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
-        support::ensure(x.elem.int_type().is_some(), ReasonCode::RequantizeType, || {
+        support::ensure(x.elem.is_integer(), ReasonCode::RequantizeType, || {
             format!("{} is not an integer", x.elem)
         })?;
         if operands.get(1).is_some_and(Option::is_some) {

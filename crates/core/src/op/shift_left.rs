@@ -2,18 +2,21 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::carrier::Carrier;
 use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 
 op! {
-    /// (x − zero) · 2^bits in i32, which holds it for every code: a value without its zero point, with room below the
+    /// (x − zero) · 2^bits in a type that holds it for every code: a value without its zero point, with room below the
     /// point.
-    ShiftLeft = "shift_left" v 1 {
+    ShiftLeft = "shift_left" v 2 {
         /// The zero point that is taken away.
         zero: i32,
-        /// Shift in bits; for an 8-bit operand at most 23, or 24 for `i8` with zero point 0.
+        /// Shift in bits; for an 8-bit operand and i32 at most 23, or 24 for `i8` with zero point 0.
         bits: u8,
+        /// The type of the result; i32, if nothing is said.
+        accumulator: Carrier,
     }
 }
 
@@ -23,25 +26,30 @@ impl Infer for ShiftLeft {
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
         let x = support::operand(operands, 0)?;
         let codes = match (x.elem, x.elem.int_type()) {
-            (Elem::I8 | Elem::U8 | Elem::I16, Some(codes)) => codes,
+            (other, Some(codes)) if other != Elem::I32 => codes,
             (other, _) => return Err(Reason::new(ReasonCode::ShiftLeft, format!("{other} cannot be shifted"))),
         };
         support::ensure(codes.range().contains(&self.zero), ReasonCode::ShiftLeft, || {
             format!("{} is not a code of {}", self.zero, x.elem)
         })?;
-        // What every code is shifted to, so that none leaves i32. Differences of codes have 17 bits.
-        let shifted = |code: i32| (i64::from(code) - i64::from(self.zero)) << self.bits.min(32);
+        // What every code is shifted to, so that none leaves the carrier. Differences of codes have 17 bits.
+        let shifted = |code: i32| (i128::from(code) - i128::from(self.zero)) << self.bits.min(64);
+        let holds = |x: &i128| match self.accumulator {
+            Carrier::I32 => i32::try_from(*x).is_ok(),
+            Carrier::I64 => i64::try_from(*x).is_ok(),
+        };
         let farthest = [codes.min(), codes.max()].map(shifted);
-        support::ensure(
-            farthest.iter().all(|&x| i32::try_from(x).is_ok()),
-            ReasonCode::ShiftLeft,
-            || {
-                format!(
-                    "{} less {}, shifted by {} bits, reaches from {} to {}, which does not fit 32 bits",
-                    x.elem, self.zero, self.bits, farthest[0], farthest[1]
-                )
-            },
-        )?;
-        support::one(Elem::I32, x.shape.clone())
+        support::ensure(farthest.iter().all(holds), ReasonCode::ShiftLeft, || {
+            format!(
+                "{} less {}, shifted by {} bits, reaches from {} to {}, which does not fit {} bits",
+                x.elem,
+                self.zero,
+                self.bits,
+                farthest[0],
+                farthest[1],
+                self.accumulator.bits()
+            )
+        })?;
+        support::one(self.accumulator.elem(), x.shape.clone())
     }
 }

@@ -5,7 +5,7 @@ use crate::attribute::op;
 use crate::reason::Reason;
 
 op! {
-    /// `a` − `b`. On integers i32, as for addition.
+    /// `a` − `b`. On integers as for addition.
     ///
     /// Operands broadcast as in numpy.
     Sub = "sub" v 1 {}
@@ -15,6 +15,6 @@ impl Infer for Sub {
     const ARITY: (usize, usize) = (2, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
-        support::binary(operands, support::accumulator)
+        support::binary(operands, support::summed)
     }
 }

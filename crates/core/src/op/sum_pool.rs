@@ -2,14 +2,15 @@
 
 use super::{Infer, Operands, Results, support};
 use crate::attribute::op;
+use crate::carrier::Carrier;
 use crate::reason::Reason;
 use smallvec::SmallVec;
 
 op! {
-    /// The sum of each window of [N, C, spatial…] in i32, integers only; padding reads as `pad_value`. The division of
+    /// The sum of each window of [N, C, spatial…], integers only; padding reads as `pad_value`. The division of
     /// a mean is left to the requantization that follows. Where that is fused, an optional second operand says of each
     /// element which channel of its parameters it goes through; see [`Requantize`](struct@super::Requantize).
-    SumPool = "sum_pool" v 1 {
+    SumPool = "sum_pool" v 2 {
         /// Extent per spatial axis.
         size: SmallVec<[u32; 2]>,
         /// One step per spatial axis.
@@ -22,6 +23,8 @@ op! {
         ceil: bool,
         /// Value of a padded element: the zero point of the operand.
         pad_value: i32,
+        /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
+        accumulator: Carrier,
     }
 }
 
@@ -43,6 +46,7 @@ impl Infer for SumPool {
     const ARITY: (usize, usize) = (1, 2);
 
     fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let elem = support::accumulator(support::operand(operands, 0)?.elem, self.accumulator)?;
         let results = support::pool(
             operands,
             &self.size,
@@ -50,7 +54,7 @@ impl Infer for SumPool {
             &self.pad,
             &self.dilation,
             self.ceil,
-            support::accumulator,
+            |_| elem,
         )?;
         if operands.get(1).is_some_and(Option::is_some) {
             results

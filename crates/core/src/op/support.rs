@@ -1,6 +1,7 @@
 //! Shared by several inference functions.
 
 use super::{Operands, Results};
+use crate::carrier::Carrier;
 use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
@@ -22,14 +23,31 @@ pub(super) fn ensure(holds: bool, code: ReasonCode, text: impl FnOnce() -> Strin
     if holds { Ok(()) } else { Err(Reason::new(code, text())) }
 }
 
-/// The type of a sum of products: i32 for codes of up to 32 bits, the operand's own for floats and for i64, which
-/// holds shapes and indices.
-pub(super) fn accumulator(elem: Elem) -> Elem {
+/// The type of a sum, or of a sum of products: the carrier for codes of up to 32 bits; the operand's own for floats and
+/// for i64, which holds shapes and indices, or accumulators that are carried in it already.
+pub(super) fn accumulator(elem: Elem, carrier: Carrier) -> Result<Elem, Reason> {
+    if elem.int_type().is_some() {
+        return Ok(carrier.elem());
+    }
+    ensure(carrier == Carrier::I32, ReasonCode::ElementTypes, || {
+        format!("sums of {elem} have no accumulator of {}", carrier.name())
+    })?;
+    Ok(elem)
+}
+
+/// The type of a sum or difference of two values: what they are, or i32 for codes of fewer bits.
+pub(super) fn summed(elem: Elem) -> Elem {
     if elem.int_type().is_some() { Elem::I32 } else { elem }
 }
 
-/// The operands of a sum of products: both floats, or both codes. `bias` adds to it, in the accumulator's type.
-pub(super) fn factors(a: &TensorType, b: &TensorType, bias: Option<&TensorType>) -> Result<(), Reason> {
+/// The type of a sum of products, whose operands are both floats, or both codes. `bias` adds to it, in the accumulator's
+/// type.
+pub(super) fn factors(
+    a: &TensorType,
+    b: &TensorType,
+    bias: Option<&TensorType>,
+    carrier: Carrier,
+) -> Result<Elem, Reason> {
     let float = a.elem.is_float() && b.elem.is_float();
     let codes = a.elem.int_type().is_some() && b.elem.int_type().is_some();
     ensure(float || codes, ReasonCode::ElementTypes, || {
@@ -38,20 +56,17 @@ pub(super) fn factors(a: &TensorType, b: &TensorType, bias: Option<&TensorType>)
             a.elem, b.elem
         )
     })?;
-    let fits = bias.is_none_or(|bias| {
-        if float {
-            bias.elem.is_float()
-        } else {
-            bias.elem == Elem::I32
-        }
-    });
-    ensure(fits, ReasonCode::ElementTypes, || {
-        format!(
-            "a bias of {} cannot be added to products of {}",
-            bias.map_or(Elem::I32, |b| b.elem),
-            a.elem
-        )
-    })
+    let sum = accumulator(a.elem, carrier)?;
+    if let Some(bias) = bias {
+        let fits = if float { bias.elem.is_float() } else { bias.elem == sum };
+        ensure(fits, ReasonCode::ElementTypes, || {
+            format!(
+                "a bias of {} cannot be added to products of {} in {sum}",
+                bias.elem, a.elem
+            )
+        })?;
+    }
+    Ok(sum)
 }
 
 /// Operand `index` picks a channel for each element of a result: i32, of a shape that broadcasts to `result`.

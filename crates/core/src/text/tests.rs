@@ -12,6 +12,7 @@ graph @main~1(%x: i8[1,4,3,3] scale=0.0078125 zero=-3) {
   %c: i32[1,2,1,1] scale=[0.5,0.25] zero=0 axis=1 = conv(%x, @w, _) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=-3}
   %q: i8[1,2,1,1] scale=0.1 zero=3 = requantize(%c) {form={arith_folded shift=[7,6] rounding=half_even out=i8}, axis=1}
   %g: i8[1,2,1,1] = conv(%x, @w~1, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0} fused={gemmlowp multiplier=[1,2147483647] exponent=[-7,3] zp=-1 out=i8} clamp=[-1,127]
+  %h: i64[1,2,1,1] scale=0.5 zero=0 = conv(%x, @w~1) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0, accumulator=i64}
   %a: i8[1,1,1,1], %b: i8[1,1,1,1] = split(%g) {axis=1, sizes=[1,1]} name="split"
   %f: f32[1,1,1,1] = dequantize(%a)
   %s: f32[1,1,1,1] = softmax(%f) {axis=-1} host=["softmax-float","there is no \"integer\" softmax"]

@@ -10,7 +10,7 @@
 //! 4. Graph inputs and outputs exist and know their positions.
 //! 5. Forms are legal ([`strait_requantize::Requantization::check`]) and have as many channels as the channel axis
 //!    ([`crate::Op::channel_axis`]), or an operand picks them: a constant of no others; a clamp is in order and inside its
-//!    type; only an i32 accumulator is requantized by a fused form.
+//!    type; only an accumulator of i32 or i64 is requantized by a fused form.
 //! 6. Grids are legal: scales finite and positive, zero points inside the type, as many channels as their axis.
 //! 7. The numbers that ops carry: zero points (`pad_value`, `a_zero`, `b_zero`) are codes of the operand's type, 0 for
 //!    floats; no float attribute is NaN.
@@ -34,7 +34,8 @@
 //! 11. The accelerator computes in integers: no node on it has a float operand or result, but for what `quantize` reads
 //!     and `dequantize` makes.
 //! 12. The host computes in floats: nothing on it but `quantize` and `dequantize` touches values with a grid.
-//! 13. What `dequantize` reads, what `quantize` makes and what leaves the graph as codes has a grid.
+//! 13. What `dequantize` reads, what `quantize` makes and what leaves the graph as codes has a grid; so has every
+//!     accumulator of i64, because an i64 without one is a shape or an index.
 //! 14. Functions of real numbers ([`Term::is_real_function`](crate::Term::is_real_function)) are not applied to codes.
 //! 15. Padding reads as real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its
 //!     operand.

@@ -76,9 +76,9 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
         .collect();
     let unfused = view.module.result_types(&node.op, &operands, None);
     let results: Vec<Elem> = unfused.iter().flatten().map(|ty| ty.elem).collect();
-    ensure(results == [Elem::I32], 5, || {
+    ensure(matches!(results[..], [Elem::I32 | Elem::I64]), 5, || {
         format!(
-            "{}: a form is fused into what is not one i32 accumulator",
+            "{}: a form is fused into what is not one accumulator of i32 or i64",
             view.place(node)
         )
     })?;
@@ -127,11 +127,9 @@ fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
         6,
         || format!("{} has a zero point that is not {}", view.value(value), value.ty.elem),
     )?;
-    ensure(
-        value.ty.elem.is_float() || value.ty.elem.int_type().is_some(),
-        6,
-        || format!("{} is {}, which has no grid", view.value(value), value.ty.elem),
-    )?;
+    ensure(value.ty.elem.is_float() || value.ty.elem.is_integer(), 6, || {
+        format!("{} is {}, which has no grid", view.value(value), value.ty.elem)
+    })?;
     let axis = quant.axis.map(usize::from);
     let extent = axis.and_then(|axis| value.ty.shape.get(axis)).and_then(|d| d.fixed());
     for channels in [quant.scale.channels(), quant.zero_point.channels()]

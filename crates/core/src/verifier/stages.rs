@@ -6,6 +6,7 @@ use crate::graph::{Node, Placement, Value};
 use crate::ids::NodeId;
 use crate::op::Op;
 use crate::stage::Stage;
+use crate::term::Kind;
 
 pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let stage = view.graph.stage();
@@ -30,7 +31,8 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
                 .graph
                 .producer(id)
                 .is_some_and(|(_, n)| n.place != Placement::Accelerator);
-            if let Some(value) = view.graph.value(id).filter(|_| !host) {
+            let codes = |value: &&Value| value.ty.elem.int_type().is_some() && !host;
+            if let Some(value) = view.graph.value(id).filter(codes) {
                 findings.take(has_grid(view, value, "leaves the graph"));
             }
         }
@@ -58,9 +60,14 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
 }
 
 fn has_grid(view: View<'_>, value: &Value, how: &str) -> Verified {
-    ensure(value.ty.elem.int_type().is_none() || value.quant.is_some(), 13, || {
+    ensure(value.quant.is_some(), 13, || {
         format!("{} {how}, but has no grid", view.value(value))
     })
+}
+
+/// True for codes and accumulators. An i64 without a grid is a shape or an index.
+fn is_quantized(value: &Value) -> bool {
+    value.ty.elem.int_type().is_some() || (value.ty.elem == Elem::I64 && value.quant.is_some())
 }
 
 fn integer(view: View<'_>, node: &Node) -> Verified {
@@ -86,7 +93,11 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
         let name = float.map(|v| view.value(v)).unwrap_or_default();
         format!("{} runs on the accelerator, but {name} is float", view.place(node))
     })?;
-    let codes = view.operands(node).any(|v| v.ty.elem.int_type().is_some());
+    let codes = view.operands(node).any(is_quantized);
+    let makes_numbers = codes && !matches!(node.op.term().kind(), Kind::Converts | Kind::Elsewhere);
+    for value in view.results(node).filter(|v| makes_numbers && v.ty.elem == Elem::I64) {
+        has_grid(view, value, "is an accumulator of i64")?;
+    }
     ensure(!(codes && node.op.term().is_real_function()), 14, || {
         format!(
             "{} is a function of real numbers, but its operands are codes",
@@ -101,7 +112,7 @@ fn padding(view: View<'_>, node: &Node) -> Verified {
         let value = zero.code;
         let real = view
             .operand(node, zero.operand)
-            .filter(|v| v.ty.elem != Elem::I32)
+            .filter(|v| !matches!(v.ty.elem, Elem::I32 | Elem::I64))
             .and_then(|v| v.quant.as_ref()?.as_tensor());
         if let Some((_, real)) = real.filter(|&(_, real)| real != value) {
             let place = view.place(node);

@@ -15,6 +15,7 @@ fn graph(stage: &str, x: &str, body: &str, data: &str) -> String {
 
 const CONV: &str = "stride=[1,1], dilation=[1,1], groups=1";
 const GEMM: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
+const WIDE: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0, accumulator=i64}";
 
 #[test]
 fn a_broken_text_breaks_the_invariant_it_should() {
@@ -96,7 +97,7 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         ("a zero point outside the type", Some(6), integer("i8[2] scale=1.0 zero=128", "return %x")),
         ("channels of a grid that differ", Some(6), integer("i8[2,3] scale=[1.0,1.0] zero=0 axis=1", "return %x")),
         ("channels without an axis", Some(6), integer("i8[2,2] scale=[1.0,1.0] zero=0", "return %x")),
-        ("a grid on indices", Some(6), integer("i64[2] scale=1.0 zero=0", "return %x")),
+        ("a grid on truth values", Some(6), integer("bool[2] scale=1.0 zero=0", "return %x")),
         ("padding with what is no code", Some(7), conv("i8[1,1,1,1]", 0, 128)),
         ("padding floats with a code", Some(7), graph("float", "f32[1,1,1,1]", &format!("%y: f32[1,1,1,1] = conv(%x, %x) {{{CONV}, pad=[0,0,0,0], pad_value=1}} return %y"), "")),
         ("zero points of a product", Some(7), integer("i8[2,2] scale=1.0 zero=0", "%y: i32[2,2] scale=1.0 zero=0 = matmul(%x, @w) {a_zero=0, b_zero=-129} return %y")),
@@ -111,6 +112,14 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         ("codes without a grid are dequantized", Some(13), integer("i8[2]", "%y: f32[2] = dequantize(%x) return %y")),
         ("codes without a grid are made", Some(13), integer("f32[2]", "%y: i8[2] = quantize(%x) {to=i8, rounding=half_even, reciprocal=0} return")),
         ("codes without a grid leave the graph", Some(13), integer("i8[2]", "return %x")),
+        ("an accumulator of i64 without a grid", Some(13), integer("i8[2,2]", &format!("%y: i64[2,2] = gemm(%x, @w) {WIDE} return"))),
+        ("an accumulator of i64 that is shifted to", Some(13), integer("i16[2]", "%y: i64[2] = shift_left(%x) {zero=0, bits=40, accumulator=i64} return")),
+        ("an accumulator of i64", None, integer("i8[2,2]", &format!("%y: i64[2,2] scale=1.0 zero=0 = gemm(%x, @w) {WIDE} return %y"))),
+        ("accumulators of i64 added, one sum without a grid", Some(13), integer("i64[2] scale=1.0 zero=0", "%y: i64[2] = add(%x, %x) return")),
+        ("accumulators of i64 dequantized", None, integer("i64[2] scale=1.0 zero=0", "%y: f32[2] = dequantize(%x) return %y")),
+        ("shapes dequantized", Some(13), integer("i64[2]", "%y: f32[2] = dequantize(%x) return %y")),
+        ("a function of real numbers on accumulators of i64", Some(14), integer("i64[2] scale=1.0 zero=0", "%y: i64[2] scale=1.0 zero=0 = relu(%x) return %y")),
+        ("shapes and indices", None, integer("i64[2]", "%y: i64[2] = add(%x, %x) return %y")),
         ("the boundary", None, integer("f32[2]", "%q: i8[2] scale=0.5 zero=1 = quantize(%x) {to=i8, rounding=half_even, reciprocal=0} %y: f32[2] = dequantize(%q) return %y, %q")),
         ("a function of real numbers on codes", Some(14), integer("i8[2] scale=1.0 zero=0", "%y: i8[2] scale=1.0 zero=0 = relu(%x) return %y")),
         ("padding with real zero", None, conv("i8[1,1,1,1] scale=1.0 zero=-3", 1, -3)),

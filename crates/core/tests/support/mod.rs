@@ -7,7 +7,7 @@ use smallvec::smallvec;
 use std::sync::Arc;
 use strait_core::op::*;
 use strait_core::{
-    Attribute, DataId, Elem, Fused, Graph, GraphId, Kind, Module, Names, Op, Placement, QuantParams, Reason,
+    Attribute, Carrier, DataId, Elem, Fused, Graph, GraphId, Kind, Module, Names, Op, Placement, QuantParams, Reason,
     ReasonCode, Stage, TensorData, TensorType, Term, ValueId,
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form, quantize::ZeroPoint};
@@ -143,7 +143,8 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
             input: choices.pick(&[form::TosaInput::I8, form::TosaInput::I16]),
             input_zp: 0,
             output_zp: 0,
-            out,
+            // TOSA has no output of 4 bits.
+            out: if out.bits() == 4 { IntType::I8 } else { out },
         }),
         8 => Requantization::FloatZeroInside(form::FloatZeroInside {
             scale: per(choices, channels, |c| 0.1 / (c + 1) as f32),
@@ -228,6 +229,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             dilation: smallvec![1, 1],
             groups: 1,
             pad_value: 0,
+            accumulator: choices.pick(Carrier::ALL),
         }
         .into(),
         "gemm" => Gemm {
@@ -235,10 +237,20 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             ..Gemm::canonical()
         }
         .into(),
-        "matmul" => MatMul { a_zero: 0, b_zero: 0 }.into(),
+        "matmul" => MatMul {
+            a_zero: 0,
+            b_zero: 0,
+            accumulator: choices.pick(Carrier::ALL),
+        }
+        .into(),
         "add" => Add {}.into(),
         "sub" => Sub {}.into(),
-        "mul" => Mul { a_zero: 0, b_zero: 0 }.into(),
+        "mul" => Mul {
+            a_zero: 0,
+            b_zero: 0,
+            accumulator: choices.pick(Carrier::ALL),
+        }
+        .into(),
         "relu" => Relu {}.into(),
         "clip" => Clip {
             min: choices.float(),
@@ -278,6 +290,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             reduction: choices.pick(Reduction::ALL),
             axes: smallvec![-1],
             keep_dims: choices.flip(),
+            accumulator: choices.pick(Carrier::ALL),
         }
         .into(),
         "softmax" => Softmax { axis: -1 }.into(),
@@ -333,7 +346,12 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             axis: choices.below(3) as u32,
         }
         .into(),
-        "shift_left" => ShiftLeft { zero: -1, bits: 20 }.into(),
+        "shift_left" => ShiftLeft {
+            zero: -1,
+            bits: 20,
+            accumulator: choices.pick(Carrier::ALL),
+        }
+        .into(),
         "clamp" => Clamp { min: -4, max: 100 }.into(),
         "cast" => Cast {
             to: choices.pick(&Elem::ALL),
@@ -365,6 +383,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
                 dilation,
                 ceil: choices.flip(),
                 pad_value: 0,
+                accumulator: choices.pick(Carrier::ALL),
             }
             .into()
         }
@@ -401,7 +420,16 @@ fn grow(module: &mut Module, graph: usize, choices: &mut Choices<'_>, nodes: usi
     let shapes: [&[u64]; 4] = [&[1, 3, 6, 6], &[2, 3], &[3, 3], &[4, 3, 2, 2]];
     for position in 0..6 {
         let elem = if exported {
-            choices.pick(&[Elem::I8, Elem::F32, Elem::I32])
+            choices.pick(&[
+                Elem::I8,
+                Elem::F32,
+                Elem::I32,
+                Elem::I64,
+                Elem::I16,
+                Elem::U16,
+                Elem::I4,
+                Elem::U4,
+            ])
         } else {
             Elem::F32
         };
@@ -415,12 +443,12 @@ fn grow(module: &mut Module, graph: usize, choices: &mut Choices<'_>, nodes: usi
             let count = ty.dims().unwrap().iter().product::<u64>() as usize;
             // No two are equal, or they would become one in IR bytes.
             let seed = module.pool().len();
-            let bytes = if choices.flip() {
+            let bytes = if choices.flip() && !elem.is_packed() {
                 vec![seed as u8; count * elem.size()]
             } else {
                 strait_core::text::random::random(elem, count, seed as u64)
             };
-            let data = module.add_data(TensorData::new(elem, &ty.dims().unwrap(), bytes.into()).unwrap());
+            let data = module.add_data(TensorData::from_unpacked(elem, &ty.dims().unwrap(), bytes.into()).unwrap());
             module.graphs[graph].add_data(symbol, ty, quant, data)
         } else {
             module.graphs[graph].add_input(symbol, ty, quant)

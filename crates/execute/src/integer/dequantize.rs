@@ -2,7 +2,7 @@
 
 use super::Prepared;
 use crate::error::StepError;
-use crate::reference::{Grid, Grids};
+use crate::reference::{self, Grid, Grids};
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_kernels::mixed::{self, Codes};
@@ -24,6 +24,21 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
         extents: grids.extents(x.count()),
         from: from.ok_or_else(|| StepError::Model(format!("{} has no codes", x.elem)))?,
     })))
+}
+
+/// Accumulators of i64, by the definition.
+pub(crate) fn wide(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    Ok(Box::new(Wide(Grids::of(site.input(0)?)?)))
+}
+
+struct Wide(Grids);
+
+impl Step for Wide {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let reals = reference::dequantize(&self.0, io.input(0)?);
+        io.output::<f32>()?.copy_from_slice(&reals);
+        Ok(())
+    }
 }
 
 impl Step for Dequantize {

@@ -1,7 +1,7 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
 //! A node's accumulators pass through [`NodeSlots::loops`]: what is fused into it, or what a join adds. What the fast loops
-//! do not take (16-bit activations, three spatial axes, weights that are no constants) is computed by the definition in
+//! do not take (16-bit activations, accumulators of i64, three spatial axes, weights that are no constants) is computed by the definition in
 //! [`crate::reference`], inside a [`plain`] step.
 
 pub(crate) mod add;
@@ -41,6 +41,12 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         return Err(StepError::Model(format!(
             "{op} has no channel axis for a requantization per channel"
         )));
+    }
+    if let (Op::Dequantize(_), Elem::I64) = (&site.node.op, site.input(0)?.elem) {
+        return dequantize::wide(site);
+    }
+    if site.is_wide()? {
+        return plain::prepare(site);
     }
     let step = match &site.node.op {
         Op::Conv(op) => conv::prepare(op, site),

@@ -33,7 +33,7 @@ impl Grid {
     }
 
     /// scale·(q − zero): the difference is exact and rounded to f32 once, then the product is.
-    pub(crate) fn dequantize(self, q: i32) -> f32 {
+    pub(crate) fn dequantize(self, q: i64) -> f32 {
         self.dequantization().eval(q)
     }
 
@@ -119,10 +119,9 @@ pub(super) fn quantize(op: &op::Quantize, grids: &Grids, to: IntType, x: &[f32])
 }
 
 /// [`Grid::dequantize`] for each element.
-pub(super) fn dequantize(grids: &Grids, x: &[i64]) -> Vec<f32> {
-    // The operand has at most 32 bits.
+pub(crate) fn dequantize(grids: &Grids, x: &[i64]) -> Vec<f32> {
     x.iter()
         .enumerate()
-        .map(|(index, &q)| grids.at(index).dequantize(q as i32))
+        .map(|(index, &q)| grids.at(index).dequantize(q))
         .collect()
 }

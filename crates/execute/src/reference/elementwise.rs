@@ -8,7 +8,7 @@ use strait_core::Fused;
 use strait_requantize::Requantization;
 
 /// A function of two operands that broadcast as in numpy.
-pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i64, i64) -> i64) -> Result<Vec<i64>, StepError> {
+pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i128, i128) -> i128) -> Result<Vec<i128>, StepError> {
     let rank = a.dims.len().max(b.dims.len());
     let extent = |array: &Array, axis: usize| (axis + array.dims.len()).checked_sub(rank).map_or(1, |i| array.dims[i]);
     let dims: Dims = (0..rank)
@@ -22,12 +22,12 @@ pub(super) fn binary(a: &Array, b: &Array, function: impl Fn(i64, i64) -> i64) -
         })
         .collect::<Result<_, _>>()?;
     Ok(positions(&dims)
-        .map(|position| function(broadcast(a, &position), broadcast(b, &position)))
+        .map(|position| function(broadcast(a, &position).into(), broadcast(b, &position).into()))
         .collect())
 }
 
 /// The element of an operand that meets a position of the result.
-fn broadcast(array: &Array, position: &[usize]) -> i64 {
+pub(super) fn broadcast(array: &Array, position: &[usize]) -> i64 {
     let own = position[position.len() - array.dims.len()..].iter().zip(&array.dims);
     array.at(&own
         .map(|(&p, &extent)| if extent == 1 { 0 } else { p })

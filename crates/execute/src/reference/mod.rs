@@ -1,8 +1,8 @@
 //! The plain interpreter of integer graphs: one node at a time, every number an i64, every requantization evaluated by
 //! `strait-requantize`. It says what a graph means; [`Plan`](crate::Plan) computes the same, fast.
 //!
-//! A sum that leaves i32 is an error here and wraps in the loops: lowering sees to it that none does. Operators that a
-//! target leaves on the host are computed by the float executor, and moving elements by the code that a plan uses.
+//! A sum that leaves the type that carries it (i32 or i64) is an error here and wraps in the loops: lowering sees to it
+//! that none does. Operators that a target leaves on the host are computed by the float executor, and moving elements by the code that a plan uses.
 
 mod array;
 mod boundary;
@@ -12,7 +12,7 @@ mod products;
 mod windows;
 
 pub(crate) use array::{Array, write};
-pub(crate) use boundary::{Grid, Grids};
+pub(crate) use boundary::{Grid, Grids, dequantize};
 pub(crate) use primitive::Primitive;
 
 use crate::error::{ExecuteError, StepError};
@@ -22,7 +22,7 @@ use crate::prepare::prepare;
 use crate::site::{NodeSlots, slot};
 use crate::step::{Input, Io};
 use crate::tensor::{Tensor, TensorView};
-use strait_core::{Elem, GraphId, Module, Op, ValueId};
+use strait_core::{GraphId, Module, Op, ValueId};
 use strait_kernels::{Context, Isa};
 
 /// Runs a graph once. `observe` is shown each value as it is made.
@@ -120,10 +120,10 @@ fn interpret(site: &NodeSlots<'_>, operands: &[Option<&Tensor>]) -> Result<Vec<T
         }
         (Op::Dequantize(_), Some(_), Some(result)) => {
             let x = array(0)?.ok_or_else(|| StepError::Model("operand 0 is absent".into()))?;
-            let reals = boundary::dequantize(&Grids::of(site.input(0)?)?, &x.values);
+            let reals = dequantize(&Grids::of(site.input(0)?)?, &x.values);
             result.values_mut()?.copy_from_slice(&reals);
         }
-        (op, Some(x), Some(result)) if is_integer(x.elem()) && Primitive::is_defined(op) => {
+        (op, Some(_), Some(result)) if site.input(0)?.is_quantized() && Primitive::is_defined(op) => {
             let primitive = site.primitive()?;
             let operands = (0..operands.len()).map(array).collect::<Result<Vec<_>, _>>()?;
             write(site.output()?.elem, &primitive.compute(&operands)?, result.bytes_mut())?;
@@ -145,8 +145,4 @@ fn interpret(site: &NodeSlots<'_>, operands: &[Option<&Tensor>]) -> Result<Vec<T
 
 fn input(tensor: Option<&Tensor>) -> Input<'_> {
     tensor.map_or(Input::Absent, |t| Input::Bytes(t.view().bytes()))
-}
-
-fn is_integer(elem: Elem) -> bool {
-    elem.int_type().is_some()
 }

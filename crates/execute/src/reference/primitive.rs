@@ -16,6 +16,8 @@ pub(crate) struct Primitive {
     pub(crate) elem: Elem,
     /// Extents of the result.
     pub(crate) dims: crate::tensor::Dims,
+    /// The type of the result in front of what is fused: that of the accumulators, where the primitive adds.
+    pub(crate) accumulator: Elem,
 }
 
 impl Primitive {
@@ -28,8 +30,15 @@ impl Primitive {
     }
 
     /// The result, clamped and requantized where that is fused.
+    ///
+    /// # Errors
+    /// [`StepError::Model`] for an accumulator that its type does not hold, and where a form is not defined.
     pub(crate) fn compute(&self, operands: &[Option<Array>]) -> Result<Vec<i64>, StepError> {
-        let values = self.accumulate(operands)?;
+        let exact = self.accumulate(operands)?;
+        let values = exact
+            .into_iter()
+            .map(|value| self.held(value))
+            .collect::<Result<Vec<_>, _>>()?;
         match &self.fused {
             Some(fused) => {
                 let channels = self.channels(operands);
@@ -45,6 +54,16 @@ impl Primitive {
         }
     }
 
+    /// A number of the type that carries the accumulators.
+    fn held(&self, value: i128) -> Result<i64, StepError> {
+        let codes = self.accumulator.int_type();
+        let fits = |value: &i64| codes.is_none_or(|t| (i64::from(t.min())..=i64::from(t.max())).contains(value));
+        i64::try_from(value)
+            .ok()
+            .filter(fits)
+            .ok_or_else(|| StepError::Model(format!("{value} does not fit into {}", self.accumulator)))
+    }
+
     /// Channels of the elements of the result.
     fn channels<'a>(&self, operands: &'a [Option<Array>]) -> Option<Channels<'a>> {
         let picks = self
@@ -57,7 +76,9 @@ impl Primitive {
         }
     }
 
-    fn accumulate(&self, operands: &[Option<Array>]) -> Result<Vec<i64>, StepError> {
+    /// The result in front of what is fused, whether its type holds it or not. A product of two i64 less a zero point has
+    /// 127 bits, and no sum of products has more: those are of codes.
+    fn accumulate(&self, operands: &[Option<Array>]) -> Result<Vec<i128>, StepError> {
         let optional = |index: usize| operands.get(index).and_then(Option::as_ref);
         let operand =
             |index: usize| optional(index).ok_or_else(|| StepError::Model(format!("operand {index} is absent")));
@@ -70,7 +91,7 @@ impl Primitive {
             Op::Add(_) => elementwise::binary(x, operand(1)?, |a, b| a + b)?,
             Op::Sub(_) => elementwise::binary(x, operand(1)?, |a, b| a - b)?,
             Op::Mul(op) => {
-                let (a_zero, b_zero) = (i64::from(op.a_zero), i64::from(op.b_zero));
+                let (a_zero, b_zero) = (i128::from(op.a_zero), i128::from(op.b_zero));
                 elementwise::binary(x, operand(1)?, |a, b| (a - a_zero) * (b - b_zero))?
             }
             Op::SumPool(op) => {
@@ -80,7 +101,7 @@ impl Primitive {
                     pad: &op.pad,
                     dilation: &op.dilation,
                 };
-                windows::sum_pool(&window, x, dims, i64::from(op.pad_value))
+                windows::sum_pool(&window, x, dims, op.pad_value.into())
             }
             Op::AveragePool(op) => {
                 let window = Window {
@@ -98,7 +119,7 @@ impl Primitive {
                     pad: &op.pad,
                     dilation: &op.dilation,
                 };
-                windows::max_pool(&window, x, dims, self.lowest())
+                wide(windows::max_pool(&window, x, dims, self.lowest()))
             }
             Op::GlobalAveragePool(_) => windows::global_average_pool(x),
             Op::Reduce(op) => windows::reduce(op, x)?,
@@ -106,18 +127,21 @@ impl Primitive {
                 let table = operand(1)?;
                 x.values
                     .iter()
-                    .map(|&code| table.values[(code - self.lowest()) as usize])
+                    .map(|&code| table.values[(code - self.lowest()) as usize].into())
                     .collect()
             }
             Op::Clamp(op) => {
                 let (min, max) = (i64::from(op.min), i64::from(op.max));
-                x.values.iter().map(|&v| v.min(max).max(min)).collect()
+                x.values.iter().map(|&v| v.min(max).max(min).into()).collect()
             }
             Op::Requantize(op) => {
                 let channels = self.channels(operands).unwrap_or(Channels::Axis(0));
-                elementwise::requantize(&op.form, channels, dims, &x.values)?
+                wide(elementwise::requantize(&op.form, channels, dims, &x.values)?)
             }
-            Op::ShiftLeft(op) => x.values.iter().map(|&v| (v - i64::from(op.zero)) << op.bits).collect(),
+            // Inference has seen that the type holds every shifted code, and so has i128.
+            Op::ShiftLeft(op) => (x.values.iter())
+                .map(|&v| (i128::from(v) - i128::from(op.zero)) << op.bits.min(64))
+                .collect(),
             // Of real numbers, or moved and converted elsewhere: none is a primitive ([`Primitive::is_defined`]).
             Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
@@ -152,8 +176,12 @@ impl Primitive {
         })
     }
 
-    /// The smallest code of the operand's type.
+    /// The smallest value of the operand's type.
     fn lowest(&self) -> i64 {
-        self.elem.int_type().map_or(0, |t| i64::from(t.min()))
+        self.elem.int_type().map_or(i64::MIN, |t| i64::from(t.min()))
     }
+}
+
+fn wide(values: Vec<i64>) -> Vec<i128> {
+    values.into_iter().map(i128::from).collect()
 }

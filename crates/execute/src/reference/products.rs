@@ -1,6 +1,7 @@
 //! Sums of products, written as their definitions.
 
 use super::array::Array;
+use super::elementwise::broadcast;
 use crate::batches::Batches;
 use crate::error::StepError;
 use crate::tensor::Dims;
@@ -13,13 +14,13 @@ pub(super) fn conv(
     weight: &Array,
     bias: Option<&Array>,
     dims: &[usize],
-) -> Result<Vec<i64>, StepError> {
+) -> Result<Vec<i128>, StepError> {
     let groups = (op.groups as usize).max(1);
     let (outputs, channels) = (weight.dims[0] / groups, weight.dims[1]);
     let kernel = &weight.dims[2..];
     let at = |position: &[usize]| {
         let (image, output) = (position[0], position[1]);
-        let mut sum = bias.map_or(0, |b| b.values[output]);
+        let mut sum = bias.map_or(0, |b| i128::from(b.values[output]));
         for channel in 0..channels {
             for tap in positions(kernel) {
                 let mut from: Dims = [image, output / outputs.max(1) * channels + channel][..].into();
@@ -34,7 +35,7 @@ pub(super) fn conv(
                     at.is_some()
                 });
                 let value = if inside { x.at(&from) } else { i64::from(op.pad_value) };
-                sum += weight.at(&of) * value;
+                sum += i128::from(weight.at(&of)) * i128::from(value);
             }
         }
         sum
@@ -49,7 +50,7 @@ pub(super) fn gemm(
     b: &Array,
     bias: Option<&Array>,
     dims: &[usize],
-) -> Result<Vec<i64>, StepError> {
+) -> Result<Vec<i128>, StepError> {
     if (op.alpha, op.beta) != (1.0, 1.0) {
         return Err(StepError::Model(
             "an integer product with factors alpha and beta".into(),
@@ -72,27 +73,24 @@ pub(super) fn gemm(
                 } else {
                     k * columns + column
                 };
-                a.values[left] * b.values[right]
+                i128::from(a.values[left]) * i128::from(b.values[right])
             };
-            values.push((0..depth).map(product).sum());
+            values.push((0..depth).map(product).sum::<i128>());
         }
     }
     match bias {
-        Some(bias) => super::elementwise::binary(
-            &Array {
-                dims: dims.into(),
-                zero_point: 0,
-                values,
-            },
-            bias,
-            |sum, bias| sum + bias,
-        ),
+        Some(bias) => {
+            let sums = positions(dims).zip(values);
+            Ok(sums
+                .map(|(position, sum)| sum + i128::from(broadcast(bias, &position)))
+                .collect())
+        }
         None => Ok(values),
     }
 }
 
 /// Σ (a − a_zero)·(b − b_zero), batched.
-pub(super) fn matmul(op: &op::MatMul, a: &Array, b: &Array) -> Result<Vec<i64>, StepError> {
+pub(super) fn matmul(op: &op::MatMul, a: &Array, b: &Array) -> Result<Vec<i128>, StepError> {
     let Batches {
         extents: [rows, columns, depth],
         pairs,
@@ -102,8 +100,8 @@ pub(super) fn matmul(op: &op::MatMul, a: &Array, b: &Array) -> Result<Vec<i64>, 
         for row in 0..rows {
             for column in 0..columns {
                 let product = |k: usize| {
-                    let left = a.values[(i * rows + row) * depth + k] - i64::from(op.a_zero);
-                    let right = b.values[(j * depth + k) * columns + column] - i64::from(op.b_zero);
+                    let left = i128::from(a.values[(i * rows + row) * depth + k]) - i128::from(op.a_zero);
+                    let right = i128::from(b.values[(j * depth + k) * columns + column]) - i128::from(op.b_zero);
                     left * right
                 };
                 values.push((0..depth).map(product).sum());

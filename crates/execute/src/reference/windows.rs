@@ -25,7 +25,7 @@ enum Tap {
 }
 
 /// Folds the taps of each window with `fold`.
-fn each(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Vec<Tap>) -> i64) -> Vec<i64> {
+fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Vec<Tap>) -> T) -> Vec<T> {
     let size: Vec<usize> = window.size.iter().map(|&s| s as usize).collect();
     let spatial = size.len();
     let tap = |position: &[usize], tap: &[usize]| {
@@ -60,25 +60,25 @@ pub(super) fn max_pool(window: &Window<'_>, x: &Array, dims: &[usize], lowest: i
 }
 
 /// Σ x, where whatever is not an element reads as `pad_value`.
-pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value: i64) -> Vec<i64> {
+pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value: i64) -> Vec<i128> {
     each(window, x, dims, |taps| {
         taps.iter()
-            .map(|tap| if let Tap::Inside(v) = tap { *v } else { pad_value })
+            .map(|tap| i128::from(if let Tap::Inside(v) = tap { *v } else { pad_value }))
             .sum()
     })
 }
 
 /// Σ x / count, half away from zero. Padding reads as the zero point and counts only with `count_padding`.
-pub(super) fn average_pool(window: &Window<'_>, x: &Array, dims: &[usize], count_padding: bool) -> Vec<i64> {
+pub(super) fn average_pool(window: &Window<'_>, x: &Array, dims: &[usize], count_padding: bool) -> Vec<i128> {
     each(window, x, dims, |taps| {
         let counted = taps.iter().filter_map(|tap| match tap {
-            Tap::Inside(v) => Some(*v),
-            Tap::Padding if count_padding => Some(x.zero_point),
+            Tap::Inside(v) => Some(i128::from(*v)),
+            Tap::Padding if count_padding => Some(x.zero_point.into()),
             _ => None,
         });
-        let count = counted.clone().count() as i64;
+        let count = counted.clone().count() as i128;
         if count == 0 {
-            x.zero_point
+            x.zero_point.into()
         } else {
             divide_half_away(counted.sum(), count)
         }
@@ -86,22 +86,22 @@ pub(super) fn average_pool(window: &Window<'_>, x: &Array, dims: &[usize], count
 }
 
 /// The mean over all spatial axes.
-pub(super) fn global_average_pool(x: &Array) -> Vec<i64> {
+pub(super) fn global_average_pool(x: &Array) -> Vec<i128> {
     let plane: usize = x.dims[2..].iter().product();
-    let mean = |values: &[i64]| divide_half_away(values.iter().sum(), plane as i64);
+    let mean = |values: &[i64]| divide_half_away(values.iter().map(|&v| i128::from(v)).sum(), plane as i128);
     if plane == 0 {
-        return vec![x.zero_point; x.dims[..2].iter().product()];
+        return vec![x.zero_point.into(); x.dims[..2].iter().product()];
     }
     x.values.chunks(plane).map(mean).collect()
 }
 
 /// The quotient's nearest integer, ties away from zero; `count` is positive.
-fn divide_half_away(sum: i64, count: i64) -> i64 {
+fn divide_half_away(sum: i128, count: i128) -> i128 {
     sum.signum() * ((2 * sum.abs() + count) / (2 * count))
 }
 
 /// Σ, largest or smallest over axes.
-pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i64>, StepError> {
+pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError> {
     let reduced = op.reduced(x.dims.len())?;
     let extents: Dims = reduced.iter().map(|&axis| x.dims[axis]).collect();
     let kept: Vec<usize> = (0..x.dims.len()).filter(|axis| !reduced.contains(axis)).collect();
@@ -111,7 +111,7 @@ pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i64>, StepError> 
             let mut from: Dims = x.dims.clone();
             kept.iter().zip(position).for_each(|(&axis, &p)| from[axis] = p);
             reduced.iter().zip(&inner).for_each(|(&axis, &p)| from[axis] = p);
-            x.at(&from)
+            i128::from(x.at(&from))
         });
         match op.reduction {
             Reduction::Sum => Ok(values.sum()),

@@ -41,7 +41,14 @@ impl Builder {
     }
 
     pub fn constant<T: Element>(&mut self, dims: &[u64], values: &[T]) -> ValueId {
-        let tensor = TensorData::from_values(dims, values).unwrap();
+        self.data(TensorData::from_values(dims, values).unwrap())
+    }
+
+    pub fn integers(&mut self, elem: Elem, dims: &[u64], values: &[i64]) -> ValueId {
+        self.data(TensorData::from_integers(elem, dims, values).unwrap())
+    }
+
+    fn data(&mut self, tensor: TensorData) -> ValueId {
         let (name, ty) = (self.name("constant"), tensor.tensor_type());
         let data = self.module.add_data(tensor);
         self.module.main_mut().add_data(name, ty, None, data)

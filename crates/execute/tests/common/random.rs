@@ -3,7 +3,7 @@
 use super::Builder;
 use smallvec::smallvec;
 use strait_core::op::{self, Coordinate, Nearest, PadMode, Reduction, ResizeMode};
-use strait_core::{Elem, Fused, Module, Op, QuantParams, Stage, ValueId};
+use strait_core::{Carrier, Elem, Fused, Module, Op, QuantParams, Stage, ValueId};
 use strait_execute::Tensor;
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
@@ -30,6 +30,11 @@ impl Random {
 
     pub fn flip(&mut self) -> bool {
         self.next().is_multiple_of(2)
+    }
+
+    /// Most accumulators fit i32.
+    fn carrier(&mut self) -> Carrier {
+        self.pick(&[Carrier::I32, Carrier::I32, Carrier::I64])
     }
 
     fn real(&mut self) -> f32 {
@@ -203,6 +208,10 @@ impl Maker {
         let value = self.builder.module.main().value(id).unwrap();
         let dims = value.ty.dims().unwrap().to_vec();
         let elem = value.ty.elem;
+        if elem == Elem::I64 {
+            // It has a grid, as every accumulator of i64.
+            self.builder.quant(id, QuantParams::tensor(0.5, 0));
+        }
         // Values that later ops take: the codes of 8 bits.
         if matches!(elem, Elem::I8 | Elem::U8) {
             self.values.push(Known { id, dims, elem });
@@ -263,9 +272,9 @@ impl Maker {
         self.builder.constant(dims, &values)
     }
 
-    fn bias(&mut self, count: u64) -> ValueId {
-        let values: Vec<i32> = (0..count).map(|_| self.random.range(-20_000, 20_000) as i32).collect();
-        self.builder.constant(&[count], &values)
+    fn bias(&mut self, count: u64, carrier: Carrier) -> ValueId {
+        let values: Vec<i64> = (0..count).map(|_| self.random.range(-20_000, 20_000)).collect();
+        self.builder.integers(carrier.elem(), &[count], &values)
     }
 
     fn step(&mut self) {
@@ -286,6 +295,7 @@ impl Maker {
                 let op = op::Mul {
                     a_zero: self.random.range(0, 9) as i32,
                     b_zero: 3,
+                    accumulator: self.random.carrier(),
                 };
                 self.accumulate(op, &[x.id, other.id], 14, None);
             }
@@ -312,10 +322,15 @@ impl Maker {
             12 => self.shape(&x),
             13 if image => {
                 let axes = self.random.pick(&[&[2i64, 3][..], &[1], &[0, 2], &[]]);
+                let reduction = self.random.pick(&[Reduction::Sum, Reduction::Max, Reduction::Min]);
                 let op = op::Reduce {
-                    reduction: self.random.pick(&[Reduction::Sum, Reduction::Max, Reduction::Min]),
+                    reduction,
                     axes: axes.into(),
                     keep_dims: true,
+                    accumulator: match reduction {
+                        Reduction::Sum => self.random.carrier(),
+                        _ => Carrier::I32,
+                    },
                 };
                 match op.reduction {
                     Reduction::Sum => self.accumulate(op, &[x.id], 13, None),
@@ -358,9 +373,10 @@ impl Maker {
             dilation: smallvec![1, 1],
             groups: groups as u32,
             pad_value,
+            accumulator: r.carrier(),
         };
         let weights = self.weights(&[outputs, channels / groups, kernel[0], kernel[1]]);
-        let bias = self.bias(outputs);
+        let bias = self.bias(outputs, op.accumulator);
         let inputs = if self.random.flip() {
             vec![x.id, weights, bias]
         } else {
@@ -374,6 +390,7 @@ impl Maker {
         let transpose_b = self.random.flip();
         let op = op::Gemm {
             transpose_b,
+            accumulator: self.random.carrier(),
             ..op::Gemm::canonical()
         };
         let weights = self.weights(&if transpose_b {
@@ -381,7 +398,7 @@ impl Maker {
         } else {
             [depth, columns]
         });
-        let bias = self.bias(columns);
+        let bias = self.bias(columns, op.accumulator);
         self.accumulate(
             op,
             &[x.id, weights, bias],
@@ -405,6 +422,7 @@ impl Maker {
         let op = op::MatMul {
             a_zero: 3,
             b_zero: self.random.range(0, 20) as i32,
+            accumulator: self.random.carrier(),
         };
         self.accumulate(op, &[x.id, turned], 16, Some((columns, rank as u32 - 1)));
     }
@@ -431,7 +449,8 @@ impl Maker {
             _ => {
                 let pad_value = self.pad_value(x);
                 let channels = Some((x.dims[1] as usize, 1));
-                let pool = window!(SumPool { pad_value });
+                let accumulator = self.random.carrier();
+                let pool = window!(SumPool { pad_value, accumulator });
                 if self.random.flip() {
                     return self.accumulate(pool, &[x.id], 11, channels);
                 }
@@ -449,10 +468,19 @@ impl Maker {
     fn sum(&mut self, x: &Known) {
         let other = self.same_shape(x);
         let way = self.random.range(0, 2);
+        let accumulator = self.random.carrier();
         let operands = [x, &other].map(|value| match way {
             0 => {
                 let zero = self.random.range(0, 9) as i32;
-                let shifted = self.add(op::ShiftLeft { zero, bits: 20 }, &[value.id], None);
+                let shifted = self.add(
+                    op::ShiftLeft {
+                        zero,
+                        bits: 20,
+                        accumulator,
+                    },
+                    &[value.id],
+                    None,
+                );
                 let form = Requantization::Gemmlowp(form::Gemmlowp {
                     multiplier: Per::Tensor(self.random.range(1 << 30, i64::from(i32::MAX)) as i32),
                     exponent: Per::Tensor(self.random.range(-3, 0) as i8),
@@ -468,7 +496,15 @@ impl Maker {
             }
             _ => {
                 let zero = self.random.range(0, 9) as i32;
-                self.add(op::ShiftLeft { zero, bits: 10 }, &[value.id], None)
+                self.add(
+                    op::ShiftLeft {
+                        zero,
+                        bits: 10,
+                        accumulator,
+                    },
+                    &[value.id],
+                    None,
+                )
             }
         });
         let bits = [28, 12, 18][way as usize];

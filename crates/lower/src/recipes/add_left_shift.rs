@@ -7,7 +7,7 @@ use super::{NodeToLower, sum};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
-use strait_core::{Failure, QuantParams};
+use strait_core::{Carrier, Failure, QuantParams};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
     let mut operands = [site.input(0)?, site.input(1)?];
@@ -19,7 +19,11 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift:
     for (value, (scale, zero)) in operands.iter_mut().zip(grids) {
         let codes = walk.codes(*value)?;
         let grid = Arc::new(QuantParams::tensor(scale * fine, 0));
-        let shift = ShiftLeft { zero, bits: left_shift };
+        let shift = ShiftLeft {
+            zero,
+            bits: left_shift,
+            accumulator: Carrier::I32,
+        };
         let shifted = walk.shift_left(site.node, shift, codes, Some(grid), "shift")?;
         // The factor s/m, the ratio of the grids s·2^−L and m·2^−L, with one rounding to f64.
         let scale = f64::from(scale) * f64::from(step) / f64::from(common);

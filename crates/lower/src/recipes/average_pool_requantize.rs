@@ -8,7 +8,7 @@ use super::narrow::{Product, Wide, narrow};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
-use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode, ValueId};
+use strait_core::{Carrier, Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode, ValueId};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
@@ -27,6 +27,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
                 dilation: pool.dilation.clone(),
                 ceil: pool.ceil,
                 pad_value: x_zero,
+                accumulator: Carrier::I32,
             };
             let result = walk.graph().value(site.output()?).and_then(|v| v.ty.dims());
             let positions = result.unwrap_or_default();
@@ -52,6 +53,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
                 reduction: Reduction::Sum,
                 axes: axes.iter().map(|&a| a as i64).collect(),
                 keep_dims: true,
+                accumulator: Carrier::I32,
             };
             let taps = all(&axes);
             (sum.into(), (taps, vec![taps], Vec::new()))

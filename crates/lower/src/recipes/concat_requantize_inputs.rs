@@ -6,7 +6,7 @@ use super::narrow::{Narrow, Product, Wide, requantize};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::ShiftLeft;
-use strait_core::{Channels, Failure, QuantParams};
+use strait_core::{Carrier, Channels, Failure, QuantParams};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let y = site.output()?;
@@ -24,7 +24,17 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         }
         // The codes, less their zero point, as an accumulator.
         let centred = Arc::new(QuantParams::tensor(scale, 0));
-        let acc = walk.shift_left(site.node, ShiftLeft { zero, bits: 0 }, codes, Some(centred), "centre")?;
+        let acc = walk.shift_left(
+            site.node,
+            ShiftLeft {
+                zero,
+                bits: 0,
+                accumulator: Carrier::I32,
+            },
+            codes,
+            Some(centred),
+            "centre",
+        )?;
         let wide = Wide {
             acc,
             zero: 0,

@@ -6,7 +6,7 @@ use super::narrow::{Product, Wide, narrow};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::MatMul;
-use strait_core::{Channels, Failure, QuantParams};
+use strait_core::{Carrier, Channels, Failure, QuantParams};
 use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
@@ -23,7 +23,11 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(
         site.node,
-        MatMul { a_zero, b_zero },
+        MatMul {
+            a_zero,
+            b_zero,
+            accumulator: Carrier::I32,
+        },
         &operands,
         Some(grid),
         "accumulate",

@@ -6,7 +6,7 @@ use super::narrow::{Product, Wide, narrow};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::Mul;
-use strait_core::{Channels, Failure, QuantParams};
+use strait_core::{Carrier, Channels, Failure, QuantParams};
 use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
@@ -20,7 +20,17 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         any_pattern: walk.are_two_inputs(a, b),
     })?;
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
-    let acc = walk.emit(site.node, Mul { a_zero, b_zero }, &operands, Some(grid), "accumulate")?;
+    let acc = walk.emit(
+        site.node,
+        Mul {
+            a_zero,
+            b_zero,
+            accumulator: Carrier::I32,
+        },
+        &operands,
+        Some(grid),
+        "accumulate",
+    )?;
     narrow(
         walk,
         site,

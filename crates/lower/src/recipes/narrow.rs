@@ -4,7 +4,7 @@ use super::NodeToLower;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize, ShiftLeft};
-use strait_core::{Channels, Elem, Failure, QuantParams, Reason, ReasonCode, ValueId};
+use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonCode, ValueId};
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
@@ -174,7 +174,17 @@ fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i
     let (elem, scale) = walk.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
     if elem != Elem::I32 {
-        return walk.shift_left(site.node, ShiftLeft { zero, bits: 0 }, acc, grid, "centre");
+        return walk.shift_left(
+            site.node,
+            ShiftLeft {
+                zero,
+                bits: 0,
+                accumulator: Carrier::I32,
+            },
+            acc,
+            grid,
+            "centre",
+        );
     }
     let negated = zero
         .checked_neg()

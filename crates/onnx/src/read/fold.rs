@@ -193,6 +193,7 @@ fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
 mod tests {
     use super::*;
     use smallvec::smallvec;
+    use strait_core::Carrier;
     use strait_core::op::{Add, Cast, Concat, Div, Gather, Mul, Slice, Unary, Unsqueeze};
 
     fn ints(values: &[i64]) -> TensorData {
@@ -206,7 +207,14 @@ mod tests {
 
     #[test]
     fn shape_arithmetic_is_done_exactly() {
-        let (mul, plain) = (Mul { a_zero: 0, b_zero: 0 }, ints(&[2, 3, 4]));
+        let (mul, plain) = (
+            Mul {
+                a_zero: 0,
+                b_zero: 0,
+                accumulator: Carrier::I32,
+            },
+            ints(&[2, 3, 4]),
+        );
         let slice = |starts, ends, steps| Slice {
             starts: smallvec![starts],
             ends: smallvec![ends],

@@ -74,6 +74,7 @@ mod tests {
 
     fn pool(pad: u32) -> SumPool {
         SumPool {
+            accumulator: strait_core::Carrier::I32,
             size: [3, 3].into(),
             stride: [1, 1].into(),
             pad: [pad; 4].into(),

@@ -3,6 +3,7 @@
 use super::Row;
 use super::window::{kernel_shape, window};
 use crate::read::site::{Arg, NodeReader, Refusal};
+use strait_core::Carrier;
 use strait_core::ReasonCode;
 use strait_core::op::Conv;
 use strait_core::shape::fixed_dims;
@@ -28,6 +29,7 @@ fn conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         groups: u32::try_from(groups)
             .map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`group` is {groups}")))?,
         pad_value: 0,
+        accumulator: Carrier::I32,
     };
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }

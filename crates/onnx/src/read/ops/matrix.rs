@@ -2,13 +2,18 @@
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
+use strait_core::Carrier;
 use strait_core::ReasonCode;
 use strait_core::op::{Gemm, MatMul};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Gemm", 7, gemm),
     Row::new("MatMul", 1, |site| {
-        let op = MatMul { a_zero: 0, b_zero: 0 };
+        let op = MatMul {
+            a_zero: 0,
+            b_zero: 0,
+            accumulator: Carrier::I32,
+        };
         site.finish(op, &[Arg::Operand(0), Arg::Operand(1)])
     }),
 ];
@@ -26,6 +31,7 @@ fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         transpose_b: site.flag("transB")?,
         alpha: site.float("alpha")?.unwrap_or(1.0),
         beta: site.float("beta")?.unwrap_or(1.0),
+        accumulator: Carrier::I32,
     };
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }

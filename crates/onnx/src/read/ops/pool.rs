@@ -3,6 +3,7 @@
 use super::Row;
 use super::window::{kernel_shape, narrow, window};
 use crate::read::site::{Arg, NodeReader, Refusal};
+use strait_core::Carrier;
 use strait_core::ReasonCode;
 use strait_core::op::{AveragePool, GlobalAveragePool, MaxPool, Reduce, Reduction};
 
@@ -61,6 +62,7 @@ fn global_max_pool(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         reduction: Reduction::Max,
         axes: (2..rank as i64).collect(),
         keep_dims: true,
+        accumulator: Carrier::I32,
     };
     site.finish(op, &[Arg::Operand(0)])
 }

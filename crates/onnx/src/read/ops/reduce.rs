@@ -2,6 +2,7 @@
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
+use strait_core::Carrier;
 use strait_core::op::{Identity, Reduce, Reduction};
 
 pub(super) const ROWS: &[Row] = &[
@@ -24,6 +25,7 @@ fn reduce(site: &mut NodeReader<'_, '_>, reduction: Reduction, since: i64) -> Re
         reduction,
         axes: axes.into(),
         keep_dims,
+        accumulator: Carrier::I32,
     };
     site.finish(op, &[Arg::Operand(0)])
 }
