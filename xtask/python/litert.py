@@ -59,15 +59,20 @@ def window(name, stride=(1, 1), padding="VALID", **fields):
     """The options of an operator with a window."""
     if name != "Pool2DOptions":
         fields = {"dilationHFactor": 1, "dilationWFactor": 1, **fields}
-    padding = getattr(schema.Padding, padding)
-    return options(name, padding=padding, strideH=stride[0], strideW=stride[1], **fields)
+    return options(name, padding=getattr(schema.Padding, padding), strideH=stride[0], strideW=stride[1], **fields)
+
+
+def activation(name):
+    """The number of a fused activation, `RELU6` for instance."""
+    return getattr(schema.ActivationFunctionType, name)
+
+
+def padding(name):
+    return getattr(schema.Padding, name)
 
 
 def run(operator, operator_options, inputs, constants, output, order=None):
-    """The result of a model of one operator; its operands are `inputs`, then `constants`, or those of `order`: pairs of a
-    tensor and True where it is a constant."""
-    order = order or [(tensor, False) for tensor in inputs] + [(tensor, True) for tensor in constants]
-    inputs = [tensor for tensor, constant in order if not constant]
+    """The result of a model of one operator; its operands are `inputs`, then `constants`, or these in another order."""
     graph = schema.SubGraphT()
     graph.tensors = []
     model = schema.ModelT()
@@ -90,8 +95,9 @@ def run(operator, operator_options, inputs, constants, output, order=None):
         graph.tensors.append(entry)
         return len(graph.tensors) - 1
 
-    operands = [add(tensor, constant) for tensor, constant in order]
-    graph.inputs = [operand for operand, (_, constant) in zip(operands, order, strict=True) if not constant]
+    graph.inputs = [add(tensor) for tensor in inputs]
+    operands = graph.inputs + [add(tensor, True) for tensor in constants]
+    operands = [operands[at] for at in order or range(len(operands))]
     graph.outputs = [add(output)]
     code = schema.OperatorCodeT()
     code.builtinCode, code.version = getattr(schema.BuiltinOperator, operator), 1

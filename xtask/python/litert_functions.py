@@ -104,7 +104,27 @@ def leaky_relu(elements):
     return draw
 
 
+def relu(operator, elements, ends):
+    """A ReLU between two grids: a requantization, and a clamp at its ends."""
+
+    def fill(generator):
+        kernel = Kernel(PROGRAM, f"{name_of(operator, elements)}, two grids", "litert::relu", ["factor in f64"])
+        for _ in range(60):
+            zeros = (0, 0) if elements == np.int16 else (zero_point(generator), zero_point(generator))
+            step = grid(generator, 1e-4, 1)
+            output = np.float32(step * 2.0 ** generator.uniform(-3, 3))
+            x = every_code(generator, elements)
+            y = litert.run(operator, None, [Tensor(x, step, zeros[0])], [], result(x.shape, elements, output, zeros[1]))
+            kernel.add([x.astype(np.int64) - zeros[0]], [y], short(elements), output, zeros[1],
+                       inputs=[real(step), 1.0], clamp=ends)  # fmt: skip
+        return kernel
+
+    return fill
+
+
 KERNELS = [
+    *(relu(name, elements, ends)
+      for name, ends in (("RELU", [0, None]), ("RELU6", [0, 6])) for elements in (np.int8, np.int16)),
     softmax(np.int8, "litert.softmax.int8.v1"),
     softmax(np.int16, "litert.softmax.int16.v1"),
     pointwise("LOGISTIC", np.int8, "litert.logistic.int8.v1", "nearest logistic", logistic_int8),

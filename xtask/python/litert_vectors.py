@@ -37,14 +37,15 @@ def product_scales(generator, exponents, bits):
     return source, (factors * target / source).astype(np.float32), target
 
 
-def layer(generator, activations, exponents, per_channel, depth):
+def layer(generator, activations, exponents, per_channel, depth, bias, bits):
     """Operands of a layer of `depth` inputs whose accumulators are its biases and little more, and its scales."""
-    narrow, bias = (16, np.int64) if activations == np.int16 else (8, np.int32)
+    narrow = 16 if activations == np.int16 else 8
     source, weights, target = product_scales(generator, exponents, narrow - 1)
     zero, out_zero = (0, 0) if narrow == 16 else (int(z) for z in generator.integers(-128, 128, 2))
     limit = 2.0**exponents
     if generator.random() < 0.5:
-        x, w = codes(generator, activations, (PIXELS, depth)), generator.integers(-127, 128, (CHANNELS, depth))
+        least, most = (-127, 128) if bits == 8 else (-8, 8)
+        x, w = codes(generator, activations, (PIXELS, depth)), generator.integers(least, most, (CHANNELS, depth))
         biases = generator.uniform(-limit, limit, CHANNELS)
     else:
         # Around the accumulators where the result takes its next value.
@@ -52,14 +53,14 @@ def layer(generator, activations, exponents, per_channel, depth):
         w = np.ones((CHANNELS, 1))
         steps = generator.integers(-(2 ** (narrow - 1)), 2 ** (narrow - 1), CHANNELS) - out_zero + 0.5
         biases = np.round(steps * (np.float64(target) / (np.float64(source) * weights.astype(np.float64))))
-        most = 2.0 ** (46 if narrow == 16 else 30)
+        most = 2.0 ** (46 if bias == np.int64 else 30)
         biases = np.clip(biases, -most, most)
     x, w, biases = x.astype(activations), w.astype(np.int8), biases.astype(bias)
     if not per_channel:
         weights = weights[:1]
     return {
         "x": Tensor(x, source, zero),
-        "w": Tensor(w, weights),
+        "w": Tensor(w, weights, packed=bits == 4),
         "b": Tensor(biases, source * weights),
         "acc": (x.astype(WIDE) - zero) @ w.T.astype(WIDE) + biases,
         "output": (target, out_zero),
@@ -67,24 +68,38 @@ def layer(generator, activations, exponents, per_channel, depth):
     }
 
 
-def layers(run, name, rule, others, activations=np.int8, per_channel=True, exponents=(3, 31), depth=DEPTH, **claim):
+# The ends of the activations that LiteRT fuses, as real numbers.
+ACTIVATIONS = {"NONE": None, "RELU": [0, None], "RELU_N1_TO_1": [-1, 1], "RELU6": [0, 6]}
+
+
+def layers(run, name, rule, others, activations=np.int8, per_channel=True, exponents=(3, 31), depth=DEPTH, bias=None, bits=8,
+           activation="NONE", **claim):  # fmt: skip
     """A kernel with constant weights; `run` makes and runs the model of a layer. Accumulators are up to 2^exponents."""
     kind = "int16 activations" if activations == np.int16 else "int8"
+    kind += {None: "", np.int32: ", int32 bias"}[bias] + (", int4 weights" if bits == 4 else "")
+    kind += "" if activation == "NONE" else f", {activation}"
     bound = f", accumulators below 2^{exponents[1]}" if exponents[1] < 30 else ""
+    bias = bias or (np.int64 if activations == np.int16 else np.int32)
+    fused = {"fusedActivationFunction": litert.activation(activation)}
+    if activations == np.int16 and bias == np.int32:
+        # Without it LiteRT takes the bias for int64.
+        fused["quantizedBiasType"] = litert.TYPES["int32"]
 
     def fill(generator):
         channels = "per channel" if per_channel else "per tensor"
         kernel = Kernel(PROGRAM, f"{name}, {kind}, {channels}{bound}", rule, others, **claim)
         while len(kernel.data["cases"]) < 120:
             limits = generator.integers(*exponents, CHANNELS if per_channel else 1).astype(np.float64)
-            made = layer(generator, activations, limits, per_channel, depth)
+            made = layer(generator, activations, limits, per_channel, depth, bias, bits)
             acc = made["acc"]
-            if np.abs(acc).max() >= 2 ** (47 if activations == np.int16 else min(exponents[1], 31)):
+            if np.abs(acc).max() >= 2 ** (47 if bias == np.int64 else min(exponents[1], 31)):
                 continue
             target, zero = made["output"]
-            y = run(made, lambda shape: result(shape, activations, target, zero)).reshape(PIXELS, CHANNELS)
+            y = run({**made, "fused": fused}, lambda shape: result(shape, activations, target, zero))
+            y = y.reshape(PIXELS, CHANNELS)
             rows = (acc.T, y.T) if per_channel else ([acc.T], [y.T])
-            kernel.add(*rows, short(activations), target, zero, inputs=[real(made["x"].scale)], weights=made["weights"])
+            kernel.add(*rows, short(activations), target, zero, inputs=[real(made["x"].scale)], weights=made["weights"],
+                       clamp=ACTIVATIONS[activation])  # fmt: skip
         return kernel
 
     return fill
@@ -93,12 +108,24 @@ def layers(run, name, rule, others, activations=np.int8, per_channel=True, expon
 def conv_2d(made, output):
     x, w = made["x"], made["w"]
     image = Tensor(x.values.reshape(1, PIXELS, 1, -1), x.scale, x.zero)
+    kernel = Tensor(w.values.reshape(CHANNELS, 1, 1, -1), w.scale, 0, 0, w.packed)
+    plain = window("Conv2DOptions", **made.get("fused", {}))
+    return litert.run("CONV_2D", plain, [image], [kernel, made["b"]], output((1, PIXELS, 1, CHANNELS)))
+
+
+def transpose_conv(made, output):
+    """With a window of one element: the shape of the result and the weights stand before the operand."""
+    x, w = made["x"], made["w"]
+    shape = (1, PIXELS, 1, CHANNELS)
+    image = Tensor(x.values.reshape(1, PIXELS, 1, -1), x.scale, x.zero)
     kernel = Tensor(w.values.reshape(CHANNELS, 1, 1, -1), w.scale, 0, 0)
-    return litert.run("CONV_2D", window("Conv2DOptions"), [image], [kernel, made["b"]], output((1, PIXELS, 1, CHANNELS)))
+    plain = options("TransposeConvOptions", padding=litert.padding("VALID"), strideH=1, strideW=1, **made["fused"])
+    constants = [Tensor(np.array(shape, np.int32)), kernel]
+    return litert.run("TRANSPOSE_CONV", plain, [image], constants + [made["b"]], output(shape), order=[1, 2, 0, 3])
 
 
 def fully_connected(made, output):
-    plain = options("FullyConnectedOptions", weightsFormat=0, keepNumDims=False)
+    plain = options("FullyConnectedOptions", weightsFormat=0, keepNumDims=False, **made.get("fused", {}))
     return litert.run("FULLY_CONNECTED", plain, [made["x"]], [made["w"], made["b"]], output((PIXELS, CHANNELS)))
 
 
@@ -106,8 +133,8 @@ def depthwise_conv_2d(made, output):
     """Each channel of its own input; only where the inputs are equal is that a product of matrices."""
     x, w = made["x"], made["w"]
     image = Tensor(np.repeat(x.values, CHANNELS, 1).reshape(1, PIXELS, 1, CHANNELS), x.scale, x.zero)
-    taps = Tensor(w.values.reshape(1, 1, 1, CHANNELS), w.scale, 0, 3)
-    plain = window("DepthwiseConv2DOptions", depthMultiplier=1)
+    taps = Tensor(w.values.reshape(1, 1, 1, CHANNELS), w.scale, 0, 3, w.packed)
+    plain = window("DepthwiseConv2DOptions", depthMultiplier=1, **made["fused"])
     return litert.run("DEPTHWISE_CONV_2D", plain, [image], [taps, made["b"]], output((1, PIXELS, 1, CHANNELS)))
 
 
@@ -201,11 +228,39 @@ def batch_matmul(generator):
             target = np.float32(target * np.sqrt(depth))
         a.values = a.values.reshape(-1)[: 48 * depth].reshape(1, 48, depth)
         b.values = b.values.reshape(-1)[: 40 * depth].reshape(1, depth, 40)
-        plain = options("BatchMatMulOptions", adjX=False, adjY=False, asymmetricQuantizeInputs=False)
-        y = litert.run("BATCH_MATMUL", plain, [a, b], [], result((1, 48, 40), np.int8, target, zero))
-        acc = (a.values.astype(WIDE) - a.zero) @ (b.values.astype(WIDE) - b.zero)
-        kernel.add([acc], [y], "i8", target, zero, inputs=[real(a.scale)], weights=per(b.scale))
+        matrix_product(kernel, a, b, target, zero)
     return kernel
+
+
+def matrix_product(kernel, a, b, target, zero):
+    plain = options("BatchMatMulOptions", adjX=False, adjY=False, asymmetricQuantizeInputs=False)
+    elements = a.values.dtype.type
+    shape = (1, a.values.shape[1], b.values.shape[2])
+    y = litert.run("BATCH_MATMUL", plain, [a, b], [], result(shape, elements, target, zero))
+    acc = (a.values.astype(WIDE) - a.zero) @ (b.values.astype(WIDE) - b.zero)
+    kernel.add([acc], [y], short(elements), target, zero, inputs=[real(a.scale)], weights=per(b.scale))
+
+
+def wide_batch_matmul(elements):
+    """int16 by int16 or by int8. Only 16 bits of the factor are kept: scales are drawn until its type shows in them."""
+    names = f"BATCH_MATMUL, int16 by {np.dtype(elements).name}"
+
+    def upper(a, b, target):
+        return [np.round(np.frexp(factor / np.float64(target))[0] * 2**15) for factor in (np.float64(a * b), np.float64(a) * np.float64(b))]
+
+    def fill(generator):
+        kernel = Kernel(PROGRAM, names, "litert::wide_matrix_product", ["litert::matrix_product", "litert::sixteen_by_eight"])
+        while len(kernel.data["cases"]) < 100:
+            depth = int(generator.choice([1, 4, 64, 1000]))
+            a, b = (Tensor(codes(generator, e, shape), scale(generator))
+                    for e, shape in ((np.int16, (1, 48, depth)), (elements, (1, depth, 40))))  # fmt: skip
+            bits = 15 + 8 * (np.dtype(elements).itemsize - 1) + np.log2(depth) / 2
+            target = np.float32(np.float64(a.scale) * np.float64(b.scale) * 2.0 ** (bits - 1 + generator.uniform(-2, 2)))
+            if len(kernel.data["cases"]) % 2 or np.ptp(upper(a.scale, b.scale, target)):
+                matrix_product(kernel, a, b, target, 0)
+        return kernel
+
+    return fill
 
 
 # ---- one activation ----
@@ -249,23 +304,25 @@ def requantize(source, elements):
     return fill
 
 
-def mean(same_grid):
+def mean(same_grid, elements=np.int8):
     def fill(generator):
         grid = "one grid" if same_grid else "two grids"
-        kernel = Kernel(PROGRAM, f"MEAN over the spatial axes, int8, {grid}", "litert::mean", ["nearest multiplier", "one rounding"])
+        name = f"MEAN over the spatial axes, {np.dtype(elements).name}, {grid}"
+        kernel = Kernel(PROGRAM, name, "litert::mean", ["nearest multiplier", "one rounding"])
+        draw_zero = (lambda: 0) if elements == np.int16 else lambda: int(generator.integers(-128, 128))
         for _ in range(200):
             height, width = (int(v) for v in generator.integers(1, 18, 2))
             some = power if generator.random() < 0.25 else scale
-            x = Tensor(codes(generator, np.int8, (1, height, width, 128)), some(generator), int(generator.integers(-128, 128)))
+            x = Tensor(codes(generator, elements, (1, height, width, 128)), some(generator), draw_zero())
             # Means of random codes are near the middle: a finer output grid keeps them apart.
             ratio = generator.integers(-4, 1) if some is power else generator.uniform(-4, 1)
-            target, zero = np.float32(x.scale * 2.0**ratio), int(generator.integers(-128, 128))
+            target, zero = np.float32(x.scale * 2.0**ratio), draw_zero()
             if same_grid:
                 target, zero = x.scale, x.zero
             y = litert.run("MEAN", options("ReducerOptions", keepDims=True), [x], [Tensor(np.array([1, 2], np.int32))],
-                           result((1, 1, 1, 128), np.int8, target, zero))  # fmt: skip
+                           result((1, 1, 1, 128), elements, target, zero))  # fmt: skip
             sums = (x.values.astype(WIDE) - x.zero).sum((1, 2))
-            kernel.add([sums], [y], "i8", target, zero, inputs=[real(x.scale)], count=height * width)
+            kernel.add([sums], [y], short(elements), target, zero, inputs=[real(x.scale)], count=height * width)
         return kernel
 
     return fill
@@ -304,33 +361,33 @@ def any_axes(generator):
     return shape, tuple(int(axis) for axis in sorted(axes)), bool(generator.random() < 0.5)
 
 
-def on_one_grid(name, draw):
+def on_one_grid(name, draw, elements=np.int8):
     """An operator whose codes are those of its operands, or made of them on the same grid: `draw` gives the operands, the
     operator with its options and constants, and what the codes should be."""
 
     def fill(generator):
-        kernel = Kernel(PROGRAM, f"{name}, int8, one grid", "same")
+        kernel = Kernel(PROGRAM, f"{name}, {np.dtype(elements).name}, one grid", "same")
         for _ in range(60):
-            operands, operator_options, constants, expected = draw(generator)
-            grid, zero = scale(generator), int(generator.integers(-128, 128))
+            operands, operator_options, constants, expected = draw(generator, elements)
+            grid, zero = scale(generator), 0 if elements == np.int16 else int(generator.integers(-128, 128))
             expected = expected(zero) if callable(expected) else expected
             inputs = [Tensor(operand, grid, zero) for operand in operands]
             y = litert.run(name, operator_options, inputs, [Tensor(np.array(c, np.int32)) for c in constants],
-                           result(expected.shape, np.int8, grid, zero))  # fmt: skip
-            kernel.add([expected], [y], "i8", grid, zero)
+                           result(expected.shape, elements, grid, zero))  # fmt: skip
+            kernel.add([expected], [y], short(elements), grid, zero)
         return kernel
 
     return fill
 
 
-def image(generator):
-    return codes(generator, np.int8, (1, *(int(v) for v in generator.integers(6, 14, 2)), 8))
+def image(generator, elements):
+    return codes(generator, elements, (1, *(int(v) for v in generator.integers(6, 14, 2)), 8))
 
 
 def reduced(function):
-    def draw(generator):
+    def draw(generator, elements):
         shape, axes, keep = any_axes(generator)
-        x = codes(generator, np.int8, shape)
+        x = codes(generator, elements, shape)
         return [x], options("ReducerOptions", keepDims=keep), [axes], function(x, axis=axes, keepdims=keep)
 
     return draw
@@ -339,8 +396,8 @@ def reduced(function):
 def pooled(function):
     """Windows of a random size, stride and padding; `function` makes a code of the elements of one."""
 
-    def draw(generator):
-        x, same = image(generator), bool(generator.random() < 0.5)
+    def draw(generator, elements):
+        x, same = image(generator, elements), bool(generator.random() < 0.5)
         (height, width), (down, right) = generator.integers(1, 6, 2), generator.integers(1, 4, 2)
         plain = window("Pool2DOptions", (int(down), int(right)), "SAME" if same else "VALID",
                        filterHeight=int(height), filterWidth=int(width))  # fmt: skip
@@ -364,43 +421,43 @@ def quotient(elements):
     return np.sign(sums) * ((2 * np.abs(sums) + count) // (2 * count))
 
 
-def reshape(generator):
-    x = image(generator)
+def reshape(generator, elements):
+    x = image(generator, elements)
     shape = (x.shape[1], -1)
     return [x], options("ReshapeOptions", newShape=list(shape)), [shape], x.reshape(shape)
 
 
-def transpose(generator):
-    x, order = image(generator), generator.permutation(4)
+def transpose(generator, elements):
+    x, order = image(generator, elements), generator.permutation(4)
     return [x], options("TransposeOptions"), [order], x.transpose(order)
 
 
-def pad(generator):
-    x, widths = image(generator), [(0, 0), *generator.integers(0, 4, (2, 2)), (0, 0)]
+def pad(generator, elements):
+    x, widths = image(generator, elements), [(0, 0), *generator.integers(0, 4, (2, 2)), (0, 0)]
     return [x], options("PadOptions"), [widths], lambda zero: np.pad(x, widths, constant_values=zero)
 
 
-def concatenation(generator):
-    x = image(generator)
-    y = codes(generator, np.int8, x.shape)
+def concatenation(generator, elements):
+    x = image(generator, elements)
+    y = codes(generator, elements, x.shape)
     return [x, y], options("ConcatenationOptions", axis=3), [], np.concatenate([x, y], 3)
 
 
-def nearest(generator):
-    x, factor = image(generator), int(generator.integers(2, 4))
+def nearest(generator, elements):
+    x, factor = image(generator, elements), int(generator.integers(2, 4))
     plain = options("ResizeNearestNeighborOptions", alignCorners=False, halfPixelCenters=False)
     return [x], plain, [[x.shape[1] * factor, x.shape[2] * factor]], x.repeat(factor, 1).repeat(factor, 2)
 
 
-def cut(generator):
-    x = image(generator)
+def cut(generator, elements):
+    x = image(generator, elements)
     begins, sizes = [0, 1, 2, 3], [1, x.shape[1] - 2, x.shape[2] - 4, 4]
     within = tuple(slice(begin, begin + size) for begin, size in zip(begins, sizes, strict=True))
     return [x], options("SliceOptions"), [begins, sizes], x[within]
 
 
-def relu(generator):
-    x = image(generator)
+def relu(generator, elements):
+    x = image(generator, elements)
     return [x], None, [], lambda zero: np.maximum(x, zero)
 
 
@@ -440,6 +497,7 @@ KERNELS = [
     quantize(np.int8),
     quantize(np.int16),
     requantize(np.int8, np.int8),
+    requantize(np.int8, np.int16),
     requantize(np.int16, np.int8),
     requantize(np.int16, np.int16),
     layers(conv_2d, "CONV_2D", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40)),
@@ -448,6 +506,30 @@ KERNELS = [
     wrapping(conv_2d, "CONV_2D", "litert::convolution"),
     wrapping(fully_connected, "FULLY_CONNECTED", "product in f64, half away"),
     *litert_functions.KERNELS,
+    layers(depthwise_conv_2d, "DEPTHWISE_CONV_2D", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40), depth=1),
+    layers(transpose_conv, "TRANSPOSE_CONV", "litert::convolution", OTHERS),
+    layers(transpose_conv, "TRANSPOSE_CONV", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40)),
+    layers(conv_2d, "CONV_2D", "litert::convolution", OTHERS, np.int16, exponents=(10, 31), bias=np.int32),
+    layers(transpose_conv, "TRANSPOSE_CONV", "litert::convolution", OTHERS, np.int16, exponents=(10, 31), bias=np.int32),
+    layers(conv_2d, "CONV_2D", "litert::convolution", OTHERS, bits=4),
+    layers(depthwise_conv_2d, "DEPTHWISE_CONV_2D", "litert::convolution", OTHERS, bits=4, depth=1),
+    layers(conv_2d, "CONV_2D", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40), bits=4),
+    *(layers(conv_2d, "CONV_2D", "litert::sixteen_by_eight", [], np.int16, exponents=(10, 40), activation=activation)
+      for activation in ("RELU", "RELU_N1_TO_1", "RELU6")),
+    layers(conv_2d, "CONV_2D", "litert::convolution", [], activation="RELU6"),
+    layers(fully_connected, "FULLY_CONNECTED", "product in f64, half away", [], np.int16, exponents=(10, 40), activation="RELU6"),
+    layers(fully_connected, "FULLY_CONNECTED", "product in f64, half away", [], np.int16, exponents=(10, 31), bias=np.int32),
+    layers(fully_connected, "FULLY_CONNECTED", "product in f64, half away", [], bits=4),
+    wide_batch_matmul(np.int16),
+    wide_batch_matmul(np.int8),
+    summed("ADD", np.int16),
+    summed("SUB", np.int16),
+    multiplied("int16", np.int16, "litert::multiplication"),
+    mean(False, np.int16),
+    mean(True, np.int16),
+    on_one_grid("MAX_POOL_2D", pooled(lambda elements: elements.max((1, 2))), np.int16),
+    on_one_grid("AVERAGE_POOL_2D", pooled(quotient), np.int16),
+    on_one_grid("CONCATENATION", concatenation, np.int16),
 ]  # fmt: skip
 
 

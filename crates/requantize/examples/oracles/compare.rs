@@ -29,6 +29,8 @@ pub(crate) struct Case {
     pub(crate) count: u32,
     /// A softmax's beta, a leaky ReLU's slope.
     pub(crate) parameter: Option<f32>,
+    /// The ends of a fused activation, as real numbers.
+    pub(crate) clamp: Option<[Option<f32>; 2]>,
     /// Attributes of RESCALE beside the output's type and zero point.
     pub(crate) rescale: Option<Rescale>,
     /// Accumulators, one row per channel; or operands, one row each. Floats as their bits.

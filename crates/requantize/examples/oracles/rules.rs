@@ -33,7 +33,16 @@ const RULES: &[(&str, Rule)] = &[
         let (a, b) = c.single_weight()?;
         c.requantized(litert::matrix_product(a, b, c.output, c.zero, c.out))
     }),
+    ("litert::wide_matrix_product", |c| {
+        let (a, b) = c.single_weight()?;
+        c.requantized(litert::wide_matrix_product(a, b, c.output, c.zero, c.out))
+    }),
     ("litert::multiplication", |c| {
+        let (a, b) = c.pair()?;
+        c.requantized(litert::multiplication(a, b, c.output, c.zero, c.out))
+    }),
+    // The weight of one is exact: the factor is f32(input / output).
+    ("litert::relu", |c| {
         let (a, b) = c.pair()?;
         c.requantized(litert::multiplication(a, b, c.output, c.zero, c.out))
     }),
@@ -196,12 +205,24 @@ impl Case {
         }
     }
 
+    /// The codes of the ends of a fused activation.
+    fn activation(&self) -> [i32; 2] {
+        let end = |end: Option<f32>, other: i32| {
+            end.map_or(other, |end| {
+                quantize::quantize(end, self.output, self.zero, Rounding::HalfAway, &self.out.range())
+            })
+        };
+        let [low, high] = self.clamp.unwrap_or_default();
+        [end(low, self.out.min()), end(high, self.out.max())]
+    }
+
     /// Each row by the form's channel of its number.
     fn requantized(&self, form: Result<Requantization, ScaleError>) -> Results {
-        let form = form?;
+        let (form, [low, high]) = (form?, self.activation());
         let row = |(channel, row): (usize, &Vec<i64>)| {
             let channel = form.channel(channel)?;
-            Ok(row.iter().map(|&x| channel.eval(x).ok().map(i64::from)).collect())
+            let one = |&x: &i64| channel.eval(x).ok().map(|y| y.max(low).min(high).into());
+            Ok(row.iter().map(one).collect())
         };
         self.x.iter().enumerate().map(row).collect()
     }
@@ -239,6 +260,7 @@ fn product(case: &Case, rule: ProductRule) -> Results {
 
 /// LiteRT's FULLY_CONNECTED in its own arithmetic, which is none of our forms.
 fn product_in_f64(case: &Case) -> Results {
+    let [low, high] = case.activation();
     let (input, weights) = (
         case.input()?,
         case.weights.as_ref().ok_or("weight scales are expected")?,
@@ -249,7 +271,10 @@ fn product_in_f64(case: &Case) -> Results {
         let one = |&x: &i64| {
             let rounded = (x as f64 * factor).round();
             // Where C++ converts it to an int32_t.
-            (rounded.abs() < 2f64.powi(31)).then(|| case.out.saturate(rounded as i64 + i64::from(case.zero)).into())
+            (rounded.abs() < 2f64.powi(31)).then(|| {
+                let code = case.out.saturate(rounded as i64 + i64::from(case.zero));
+                code.max(low).min(high).into()
+            })
         };
         Ok(row.iter().map(one).collect())
     };

@@ -24,7 +24,8 @@ pub fn quantize_multiplier(factor: f64) -> Result<(i32, i8), ScaleError> {
     }
 }
 
-/// CONV_2D and DEPTHWISE_CONV_2D: two roundings, the factor computed in `f64`.
+/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV: two roundings, the factor computed in `f64`. Weights of four bits change
+/// nothing.
 pub fn convolution(
     input: f32,
     weights: &Per<f32>,
@@ -56,9 +57,10 @@ pub fn single_rounding(form: Requantization) -> Requantization {
     }
 }
 
-/// CONV_2D and DEPTHWISE_CONV_2D on int16 activations: the factor of the int8 convolution, its multiplier reduced to 16
-/// bits when it is applied. A factor that needs a left shift of more than 7 is refused. FULLY_CONNECTED is another form on
-/// int16, too: LiteRT 2.3.0 rounds a product in `f64`.
+/// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on int16 activations with a bias of 64 bits: the factor of the int8
+/// convolution, its multiplier reduced to 16 bits when it is applied. A factor that needs a left shift of more than 7 is
+/// refused. FULLY_CONNECTED is another form on int16, too: LiteRT 2.3.0 rounds a product in `f64`. Where a file says that
+/// the bias has 32 bits (`quantized_bias_type`), the sum has 32 as well, and the form is that of [`convolution`].
 pub fn sixteen_by_eight(
     input: f32,
     weights: &Per<f32>,
@@ -66,7 +68,16 @@ pub fn sixteen_by_eight(
     zp: i32,
     out: IntType,
 ) -> Result<Requantization, ScaleError> {
-    let factor = convolution_factor(input, weights, output)?;
+    sixteen_bits(&convolution_factor(input, weights, output)?, zp, out)
+}
+
+/// BATCH_MATMUL of int16 with int16 or int8: the multiplier of 16 bits of CONV_2D, and the factor of the int8
+/// BATCH_MATMUL, with the product of both scales rounded to `f32`.
+pub fn wide_matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    sixteen_bits(&Per::Tensor(matrix_factor(a, b, output)?), zp, out)
+}
+
+fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
     let (multiplier, exponent) = unzip(&factor.try_map(|f| quantize_multiplier(*f))?);
     let form = Requantization::SixteenByEight(form::SixteenByEight {
         multiplier,
@@ -120,10 +131,13 @@ pub fn one_rounding(
 
 /// BATCH_MATMUL of two activations: two roundings; the product of their scales is rounded to `f32`.
 pub fn matrix_product(a: f32, b: f32, output: f32, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    gemmlowp(&Per::Tensor(matrix_factor(a, b, output)?), zp, out)
+}
+
+fn matrix_factor(a: f32, b: f32, output: f32) -> Result<f64, ScaleError> {
     positive("first scale", a.into())?;
     positive("second scale", b.into())?;
-    let output = positive("output scale", output.into())?;
-    gemmlowp(&Per::Tensor(f64::from(a * b) / output), zp, out)
+    Ok(f64::from(a * b) / positive("output scale", output.into())?)
 }
 
 /// MEAN: the sum of `count` integers, less their zero points, becomes the output by two roundings. The division by the

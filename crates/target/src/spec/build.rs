@@ -468,8 +468,11 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
     }
 }
 
-/// The rule of LiteRT's convolutions on int16, for every factor.
+/// The rule of LiteRT's convolutions on int16, for every factor; a product of two activations has a factor of its own.
 fn sixteen_by_eight(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
+    if let Scales::MatrixProduct { a, b, output } = rescale.scales {
+        return litert::wide_matrix_product(a, b, output, rescale.output_zero, rescale.out);
+    }
     let parts = rescale.scales.factor().try_map(|f| litert::quantize_multiplier(*f))?;
     let form = Requantization::from(form::SixteenByEight {
         multiplier: parts.map(|(m, _)| *m),
