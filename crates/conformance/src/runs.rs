@@ -4,7 +4,7 @@ use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
 use strait_kernels::{
     Context, Conv, Images, KernelError, Pool, Window,
-    integer::{Activation, Axis, Broadcast, ConvWeights, GemmWeights, Loops},
+    integer::{Activation, Axis, Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights},
 };
 use strait_requantize::{IntType, Requantization};
 
@@ -326,11 +326,23 @@ impl Run {
             }
             Kind::Gemm { bias, rows, a } => {
                 let n = bias.len();
-                let weights = GemmWeights::new(IntType::I8, [1, n], &vec![1; n], [n, 1], Some(bias))?;
+                let weights = GemmWeights::new(
+                    IntType::I8,
+                    [1, n],
+                    Weights::I8(&vec![1; n]),
+                    [n, 1],
+                    Bias::I32(Some(bias)),
+                )?;
                 loops.gemm(cx, &weights, *rows, a, &mut out)?;
             }
             Kind::Conv { conv, bias, input } => {
-                let weights = ConvWeights::new(*conv, IntType::I8, 0, &vec![1; bias.len()], Some(bias))?;
+                let weights = ConvWeights::new(
+                    *conv,
+                    IntType::I8,
+                    0,
+                    Weights::I8(&vec![1; bias.len()]),
+                    Bias::I32(Some(bias)),
+                )?;
                 loops.conv(cx, &weights, 1, input, &mut out)?;
             }
             Kind::MatMul { extents, a, b, zeros } => {
@@ -341,7 +353,14 @@ impl Run {
                     strides: [row, 1],
                 };
                 let [_, n, k] = *extents;
-                loops.matmul(cx, *extents, operand(a, zeros[0], k), operand(b, zeros[1], n), &mut out)?;
+                loops.matmul(
+                    cx,
+                    *extents,
+                    operand(a, zeros[0], k),
+                    operand(b, zeros[1], n),
+                    Carrier::I32,
+                    &mut out,
+                )?;
             }
             Kind::SumPool {
                 pool,
@@ -349,7 +368,7 @@ impl Run {
                 pad_value,
                 input,
             } => {
-                loops.sum_pool(cx, pool, *axis, IntType::I8, *pad_value, input, &mut out)?;
+                loops.sum_pool(cx, pool, *axis, IntType::I8, *pad_value, Carrier::I32, input, &mut out)?;
             }
             Kind::Add {
                 tables,
@@ -363,7 +382,7 @@ impl Run {
                 operands: [a, b],
             } => {
                 let shape = Broadcast::new(&[a.len()], &[b.len()])?;
-                loops.multiply(cx, &shape, i8s, *zeros, [a, b], &mut out)?;
+                loops.multiply(cx, &shape, i8s, *zeros, Carrier::I32, [a, b], &mut out)?;
             }
         }
         Ok(out.chunks_exact(width).map(|bytes| element(self.out, bytes)).collect())

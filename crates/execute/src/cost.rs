@@ -8,7 +8,8 @@ use crate::site::slot;
 use smallvec::SmallVec;
 use strait_core::shape::element_count;
 use strait_core::{Def, Elem, GraphId, Module, Node, Op, TensorType, ValueId};
-use strait_kernels::integer::{ConvWeights, GemmWeights};
+use strait_kernels::integer::{Carrier, ConvWeights, GemmWeights};
+use strait_requantize::IntType;
 
 /// A node, and how much of something it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -181,14 +182,21 @@ fn packed_bytes(op: &Op, weight: &TensorType) -> u64 {
         return 0;
     };
     let dims: SmallVec<[usize; 4]> = dims.iter().map(|&extent| extent as usize).collect();
+    const ENDS: [i32; 2] = [-128, 127];
     let packed = match (op, &dims[..]) {
-        _ if dims.contains(&0) => 0,
-        (Op::Conv(_), [out_channels, taps @ ..]) => ConvWeights::packed_bytes(*out_channels, taps.iter().product()),
-        (Op::Gemm(op), &[columns, depth]) if op.transpose_b => GemmWeights::packed_bytes([depth, columns]),
-        (Op::Gemm(_), &[depth, columns]) => GemmWeights::packed_bytes([depth, columns]),
-        _ => 0,
+        _ if dims.contains(&0) => Ok(0),
+        (Op::Conv(_), [out_channels, taps @ ..]) => {
+            ConvWeights::packed_bytes([*out_channels, taps.iter().product()], IntType::I8, ENDS, Carrier::I32)
+        }
+        (Op::Gemm(op), &[columns, depth]) if op.transpose_b => {
+            GemmWeights::packed_bytes([depth, columns], IntType::I8, ENDS, Carrier::I32)
+        }
+        (Op::Gemm(_), &[depth, columns]) => {
+            GemmWeights::packed_bytes([depth, columns], IntType::I8, ENDS, Carrier::I32)
+        }
+        _ => Ok(0),
     };
-    packed as u64
+    packed.map_or(0, |bytes| bytes as u64)
 }
 
 /// Ops whose result has the bytes of the operand.

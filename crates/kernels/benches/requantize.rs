@@ -15,7 +15,7 @@
 use std::{hint::black_box, process::ExitCode, time::Instant};
 use strait_kernels::{
     Context, Isa,
-    integer::{RequantizeWide, accumulators, standard},
+    integer::{accumulators, standard},
     mixed::{Codes, Dequantize, QLinearAdd, Quantize},
 };
 use strait_requantize::{
@@ -240,13 +240,13 @@ const OTHERS: [(&str, Prepare); 7] = [
 ];
 
 fn wide(cx: Context, extents: [usize; 3], form: &Requantization) -> Box<dyn FnMut()> {
-    let kernel = RequantizeWide::new(form, None).unwrap();
+    let loops = standard(form, None).unwrap();
     let count = extents.iter().product();
     let input: Vec<i64> = words(count).iter().map(|&x| i64::from(x) << 11).collect();
-    let mut out = vec![0; count * usize::from(kernel.out().bits()) / 8];
+    let mut out = vec![0; count * usize::from(loops.out().bits()) / 8];
     Box::new(move || {
-        kernel
-            .run(&cx, extents, black_box(&input), black_box(&mut out))
+        loops
+            .requantize_wide(&cx, extents, black_box(&input), black_box(&mut out))
             .unwrap();
     })
 }

@@ -7,8 +7,8 @@
 use std::{hint::black_box, time::Instant};
 use strait_kernels::{
     Context, Conv, Images, Isa, Window,
-    float::{self, Bias, Matrix, Unary},
-    integer::{Broadcast, ConvWeights, GemmWeights, Loops, accumulators, standard},
+    float::{self, Matrix, Unary},
+    integer::{Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights, accumulators, standard},
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
@@ -82,10 +82,20 @@ fn all(cx: &Context, wanted: &str) {
             float::conv(cx, &c, &input, &weights, None, &mut out).unwrap();
         });
         let (input, weights) = (bytes(c.input.elements().unwrap()), signed(outputs * c.depth()));
-        let packed = ConvWeights::new(c, IntType::I8, 0, &weights, None).unwrap();
+        let packed = ConvWeights::new(c, IntType::I8, 0, Weights::I8(&weights), Bias::I32(None)).unwrap();
         for (form, loops) in forms(outputs) {
             let mut out = vec![0; elements * usize::from(loops.out().bits()) / 8];
             report(&format!("conv {form} {name}"), steps, &mut || {
+                loops.conv(cx, &packed, 1, &input, &mut out).unwrap();
+            });
+        }
+        let input = bytes(2 * c.input.elements().unwrap());
+        let words: Vec<i32> = weights.iter().map(|&w| i32::from(w) * 257).collect();
+        for (bits, weights) in [("16×8", Weights::I8(&weights)), ("16×16", Weights::I32(&words))] {
+            let packed = ConvWeights::new(c, IntType::I16, 0, weights, Bias::I64(None)).unwrap();
+            let loops = sixteen(outputs);
+            let mut out = vec![0; 2 * elements];
+            report(&format!("conv {bits} bits {name}"), steps, &mut || {
                 loops.conv(cx, &packed, 1, &input, &mut out).unwrap();
             });
         }
@@ -95,10 +105,10 @@ fn all(cx: &Context, wanted: &str) {
         let mut out = vec![0.0; m * n];
         report(&format!("gemm f32 {m}×{n}×{k}"), m * n * k, &mut || {
             let (a, b) = (Matrix::row_major(&a, k), Matrix::row_major(&b, n));
-            float::gemm(cx, [m, n, k], a, b, Bias::Zero, &mut out).unwrap();
+            float::gemm(cx, [m, n, k], a, b, float::Bias::Zero, &mut out).unwrap();
         });
         let (a, b) = (bytes(m * k), signed(k * n));
-        let packed = GemmWeights::new(IntType::U8, [k, n], &b, [n, 1], None).unwrap();
+        let packed = GemmWeights::new(IntType::U8, [k, n], Weights::I8(&b), [n, 1], Bias::I32(None)).unwrap();
         for (form, loops) in forms(n) {
             let mut out = vec![0; m * n * usize::from(loops.out().bits()) / 8];
             report(&format!("gemm {form} {m}×{n}×{k}"), m * n * k, &mut || {
@@ -121,7 +131,8 @@ fn all(cx: &Context, wanted: &str) {
             .unwrap();
     });
     report("multiply", count, &mut || {
-        add.multiply(cx, &shape, elements, [3, 4], [&a, &b], &mut out).unwrap();
+        add.multiply(cx, &shape, elements, [3, 4], Carrier::I32, [&a, &b], &mut out)
+            .unwrap();
     });
     let x = floats(count);
     let mut y = x.clone();
@@ -198,6 +209,17 @@ fn forms(channels: usize) -> Vec<(&'static str, Box<dyn Loops>)> {
             })),
         ),
     ]
+}
+
+/// From sums of 64 bits to 16.
+fn sixteen(channels: usize) -> Box<dyn Loops> {
+    let form = form::SixteenByEight {
+        multiplier: Per::Channel(vec![1_500_000_000; channels].into()),
+        exponent: Per::Channel(vec![-10; channels].into()),
+        zp: 0,
+        out: IntType::I16,
+    };
+    standard(&form.into(), None).unwrap()
 }
 
 fn bytes(count: usize) -> Vec<u8> {

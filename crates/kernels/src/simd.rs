@@ -15,7 +15,7 @@ pub(crate) trait Simd {
     const ISA: Isa;
     /// Vectors of f32.
     type F32s: F32s;
-    /// Sixteen dot products of four bytes.
+    /// Sixteen dot products of four bytes, or of two words.
     type Dots: Dots;
 
     /// Runs a part of a job that is big enough for a call: compiled once, not in each of its callers.
@@ -47,7 +47,8 @@ pub(crate) trait F32s: Copy {
     unsafe fn add_product(self, x: f32, y: Self) -> Self;
 }
 
-/// Sixteen i32 accumulators of dot products of four bytes, one operand unsigned, the other signed; wraps as i32 does.
+/// Sixteen i32 accumulators of dot products: of four bytes, one operand unsigned, the other signed, or of two signed words
+/// of 16 bits; wraps as i32 does.
 pub(crate) trait Dots: Copy {
     /// Rows of the widest tile.
     const ROWS: usize;
@@ -66,11 +67,21 @@ pub(crate) trait Dots: Copy {
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn add_dots<const PANEL_UNSIGNED: bool>(self, panel: &[u8; 64], four: [u8; 4]) -> Self;
+    /// Lane `l` gains the products of the two words at `panel[4·l]` and those of `two`.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    unsafe fn add_words(self, panel: &[u8; 64], two: [u8; 4]) -> Self;
     /// Lane `l` gains `weight·bytes[l]`, the bytes signed or not.
     ///
     /// # Safety
     /// The machine has the instruction set.
     unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self;
+    /// Lane `l` gains `weight·words[l]`.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self;
 }
 
 /// No instruction set beyond the compiler's baseline.
@@ -155,6 +166,27 @@ impl Dots for [i32; 16] {
     }
 
     #[inline(always)]
+    unsafe fn add_words(self, panel: &[u8; 64], two: [u8; 4]) -> Self {
+        let widen = |[a, b, c, d]: [u8; 4]| [[a, b], [c, d]].map(|word| i32::from(i16::from_ne_bytes(word)));
+        let [f, g] = widen(two);
+        let mut sums = self;
+        for (sum, &column) in sums.iter_mut().zip(panel.as_chunks::<4>().0) {
+            let [p, q] = widen(column);
+            *sum = sum.wrapping_add(p * f).wrapping_add(q * g);
+        }
+        sums
+    }
+
+    #[inline(always)]
+    unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self {
+        let mut sums = self;
+        for (sum, &word) in sums.iter_mut().zip(words) {
+            *sum = sum.wrapping_add(weight.wrapping_mul(word.into()));
+        }
+        sums
+    }
+
+    #[inline(always)]
     unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self {
         let mut sums = self;
         for (sum, &byte) in sums.iter_mut().zip(bytes) {
@@ -207,6 +239,17 @@ pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
         for j in 0..4 {
             row[4 * l + j] = lines[j][l] ^ flip;
         }
+    }
+    row
+}
+
+/// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are words `l` of the lines.
+#[inline(always)]
+pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
+    let mut row = [0; 64];
+    for (to, (a, b)) in row.as_chunks_mut::<4>().0.iter_mut().zip(a.iter().zip(b)) {
+        let [[p, q], [r, s]] = [a.to_ne_bytes(), b.to_ne_bytes()];
+        *to = [p, q, r, s];
     }
     row
 }
@@ -369,6 +412,38 @@ mod x86 {
         }
 
         #[inline(always)]
+        unsafe fn add_words(self, panel: &[u8; 64], two: [u8; 4]) -> Self {
+            // SAFETY: the caller's promise; each load is of 16 of the 64 bytes of `panel`. `vpmaddwd` wraps where both of its
+            // products are 2^30, as a sum in i32 does.
+            unsafe {
+                let two = _mm256_set1_epi64x(i64::from(u32::from_ne_bytes(two)));
+                let mut sums = self.0;
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    let words = _mm_loadu_si128(panel.as_ptr().add(16 * i).cast());
+                    // The second of each pair of accumulators gains 0.
+                    let wide = _mm256_cvtepu32_epi64(words);
+                    *sum = _mm256_add_epi32(*sum, _mm256_madd_epi16(wide, two));
+                }
+                Pairs(sums)
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self {
+            // SAFETY: the caller's promise; each load is of four of the sixteen words.
+            unsafe {
+                // 0 for the second of each pair.
+                let weight = _mm256_set1_epi64x(i64::from(weight.cast_unsigned()));
+                let mut sums = self.0;
+                for (i, sum) in sums.iter_mut().enumerate() {
+                    let wide = _mm256_cvtepi16_epi64(_mm_loadl_epi64(words.as_ptr().add(4 * i).cast()));
+                    *sum = _mm256_add_epi32(*sum, _mm256_mullo_epi32(wide, weight));
+                }
+                Pairs(sums)
+            }
+        }
+
+        #[inline(always)]
         unsafe fn add_scaled<const SIGNED: bool>(self, bytes: &[u8; 16], weight: i32) -> Self {
             // SAFETY: the caller's promise; the load is of the 16 bytes of `bytes`.
             unsafe {
@@ -432,6 +507,29 @@ mod x86 {
                 } else {
                     _mm512_dpbusd_epi32(self.0, four, panel)
                 })
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn add_words(self, panel: &[u8; 64], two: [u8; 4]) -> Self {
+            // SAFETY: the machine has VNNI by the caller's promise; the load is of the 64 bytes of `panel`. `vpdpwssd` adds
+            // without saturation.
+            unsafe {
+                let panel = _mm512_loadu_si512(panel.as_ptr().cast());
+                let two = _mm512_set1_epi32(i32::from_ne_bytes(two));
+                Vnni(_mm512_dpwssd_epi32(self.0, panel, two))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn add_scaled_words(self, words: &[i16; 16], weight: i32) -> Self {
+            // SAFETY: the caller's promise; the load is of the sixteen words.
+            unsafe {
+                let wide = _mm512_cvtepi16_epi32(_mm256_loadu_si256(words.as_ptr().cast()));
+                Vnni(_mm512_add_epi32(
+                    self.0,
+                    _mm512_mullo_epi32(wide, _mm512_set1_epi32(weight)),
+                ))
             }
         }
 

@@ -7,7 +7,7 @@ mod support;
 use proptest::prelude::*;
 use strait_kernels::{
     Context, Images, Isa, Pool, Window,
-    integer::{Axis, Broadcast, accumulators, average_pool, clamp, lookup, max_pool, standard},
+    integer::{Axis, Broadcast, Carrier, accumulators, average_pool, clamp, lookup, max_pool, standard},
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::{Numbers, boundaries, bytes, code, finish, forms, loops};
@@ -208,7 +208,7 @@ proptest! {
             let cx = Context::with_isa(isa);
             let wanted = finish(form, None, &products, |_| 0);
             let mut found = vec![0; wanted.len()];
-            loops.multiply(&cx, &shape, elements, zeros, [&data[0], &data[1]], &mut found).unwrap();
+            loops.multiply(&cx, &shape, elements, zeros, Carrier::I32, [&data[0], &data[1]], &mut found).unwrap();
             prop_assert!(found == wanted);
             loops.add(&cx, &shape, elements, [&tables[0], &tables[1]], [&data[0], &data[1]], &mut found).unwrap();
             prop_assert!(found == finish(form, None, &sums, |_| 0));
@@ -231,6 +231,7 @@ fn long_rows_and_many_rows_are_split_without_a_trace() {
                 &shape,
                 [IntType::I8; 2],
                 [3, -4],
+                Carrier::I32,
                 [&a, &b],
                 &mut out,
             )
@@ -267,7 +268,7 @@ fn lookups_begin_at_the_smallest_code() {
     );
     assert!(lookup(&cx, IntType::I8, &table[1..], &[0], &mut [0]).is_err());
     assert!(lookup(&cx, IntType::I8, &[], &[0], &mut []).is_err());
-    assert!(lookup(&cx, IntType::I16, &table, &[0], &mut [0]).is_err());
+    assert!(lookup(&cx, IntType::I32, &table, &[0], &mut [0]).is_err());
 }
 
 #[test]
@@ -359,6 +360,7 @@ fn pools_of_bytes_are_their_definitions() {
                             axis,
                             element,
                             pad_value,
+                            Carrier::I32,
                             &input,
                             &mut found,
                         )

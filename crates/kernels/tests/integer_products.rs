@@ -7,7 +7,7 @@ mod support;
 
 use strait_kernels::{
     Context, Conv, Images, Isa, Window,
-    integer::{Activation, ConvWeights, GemmWeights, accumulators},
+    integer::{Activation, Bias, Carrier, ConvWeights, GemmWeights, Weights, accumulators},
 };
 use strait_requantize::{IntType, Requantization};
 use support::{
@@ -34,7 +34,7 @@ fn convolution_is_exact_for_every_form() {
         let input = numbers.bytes(c.input.elements().unwrap());
         let weights = numbers.weights(c.out_channels * c.depth());
         let bias: Vec<i32> = (0..c.out_channels).map(|_| numbers.between(-5000, 5000)).collect();
-        let packed = ConvWeights::new(c, element, pad_value, &weights, Some(&bias)).unwrap();
+        let packed = ConvWeights::new(c, element, pad_value, Weights::I8(&weights), Bias::I32(Some(&bias))).unwrap();
         let sums = conv_reference(&c, element, pad_value, &input, &weights, &bias);
         let positions = sums.len() / c.input.batch / c.out_channels;
         let size = sums.iter().map(|s| s.abs()).max().unwrap();
@@ -76,7 +76,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
     };
     let input = numbers.bytes(c.input.elements().unwrap());
     let weights = numbers.weights(c.out_channels * c.depth());
-    let packed = ConvWeights::new(c, IntType::I8, -3, &weights, None).unwrap();
+    let packed = ConvWeights::new(c, IntType::I8, -3, Weights::I8(&weights), Bias::I32(None)).unwrap();
     for form in forms(20, 100_000, &mut numbers).iter().take(7) {
         for loops in loops(form, None) {
             let run = |threads| {
@@ -111,7 +111,7 @@ fn products_with_constant_weights_are_exact_for_every_form() {
         let (a, weights) = (numbers.bytes(m * k), numbers.weights(k * n));
         let bias: Vec<i32> = (0..n).map(|_| numbers.between(-5000, 5000)).collect();
         let strides = if i % 3 == 0 { [n, 1] } else { [1, k] };
-        let packed = GemmWeights::new(element, [k, n], &weights, strides, Some(&bias)).unwrap();
+        let packed = GemmWeights::new(element, [k, n], Weights::I8(&weights), strides, Bias::I32(Some(&bias))).unwrap();
         let sum = |i: usize, j: usize| {
             let products =
                 (0..k).map(|kk| code(element, a[i * k + kk]) * i64::from(weights[kk * strides[0] + j * strides[1]]));
@@ -173,7 +173,14 @@ fn products_of_activations_take_both_zero_points_away() {
             {
                 let mut found = vec![0; wanted.len()];
                 loops
-                    .matmul(&Context::with_isa(isa), [m, n, k], operand(0), operand(1), &mut found)
+                    .matmul(
+                        &Context::with_isa(isa),
+                        [m, n, k],
+                        operand(0),
+                        operand(1),
+                        Carrier::I32,
+                        &mut found,
+                    )
                     .unwrap();
                 assert!(
                     found == wanted,
@@ -190,7 +197,14 @@ fn products_of_activations_take_both_zero_points_away() {
 fn the_extremes_of_both_operands_do_not_saturate_inside() {
     // 255 · −128 + 255 · −128 leaves i16, where `vpmaddubsw` would saturate.
     let k = 40;
-    let packed = GemmWeights::new(IntType::U8, [k, 1], &vec![-128; k], [1, 1], None).unwrap();
+    let packed = GemmWeights::new(
+        IntType::U8,
+        [k, 1],
+        Weights::I8(&vec![-128; k]),
+        [1, 1],
+        Bias::I32(None),
+    )
+    .unwrap();
     for isa in Isa::available() {
         let mut out = [0; 4];
         accumulators()
@@ -214,10 +228,10 @@ fn what_does_not_fit_is_refused() {
         out_channels: 2,
         groups: 1,
     };
-    assert!(ConvWeights::new(c, IntType::I16, 0, &[1; 4], None).is_err());
-    assert!(ConvWeights::new(c, IntType::U8, -1, &[1; 4], None).is_err());
-    assert!(ConvWeights::new(c, IntType::U8, 0, &[1; 3], None).is_err());
-    let packed = ConvWeights::new(c, IntType::U8, 0, &[1; 4], None).unwrap();
+    assert!(ConvWeights::new(c, IntType::I32, 0, Weights::I8(&[1; 4]), Bias::I32(None)).is_err());
+    assert!(ConvWeights::new(c, IntType::U8, -1, Weights::I8(&[1; 4]), Bias::I32(None)).is_err());
+    assert!(ConvWeights::new(c, IntType::U8, 0, Weights::I8(&[1; 3]), Bias::I32(None)).is_err());
+    let packed = ConvWeights::new(c, IntType::U8, 0, Weights::I8(&[1; 4]), Bias::I32(None)).unwrap();
     assert!(loops.conv(&cx, &packed, 1, &[0; 8], &mut [0; 31]).is_err());
     assert!(loops.conv(&cx, &packed, 2, &[0; 8], &mut [0; 64]).is_err());
     assert!(loops.conv(&cx, &packed, usize::MAX, &[0; 8], &mut [0; 64]).is_err());
@@ -227,7 +241,16 @@ fn what_does_not_fit_is_refused() {
             .conv(&cx, &packed, 1, &[0; 8], &mut [0; 8])
             .is_err()
     );
-    assert!(GemmWeights::new(IntType::I8, [2, 2], &[0; 3], [2, 1], None).is_err());
-    assert!(GemmWeights::new(IntType::I8, [usize::MAX, 2], &[0; 3], [2, 1], None).is_err());
+    assert!(GemmWeights::new(IntType::I8, [2, 2], Weights::I8(&[0; 3]), [2, 1], Bias::I32(None)).is_err());
+    assert!(
+        GemmWeights::new(
+            IntType::I8,
+            [usize::MAX, 2],
+            Weights::I8(&[0; 3]),
+            [2, 1],
+            Bias::I32(None)
+        )
+        .is_err()
+    );
     assert!(strait_kernels::integer::standard(&three, Some([3, 2])).is_err());
 }

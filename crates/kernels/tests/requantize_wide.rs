@@ -5,15 +5,18 @@
 
 mod support;
 
-use strait_kernels::{Context, Isa, KernelError, integer::RequantizeWide};
+use strait_kernels::{
+    Context, Isa, KernelError,
+    integer::{Loops, standard},
+};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::{Numbers, finish};
 
-fn run(kernel: &RequantizeWide, isa: Isa, extents: [usize; 3], accumulators: &[i64]) -> Vec<u8> {
+fn run(kernel: &dyn Loops, isa: Isa, extents: [usize; 3], accumulators: &[i64]) -> Vec<u8> {
     let count = accumulators.len() * usize::from(kernel.out().bits().div_ceil(8));
     let mut out = vec![0xA5; count + 2];
     kernel
-        .run(&Context::with_isa(isa), extents, accumulators, &mut out[1..=count])
+        .requantize_wide(&Context::with_isa(isa), extents, accumulators, &mut out[1..=count])
         .unwrap();
     assert_eq!(
         (out[0], out[count + 1]),
@@ -24,12 +27,12 @@ fn run(kernel: &RequantizeWide, isa: Isa, extents: [usize; 3], accumulators: &[i
 }
 
 fn check(form: &Requantization, clamp: Option<[i32; 2]>, extents: [usize; 3], accumulators: &[i64]) {
-    let kernel = RequantizeWide::new(form, clamp).unwrap();
+    let kernel = standard(form, clamp).unwrap();
     let channel = |i: usize| form.channels().map_or(0, |channels| i / extents[2].max(1) % channels);
     let wanted = finish(form, clamp, accumulators, channel);
     for isa in Isa::available() {
         assert!(
-            run(&kernel, isa, extents, accumulators) == wanted,
+            run(&*kernel, isa, extents, accumulators) == wanted,
             "{form:?} on {}",
             isa.name()
         );
@@ -161,11 +164,11 @@ fn outside_of_its_domain_a_form_is_that_of_the_nearer_end() {
             .chain((0..40).map(|_| numbers.next().cast_signed()))
             .collect();
         let inside: Vec<i64> = values.iter().map(|&x| x.clamp(low, high)).collect();
-        let kernel = RequantizeWide::new(&form, None).unwrap();
+        let kernel = standard(&form, None).unwrap();
         let wanted = finish(&form, None, &inside, |_| 0);
         for isa in Isa::available() {
             assert!(
-                run(&kernel, isa, [1, 1, values.len()], &values) == wanted,
+                run(&*kernel, isa, [1, 1, values.len()], &values) == wanted,
                 "{form:?} on {}",
                 isa.name()
             );
@@ -224,20 +227,51 @@ fn rows_of_every_length_and_layout_are_the_definition() {
     }
 }
 
+/// Floats and thresholds are defined on i32 alone.
+#[test]
+fn a_form_of_32_bits_takes_more_as_its_nearer_end() {
+    let mut numbers = Numbers::new(44);
+    let extremes = [
+        i64::MIN,
+        -(1 << 31) - 1,
+        -(1 << 31),
+        -1,
+        0,
+        (1 << 31) - 1,
+        1 << 31,
+        i64::MAX,
+    ];
+    let values: Vec<i64> = extremes
+        .into_iter()
+        .chain((0..300).map(|i| numbers.next().cast_signed() >> (i % 60)))
+        .collect();
+    for channels in [0, 3] {
+        for form in support::forms(channels, 1 << 30, &mut numbers) {
+            let channels = channels.max(1);
+            let all = values.repeat(channels);
+            let channel = |i: usize| i / values.len();
+            let inside = |(i, &x): (usize, &i64)| {
+                let (low, high) = form.domain(channel(i)).into_inner();
+                x.clamp(low, high)
+            };
+            let inside: Vec<i64> = all.iter().enumerate().map(inside).collect();
+            let wanted = finish(&form, Some([-90, 101]), &inside, channel);
+            for loops in support::loops(&form, Some([-90, 101])) {
+                for isa in Isa::available() {
+                    let found = run(&*loops, isa, [1, channels, values.len()], &all);
+                    assert!(found == wanted, "{form:?} on {}", isa.name());
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn what_does_not_fit_together_is_refused() {
     let [form, _] = forms(Some(3));
-    let float = form::Float {
-        scale: 0.1.into(),
-        zp: 0,
-        out: IntType::I8,
-    };
-    let refused = |result| matches!(result, Err(KernelError::Requantization(_)));
-    assert!(refused(RequantizeWide::new(&float.into(), None)));
-    assert!(refused(RequantizeWide::new(&form, Some([3, 2]))));
-    let kernel = RequantizeWide::new(&form, None).unwrap();
+    let kernel = standard(&form, None).unwrap();
     for (extents, input, out) in [([1, 2, 1], 2, 4), ([1, 3, 1], 2, 6), ([1, 3, 1], 3, 5)] {
-        let result = kernel.run(&Context::detect(), extents, &vec![0; input], &mut vec![0; out]);
+        let result = kernel.requantize_wide(&Context::detect(), extents, &vec![0; input], &mut vec![0; out]);
         assert!(matches!(result, Err(KernelError::Shape(_))));
     }
 }

@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use strait_core::{Elem, Module};
-use strait_kernels::integer::{Activation, Axis, Broadcast, ConvWeights, GemmWeights, Loops};
+use strait_kernels::integer::{Activation, Axis, Broadcast, Carrier, ConvWeights, GemmWeights, Loops};
 use strait_kernels::{Context, KernelError, Pool};
 use strait_requantize::{IntType, Requantization};
 
@@ -168,9 +168,10 @@ impl Loops for GuardedLoops {
         extents: [usize; 3],
         a: Activation<'_>,
         b: Activation<'_>,
+        carrier: Carrier,
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        self.run(|loops| loops.matmul(cx, extents, a, b, out))
+        self.run(|loops| loops.matmul(cx, extents, a, b, carrier, out))
     }
 
     fn sum_pool(
@@ -180,10 +181,11 @@ impl Loops for GuardedLoops {
         channels: Axis,
         element: IntType,
         pad_value: i32,
+        carrier: Carrier,
         input: &[u8],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        self.run(|loops| loops.sum_pool(cx, pool, channels, element, pad_value, input, out))
+        self.run(|loops| loops.sum_pool(cx, pool, channels, element, pad_value, carrier, input, out))
     }
 
     fn add(
@@ -204,10 +206,11 @@ impl Loops for GuardedLoops {
         shape: &Broadcast,
         elements: [IntType; 2],
         zeros: [i32; 2],
+        carrier: Carrier,
         operands: [&[u8]; 2],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        self.run(|loops| loops.multiply(cx, shape, elements, zeros, operands, out))
+        self.run(|loops| loops.multiply(cx, shape, elements, zeros, carrier, operands, out))
     }
 
     fn requantize(
@@ -219,6 +222,16 @@ impl Loops for GuardedLoops {
         out: &mut [u8],
     ) -> Result<(), KernelError> {
         self.run(|loops| loops.requantize(cx, extents, element, input, out))
+    }
+
+    fn requantize_wide(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        accumulators: &[i64],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        self.run(|loops| loops.requantize_wide(cx, extents, accumulators, out))
     }
 }
 

@@ -6,7 +6,7 @@ use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
-use strait_kernels::integer::{ConvWeights, Loops};
+use strait_kernels::integer::{Bias, ConvWeights, Loops, Weights};
 
 struct Conv {
     weights: ConvWeights,
@@ -24,7 +24,13 @@ pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     };
     Ok(Some(Box::new(Conv {
         batch: conv.input.batch,
-        weights: ConvWeights::new(conv, element, op.pad_value, values, bias.as_deref())?,
+        weights: ConvWeights::new(
+            conv,
+            element,
+            op.pad_value,
+            Weights::I8(values),
+            Bias::I32(bias.as_deref()),
+        )?,
         loops: site.loops()?,
     })))
 }

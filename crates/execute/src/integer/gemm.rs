@@ -5,7 +5,7 @@ use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
-use strait_kernels::integer::{GemmWeights, Loops};
+use strait_kernels::integer::{Bias, GemmWeights, Loops, Weights};
 
 struct Gemm {
     weights: GemmWeights,
@@ -39,7 +39,13 @@ pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Prepared {
         return Ok(None);
     }
     Ok(Some(Box::new(Gemm {
-        weights: GemmWeights::new(element, [depth, columns], values, strides, bias.as_deref())?,
+        weights: GemmWeights::new(
+            element,
+            [depth, columns],
+            Weights::I8(values),
+            strides,
+            Bias::I32(bias.as_deref()),
+        )?,
         rows: a.dims.iter().rev().skip(1).product(),
         loops: site.loops()?,
     })))

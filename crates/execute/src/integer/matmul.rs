@@ -6,7 +6,7 @@ use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
-use strait_kernels::integer::{Activation, Loops};
+use strait_kernels::integer::{Activation, Carrier, Loops};
 use strait_requantize::IntType;
 
 struct MatMul {
@@ -49,7 +49,7 @@ impl Step for MatMul {
         for (out, [i, j]) in out.chunks_exact_mut(size).zip(pairs) {
             let a = matrix(&a[i * rows * depth..(i + 1) * rows * depth], 0, depth);
             let b = matrix(&b[j * depth * columns..(j + 1) * depth * columns], 1, columns);
-            self.loops.matmul(context, *extents, a, b, out)?;
+            self.loops.matmul(context, *extents, a, b, Carrier::I32, out)?;
         }
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
-use strait_kernels::integer::{Broadcast, Loops};
+use strait_kernels::integer::{Broadcast, Carrier, Loops};
 use strait_requantize::IntType;
 
 struct Mul {
@@ -37,6 +37,7 @@ impl Step for Mul {
             &self.broadcast,
             self.elements,
             self.zeros,
+            Carrier::I32,
             operands,
             io.output()?,
         )?)

@@ -7,7 +7,7 @@ use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
 use strait_kernels::Pool;
-use strait_kernels::integer::{Axis, Loops};
+use strait_kernels::integer::{Axis, Carrier, Loops};
 use strait_requantize::IntType;
 
 pub(super) struct SumPool {
@@ -61,6 +61,7 @@ impl Step for SumPool {
             self.channels,
             self.element,
             self.pad_value,
+            Carrier::I32,
             x,
             io.output()?,
         )?)

@@ -19,6 +19,36 @@ pub(crate) const fn flip(element: IntType) -> u8 {
     }
 }
 
+/// The same for the types of two bytes.
+#[inline(always)]
+pub(crate) const fn flip_16(element: IntType) -> u16 {
+    match element {
+        IntType::I16 => 0x8000,
+        _ => 0,
+    }
+}
+
+/// The smallest code of a type of one or two bytes, were all of its bits in use: an element is so much more than its bits
+/// with those of the mask exchanged.
+#[inline(always)]
+pub(crate) const fn origin(element: IntType) -> i32 {
+    match element {
+        IntType::I4 => IntType::I8.min(),
+        element => element.min(),
+    }
+}
+
+/// The type has up to 16 bits.
+pub(crate) fn check_codes(what: &str, element: IntType) -> Result<(), KernelError> {
+    if width(element) <= 2 {
+        Ok(())
+    } else {
+        Err(KernelError::Shape(format!(
+            "{what} is {element}; these loops take codes of up to 16 bits"
+        )))
+    }
+}
+
 /// The type has 8 bits.
 pub(crate) fn check_8_bits(what: &str, element: IntType) -> Result<(), KernelError> {
     if element.bits() == 8 {
@@ -30,10 +60,10 @@ pub(crate) fn check_8_bits(what: &str, element: IntType) -> Result<(), KernelErr
     }
 }
 
-/// A code of an 8-bit type as the byte that stands for it.
-pub(crate) fn byte_of(what: &str, element: IntType, code: i32) -> Result<u8, KernelError> {
+/// A code that the type has.
+pub(crate) fn check_code(what: &str, element: IntType, code: i32) -> Result<(), KernelError> {
     if element.range().contains(&code) {
-        Ok(code.to_le_bytes()[0])
+        Ok(())
     } else {
         Err(KernelError::Shape(format!("{what} {code} is not a code of {element}")))
     }
@@ -107,5 +137,63 @@ pub(crate) fn widen(element: IntType, data: &[u8], out: &mut [i32]) {
                 *to = i32::from_ne_bytes(bytes);
             }
         }
+    }
+}
+
+/// The bytes of a code of up to 16 bits.
+pub(crate) trait Code: Copy + Send + Sync {
+    /// Codes as they lie.
+    fn codes(bytes: &[u8]) -> &[Self];
+    /// The same to be written.
+    fn codes_mut(bytes: &mut [u8]) -> &mut [Self];
+    /// The code less the type's [`origin`].
+    fn above(self, element: IntType) -> u32;
+    /// The code that is so much above the type's [`origin`].
+    fn new(element: IntType, above: u32) -> Self;
+}
+
+impl Code for [u8; 1] {
+    #[inline(always)]
+    fn codes(bytes: &[u8]) -> &[Self] {
+        bytes.as_chunks().0
+    }
+
+    #[inline(always)]
+    fn codes_mut(bytes: &mut [u8]) -> &mut [Self] {
+        bytes.as_chunks_mut().0
+    }
+
+    #[inline(always)]
+    fn above(self, element: IntType) -> u32 {
+        (self[0] ^ flip(element)).into()
+    }
+
+    #[inline(always)]
+    fn new(element: IntType, above: u32) -> Self {
+        // A byte.
+        [above as u8 ^ flip(element)]
+    }
+}
+
+impl Code for [u8; 2] {
+    #[inline(always)]
+    fn codes(bytes: &[u8]) -> &[Self] {
+        bytes.as_chunks().0
+    }
+
+    #[inline(always)]
+    fn codes_mut(bytes: &mut [u8]) -> &mut [Self] {
+        bytes.as_chunks_mut().0
+    }
+
+    #[inline(always)]
+    fn above(self, element: IntType) -> u32 {
+        (u16::from_ne_bytes(self) ^ flip_16(element)).into()
+    }
+
+    #[inline(always)]
+    fn new(element: IntType, above: u32) -> Self {
+        // A word.
+        (above as u16 ^ flip_16(element)).to_ne_bytes()
     }
 }

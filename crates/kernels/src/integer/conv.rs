@@ -1,16 +1,19 @@
 //! Convolution: weights are the rows, output positions the columns of the panels, which are packed strip by strip.
 
 use super::{
-    bytes::{byte_of, check_8_bits, flip, width},
+    bytes::{check_code, check_codes, flip, width},
     depthwise,
     finish::{Axis, Finish, Place, check_channels},
-    product::{COLUMNS, Factors, STRIP, Strip, padded_depth},
+    lane::Lane,
+    planes::{Bias, Planes, Starts, Weights},
+    product::{COLUMNS, STRIP, Strip, StripStarts},
+    sums::Carrier,
 };
 use crate::{
     error::{KernelError, expect_len, product},
     isa::{Context, Job},
     parallel::{Shared, for_each_chunk, try_for_each},
-    simd::{Simd, interleave},
+    simd::Simd,
     window::{Conv, Layout},
 };
 use strait_requantize::IntType;
@@ -21,56 +24,66 @@ pub struct ConvWeights {
     pub(super) conv: Conv,
     pub(super) layout: Layout,
     pub(super) element: IntType,
-    pub(super) pad: u8,
-    /// `[out_channels][depth]`, depth padded with zeros.
+    pub(super) planes: Planes,
+    /// The code that a padded element reads as.
+    pub(super) pad: i32,
+    /// `[planes][out_channels][depth]`, depth padded with zeros.
     pub(super) rows: Vec<u8>,
-    pub(super) starts: Vec<i32>,
-    /// The offset of each tap, one for each byte of the padded depth.
+    pub(super) starts: Starts,
+    /// The offset of each tap, one for each element of the padded depth.
     pub(super) taps: Vec<usize>,
 }
 
 impl ConvWeights {
-    /// Packs weights `[out_channels, channels/groups, height, width]` for activations of type `element` (I8 or U8).
+    /// Packs weights `[out_channels, channels/groups, height, width]` for activations of type `element`, of 8 or 16 bits.
     /// `conv.input.batch` does not matter. `pad_value` is the code that a padded element reads as; `bias` has one value
     /// for each output channel, in the accumulator's unit and with all zero points folded in.
     ///
     /// # Errors
     /// [`KernelError::Shape`] where a slice does not have the extents of `conv`; [`KernelError::Size`] beyond the
-    /// limits.
+    /// limits, and for weights of more than 17 bits.
     pub fn new(
         conv: Conv,
         element: IntType,
         pad_value: i32,
-        weights: &[i8],
-        bias: Option<&[i32]>,
+        weights: Weights<'_>,
+        bias: Bias<'_>,
     ) -> Result<ConvWeights, KernelError> {
         conv.check()?;
-        check_8_bits("the activation", element)?;
-        let pad = byte_of("the pad value", element, pad_value)?;
+        check_codes("the activation", element)?;
+        check_code("the pad value", element, pad_value)?;
         let layout = Layout::new(conv.window, conv.input)?;
         let k = conv.depth();
         expect_len("the weights", weights.len(), product(&[conv.out_channels, k]))?;
-        if let Some(bias) = bias {
-            expect_len("the bias", bias.len(), Some(conv.out_channels))?;
+        if let Some(values) = bias.len() {
+            expect_len("the bias", values, Some(conv.out_channels))?;
         }
-        let depth = padded_depth(k);
-        let mut rows = vec![0; conv.out_channels * depth];
-        let mut starts = Vec::with_capacity(conv.out_channels);
-        // An activation of i8 is read as x + 128: 128·Σw too much. Depthwise loops read it as it is.
-        let excess = if is_depthwise(&conv, &layout) {
+        let planes = Planes::of(element, &weights, bias.carrier())?;
+        let depth = planes.depth(k);
+        let mut rows = vec![0; planes.list.len() * conv.out_channels * depth];
+        let plane_bytes = conv.out_channels * depth;
+        for (plane, rows) in planes.list.iter().zip(rows.chunks_exact_mut(plane_bytes.max(1))) {
+            for (o, row) in rows.chunks_exact_mut(depth.max(1)).enumerate() {
+                let weights = (o * k..(o + 1) * k).map(|at| weights.get(at));
+                if planes.words {
+                    let row = row.as_chunks_mut().0.iter_mut();
+                    row.zip(weights).for_each(|(to, w)| *to = plane.word(w));
+                } else {
+                    row.iter_mut().zip(weights).for_each(|(to, w)| *to = plane.byte(w));
+                }
+            }
+        }
+        // Depthwise loops read bytes as they are.
+        let offset = if is_depthwise(&conv, &layout) && !planes.words {
             0
         } else {
-            i32::from(flip(element))
+            planes.offset(element)
         };
-        for o in 0..conv.out_channels {
-            let source = &weights[o * k..(o + 1) * k];
-            rows[o * depth..]
-                .iter_mut()
-                .zip(source)
-                .for_each(|(to, &w)| *to = w.cast_unsigned());
-            let sum = source.iter().fold(0_i32, |sum, &w| sum.wrapping_add(i32::from(w)));
-            starts.push(bias.map_or(0, |b| b[o]).wrapping_sub(excess.wrapping_mul(sum)));
-        }
+        let start = |o: usize| {
+            let sum: i64 = (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at))).sum();
+            bias.get(o).wrapping_add(offset * sum)
+        };
+        let starts = Starts::new(planes.narrow, (0..conv.out_channels).map(start));
         // Beyond k the weights are 0: any tap will do.
         let channels = if conv.out_channels == 0 {
             0
@@ -78,28 +91,44 @@ impl ConvWeights {
             conv.input.channels / conv.groups
         };
         let mut taps = layout.tap_offsets(channels);
-        taps.resize(taps.len().next_multiple_of(4), 0);
+        taps.resize(planes.padded(taps.len()), 0);
         Ok(ConvWeights {
             conv,
             layout,
             element,
-            pad,
+            planes,
+            pad: pad_value,
             rows,
             starts,
             taps,
         })
     }
 
-    /// The bytes that weights of `k` for each output channel are packed into, with what is packed beside them. The extents
-    /// are those of a tensor that exists.
-    pub fn packed_bytes(out_channels: usize, k: usize) -> usize {
-        let depth = padded_depth(k);
-        out_channels * (depth + size_of::<i32>()) + depth * size_of::<usize>()
+    /// The most bytes that weights of `k` for each output channel are packed into, with what is packed beside them, for
+    /// activations of type `element` and weights between two ends. The extents are those of a tensor that exists.
+    ///
+    /// # Errors
+    /// [`KernelError::Size`] for weights of more than 17 bits.
+    pub fn packed_bytes(
+        [out_channels, k]: [usize; 2],
+        element: IntType,
+        ends: [i32; 2],
+        carrier: Carrier,
+    ) -> Result<usize, KernelError> {
+        let planes = Planes::new(element, ends, carrier)?;
+        Ok(out_channels * planes.bytes(k) + planes.padded(k) * size_of::<usize>())
     }
 
     /// Extents and window of the convolution.
     pub fn conv(&self) -> &Conv {
         &self.conv
+    }
+
+    /// The bytes of one output channel in a plane.
+    pub(super) fn row(&self, plane: usize, output: usize) -> &[u8] {
+        let depth = self.planes.depth(self.conv.depth());
+        let row = plane * self.conv.out_channels + output;
+        &self.rows[row * depth..(row + 1) * depth]
     }
 }
 
@@ -124,119 +153,163 @@ pub(crate) fn conv(
     let ConvWeights { conv, ref layout, .. } = *weights;
     let images = crate::window::Images { batch, ..conv.input };
     check_channels(finish, conv.out_channels)?;
-    expect_len("the input", input.len(), images.elements())?;
+    let bytes = images
+        .elements()
+        .and_then(|elements| product(&[elements, width(weights.element)]));
+    expect_len("the input", input.len(), bytes)?;
     let out_image = product(&[conv.out_channels, layout.positions()]);
     let out_image = out_image.ok_or_else(|| KernelError::Size("the output of a convolution".into()))?;
     expect_len(
         "the output",
         out.len(),
-        product(&[batch, out_image, width(finish.out())]),
+        product(&[batch, out_image, finish.width(weights.planes.carrier)]),
     )?;
     if out.is_empty() {
         return Ok(());
     }
     if is_depthwise(&conv, layout) {
-        return depthwise::depthwise(finish, cx, weights, input, out);
+        return match weights.planes.words {
+            true => depthwise::depthwise::<i16>(finish, cx, weights, input, out),
+            false => depthwise::depthwise::<u8>(finish, cx, weights, input, out),
+        };
     }
 
-    let mut padded = if layout.in_place {
-        Vec::new()
-    } else {
-        vec![0; conv.input.channels * layout.plane + COLUMNS]
+    let strips = Strips {
+        finish,
+        cx,
+        weights,
+        out: &Shared::new(out),
+        out_image,
     };
-    let panel_bytes = COLUMNS * padded_depth(conv.depth());
-    let strip_panels = (STRIP_BYTES / panel_bytes.max(1)).clamp(3, STRIP_PANELS) / 3 * 3;
-    let strips = layout.positions().div_ceil(strip_panels * COLUMNS);
-    let steps = out_image.saturating_mul(conv.depth()) / 16;
-    let out = Shared::new(out);
-    for b in 0..batch {
-        let image = &input[b * conv.input.image()..(b + 1) * conv.input.image()];
-        let image = if layout.in_place {
-            image
-        } else {
-            let planes = conv.input.channels * layout.plane;
-            for_each_chunk(
-                &mut padded[..planes],
-                layout.plane,
-                conv.input.image() / 4,
-                |c, plane| {
-                    let source = &image[c * conv.input.plane()..(c + 1) * conv.input.plane()];
-                    layout.pad_plane(source, weights.pad, plane);
-                },
-            );
-            &padded
-        };
-        try_for_each(conv.groups * strips, steps, &|task| {
-            let (group, strip) = (task / strips, task % strips);
-            cx.run(StripTask {
-                finish,
-                weights,
-                image,
-                group,
-                strip,
-                strip_panels,
-                out: &out,
-                base: b * out_image,
-            })
-        })?;
+    if weights.planes.words {
+        strips.padded::<i16>(input)
+    } else if layout.in_place {
+        let mut images = input.chunks_exact(conv.input.image()).enumerate();
+        images.try_for_each(|(b, image)| strips.run(b, image))
+    } else {
+        strips.padded::<u8>(input)
     }
-    Ok(())
 }
 
-struct StripTask<'a, 'b> {
+/// The strips of all groups of some images.
+struct Strips<'a, 'b> {
     finish: &'a dyn Finish,
+    cx: &'a Context,
     weights: &'a ConvWeights,
-    image: &'a [u8],
-    group: usize,
-    strip: usize,
-    strip_panels: usize,
     out: &'a Shared<'b, u8>,
+    /// Elements of one image of the output.
+    out_image: usize,
+}
+
+impl Strips<'_, '_> {
+    /// Images that are brought into the layout first.
+    fn padded<T: Lane>(&self, input: &[u8]) -> Result<(), KernelError> {
+        let &ConvWeights {
+            conv,
+            ref layout,
+            element,
+            pad,
+            ..
+        } = self.weights;
+        let (plane, planes) = (conv.input.plane() * width(element), conv.input.channels * layout.plane);
+        let mut padded = vec![T::default(); planes + COLUMNS];
+        for (b, image) in input.chunks_exact(conv.input.channels * plane).enumerate() {
+            for_each_chunk(&mut padded[..planes], layout.plane, image.len() / 4, |c, to| {
+                let codes = T::elements(element, &image[c * plane..(c + 1) * plane]);
+                layout.pad_plane(&codes, T::element(element, pad), to);
+            });
+            self.run(b, &padded)?;
+        }
+        Ok(())
+    }
+
+    /// One image, as it is laid out.
+    fn run<T: Lane>(&self, b: usize, image: &[T]) -> Result<(), KernelError> {
+        let ConvWeights {
+            conv, layout, planes, ..
+        } = self.weights;
+        let panel_bytes = COLUMNS * planes.depth(conv.depth());
+        let strip_panels = (STRIP_BYTES / panel_bytes.max(1)).clamp(3, STRIP_PANELS) / 3 * 3;
+        let strips = layout.positions().div_ceil(strip_panels * COLUMNS);
+        let steps = self.out_image.saturating_mul(conv.depth()) / 16;
+        try_for_each(conv.groups * strips, steps, &|task| {
+            let (group, strip) = (task / strips, task % strips);
+            self.cx.run(StripTask {
+                strips: self,
+                image,
+                group,
+                first: strip * strip_panels * COLUMNS,
+                columns: strip_panels * COLUMNS,
+                base: b * self.out_image,
+            })
+        })
+    }
+}
+
+struct StripTask<'a, 'b, T> {
+    strips: &'a Strips<'a, 'b>,
+    image: &'a [T],
+    group: usize,
+    /// The first position, and the most positions.
+    first: usize,
+    columns: usize,
     base: usize,
 }
 
-impl Job for StripTask<'_, '_> {
+impl<T: Lane> Job for StripTask<'_, '_, T> {
     type Output = Result<(), KernelError>;
 
     #[inline(always)]
     fn run<S: Simd>(self) -> Result<(), KernelError> {
+        let &Strips {
+            finish, weights, out, ..
+        } = self.strips;
         let ConvWeights {
             conv,
             ref layout,
             element,
+            ref planes,
             ref rows,
             ref starts,
             ref taps,
             ..
-        } = *self.weights;
+        } = *weights;
         let (channels, outputs) = (conv.input.channels / conv.groups, conv.out_channels / conv.groups);
-        let depth = taps.len();
+        let depth = planes.depth(conv.depth());
         let positions = layout.positions();
-        let first = self.strip * self.strip_panels * COLUMNS;
-        let columns = (self.strip_panels * COLUMNS).min(positions - first);
+        let columns = self.columns.min(positions - self.first);
         let mut panels = vec![0; columns.next_multiple_of(COLUMNS) * depth];
-        let image = &self.image[self.group * channels * layout.plane..];
         let pack = PackJob {
             layout,
-            image,
+            image: &self.image[self.group * channels * layout.plane..],
             taps,
-            first,
+            first: self.first,
             flip: flip(element),
             panels: &mut panels,
         };
         // SAFETY: this is compiled for `S`.
         unsafe { S::call(pack) };
         let first_channel = self.group * outputs;
+        let group = |plane: usize| {
+            let row = plane * conv.out_channels + first_channel;
+            &rows[row * depth..(row + outputs) * depth]
+        };
         let strip = Strip {
-            factors: Factors {
-                rows: &rows[first_channel * depth..(first_channel + outputs) * depth],
-                panels: &panels,
-                depth,
-                row_starts: &starts[first_channel..first_channel + outputs],
-                column_starts: &[0; STRIP],
+            factors: &planes.factors(depth, group, |_| &panels),
+            starts: match starts {
+                Starts::I32(starts) => StripStarts::Narrow {
+                    rows: &starts[first_channel..first_channel + outputs],
+                    columns: &[0; STRIP],
+                },
+                Starts::I64(starts) => StripStarts::Wide {
+                    rows: &starts[first_channel..first_channel + outputs],
+                    columns: &[0; STRIP],
+                    carrier: planes.carrier,
+                },
             },
             place: Place {
-                out: self.out,
-                at: self.base + first_channel * positions + first,
+                out,
+                at: self.base + first_channel * positions + self.first,
                 row_stride: positions,
                 rows: outputs,
                 columns,
@@ -244,26 +317,27 @@ impl Job for StripTask<'_, '_> {
                 first_channel,
             },
         };
-        strip.run::<S, true>(self.finish)
+        strip.run::<S, T::Products>(finish)
     }
 }
 
 /// Packs the positions from `first` on, for all taps.
-struct PackJob<'a> {
+struct PackJob<'a, T> {
     layout: &'a Layout,
-    image: &'a [u8],
+    image: &'a [T],
     taps: &'a [usize],
     first: usize,
+    /// Of bytes.
     flip: u8,
     panels: &'a mut [u8],
 }
 
-impl Job for PackJob<'_> {
+impl<T: Lane> Job for PackJob<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let panel_bytes = COLUMNS * self.taps.len();
+        let panel_bytes = 4 * COLUMNS * (self.taps.len() / T::LANES);
         for (p, panel) in self.panels.chunks_exact_mut(panel_bytes.max(1)).enumerate() {
             let first = self.first + p * COLUMNS;
             let count = COLUMNS.min(self.layout.positions() - first);
@@ -274,24 +348,21 @@ impl Job for PackJob<'_> {
                 used += 1;
             }
             let (rows, _) = panel.as_chunks_mut::<64>();
-            for (row, four) in rows.iter_mut().zip(self.taps.as_chunks::<4>().0) {
-                let mut lines = [[0; COLUMNS]; 4];
-                for (line, &tap) in lines.iter_mut().zip(four) {
-                    *line = sixteen(&self.image[tap..], &runs[..used]);
-                }
-                *row = interleave(&lines, self.flip);
+            for (row, taps) in rows.iter_mut().zip(self.taps.chunks_exact(T::LANES)) {
+                let line = |lane: usize| sixteen(&self.image[taps[lane]..], &runs[..used]);
+                *row = T::pack(line, self.flip);
             }
         }
     }
 }
 
-/// The bytes of some stretches, one after the other. What is beyond them is not defined, but always the same.
+/// The elements of some stretches, one after the other. What is beyond them is not defined, but always the same.
 #[inline(always)]
-fn sixteen(image: &[u8], runs: &[(usize, usize)]) -> [u8; COLUMNS] {
-    let mut line = [0; 2 * COLUMNS];
+fn sixteen<T: Lane>(image: &[T], runs: &[(usize, usize)]) -> [T; COLUMNS] {
+    let mut line = [T::default(); 2 * COLUMNS];
     let mut to = 0;
     for &(offset, length) in runs {
-        // Sixteen bytes where there are as many: the next stretch overwrites what is too much.
+        // Sixteen elements where there are as many: the next stretch overwrites what is too much.
         match (
             image[offset..].first_chunk::<COLUMNS>(),
             line[to..].first_chunk_mut::<COLUMNS>(),
@@ -302,7 +373,7 @@ fn sixteen(image: &[u8], runs: &[(usize, usize)]) -> [u8; COLUMNS] {
         to += length;
     }
     let [start, _] = line.as_chunks::<COLUMNS>().0 else {
-        return [0; COLUMNS];
+        return [T::default(); COLUMNS];
     };
     *start
 }

@@ -2,8 +2,12 @@
 //! for neighbouring outputs of a row at once.
 
 use super::{
+    bytes::width,
     conv::ConvWeights,
     finish::{Axis, Finish, Place},
+    lane::Lane,
+    planes::Starts,
+    sums::Room,
 };
 use crate::{
     error::KernelError,
@@ -22,7 +26,7 @@ const LANES: usize = 16;
 pub(super) const WIDEST: usize = PIECE;
 
 /// The slices have been checked against `weights`; none is empty.
-pub(super) fn depthwise(
+pub(super) fn depthwise<T: Lane>(
     finish: &dyn Finish,
     cx: &Context,
     weights: &ConvWeights,
@@ -30,18 +34,20 @@ pub(super) fn depthwise(
     out: &mut [u8],
 ) -> Result<(), KernelError> {
     let (conv, layout) = (&weights.conv, &weights.layout);
-    let planes = input.len() / conv.input.plane();
+    let plane = conv.input.plane() * width(weights.element);
+    let planes = input.len() / plane;
     let steps = planes.saturating_mul(layout.positions()).saturating_mul(conv.depth());
     let out = Shared::new(out);
     try_for_each(planes, steps, &|index| {
-        let image = &input[index * conv.input.plane()..(index + 1) * conv.input.plane()];
-        let mut padded = vec![0; layout.plane + LANES];
-        layout.pad_plane(image, weights.pad, &mut padded[..layout.plane]);
+        let codes = T::elements(weights.element, &input[index * plane..(index + 1) * plane]);
+        let mut padded = vec![T::default(); layout.plane + LANES];
+        let pad = T::element(weights.element, weights.pad);
+        layout.pad_plane(&codes, pad, &mut padded[..layout.plane]);
         let channel = index % conv.input.channels;
         let per_channel = conv.out_channels / conv.input.channels;
         let [height, width] = layout.output;
         let rows = (PIECE / width).clamp(1, height);
-        let mut sums = [0; PIECE + LANES];
+        let mut sums = Room::<{ PIECE + LANES }>::new(weights.planes.carrier);
         for output in channel * per_channel..(channel + 1) * per_channel {
             for first in (0..height).step_by(rows) {
                 let rows = rows.min(height - first);
@@ -61,7 +67,7 @@ pub(super) fn depthwise(
                     axis: Axis::Rows,
                     first_channel: output,
                 };
-                finish.finish(*cx, &sums, rows * width, &place)?;
+                finish.finish(*cx, sums.sums(), rows * width, &place)?;
             }
         }
         Ok(())
@@ -69,58 +75,125 @@ pub(super) fn depthwise(
 }
 
 /// The accumulators of some rows of one output channel.
-struct RowsJob<'a> {
+struct RowsJob<'a, T> {
     weights: &'a ConvWeights,
-    image: &'a [u8],
+    image: &'a [T],
     output: usize,
     rows: usize,
-    sums: &'a mut [i32; PIECE + LANES],
+    sums: &'a mut Room<{ PIECE + LANES }>,
 }
 
-impl Job for RowsJob<'_> {
+impl<T: Lane> Job for RowsJob<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
         match self.weights.element {
-            IntType::I8 => self.rows::<S, true>(),
-            _ => self.rows::<S, false>(),
+            IntType::I8 | IntType::I4 => self.signed::<S, true>(),
+            _ => self.signed::<S, false>(),
         }
     }
 }
 
-impl RowsJob<'_> {
+impl<T: Lane> RowsJob<'_, T> {
     #[inline(always)]
-    fn rows<S: Simd, const SIGNED: bool>(self) {
-        let ConvWeights {
-            layout,
+    fn signed<S: Simd, const SIGNED: bool>(self) {
+        let RowsJob {
+            weights,
+            image,
+            output,
             rows,
-            starts,
-            taps,
-            ..
-        } = self.weights;
-        let depth = taps.len();
-        let weights = &rows[self.output * depth..(self.output + 1) * depth];
-        let [_, width] = layout.output;
-        for y in 0..self.rows {
-            let row = &self.image[y * layout.row_step()..];
-            for x in (0..width).step_by(LANES) {
-                // SAFETY: `S` is what this is compiled for. The last tap of the last output of a row is inside the image,
-                // and at most `LANES − 1` bytes beyond it are read.
-                let sums = unsafe {
-                    let mut sums = S::Dots::new(starts[self.output], &[0; LANES]);
-                    for (&tap, &weight) in taps.iter().zip(weights) {
-                        debug_assert!(tap + x + LANES <= row.len());
-                        let bytes = &*row.as_ptr().add(tap + x).cast::<[u8; LANES]>();
-                        sums = sums.add_scaled::<SIGNED>(bytes, i32::from(weight.cast_signed()));
-                    }
-                    sums.to_array()
-                };
-                // The next row overwrites what is beyond the end of this one.
-                if let Some(to) = self.sums[y * width + x..].first_chunk_mut() {
-                    *to = sums;
-                }
+            sums,
+        } = self;
+        let taps = &weights.taps;
+        let size = (weights.layout.output[1], weights.layout.row_step(), rows);
+        match (&weights.starts, sums) {
+            (Starts::I32(starts), Room::I32(sums)) => {
+                let row = weights.row(0, output);
+                each::<T, i32>(image, size, sums, |window| {
+                    // SAFETY: `S` is what this is compiled for; `each`'s promise.
+                    unsafe { some::<T, S, SIGNED>(window, taps, row, starts[output]) }
+                });
+            }
+            (Starts::I64(starts), Room::I64(sums)) => each::<T, i64>(image, size, sums, |window| {
+                // SAFETY: as above.
+                unsafe { all::<T, S, SIGNED>(weights, output, window, starts[output]) }
+            }),
+            // Right modulo 2^32, and the accumulators fit.
+            (Starts::I64(starts), Room::I32(sums)) => each::<T, i32>(image, size, sums, |window| {
+                // SAFETY: as above.
+                unsafe { all::<T, S, SIGNED>(weights, output, window, starts[output]) }.map(|sum| sum as i32)
+            }),
+            // Sums that start in 32 bits are carried there.
+            (Starts::I32(_), Room::I64(_)) => {}
+        }
+    }
+}
+
+/// Computes rows of outputs, sixteen neighbours at a time. `sums` of a window are those of the outputs whose first taps are
+/// the window's first sixteen elements: of the last tap of the last one in a row at most 15 elements beyond it are in the
+/// image.
+#[inline(always)]
+fn each<T: Lane, A: Copy>(
+    image: &[T],
+    (width, row_step, rows): (usize, usize, usize),
+    out: &mut [A],
+    sums: impl Fn(&[T]) -> [A; LANES],
+) {
+    for y in 0..rows {
+        for x in (0..width).step_by(LANES) {
+            let sums = sums(&image[y * row_step + x..]);
+            // The next row overwrites what is beyond the end of this one.
+            if let Some(to) = out[y * width + x..].first_chunk_mut() {
+                *to = sums;
             }
         }
     }
+}
+
+/// Sixteen sums over some taps, in 32 bits.
+///
+/// # Safety
+/// The machine has the instruction set, and sixteen elements are there from each tap on.
+#[inline(always)]
+unsafe fn some<T: Lane, S: Simd, const SIGNED: bool>(
+    window: &[T],
+    taps: &[usize],
+    row: &[u8],
+    start: i32,
+) -> [i32; LANES] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sums = S::Dots::new(start, &[0; LANES]);
+        for (at, &tap) in taps.iter().enumerate() {
+            debug_assert!(tap + LANES <= window.len());
+            sums = T::add_scaled::<S::Dots, SIGNED>(sums, window.as_ptr().add(tap), T::weight(row, at));
+        }
+        sums.to_array()
+    }
+}
+
+/// Sixteen sums over all taps of all planes, in 64 bits.
+///
+/// # Safety
+/// The machine has the instruction set, and sixteen elements are there from each tap on.
+#[inline(always)]
+unsafe fn all<T: Lane, S: Simd, const SIGNED: bool>(
+    weights: &ConvWeights,
+    output: usize,
+    window: &[T],
+    start: i64,
+) -> [i64; LANES] {
+    let mut wide = [start; LANES];
+    for (p, plane) in weights.planes.list.iter().enumerate() {
+        let row = weights.row(p, output).chunks(plane.products * T::BYTES);
+        for (taps, row) in weights.taps.chunks(plane.products).zip(row) {
+            // SAFETY: the caller's promise.
+            let sums = unsafe { some::<T, S, SIGNED>(window, taps, row, 0) };
+            for (to, sum) in wide.iter_mut().zip(sums) {
+                *to = to.wrapping_add(i64::from(sum) << plane.shift);
+            }
+        }
+    }
+    wide
 }

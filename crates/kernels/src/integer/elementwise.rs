@@ -1,8 +1,9 @@
 //! Elementwise loops: of two operands with numpy's broadcasting, and of one array of accumulators.
 
 use super::{
-    bytes::{check_8_bits, flip, widen, width},
+    bytes::{check_8_bits, check_codes, flip, widen, width},
     finish::{Axis, Finish, Place, check_channels},
+    sums::{Carrier, Room, Sums},
     tiles::{Array, LONG_PIECE, PIECE},
 };
 use crate::{
@@ -84,6 +85,9 @@ impl Broadcast {
     }
 }
 
+/// Names of the operands in errors.
+const OPERANDS: [&str; 2] = ["the first operand", "the second operand"];
+
 /// Runs `combine` on two operands of 8 bits.
 fn binary(
     finish: &dyn Finish,
@@ -94,15 +98,34 @@ fn binary(
     out: &mut [u8],
     combine: impl Combine,
 ) -> Result<(), KernelError> {
-    for (o, what) in ["the first operand", "the second operand"].into_iter().enumerate() {
+    for (o, what) in OPERANDS.into_iter().enumerate() {
         check_8_bits(what, elements[o])?;
         expect_len(what, operands[o].len(), Some(shape.elements[o]))?;
     }
+    each_piece(finish, shape, Carrier::I32, out, |from, strides, place| {
+        let pairs = Pairs {
+            operands: [0, 1].map(|o| &operands[o][from[o]..]),
+            strides,
+            combine,
+        };
+        fill_and_finish(finish, cx, &pairs, place)
+    })
+}
+
+/// Runs `task` on pieces of the result: with the first element of both operands, the elements to the next ones, and the
+/// place of the results.
+fn each_piece(
+    finish: &dyn Finish,
+    shape: &Broadcast,
+    carrier: Carrier,
+    out: &mut [u8],
+    task: impl Fn([usize; 2], [usize; 2], &Place<'_>) -> Result<(), KernelError> + Sync,
+) -> Result<(), KernelError> {
     check_channels(finish, 1)?;
     expect_len(
         "the output",
         out.len(),
-        product(&[shape.elements(), width(finish.out())]),
+        product(&[shape.elements(), finish.width(carrier)]),
     )?;
     if out.is_empty() {
         return Ok(());
@@ -114,18 +137,72 @@ fn binary(
     let pieces = extent.div_ceil(PIECE);
     let rows = shape.elements() / extent;
     let out = Shared::new(out);
-    try_for_each(rows * pieces, shape.elements(), &|task| {
-        let (row, first) = (task / pieces, task % pieces * PIECE);
+    try_for_each(rows * pieces, shape.elements(), &|index| {
+        let (row, first) = (index / pieces, index % pieces * PIECE);
         let starts = shape.row(row);
         let place = line(&out, row * extent + first, PIECE.min(extent - first), Axis::Rows, 0);
-        let from = [0, 1].map(|o| &operands[o][starts[o] + first * strides[o]..]);
-        let pairs = Pairs {
-            operands: from,
-            strides,
-            combine,
-        };
-        fill_and_finish(finish, cx, &pairs, &place)
+        task([0, 1].map(|o| starts[o] + first * strides[o]), strides, &place)
     })
+}
+
+/// Some elements of an operand.
+struct Operand<'a> {
+    element: IntType,
+    data: &'a [u8],
+    /// Elements to the next one: 0 or 1.
+    stride: usize,
+}
+
+impl Operand<'_> {
+    /// The elements from `from` on.
+    #[inline(always)]
+    fn widen(&self, from: usize, out: &mut [i32]) {
+        let data = &self.data[from * width(self.element)..];
+        if self.stride == 0 {
+            let mut one = [0];
+            widen(self.element, data, &mut one);
+            out.fill(one[0]);
+        } else {
+            widen(self.element, data, out);
+        }
+    }
+}
+
+/// Products of operands of 8 or 16 bits.
+struct Products<'a> {
+    operands: [Operand<'a>; 2],
+    from: [usize; 2],
+    zeros: [i32; 2],
+    sums: &'a mut Room<PIECE>,
+    count: usize,
+}
+
+impl Job for Products<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        let mut values = [[0; PIECE]; 2];
+        for (o, values) in values.iter_mut().enumerate() {
+            self.operands[o].widen(self.from[o], &mut values[..self.count]);
+        }
+        let [za, zb] = self.zeros;
+        let [a, b] = &values;
+        let pairs = a[..self.count].iter().zip(b);
+        match self.sums {
+            // Right modulo 2^32.
+            Room::I32(sums) => sums
+                .iter_mut()
+                .zip(pairs)
+                .for_each(|(to, (&a, &b))| *to = a.wrapping_sub(za).wrapping_mul(b.wrapping_sub(zb))),
+            Room::I64(sums) => {
+                let (za, zb) = (i64::from(za), i64::from(zb));
+                sums.iter_mut()
+                    .zip(pairs)
+                    .for_each(|(to, (&a, &b))| *to = (i64::from(a) - za).wrapping_mul(i64::from(b) - zb));
+            }
+        }
+    }
 }
 
 /// A tile of one row.
@@ -251,7 +328,7 @@ fn fill_and_finish(
         source,
         accumulators: &mut accumulators[..place.rows * place.columns],
     });
-    finish.finish(*cx, &accumulators, place.columns, place)
+    finish.finish(*cx, Sums::I32(&accumulators), place.columns, place)
 }
 
 /// Elements as accumulators, where they are some already and the machine's addresses allow it.
@@ -285,9 +362,33 @@ pub(crate) fn multiply(
     shape: &Broadcast,
     elements: [IntType; 2],
     zeros: [i32; 2],
+    carrier: Carrier,
     operands: [&[u8]; 2],
     out: &mut [u8],
 ) -> Result<(), KernelError> {
+    if carrier == Carrier::I64 || elements.iter().any(|element| element.bits() != 8) {
+        for (o, what) in OPERANDS.into_iter().enumerate() {
+            check_codes(what, elements[o])?;
+            let bytes = product(&[shape.elements[o], width(elements[o])]);
+            expect_len(what, operands[o].len(), bytes)?;
+        }
+        return each_piece(finish, shape, carrier, out, |from, strides, place| {
+            let mut sums = Room::new(carrier);
+            let operand = |o: usize| Operand {
+                element: elements[o],
+                data: operands[o],
+                stride: strides[o],
+            };
+            cx.run(Products {
+                operands: [operand(0), operand(1)],
+                from,
+                zeros,
+                sums: &mut sums,
+                count: place.columns,
+            });
+            finish.finish(*cx, sums.sums(), place.columns, place)
+        });
+    }
     let flips = elements.map(flip);
     // x = (x ^ flip) + the type's smallest code
     let offsets = [0, 1].map(|o| elements[o].min().wrapping_sub(zeros[o]));
@@ -313,10 +414,27 @@ pub(crate) fn requantize(
     let accumulators = accumulators(element, input);
     let piece = if accumulators.is_some() { LONG_PIECE } else { PIECE };
     array.for_each_tile(piece, &Shared::new(out), |start, place| match accumulators {
-        Some(accumulators) => finish.finish(*cx, &accumulators[start..], place.columns, place),
+        Some(accumulators) => finish.finish(*cx, Sums::I32(&accumulators[start..]), place.columns, place),
         None => {
             let data = &input[start * from..];
             fill_and_finish(finish, cx, &Elements { element, data }, place)
         }
+    })
+}
+
+pub(crate) fn requantize_wide(
+    finish: &dyn Finish,
+    cx: &Context,
+    extents: [usize; 3],
+    accumulators: &[i64],
+    out: &mut [u8],
+) -> Result<(), KernelError> {
+    let array = Array::new(extents, finish.channels())?;
+    expect_len("the input", accumulators.len(), Some(array.elements()))?;
+    let bytes = product(&[array.elements(), finish.width(Carrier::I64)]);
+    expect_len("the output", out.len(), bytes)?;
+    // Half as many as of 32 bits: a tile has as many bytes.
+    array.for_each_tile(LONG_PIECE / 2, &Shared::new(out), |start, place| {
+        finish.finish(*cx, Sums::I64(&accumulators[start..]), place.columns, place)
     })
 }

@@ -3,7 +3,8 @@
 use super::{
     batch::Batch,
     bytes::width,
-    epilogue::{Epilogue, PerChannel},
+    epilogue::{Epilogue, PerChannel, saturate},
+    sums::{Carrier, Sums},
 };
 use crate::{
     error::KernelError,
@@ -63,21 +64,28 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Takes the accumulators of a loop. [`InRegisters`] and [`ThroughTile`](super::ThroughTile) are all there are, since
-/// only this crate can write to a [`Place`]. The loops are compiled once for all of them and call them for each tile.
+/// Takes the accumulators of a loop. [`InRegisters`], [`ThroughTile`](super::ThroughTile) and
+/// [`accumulators`](super::accumulators) are all there are, since only this crate can write to a [`Place`]. The loops are
+/// compiled once for all of them and call them for each tile.
 pub trait Finish: Send + Sync {
-    /// The element type of the results.
+    /// The element type of the results; I32 where they are the accumulators of either carrier.
     fn out(&self) -> IntType;
+
+    /// Bytes of a result.
+    fn width(&self, _: Carrier) -> usize {
+        width(self.out())
+    }
 
     /// Number of channels with parameters; `None` if one set serves any number.
     fn channels(&self) -> Option<usize>;
 
-    /// Turns a tile's accumulators into results, on the instruction set of `cx`. Row `r` of the tile is
-    /// `accumulators[r·stride..]`; the tile is small enough for the first-level cache.
+    /// Turns a tile's accumulators into results, on the instruction set of `cx`. Row `r` of the tile starts at accumulator
+    /// `r·stride`; the tile is small enough for the first-level cache.
     ///
     /// # Errors
-    /// [`KernelError::Tile`] from a target's batch kernel.
-    fn finish(&self, cx: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError>;
+    /// [`KernelError::Tile`] from a target's batch kernel; [`KernelError::Requantization`] where accumulators of 64 bits
+    /// are more than it takes.
+    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError>;
 }
 
 /// Refuses parameters for another number of channels.
@@ -116,12 +124,26 @@ impl<E: Epilogue> InRegisters<E> {
         }
     }
 
-    /// The same loops with a batch kernel in the place of the epilogue where the machine has vectors: one for a form of
-    /// which the epilogue gives the same results. One that saturates to another type is left out.
+    /// The same loops with the batch kernels of a form of which the epilogue gives the same results: in the place of the
+    /// epilogue where the machine has vectors, and for accumulators of 64 bits, which the epilogue does not take. One that
+    /// saturates to another type is left out.
     #[must_use]
-    pub fn with_batch(self, batch: Option<Batch>) -> InRegisters<E> {
-        let batch = batch.filter(|batch| batch.out() == self.out);
+    pub fn with_batch(self, batch: Batch) -> InRegisters<E> {
+        let batch = Some(batch).filter(|batch| batch.out() == self.out);
         InRegisters { batch, ..self }
+    }
+
+    /// A tile of 32 bits.
+    fn narrow(&self, cx: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) {
+        let on_vectors = |batch: &Batch| batch.run(cx, [self.low, self.high], accumulators, stride, place);
+        if !self.batch.as_ref().is_some_and(on_vectors) {
+            cx.run(Lanes {
+                finish: self,
+                accumulators,
+                stride,
+                place,
+            });
+        }
     }
 }
 
@@ -134,15 +156,24 @@ impl<E: Epilogue> Finish for InRegisters<E> {
         self.epilogue.constants().channels()
     }
 
-    fn finish(&self, cx: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
-        let on_vectors = |batch: &Batch| batch.run(cx, [self.low, self.high], accumulators, stride, place);
-        if !self.batch.as_ref().is_some_and(on_vectors) {
-            cx.run(Lanes {
-                finish: self,
-                accumulators,
-                stride,
-                place,
-            });
+    fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+        match (sums, &self.batch) {
+            (Sums::I32(accumulators), _) => self.narrow(cx, accumulators, stride, place),
+            (Sums::I64(accumulators), Some(batch)) => {
+                if !batch.run_wide(cx, [self.low, self.high], accumulators, stride, place) {
+                    // The form is defined on i32 alone, and beyond it counts as its nearer end.
+                    for row in 0..place.rows {
+                        let accumulators = &accumulators[row * stride..][..place.columns];
+                        let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();
+                        self.narrow(cx, &narrow, place.columns, &place.rows(row, 1));
+                    }
+                }
+            }
+            (Sums::I64(_), None) => {
+                return Err(KernelError::Requantization(
+                    "an epilogue without the batch kernels of its form takes no accumulators of 64 bits".into(),
+                ));
+            }
         }
         Ok(())
     }

@@ -1,9 +1,12 @@
 //! Matrix products: with constant weights, and of two activations.
 
 use super::{
-    bytes::{check_8_bits, flip, width},
+    bytes::{check_codes, flip, width},
     finish::{Axis, Finish, Place, check_channels},
-    product::{COLUMNS, Factors, STRIP, Strip, padded_depth},
+    lane::{word, word_offset},
+    planes::{Bias, Planes, Starts, Weights},
+    product::{Bytes, COLUMNS, STRIP, Strip, StripStarts, Words},
+    sums::Carrier,
 };
 use crate::{
     error::{KernelError, expect_len, product},
@@ -19,52 +22,128 @@ pub struct GemmWeights {
     element: IntType,
     k: usize,
     n: usize,
-    panels: Vec<u8>,
-    starts: Vec<i32>,
+    panels: Panels,
+}
+
+/// A packed operand, and the values at which the sums of its columns start.
+#[derive(Clone, Debug)]
+struct Panels {
+    planes: Planes,
+    /// The panels of one plane after the other.
+    bytes: Vec<u8>,
+    starts: Starts,
+}
+
+impl Panels {
+    /// Packs `element(k, n)`. Sums start at `start(n, Σ element)`.
+    #[inline(always)]
+    fn new(
+        planes: Planes,
+        [k, n]: [usize; 2],
+        element: impl Fn(usize, usize) -> i32,
+        start: impl Fn(usize, i64) -> i64,
+    ) -> Result<Panels, KernelError> {
+        if k > LARGEST_EXTENT || n > LARGEST_EXTENT {
+            return Err(KernelError::Size(format!("a packed operand of {k} × {n}")));
+        }
+        let columns = n.next_multiple_of(COLUMNS);
+        // Below 2^60.
+        let plane_bytes = columns * planes.depth(k);
+        let mut bytes = vec![0; planes.list.len() * plane_bytes];
+        let mut sums = vec![0_i64; columns];
+        for (plane, bytes) in bytes.chunks_exact_mut(plane_bytes.max(1)).enumerate() {
+            sums.fill(0);
+            let part = planes.list[plane];
+            let mut sum = |n: usize, element: i32| sums[n] += i64::from(element);
+            if planes.words {
+                pack_columns::<2>(bytes, [k, n], |k, n| {
+                    let element = element(k, n);
+                    sum(n, element);
+                    part.word(element)
+                });
+            } else {
+                pack_columns::<1>(bytes, [k, n], |k, n| {
+                    let element = element(k, n);
+                    sum(n, element);
+                    [part.byte(element)]
+                });
+            }
+        }
+        let starts = sums.into_iter().enumerate().map(|(n, sum)| start(n, sum));
+        Ok(Panels {
+            starts: Starts::new(planes.narrow, starts),
+            planes,
+            bytes,
+        })
+    }
+}
+
+/// Packs `element(k, n)`, of `BYTES` bytes each.
+#[inline(always)]
+fn pack_columns<const BYTES: usize>(
+    panels: &mut [u8],
+    [k, n]: [usize; 2],
+    mut element: impl FnMut(usize, usize) -> [u8; BYTES],
+) {
+    let lanes = 4 / BYTES;
+    let panel_bytes = 4 * COLUMNS * k.div_ceil(lanes);
+    for (p, panel) in panels.chunks_exact_mut(panel_bytes.max(1)).enumerate() {
+        for (i, row) in panel.chunks_exact_mut(4 * COLUMNS).enumerate() {
+            for (l, four) in row.chunks_exact_mut(4).enumerate().take(n - p * COLUMNS) {
+                for (j, to) in four.as_chunks_mut().0.iter_mut().enumerate().take(k - lanes * i) {
+                    *to = element(lanes * i + j, p * COLUMNS + l);
+                }
+            }
+        }
+    }
 }
 
 impl GemmWeights {
-    /// Packs weights for activations of type `element` (I8 or U8). Weight `(k, n)` is `weights[k·strides[0] +
+    /// Packs weights for activations of type `element`, of 8 or 16 bits. Weight `(k, n)` is `weights[k·strides[0] +
     /// n·strides[1]]`;
     /// `bias` has one value for each `n`, in the accumulator's unit and with all zero points folded in.
     ///
     /// # Errors
-    /// [`KernelError::Shape`] where extents, strides and slices do not fit together.
+    /// [`KernelError::Shape`] where extents, strides and slices do not fit together; [`KernelError::Size`] beyond the
+    /// limits, and for weights of more than 17 bits.
     pub fn new(
         element: IntType,
         [k, n]: [usize; 2],
-        weights: &[i8],
+        weights: Weights<'_>,
         strides: [usize; 2],
-        bias: Option<&[i32]>,
+        bias: Bias<'_>,
     ) -> Result<GemmWeights, KernelError> {
-        check_8_bits("the activation", element)?;
+        check_codes("the activation", element)?;
         check_view("the weights", weights.len(), [k, n], strides)?;
-        if let Some(bias) = bias {
-            expect_len("the bias", bias.len(), Some(n))?;
+        if let Some(values) = bias.len() {
+            expect_len("the bias", values, Some(n))?;
         }
-        let mut panels = allocate([k, n])?;
-        let mut sums = vec![0; n.next_multiple_of(COLUMNS)];
-        pack_columns(&mut panels, &mut sums, [k, n], |k, n| {
-            weights[k * strides[0] + n * strides[1]].cast_unsigned()
-        });
-        // An activation of i8 is read as a + 128: 128·Σw too much.
-        let excess = i32::from(flip(element));
-        let start = |n: usize| bias.map_or(0, |b| b[n]).wrapping_sub(excess.wrapping_mul(sums[n]));
-        let mut starts: Vec<i32> = (0..n).map(start).collect();
-        starts.resize(n.next_multiple_of(COLUMNS), 0);
-        Ok(GemmWeights {
-            element,
-            k,
-            n,
-            panels,
-            starts,
-        })
+        let planes = Planes::of(element, &weights, bias.carrier())?;
+        let offset = planes.offset(element);
+        let panels = Panels::new(
+            planes,
+            [k, n],
+            |k, n| weights.get(k * strides[0] + n * strides[1]),
+            |column, sum| match column < n {
+                true => bias.get(column).wrapping_add(offset * sum),
+                false => 0,
+            },
+        )?;
+        Ok(GemmWeights { element, k, n, panels })
     }
 
-    /// The bytes that weights of extents `[k, n]` are packed into, with what is packed beside them. The extents are those
-    /// of a tensor that exists.
-    pub fn packed_bytes([k, n]: [usize; 2]) -> usize {
-        n.next_multiple_of(COLUMNS) * (padded_depth(k) + size_of::<i32>())
+    /// The most bytes that weights of extents `[k, n]` are packed into, with what is packed beside them, for activations of
+    /// type `element` and weights between two ends. The extents are those of a tensor that exists.
+    ///
+    /// # Errors
+    /// [`KernelError::Size`] for weights of more than 17 bits.
+    pub fn packed_bytes(
+        [k, n]: [usize; 2],
+        element: IntType,
+        ends: [i32; 2],
+        carrier: Carrier,
+    ) -> Result<usize, KernelError> {
+        Ok(n.next_multiple_of(COLUMNS) * Planes::new(element, ends, carrier)?.bytes(k))
     }
 
     /// `[k, n]`.
@@ -78,7 +157,7 @@ impl GemmWeights {
 pub struct Activation<'a> {
     /// The elements.
     pub data: &'a [u8],
-    /// I8 or U8.
+    /// Their type, of 8 or 16 bits.
     pub element: IntType,
     /// The code of real 0.
     pub zero_point: i32,
@@ -88,8 +167,21 @@ pub struct Activation<'a> {
 
 impl Activation<'_> {
     #[inline(always)]
-    fn at(&self, row: usize, column: usize) -> u8 {
+    fn byte(&self, row: usize, column: usize) -> u8 {
         self.data[row * self.strides[0] + column * self.strides[1]]
+    }
+
+    /// The word of an element.
+    #[inline(always)]
+    fn word(&self, row: usize, column: usize) -> i16 {
+        let (at, width) = (row * self.strides[0] + column * self.strides[1], width(self.element));
+        word(self.element, &self.data[at * width..(at + 1) * width])
+    }
+
+    /// The ends of its words.
+    fn ends(&self) -> [i32; 2] {
+        let offset = word_offset(self.element) as i32;
+        [self.element.min() - offset, self.element.max() - offset]
     }
 }
 
@@ -110,46 +202,21 @@ fn check_view(what: &str, len: usize, extents: [usize; 2], strides: [usize; 2]) 
 /// The largest extent of a product.
 const LARGEST_EXTENT: usize = 1 << 28;
 
-/// Room for `n` packed columns of `k` elements.
-fn allocate([k, n]: [usize; 2]) -> Result<Vec<u8>, KernelError> {
-    if k > LARGEST_EXTENT || n > LARGEST_EXTENT {
-        return Err(KernelError::Size(format!("a packed operand of {k} × {n}")));
-    }
-    // Below 2^57.
-    Ok(vec![0; padded_depth(k) * n.next_multiple_of(COLUMNS)])
-}
-
-/// Packs `element(k, n)`, as signed bytes, and adds up each column.
-fn pack_columns(panels: &mut [u8], sums: &mut [i32], [k, n]: [usize; 2], element: impl Fn(usize, usize) -> u8) {
-    let depth = padded_depth(k);
-    for (p, panel) in panels.chunks_exact_mut((COLUMNS * depth).max(1)).enumerate() {
-        for (i, row) in panel.chunks_exact_mut(4 * COLUMNS).enumerate() {
-            for (l, four) in row.chunks_exact_mut(4).enumerate().take(n - p * COLUMNS) {
-                for (j, to) in four.iter_mut().enumerate().take(k - 4 * i) {
-                    *to = element(4 * i + j, p * COLUMNS + l);
-                    sums[p * COLUMNS + l] += i32::from(to.cast_signed());
-                }
-            }
-        }
-    }
-}
-
 /// Rows of a task, and panels: they stay in the second-level cache.
 const TASK_ROWS: usize = 48;
 const TASK_PANELS: usize = STRIP / COLUMNS;
 
-/// A product whose panels and column starts are there; its rows are packed task by task.
+/// A product whose panels are there; its rows are packed task by task.
 struct Product<'a> {
     finish: &'a dyn Finish,
     m: usize,
     n: usize,
     k: usize,
-    panels: &'a [u8],
-    column_starts: &'a [i32],
-    /// Writes row `m` as unsigned bytes, `k` of them.
+    panels: &'a Panels,
+    /// Writes row `m`: `k` unsigned bytes, or words.
     row: &'a (dyn Fn(usize, &mut [u8]) + Sync),
-    /// Factor of the sum of a row's unsigned bytes, which is added to each sum of the row.
-    row_factor: i32,
+    /// Factor of the sum of a row, which is added to each sum of the row.
+    row_factor: i64,
 }
 
 impl Product<'_> {
@@ -190,11 +257,11 @@ impl Job for ProductTask<'_, '_> {
             n,
             k,
             panels,
-            column_starts,
-            ref row,
+            row,
             row_factor,
         } = *self.product;
-        let depth = padded_depth(k);
+        let Panels { planes, bytes, starts } = panels;
+        let depth = planes.depth(k);
         let first_row = self.block * TASK_ROWS;
         let first_column = self.strip * TASK_PANELS * COLUMNS;
         let count = TASK_ROWS.min(m - first_row);
@@ -202,20 +269,31 @@ impl Job for ProductTask<'_, '_> {
         let mut rows = vec![0; count * depth];
         let mut row_starts = [0; TASK_ROWS];
         for r in 0..count {
-            let bytes = &mut rows[r * depth..r * depth + k];
-            row(first_row + r, bytes);
+            let to = &mut rows[r * depth..r * depth + k * 4 / planes.lanes()];
+            row(first_row + r, to);
             if row_factor != 0 {
-                let sum = bytes.iter().fold(0_i32, |sum, &b| sum.wrapping_add(i32::from(b)));
+                let sum: i64 = match planes.words {
+                    true => to.as_chunks().0.iter().map(|&w| i64::from(i16::from_ne_bytes(w))).sum(),
+                    false => to.iter().map(|&b| i64::from(b)).sum(),
+                };
                 row_starts[r] = row_factor.wrapping_mul(sum);
             }
         }
+        // Right modulo 2^32.
+        let narrow = row_starts.map(|start| start as i32);
+        let plane = |p: usize| &bytes[(p * n.next_multiple_of(COLUMNS) + first_column) * depth..];
         let strip = Strip {
-            factors: Factors {
-                rows: &rows,
-                panels: &panels[first_column * depth..],
-                depth,
-                row_starts: &row_starts,
-                column_starts: &column_starts[first_column..],
+            factors: &planes.factors(depth, |_| &rows, plane),
+            starts: match starts {
+                Starts::I32(starts) => StripStarts::Narrow {
+                    rows: &narrow,
+                    columns: &starts[first_column..],
+                },
+                Starts::I64(starts) => StripStarts::Wide {
+                    rows: &row_starts,
+                    columns: &starts[first_column..],
+                    carrier: planes.carrier,
+                },
             },
             place: Place {
                 out: self.out,
@@ -227,7 +305,10 @@ impl Job for ProductTask<'_, '_> {
                 first_channel: first_column,
             },
         };
-        strip.run::<S, false>(finish)
+        match planes.words {
+            true => strip.run::<S, Words>(finish),
+            false => strip.run::<S, Bytes<false>>(finish),
+        }
     }
 }
 
@@ -244,27 +325,36 @@ pub(crate) fn gemm(
         k,
         n,
         ref panels,
-        ref starts,
     } = *weights;
+    let Planes { words, carrier, .. } = panels.planes;
     check_channels(finish, n)?;
-    expect_len("the activation", a.len(), product(&[m, k]))?;
-    expect_len("the product", out.len(), product(&[m, n, width(finish.out())]))?;
-    let flip = flip(element);
-    let row = |r: usize, to: &mut [u8]| to.iter_mut().zip(&a[r * k..]).for_each(|(to, &b)| *to = b ^ flip);
+    expect_len("the activation", a.len(), product(&[m, k, width(element)]))?;
+    expect_len("the product", out.len(), product(&[m, n, finish.width(carrier)]))?;
+    let (flip, row_bytes) = (flip(element), k * width(element));
+    let row = |r: usize, to: &mut [u8]| {
+        let codes = &a[r * row_bytes..(r + 1) * row_bytes];
+        if words {
+            let codes = codes.chunks_exact(width(element));
+            let to = to.as_chunks_mut().0.iter_mut();
+            to.zip(codes)
+                .for_each(|(to, code)| *to = word(element, code).to_ne_bytes());
+        } else {
+            to.iter_mut().zip(codes).for_each(|(to, &b)| *to = b ^ flip);
+        }
+    };
     Product {
         finish,
         m,
         n,
         k,
         panels,
-        column_starts: starts,
         row: &row,
         row_factor: 0,
     }
     .run(cx, out)
 }
 
-/// With a' = a + 128 or a, unsigned, b' = b or b − 128, signed, and the zero points moved alike:
+/// With a' and b' as products read them, a' unsigned where they are bytes, and the zero points moved alike:
 /// Σ (a − za)(b − zb) = Σ a'b' − zb'·Σ a' − za'·Σ b' + k·za'·zb'.
 pub(crate) fn matmul(
     finish: &dyn Finish,
@@ -272,33 +362,59 @@ pub(crate) fn matmul(
     [m, n, k]: [usize; 3],
     a: Activation<'_>,
     b: Activation<'_>,
+    carrier: Carrier,
     out: &mut [u8],
 ) -> Result<(), KernelError> {
     check_channels(finish, n)?;
     for (what, operand, extents) in [("the left operand", &a, [m, k]), ("the right operand", &b, [k, n])] {
-        check_8_bits(what, operand.element)?;
-        check_view(what, operand.data.len(), extents, operand.strides)?;
+        check_codes(what, operand.element)?;
+        check_view(
+            what,
+            operand.data.len() / width(operand.element),
+            extents,
+            operand.strides,
+        )?;
     }
-    expect_len("the product", out.len(), product(&[m, n, width(finish.out())]))?;
-    let (flip_a, flip_b) = (flip(a.element), flip(b.element) ^ 0x80);
-    let zero_a = a.zero_point.wrapping_add(i32::from(flip_a));
-    let zero_b = b.zero_point.wrapping_sub(i32::from(flip_b));
-    let mut panels = allocate([k, n])?;
-    let mut starts = vec![0; n.next_multiple_of(COLUMNS)];
-    pack_columns(&mut panels, &mut starts, [k, n], |k, n| b.at(k, n) ^ flip_b);
-    // Everything wraps: the sum as a whole is right modulo 2^32.
-    let constant = (k as i32).wrapping_mul(zero_a).wrapping_mul(zero_b);
-    starts
-        .iter_mut()
-        .for_each(|sum| *sum = constant.wrapping_sub(zero_a.wrapping_mul(*sum)));
-    let row = |r: usize, to: &mut [u8]| to.iter_mut().enumerate().for_each(|(k, to)| *to = a.at(r, k) ^ flip_a);
+    expect_len("the product", out.len(), product(&[m, n, finish.width(carrier)]))?;
+    let words = width(a.element).max(width(b.element)) > 1;
+    // b' of bytes has a sign.
+    let flip_b = flip(b.element) ^ 0x80;
+    let (ends, offset_b) = match words {
+        true => (b.ends(), word_offset(b.element)),
+        false => ([i8::MIN.into(), i8::MAX.into()], i64::from(flip_b)),
+    };
+    let planes = Planes::for_words(words, a.element, ends, carrier)?;
+    // Everything wraps: the sum as a whole is right modulo 2^32 or 2^64.
+    let zero_a = i64::from(a.zero_point) - planes.offset(a.element);
+    let zero_b = i64::from(b.zero_point) - offset_b;
+    let constant = (k as i64).wrapping_mul(zero_a).wrapping_mul(zero_b);
+    let start = |_, sum: i64| constant.wrapping_sub(zero_a.wrapping_mul(sum));
+    let panels = match words {
+        true => Panels::new(planes, [k, n], |k, n| b.word(k, n).into(), start)?,
+        false => Panels::new(
+            planes,
+            [k, n],
+            |k, n| (b.byte(k, n) ^ flip_b).cast_signed().into(),
+            start,
+        )?,
+    };
+    let flip_a = flip(a.element);
+    let row = |r: usize, to: &mut [u8]| match words {
+        true => {
+            let to = to.as_chunks_mut().0.iter_mut().enumerate();
+            to.for_each(|(k, to)| *to = a.word(r, k).to_ne_bytes());
+        }
+        false => to
+            .iter_mut()
+            .enumerate()
+            .for_each(|(k, to)| *to = a.byte(r, k) ^ flip_a),
+    };
     Product {
         finish,
         m,
         n,
         k,
         panels: &panels,
-        column_starts: &starts,
         row: &row,
         row_factor: zero_b.wrapping_neg(),
     }
@@ -311,13 +427,38 @@ mod tests {
     use super::*;
     use crate::{Conv, Images, Window};
 
+    /// The weights have the ends of their type.
     #[test]
     fn packed_weights_have_the_size_that_is_told() {
-        for [k, n] in [[1, 1], [9, 16], [30, 17], [64, 48]] {
-            let weights = vec![1; k * n];
-            let gemm = GemmWeights::new(IntType::I8, [k, n], &weights, [n, 1], None).unwrap();
-            let found = gemm.panels.len() + size_of_val(&gemm.starts[..]);
-            assert_eq!(found, GemmWeights::packed_bytes([k, n]), "{k} and {n}");
+        let (eight, sixteen) = ([i8::MIN.into(), i8::MAX.into()], [i16::MIN.into(), i16::MAX.into()]);
+        for ([k, n], element, ends, carrier) in [
+            ([1, 1], IntType::I8, eight, Carrier::I32),
+            ([9, 16], IntType::I8, eight, Carrier::I32),
+            ([30, 17], IntType::U8, eight, Carrier::I64),
+            ([64, 48], IntType::I16, eight, Carrier::I32),
+            ([64, 48], IntType::I16, eight, Carrier::I64),
+            ([31, 5], IntType::I16, sixteen, Carrier::I64),
+            ([31, 5], IntType::I8, sixteen, Carrier::I32),
+            ([31, 5], IntType::I16, [-(1 << 16), (1 << 16) - 1], Carrier::I32),
+        ] {
+            let weights: Vec<i32> = (0..k * n).map(|i| ends[i % 2]).collect();
+            let small: Vec<i8> = vec![1; k * n];
+            let weights = match ends == eight {
+                true => Weights::I8(&small),
+                false => Weights::I32(&weights),
+            };
+            let bias = match carrier {
+                Carrier::I32 => Bias::I32(None),
+                Carrier::I64 => Bias::I64(None),
+            };
+            let bytes = |starts: &Starts| match starts {
+                Starts::I32(starts) => size_of_val(&starts[..]),
+                Starts::I64(starts) => size_of_val(&starts[..]),
+            };
+            let gemm = GemmWeights::new(element, [k, n], weights, [n, 1], bias).unwrap().panels;
+            let found = gemm.bytes.len() + bytes(&gemm.starts);
+            let told = GemmWeights::packed_bytes([k, n], element, ends, carrier);
+            assert_eq!(Ok(found), told, "{k} and {n}");
             let conv = Conv {
                 window: Window::new([1, 1]),
                 input: Images {
@@ -328,9 +469,10 @@ mod tests {
                 out_channels: n,
                 groups: 1,
             };
-            let conv = ConvWeights::new(conv, IntType::I8, 0, &weights, None).unwrap();
-            let found = conv.rows.len() + size_of_val(&conv.starts[..]) + size_of_val(&conv.taps[..]);
-            assert_eq!(found, ConvWeights::packed_bytes(n, k), "{k} and {n}");
+            let conv = ConvWeights::new(conv, element, 0, weights, bias).unwrap();
+            let found = conv.rows.len() + bytes(&conv.starts) + size_of_val(&conv.taps[..]);
+            let told = ConvWeights::packed_bytes([n, k], element, ends, carrier);
+            assert_eq!(Ok(found), told, "{k} and {n}");
         }
     }
 }

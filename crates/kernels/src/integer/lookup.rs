@@ -1,6 +1,6 @@
 //! Functions of one code.
 
-use super::bytes::{check_8_bits, flip, width};
+use super::bytes::{Code, width};
 use crate::{
     error::{KernelError, expect_len, product},
     isa::{Context, Job},
@@ -12,31 +12,44 @@ use strait_requantize::IntType;
 /// Elements of a task.
 const PIECE: usize = 1 << 14;
 
-/// `out = table[input]` for elements of type `element` (I8 or U8). The table has 256 entries of any width, that of the
-/// smallest code first; `out` has as many entries as `input` elements.
+/// `out = table[input]` for elements of type `element`, of 8 or 16 bits. The table has 256 or 65536 entries of any width,
+/// that of the smallest code first; `out` has as many entries as `input` elements.
 ///
 /// # Errors
 /// [`KernelError::Shape`] where the slices do not fit together.
 pub fn lookup(_: &Context, element: IntType, table: &[u8], input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
-    check_8_bits("the operand of a lookup", element)?;
-    let width = table.len() / 256;
-    expect_len("the table", table.len(), Some(width.max(1) * 256))?;
-    expect_len("the output", out.len(), product(&[input.len(), width]))?;
-    let flip = flip(element);
+    if ![8, 16].contains(&element.bits()) {
+        let text = format!("the operand of a lookup is {element}; tables are for codes of 8 and 16 bits");
+        return Err(KernelError::Shape(text));
+    }
+    let entries = 1 << (8 * width(element));
+    let entry = table.len() / entries;
+    expect_len("the table", table.len(), Some(entry.max(1) * entries))?;
+    let count = input.len() / width(element);
+    expect_len("the input", input.len(), Some(count * width(element)))?;
+    expect_len("the output", out.len(), product(&[count, entry]))?;
+    match width(element) {
+        1 => entries_of::<[u8; 1]>(element, table, entry, input, out),
+        _ => entries_of::<[u8; 2]>(element, table, entry, input, out),
+    }
+    Ok(())
+}
+
+/// Entries of `width` bytes.
+fn entries_of<T: Code>(element: IntType, table: &[u8], width: usize, input: &[u8], out: &mut [u8]) {
+    let input = T::codes(input);
+    let at = |x: T| x.above(element) as usize;
     for_each_chunk(out, PIECE * width, input.len(), |i, out| {
         let input = &input[i * PIECE..];
         if let Ok(table) = <&[u8; 256]>::try_from(table) {
-            out.iter_mut()
-                .zip(input)
-                .for_each(|(to, &x)| *to = table[usize::from(x ^ flip)]);
+            out.iter_mut().zip(input).for_each(|(to, &x)| *to = table[at(x) & 0xFF]);
         } else {
             for (to, &x) in out.chunks_exact_mut(width).zip(input) {
-                let entry = usize::from(x ^ flip) * width;
+                let entry = at(x) * width;
                 to.copy_from_slice(&table[entry..entry + width]);
             }
         }
     });
-    Ok(())
 }
 
 /// `min(max(x, low), high)` on elements of any type.

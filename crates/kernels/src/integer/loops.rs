@@ -6,21 +6,22 @@ use super::{
     finish::{Axis, Finish},
     gemm::{self, Activation, GemmWeights},
     pool,
+    sums::Carrier,
 };
 use crate::{error::KernelError, isa::Context, window::Pool};
 use strait_requantize::IntType;
 
 /// All loops of one layer for one requantization, prepared when the plan is made.
 ///
-/// Each computes `clamp(requantize(accumulator))` and writes elements of [`Loops::out`] as bytes. Where the
-/// requantization has parameters per channel, their number must be the number of channels of the loop's output;
+/// Each computes `clamp(requantize(accumulator))` and writes elements of [`Loops::out`] as bytes. Sums are carried in 32
+/// or in 64 bits: as the weights were packed for, or as `carrier` says. Where the requantization has parameters per channel, their number must be the number of channels of the loop's output;
 /// the elementwise loops of two operands have one channel.
 ///
 /// # Errors
 /// [`KernelError::Shape`] where slices, extents and channels do not fit together; [`KernelError::Tile`] from a
 /// target's batch kernel.
 pub trait Loops: Send + Sync {
-    /// The element type of the results.
+    /// The element type of the results; I32 where they are the accumulators of either carrier.
     fn out(&self) -> IntType;
 
     /// Convolution: the accumulator is `bias[o] + Σ w·x`. `input` is `[batch, channels, height, width]`, `out`
@@ -53,10 +54,11 @@ pub trait Loops: Send + Sync {
         extents: [usize; 3],
         a: Activation<'_>,
         b: Activation<'_>,
+        carrier: Carrier,
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Sums of windows, of `element` I8 or U8; padding, and what lies beyond it, reads as `pad_value`. The channels are those
+    /// Sums of windows, of an `element` of 8 or 16 bits; padding, and what lies beyond it, reads as `pad_value`. The channels are those
     /// of the image ([`Axis::Rows`]), or the positions of a plane of the output in row-major order ([`Axis::Columns`]).
     fn sum_pool(
         &self,
@@ -65,6 +67,7 @@ pub trait Loops: Send + Sync {
         channels: Axis,
         element: IntType,
         pad_value: i32,
+        carrier: Carrier,
         input: &[u8],
         out: &mut [u8],
     ) -> Result<(), KernelError>;
@@ -81,13 +84,14 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Elementwise product: the accumulator is `(a − zeros[0])·(b − zeros[1])`, on I8 or U8.
+    /// Elementwise product: the accumulator is `(a − zeros[0])·(b − zeros[1])`, on elements of 8 or 16 bits.
     fn multiply(
         &self,
         cx: &Context,
         shape: &Broadcast,
         elements: [IntType; 2],
         zeros: [i32; 2],
+        carrier: Carrier,
         operands: [&[u8]; 2],
         out: &mut [u8],
     ) -> Result<(), KernelError>;
@@ -99,6 +103,15 @@ pub trait Loops: Send + Sync {
         extents: [usize; 3],
         element: IntType,
         input: &[u8],
+        out: &mut [u8],
+    ) -> Result<(), KernelError>;
+
+    /// Each element of an array `[outer, channels, inner]` is an accumulator of 64 bits.
+    fn requantize_wide(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        accumulators: &[i64],
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 }
@@ -136,9 +149,10 @@ impl<F: Finish> Loops for F {
         extents: [usize; 3],
         a: Activation<'_>,
         b: Activation<'_>,
+        carrier: Carrier,
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        gemm::matmul(self, cx, extents, a, b, out)
+        gemm::matmul(self, cx, extents, a, b, carrier, out)
     }
 
     fn sum_pool(
@@ -148,10 +162,11 @@ impl<F: Finish> Loops for F {
         channels: Axis,
         element: IntType,
         pad_value: i32,
+        carrier: Carrier,
         input: &[u8],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        pool::sum_pool(self, cx, pool, channels, element, pad_value, input, out)
+        pool::sum_pool(self, cx, pool, channels, element, pad_value, carrier, input, out)
     }
 
     fn add(
@@ -172,10 +187,11 @@ impl<F: Finish> Loops for F {
         shape: &Broadcast,
         elements: [IntType; 2],
         zeros: [i32; 2],
+        carrier: Carrier,
         operands: [&[u8]; 2],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        elementwise::multiply(self, cx, shape, elements, zeros, operands, out)
+        elementwise::multiply(self, cx, shape, elements, zeros, carrier, operands, out)
     }
 
     fn requantize(
@@ -187,5 +203,15 @@ impl<F: Finish> Loops for F {
         out: &mut [u8],
     ) -> Result<(), KernelError> {
         elementwise::requantize(self, cx, extents, element, input, out)
+    }
+
+    fn requantize_wide(
+        &self,
+        cx: &Context,
+        extents: [usize; 3],
+        accumulators: &[i64],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        elementwise::requantize_wide(self, cx, extents, accumulators, out)
     }
 }

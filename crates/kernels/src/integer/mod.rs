@@ -1,7 +1,8 @@
 //! Integer kernels: exact, and the same on every instruction set.
 //!
 //! Tensors are bytes: elements of an [`IntType`](strait_requantize::IntType) in the machine's order, of any alignment.
-//! Activations have 8 bits, weights are `i8`, accumulators `i32`. Sums wrap: the caller knows that they do not.
+//! Activations have 8 or 16 bits, weights up to 16 with their zero point besides, accumulators 32 or 64 ([`Carrier`]). Sums
+//! wrap: the caller knows that they do not.
 //!
 //! # The seam
 //! [`Loops`] are all loops of one layer for one requantization. A loop computes a tile of accumulators, at most 32 KB, and
@@ -40,6 +41,7 @@
 //! # Ok::<(), strait_kernels::KernelError>(())
 //! ```
 
+mod accumulators;
 #[cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "only x86-64 has vectors so far")
@@ -52,15 +54,19 @@ mod elementwise;
 pub mod epilogue;
 pub(crate) mod finish;
 mod gemm;
+mod lane;
 mod lookup;
 mod loops;
+mod planes;
 mod pool;
 mod product;
 mod standard;
+mod sums;
 mod through_tile;
 pub(crate) mod tiles;
 
-pub use batch::{Batch, RequantizeWide};
+pub use accumulators::accumulators;
+pub use batch::Batch;
 pub use conv::ConvWeights;
 pub use elementwise::Broadcast;
 pub use epilogue::{Epilogue, PerChannel, per_channel};
@@ -68,6 +74,8 @@ pub use finish::{Axis, Finish, InRegisters, Place};
 pub use gemm::{Activation, GemmWeights};
 pub use lookup::{clamp, lookup};
 pub use loops::Loops;
+pub use planes::{Bias, Weights};
 pub use pool::{average_pool, max_pool};
-pub use standard::{accumulators, standard};
+pub use standard::standard;
+pub use sums::{Carrier, Sums};
 pub use through_tile::{ThroughTile, Tile, TileKernel};

@@ -1,8 +1,9 @@
-//! Pools on 8-bit images.
+//! Pools on images of codes of up to 16 bits.
 
 use super::{
-    bytes::{byte_of, check_8_bits, flip, width},
+    bytes::{Code, check_code, check_codes, origin, width},
     finish::{Axis, Finish, Place, check_channels},
+    sums::{Carrier, Room},
 };
 use crate::{
     error::{KernelError, expect_len, product},
@@ -15,24 +16,25 @@ use strait_requantize::IntType;
 
 /// The taps of every output row and column, and the input of one channel.
 #[derive(Clone, Copy)]
-struct Plane<'a> {
+struct Plane<'a, T> {
     pool: &'a Pool,
+    element: IntType,
     rows: &'a [Taps],
     columns: &'a [Taps],
-    image: &'a [u8],
+    image: &'a [T],
 }
 
-impl Plane<'_> {
-    /// Folds the bytes under the window of one output.
+impl<T: Code> Plane<'_, T> {
+    /// Folds the codes under the window of one output, each less the [`origin`] of its type.
     #[inline(always)]
-    fn fold(&self, y: Taps, x: Taps, start: i32, step: impl Fn(i32, u8) -> i32) -> i32 {
+    fn fold<A>(&self, y: Taps, x: Taps, start: A, step: impl Fn(A, u32) -> A) -> A {
         let width = self.pool.input.size[1];
         let [down, right] = self.pool.window.dilation;
         let mut state = start;
         for row in (0..y.inside).map(|i| y.first + i * down) {
             let line = &self.image[row * width..(row + 1) * width];
             for column in (0..x.inside).map(|i| x.first + i * right) {
-                state = step(state, line[column]);
+                state = step(state, line[column].above(self.element));
             }
         }
         state
@@ -47,33 +49,31 @@ impl Plane<'_> {
     }
 }
 
-/// Checks a pool of bytes into elements of `out_width` bytes.
+/// Checks a pool of codes into elements of `out_width` bytes.
 fn check(pool: &Pool, element: IntType, input: usize, out: usize, out_width: usize) -> Result<(), KernelError> {
     pool.check()?;
-    check_8_bits("the image", element)?;
-    expect_len("the input", input, pool.input.elements())?;
-    let elements = pool.out_images().elements().and_then(|e| product(&[e, out_width]));
-    expect_len("the output", out, elements)
+    check_codes("the image", element)?;
+    let bytes = |elements: Option<usize>, width| elements.and_then(|e| product(&[e, width]));
+    expect_len("the input", input, bytes(pool.input.elements(), width(element)))?;
+    expect_len("the output", out, bytes(pool.out_images().elements(), out_width))
 }
 
-/// One output channel at a time, from its input plane.
-fn each_plane(
+/// One output channel at a time, from its input plane: `value` is a code less the [`origin`] of its type.
+fn each_plane<T: Code>(
     pool: &Pool,
     element: IntType,
     input: &[u8],
     out: &mut [u8],
-    value: impl Fn(Plane<'_>, Taps, Taps) -> u8 + Sync + Send,
-) -> Result<(), KernelError> {
-    check(pool, element, input.len(), out.len(), 1)?;
-    if out.is_empty() {
-        return Ok(());
-    }
+    value: impl Fn(Plane<'_, T>, Taps, Taps) -> u32 + Sync + Send,
+) {
     let (rows, columns) = (&pool.taps(0)[..], &pool.taps(1)[..]);
+    let (input, out) = (T::codes(input), T::codes_mut(out));
     let steps = out.len().saturating_mul(pool.window.kernel[0] * pool.window.kernel[1]);
     for_each_chunk(out, pool.out_plane(), steps, |channel, out| {
         let image = &input[channel * pool.input.plane()..(channel + 1) * pool.input.plane()];
         let plane = Plane {
             pool,
+            element,
             rows,
             columns,
             image,
@@ -81,28 +81,34 @@ fn each_plane(
         for (line, &y) in out.chunks_exact_mut(columns.len()).zip(rows) {
             line.iter_mut()
                 .zip(columns)
-                .for_each(|(to, &x)| *to = value(plane, y, x));
+                .for_each(|(to, &x)| *to = T::new(element, value(plane, y, x)));
         }
     });
-    Ok(())
 }
 
-/// The largest code of each window of I8 or U8 elements. Padding takes no part; a window without an element gives the
-/// type's smallest code.
+/// The largest code of each window of elements of up to 16 bits. Padding takes no part; a window without an element gives
+/// the type's smallest code.
 ///
 /// # Errors
 /// [`KernelError::Shape`] where a slice does not have the extents of `pool`.
 pub fn max_pool(_: &Context, pool: &Pool, element: IntType, input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
-    let flip = flip(element);
-    each_plane(pool, element, input, out, |plane, y, x| {
-        // Between 0 and 255.
-        plane.fold(y, x, 0, |best, byte| best.max(i32::from(byte ^ flip))) as u8 ^ flip
-    })
+    fn best<T: Code>(plane: Plane<'_, T>, y: Taps, x: Taps) -> u32 {
+        // Both are of a type of up to 16 bits.
+        let lowest = plane.element.min() - origin(plane.element);
+        plane.fold(y, x, lowest as u32, u32::max)
+    }
+    check(pool, element, input.len(), out.len(), width(element))?;
+    match (out.is_empty(), width(element)) {
+        (true, _) => {}
+        (_, 1) => each_plane(pool, element, input, out, best::<[u8; 1]>),
+        _ => each_plane(pool, element, input, out, best::<[u8; 2]>),
+    }
+    Ok(())
 }
 
-/// The mean of each window of I8 or U8 elements on their own grid: the sum of codes divided by the number of elements,
-/// rounded half away from zero, then clamped. `count_padding`: the padding counts, with the code `pad_value`. A window
-/// without an element gives `pad_value`.
+/// The mean of each window of elements of up to 16 bits on their own grid: the sum of codes divided by the number of
+/// elements, rounded half away from zero, then clamped. `count_padding`: the padding counts, with the code `pad_value`. A
+/// window without an element gives `pad_value`.
 ///
 /// # Errors
 /// [`KernelError::Shape`] where a slice does not have the extents of `pool`, or `pad_value` is no code of the type.
@@ -116,28 +122,54 @@ pub fn average_pool(
     input: &[u8],
     out: &mut [u8],
 ) -> Result<(), KernelError> {
-    let flip = flip(element);
-    let lowest = element.min();
-    byte_of("the pad value", element, pad_value)?;
-    let [low, high] = super::epilogue::bounds(element, clamp);
-    each_plane(pool, element, input, out, |plane, y, x| {
+    check(pool, element, input.len(), out.len(), width(element))?;
+    check_code("the pad value", element, pad_value)?;
+    let mean = Mean {
+        origin: origin(element).into(),
+        count_padding,
+        pad_value: pad_value.into(),
+        ends: super::epilogue::bounds(element, clamp).map(i64::from),
+    };
+    match (out.is_empty(), width(element)) {
+        (true, _) => {}
+        // Up to 2^24 bytes are below 2^32.
+        (_, 1) => each_plane(pool, element, input, out, |plane: Plane<'_, [u8; 1]>, y, x| {
+            mean.of(y, x, plane.fold(y, x, 0_u32, u32::wrapping_add).into())
+        }),
+        _ => each_plane(pool, element, input, out, |plane: Plane<'_, [u8; 2]>, y, x| {
+            mean.of(y, x, plane.fold(y, x, 0, |sum, code| sum + i64::from(code)))
+        }),
+    }
+    Ok(())
+}
+
+/// See [`average_pool`].
+struct Mean {
+    origin: i64,
+    count_padding: bool,
+    pad_value: i64,
+    ends: [i64; 2],
+}
+
+impl Mean {
+    /// The mean of a window from the sum of codes, each less the [`origin`] of its type; so is the mean.
+    #[inline(always)]
+    fn of(&self, y: Taps, x: Taps, sum: i64) -> u32 {
         let inside = (y.inside * x.inside) as i64;
-        let count = if count_padding {
+        let count = if self.count_padding {
             (y.padded * x.padded) as i64
         } else {
             inside
         };
-        // Up to 2^24 bytes are below 2^32, whatever the sign that their sum passes through.
-        let sum = i64::from(plane.fold(y, x, 0, |sum, byte| sum.wrapping_add(i32::from(byte ^ flip))) as u32);
-        let sum = sum + inside * i64::from(lowest) + (count - inside) * i64::from(pad_value);
+        let sum = sum + inside * self.origin + (count - inside) * self.pad_value;
         let mean = match count {
-            0 => i64::from(pad_value),
+            0 => self.pad_value,
             // ⌊(2|sum| + count) / (2 count)⌋ rounds half away from zero; the sign is put back.
             _ => sum.signum() * ((2 * sum.abs() + count) / (2 * count)),
         };
-        // A mean of codes is a code; its lowest byte is the element.
-        (mean as i32).min(high).max(low) as u8
-    })
+        // A mean of codes is a code.
+        (mean.min(self.ends[1]).max(self.ends[0]) - self.origin) as u32
+    }
 }
 
 pub(crate) fn sum_pool(
@@ -147,99 +179,148 @@ pub(crate) fn sum_pool(
     axis: Axis,
     element: IntType,
     pad_value: i32,
+    carrier: Carrier,
     input: &[u8],
     out: &mut [u8],
 ) -> Result<(), KernelError> {
-    check(pool, element, input.len(), out.len(), width(finish.out()))?;
-    byte_of("the pad value", element, pad_value)?;
-    let channels = pool.input.channels;
+    check(pool, element, input.len(), out.len(), finish.width(carrier))?;
+    check_code("the pad value", element, pad_value)?;
     check_channels(
         finish,
         match axis {
-            Axis::Rows => channels,
+            Axis::Rows => pool.input.channels,
             Axis::Columns => pool.out_plane(),
         },
     )?;
-    if out.is_empty() {
-        return Ok(());
+    let sums = Sum {
+        finish,
+        cx,
+        pool,
+        axis,
+        pad_value,
+        carrier,
+    };
+    match (out.is_empty(), width(element)) {
+        (true, _) => Ok(()),
+        (_, 1) => sums.run::<[u8; 1]>(element, input, out),
+        _ => sums.run::<[u8; 2]>(element, input, out),
     }
-    let (rows, columns) = (&pool.taps(0)[..], &pool.taps(1)[..]);
-    let steps = out.len().saturating_mul(pool.window.kernel[0] * pool.window.kernel[1]);
-    let out = Shared::new(out);
-    // A window of a global pool is long: only few planes make a task then.
-    try_for_each(pool.input.batch * channels, steps, &|index| {
-        let image = &input[index * pool.input.plane()..(index + 1) * pool.input.plane()];
-        let place = Place {
-            out: &out,
-            at: index * pool.out_plane(),
-            row_stride: 0,
-            rows: 1,
-            columns: pool.out_plane(),
-            axis,
-            first_channel: match axis {
-                Axis::Rows => index % channels,
-                Axis::Columns => 0,
-            },
-        };
-        let plane = Plane {
+}
+
+/// Sums of windows.
+struct Sum<'a> {
+    finish: &'a dyn Finish,
+    cx: &'a Context,
+    pool: &'a Pool,
+    axis: Axis,
+    pad_value: i32,
+    carrier: Carrier,
+}
+
+impl Sum<'_> {
+    fn run<T: Code>(&self, element: IntType, input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
+        let &Sum {
+            finish,
+            cx,
             pool,
-            rows,
-            columns,
-            image,
-        };
-        let mut sums = [0; PIECE];
-        for first in (0..place.columns).step_by(PIECE) {
-            let columns = PIECE.min(place.columns - first);
-            cx.run(SumJob {
-                plane,
-                element,
-                pad_value,
-                first,
-                sums: &mut sums[..columns],
-            });
-            let first_channel = match axis {
-                Axis::Rows => place.first_channel,
-                Axis::Columns => first,
-            };
+            axis,
+            pad_value,
+            carrier,
+        } = self;
+        let channels = pool.input.channels;
+        let input = T::codes(input);
+        let (rows, columns) = (&pool.taps(0)[..], &pool.taps(1)[..]);
+        let steps = out.len().saturating_mul(pool.window.kernel[0] * pool.window.kernel[1]);
+        let out = Shared::new(out);
+        // A window of a global pool is long: only few planes make a task then.
+        try_for_each(pool.input.batch * channels, steps, &|index| {
+            let image = &input[index * pool.input.plane()..(index + 1) * pool.input.plane()];
             let place = Place {
-                at: place.at + first,
-                columns,
-                first_channel,
-                ..place
+                out: &out,
+                at: index * pool.out_plane(),
+                row_stride: 0,
+                rows: 1,
+                columns: pool.out_plane(),
+                axis,
+                first_channel: match axis {
+                    Axis::Rows => index % channels,
+                    Axis::Columns => 0,
+                },
             };
-            finish.finish(*cx, &sums, columns, &place)?;
-        }
-        Ok(())
-    })
+            let plane = Plane {
+                pool,
+                element,
+                rows,
+                columns,
+                image,
+            };
+            let mut sums = Room::<PIECE>::new(carrier);
+            for first in (0..place.columns).step_by(PIECE) {
+                let columns = PIECE.min(place.columns - first);
+                cx.run(SumJob {
+                    plane,
+                    pad_value,
+                    first,
+                    columns,
+                    sums: &mut sums,
+                });
+                let first_channel = match axis {
+                    Axis::Rows => place.first_channel,
+                    Axis::Columns => first,
+                };
+                let place = Place {
+                    at: place.at + first,
+                    columns,
+                    first_channel,
+                    ..place
+                };
+                finish.finish(*cx, sums.sums(), columns, &place)?;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Accumulators of a tile.
 const PIECE: usize = 1024;
 
 /// The sums of the windows from position `first` on.
-struct SumJob<'a> {
-    plane: Plane<'a>,
-    element: IntType,
+struct SumJob<'a, T> {
+    plane: Plane<'a, T>,
     pad_value: i32,
     first: usize,
-    sums: &'a mut [i32],
+    columns: usize,
+    sums: &'a mut Room<PIECE>,
 }
 
-impl Job for SumJob<'_> {
+impl<T: Code> Job for SumJob<'_, T> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
-        let flip = flip(self.element);
-        let taps = (self.plane.pool.window.kernel[0] * self.plane.pool.window.kernel[1]) as i32;
-        for (at, sum) in self.sums.iter_mut().enumerate() {
-            let (y, x) = self.plane.window(self.first + at);
-            let inside = (y.inside * x.inside) as i32;
-            *sum = self
-                .plane
-                .fold(y, x, 0, |sum, byte| sum.wrapping_add(i32::from(byte ^ flip)))
-                .wrapping_add(inside.wrapping_mul(self.element.min()))
-                .wrapping_add((taps - inside).wrapping_mul(self.pad_value));
+        let origin = origin(self.plane.element);
+        let taps = self.plane.pool.window.kernel[0] * self.plane.pool.window.kernel[1];
+        let windows = (self.first..self.first + self.columns).map(|at| self.plane.window(at));
+        match self.sums {
+            // Everything wraps: the caller knows that the sum as a whole fits.
+            Room::I32(sums) => {
+                for (sum, (y, x)) in sums.iter_mut().zip(windows) {
+                    let inside = (y.inside * x.inside) as i32;
+                    *sum = self
+                        .plane
+                        .fold(y, x, 0_i32, i32::wrapping_add_unsigned)
+                        .wrapping_add(inside.wrapping_mul(origin))
+                        .wrapping_add((taps as i32 - inside).wrapping_mul(self.pad_value));
+                }
+            }
+            Room::I64(sums) => {
+                for (sum, (y, x)) in sums.iter_mut().zip(windows) {
+                    let inside = (y.inside * x.inside) as i64;
+                    *sum = self.plane.fold(y, x, 0, |sum, code| sum + i64::from(code))
+                        + inside * i64::from(origin)
+                        + (taps as i64 - inside) * i64::from(self.pad_value);
+                }
+            }
         }
     }
 }

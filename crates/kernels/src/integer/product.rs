@@ -1,30 +1,33 @@
 //! The register tile of integer products, for both orientations.
 //!
-//! One operand is rows of bytes, `k` contiguous; four bytes at a time are broadcast. The other is packed into panels of
-//! sixteen columns, `[k/4][16][4]`. An image's positions are the columns of its panels (weights are the rows), so that
-//! results are sixteen positions of one channel; of a matrix the constant weights are the panels, so that they are
-//! sixteen channels of one row. Either way sixteen results are neighbours in memory.
+//! One operand is rows, `k` contiguous; four bytes at a time are broadcast. The other is packed into panels of sixteen
+//! columns, `[k/lanes][16][lanes]`, where four bytes are four elements of 8 bits or two of 16. An image's positions are the
+//! columns of its panels (weights are the rows), so that results are sixteen positions of one channel; of a matrix the
+//! constant weights are the panels, so that they are sixteen channels of one row. Either way sixteen results are neighbours
+//! in memory.
 //!
-//! `vpdpbusd` wants one operand unsigned: activations, as `i8 + 128` or `u8`. What the 128 adds is in the starts.
+//! `vpdpbusd` wants one operand unsigned: activations, as `i8 + 128` or `u8`. `vpdpwssd` wants both signed: activations of
+//! `u16` are read as `u16 − 2^15`. What that adds or takes away is in the starts.
 
-use super::finish::{Finish, Place};
+use super::{
+    finish::{Finish, Place},
+    sums::{Carrier, Sums},
+};
 use crate::{
     error::KernelError,
     isa::{Context, Job},
     simd::{Dots, Simd},
 };
+use std::{marker::PhantomData, ops::Range};
 
 /// Columns of a panel.
 pub(crate) const COLUMNS: usize = 16;
 
-/// Bytes of K of a packed operand: a multiple of four. Bytes beyond K are 0 in at least one of the operands.
-pub(crate) fn padded_depth(k: usize) -> usize {
-    k.next_multiple_of(4)
-}
-
 /// Some rows times some panels.
 pub(crate) struct Strip<'a> {
-    pub(crate) factors: Factors<'a>,
+    /// The planes of the operands; one where sums start narrow.
+    pub(crate) factors: &'a [Factors<'a>],
+    pub(crate) starts: StripStarts<'a>,
     /// Destination of the results. Its columns are those of the panels, but for the last one's that are beyond the
     /// output.
     pub(crate) place: Place<'a>,
@@ -39,10 +42,54 @@ pub(crate) struct Factors<'a> {
     pub(crate) panels: &'a [u8],
     /// A multiple of four.
     pub(crate) depth: usize,
-    /// Values at which the sums of each row start.
-    pub(crate) row_starts: &'a [i32],
-    /// Added to the starts in each column, sixteen for each panel.
-    pub(crate) column_starts: &'a [i32],
+    /// The products count 2^shift; 0 where sums start narrow.
+    pub(crate) shift: u32,
+    /// Fours of K whose products are added in 32 bits, where sums do not start narrow.
+    pub(crate) step: usize,
+}
+
+/// Values at which the sums of each row start, and what is added to them in each column, sixteen for each panel.
+#[derive(Clone, Copy)]
+pub(crate) enum StripStarts<'a> {
+    /// Everything in 32 bits.
+    Narrow { rows: &'a [i32], columns: &'a [i32] },
+    /// Sums of 32 bits of some products each, added in 64 bits; then sums of the carrier.
+    Wide {
+        rows: &'a [i64],
+        columns: &'a [i64],
+        carrier: Carrier,
+    },
+}
+
+/// Reading of four bytes of a row and of the sixteen times four of a panel.
+pub(crate) trait Products: 'static {
+    /// Lane `l` gains the products of `panel[4·l..4·l + 4]` and `four`.
+    ///
+    /// # Safety
+    /// The machine has the instruction set.
+    unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D;
+}
+
+/// Four bytes, the panels' unsigned and the rows' signed, or the other way round.
+pub(crate) struct Bytes<const PANEL_UNSIGNED: bool>;
+
+impl<const PANEL_UNSIGNED: bool> Products for Bytes<PANEL_UNSIGNED> {
+    #[inline(always)]
+    unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D {
+        // SAFETY: the caller's promise.
+        unsafe { sums.add_dots::<PANEL_UNSIGNED>(panel, four) }
+    }
+}
+
+/// Two signed words.
+pub(crate) struct Words;
+
+impl Products for Words {
+    #[inline(always)]
+    unsafe fn add<D: Dots>(sums: D, panel: &[u8; 64], four: [u8; 4]) -> D {
+        // SAFETY: the caller's promise.
+        unsafe { sums.add_words(panel, four) }
+    }
 }
 
 /// Rows and panels of the largest register tile.
@@ -53,15 +100,13 @@ pub(crate) const STRIP: usize = 240;
 
 /// The accumulators of a few rows of a strip: 7.5 KB that do not leave the first-level cache. The loops over K are
 /// compiled once for all epilogues, and an epilogue's loop over a whole row is one that vectorises well.
-type Sums = [[i32; STRIP]; ROWS];
+type Sums32 = [[i32; STRIP]; ROWS];
 
 impl Strip<'_> {
-    /// Computes the strip: a few rows of all panels, then the next rows. The panels are the unsigned operand if
-    /// `IMAGE`, else the rows are.
+    /// Computes the strip: a few rows of all panels, then the next rows.
     #[inline(always)]
-    pub(crate) fn run<S: Simd, const IMAGE: bool>(&self, finish: &dyn Finish) -> Result<(), KernelError> {
-        let mut sums: Sums = [[0; STRIP]; ROWS];
-        let panels = self.place.columns.div_ceil(COLUMNS);
+    pub(crate) fn run<S: Simd, P: Products>(&self, finish: &dyn Finish) -> Result<(), KernelError> {
+        let mut sums: Sums32 = [[0; STRIP]; ROWS];
         let mut row = 0;
         while row < self.place.rows {
             let left = self.place.rows - row;
@@ -69,100 +114,156 @@ impl Strip<'_> {
                 .into_iter()
                 .find(|&h| h <= left && h <= S::Dots::ROWS)
                 .unwrap_or(1);
-            let mut panel = 0;
-            while panel < panels {
-                let wide = if S::Dots::WIDE && panels - panel >= PANELS {
-                    PANELS
-                } else {
-                    1
-                };
-                let tile = Tile {
-                    factors: self.factors,
-                    row,
-                    panel,
-                    sums: &mut sums,
-                };
-                // SAFETY: this is compiled for `S`.
-                unsafe {
-                    match (height, wide) {
-                        (8, PANELS) => S::call(TileJob::<8, PANELS, IMAGE>(tile)),
-                        (8, _) => S::call(TileJob::<8, 1, IMAGE>(tile)),
-                        (4, PANELS) => S::call(TileJob::<4, PANELS, IMAGE>(tile)),
-                        (4, _) => S::call(TileJob::<4, 1, IMAGE>(tile)),
-                        (2, PANELS) => S::call(TileJob::<2, PANELS, IMAGE>(tile)),
-                        (2, _) => S::call(TileJob::<2, 1, IMAGE>(tile)),
-                        (_, PANELS) => S::call(TileJob::<1, PANELS, IMAGE>(tile)),
-                        (_, _) => S::call(TileJob::<1, 1, IMAGE>(tile)),
-                    }
-                }
-                panel += wide;
-            }
             // SAFETY: this is compiled for `S`.
             let cx = unsafe { Context::of::<S>() };
-            finish.finish(cx, sums.as_flattened(), STRIP, &self.place.rows(row, height))?;
+            let place = self.place.rows(row, height);
+            match self.starts {
+                StripStarts::Narrow { rows, columns } => {
+                    for &factors in self.factors {
+                        let all = 0..factors.depth / 4;
+                        self.tiles::<S, P>(factors, all, row, height, Some([rows, columns]), &mut sums);
+                    }
+                    finish.finish(cx, Sums::I32(sums.as_flattened()), STRIP, &place)?;
+                }
+                StripStarts::Wide { rows, columns, carrier } => {
+                    let mut wide = [[0; STRIP]; ROWS];
+                    let used = self.place.columns.next_multiple_of(COLUMNS);
+                    for (wide, &row) in wide.iter_mut().zip(&rows[row..row + height]) {
+                        let starts = wide[..used].iter_mut().zip(columns);
+                        starts.for_each(|(to, &column)| *to = row.wrapping_add(column));
+                    }
+                    for &factors in self.factors {
+                        let fours = factors.depth / 4;
+                        for from in (0..fours).step_by(factors.step) {
+                            let some = from..fours.min(from + factors.step);
+                            self.tiles::<S, P>(factors, some, row, height, None, &mut sums);
+                            for (to, from) in wide.iter_mut().zip(&sums).take(height) {
+                                for (to, &sum) in to[..used].iter_mut().zip(from) {
+                                    *to = to.wrapping_add(i64::from(sum) << factors.shift);
+                                }
+                            }
+                        }
+                    }
+                    let wide = match carrier {
+                        Carrier::I64 => Sums::I64(wide.as_flattened()),
+                        Carrier::I32 => {
+                            for (to, from) in sums.iter_mut().zip(&wide) {
+                                // Right modulo 2^32, and the accumulators fit.
+                                to.iter_mut().zip(from).for_each(|(to, &sum)| *to = sum as i32);
+                            }
+                            Sums::I32(sums.as_flattened())
+                        }
+                    };
+                    finish.finish(cx, wide, STRIP, &place)?;
+                }
+            }
             row += height;
         }
         Ok(())
+    }
+
+    /// The sums of some rows over some fours of K.
+    #[inline(always)]
+    fn tiles<S: Simd, P: Products>(
+        &self,
+        factors: Factors<'_>,
+        fours: Range<usize>,
+        row: usize,
+        height: usize,
+        starts: Option<[&[i32]; 2]>,
+        sums: &mut Sums32,
+    ) {
+        let panels = self.place.columns.div_ceil(COLUMNS);
+        let mut panel = 0;
+        while panel < panels {
+            let wide = if S::Dots::WIDE && panels - panel >= PANELS {
+                PANELS
+            } else {
+                1
+            };
+            let tile = Tile {
+                factors,
+                fours: fours.clone(),
+                starts,
+                row,
+                panel,
+                sums,
+            };
+            // SAFETY: this is compiled for `S`.
+            unsafe {
+                match (height, wide) {
+                    (8, PANELS) => S::call(TileJob::<8, PANELS, P>(tile, PhantomData)),
+                    (8, _) => S::call(TileJob::<8, 1, P>(tile, PhantomData)),
+                    (4, PANELS) => S::call(TileJob::<4, PANELS, P>(tile, PhantomData)),
+                    (4, _) => S::call(TileJob::<4, 1, P>(tile, PhantomData)),
+                    (2, PANELS) => S::call(TileJob::<2, PANELS, P>(tile, PhantomData)),
+                    (2, _) => S::call(TileJob::<2, 1, P>(tile, PhantomData)),
+                    (_, PANELS) => S::call(TileJob::<1, PANELS, P>(tile, PhantomData)),
+                    (_, _) => S::call(TileJob::<1, 1, P>(tile, PhantomData)),
+                }
+            }
+            panel += wide;
+        }
     }
 }
 
 /// A register tile, from a row and a panel of its strip on.
 struct Tile<'a> {
     factors: Factors<'a>,
+    fours: Range<usize>,
+    /// Of rows and of columns; zeros without.
+    starts: Option<[&'a [i32]; 2]>,
     row: usize,
     panel: usize,
-    sums: &'a mut Sums,
+    sums: &'a mut Sums32,
 }
 
 /// Computes `HEIGHT` rows times `WIDTH` panels.
-struct TileJob<'a, const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool>(Tile<'a>);
+struct TileJob<'a, const HEIGHT: usize, const WIDTH: usize, P>(Tile<'a>, PhantomData<P>);
 
-impl<const HEIGHT: usize, const WIDTH: usize, const PANEL_UNSIGNED: bool> Job
-    for TileJob<'_, HEIGHT, WIDTH, PANEL_UNSIGNED>
-{
+impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, HEIGHT, WIDTH, P> {
     type Output = ();
 
     #[inline(always)]
     fn run<S: Simd>(self) {
         let Tile {
-            factors,
+            factors: Factors {
+                rows, panels, depth, ..
+            },
+            fours,
+            starts,
             row: first_row,
             panel: first_panel,
             sums: to,
         } = self.0;
-        let Factors {
-            rows,
-            panels,
-            depth,
-            row_starts,
-            column_starts,
-        } = factors;
         let mut row_fours: [&[[u8; 4]]; HEIGHT] = [&[]; HEIGHT];
-        for (r, fours) in row_fours.iter_mut().enumerate() {
-            let row = first_row + r;
-            *fours = rows[row * depth..(row + 1) * depth].as_chunks().0;
+        for (r, row) in row_fours.iter_mut().enumerate() {
+            let start = (first_row + r) * depth;
+            *row = rows[start + 4 * fours.start..start + 4 * fours.end].as_chunks().0;
         }
         let mut panel_rows: [&[[u8; 64]]; WIDTH] = [&[]; WIDTH];
-        for (p, rows) in panel_rows.iter_mut().enumerate() {
-            let (panel, bytes) = (first_panel + p, COLUMNS * depth);
-            *rows = panels[panel * bytes..(panel + 1) * bytes].as_chunks().0;
+        for (p, panel) in panel_rows.iter_mut().enumerate() {
+            let start = (first_panel + p) * COLUMNS * depth;
+            *panel = panels[start + 64 * fours.start..start + 64 * fours.end].as_chunks().0;
         }
-        let (columns, _) = column_starts[first_panel * COLUMNS..].as_chunks::<COLUMNS>();
         // SAFETY: this is compiled for `S`.
         let mut sums = unsafe { [[S::Dots::new(0, &[0; COLUMNS]); WIDTH]; HEIGHT] };
-        for r in 0..HEIGHT {
-            for p in 0..WIDTH {
-                // SAFETY: as above.
-                sums[r][p] = unsafe { S::Dots::new(row_starts[first_row + r], &columns[p]) };
+        if let Some([row_starts, column_starts]) = starts {
+            let (columns, _) = column_starts[first_panel * COLUMNS..].as_chunks::<COLUMNS>();
+            for r in 0..HEIGHT {
+                for p in 0..WIDTH {
+                    // SAFETY: as above.
+                    sums[r][p] = unsafe { S::Dots::new(row_starts[first_row + r], &columns[p]) };
+                }
             }
         }
-        for k in 0..depth / 4 {
-            // SAFETY: `k` is inside each slice: they have `depth / 4` entries; this is compiled for `S`.
+        for k in 0..fours.len() {
+            // SAFETY: `k` is inside each slice: they have as many entries; this is compiled for `S`.
             unsafe {
                 for r in 0..HEIGHT {
                     let four = *row_fours[r].get_unchecked(k);
                     for p in 0..WIDTH {
-                        sums[r][p] = sums[r][p].add_dots::<PANEL_UNSIGNED>(panel_rows[p].get_unchecked(k), four);
+                        sums[r][p] = P::add(sums[r][p], panel_rows[p].get_unchecked(k), four);
                     }
                 }
             }

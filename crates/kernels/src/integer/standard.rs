@@ -2,7 +2,7 @@
 
 use super::{
     batch::Batch,
-    epilogue::{Accumulators, Affine, Doubling, Epilogue, Float, FloatAffine, Shift, Steps},
+    epilogue::{Affine, Doubling, Epilogue, Float, FloatAffine, Shift, Steps},
     finish::InRegisters,
     loops::Loops,
 };
@@ -54,11 +54,6 @@ pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[
     Ok(bounds.map(|end| end.clamp(form.out().min(), form.out().max())))
 }
 
-fn loops<E: Epilogue>(epilogue: E, out: IntType, clamp: Option<[i32; 2]>, batch: Option<Batch>) -> Box<dyn Loops> {
+fn loops<E: Epilogue>(epilogue: E, out: IntType, clamp: Option<[i32; 2]>, batch: Batch) -> Box<dyn Loops> {
     Box::new(InRegisters::new(epilogue, out, clamp).with_batch(batch))
-}
-
-/// The loops without a requantization: their results are the `i32` accumulators.
-pub fn accumulators() -> Box<dyn Loops> {
-    Box::new(InRegisters::new(Accumulators, IntType::I32, None))
 }

@@ -4,8 +4,10 @@ use super::{
     bytes::{clamp, width},
     epilogue::bounds,
     finish::{Axis, Finish, Place},
+    sums::Sums,
 };
 use crate::{error::KernelError, isa::Context};
+use std::borrow::Cow;
 use strait_requantize::{IntType, Requantization};
 
 /// Extents and channels of a tile, for a kernel that takes the tile as a whole.
@@ -21,6 +23,17 @@ pub struct Tile {
     pub first_channel: usize,
 }
 
+impl Tile {
+    /// The channel of an accumulator.
+    pub fn channel(&self, at: usize) -> usize {
+        self.first_channel
+            + match self.channels {
+                Axis::Rows => at / self.columns.max(1),
+                Axis::Columns => at % self.columns.max(1),
+            }
+    }
+}
+
 /// A batch kernel: one call per tile of accumulators that fits in the first-level cache, never one per element. What a
 /// target gives that computes in its own way, and what crosses the C interface.
 pub trait TileKernel: Send + Sync {
@@ -29,6 +42,29 @@ pub trait TileKernel: Send + Sync {
     /// # Errors
     /// Whatever stops the kernel; it ends the run with [`KernelError::Tile`].
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError>;
+
+    /// The same for accumulators of 64 bits; by the form's definition unless the kernel says otherwise. An accumulator
+    /// outside of the form's domain counts as its nearer end.
+    ///
+    /// # Errors
+    /// As [`TileKernel::run`].
+    fn run_wide(
+        &self,
+        form: &Requantization,
+        tile: &Tile,
+        accumulators: &[i64],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
+        let width = width(form.out());
+        for (at, (&x, to)) in accumulators.iter().zip(out.chunks_exact_mut(width)).enumerate() {
+            let channel = tile.channel(at).min(form.channels().unwrap_or(1).saturating_sub(1));
+            let (low, high) = form.domain(channel).into_inner();
+            let code = form.eval(channel, x.min(high).max(low)).map_err(|e| refused(&e))?;
+            to.copy_from_slice(&code.to_ne_bytes()[..width]);
+        }
+        Ok(())
+    }
 }
 
 /// The loops that hand their accumulators to a batch kernel. The clamp behind the form is done by the loops.
@@ -59,19 +95,9 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
         self.form.channels()
     }
 
-    fn finish(&self, _: Context, accumulators: &[i32], stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+    fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
         let out = self.form.out();
         let (rows, columns) = (place.rows, place.columns);
-        let mut dense = Vec::new();
-        let accumulators = if stride == columns {
-            &accumulators[..rows * columns]
-        } else {
-            accumulators
-                .chunks(stride)
-                .take(rows)
-                .for_each(|row| dense.extend_from_slice(&row[..columns]));
-            &dense
-        };
         let row_bytes = columns * width(out);
         let mut results = vec![0; rows * row_bytes];
         let tile = Tile {
@@ -80,7 +106,16 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
             channels: place.axis,
             first_channel: place.first_channel,
         };
-        self.kernel.run(&self.form, &tile, accumulators, &mut results)?;
+        match sums {
+            Sums::I32(sums) => {
+                let sums = dense(sums, stride, &tile);
+                self.kernel.run(&self.form, &tile, &sums, &mut results)?;
+            }
+            Sums::I64(sums) => {
+                let sums = dense(sums, stride, &tile);
+                self.kernel.run_wide(&self.form, &tile, &sums, &mut results)?;
+            }
+        }
         if let Some(ends) = self.clamp {
             clamp(out, bounds(out, Some(ends)), &mut results);
         }
@@ -90,4 +125,13 @@ impl<K: TileKernel> Finish for ThroughTile<K> {
         }
         Ok(())
     }
+}
+
+/// The accumulators of a tile without the gaps between its rows.
+fn dense<'a, T: Copy>(sums: &'a [T], stride: usize, tile: &Tile) -> Cow<'a, [T]> {
+    if stride == tile.columns {
+        return Cow::Borrowed(&sums[..tile.rows * tile.columns]);
+    }
+    let rows = sums.chunks(stride).take(tile.rows);
+    Cow::Owned(rows.flat_map(|row| &row[..tile.columns]).copied().collect())
 }

@@ -6,7 +6,7 @@ pub(crate) mod convolutions;
 
 use strait_kernels::{
     KernelError,
-    integer::{Axis, Loops, ThroughTile, Tile, TileKernel, standard},
+    integer::{Loops, ThroughTile, Tile, TileKernel, standard},
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
@@ -247,14 +247,7 @@ impl TileKernel for ByDefinition {
             accumulators = accumulators.len()
         );
         let wide: Vec<i64> = accumulators.iter().map(|&a| i64::from(a)).collect();
-        out.copy_from_slice(&finish(form, None, &wide, |i| {
-            tile.first_channel
-                + if tile.channels == Axis::Rows {
-                    i / tile.columns
-                } else {
-                    i % tile.columns
-                }
-        }));
+        out.copy_from_slice(&finish(form, None, &wide, |i| tile.channel(i)));
         Ok(())
     }
 }

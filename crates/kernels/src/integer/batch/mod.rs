@@ -27,14 +27,17 @@ use strait_requantize::{
     form::{Arithmetic, Channel},
 };
 pub(crate) use tile::{Tile, TileJob};
-pub use wide::RequantizeWide;
+use wide::Wide;
 
 /// The arithmetic of a form on whole vectors, with the constants of its channels; equal to the form's definition inside
 /// its domain, outside of it to the definition at the domain's nearer end. Attached to an epilogue by
 /// [`InRegisters::with_batch`](super::InRegisters::with_batch).
 #[derive(Clone, Debug)]
 pub struct Batch {
-    kind: Kind,
+    /// `None` where there is no kernel for i32, which costs speed and nothing else.
+    kind: Option<Kind>,
+    /// For accumulators of 64 bits; `None` where the form is defined on i32 alone.
+    wide: Option<Wide>,
     out: IntType,
     /// The least and the largest result.
     range: [i32; 2],
@@ -67,11 +70,11 @@ pub(crate) trait Kernel<const C: usize, L: Lanes = One> {
 }
 
 impl Batch {
-    /// The kernel for a form; `None` where there is none, which costs speed and nothing else.
+    /// The kernels for a form.
     ///
     /// # Errors
     /// [`KernelError::Requantization`] for parameters that are not legal.
-    pub fn new(form: &Requantization) -> Result<Option<Batch>, KernelError> {
+    pub fn new(form: &Requantization) -> Result<Batch, KernelError> {
         let refused = |e: &dyn std::fmt::Display| KernelError::Requantization(e.to_string());
         form.check().map_err(|e| refused(&e))?;
         let channels: Vec<Channel<'_>> = (0..form.channels().unwrap_or(1))
@@ -89,7 +92,12 @@ impl Batch {
             Some(Arithmetic::Steps(_)) => steps::kind(&channels, tensor),
             None => None,
         };
-        Ok(kind.map(|kind| Batch { kind, out, range }))
+        Ok(Batch {
+            kind,
+            wide: Wide::new(form),
+            out,
+            range,
+        })
     }
 
     /// Integer type that the results saturate to.
@@ -97,7 +105,8 @@ impl Batch {
         self.out
     }
 
-    /// Requantizes a tile; false, and nothing is done, where the instruction set has no vectors. The bounds are codes.
+    /// Requantizes a tile; false, and nothing is done, where there is no kernel or the instruction set has no vectors. The
+    /// bounds are codes.
     pub(super) fn run(
         &self,
         cx: Context,
@@ -106,8 +115,8 @@ impl Batch {
         stride: usize,
         place: &Place<'_>,
     ) -> bool {
-        // First the form's own range, then the clamp behind it.
-        let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
+        let Some(kind) = &self.kind else { return false };
+        let bounds = self.bounds(bounds);
         let tile = Tile {
             out: Elements::Codes(self.out),
             bounds,
@@ -115,7 +124,7 @@ impl Batch {
             stride,
             place,
         };
-        match &self.kind {
+        match kind {
             Kind::HighHalf(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::HighHalf, c)),
             Kind::HighHalfTwice(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::HighHalfTwice, c)),
             Kind::Wide(c) => cx.run_on_vectors(TileJob::new(tile, &fixed_point::Wide::<false, false>, c)),
@@ -129,6 +138,33 @@ impl Batch {
             Kind::Shift(c) => cx.run_on_vectors(TileJob::new(tile, &shift::AnyRounding, c)),
             Kind::Steps(c, steps) => cx.run_on_vectors(TileJob::new(tile, steps, c)),
         }
+    }
+
+    /// The same for accumulators of 64 bits, on every instruction set; false, and nothing is done, where the form is
+    /// defined on i32 alone.
+    pub(super) fn run_wide(
+        &self,
+        cx: Context,
+        bounds: [i32; 2],
+        accumulators: &[i64],
+        stride: usize,
+        place: &Place<'_>,
+    ) -> bool {
+        let Some(wide) = &self.wide else { return false };
+        let tile = Tile {
+            out: Elements::Codes(self.out),
+            bounds: self.bounds(bounds),
+            source: accumulators,
+            stride,
+            place,
+        };
+        wide.run(cx, self.out, tile);
+        true
+    }
+
+    /// The ends of the results: first the form's own range, then the clamp behind it.
+    fn bounds(&self, clamp: [i32; 2]) -> [i32; 2] {
+        self.range.map(|end| end.min(clamp[1]).max(clamp[0]))
     }
 }
 

@@ -1,19 +1,16 @@
+//! Accumulators of 64 bits.
+
 use super::{
-    Constants, Elements, Kernel, Tile, TileJob, Two,
+    Constants, Kernel, Tile, TileJob, Two,
     fixed_point::{Corrections, FixedPoint, REST, shifted},
     wide_ends,
 };
 use crate::{
-    error::{KernelError, expect_len, product},
     integer::{
-        bytes::width,
         epilogue::{PerChannel, per_channel, saturate},
-        finish::{self, Place},
-        standard::bounds,
-        tiles::{Array, LONG_PIECE},
+        finish,
     },
     isa::Context,
-    parallel::Shared,
     simd::I32s,
 };
 use strait_requantize::{IntType, Requantization};
@@ -21,11 +18,9 @@ use strait_requantize::{IntType, Requantization};
 /// A requantization of accumulators of 64 bits, of which 48 are used where activations have 16: `SixteenByEight`,
 /// `TosaRescale` with inputs of 48 bits, and every other form that multiplies integers and shifts.
 #[derive(Clone, Debug)]
-pub struct RequantizeWide {
+pub(super) struct Wide {
     points: PerChannel<Point>,
     vectors: Option<(Corrections, Constants<CONSTANTS>)>,
-    out: IntType,
-    bounds: [i32; 2],
 }
 
 /// One channel.
@@ -35,73 +30,35 @@ struct Point {
     domain: [i64; 2],
 }
 
-impl RequantizeWide {
-    /// A form and the clamp behind it, whose ends are codes and belong to it.
-    ///
-    /// # Errors
-    /// [`KernelError::Requantization`] where the form or the clamp is not legal, and for a form of floats or of thresholds:
-    /// these take no accumulator beyond `i32`.
-    pub fn new(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<RequantizeWide, KernelError> {
-        let bounds = bounds(form, clamp)?;
+impl Wide {
+    /// The kernel of a legal form; `None` for one of floats or of thresholds, which is defined on i32 alone.
+    pub(super) fn new(form: &Requantization) -> Option<Wide> {
         let points = per_channel(form, |channel| {
             let (low, high) = channel.domain().into_inner();
             Some(Point {
                 fixed: FixedPoint::new(&channel.arithmetic(), i64::BITS)?,
                 domain: [low, high],
             })
-        })?;
-        Ok(RequantizeWide {
+        });
+        let points = points.ok()?;
+        Some(Wide {
             vectors: vectors(form, &points),
             points,
-            out: form.out(),
-            bounds,
         })
     }
 
-    /// The element type of the results.
-    pub fn out(&self) -> IntType {
-        self.out
-    }
-
-    /// Each element of an array `[outer, channels, inner]` is an accumulator; one outside of its channel's domain counts as
-    /// the nearer end. The results are elements of [`RequantizeWide::out`].
-    ///
-    /// # Errors
-    /// [`KernelError::Shape`] where slices, extents and channels do not fit together.
-    pub fn run(
-        &self,
-        cx: &Context,
-        extents: [usize; 3],
-        accumulators: &[i64],
-        out: &mut [u8],
-    ) -> Result<(), KernelError> {
-        let array = Array::new(extents, self.points.channels())?;
-        expect_len("the input", accumulators.len(), Some(array.elements()))?;
-        expect_len("the output", out.len(), product(&[array.elements(), width(self.out)]))?;
-        array.for_each_tile(LONG_PIECE, &Shared::new(out), |start, place| {
-            self.tile(*cx, &accumulators[start..], place);
-            Ok(())
-        })
-    }
-
-    fn tile(&self, cx: Context, accumulators: &[i64], place: &Place<'_>) {
-        let tile = Tile {
-            out: Elements::Codes(self.out),
-            bounds: self.bounds,
-            source: accumulators,
-            stride: place.columns,
-            place,
-        };
+    /// Requantizes a tile into codes of `out`. An accumulator outside of its channel's domain counts as the nearer end.
+    pub(super) fn run(&self, cx: Context, out: IntType, tile: Tile<'_, &[i64]>) {
         let done = match &self.vectors {
-            Some((Corrections::None, c)) => cx.run_on_vectors(TileJob::new(tile, &Wide::<false, false>, c)),
-            Some((Corrections::Signed, c)) => cx.run_on_vectors(TileJob::new(tile, &Wide::<true, false>, c)),
-            Some((Corrections::Even, c)) => cx.run_on_vectors(TileJob::new(tile, &Wide::<false, true>, c)),
+            Some((Corrections::None, c)) => cx.run_on_vectors(TileJob::new(tile, &Lanes::<false, false>, c)),
+            Some((Corrections::Signed, c)) => cx.run_on_vectors(TileJob::new(tile, &Lanes::<true, false>, c)),
+            Some((Corrections::Even, c)) => cx.run_on_vectors(TileJob::new(tile, &Lanes::<false, true>, c)),
             None => false,
         };
         if !done {
             let lane = |point: &Point, x: i64| saturate(point.fixed.wide(x.max(point.domain[0]).min(point.domain[1])));
-            let elements = (accumulators, place.columns);
-            finish::by_lane(self.out, self.bounds, elements, place, &self.points, lane);
+            let elements = (tile.source, tile.stride);
+            finish::by_lane(out, tile.bounds, elements, tile.place, &self.points, lane);
         }
     }
 }
@@ -132,9 +89,9 @@ fn vectors(form: &Requantization, points: &PerChannel<Point>) -> Option<(Correct
 const CONSTANTS: usize = 5 + REST;
 
 /// Everything in 64 bits, for accumulators clamped to where products are i64 and results i32.
-struct Wide<const SIGNED: bool, const EVEN: bool>;
+struct Lanes<const SIGNED: bool, const EVEN: bool>;
 
-impl<const SIGNED: bool, const EVEN: bool> Kernel<CONSTANTS, Two> for Wide<SIGNED, EVEN> {
+impl<const SIGNED: bool, const EVEN: bool> Kernel<CONSTANTS, Two> for Lanes<SIGNED, EVEN> {
     #[inline(always)]
     unsafe fn lanes<V: I32s>(&self, constants: &[V; CONSTANTS], mut x: [V; 2]) -> V {
         let &[low_low, low_high, high_low, high_high, factor, ref rest @ ..] = constants;

@@ -5,7 +5,6 @@
 //! asks for that, but it is the same on every instruction set. [`InRegisters`](super::InRegisters) then saturates to the
 //! output type and clamps.
 
-mod accumulators;
 mod affine;
 mod doubling;
 mod float;
@@ -13,7 +12,6 @@ mod float_affine;
 mod shift;
 mod steps;
 
-pub use accumulators::Accumulators;
 pub use affine::Affine;
 pub(crate) use affine::Correction;
 pub use doubling::Doubling;

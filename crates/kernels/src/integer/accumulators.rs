@@ -1,0 +1,52 @@
+//! The loops without a requantization.
+
+use super::{
+    finish::{Finish, Place},
+    loops::Loops,
+    sums::{Carrier, Sums},
+};
+use crate::{error::KernelError, isa::Context};
+use strait_requantize::IntType;
+
+/// The loops without a requantization: their results are the accumulators, `i32` or `i64`.
+pub fn accumulators() -> Box<dyn Loops> {
+    Box::new(Accumulators)
+}
+
+struct Accumulators;
+
+impl Finish for Accumulators {
+    fn out(&self) -> IntType {
+        IntType::I32
+    }
+
+    fn width(&self, carrier: Carrier) -> usize {
+        match carrier {
+            Carrier::I32 => size_of::<i32>(),
+            Carrier::I64 => size_of::<i64>(),
+        }
+    }
+
+    fn channels(&self) -> Option<usize> {
+        None
+    }
+
+    fn finish(&self, _: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
+        for row in 0..place.rows {
+            let (from, width) = (row * stride, self.width(sums.carrier()));
+            // SAFETY: tiles of different tasks are disjoint, and this borrow ends with the row.
+            let to = unsafe { place.bytes(width, row, 0, place.columns) };
+            match sums {
+                Sums::I32(sums) => {
+                    let to = to.as_chunks_mut().0.iter_mut();
+                    to.zip(&sums[from..]).for_each(|(to, x)| *to = x.to_ne_bytes());
+                }
+                Sums::I64(sums) => {
+                    let to = to.as_chunks_mut().0.iter_mut();
+                    to.zip(&sums[from..]).for_each(|(to, x)| *to = x.to_ne_bytes());
+                }
+            }
+        }
+        Ok(())
+    }
+}

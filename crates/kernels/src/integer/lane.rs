@@ -1,0 +1,118 @@
+//! Elements as products read them: bytes, or words of 16 bits with a sign.
+
+use super::{
+    bytes::width,
+    product::{Bytes, COLUMNS, Products, Words},
+};
+use crate::simd::{Dots, interleave, interleave_words};
+use std::borrow::Cow;
+use strait_requantize::IntType;
+
+/// An element of the operand that is packed into panels.
+pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
+    /// Sums of products with packed panels.
+    type Products: Products;
+    /// Elements in four bytes.
+    const LANES: usize;
+    /// Bytes of an element.
+    const BYTES: usize = 4 / Self::LANES;
+
+    /// Four bytes of sixteen columns, from `LANES` lines of elements, each exclusive-or `flip` where they are bytes.
+    fn pack(line: impl Fn(usize) -> [Self; COLUMNS], flip: u8) -> [u8; 64];
+
+    /// Lane `l` gains `weight` times element `l`; bytes are signed or not.
+    ///
+    /// # Safety
+    /// Sixteen elements are readable, and the machine has the instruction set.
+    unsafe fn add_scaled<D: Dots, const SIGNED: bool>(sums: D, elements: *const Self, weight: i32) -> D;
+
+    /// The weight of a tap, from the bytes of a row.
+    fn weight(row: &[u8], tap: usize) -> i32;
+
+    /// Codes of an activation.
+    fn elements(element: IntType, codes: &[u8]) -> Cow<'_, [Self]>;
+
+    /// One code of an activation.
+    fn element(element: IntType, code: i32) -> Self;
+}
+
+impl Lane for u8 {
+    type Products = Bytes<true>;
+    const LANES: usize = 4;
+
+    #[inline(always)]
+    fn pack(line: impl Fn(usize) -> [u8; COLUMNS], flip: u8) -> [u8; 64] {
+        interleave(&[line(0), line(1), line(2), line(3)], flip)
+    }
+
+    #[inline(always)]
+    unsafe fn add_scaled<D: Dots, const SIGNED: bool>(sums: D, elements: *const u8, weight: i32) -> D {
+        // SAFETY: the caller's promise.
+        unsafe { sums.add_scaled::<SIGNED>(&*elements.cast(), weight) }
+    }
+
+    #[inline(always)]
+    fn weight(row: &[u8], tap: usize) -> i32 {
+        row[tap].cast_signed().into()
+    }
+
+    #[inline(always)]
+    fn elements(_: IntType, codes: &[u8]) -> Cow<'_, [u8]> {
+        Cow::Borrowed(codes)
+    }
+
+    fn element(_: IntType, code: i32) -> u8 {
+        code.to_le_bytes()[0]
+    }
+}
+
+impl Lane for i16 {
+    type Products = Words;
+    const LANES: usize = 2;
+
+    #[inline(always)]
+    fn pack(line: impl Fn(usize) -> [i16; COLUMNS], _: u8) -> [u8; 64] {
+        interleave_words(&[line(0), line(1)])
+    }
+
+    #[inline(always)]
+    unsafe fn add_scaled<D: Dots, const SIGNED: bool>(sums: D, elements: *const i16, weight: i32) -> D {
+        // SAFETY: the caller's promise; an array has the alignment of its elements.
+        unsafe { sums.add_scaled_words(&*elements.cast(), weight) }
+    }
+
+    #[inline(always)]
+    fn weight(row: &[u8], tap: usize) -> i32 {
+        i16::from_ne_bytes([row[2 * tap], row[2 * tap + 1]]).into()
+    }
+
+    fn elements(element: IntType, codes: &[u8]) -> Cow<'_, [i16]> {
+        let codes = codes.chunks_exact(width(element));
+        Cow::Owned(codes.map(|code| word(element, code)).collect())
+    }
+
+    fn element(element: IntType, code: i32) -> i16 {
+        // A code of at most 16 bits, moved into those of a word.
+        (i64::from(code) - word_offset(element)) as i16
+    }
+}
+
+/// A code less the word that stands for it.
+pub(crate) fn word_offset(element: IntType) -> i64 {
+    match element {
+        IntType::U16 => 1 << 15,
+        _ => 0,
+    }
+}
+
+/// The word of a code, from as many bytes as it has.
+#[inline(always)]
+pub(crate) fn word(element: IntType, code: &[u8]) -> i16 {
+    match (element, code) {
+        (IntType::I8 | IntType::I4, &[byte]) => byte.cast_signed().into(),
+        (_, &[byte]) => byte.into(),
+        // 2^15 less, as a number with a sign.
+        (IntType::U16, code) => (u16::from_ne_bytes([code[0], code[1]]) ^ (1 << 15)).cast_signed(),
+        (_, code) => i16::from_ne_bytes([code[0], code[1]]),
+    }
+}
