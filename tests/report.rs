@@ -16,6 +16,7 @@ use strait_driver::{
 use strait_kernels::Context;
 use strait_lower::{Fusion, FusionPolicy, fuse};
 use strait_quantize::annotate::{Coarser, Directives, Placing, Ranges, given_away, place};
+use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics, annotate};
 
 /// The report on the digits for a target in the box, or for a table among the files of this repository, and the
@@ -224,7 +225,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     for (name, numbers) in [("x", [-1.0, 1.0]), ("g", [1.0, 2000.0])] {
         let mut statistics = Statistics::default();
         statistics.add(0, &numbers);
-        observation.values.insert(name.to_owned(), statistics);
+        observation.insert(Kind::Elements, name, Record::Statistics(statistics));
     }
     let (main, placing) = (module.main, Placing::new());
     let how = Annotation {

@@ -169,6 +169,12 @@ const CASES: &[Case] = &[
         &["calibration.observer_options.averaging_constant=0.9"],
     ),
     given(
+        "calibration.observer_options.axis",
+        Error,
+        &["quantize.rule=[{ tensors=['logits'], observer='isotone' }]"],
+        &["calibration.observer_options.axis=7"],
+    ),
+    given(
         "calibration.observer_options.search_range",
         Bits,
         &["calibration.observer='ifmr'"],
@@ -269,6 +275,12 @@ const CASES: &[Case] = &[
         &[
             "quantize.rule=[{ tensors=['/pool/MaxPool_output_0'], observer='moving_average', observer_options={ averaging_constant=0.9 } }]",
         ],
+    ),
+    given(
+        "quantize.rule[].observer_options.axis",
+        Bits,
+        &["quantize.rule=[{ tensors=['logits'], observer='isotone' }]"],
+        &["quantize.rule=[{ tensors=['logits'], observer='isotone', observer_options={ axis=0 } }]"],
     ),
     given(
         "quantize.rule[].observer_options.search_range",

@@ -9,18 +9,16 @@ use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fused, Fusion, FusionPolicy, LowerError};
+use strait_quantize::Requests;
 use strait_quantize::annotate::{Coarser, Placing, Ranges, place, refuse};
 use strait_quantize::observe::{Samples, observe};
+use strait_quantize::statistics::Coverage;
 use strait_verify::{Finding, analyse};
 
 /// Samples, each with the graph's inputs in order.
 pub struct InMemory(pub Vec<Vec<Tensor>>);
 
 impl Samples for InMemory {
-    fn count(&self) -> usize {
-        self.0.len()
-    }
-
     fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
         let sample = self.0.get(index).ok_or_else(|| format!("there is no sample {index}"))?;
         let arrays = sample.iter().map(|tensor| tensor.array().map(|array| array.to_owned()));
@@ -82,7 +80,9 @@ pub fn integer_under(
     strait_rewrite::canonical()
         .run(&mut float, main)
         .map_err(|e| text(&e))?;
-    let observation = observe(&float, main, None, samples, one, &PlanOptions::default(), &mut progress);
+    let (requests, covered) = (Requests::all(&float, main), Coverage::all(samples.0.len() as u64));
+    let plain = PlanOptions::default();
+    let observation = observe(&float, main, &requests, samples, &covered, one, &plain, &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
     let (spec, placing, mut ranges) = (target.spec(), Placing::new(), Ranges::default());
     place(&mut float, main, spec, &placing);

@@ -8,6 +8,7 @@ use std::{
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use strait_driver::{
     limits::{Limits, Operations},
+    pipeline::Share,
     verification::Digest,
 };
 
@@ -25,6 +26,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Compile(Compile),
+    Calibrate(Calibrate),
     Run(Run),
     Eval(Eval),
     Verify(Verify),
@@ -195,6 +197,86 @@ impl Compile {
             )
         })
     }
+}
+
+/// Observe the calibration samples, or a share of them, and keep the statistics
+///
+/// `compile` finds the statistics of all samples in its cache and does not observe them again. A share of the samples is
+/// observed on any machine; `calibrate merge` joins the shares to the same bytes that one run gives.
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
+Examples:
+  strait calibrate deploy.toml
+  strait calibrate deploy.toml --shard 2/8 --out shards/2.statistics
+  strait calibrate merge shards/*.statistics --out .strait/cache/"
+)]
+pub(crate) struct Calibrate {
+    #[command(subcommand)]
+    pub(crate) command: Option<CalibrateCommand>,
+    /// The configuration
+    #[arg(value_name = "CONFIG", required = true)]
+    pub(crate) file: Option<PathBuf>,
+    /// Observe this part of the samples alone: the I-th of N equal ones, counted from 1
+    #[arg(long, value_name = "I/N", value_parser = share)]
+    pub(crate) shard: Option<Share>,
+    /// Write to this file, or under the name of the model and the samples to this folder [default: the cache of the
+    /// configuration]
+    #[arg(long, value_name = "FILE|DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Observe this model instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<String>,
+    /// Take these samples for calibration instead
+    #[arg(long, value_name = "PATH")]
+    pub(crate) calibration: Option<String>,
+    /// Set any key of the configuration, with a TOML value; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+    /// Print one JSON object: phases with their costs, and the file
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) machine: Machine,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CalibrateCommand {
+    Merge(Merge),
+}
+
+/// Join the statistics of shares to those of all samples
+///
+/// The shares are those of one model and one set of samples, and each sample is in one of them. Their order does not
+/// matter.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  strait calibrate merge shards/*.statistics --out .strait/cache/")]
+pub(crate) struct Merge {
+    /// The files of all shares
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
+    /// Write to this file, or to this folder, under the name by which `compile` looks for it in its cache
+    #[arg(long, value_name = "FILE|DIR", required = true)]
+    pub(crate) out: PathBuf,
+    /// Print one JSON object: phases with their costs, and the file
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A share of the samples.
+fn share(text: &str) -> Result<Share, String> {
+    let wrong = || "a share is I/N, as 2/8 for the second of eight".to_owned();
+    let (part, parts) = text.split_once('/').ok_or_else(wrong)?;
+    let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+    let (part, parts) = (number(part)?, number(parts)?);
+    Share::new(part, parts).ok_or_else(|| match parts {
+        0 => wrong(),
+        parts => format!("there is no share {part} of {parts}; they are counted from 1/{parts} to {parts}/{parts}"),
+    })
 }
 
 /// Run a compiled model on stored samples
@@ -372,6 +454,22 @@ mod tests {
                 .iter()
                 .all(|text| operations(text).is_err())
         );
+    }
+
+    #[test]
+    fn shares_are_counted_from_one() {
+        assert_eq!(share("2/8"), Share::new(2, 8).ok_or_else(String::new));
+        for (text, expected) in [
+            ("9/8", "there is no share 9 of 8; they are counted from 1/8 to 8/8"),
+            ("0/8", "there is no share 0 of 8"),
+            ("1/0", "a share is I/N"),
+            ("2", "a share is I/N"),
+            ("-1/2", "a share is I/N"),
+            ("a/b", "a share is I/N"),
+        ] {
+            let error = share(text).unwrap_err();
+            assert!(error.starts_with(expected), "{text}: {error}");
+        }
     }
 
     #[test]

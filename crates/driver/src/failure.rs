@@ -55,6 +55,8 @@ pub mod codes {
     pub const EXPECTED: &str = "E003";
     /// All numbers of the calibration samples of an input are the same. A warning.
     pub const CONSTANT: &str = "D011";
+    /// Files of statistics cannot be joined: they are none, damaged, or do not belong together.
+    pub const STATISTICS: &str = "D012";
     /// A file cannot be written.
     pub const OUTPUT: &str = "A002";
     /// The artifact is damaged: a file of it is missing, or is not what it was when the artifact was made.

@@ -7,9 +7,11 @@
 pub mod annotate;
 pub mod observe;
 pub mod observers;
+mod requests;
 pub mod statistics;
 
 pub use annotate::{AnnotateError, Annotation, annotate};
 pub use observe::{ObserveError, observe};
 pub use observers::ObserverChoice;
+pub use requests::Requests;
 pub use statistics::{Observation, Statistics};

@@ -1,20 +1,18 @@
 //! Observe: one run of the float graph over the calibration data, free of any target.
 
-use crate::statistics::{self, Observation, Statistics};
+use crate::requests::{Requests, softmax_axes};
+use crate::statistics::{self, Coverage, Kind, Leaders, Observation, Record, Statistics};
 use ndarray::ArrayD;
 use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::shape::element_count;
-use strait_core::{Def, Elem, Graph, GraphId, Module, Op, ValueId};
+use strait_core::{Graph, GraphId, Module, ValueId};
 use strait_execute::{ExecuteError, Plan, PlanOptions, SampleError, TensorView, Threads, Workspace, map_in_order};
 
 /// The calibration data, ready for the graph.
 pub trait Samples: Sync {
-    /// Number of samples.
-    fn count(&self) -> usize;
-
-    /// The graph's inputs for one sample, in the graph's order. The text of an error says what is wrong with the data.
+    /// The graph's inputs for the sample at a position of the data, in the graph's order. The text of an error says what is wrong with the data.
     fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String>;
 }
 
@@ -54,147 +52,148 @@ enum Failure {
     Run(ExecuteError),
 }
 
-/// Runs `graph` over all samples and gathers the statistics of its float values: of all of them, or of `wanted` alone
-/// (what a rewrite made new). `progress` hears how many samples are done and may stop the run.
+/// Runs `graph` over the `covered` samples and gathers the statistics that `requests` ask for. Each request has a record in
+/// the answer, also where nothing was seen. `progress` hears how many samples are done and may stop the run.
 ///
-/// Memory does not depend on the number of samples, but for one range per sample and value. The result does not depend
-/// on `threads` or the instruction set.
+/// Memory does not depend on the number of samples, but for one range per sample and value. The result depends neither on
+/// `threads` nor on the instruction set, and that of all samples is the same as those of parts of them, joined.
 ///
 /// # Errors
 /// See [`ObserveError`].
+#[allow(clippy::too_many_arguments, reason = "each is another part of the work")]
 pub fn observe(
     module: &Module,
     graph: GraphId,
-    wanted: Option<&BTreeSet<ValueId>>,
+    requests: &Requests,
     samples: &dyn Samples,
+    covered: &Coverage,
     threads: NonZeroUsize,
     options: &PlanOptions<'_>,
     progress: &mut dyn FnMut(usize) -> ControlFlow<()>,
 ) -> Result<Observation, ObserveError> {
-    if samples.count() == 0 {
+    let positions: Vec<u64> = covered.positions().collect();
+    if positions.is_empty() {
         return Err(ObserveError::NoSamples);
     }
     let plan = Plan::new(module, graph, options)?;
-    let rows = rows(module, graph);
+    let axes = softmax_axes(module, graph);
     let worker = || Ok(Workspace::new(&plan, &Threads::one()?));
-    let work = |workspace: &mut Workspace, index: usize| -> Result<Seen, Failure> {
-        let sample = samples.sample(index).map_err(Failure::Data)?;
+    let work = |workspace: &mut Workspace, at: usize| -> Result<Seen, Failure> {
+        let position = positions[at];
+        let sample = samples.sample(position as usize).map_err(Failure::Data)?;
         let views: Result<Vec<TensorView<'_>>, _> = sample.iter().map(TensorView::of_array).collect();
         let views = views.map_err(|error| Failure::Data(error.to_string()))?;
-        let mut seen = Seen::default();
+        let mut seen = Seen::new();
         plan.run_observed(workspace, &views, &mut |value, tensor| {
-            if tensor.elem() == Elem::F32 && wanted.is_none_or(|w| w.contains(&value)) {
-                // The view was planned with this type, so its elements are there.
-                let elements = tensor.values::<f32>().unwrap_or_default();
-                seen.values.entry(value).or_default().add(index as u64, elements);
-                for &axis in rows.get(&value).into_iter().flatten() {
-                    let peaks = peaks(elements, tensor.shape(), axis);
-                    seen.peaks.entry(value).or_default().add(index as u64, &peaks);
-                }
+            // Values of other types have no such elements.
+            let Ok(elements) = tensor.values::<f32>() else { return };
+            for kind in requests.kinds(value) {
+                let axes = axes.get(&value);
+                let record = record(
+                    kind,
+                    position,
+                    (elements, tensor.shape()),
+                    axes.into_iter().flatten().copied(),
+                );
+                seen.insert((value, kind), record);
             }
         })
         .map_err(Failure::Run)?;
         Ok(seen)
     };
-    let mut all = Seen::default();
-    let run = map_in_order(samples.count(), threads, worker, work, |index, seen| {
-        for (all, seen) in [(&mut all.values, seen.values), (&mut all.peaks, seen.peaks)] {
-            for (value, statistics) in seen {
-                all.entry(value).or_default().merge(&statistics);
+    let mut all: Seen = requests
+        .iter()
+        .map(|(value, kind)| ((value, kind), Record::new(kind)))
+        .collect();
+    let run = map_in_order(positions.len(), threads, worker, work, |at, seen| {
+        for (request, record) in seen {
+            if let Some(all) = all.get_mut(&request) {
+                all.merge(&record);
             }
         }
-        Ok(progress(index + 1))
+        Ok(progress(at + 1))
     });
+    let position = |at: usize| positions.get(at).map_or(at, |&position| position as usize);
     run.map_err(|error| match error {
         SampleError::Sample {
             index,
             source: Failure::Data(text),
-        } => ObserveError::Data { index, text },
+        } => ObserveError::Data {
+            index: position(index),
+            text,
+        },
         SampleError::Sample {
             index,
             source: Failure::Run(source),
-        } => ObserveError::Run { index, source },
+        } => ObserveError::Run {
+            index: position(index),
+            source,
+        },
         SampleError::Worker(error) => ObserveError::Execute(error),
         SampleError::Stopped { .. } => ObserveError::Stopped,
     })?;
-    let name = |value: ValueId| {
-        let name = module.graph(graph).and_then(|g| g.value(value)).map(|v| v.name);
-        name.map(|n| module.name(n).to_string()).unwrap_or_default()
-    };
-    let named = |statistics: BTreeMap<ValueId, Statistics>| {
-        let named = statistics
-            .into_iter()
-            .map(|(value, statistics)| (name(value), statistics));
-        named.collect()
-    };
-    Ok(Observation {
-        samples: samples.count() as u64,
-        values: named(all.values),
-        peaks: named(all.peaks),
-    })
+    let mut observation = Observation::new(covered.clone());
+    for ((value, kind), record) in all {
+        let value = module.graph(graph).and_then(|graph| graph.value(value));
+        if let Some(value) = value {
+            observation.insert(kind, module.name(value.name), record);
+        }
+    }
+    Ok(observation)
 }
 
-/// The most bytes that the statistics take that [`observe`] gathers of all float values, over so many samples.
-pub fn most_bytes(module: &Module, graph: GraphId, samples: u64) -> u64 {
-    let rows = rows(module, graph);
-    let values = module.graph(graph).into_iter().flat_map(Graph::values);
-    let observed = values.filter(|(_, value)| value.ty.elem == Elem::F32 && !matches!(value.def, Def::Data(_)));
-    let bytes = observed.map(|(id, value)| {
-        let elements = element_count(&value.ty.shape).unwrap_or(u64::MAX);
-        let along = |axis: &usize| value.ty.shape.get(*axis).and_then(|extent| extent.fixed());
-        let peaks = rows.get(&id).map_or(0, |axes| {
-            let peaks = axes.iter().map(|axis| elements / along(axis).unwrap_or(1).max(1));
-            statistics::most_bytes(peaks.fold(0, u64::saturating_add), samples)
-        });
-        statistics::most_bytes(elements, samples).saturating_add(peaks)
+/// Records of one sample, or of all.
+type Seen = BTreeMap<(ValueId, Kind), Record>;
+
+/// Record of a kind of one sample. `axes` are those by which a softmax reads the value.
+fn record(kind: Kind, sample: u64, (elements, shape): (&[f32], &[usize]), axes: impl Iterator<Item = usize>) -> Record {
+    match kind {
+        Kind::Elements => {
+            let mut statistics = Statistics::default();
+            statistics.add(sample, elements);
+            Record::Statistics(statistics)
+        }
+        Kind::Peaks => {
+            let mut statistics = Statistics::default();
+            axes.for_each(|axis| statistics.add(sample, &peaks(elements, shape, axis)));
+            Record::Statistics(statistics)
+        }
+        Kind::Leaders { axis } => {
+            let mut leaders = Leaders::default();
+            leaders.add(elements, shape, axis as usize);
+            Record::Leaders(leaders)
+        }
+    }
+}
+
+/// The most bytes that the statistics take that [`observe`] gathers for these requests, over so many samples.
+pub fn most_bytes(module: &Module, graph: GraphId, requests: &Requests, samples: u64) -> u64 {
+    let axes = softmax_axes(module, graph);
+    let value = |id: ValueId| module.graph(graph).and_then(|graph: &Graph| graph.value(id));
+    let bytes = requests.iter().filter_map(|(id, kind)| {
+        let ty = &value(id)?.ty;
+        let elements = element_count(&ty.shape).unwrap_or(u64::MAX);
+        let rows = |axis: usize| {
+            let along = ty.shape.get(axis).and_then(|extent| extent.fixed());
+            elements / along.unwrap_or(1).max(1)
+        };
+        Some(match kind {
+            Kind::Elements => statistics::most_bytes(elements, samples),
+            Kind::Peaks => {
+                let axes: Option<&BTreeSet<usize>> = axes.get(&id);
+                let peaks = axes.into_iter().flatten().map(|&axis| rows(axis));
+                statistics::most_bytes(peaks.fold(0, u64::saturating_add), samples)
+            }
+            Kind::Leaders { axis } => statistics::most_bytes_of_leaders(rows(axis as usize), samples),
+        })
     });
     bytes.fold(0, u64::saturating_add)
 }
 
-/// Observed elements, by value: all elements, and the largest of each row.
-#[derive(Default)]
-struct Seen {
-    values: BTreeMap<ValueId, Statistics>,
-    peaks: BTreeMap<ValueId, Statistics>,
-}
-
-/// By value: the axes along which a softmax reads it.
-fn rows(module: &Module, graph: GraphId) -> BTreeMap<ValueId, BTreeSet<usize>> {
-    let mut rows: BTreeMap<ValueId, BTreeSet<usize>> = BTreeMap::new();
-    let Some(graph) = module.graph(graph) else { return rows };
-    for (_, node) in graph.nodes() {
-        if let Op::Softmax(softmax) = &node.op
-            && let Some(x) = node.inputs.first().copied().flatten()
-        {
-            let rank = graph.value(x).map_or(0, |x| x.ty.shape.len()) as i64;
-            let axis = if softmax.axis < 0 {
-                softmax.axis + rank
-            } else {
-                softmax.axis
-            };
-            rows.entry(x).or_default().extend(usize::try_from(axis).ok());
-        }
-    }
-    rows
-}
-
 /// The largest element of each row along `axis`, of rows that hold a finite one.
 fn peaks(elements: &[f32], shape: &[usize], axis: usize) -> Vec<f32> {
-    let (Some(&count), Some(behind)) = (shape.get(axis), shape.get(axis + 1..)) else {
-        return Vec::new();
-    };
-    let inner = behind.iter().product::<usize>();
-    let blocks = elements.chunks_exact((count * inner).max(1));
-    let row = |block: &[f32], at: usize| {
-        block
-            .iter()
-            .skip(at)
-            .step_by(inner)
-            .copied()
-            .fold(f32::NEG_INFINITY, f32::max)
-    };
-    let rows = blocks.flat_map(|block| (0..inner).map(move |at| row(block, at)));
-    rows.filter(|peak| peak.is_finite()).collect()
+    let largest = statistics::rows(elements, shape, axis).map(|row| row.fold(f32::NEG_INFINITY, f32::max));
+    largest.filter(|peak| peak.is_finite()).collect()
 }
 
 #[cfg(test)]
@@ -204,10 +203,6 @@ mod tests {
     struct Ramp;
 
     impl Samples for Ramp {
-        fn count(&self) -> usize {
-            2
-        }
-
         /// Each element in a bin of its own.
         fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
             let ramp = ndarray::Array1::from_iter((0..512).map(|i| (2 * i + index) as f32));
@@ -222,17 +217,58 @@ mod tests {
             "strait 1 float\ngraph @main(%x: f32[64,8]) {\n  %y: f32[64,8] = softmax(%x) {axis=1}\n  return %y\n}";
         let module = strait_core::text::parse(text).unwrap();
         let (options, threads) = (PlanOptions::default(), NonZeroUsize::MIN);
+        let (requests, covered) = (Requests::all(&module, module.main), Coverage::all(2));
         let go_on = &mut |_| ControlFlow::Continue(());
-        let seen = observe(&module, module.main, None, &Ramp, threads, &options, go_on).unwrap();
+        let seen = observe(
+            &module,
+            module.main,
+            &requests,
+            &Ramp,
+            &covered,
+            threads,
+            &options,
+            go_on,
+        )
+        .unwrap();
         let bytes = |statistics: &Statistics| {
             let bins = statistics.histogram.occupied().len() * (size_of::<i16>() + size_of::<u64>());
             (bins + size_of_val(&statistics.samples[..])) as u64
         };
-        let x = bytes(&seen.values["x"]);
+        let x = bytes(seen.elements("x").unwrap());
         assert_eq!(x, statistics::most_bytes(512, 2));
         // One for each of 64 rows.
-        let peaks = bytes(&seen.peaks["x"]);
+        let peaks = bytes(seen.peaks("x").unwrap());
         assert_eq!(peaks, statistics::most_bytes(64, 2));
-        assert_eq!(most_bytes(&module, module.main, 2), 2 * x + peaks);
+        assert_eq!(most_bytes(&module, module.main, &requests, 2), 2 * x + peaks);
+    }
+
+    /// Of values that there are, and of what is missing alone.
+    #[test]
+    fn only_what_is_asked_for_is_observed() {
+        let text = "strait 1 float\ngraph @main(%x: f32[64,8]) {\n  %y: f32[64,8] = relu(%x)\n  return %y\n}";
+        let module = strait_core::text::parse(text).unwrap();
+        let graph = module.main();
+        let (node, _) = graph.nodes().next().unwrap();
+        let mut requests = Requests::default();
+        assert!(requests.operand(graph, node, 1, Kind::Elements));
+        assert!(!requests.operand(graph, node, 2, Kind::Elements));
+        let observed = |requests: &Requests, covered: &Coverage| {
+            let (options, threads) = (PlanOptions::default(), NonZeroUsize::MIN);
+            let go_on = &mut |_| ControlFlow::Continue(());
+            observe(&module, module.main, requests, &Ramp, covered, threads, &options, go_on).unwrap()
+        };
+        let whole = Coverage::all(2);
+        let mut seen = observed(&requests, &whole);
+        assert!(seen.elements("y").is_some() && seen.elements("x").is_none());
+        requests = Requests::all(&module, module.main);
+        requests.value(graph.outputs()[0], Kind::Leaders { axis: 1 });
+        let missing = requests.unmet(&module, module.main, &seen);
+        assert_eq!(missing.iter().count(), 2);
+        seen.extend(observed(&missing, &whole));
+        assert_eq!(seen, observed(&requests, &whole));
+        assert!(requests.unmet(&module, module.main, &seen).is_empty());
+        // Second and largest of 128 rows of 8, each 2 apart.
+        let leaders = seen.leaders(1, "y").unwrap();
+        assert_eq!((leaders.seconds.total(), leaders.ends), (128, Some([12.0, 1023.0])));
     }
 }

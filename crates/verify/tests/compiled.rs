@@ -15,7 +15,8 @@ use strait_lower::{FusionPolicy, LowerError, fuse, lower};
 use strait_onnx::{ReadOptions, free_dimensions, read};
 use strait_quantize::annotate::{Directives, Placing, Ranges, place, refuse};
 use strait_quantize::observe::Samples;
-use strait_quantize::{Annotation, ObserverChoice, annotate, observe};
+use strait_quantize::statistics::Coverage;
+use strait_quantize::{Annotation, ObserverChoice, Requests, annotate, observe};
 use strait_target::{Options, Registry, Target};
 use strait_verify::{VerifyOptions, verify_module};
 
@@ -25,10 +26,6 @@ const DIGITS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../models/digits/d
 struct Noise(Vec<Vec<usize>>);
 
 impl Samples for Noise {
-    fn count(&self) -> usize {
-        4
-    }
-
     fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
         let input = |shape: &Vec<usize>| {
             let value = |i: usize| ((i * 2_654_435_761 + index * 40_503) % 1009) as f32 / 1009.0 - 0.3;
@@ -69,10 +66,9 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
     };
     let noise = Noise(float.main().inputs().iter().map(|&id| shape(id)).collect());
     let (threads, options) = (NonZeroUsize::MIN, PlanOptions::default());
-    let observation = observe(&float, main, None, &noise, threads, &options, &mut |_| {
-        ControlFlow::Continue(())
-    })
-    .unwrap();
+    let (requests, covered) = (Requests::all(&float, main), Coverage::all(4));
+    let go_on = &mut |_| ControlFlow::Continue(());
+    let observation = observe(&float, main, &requests, &noise, &covered, threads, &options, go_on).unwrap();
     let (placing, mut ranges) = (Placing::new(), Ranges::default());
     place(&mut float, main, spec, &placing);
     let mut module = loop {

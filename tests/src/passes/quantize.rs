@@ -8,6 +8,7 @@ use strait_core::verifier::verify;
 use strait_core::{Module, Placement, Refusal};
 use strait_lower::{FusionPolicy, LowerError, Until};
 use strait_quantize::annotate::{Directives, GivenAway, Placing, Ranges, given_away, place};
+use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
 use strait_target::spec::Nearness;
 use strait_target::{Options, Registry, Target, TargetSpec};
@@ -67,10 +68,7 @@ pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome
 /// `NAME=LOW..HIGH`, as if the calibration data had these extremes; numbers between them are seen as well. `peaks:NAME`
 /// has the largest elements of the rows of `NAME`.
 fn observation(ranges: &[&str]) -> Result<Observation, String> {
-    let mut observation = Observation {
-        samples: 1,
-        ..Observation::default()
-    };
+    let mut observation = Observation::default();
     for range in ranges {
         let parsed = range.split_once('=').and_then(|(name, numbers)| {
             let numbers: Result<Vec<f32>, _> = numbers.split("..").map(str::parse).collect();
@@ -79,10 +77,11 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
         let (name, numbers) = parsed.ok_or_else(|| format!("`{range}` is not NAME=LOW..HIGH"))?;
         let mut statistics = Statistics::default();
         statistics.add(0, &numbers);
-        match name.strip_prefix("peaks:") {
-            Some(name) => observation.peaks.insert(name.into(), statistics),
-            None => observation.values.insert(name.into(), statistics),
+        let (kind, name) = match name.strip_prefix("peaks:") {
+            Some(name) => (Kind::Peaks, name),
+            None => (Kind::Elements, name),
         };
+        observation.insert(kind, name, Record::Statistics(statistics));
     }
     Ok(observation)
 }

@@ -1,5 +1,6 @@
 //! One file for each command.
 
+mod calibrate;
 mod compile;
 mod eval;
 mod inspect;
@@ -22,6 +23,7 @@ use crate::{
 pub(crate) fn run(arguments: &Arguments) -> Exit {
     match &arguments.command {
         Command::Compile(arguments) => compile::run(arguments),
+        Command::Calibrate(arguments) => calibrate::run(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::Eval(arguments) => eval::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use strait_container::{
-    ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, artifact_around, sha256,
-};
+use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
 use strait_core::{Module, Rewritten};
 use strait_execute::PlanOptions;
 use strait_quantize::annotate::given_away;
@@ -17,7 +15,6 @@ use crate::{
         types::{Evaluation, Metric},
     },
     deployment::{DEPLOYMENT_FILE, DeployedInput, Deployment, SCHEMA},
-    diagnostic::Diagnostic,
     eval::check_labels,
     evaluation::{Accuracy, Side, answers, class_count, doubts},
     failure::{self, codes},
@@ -32,7 +29,8 @@ use super::{
     lowered::{Job, Lowered, lowered, pass, whole},
     observe,
     read::{FloatModel, Reading},
-    select::{Selection, select},
+    ready::{Ready, ready},
+    select::Selection,
 };
 
 /// The file of the report in an artifact.
@@ -72,31 +70,28 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         })?;
         jobs.push((target, formats, folder, writer));
     }
-    if let Some(artifact) = artifact_around(config.calibration.cache.as_ref()) {
-        let path = KeyPath::of(&["calibration", "cache"]);
-        let message = format!("statistics are not kept in the artifact {}", artifact.display());
-        return Err(loaded.error(codes::OUTPUT, &path, message, "").into());
-    }
-    let float = session.phase("read", None, |_| read(loaded))?;
-    let remarks: Vec<Diagnostic> = failure::batch(&float.batch).into_iter().collect();
-    remarks.iter().for_each(|remark| session.remark(remark));
-    let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module))?;
-    let selection = select(&canonical, loaded)?;
-    let specs = inputs::specs(&canonical, loaded)?;
-    let calibration = &config.calibration;
-    let samples = inputs::samples(
-        loaded,
-        "calibration",
-        calibration.data.as_ref(),
-        calibration.samples,
-        &specs,
-    )?;
+    let Ready {
+        canonical,
+        rewritten,
+        model,
+        remarks,
+        selection,
+        specs,
+        samples,
+        requests,
+    } = ready(loaded, session)?;
     let evaluation = config
         .evaluation
         .as_ref()
         .map(|e| prepare(loaded, e, &specs))
         .transpose()?;
-    let observation = observe::statistics(&canonical, &samples, calibration.cache.as_ref(), session)?;
+    let observation = observe::statistics(
+        &canonical,
+        &requests,
+        &samples,
+        config.calibration.cache.as_ref(),
+        session,
+    )?;
     let constant = observe::constant_inputs(&canonical, &observation);
     let constant = inputs::at(loaded, &["calibration", "data"], constant);
     constant.0.iter().for_each(|finding| session.remark(finding));
@@ -108,7 +103,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     let mut sources = Sources {
         config: sha256(b""),
         data: [("calibration".to_owned(), Digest(samples.digest()))].into(),
-        model: float.digest,
+        model,
     };
     if let Some(evaluation) = &evaluation {
         sources
@@ -154,7 +149,11 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     Ok(compiled)
 }
 
-fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
+/// The float model as the configuration asks for it.
+///
+/// # Errors
+/// A file that cannot be read, or is not the one that is asked for.
+pub(super) fn read(loaded: &Loaded) -> Result<FloatModel, Stop> {
     let model = &loaded.config.model;
     let read = Reading::new(model).read(model.file.as_ref()).map_err(|mut found| {
         for finding in &mut found.0 {

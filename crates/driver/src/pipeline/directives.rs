@@ -5,10 +5,7 @@ use strait_quantize::{
     ObserverChoice,
     annotate::{Directives, Placing, Wish, denied},
 };
-use strait_target::{
-    TargetSpec,
-    spec::{Codes, Observed, Per},
-};
+use strait_target::{TargetSpec, spec::Per};
 
 use crate::{
     config::{
@@ -42,7 +39,6 @@ pub(super) fn wishes(
 ) -> Result<Wishes, Diagnostics> {
     let quantize = &loaded.config.quantize;
     check_types(loaded, selection, spec)?;
-    check_observers(loaded)?;
     let mut placing = Placing::new();
     let mut directives = Directives::default();
     for (&node, rules) in &selection.nodes {
@@ -114,24 +110,6 @@ fn input_ranges(module: &Module, loaded: &Loaded) -> Vec<(ValueId, [f32; 2])> {
         Some((id, range.0.map(|limit| limit as f32)))
     };
     graph.inputs().iter().filter_map(range).collect()
-}
-
-/// Refuses observers that make no ranges for the target's activations, which are integers.
-fn check_observers(loaded: &Loaded) -> Result<(), Diagnostics> {
-    let config = &loaded.config;
-    let rules = config.quantize.rule.iter().enumerate();
-    let rules = rules.map(|(index, rule)| (KeyPath::of(&["quantize", "rule"]).index(index), rule.observer));
-    let asked = rules.chain([(KeyPath::of(&["calibration"]), config.calibration.observer)]);
-    let refused = asked.filter_map(|(table, observer)| {
-        let text = observer?.refusal(Observed::Activations, Codes::Integers)?;
-        Some(loaded.error(codes::UNSUPPORTED, &table.key("observer"), text, ""))
-    });
-    let findings: Vec<Diagnostic> = refused.collect();
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings))
-    }
 }
 
 /// Refuses types other than the target's: a table's first pair is what its recipes are for.

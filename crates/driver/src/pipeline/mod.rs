@@ -6,15 +6,21 @@
 //! ```
 
 mod blame;
+mod calibrate;
 mod compile;
 mod directives;
 mod emit;
 mod gates;
 pub(crate) mod inputs;
 mod lowered;
+mod merge;
 mod observe;
 pub mod read;
+mod ready;
+mod requests;
 pub(crate) mod select;
 
+pub use calibrate::{Calibrated, Share, calibrate};
 pub(crate) use compile::canonical;
 pub use compile::{Compiled, REPORT_FILE, compile};
+pub use merge::merge;

@@ -2,14 +2,17 @@
 
 use std::{
     fs::{self, File},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use ndarray::ArrayD;
 use strait_container::{Beside, Digest};
 use strait_core::{Module, bytes};
 use strait_execute::{PlanOptions, cost};
-use strait_quantize::{Observation, ObserveError, observe, statistics};
+use strait_quantize::{
+    Observation, ObserveError, Requests, observe,
+    statistics::{self, Coverage, Key},
+};
 use strait_samples::{Kind, Samples, Scratch};
 
 use crate::{
@@ -25,9 +28,18 @@ use crate::{
 const VERSION: &str = "strait-statistics 1";
 
 /// A larger file is no file of statistics.
-const MOST_BYTES: u64 = 1 << 32;
+pub(super) const MOST_BYTES: u64 = 1 << 32;
 
-/// The statistics of all float values of the main graph of a canonical module.
+/// Statistics that are wanted: of a canonical module, which, on which samples.
+pub(super) struct Wanted<'a> {
+    pub(super) module: &'a Module,
+    pub(super) requests: &'a Requests,
+    pub(super) samples: &'a Samples,
+    pub(super) covered: Coverage,
+    pub(super) key: Key,
+}
+
+/// The statistics of the whole calibration data.
 ///
 /// They are kept in the folder `cache` under a name made of everything that they depend on: the graph with its weights,
 /// and the samples with their preprocessing. A file of that name that is whole is used instead of a run, and that is
@@ -37,46 +49,90 @@ const MOST_BYTES: u64 = 1 << 32;
 /// Samples that cannot be used, a model that cannot be run, an interruption.
 pub(super) fn statistics(
     module: &Module,
+    requests: &Requests,
     samples: &Samples,
     cache: &Path,
     session: &Session<'_>,
 ) -> Result<Observation, Stop> {
-    let key = session.phase("digest", None, |_| key(module, samples))?;
-    let path = cache.join(format!("{}.statistics", &key.to_hex()[..32]));
-    if let Some(found) = reuse(&path, key.as_bytes()) {
-        session.say(&format!(
-            "the statistics of {} are reused from {}",
-            table::count(found.samples as usize, "sample"),
-            path.display()
-        ));
-        return Ok(found);
-    }
-    let cost = cost(module, module.main).map_err(failure::execute)?;
-    let gathered = observe::most_bytes(module, module.main, samples.count() as u64);
-    let threads = session.admit(&Demand::new(cost).observed(gathered), samples.count())?;
-    let observation = session.phase("observe", Some(samples.count()), |done| {
-        let options = PlanOptions {
-            context: session.context,
-            ..PlanOptions::default()
-        };
-        observe(
-            module,
-            module.main,
-            None,
-            &Adapter(samples),
-            threads,
-            &options,
-            &mut |count| done(count),
-        )
-        .map_err(stop)
-    })?;
-    if let Err(error) = keep(cache, &path, &observation, key.as_bytes()) {
+    let wanted = Wanted {
+        module,
+        requests,
+        samples,
+        covered: Coverage::all(samples.count() as u64),
+        key: session.phase("digest", None, |_| key(module, samples))?,
+    };
+    let path = cache.join(file_name(&wanted.key));
+    let Found { observation, is_new } = wanted.found(&path, session)?;
+    if is_new && let Err(error) = keep(&path, &observation, &wanted.key) {
         session.say(&format!(
             "the statistics cannot be kept in {}: {error}",
             cache.display()
         ));
     }
     Ok(observation)
+}
+
+/// Statistics, and whether they are other than those of the file that they were looked for in.
+pub(super) struct Found {
+    pub(super) observation: Observation,
+    pub(super) is_new: bool,
+}
+
+impl Wanted<'_> {
+    /// The statistics, from a file where it has them; those that it lacks are observed.
+    ///
+    /// # Errors
+    /// As for [`statistics`].
+    pub(super) fn found(&self, path: &Path, session: &Session<'_>) -> Result<Found, Stop> {
+        let Some(mut observation) = self.kept(path) else {
+            return Ok(Found {
+                observation: self.observed(self.requests, session)?,
+                is_new: true,
+            });
+        };
+        let unmet = self.requests.unmet(self.module, self.module.main, &observation);
+        let samples = table::count(self.covered.count() as usize, "sample");
+        session.say(&format!(
+            "the statistics of {samples} are reused from {}",
+            path.display()
+        ));
+        let is_new = !unmet.is_empty();
+        if is_new {
+            session.say(&format!("{} are not in it, and observed now", unmet.iter().count()));
+            observation.extend(self.observed(&unmet, session)?);
+        }
+        Ok(Found { observation, is_new })
+    }
+
+    /// A file of this key and these samples.
+    fn kept(&self, path: &Path) -> Option<Observation> {
+        let (key, found) = statistics::read(&strait_mapped::map(path, MOST_BYTES).ok()?).ok()?;
+        (key == self.key && *found.covered() == self.covered).then_some(found)
+    }
+
+    fn observed(&self, requests: &Requests, session: &Session<'_>) -> Result<Observation, Stop> {
+        let (module, count) = (self.module, self.covered.count());
+        let cost = cost(module, module.main).map_err(failure::execute)?;
+        let gathered = observe::most_bytes(module, module.main, requests, count);
+        let threads = session.admit(&Demand::new(cost).observed(gathered), count as usize)?;
+        session.phase("observe", Some(count as usize), |done| {
+            let options = PlanOptions {
+                context: session.context,
+                ..PlanOptions::default()
+            };
+            observe(
+                module,
+                module.main,
+                requests,
+                &Adapter(self.samples),
+                &self.covered,
+                threads,
+                &options,
+                &mut |count| done(count),
+            )
+            .map_err(stop)
+        })
+    }
 }
 
 /// A warning for each input whose numbers are the same in all samples: no range that was measured says anything.
@@ -87,7 +143,7 @@ pub(super) fn constant_inputs(module: &Module, observation: &Observation) -> Dia
         .iter()
         .filter_map(|&input| Some(module.name(graph.value(input)?.name)));
     let constant = names.filter_map(|name| {
-        let statistics = observation.values.get(name)?;
+        let statistics = observation.elements(name)?;
         let only = statistics.min().filter(|&min| statistics.max() == Some(min))?;
         let message = format!("all numbers of the calibration samples for the input {name:?} are {only}");
         let note = "the ranges of all layers are measured on these samples";
@@ -105,10 +161,6 @@ pub(super) fn constant_inputs(module: &Module, observation: &Observation) -> Dia
 struct Adapter<'a>(&'a Samples);
 
 impl observe::Samples for Adapter<'_> {
-    fn count(&self) -> usize {
-        self.0.count()
-    }
-
     fn sample(&self, index: usize) -> Result<Vec<ArrayD<f32>>, String> {
         let sample = self.0.sample(index, &mut Scratch::default());
         sample.map_err(|error| error.sentence())
@@ -134,7 +186,11 @@ fn stop(error: ObserveError) -> Stop {
     }
 }
 
-fn key(module: &Module, samples: &Samples) -> Result<blake3::Hash, Stop> {
+/// Digests of everything that statistics depend on.
+///
+/// # Errors
+/// A module that has no bytes is a defect.
+pub(super) fn key(module: &Module, samples: &Samples) -> Result<Key, Stop> {
     let encoded = bytes::encode(module).map_err(|error| Stop::Defect(error.to_string()))?;
     let mut hasher = blake3::Hasher::new();
     hasher.update(VERSION.as_bytes());
@@ -142,16 +198,28 @@ fn key(module: &Module, samples: &Samples) -> Result<blake3::Hash, Stop> {
     for tensor in &encoded.tensors {
         hasher.update(blake3::hash(tensor.bytes()).as_bytes());
     }
-    hasher.update(Digest(samples.digest()).to_string().as_bytes());
-    Ok(hasher.finalize())
+    let data = blake3::hash(Digest(samples.digest()).to_string().as_bytes());
+    Ok(Key {
+        model: hasher.finalize().into(),
+        data: data.into(),
+    })
 }
 
-fn reuse(path: &Path, key: &[u8; 32]) -> Option<Observation> {
-    statistics::read(&strait_mapped::map(path, MOST_BYTES).ok()?, key).ok()
+/// The name under which statistics of a key are looked for in a cache.
+pub(super) fn file_name(key: &Key) -> PathBuf {
+    let both = blake3::hash(&[key.model, key.data].concat());
+    format!("{}.statistics", &both.to_hex()[..32]).into()
 }
 
-/// Writes beside and renames, so that nobody reads half a file.
-fn keep(folder: &Path, path: &Path, observation: &Observation, key: &[u8; 32]) -> std::io::Result<()> {
+/// Writes beside and renames, so that nobody reads half a file. The folder is made where it is missing.
+///
+/// # Errors
+/// A folder or a file that cannot be written.
+pub(super) fn keep(path: &Path, observation: &Observation, key: &Key) -> std::io::Result<()> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
     fs::create_dir_all(folder)?;
     let beside = Beside::new(folder, ".statistics")?;
     statistics::write(observation, key, File::create(beside.path())?)?;

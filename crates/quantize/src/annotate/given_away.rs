@@ -116,7 +116,7 @@ fn of_activation(
     if moved {
         None
     } else {
-        of_statistics(observation.values.get(name)?, scale, reach)
+        of_statistics(observation.elements(name)?, scale, reach)
     }
 }
 

@@ -4,7 +4,7 @@ use super::groups::{Groups, is_constant};
 use super::reach::Reach;
 use super::roles::Role;
 use super::{AnnotateError, Annotation, MOST_DOUBLINGS, grid};
-use crate::observers::{GridKind, MinMax, Observer, ObserverChoice, SmallFloat};
+use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat};
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -38,7 +38,7 @@ fn range(
     how: &Annotation<'_>,
     reach: &Reach,
     value: ValueId,
-    observer: &dyn Observer,
+    observer: &ObserverChoice,
     kind: GridKind,
 ) -> Result<[f32; 2], Failure> {
     if let Some(&known) = how.directives.ranges.get(&value) {
@@ -51,11 +51,13 @@ fn range(
             .to_f32()?;
         let mut statistics = Statistics::default();
         statistics.add(0, &tensor);
-        return Ok(reach.range(value, &statistics, &MinMax, kind)?);
+        return Ok(reach.range(value, (&statistics).into(), &MinMax, kind)?);
     }
-    let name = graph.value(value).map(|v| module.name(v.name)).unwrap_or_default();
-    match how.observation.values.get(name) {
-        Some(statistics) => Ok(reach.range(value, statistics, observer, kind)?),
+    let found = graph.value(value);
+    let name = found.map(|v| module.name(v.name)).unwrap_or_default();
+    let rank = found.map_or(0, |v| v.ty.shape.len());
+    match observer.seen(how.observation, name, rank) {
+        Some(seen) => Ok(reach.range(value, seen, observer, kind)?),
         None => Err(Reason::new(ReasonCode::NotObserved, format!("there are no statistics of {name}")).into()),
     }
 }

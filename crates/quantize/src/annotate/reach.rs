@@ -21,7 +21,7 @@
 
 use super::Directives;
 use super::groups::is_constant;
-use crate::observers::{GridKind, Observer};
+use crate::observers::{GridKind, Observer, Seen};
 use crate::statistics::{Observation, Statistics};
 use strait_core::op::{Function, Reduction, ResizeMode};
 use strait_core::{Elem, Graph, Module, Node, NodeId, Op, Reason, TensorType, ValueId};
@@ -91,18 +91,18 @@ impl Reach {
     pub(super) fn range(
         &self,
         value: ValueId,
-        statistics: &Statistics,
+        of: Seen<'_>,
         observer: &dyn Observer,
         kind: GridKind,
     ) -> Result<[f32; 2], Reason> {
-        let Some((needed, seen)) = self.needed(value, statistics) else {
-            return observer.range(statistics, kind);
+        let Some((needed, seen)) = self.needed(value, of.elements) else {
+            return observer.range(of, kind);
         };
         let span = |[low, high]: Interval| high - low;
         if span(seen) > COARSE * span(needed) {
             return Ok(needed.map(|end| end as f32));
         }
-        let chosen = observer.range(statistics, kind)?.map(f64::from);
+        let chosen = observer.range(of, kind)?.map(f64::from);
         // An observer that clips may end on the other side of what is needed.
         let chosen = chosen.map(|end| end.max(needed[0]).min(needed[1]));
         let low = if needed[0] < seen[0] { needed[0] } else { chosen[0] };
@@ -192,7 +192,7 @@ struct Known<'a> {
 impl Known<'_> {
     fn observed(&self, value: ValueId) -> Option<Interval> {
         let name = self.module.name(self.graph.value(value)?.name);
-        extremes(self.observation.values.get(name)?)
+        extremes(self.observation.elements(name)?)
     }
 
     fn set(&mut self, value: ValueId, can_be: Option<Interval>, computed: bool) {
@@ -301,7 +301,7 @@ impl Known<'_> {
     fn lowest_score(&self, scores: ValueId, axis: i64) -> Option<f64> {
         let value = self.graph.value(scores)?;
         let n = extent(&value.ty, axis)?;
-        let peaks = self.observation.peaks.get(self.module.name(value.name))?;
+        let peaks = self.observation.peaks(self.module.name(value.name))?;
         let [least, most] = [peaks.min()?, peaks.max()?].map(f64::from);
         let masked = most - MASKED_ROW;
         let least = if least >= masked {
@@ -366,7 +366,7 @@ mod tests {
     struct Clips;
 
     impl Observer for Clips {
-        fn range(&self, _: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
+        fn range(&self, _: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
             Ok([-8.0, -3.0])
         }
     }
@@ -386,7 +386,7 @@ mod tests {
             float: None,
         };
         assert_eq!(
-            reach.range(ValueId::new(0), &statistics, &Clips, kind),
+            reach.range(ValueId::new(0), (&statistics).into(), &Clips, kind),
             Ok([-1.0, -1.0])
         );
     }

@@ -1,7 +1,6 @@
 //! Scale 1.
 
-use super::{GridKind, Observer};
-use crate::statistics::Statistics;
+use super::{GridKind, Observer, Seen};
 use strait_core::Reason;
 
 /// The range that the codes cover at scale 1, whatever was seen: a small float has an exponent of its own, and what lies
@@ -14,7 +13,7 @@ use strait_core::Reason;
 pub struct Constant;
 
 impl Observer for Constant {
-    fn range(&self, _: &Statistics, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, _: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
         Ok(grid.codes.map(|code| code as f32))
     }
 }

@@ -2,8 +2,7 @@
 
 use super::density::Density;
 use super::levels::Levels;
-use super::{GridKind, Observer, extremes};
-use crate::statistics::Statistics;
+use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 
 /// Of the scales 2^−7, 2^−5, 2^−3, 1, 2², 2⁴ and 2⁶ the one whose levels have the least expected squared error; the smallest
@@ -19,7 +18,8 @@ pub struct Floating;
 const EXPONENTS: [i32; 7] = [-7, -5, -3, 0, 2, 4, 6];
 
 impl Observer for Floating {
-    fn range(&self, statistics: &Statistics, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+        let statistics = seen.elements;
         extremes(statistics)?;
         let density = Density::new(&statistics.histogram, statistics.zeros);
         let mut best = (f64::INFINITY, grid.codes.map(|code| code as f32));
@@ -39,6 +39,7 @@ mod tests {
     use super::*;
     use crate::observers::Constant;
     use crate::observers::tests::E4M3;
+    use crate::statistics::Statistics;
 
     #[test]
     fn the_scale_follows_the_size_of_the_elements() {
@@ -46,10 +47,13 @@ mod tests {
             let elements: Vec<f32> = (-500..500).map(|i| i as f32 / 500.0 * size).collect();
             let mut statistics = Statistics::default();
             statistics.add(0, &elements);
-            Floating.range(&statistics, E4M3).unwrap()[1] / 448.0
+            Floating.range((&statistics).into(), E4M3).unwrap()[1] / 448.0
         };
         // 448·2^6 is the largest that any of the scales reaches, 2^−9·2^−7 the smallest level.
         assert_eq!((of(20_000.0), of(1e-4)), (64.0, 2f32.powi(-7)));
-        assert_eq!(Constant.range(&Statistics::default(), E4M3), Ok([-448.0, 448.0]));
+        assert_eq!(
+            Constant.range((&Statistics::default()).into(), E4M3),
+            Ok([-448.0, 448.0])
+        );
     }
 }

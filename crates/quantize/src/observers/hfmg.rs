@@ -2,8 +2,7 @@
 
 use super::density::Density;
 use super::levels::Levels;
-use super::{GridKind, Observer, extremes};
-use crate::statistics::Statistics;
+use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 
 /// From the whole histogram of B bins on, bins are dropped until B/4 are left. Each time, as many bins at an end are looked
@@ -56,7 +55,8 @@ fn remainders(counts: &[u64]) -> Vec<[usize; 2]> {
 }
 
 impl Observer for Hfmg {
-    fn range(&self, statistics: &Statistics, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+        let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let histogram = &statistics.histogram;
         let counts: Vec<u64> = histogram.bins().map(|(_, count)| count).collect();
@@ -85,6 +85,7 @@ impl Observer for Hfmg {
 mod tests {
     use super::*;
     use crate::observers::tests::{ASYMMETRIC, bell};
+    use crate::statistics::Statistics;
 
     const FOUR_BITS: GridKind = GridKind {
         codes: [-8, 7],
@@ -109,7 +110,7 @@ mod tests {
         elements.push(60.0);
         let mut statistics = Statistics::default();
         statistics.add(0, &elements);
-        let [low, high] = Hfmg.range(&statistics, FOUR_BITS).unwrap();
+        let [low, high] = Hfmg.range((&statistics).into(), FOUR_BITS).unwrap();
         assert!(low > -3.0 && high < 3.0, "[{low}, {high}]");
     }
 
@@ -140,7 +141,7 @@ mod tests {
             .into_iter()
             .map(|r| error(edges(r)))
             .fold(f64::INFINITY, f64::min);
-        let found = Hfmg.range(&statistics, FOUR_BITS).unwrap().map(f64::from);
+        let found = Hfmg.range((&statistics).into(), FOUR_BITS).unwrap().map(f64::from);
         assert!(error(found) <= 1.01 * least, "{} {least}", error(found));
     }
 }

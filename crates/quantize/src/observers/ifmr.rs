@@ -3,8 +3,7 @@
 use super::density::Density;
 use super::levels::Levels;
 use super::percentile::inside;
-use super::{GridKind, Observer, extremes};
-use crate::statistics::Statistics;
+use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
@@ -43,7 +42,8 @@ impl Ifmr {
 }
 
 impl Observer for Ifmr {
-    fn range(&self, statistics: &Statistics, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+        let statistics = seen.elements;
         let extremes = extremes(statistics)?;
         let [min, max] = inside(&statistics.histogram, self.percent, extremes);
         let (min, max) = (min.min(0.0), max.max(0.0));
@@ -70,6 +70,7 @@ impl Observer for Ifmr {
 mod tests {
     use super::*;
     use crate::observers::tests::{ASYMMETRIC, SYMMETRIC, bell};
+    use crate::statistics::Statistics;
 
     /// The documented rule on the elements themselves: sorted, every factor, each element rounded.
     fn documented(elements: &[f32], symmetric: bool) -> [f64; 2] {
@@ -99,7 +100,9 @@ mod tests {
             let mut statistics = Statistics::default();
             statistics.add(0, &elements);
             for grid in [ASYMMETRIC, SYMMETRIC] {
-                let found = Ifmr::new(&ObserverOptions::default()).range(&statistics, grid).unwrap();
+                let found = Ifmr::new(&ObserverOptions::default())
+                    .range((&statistics).into(), grid)
+                    .unwrap();
                 let expected = documented(&elements, grid.symmetric);
                 let span = expected[1] - expected[0];
                 for (found, expected) in found.into_iter().zip(expected) {

@@ -1,8 +1,8 @@
 //! The range whose quantization has the least relative entropy.
 
 use super::levels::Levels;
-use super::{GridKind, Observer, extremes};
-use crate::statistics::{Histogram, Statistics};
+use super::{GridKind, Observer, Seen, extremes};
+use crate::statistics::Histogram;
 use strait_core::Reason;
 use strait_requantize::scales::fixed_point::frexp;
 
@@ -130,7 +130,8 @@ impl Bins {
 }
 
 impl Observer for Kl {
-    fn range(&self, statistics: &Statistics, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+        let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let (min, max) = (f64::from(min.min(0.0)), f64::from(max.max(0.0)));
         let bins = Bins::new(&statistics.histogram, statistics.zeros);
@@ -181,6 +182,7 @@ const NOISE: f64 = 1e-12;
 mod tests {
     use super::*;
     use crate::observers::tests::{ASYMMETRIC, POWER, SYMMETRIC, bell};
+    use crate::statistics::Statistics;
 
     #[test]
     fn logarithms_are_near_those_of_the_system() {
@@ -263,7 +265,7 @@ mod tests {
                     least = least.min(bins.divergence(lowest, step, count));
                 }
             }
-            let found = Levels::of(grid, Kl.range(&statistics, grid).unwrap()).unwrap();
+            let found = Levels::of(grid, Kl.range((&statistics).into(), grid).unwrap()).unwrap();
             assert!((brute(&statistics, &found) - least).abs() < 1e-9, "{grid:?}");
         }
     }
@@ -274,10 +276,10 @@ mod tests {
         elements.push(300.0);
         let mut statistics = Statistics::default();
         statistics.add(0, &elements);
-        let [low, high] = Kl.range(&statistics, ASYMMETRIC).unwrap();
+        let [low, high] = Kl.range((&statistics).into(), ASYMMETRIC).unwrap();
         assert!(high < 100.0 && low > -10.0, "[{low}, {high}]");
         let mut zeros = Statistics::default();
         zeros.add(0, &[0.0; 9]);
-        assert_eq!(Kl.range(&zeros, ASYMMETRIC), Ok([0.0, 0.0]));
+        assert_eq!(Kl.range((&zeros).into(), ASYMMETRIC), Ok([0.0, 0.0]));
     }
 }

@@ -1,7 +1,6 @@
 //! The extremes themselves.
 
-use super::{GridKind, Observer, extremes};
-use crate::statistics::Statistics;
+use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 
 /// [smallest, largest] element seen. Nothing clips on the calibration data; one outlier widens every step.
@@ -9,7 +8,7 @@ use strait_core::Reason;
 pub struct MinMax;
 
 impl Observer for MinMax {
-    fn range(&self, statistics: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
-        extremes(statistics)
+    fn range(&self, seen: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
+        extremes(seen.elements)
     }
 }

@@ -1,7 +1,6 @@
 //! The extremes of each sample, averaged.
 
-use super::{GridKind, Observer, extremes};
-use crate::statistics::Statistics;
+use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
@@ -39,7 +38,8 @@ impl MovingAverage {
 }
 
 impl Observer for MovingAverage {
-    fn range(&self, statistics: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
+        let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let samples = statistics.samples.iter();
         let low = self.average(samples.clone().map(|sample| sample.min));
@@ -52,6 +52,7 @@ impl Observer for MovingAverage {
 mod tests {
     use super::*;
     use crate::observers::tests::ASYMMETRIC;
+    use crate::statistics::Statistics;
 
     #[test]
     fn the_order_is_that_of_the_data_and_not_of_arrival() {
@@ -65,7 +66,9 @@ mod tests {
                 averaging_constant: Some(0.5),
                 ..ObserverOptions::default()
             };
-            MovingAverage::new(&options).range(&statistics, ASYMMETRIC).unwrap()
+            MovingAverage::new(&options)
+                .range((&statistics).into(), ASYMMETRIC)
+                .unwrap()
         };
         // ((−1 − 3)/2 − 3)/2 and ((1 + 5)/2 + 1)/2
         assert_eq!(of([0, 1, 2]), [-2.5, 2.0]);
@@ -77,7 +80,7 @@ mod tests {
         let mut statistics = Statistics::default();
         statistics.add(7, &[0.25, 3.0]);
         statistics.add(8, &[]);
-        let found = MovingAverage::new(&ObserverOptions::default()).range(&statistics, ASYMMETRIC);
+        let found = MovingAverage::new(&ObserverOptions::default()).range((&statistics).into(), ASYMMETRIC);
         assert_eq!(found, Ok([0.25, 3.0]));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::density::Density;
 use super::levels::Levels;
-use super::{GridKind, Observer, extremes};
+use super::{GridKind, Observer, Seen, extremes};
 use crate::statistics::{Histogram, Statistics};
 use strait_core::Reason;
 
@@ -106,7 +106,8 @@ impl Error {
 }
 
 impl Observer for MeanSquaredError {
-    fn range(&self, statistics: &Statistics, grid: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+        let statistics = seen.elements;
         let [min, max] = extremes(statistics)?;
         let (min, max) = (f64::from(min.min(0.0)), f64::from(max.max(0.0)));
         let error = Error::new(statistics, grid);
@@ -140,6 +141,7 @@ impl Observer for MeanSquaredError {
 mod tests {
     use super::*;
     use crate::observers::tests::{ASYMMETRIC, POWER, SYMMETRIC, bell};
+    use crate::statistics::Statistics;
 
     fn statistics(elements: &[f32]) -> Statistics {
         let mut s = Statistics::default();
@@ -150,7 +152,9 @@ mod tests {
     #[test]
     fn a_uniform_value_is_not_clipped() {
         let elements: Vec<f32> = (0..10_000).map(|i| i as f32 / 10_000.0).collect();
-        let [low, high] = MeanSquaredError.range(&statistics(&elements), ASYMMETRIC).unwrap();
+        let [low, high] = MeanSquaredError
+            .range((&statistics(&elements)).into(), ASYMMETRIC)
+            .unwrap();
         assert!(low == 0.0 && high > 0.97, "[{low}, {high}]");
     }
 
@@ -159,7 +163,9 @@ mod tests {
         // 10⁶ elements within ±1 and one at 100: covering it costs 10⁶·(0.4²)/12, clipping at 2 costs 98².
         let mut elements: Vec<f32> = (0..1_000_000).map(|i| (i as f32 / 500_000.0) - 1.0).collect();
         elements.push(100.0);
-        let [_, high] = MeanSquaredError.range(&statistics(&elements), ASYMMETRIC).unwrap();
+        let [_, high] = MeanSquaredError
+            .range((&statistics(&elements)).into(), ASYMMETRIC)
+            .unwrap();
         assert!(high < 60.0, "{high}");
     }
 
@@ -198,7 +204,7 @@ mod tests {
                 };
                 let found = error(
                     MeanSquaredError
-                        .range(&statistics(&elements), grid)
+                        .range((&statistics(&elements)).into(), grid)
                         .unwrap()
                         .map(f64::from),
                 );

@@ -1,7 +1,7 @@
 //! The middle share of all elements.
 
-use super::{GridKind, Observer, extremes};
-use crate::statistics::{Histogram, Statistics};
+use super::{GridKind, Observer, Seen, extremes};
+use crate::statistics::Histogram;
 use strait_core::Reason;
 use strait_target::spec::ObserverOptions;
 
@@ -53,7 +53,8 @@ fn quantile(histogram: &Histogram, share: f64) -> f64 {
 }
 
 impl Observer for Percentile {
-    fn range(&self, statistics: &Statistics, _: GridKind) -> Result<[f32; 2], Reason> {
+    fn range(&self, seen: Seen<'_>, _: GridKind) -> Result<[f32; 2], Reason> {
+        let statistics = seen.elements;
         let extremes = extremes(statistics)?;
         Ok(inside(&statistics.histogram, self.percent, extremes))
     }
@@ -63,6 +64,7 @@ impl Observer for Percentile {
 mod tests {
     use super::*;
     use crate::observers::tests::ASYMMETRIC;
+    use crate::statistics::Statistics;
 
     #[test]
     fn a_single_outlier_in_ten_thousand_is_left_out() {
@@ -70,7 +72,7 @@ mod tests {
         let mut elements: Vec<f32> = (0..100_000).map(|i| i as f32 / 100_000.0).collect();
         elements.push(50.0);
         s.add(0, &elements);
-        let of = |percent| Percentile { percent }.range(&s, ASYMMETRIC).unwrap();
+        let of = |percent| Percentile { percent }.range((&s).into(), ASYMMETRIC).unwrap();
         let [low, high] = of(99.99);
         assert!(low >= 0.0 && (0.99..1.05).contains(&high), "[{low}, {high}]");
         assert_eq!(of(100.0), [0.0, 50.0]);

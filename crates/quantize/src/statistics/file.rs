@@ -1,17 +1,33 @@
-//! The file that statistics are kept in between runs.
+//! The file that statistics are kept in between runs and between machines.
 //!
-//! Little-endian: magic, 32 bytes of key, number of samples, then twice, of values and of the peaks of their rows: how
-//! many, and of each: name, zeros, how many are NaN, −∞ and ∞, samples (index, min, max), exponent, bins that hold
-//! elements (index, count). The last 32 bytes are the BLAKE3 hash of all before, so a damaged or half-written file is
+//! Little-endian; a text is its length and its UTF-8 bytes. Magic, 32 bytes that stand for the model and 32 that stand for
+//! the data, the coverage (number of samples of the data, number of ranges, first position and the one behind the last of
+//! each), number of sections. A section is its key, the number of its records and each record: the value's name, the
+//! record's length, the record. The last 32 bytes are the BLAKE3 hash of all before, so a damaged or half-written file is
 //! not taken for data.
+//!
+//! - `elements` and `peaks`: zeros, how many are NaN, −∞ and ∞, samples (position, min, max), histogram.
+//! - `leaders.AXIS`: whether there is a row, the least second and the largest element, two histograms.
+//! - A histogram is its exponent and its bins that hold elements (index, count).
+//!
+//! A section that a reader does not know is passed over, so a new kind of statistics changes nothing else in the file.
 
-use super::{Histogram, MAX_BINS, Observation, SampleRange, Statistics};
+use super::{Coverage, Histogram, Kind, Leaders, MAX_BINS, Observation, Record, SampleRange, Statistics};
 use std::io::{self, BufWriter, Write};
 
-const MAGIC: &[u8; 8] = b"STRAITS3";
+const MAGIC: &[u8; 8] = b"STRAITS4";
 
-/// Reason why a file of statistics is not used. It is a cache: the caller observes anew.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+/// Digests of what statistics depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    /// Of the graph with its weights, and of the way of observing.
+    pub model: [u8; 32],
+    /// Of all samples with their preprocessing.
+    pub data: [u8; 32],
+}
+
+/// Reason why a file of statistics cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FileError {
     /// Not such a file, or one of another version.
     #[error("this is not a file of statistics of this version")]
@@ -19,85 +35,124 @@ pub enum FileError {
     /// It was damaged.
     #[error("the file of statistics is damaged")]
     Damaged,
-    /// It belongs to another graph, other data or other preprocessing.
-    #[error("the statistics belong to another graph, other data or other preprocessing")]
-    Key,
 }
 
-/// Writes the file. One value is encoded at a time, so that this takes no memory for all of them.
+/// Writes the file. One record is encoded at a time, so that this takes no memory for all of them.
 ///
 /// # Errors
 /// Those of `out`.
-pub fn write(observation: &Observation, key: &[u8; 32], out: impl Write) -> io::Result<()> {
+pub fn write(observation: &Observation, key: &Key, out: impl Write) -> io::Result<()> {
     let (mut hasher, mut out) = (blake3::Hasher::new(), BufWriter::new(out));
     let mut put = |bytes: &[u8]| {
         hasher.update(bytes);
         out.write_all(bytes)
     };
-    put(&[&MAGIC[..], key, &observation.samples.to_le_bytes()].concat())?;
-    let mut record: Vec<u8> = Vec::new();
-    for statistics in [&observation.values, &observation.peaks] {
-        put(&(statistics.len() as u64).to_le_bytes())?;
-        for (name, statistics) in statistics {
-            record.clear();
-            encode(&mut record, name, statistics);
-            put(&record)?;
+    let covered = observation.covered();
+    let mut head = [&MAGIC[..], &key.model, &key.data].concat();
+    numbers(&mut head, [covered.of(), covered.ranges().len() as u64]);
+    for range in covered.ranges() {
+        numbers(&mut head, [range.start, range.end]);
+    }
+    numbers(&mut head, [observation.sections().len() as u64]);
+    put(&head)?;
+    let (mut line, mut body) = (Vec::new(), Vec::new());
+    for (kind, section) in observation.sections() {
+        line.clear();
+        text(&mut line, &kind.to_string());
+        numbers(&mut line, [section.len() as u64]);
+        put(&line)?;
+        for (name, record) in section {
+            line.clear();
+            body.clear();
+            match record {
+                Record::Statistics(s) => statistics(&mut body, s),
+                Record::Leaders(l) => leaders(&mut body, l),
+            }
+            text(&mut line, name);
+            numbers(&mut line, [body.len() as u64]);
+            put(&line)?;
+            put(&body)?;
         }
     }
     out.write_all(hasher.finalize().as_bytes())?;
     out.flush()
 }
 
-/// Appends the statistics of one value.
-fn encode(record: &mut Vec<u8>, name: &str, s: &Statistics) {
-    record.extend_from_slice(&(name.len() as u64).to_le_bytes());
-    record.extend_from_slice(name.as_bytes());
+fn numbers<const N: usize>(out: &mut Vec<u8>, numbers: [u64; N]) {
+    numbers
+        .iter()
+        .for_each(|number| out.extend_from_slice(&number.to_le_bytes()));
+}
+
+fn text(out: &mut Vec<u8>, text: &str) {
+    numbers(out, [text.len() as u64]);
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn statistics(out: &mut Vec<u8>, s: &Statistics) {
     let [below, above] = s.infinite;
-    for number in [s.zeros, s.nan, below, above, s.samples.len() as u64] {
-        record.extend_from_slice(&number.to_le_bytes());
-    }
+    numbers(out, [s.zeros, s.nan, below, above, s.samples.len() as u64]);
     for range in &s.samples {
-        record.extend_from_slice(&range.sample.to_le_bytes());
-        record.extend_from_slice(&range.min.to_le_bytes());
-        record.extend_from_slice(&range.max.to_le_bytes());
+        numbers(out, [range.sample]);
+        out.extend_from_slice(&range.min.to_le_bytes());
+        out.extend_from_slice(&range.max.to_le_bytes());
     }
-    record.extend_from_slice(&s.histogram.exponent().to_le_bytes());
-    record.extend_from_slice(&(s.histogram.occupied().len() as u64).to_le_bytes());
-    for (index, count) in s.histogram.occupied() {
-        record.extend_from_slice(&index.to_le_bytes());
-        record.extend_from_slice(&count.to_le_bytes());
+    histogram(out, &s.histogram);
+}
+
+fn leaders(out: &mut Vec<u8>, l: &Leaders) {
+    out.push(u8::from(l.ends.is_some()));
+    for end in l.ends.into_iter().flatten() {
+        out.extend_from_slice(&end.to_le_bytes());
+    }
+    histogram(out, &l.seconds);
+    histogram(out, &l.margins);
+}
+
+fn histogram(out: &mut Vec<u8>, h: &Histogram) {
+    out.extend_from_slice(&h.exponent().to_le_bytes());
+    numbers(out, [h.occupied().len() as u64]);
+    for (index, count) in h.occupied() {
+        out.extend_from_slice(&index.to_le_bytes());
+        numbers(out, [count]);
     }
 }
 
-/// Observation in the bytes, if they are whole and carry this key.
-pub fn read(bytes: &[u8], key: &[u8; 32]) -> Result<Observation, FileError> {
+/// Digests and observation of a file, if it is whole.
+///
+/// # Errors
+/// See [`FileError`].
+pub fn read(bytes: &[u8]) -> Result<(Key, Observation), FileError> {
     let (body, digest) = bytes.split_last_chunk::<32>().ok_or(FileError::Format)?;
     let mut reader = Reader(body);
-    if reader.take::<8>()? != *MAGIC {
+    if reader.take::<8>() != Ok(*MAGIC) {
         return Err(FileError::Format);
     }
     if blake3::hash(body).as_bytes() != digest {
         return Err(FileError::Damaged);
     }
-    if reader.take::<32>()? != *key {
-        return Err(FileError::Key);
-    }
-    let mut observation = Observation {
-        samples: reader.number()?,
-        ..Observation::default()
+    let key = Key {
+        model: reader.take()?,
+        data: reader.take()?,
     };
-    for statistics in [&mut observation.values, &mut observation.peaks] {
+    let mut observation = Observation::new(reader.coverage()?);
+    for _ in 0..reader.number()? {
+        let kind = reader.text()?.parse::<Kind>();
         for _ in 0..reader.number()? {
+            let name = reader.text()?;
             let length = reader.number()?;
-            let name = String::from_utf8(reader.bytes(length)?.to_vec()).map_err(|_| FileError::Damaged)?;
-            statistics.insert(name, reader.statistics()?);
+            let mut record = Reader(reader.bytes(length)?);
+            let Ok(kind) = kind else { continue };
+            let decoded = match Record::new(kind) {
+                Record::Statistics(_) => Record::Statistics(record.statistics()?),
+                Record::Leaders(_) => Record::Leaders(record.leaders()?),
+            };
+            record.end()?;
+            observation.insert(kind, name, decoded);
         }
     }
-    if reader.0.is_empty() {
-        Ok(observation)
-    } else {
-        Err(FileError::Damaged)
-    }
+    reader.end()?;
+    Ok((key, observation))
 }
 
 /// Bytes that are left to read. Nothing is allocated for a length before as many bytes are there.
@@ -117,8 +172,33 @@ impl<'a> Reader<'a> {
         Ok(*head)
     }
 
+    fn end(&self) -> Result<(), FileError> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(FileError::Damaged)
+        }
+    }
+
     fn number(&mut self) -> Result<u64, FileError> {
         Ok(u64::from_le_bytes(self.take()?))
+    }
+
+    fn float(&mut self) -> Result<f32, FileError> {
+        Ok(f32::from_le_bytes(self.take()?))
+    }
+
+    fn text(&mut self) -> Result<&'a str, FileError> {
+        let length = self.number()?;
+        std::str::from_utf8(self.bytes(length)?).map_err(|_| FileError::Damaged)
+    }
+
+    fn coverage(&mut self) -> Result<Coverage, FileError> {
+        let (of, mut ranges) = (self.number()?, Vec::new());
+        for _ in 0..self.number()? {
+            ranges.push(self.number()?..self.number()?);
+        }
+        Coverage::from_parts(of, ranges).ok_or(FileError::Damaged)
     }
 
     fn statistics(&mut self) -> Result<Statistics, FileError> {
@@ -131,10 +211,31 @@ impl<'a> Reader<'a> {
         for _ in 0..self.number()? {
             s.samples.push(SampleRange {
                 sample: self.number()?,
-                min: f32::from_le_bytes(self.take()?),
-                max: f32::from_le_bytes(self.take()?),
+                min: self.float()?,
+                max: self.float()?,
             });
         }
+        if !s.samples.is_sorted_by(|one, next| one.sample < next.sample) {
+            return Err(FileError::Damaged);
+        }
+        s.histogram = self.histogram()?;
+        Ok(s)
+    }
+
+    fn leaders(&mut self) -> Result<Leaders, FileError> {
+        let ends = match self.take()? {
+            [0] => None,
+            [1] => Some([self.float()?, self.float()?]),
+            _ => return Err(FileError::Damaged),
+        };
+        Ok(Leaders {
+            ends,
+            seconds: self.histogram()?,
+            margins: self.histogram()?,
+        })
+    }
+
+    fn histogram(&mut self) -> Result<Histogram, FileError> {
         let exponent = i16::from_le_bytes(self.take()?);
         let length = self.number()?;
         if length > MAX_BINS as u64 {
@@ -142,8 +243,7 @@ impl<'a> Reader<'a> {
         }
         let bin = |_| Ok((i16::from_le_bytes(self.take()?), self.number()?));
         let bins = (0..length).map(bin).collect::<Result<Vec<_>, FileError>>()?;
-        s.histogram = Histogram::from_parts(exponent, bins).ok_or(FileError::Damaged)?;
-        Ok(s)
+        Histogram::from_parts(exponent, bins).ok_or(FileError::Damaged)
     }
 }
 
@@ -151,40 +251,80 @@ impl<'a> Reader<'a> {
 mod tests {
     use super::*;
 
+    const KEY: Key = Key {
+        model: [7; 32],
+        data: [9; 32],
+    };
+
     fn example() -> Observation {
         let mut s = Statistics::default();
         s.add(3, &[0.0, 1.5, -2.0, f32::NAN, f32::INFINITY]);
         s.add(1, &[9.0]);
         let mut peaks = Statistics::default();
         peaks.add(3, &[1.5]);
-        Observation {
-            samples: 2,
-            values: [("/a:0".to_string(), s)].into(),
-            peaks: [("/a:0".to_string(), peaks)].into(),
-        }
+        let mut leaders = Leaders::default();
+        leaders.add(&[1.5, 0.25, -3.0, -2.0], &[2, 2], 1);
+        let mut observation = Observation::new(Coverage::from_parts(5, vec![1..2, 3..4]).unwrap());
+        observation.insert(Kind::Elements, "/a:0", Record::Statistics(s));
+        observation.insert(Kind::Peaks, "/a:0", Record::Statistics(peaks));
+        observation.insert(Kind::Leaders { axis: 1 }, "/a:0", Record::Leaders(leaders));
+        observation.insert(
+            Kind::Leaders { axis: 1 },
+            "/b:0",
+            Record::new(Kind::Leaders { axis: 1 }),
+        );
+        observation
     }
 
-    fn written(observation: &Observation, key: &[u8; 32]) -> Vec<u8> {
+    fn written(observation: &Observation) -> Vec<u8> {
         let mut bytes = Vec::new();
-        write(observation, key, &mut bytes).unwrap();
+        write(observation, &KEY, &mut bytes).unwrap();
         bytes
     }
 
     #[test]
     fn what_is_written_is_read() {
-        let (observation, key) = (example(), [7; 32]);
-        assert_eq!(read(&written(&observation, &key), &key).unwrap(), observation);
+        assert_eq!(read(&written(&example())), Ok((KEY, example())));
     }
 
     #[test]
-    fn another_key_or_a_damaged_byte_is_noticed() {
-        let bytes = written(&example(), &[7; 32]);
-        assert_eq!(read(&bytes, &[8; 32]), Err(FileError::Key));
+    fn a_damaged_byte_or_a_cut_is_noticed() {
+        let bytes = written(&example());
         for at in 0..bytes.len() {
             let mut damaged = bytes.clone();
             damaged[at] ^= 1;
-            assert!(read(&damaged, &[7; 32]).is_err(), "byte {at}");
-            assert!(read(&bytes[..at], &[7; 32]).is_err(), "cut at {at}");
+            assert!(read(&damaged).is_err(), "byte {at}");
+            assert!(read(&bytes[..at]).is_err(), "cut at {at}");
+        }
+    }
+
+    /// As a later version would write it.
+    #[test]
+    fn a_section_that_is_not_known_is_passed_over() {
+        let mut bytes = written(&example());
+        let at = bytes.windows(5).position(|five| five == b"peaks").unwrap();
+        bytes[at..at + 5].copy_from_slice(b"means");
+        let body = bytes.len() - 32;
+        let hash = *blake3::hash(&bytes[..body]).as_bytes();
+        bytes[body..].copy_from_slice(&hash);
+        let (_, found) = read(&bytes).unwrap();
+        assert_eq!(found.elements("/a:0"), example().elements("/a:0"));
+        assert_eq!((found.peaks("/a:0"), found.sections().len()), (None, 2));
+    }
+
+    /// Whatever a hash is made to fit: lengths that are not there, records of another length, counts of nothing.
+    #[test]
+    fn hostile_bytes_do_no_harm() {
+        let bytes = written(&example());
+        let body = bytes.len() - 32;
+        for at in 72..body {
+            for value in [0, 0x7f, 0xff] {
+                let mut hostile = bytes[..body].to_vec();
+                hostile[at] = value;
+                let hash = *blake3::hash(&hostile).as_bytes();
+                hostile.extend(hash);
+                let _ = read(&hostile);
+            }
         }
     }
 }

@@ -54,7 +54,11 @@ impl Histogram {
             .all(|(index, _)| usize::from(index.unsigned_abs()) <= MAX_BINS);
         let sane = (FINEST..=128).contains(&exponent) && bins.len() <= MAX_BINS;
         let filled = bins.iter().all(|(_, count)| *count > 0);
-        (ascending && near_zero && sane && filled).then(|| {
+        let countable = bins
+            .iter()
+            .try_fold(0u64, |sum, (_, count)| sum.checked_add(*count))
+            .is_some();
+        (ascending && near_zero && sane && filled && countable).then(|| {
             let (indices, counts) = bins.into_iter().unzip();
             Histogram {
                 exponent,
@@ -86,7 +90,7 @@ impl Histogram {
 
     /// The number of elements counted.
     pub fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.counts.iter().fold(0, |sum, count| sum.saturating_add(*count))
     }
 
     /// Lower edge and count of each bin from the first to the last that holds elements, ascending.
@@ -160,7 +164,7 @@ impl Histogram {
                 push(before);
             }
             let here = own.next_if(|(own, _)| *own == index).map_or(0, |(_, count)| count);
-            push((index, here + added));
+            push((index, here.saturating_add(added)));
         }
         own.for_each(push);
         self.indices.shrink_to_fit();
@@ -194,7 +198,7 @@ impl Histogram {
         for at in 0..self.indices.len() {
             let (index, count) = (self.indices[at].div_euclid(2), self.counts[at]);
             if kept > 0 && self.indices[kept - 1] == index {
-                self.counts[kept - 1] += count;
+                self.counts[kept - 1] = self.counts[kept - 1].saturating_add(count);
             } else {
                 (self.indices[kept], self.counts[kept]) = (index, count);
                 kept += 1;

@@ -3,13 +3,18 @@
 //! Everything here merges exactly: the result does not depend on the order of samples or on how they were split over
 //! threads, so the same data gives the same bytes.
 
+mod coverage;
 mod file;
 mod histogram;
+mod leaders;
+mod observation;
 
-pub use file::{FileError, read, write};
+pub use coverage::Coverage;
+pub use file::{FileError, Key, read, write};
 pub use histogram::{Histogram, MAX_BINS};
-
-use std::collections::BTreeMap;
+pub use leaders::Leaders;
+pub(crate) use leaders::rows;
+pub use observation::{JoinError, Kind, Observation, Record, UnknownKind};
 
 /// The smallest and the largest element of one sample.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,11 +42,20 @@ pub struct Statistics {
     pub infinite: [u64; 2],
 }
 
-/// The most bytes that statistics of a value of so many elements take, over so many samples.
+/// The most bytes that the bins take of a histogram of so many elements.
+fn most_bytes_of_bins(elements: u64) -> u64 {
+    elements.min(MAX_BINS as u64) * (size_of::<i16>() + size_of::<u64>()) as u64
+}
+
+/// The most bytes that [`Statistics`] of a value of so many elements take, over so many samples.
 pub(crate) fn most_bytes(elements: u64, samples: u64) -> u64 {
-    let bins = elements.saturating_mul(samples).min(MAX_BINS as u64);
     let ranges = samples.saturating_mul(size_of::<SampleRange>() as u64);
-    (bins * (size_of::<i16>() + size_of::<u64>()) as u64).saturating_add(ranges)
+    most_bytes_of_bins(elements.saturating_mul(samples)).saturating_add(ranges)
+}
+
+/// The most bytes that [`Leaders`] of so many rows take, over so many samples.
+pub(crate) fn most_bytes_of_leaders(rows: u64, samples: u64) -> u64 {
+    2 * most_bytes_of_bins(rows.saturating_mul(samples))
 }
 
 impl Statistics {
@@ -102,37 +116,13 @@ impl Statistics {
     /// Adds what was seen elsewhere. Commutative and associative, bit for bit.
     pub fn merge(&mut self, other: &Statistics) {
         self.histogram.merge(&other.histogram);
-        self.zeros += other.zeros;
-        self.nan += other.nan;
+        self.zeros = self.zeros.saturating_add(other.zeros);
+        self.nan = self.nan.saturating_add(other.nan);
         for (count, added) in self.infinite.iter_mut().zip(other.infinite) {
-            *count += added;
+            *count = count.saturating_add(added);
         }
         for &range in &other.samples {
             self.add_range(range);
-        }
-    }
-}
-
-/// The statistics of a graph's values by source name, and how many samples they were taken from.
-#[derive(Clone, Debug, PartialEq, Default)]
-pub struct Observation {
-    /// Number of samples that were run.
-    pub samples: u64,
-    /// By the value's name.
-    pub values: BTreeMap<String, Statistics>,
-    /// Of what a softmax reads: the largest element of each of its rows, by the value's name. Rows of −∞ alone have
-    /// none.
-    pub peaks: BTreeMap<String, Statistics>,
-}
-
-impl Observation {
-    /// Adds what was observed elsewhere: other samples of the same graph, or other values of the same samples.
-    pub fn merge(&mut self, other: Observation) {
-        self.samples = self.samples.max(other.samples);
-        for (all, others) in [(&mut self.values, other.values), (&mut self.peaks, other.peaks)] {
-            for (name, statistics) in others {
-                all.entry(name).or_default().merge(&statistics);
-            }
         }
     }
 }

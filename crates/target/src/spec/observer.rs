@@ -21,6 +21,8 @@ words! {
         Kl = "kl",
         /// The range whose quantization has the least mean squared error.
         Mse = "mse",
+        /// For outputs of which only the largest element of each row is read: the range on which most rows keep theirs.
+        Isotone = "isotone",
         /// Ascend's IFMR: a percentile whose upper end is then searched for the least squared error.
         Ifmr = "ifmr",
         /// Ascend's HFMG: bins are dropped from the sides of the histogram, and the remainder with the least squared error
@@ -38,6 +40,8 @@ words! {
 pub enum Observed {
     /// Every activation.
     Activations,
+    /// Activations of which only the largest element of each row is read.
+    Ranked,
 }
 
 /// Codes of a grid.
@@ -52,7 +56,6 @@ pub enum Codes {
 impl Observer {
     /// True if the observer makes ranges of such codes for such operands.
     pub fn serves(self, observed: Observed, codes: Codes) -> bool {
-        let Observed::Activations = observed;
         match self {
             Observer::MinMax => true,
             Observer::MovingAverage
@@ -61,6 +64,7 @@ impl Observer {
             | Observer::Mse
             | Observer::Ifmr
             | Observer::Hfmg => codes == Codes::Integers,
+            Observer::Isotone => observed == Observed::Ranked && codes == Codes::Integers,
             Observer::Constant | Observer::Floating => codes == Codes::Floats,
         }
     }
@@ -76,10 +80,13 @@ impl Observer {
             Codes::Integers => "integers",
             Codes::Floats => "small floats",
         };
-        let Observed::Activations = observed;
+        let operands = match observed {
+            Observed::Activations => "activations",
+            Observed::Ranked => "outputs whose largest elements are read",
+        };
         let words = words.join(", ");
         Some(format!(
-            "the observer `{self}` makes no ranges of {of} for activations; those that do are {words}"
+            "the observer `{self}` makes no ranges of {of} for {operands}; those that do are {words}"
         ))
     }
 }
@@ -95,6 +102,8 @@ pub struct ObserverOptions {
     /// For `moving_average`: the weight of a sample against all before it. Absent: 0.01.
     #[schemars(range(min = 0, max = 1))]
     pub averaging_constant: Option<f64>,
+    /// For `isotone`: the axis along which the largest element is taken; negative ones count from the last. Absent: -1.
+    pub axis: Option<i64>,
     /// For `ifmr`: the least and the largest factor that the upper end is tried with. Absent: 0.7 and 1.3.
     #[schemars(extend("format" = "range"), inner(range(min = 0.01, max = 10)))]
     pub search_range: Option<[f64; 2]>,
@@ -106,14 +115,15 @@ pub struct ObserverOptions {
 impl ObserverOptions {
     /// The settings that are given: their keys, and the observers that read them.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &'static [Observer])> {
-        use Observer::{Ifmr, MovingAverage, Percentile};
-        let keys: [(bool, &'static str, &'static [Observer]); 4] = [
+        use Observer::{Ifmr, Isotone, MovingAverage, Percentile};
+        let keys: [(bool, &'static str, &'static [Observer]); 5] = [
             (self.percentile.is_some(), "percentile", &[Percentile, Ifmr]),
             (
                 self.averaging_constant.is_some(),
                 "averaging_constant",
                 &[MovingAverage],
             ),
+            (self.axis.is_some(), "axis", &[Isotone]),
             (self.search_range.is_some(), "search_range", &[Ifmr]),
             (self.search_step.is_some(), "search_step", &[Ifmr]),
         ];
@@ -128,6 +138,7 @@ impl ObserverOptions {
         ObserverOptions {
             percentile: self.percentile.or(other.percentile),
             averaging_constant: self.averaging_constant.or(other.averaging_constant),
+            axis: self.axis.or(other.axis),
             search_range: self.search_range.or(other.search_range),
             search_step: self.search_step.or(other.search_step),
         }

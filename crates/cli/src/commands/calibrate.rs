@@ -1,0 +1,70 @@
+//! `strait calibrate`
+
+use std::{num::NonZeroUsize, path::Path};
+
+use serde_json::json;
+use strait_driver::{
+    config::{self, Override},
+    pipeline::{self, Calibrated},
+    recognise,
+    session::Session,
+    stop::Stop,
+};
+use strait_kernels::Context;
+
+use crate::{
+    arguments::{Calibrate, CalibrateCommand, Merge},
+    console,
+    exit::Exit,
+    watch::Watch,
+};
+
+pub(crate) fn run(arguments: &Calibrate) -> Exit {
+    match &arguments.command {
+        Some(CalibrateCommand::Merge(merge)) => watched(
+            merge.json,
+            |watch| Ok(Session::new(NonZeroUsize::MIN, Context::detect(), watch)),
+            |session| joined(merge, session),
+        ),
+        None => watched(
+            arguments.json,
+            |watch| super::session(&arguments.machine, watch),
+            |session| calibrated(arguments, session),
+        ),
+    }
+}
+
+/// Does the work in a session, and prints the file that it made.
+fn watched(
+    json: bool,
+    session: impl for<'a> FnOnce(&'a Watch) -> Result<Session<'a>, Stop>,
+    work: impl FnOnce(&Session<'_>) -> Result<Calibrated, Stop>,
+) -> Exit {
+    let watch = Watch::new();
+    let done = session(&watch).and_then(|session| {
+        let made = work(&session)?;
+        Ok((made, session.phases()))
+    });
+    drop(watch);
+    match done {
+        Ok((made, phases)) if json => console::print_json(&json!({ "phases": phases, "statistics": made })),
+        Ok((made, _)) => console::print(&made.to_string()),
+        Err(stop) => console::stopped(&stop, json),
+    }
+}
+
+fn calibrated(arguments: &Calibrate, session: &Session<'_>) -> Result<Calibrated, Stop> {
+    // The command line has one, unless it has a command below this one.
+    let file = arguments.file.as_deref().unwrap_or(Path::new(""));
+    let mut overrides = Vec::new();
+    overrides.extend(arguments.model.as_ref().map(Override::model));
+    overrides.extend(arguments.calibration.as_ref().map(Override::calibration));
+    overrides.extend(arguments.set.iter().map(Override::set));
+    recognise::configuration(file)?;
+    let loaded = config::load(file, &overrides)?;
+    pipeline::calibrate(&loaded, arguments.shard, arguments.out.as_deref(), session)
+}
+
+fn joined(arguments: &Merge, session: &Session<'_>) -> Result<Calibrated, Stop> {
+    pipeline::merge(&arguments.files, &arguments.out, session)
+}

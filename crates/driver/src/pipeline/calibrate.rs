@@ -1,0 +1,172 @@
+//! Statistics by themselves: written for a whole data set or for a share of it.
+//!
+//! A share is observed anywhere, by whatever starts processes on machines; nothing but its file goes back. Joined, the
+//! shares are byte for byte the file that one process writes, under the name that a compilation looks for.
+
+use std::{
+    fmt,
+    num::NonZeroU64,
+    path::{Path, PathBuf},
+};
+
+use serde::Serialize;
+use strait_container::artifact_around;
+use strait_quantize::statistics::{Coverage, Key};
+use strait_samples::Kind;
+
+use crate::{
+    config::Loaded,
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+    session::Session,
+    stop::Stop,
+    table,
+};
+
+use super::{
+    inputs,
+    observe::{self, Found, Wanted, constant_inputs, file_name, keep},
+    ready::ready,
+};
+
+/// One of equal parts of the samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    part: NonZeroU64,
+    parts: NonZeroU64,
+}
+
+impl Share {
+    /// The part `part`, counted from 1, of `parts`; `None` where there is no such part.
+    pub fn new(part: u64, parts: u64) -> Option<Share> {
+        let (part, parts) = (NonZeroU64::new(part)?, NonZeroU64::new(parts)?);
+        (part <= parts).then_some(Share { part, parts })
+    }
+}
+
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.part, self.parts)
+    }
+}
+
+/// A file of statistics.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Calibrated {
+    /// Where it is.
+    pub file: PathBuf,
+    /// Digest of the graph with its weights, and of the way of observing.
+    pub model: String,
+    /// Digest of all samples with their preprocessing.
+    pub data: String,
+    /// Number of samples that the statistics were taken of.
+    pub samples: u64,
+    /// Number of samples of the data.
+    pub of: u64,
+    /// The share, where it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share: Option<String>,
+}
+
+impl Calibrated {
+    pub(super) fn new(file: PathBuf, key: &Key, covered: &Coverage, share: Option<Share>) -> Calibrated {
+        let hex = |digest: [u8; 32]| blake3::Hash::from(digest).to_hex().to_string();
+        Calibrated {
+            file,
+            model: hex(key.model),
+            data: hex(key.data),
+            samples: covered.count(),
+            of: covered.of(),
+            share: share.map(|share| share.to_string()),
+        }
+    }
+}
+
+/// One line for each property.
+impl fmt::Display for Calibrated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "statistics: {}", self.file.display())?;
+        let share = self
+            .share
+            .as_ref()
+            .map(|share| format!(" (share {share})"))
+            .unwrap_or_default();
+        writeln!(f, "samples: {} of {}{share}", self.samples, self.of)
+    }
+}
+
+/// Writes the statistics of the calibration data, or of a share of it: to `out`, or else into the cache, where a compilation
+/// finds those of the whole data. A file that is there already is reused.
+///
+/// # Errors
+/// Whatever is wrong with the configuration, the model, the data or the place of the file; an interruption.
+pub fn calibrate(
+    loaded: &Loaded,
+    share: Option<Share>,
+    out: Option<&Path>,
+    session: &Session<'_>,
+) -> Result<Calibrated, Stop> {
+    out.map_or(Ok(()), outside)?;
+    let ready = ready(loaded, session)?;
+    let count = ready.samples.count() as u64;
+    let covered = match share {
+        None => Coverage::all(count),
+        Some(share) => part(share, count)?,
+    };
+    let wanted = Wanted {
+        module: &ready.canonical,
+        requests: &ready.requests,
+        samples: &ready.samples,
+        covered,
+        key: session.phase("digest", None, |_| observe::key(&ready.canonical, &ready.samples))?,
+    };
+    let name = file_name(&wanted.key);
+    let name = match share {
+        Some(Share { part, parts }) => name.with_extension(format!("{part}-of-{parts}.statistics")),
+        None => name,
+    };
+    let path = out.map_or_else(
+        || loaded.config.calibration.cache.as_ref().join(&name),
+        |out| place(out, &name),
+    );
+    let Found { observation, is_new } = wanted.found(&path, session)?;
+    let constant = constant_inputs(&ready.canonical, &observation);
+    let constant = inputs::at(loaded, &["calibration", "data"], constant);
+    constant.0.iter().for_each(|finding| session.remark(finding));
+    if is_new {
+        keep(&path, &observation, &wanted.key).map_err(|error| unwritten(&path, &error))?;
+    }
+    Ok(Calibrated::new(path, &wanted.key, observation.covered(), share))
+}
+
+/// The samples of a share.
+fn part(share: Share, count: u64) -> Result<Coverage, Diagnostics> {
+    let enough = share.parts.get() <= count;
+    let covered = Coverage::share(share.part, share.parts, count).filter(|_| enough);
+    covered.ok_or_else(|| {
+        let samples = table::count(count as usize, "sample");
+        let message = format!("{samples} cannot be split into {} shares", share.parts);
+        let finding = Diagnostic::error(Kind::Count.code(), message);
+        finding.help(format!("ask for {count} shares at most")).into()
+    })
+}
+
+/// The path that `out` means: a folder, which is there or ends with a slash, gets a file of this name.
+pub(super) fn place(out: &Path, name: &Path) -> PathBuf {
+    let is_folder = out.is_dir() || out.as_os_str().to_string_lossy().ends_with(['/', '\\']);
+    if is_folder { out.join(name) } else { out.to_owned() }
+}
+
+pub(super) fn outside(out: &Path) -> Result<(), Diagnostics> {
+    let Some(artifact) = artifact_around(out) else {
+        return Ok(());
+    };
+    let message = format!("statistics are not kept in the artifact {}", artifact.display());
+    Err(Diagnostic::error(codes::OUTPUT, message)
+        .help("name a place elsewhere with --out")
+        .into())
+}
+
+pub(super) fn unwritten(path: &Path, error: &std::io::Error) -> Diagnostic {
+    Diagnostic::error(codes::OUTPUT, format!("{} cannot be written: {error}", path.display()))
+}

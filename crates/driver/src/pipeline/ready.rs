@@ -1,0 +1,67 @@
+//! From a configuration to a model and samples that can be observed.
+
+use strait_container::{Digest, artifact_around};
+use strait_core::{Module, Rewritten};
+use strait_quantize::Requests;
+use strait_samples::{InputSpec, Samples};
+
+use crate::{
+    config::{KeyPath, Loaded},
+    diagnostic::Diagnostic,
+    failure::{self, codes},
+    session::Session,
+    stop::Stop,
+};
+
+use super::{
+    compile::{canonical, read},
+    inputs,
+    requests::requests,
+    select::{Selection, select},
+};
+
+/// A model and samples, ready to be observed.
+pub(super) struct Ready {
+    pub(super) canonical: Module,
+    pub(super) rewritten: Rewritten,
+    /// Digest of the model's file.
+    pub(super) model: Digest,
+    /// Remarks on the model, told already.
+    pub(super) remarks: Vec<Diagnostic>,
+    pub(super) selection: Selection,
+    pub(super) specs: Vec<InputSpec>,
+    pub(super) samples: Samples,
+    pub(super) requests: Requests,
+}
+
+/// Reads the model, applies the rules that know no target, and opens the samples.
+///
+/// # Errors
+/// Whatever is wrong with the configuration, the model or the data.
+pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Stop> {
+    let calibration = &loaded.config.calibration;
+    if let Some(artifact) = artifact_around(calibration.cache.as_ref()) {
+        let path = KeyPath::of(&["calibration", "cache"]);
+        let message = format!("statistics are not kept in the artifact {}", artifact.display());
+        return Err(loaded.error(codes::OUTPUT, &path, message, "").into());
+    }
+    let float = session.phase("read", None, |_| read(loaded))?;
+    let remarks: Vec<Diagnostic> = failure::batch(&float.batch).into_iter().collect();
+    remarks.iter().for_each(|remark| session.remark(remark));
+    let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module))?;
+    let selection = select(&canonical, loaded)?;
+    let requests = requests(&canonical, loaded, &selection)?;
+    let specs = inputs::specs(&canonical, loaded)?;
+    let data = calibration.data.as_ref();
+    let samples = inputs::samples(loaded, "calibration", data, calibration.samples, &specs)?;
+    Ok(Ready {
+        canonical,
+        rewritten,
+        model: float.digest,
+        remarks,
+        selection,
+        specs,
+        samples,
+        requests,
+    })
+}

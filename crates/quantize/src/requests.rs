@@ -1,0 +1,95 @@
+//! Requests: which statistics of which operands are to be observed.
+
+use crate::statistics::{Kind, Observation};
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::{Def, Elem, Graph, GraphId, Module, NodeId, Op, ValueId};
+
+/// Statistics that are asked for, each once however often it is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Requests(BTreeSet<(ValueId, Kind)>);
+
+impl Requests {
+    /// Statistics that placing and annotating read: of every float value its elements, and of what a softmax reads its peaks.
+    pub fn all(module: &Module, graph: GraphId) -> Requests {
+        let mut requests = Requests::default();
+        let Some(g) = module.graph(graph) else { return requests };
+        let observed = g.values().filter(|(_, value)| !matches!(value.def, Def::Data(_)));
+        for (value, _) in observed.filter(|(_, value)| value.ty.elem == Elem::F32) {
+            requests.value(value, Kind::Elements);
+        }
+        for (node, _) in g.nodes().filter(|(_, node)| matches!(node.op, Op::Softmax(_))) {
+            requests.operand(g, node, 0, Kind::Peaks);
+        }
+        requests
+    }
+
+    /// Asks for statistics of an operand of a node; the results follow the operands. False where there is no such operand,
+    /// or one of no floats.
+    pub fn operand(&mut self, graph: &Graph, node: NodeId, operand: usize, kind: Kind) -> bool {
+        let value = graph.node(node).and_then(|node| {
+            let operands = node.inputs.iter().copied();
+            operands
+                .chain(node.outputs.iter().copied().map(Some))
+                .nth(operand)
+                .flatten()
+        });
+        let float = value.filter(|&value| graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32));
+        float.into_iter().for_each(|value| self.value(value, kind));
+        float.is_some()
+    }
+
+    /// Asks for statistics of a value, whoever reads it.
+    pub fn value(&mut self, value: ValueId, kind: Kind) {
+        self.0.insert((value, kind));
+    }
+
+    /// Those of these requests that an observation does not answer.
+    #[must_use]
+    pub fn unmet(&self, module: &Module, graph: GraphId, observation: &Observation) -> Requests {
+        let name = |value: ValueId| Some(module.name(module.graph(graph)?.value(value)?.name));
+        let is_met =
+            |(value, kind): &(ValueId, Kind)| name(*value).is_some_and(|name| observation.get(*kind, name).is_some());
+        Requests(self.0.iter().filter(|request| !is_met(request)).copied().collect())
+    }
+
+    /// True where nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The requests, by value and kind.
+    pub fn iter(&self) -> impl Iterator<Item = (ValueId, Kind)> + '_ {
+        self.0.iter().copied()
+    }
+
+    /// The kinds that are asked for of a value.
+    pub(crate) fn kinds(&self, value: ValueId) -> impl Iterator<Item = Kind> + '_ {
+        let of = self.0.range((value, Kind::Elements)..);
+        of.take_while(move |(other, _)| *other == value).map(|(_, kind)| *kind)
+    }
+}
+
+/// By value: the axes along which a softmax reads it.
+pub(crate) fn softmax_axes(module: &Module, graph: GraphId) -> BTreeMap<ValueId, BTreeSet<usize>> {
+    let mut axes: BTreeMap<ValueId, BTreeSet<usize>> = BTreeMap::new();
+    let Some(graph) = module.graph(graph) else { return axes };
+    for (_, node) in graph.nodes() {
+        if let Op::Softmax(softmax) = &node.op
+            && let Some(x) = node.inputs.first().copied().flatten()
+        {
+            let rank = graph.value(x).map_or(0, |x| x.ty.shape.len());
+            axes.entry(x).or_default().extend(from_first(softmax.axis, rank));
+        }
+    }
+    axes
+}
+
+/// An axis counted from the first one, where negative numbers count from the last; `None` where there is no such axis.
+pub(crate) fn from_first(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 {
+        axis.checked_add(i64::try_from(rank).ok()?)?
+    } else {
+        axis
+    };
+    usize::try_from(axis).ok().filter(|&axis| axis < rank)
+}
