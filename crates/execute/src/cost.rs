@@ -2,14 +2,14 @@
 //! of a value is allocated.
 
 use crate::error::ExecuteError;
+use crate::integer::carrier;
 use crate::memory::{self, Request};
 use crate::plan::is_aligned;
 use crate::site::slot;
 use smallvec::SmallVec;
 use strait_core::shape::element_count;
-use strait_core::{Def, Elem, GraphId, Module, Node, Op, TensorType, ValueId};
-use strait_kernels::integer::{Carrier, ConvWeights, GemmWeights};
-use strait_requantize::IntType;
+use strait_core::{Def, GraphId, Module, Node, Op, TensorType, ValueId};
+use strait_kernels::integer::{ConvWeights, GemmWeights};
 
 /// A node, and how much of something it takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,8 +71,9 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
         last[roots[output.index()]] = order.len();
     }
     let mut cost = Cost::default();
-    for (id, _) in graph.values().filter(|(id, _)| is_constant(*id)) {
-        cost.constants = cost.constants.saturating_add(bytes[id.index()]);
+    for (id, value) in graph.values().filter(|(id, _)| is_constant(*id)) {
+        let stored = value.ty.elem.packed_bytes(count(&value.ty)).unwrap_or(u64::MAX);
+        cost.constants = cost.constants.saturating_add(stored);
         if !module.constant(graph, id).is_some_and(is_aligned) {
             cost.copies = cost.copies.saturating_add(bytes[id.index()]);
         }
@@ -113,9 +114,9 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
         let results: SmallVec<[&TensorType; 1]> = node.outputs.iter().filter_map(|&id| ty(id)).collect();
         let is_weight = node.inputs.get(1).copied().flatten().is_some_and(is_constant);
         let packed = operands.get(1).copied().flatten().filter(|_| is_weight);
-        cost.copies = cost
-            .copies
-            .saturating_add(packed.map_or(0, |weight| packed_bytes(&node.op, weight)));
+        cost.copies = cost.copies.saturating_add(packed.map_or(0, |weight| {
+            packed_bytes(&node.op, operands.first().copied().flatten(), weight)
+        }));
         let work = operations(&node.op, &operands, &results);
         cost.operations = cost.operations.saturating_add(work);
         if work > cost.busiest.amount || cost.busiest.op.is_empty() {
@@ -176,26 +177,31 @@ fn taps(size: &[u32], image: &TensorType) -> u64 {
     })
 }
 
-/// Bytes that a plan packs the constant weight of an integer product into.
-fn packed_bytes(op: &Op, weight: &TensorType) -> u64 {
-    let Some(dims) = weight.dims().filter(|_| weight.elem == Elem::I8) else {
+/// The most bytes that a plan packs the constant weight of an integer product into.
+fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
+    let codes = |ty: &TensorType| ty.elem.int_type().filter(|codes| codes.bits() <= 16);
+    let (Some(dims), Some(x), Some(codes)) = (weight.dims(), x.and_then(codes), codes(weight)) else {
         return 0;
     };
     let dims: SmallVec<[usize; 4]> = dims.iter().map(|&extent| extent as usize).collect();
-    const ENDS: [i32; 2] = [-128, 127];
+    let ends = [codes.min(), codes.max()];
     let packed = match (op, &dims[..]) {
-        _ if dims.contains(&0) => Ok(0),
-        (Op::Conv(_), [out_channels, taps @ ..]) => {
-            ConvWeights::packed_bytes([*out_channels, taps.iter().product()], IntType::I8, ENDS, Carrier::I32)
+        _ if dims.contains(&0) => return 0,
+        (Op::Conv(op), [out_channels, taps @ ..]) => {
+            let extents = [*out_channels, taps.iter().product()];
+            ConvWeights::packed_bytes(extents, x, ends, carrier(op.accumulator))
         }
-        (Op::Gemm(op), &[columns, depth]) if op.transpose_b => {
-            GemmWeights::packed_bytes([depth, columns], IntType::I8, ENDS, Carrier::I32)
+        (Op::Gemm(op), &[first, second]) => {
+            let extents = if op.transpose_b {
+                [second, first]
+            } else {
+                [first, second]
+            };
+            GemmWeights::packed_bytes(extents, x, ends, carrier(op.accumulator))
         }
-        (Op::Gemm(_), &[depth, columns]) => {
-            GemmWeights::packed_bytes([depth, columns], IntType::I8, ENDS, Carrier::I32)
-        }
-        _ => Ok(0),
+        _ => return 0,
     };
+    // Codes have at most 16 bits: there is always a way to pack them.
     packed.map_or(0, |bytes| bytes as u64)
 }
 

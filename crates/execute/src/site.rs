@@ -132,12 +132,6 @@ impl<'a> NodeSlots<'a> {
         let before = self.node.op.infer(&operands)?;
         Ok(before.first().map_or(Elem::I32, |ty| ty.elem))
     }
-
-    /// True if the node reads or makes accumulators of i64.
-    pub(crate) fn is_wide(&self) -> Result<bool, StepError> {
-        let reads = self.inputs.iter().flatten().any(|slot| slot.elem == Elem::I64);
-        Ok(reads || self.accumulator()? == Elem::I64)
-    }
 }
 
 /// The results have the types that inference gives them: all that is prepared relies on it.

@@ -9,7 +9,7 @@ use smallvec::smallvec;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_core::op::{self, Function};
-use strait_core::{Dim, Elem, Module, Stage, TensorData, TensorType};
+use strait_core::{Carrier, Dim, Elem, Module, QuantParams, Stage, TensorData, TensorType};
 use strait_execute::{
     ExecuteError, Plan, PlanOptions, Tensor, TensorView, Threads, Workspace, cost, map_in_order, operations,
 };
@@ -344,6 +344,33 @@ fn the_cost_of_a_run_counts_the_copies_that_a_plan_makes() {
     // 27 taps are packed as 28, with offsets of eight bytes; 10 columns of 62 as 16 of 64. Each has a start of four.
     let expected = (16 * (28 + 4) + 8 * 28) + 16 * (64 + 4);
     assert_eq!(copies(&b.output(&[c, g])), expected);
+    // Codes of 16 bits are packed as words, with starts of eight bytes where sums have 64 bits; weights of 16 bits then as
+    // two planes. A 4-bit weight is packed as bytes, and might be unpacked besides.
+    let mut b = Builder::new(Stage::Integer);
+    let x = b.input(Elem::I16, &[1, 3, 8, 8]);
+    let weights = b.constant(&[16, 3, 3, 3], &[1i8; 432]);
+    let conv = op::Conv {
+        accumulator: Carrier::I64,
+        ..op::Conv::plain(2)
+    };
+    let c = b.op(conv, &[x, weights]);
+    let a = b.input(Elem::I16, &[2, 62]);
+    let gemm = op::Gemm {
+        accumulator: Carrier::I64,
+        ..op::Gemm::canonical()
+    };
+    let matrix = b.integers(Elem::I16, &[10, 62], &[1; 620]);
+    let g = b.op(gemm, &[a, matrix]);
+    let small = b.integers(Elem::U4, &[10, 62], &[1; 620]);
+    let eight = b.input(Elem::I8, &[2, 62]);
+    let s = b.op(op::Gemm::canonical(), &[eight, small]);
+    for sum in [c, g] {
+        b.quant(sum, QuantParams::tensor(0.5, 0));
+    }
+    let module = b.output(&[c, g, s]);
+    let expected = (16 * (56 + 8) + 8 * 28) + 16 * (2 * 124 + 8) + (16 * (64 + 4) + 620);
+    assert_eq!(copies(&module), expected);
+    assert_eq!(cost(&module, module.main).unwrap().constants, 432 + 2 * 620 + 310);
     // What lies between the elements of another type is copied; bytes lie anywhere.
     let unaligned = bytes::Bytes::from(vec![0u8; 13]).slice(1..);
     for (elem, expected) in [(Elem::F32, 12), (Elem::I8, 0)] {

@@ -522,6 +522,11 @@ fn tables_of_16_bits_begin_at_the_smallest_code() {
     let mut out = [0; 4];
     lookup(&cx, IntType::I16, &bytes, &input, &mut out).unwrap();
     assert_eq!(out, [0, 127, 128, 255]);
+    let few: Vec<u8> = (0..16).map(|i| 3 * i).collect();
+    for (element, codes) in [(IntType::I4, [0xF8, 0xFF, 0, 7]), (IntType::U4, [0, 7, 8, 15])] {
+        lookup(&cx, element, &few, &codes, &mut out).unwrap();
+        assert_eq!(out, [0, 21, 24, 45], "{element}");
+    }
     assert!(lookup(&cx, IntType::I16, &bytes[1..], &input, &mut out).is_err());
     assert!(lookup(&cx, IntType::I16, &bytes, &input[1..], &mut out).is_err());
 }

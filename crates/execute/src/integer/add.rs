@@ -1,58 +1,75 @@
-//! Sum and difference of accumulators. Sums of 8-bit operands are joined into tables; see [`crate::join`].
+//! Sum and difference of accumulators. Sums of requantized codes are joined; see [`crate::join`].
 
 use super::Prepared;
 use crate::elementwise::Broadcast;
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
+use bytemuck::Pod;
 use strait_core::Elem;
 use strait_kernels::integer::Loops;
+use strait_kernels::{Context, KernelError};
 use strait_requantize::IntType;
 
-struct Accumulators {
+struct Accumulators<T> {
     broadcast: Broadcast,
-    function: fn(i32, i32) -> i32,
+    function: fn(T, T) -> T,
     /// Kernel that the operands pass through, and their number; `None` where they are unchanged.
     loops: Option<(Box<dyn Loops>, usize)>,
 }
 
-pub(crate) fn prepare(site: &NodeSlots<'_>, function: fn(i32, i32) -> i32) -> Prepared {
-    let (a, b) = (site.input(0)?, site.input(1)?);
-    if [a.elem, b.elem] != [Elem::I32; 2] {
-        return Ok(None);
+/// A type that carries accumulators.
+trait Accumulator: Pod + Send + Sync {
+    fn requantize(loops: &dyn Loops, context: &Context, sums: &[Self], out: &mut [u8]) -> Result<(), KernelError>;
+}
+
+impl Accumulator for i32 {
+    fn requantize(loops: &dyn Loops, context: &Context, sums: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
+        let bytes = bytemuck::cast_slice(sums);
+        loops.requantize(context, [1, 1, sums.len()], IntType::I32, bytes, out)
     }
-    let fused = site.fused.is_some();
-    Ok(Some(Box::new(Accumulators {
-        broadcast: Broadcast::new(&a.dims, &b.dims)?,
+}
+
+impl Accumulator for i64 {
+    fn requantize(loops: &dyn Loops, context: &Context, sums: &[i64], out: &mut [u8]) -> Result<(), KernelError> {
+        loops.requantize_wide(context, [1, 1, sums.len()], sums, out)
+    }
+}
+
+pub(crate) fn prepare(site: &NodeSlots<'_>, narrow: fn(i32, i32) -> i32, wide: fn(i64, i64) -> i64) -> Prepared {
+    let (a, b) = (site.input(0)?, site.input(1)?);
+    Ok(match [a.elem, b.elem] {
+        [Elem::I32, Elem::I32] => Some(Box::new(accumulators(site, narrow)?)),
+        [Elem::I64, Elem::I64] => Some(Box::new(accumulators(site, wide)?)),
+        _ => None,
+    })
+}
+
+fn accumulators<T>(site: &NodeSlots<'_>, function: fn(T, T) -> T) -> Result<Accumulators<T>, StepError> {
+    Ok(Accumulators {
+        broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
         function,
-        loops: if fused {
+        loops: if site.fused.is_some() {
             Some((site.loops()?, site.output()?.count()))
         } else {
             None
         },
-    })))
+    })
 }
 
-impl Step for Accumulators {
+impl<T: Accumulator> Step for Accumulators<T> {
     fn in_place(&self) -> &[usize] {
         if self.loops.is_some() { &[] } else { &[0, 1] }
     }
 
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let (a, b) = (io.operand::<i32>(0)?, io.operand::<i32>(1)?);
+        let (a, b) = (io.operand::<T>(0)?, io.operand::<T>(1)?);
         let Some((loops, count)) = &self.loops else {
             return self.broadcast.apply(a, b, io.output()?, self.function);
         };
-        let mut sums = vec![0; *count];
+        let mut sums = vec![T::zeroed(); *count];
         self.broadcast.apply(a, b, &mut sums, self.function)?;
         let context = io.context;
-        let extents = [1, 1, *count];
-        Ok(loops.requantize(
-            context,
-            extents,
-            IntType::I32,
-            bytemuck::cast_slice(&sums),
-            io.output()?,
-        )?)
+        Ok(T::requantize(&**loops, context, &sums, io.output()?)?)
     }
 }

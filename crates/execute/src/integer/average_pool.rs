@@ -1,6 +1,6 @@
 //! Means of windows on the operand's own grid, over all spatial axes too.
 
-use super::{Prepared, eight_bits};
+use super::{Prepared, codes};
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
@@ -25,7 +25,7 @@ pub(crate) fn prepare(op: Option<&op::AveragePool>, site: &NodeSlots<'_>) -> Pre
         None => window::global(site),
     };
     // A fused requantization of means is left to the definition.
-    let (Some(element), Ok(pool), None) = (eight_bits(x), pool, &site.fused) else {
+    let (Some(element), Ok(pool), None) = (codes(x), pool, &site.fused) else {
         return Ok(None);
     };
     let Ok(zero_point) = i32::try_from(x.zero_point()) else {

@@ -1,12 +1,12 @@
 //! Convolution with packed weights, its accumulators requantized where they are.
 
-use super::{Prepared, bias, eight_bits, weights};
+use super::{Constant, ConstantBias, Prepared, carrier, codes};
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use crate::window;
 use strait_core::op;
-use strait_kernels::integer::{Bias, ConvWeights, Loops, Weights};
+use strait_kernels::integer::{ConvWeights, Loops};
 
 struct Conv {
     weights: ConvWeights,
@@ -16,7 +16,8 @@ struct Conv {
 
 pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     let (x, weight) = (site.input(0)?, site.input(1)?);
-    let (Some(element), Some(values), Ok(bias)) = (eight_bits(x), weights(weight), bias(site.optional(2))) else {
+    let bias = ConstantBias::of(site.optional(2), carrier(op.accumulator));
+    let (Some(element), Some(weights), Some(bias)) = (codes(x), Constant::of(weight), bias) else {
         return Ok(None);
     };
     let Ok(conv) = window::conv(op, site) else {
@@ -24,13 +25,7 @@ pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     };
     Ok(Some(Box::new(Conv {
         batch: conv.input.batch,
-        weights: ConvWeights::new(
-            conv,
-            element,
-            op.pad_value,
-            Weights::I8(values),
-            Bias::I32(bias.as_deref()),
-        )?,
+        weights: ConvWeights::new(conv, element, op.pad_value, weights.weights(), bias.bias())?,
         loops: site.loops()?,
     })))
 }

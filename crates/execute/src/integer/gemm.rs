@@ -1,11 +1,11 @@
 //! Matrix product with packed weights, its accumulators requantized where they are.
 
-use super::{Prepared, bias, eight_bits, weights};
+use super::{Constant, ConstantBias, Prepared, carrier, codes};
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_core::op;
-use strait_kernels::integer::{Bias, GemmWeights, Loops, Weights};
+use strait_kernels::integer::{GemmWeights, Loops};
 
 struct Gemm {
     weights: GemmWeights,
@@ -20,7 +20,8 @@ pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Prepared {
         ));
     }
     let (a, b) = (site.input(0)?, site.input(1)?);
-    let (Some(element), Some(values), Ok(bias)) = (eight_bits(a), weights(b), bias(site.optional(2))) else {
+    let bias = ConstantBias::of(site.optional(2), carrier(op.accumulator));
+    let (Some(element), Some(weights), Some(bias), false) = (codes(a), Constant::of(b), bias, op.transpose_a) else {
         return Ok(None);
     };
     let [depth, columns] = if op.transpose_b {
@@ -29,23 +30,11 @@ pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Prepared {
         [b.dims[0], b.dims[1]]
     };
     let strides = if op.transpose_b { [1, depth] } else { [columns, 1] };
-    // One value per column: as it stands, or repeated.
-    let bias = match bias {
-        Some(one) if one.len() == 1 => Some(vec![one[0]; columns]),
-        Some(each) if each.len() != columns => return Ok(None),
-        other => other,
-    };
-    if op.transpose_a {
+    let Some(bias) = bias.repeated(columns) else {
         return Ok(None);
-    }
+    };
     Ok(Some(Box::new(Gemm {
-        weights: GemmWeights::new(
-            element,
-            [depth, columns],
-            Weights::I8(values),
-            strides,
-            Bias::I32(bias.as_deref()),
-        )?,
+        weights: GemmWeights::new(element, [depth, columns], weights.weights(), strides, bias.bias())?,
         rows: a.dims.iter().rev().skip(1).product(),
         loops: site.loops()?,
     })))

@@ -1,13 +1,13 @@
 //! Table lookup.
 
-use super::{Prepared, eight_bits};
+use super::{Prepared, codes};
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
 use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
 
-/// A table with 256 entries, that of the smallest code first, for operands of 8 bits.
+/// A table with an entry for each code of the operand, that of the smallest first.
 pub(crate) struct Lookup {
     pub(crate) element: IntType,
     pub(crate) table: Vec<u8>,
@@ -15,7 +15,7 @@ pub(crate) struct Lookup {
 
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     let (x, table) = (site.input(0)?, site.input(1)?);
-    let (Some(element), Some(table), None) = (eight_bits(x), table.constant, &site.fused) else {
+    let (Some(element), Some(table), None) = (codes(x), table.constant, &site.fused) else {
         return Ok(None);
     };
     Ok(Some(Box::new(Lookup {

@@ -1,6 +1,6 @@
 //! Maximum over windows of codes.
 
-use super::{Prepared, eight_bits};
+use super::{Prepared, codes};
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
@@ -17,7 +17,7 @@ pub(super) struct MaxPool {
 
 pub(crate) fn prepare(op: &op::MaxPool, site: &NodeSlots<'_>) -> Prepared {
     let pool = window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad);
-    let (Some(element), Ok(pool), None) = (eight_bits(site.input(0)?), pool, &site.fused) else {
+    let (Some(element), Ok(pool), None) = (codes(site.input(0)?), pool, &site.fused) else {
         return Ok(None);
     };
     Ok(Some(Box::new(MaxPool { pool, element })))

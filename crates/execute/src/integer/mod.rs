@@ -1,8 +1,8 @@
 //! Integer primitives on the loops of a target or of the host, one file each.
 //!
 //! A node's accumulators pass through [`NodeSlots::loops`]: what is fused into it, or what a join adds. What the fast loops
-//! do not take (16-bit activations, accumulators of i64, three spatial axes, weights that are no constants) is computed by the definition in
-//! [`crate::reference`], inside a [`plain`] step.
+//! do not take (three spatial axes, weights that are no constants) is computed by the definition in [`crate::reference`],
+//! inside a [`plain`] step.
 
 pub(crate) mod add;
 pub(crate) mod average_pool;
@@ -25,8 +25,9 @@ pub(crate) mod sum_pool;
 use crate::error::StepError;
 use crate::site::{NodeSlots, Slot};
 use crate::step::Step;
-use strait_core::{Elem, Op, TensorData};
-use strait_kernels::integer::{Loops, accumulators};
+use std::borrow::Cow;
+use strait_core::{Elem, Op};
+use strait_kernels::integer::{Bias, Carrier, Loops, Weights, accumulators};
 use strait_requantize::IntType;
 
 /// The outcome of a preparation: a step, or `None` where the loops do not take these operands.
@@ -45,15 +46,12 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
     if let (Op::Dequantize(_), Elem::I64) = (&site.node.op, site.input(0)?.elem) {
         return dequantize::wide(site);
     }
-    if site.is_wide()? {
-        return plain::prepare(site);
-    }
     let step = match &site.node.op {
         Op::Conv(op) => conv::prepare(op, site),
         Op::Gemm(op) => gemm::prepare(op, site),
         Op::MatMul(op) => matmul::prepare(op, site),
-        Op::Add(_) => add::prepare(site, i32::wrapping_add),
-        Op::Sub(_) => add::prepare(site, i32::wrapping_sub),
+        Op::Add(_) => add::prepare(site, i32::wrapping_add, i64::wrapping_add),
+        Op::Sub(_) => add::prepare(site, i32::wrapping_sub, i64::wrapping_sub),
         Op::Mul(op) => mul::prepare(op, site),
         Op::SumPool(op) => sum_pool::prepare(op, site),
         Op::AveragePool(op) => average_pool::prepare(Some(op), site),
@@ -119,7 +117,6 @@ pub(crate) fn eight_bits(slot: &Slot<'_>) -> Option<IntType> {
     match slot.elem {
         Elem::I8 => Some(IntType::I8),
         Elem::U8 => Some(IntType::U8),
-        // Those of 4 bits have bytes, but no loops yet.
         Elem::I4
         | Elem::U4
         | Elem::I16
@@ -133,19 +130,88 @@ pub(crate) fn eight_bits(slot: &Slot<'_>) -> Option<IntType> {
     }
 }
 
-/// The elements of a constant of `i8` weights.
-pub(crate) fn weights<'a>(slot: &'a Slot<'_>) -> Option<&'a [i8]> {
-    let constant = slot.constant.filter(|_| slot.elem == Elem::I8)?;
-    bytemuck::try_cast_slice(constant.bytes()).ok()
+/// The type of a slot with codes: of 16 bits at most.
+pub(crate) fn codes(slot: &Slot<'_>) -> Option<IntType> {
+    slot.elem.int_type().filter(|codes| codes.bits() <= 16)
 }
 
-/// The elements of a bias; `Err` where it is no constant of `i32`.
-pub(crate) fn bias(slot: Option<&Slot<'_>>) -> Result<Option<Vec<i32>>, ()> {
-    match slot {
-        None => Ok(None),
-        Some(slot) => match slot.constant.map(TensorData::values::<i32>) {
-            Some(Ok(values)) => Ok(Some(values.into_owned())),
-            _ => Err(()),
-        },
+/// The kernels' name of a type that carries accumulators.
+pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
+    match carrier {
+        strait_core::Carrier::I32 => Carrier::I32,
+        strait_core::Carrier::I64 => Carrier::I64,
+    }
+}
+
+/// Constant weights, a number for each.
+pub(crate) enum Constant<'a> {
+    /// Of up to 8 bits with a sign, or of 4 without.
+    I8(Cow<'a, [i8]>),
+    /// Of any other type.
+    I32(Vec<i32>),
+}
+
+impl Constant<'_> {
+    /// The weights of a slot; `None` where they are no constants.
+    pub(crate) fn of<'a>(slot: &'a Slot<'_>) -> Option<Constant<'a>> {
+        let tensor = slot.constant?;
+        codes(slot)?;
+        Some(match slot.elem {
+            Elem::I8 | Elem::I4 => Constant::I8(tensor.values().ok()?),
+            _ => {
+                let wide = tensor.to_i64().ok()?.into_iter();
+                // Codes of up to 16 bits.
+                Constant::I32(wide.map(|code| code as i32).collect())
+            }
+        })
+    }
+
+    pub(crate) fn weights(&self) -> Weights<'_> {
+        match self {
+            Constant::I8(weights) => Weights::I8(weights),
+            Constant::I32(weights) => Weights::I32(weights),
+        }
+    }
+}
+
+/// The elements of a bias, of the type that carries the sums.
+pub(crate) struct ConstantBias {
+    carrier: Carrier,
+    narrow: Option<Vec<i32>>,
+    wide: Option<Vec<i64>>,
+}
+
+impl ConstantBias {
+    /// The bias of a slot, `None` where it is no constant of the carrier.
+    pub(crate) fn of(slot: Option<&Slot<'_>>, carrier: Carrier) -> Option<ConstantBias> {
+        let mut bias = ConstantBias {
+            carrier,
+            narrow: None,
+            wide: None,
+        };
+        let Some(slot) = slot else { return Some(bias) };
+        match carrier {
+            Carrier::I32 => bias.narrow = Some(slot.constant?.values().ok()?.into_owned()),
+            Carrier::I64 => bias.wide = Some(slot.constant?.values().ok()?.into_owned()),
+        }
+        Some(bias)
+    }
+
+    /// One value for each of so many channels: as it stands, or repeated. `None` where it has another number of them.
+    pub(crate) fn repeated(mut self, channels: usize) -> Option<ConstantBias> {
+        fn fit<T: Copy>(values: &mut Option<Vec<T>>, channels: usize) -> bool {
+            if let Some(&[one]) = values.as_deref() {
+                *values = Some(vec![one; channels]);
+            }
+            values.as_ref().is_none_or(|values| values.len() == channels)
+        }
+        (fit(&mut self.narrow, channels) && fit(&mut self.wide, channels)).then_some(self)
+    }
+
+    pub(crate) fn bias(&self) -> Bias<'_> {
+        match self.carrier {
+            Carrier::I32 => Bias::I32(self.narrow.as_deref()),
+            Carrier::I64 => Bias::I64(self.wide.as_deref()),
+        }
     }
 }

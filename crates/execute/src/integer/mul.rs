@@ -1,6 +1,6 @@
 //! Elementwise product of two activations, requantized where it is.
 
-use super::{Prepared, eight_bits};
+use super::{Prepared, carrier, codes};
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
@@ -12,18 +12,20 @@ struct Mul {
     broadcast: Broadcast,
     elements: [IntType; 2],
     zeros: [i32; 2],
+    carrier: Carrier,
     loops: Box<dyn Loops>,
 }
 
 pub(crate) fn prepare(op: &op::Mul, site: &NodeSlots<'_>) -> Prepared {
     let (a, b) = (site.input(0)?, site.input(1)?);
-    let (Some(left), Some(right)) = (eight_bits(a), eight_bits(b)) else {
+    let (Some(left), Some(right)) = (codes(a), codes(b)) else {
         return Ok(None);
     };
     Ok(Some(Box::new(Mul {
         broadcast: Broadcast::new(&a.dims, &b.dims)?,
         elements: [left, right],
         zeros: [op.a_zero, op.b_zero],
+        carrier: carrier(op.accumulator),
         loops: site.loops()?,
     })))
 }
@@ -37,7 +39,7 @@ impl Step for Mul {
             &self.broadcast,
             self.elements,
             self.zeros,
-            Carrier::I32,
+            self.carrier,
             operands,
             io.output()?,
         )?)

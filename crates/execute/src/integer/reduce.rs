@@ -1,6 +1,6 @@
 //! Sums and maxima over neighbouring axes, as a pool whose window is all of them.
 
-use super::{Prepared, eight_bits, max_pool::MaxPool, sum_pool::SumPool};
+use super::{Prepared, carrier, codes, max_pool::MaxPool, sum_pool::SumPool};
 use crate::float::reduce::runs;
 use crate::site::NodeSlots;
 use strait_core::op::{self, Reduction};
@@ -10,7 +10,7 @@ use strait_kernels::{Images, Pool, Window};
 pub(crate) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Prepared {
     let x = site.input(0)?;
     let calls = runs(&x.dims, &op.reduced(x.dims.len())?);
-    let (Some(element), [[outer, extent, inner]]) = (eight_bits(x), &calls[..]) else {
+    let (Some(element), [[outer, extent, inner]]) = (codes(x), &calls[..]) else {
         return Ok(None);
     };
     let pool = Pool {
@@ -27,6 +27,7 @@ pub(crate) fn prepare(op: &op::Reduce, site: &NodeSlots<'_>) -> Prepared {
             pool,
             element,
             pad_value: 0,
+            carrier: carrier(op.accumulator),
             channels: Axis::Rows,
             loops: site.loops()?,
         })),

@@ -10,7 +10,8 @@ use strait_kernels::integer::Loops;
 use strait_requantize::IntType;
 
 struct Requantize {
-    element: IntType,
+    /// `None` for accumulators of i64.
+    element: Option<IntType>,
     /// Outer extents, channels, inner extents.
     extents: [usize; 3],
     loops: Box<dyn Loops>,
@@ -24,9 +25,7 @@ pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
         Some(_) => return Ok(None),
     };
     let x = site.input(0)?;
-    let Some(element) = x.elem.int_type() else {
-        return Ok(None);
-    };
+    let element = x.elem.int_type();
     let Ok(picked) = site.picked(x.dims.len()) else {
         return Ok(None);
     };
@@ -54,10 +53,17 @@ impl Step for Requantize {
     }
 
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
-        let x = io.input(0)?;
-        let context = io.context;
-        Ok(self
-            .loops
-            .requantize(context, self.extents, self.element, x, io.output()?)?)
+        let (context, extents) = (io.context, self.extents);
+        match self.element {
+            Some(element) => {
+                let x = io.input(0)?;
+                self.loops.requantize(context, extents, element, x, io.output()?)?;
+            }
+            None => {
+                let x = io.input(0)?;
+                self.loops.requantize_wide(context, extents, x, io.output()?)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -1,17 +1,82 @@
-//! (x − zero)·2^bits, as a table of 256 accumulators.
+//! (x − zero)·2^bits: a table of 256 accumulators, or element by element.
 
-use super::{Prepared, eight_bits, lookup::Lookup};
+use super::{Prepared, carrier, eight_bits, lookup::Lookup};
+use crate::elementwise::for_each_piece;
+use crate::error::StepError;
 use crate::site::NodeSlots;
-use strait_core::op;
+use crate::step::{Io, Step};
+use bytemuck::Pod;
+use strait_core::{Elem, op};
+use strait_kernels::integer::Carrier;
+
+/// Of codes that no table is made for.
+struct Shift {
+    from: Elem,
+    zero: i64,
+    bits: u8,
+    carrier: Carrier,
+}
 
 pub(crate) fn prepare(op: &op::ShiftLeft, site: &NodeSlots<'_>) -> Prepared {
-    let (Some(element), None) = (eight_bits(site.input(0)?), &site.fused) else {
+    let x = site.input(0)?;
+    if site.fused.is_some() {
         return Ok(None);
-    };
-    // At most 9 bits shifted by at most 23; see the op.
-    let entry = |code: i32| ((code - op.zero) << op.bits).to_ne_bytes();
-    Ok(Some(Box::new(Lookup {
-        element,
-        table: element.range().flat_map(entry).collect(),
-    })))
+    }
+    let (carrier, zero) = (carrier(op.accumulator), i64::from(op.zero));
+    // Each fits its carrier; see the op.
+    let entry = |code: i32| (i64::from(code) - zero) << op.bits;
+    Ok(match (eight_bits(x), carrier) {
+        (Some(element), Carrier::I32) => Some(Box::new(Lookup {
+            element,
+            table: element
+                .range()
+                .flat_map(|code| (entry(code) as i32).to_ne_bytes())
+                .collect(),
+        })),
+        (Some(element), Carrier::I64) => Some(Box::new(Lookup {
+            element,
+            table: element.range().flat_map(|code| entry(code).to_ne_bytes()).collect(),
+        })),
+        (None, carrier) => Some(Box::new(Shift {
+            from: x.elem,
+            zero,
+            bits: op.bits,
+            carrier,
+        })),
+    })
+}
+
+/// Elements of a piece.
+const PIECE: usize = 4096;
+
+impl Shift {
+    fn run<T: Pod + Into<i64> + Sync>(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        let x = io.input::<T>(0)?;
+        let shifted = |x: T| (x.into() - self.zero) << self.bits;
+        match self.carrier {
+            Carrier::I32 => for_each_piece(io.output::<i32>()?, PIECE, |first, out| {
+                // Each fits i32; see the op.
+                out.iter_mut()
+                    .zip(&x[first..])
+                    .for_each(|(to, &x)| *to = shifted(x) as i32);
+                Ok(())
+            }),
+            Carrier::I64 => for_each_piece(io.output::<i64>()?, PIECE, |first, out| {
+                out.iter_mut().zip(&x[first..]).for_each(|(to, &x)| *to = shifted(x));
+                Ok(())
+            }),
+        }
+    }
+}
+
+impl Step for Shift {
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        match self.from {
+            Elem::I4 => self.run::<i8>(io),
+            Elem::U4 => self.run::<u8>(io),
+            Elem::I16 => self.run::<i16>(io),
+            Elem::U16 => self.run::<u16>(io),
+            other => Err(StepError::Ours(format!("a shift of {other}"))),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Sums of windows, requantized where they are.
 
-use super::{Prepared, eight_bits};
+use super::{Prepared, carrier, codes};
 use crate::error::StepError;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
@@ -14,6 +14,7 @@ pub(super) struct SumPool {
     pub(super) pool: Pool,
     pub(super) element: IntType,
     pub(super) pad_value: i32,
+    pub(super) carrier: Carrier,
     /// Channels of the requantization: those of the image, or positions.
     pub(super) channels: Axis,
     pub(super) loops: Box<dyn Loops>,
@@ -24,7 +25,7 @@ const PLANE: usize = 2;
 
 pub(crate) fn prepare(op: &op::SumPool, site: &NodeSlots<'_>) -> Prepared {
     let (Some(element), Ok(pool), Ok(picked)) = (
-        eight_bits(site.input(0)?),
+        codes(site.input(0)?),
         window::pool(site, &op.size, &op.stride, &op.dilation, &op.pad),
         site.picked(PLANE),
     ) else {
@@ -42,6 +43,7 @@ pub(crate) fn prepare(op: &op::SumPool, site: &NodeSlots<'_>) -> Prepared {
         pool,
         element,
         pad_value: op.pad_value,
+        carrier: carrier(op.accumulator),
         channels,
         loops,
     })))
@@ -61,7 +63,7 @@ impl Step for SumPool {
             self.channels,
             self.element,
             self.pad_value,
-            Carrier::I32,
+            self.carrier,
             x,
             io.output()?,
         )?)

@@ -2,6 +2,7 @@
 
 use super::{Found, Join, Joins, Scope};
 use crate::integer;
+use crate::site::Slot;
 use smallvec::SmallVec;
 use strait_core::{Fused, Kind, NodeId, Op, Term, ValueId};
 use strait_requantize::clamp_twice;
@@ -23,7 +24,9 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
     let makes_accumulators =
         term.kind() == Kind::Accumulates || matches!(term, Term::ReduceMax | Term::ReduceMin | Term::Requantize);
     let mut site = scope.site(id)?;
-    let integers = site.inputs.iter().flatten().all(|slot| slot.elem.int_type().is_some());
+    // A bias of i64 has no grid.
+    let integers =
+        site.input(0).is_ok_and(Slot::is_quantized) && site.inputs.iter().flatten().all(|slot| slot.elem.is_integer());
     if !makes_accumulators || !integers {
         return Ok(None);
     }

@@ -32,9 +32,18 @@ impl Random {
         self.next().is_multiple_of(2)
     }
 
-    /// Most accumulators fit i32.
-    fn carrier(&mut self) -> Carrier {
-        self.pick(&[Carrier::I32, Carrier::I32, Carrier::I64])
+    /// A type that carries sums of so many bits.
+    fn carrier(&mut self, bits: i64) -> Carrier {
+        match bits {
+            ..=30 => self.pick(&[Carrier::I32, Carrier::I32, Carrier::I64]),
+            _ => Carrier::I64,
+        }
+    }
+
+    /// A type of codes.
+    fn codes(&mut self) -> IntType {
+        use IntType::{I4, I8, I16, U4, U8, U16};
+        self.pick(&[I8, U8, I8, U8, I8, U8, I16, I16, U16, I4, U4])
     }
 
     fn real(&mut self) -> f32 {
@@ -50,7 +59,7 @@ impl Random {
 
     /// A form for accumulators of about `bits` bits.
     pub fn form(&mut self, bits: i64, channels: Option<usize>, out: IntType) -> Requantization {
-        let shift = (bits - 7).max(1);
+        let shift = (bits - i64::from(out.bits().min(16)) + 1).max(1);
         let zp = if out == IntType::I32 {
             0
         } else {
@@ -71,7 +80,19 @@ impl Random {
             rounding,
             out,
         };
-        match self.range(0, if out == IntType::I8 { 6 } else { 5 }) {
+        let last = if out == IntType::I8 { 6 } else { 5 };
+        // Forms that are defined beyond i32.
+        let which = match bits {
+            ..=30 => self.range(0, last),
+            _ => self.pick(&[0, 1, 5, 7]),
+        };
+        match which {
+            7 => Requantization::SixteenByEight(form::SixteenByEight {
+                multiplier: self.per(channels, |r| r.range(1 << 30, i64::from(i32::MAX)) as i32),
+                exponent: self.per(channels, |r| -(shift + r.range(-1, 1)) as i8),
+                zp,
+                out,
+            }),
             0 => Requantization::ArithFolded(form::ArithFolded {
                 narrowing: narrowing(self, shift),
             }),
@@ -129,7 +150,22 @@ struct Known {
     elem: Elem,
 }
 
-/// Builds graphs of `steps` random primitives on 8-bit images.
+impl Known {
+    fn codes(&self) -> IntType {
+        self.elem.int_type().unwrap()
+    }
+
+    fn bits(&self) -> i64 {
+        self.codes().bits().into()
+    }
+
+    /// The nearest code.
+    fn code(&self, value: i64) -> i32 {
+        self.codes().saturate(value)
+    }
+}
+
+/// Builds graphs of `steps` random primitives on images of codes.
 pub struct Maker {
     pub random: Random,
     builder: Builder,
@@ -170,7 +206,8 @@ impl Maker {
 
     fn quantize(&mut self, id: ValueId, dims: Vec<u64>) {
         let r = &mut self.random;
-        let to = r.pick(&[Elem::I8, Elem::U8]);
+        let codes = r.codes();
+        let to = Elem::from(codes);
         let op = op::Quantize {
             to,
             rounding: r.pick(&[Rounding::HalfAway, Rounding::HalfEven]),
@@ -178,6 +215,7 @@ impl Maker {
             zero_point: r.pick(&ZeroPoint::ALL),
         };
         let zero = if to == Elem::U8 { 128 } else { r.range(-20, 20) as i32 };
+        let zero = zero.clamp(codes.min(), codes.max());
         let id = self.builder.op(op, &[id]);
         self.builder.quant(id, QuantParams::tensor(0.03, zero));
         self.values.push(Known { id, dims, elem: to });
@@ -212,8 +250,8 @@ impl Maker {
             // It has a grid, as every accumulator of i64.
             self.builder.quant(id, QuantParams::tensor(0.5, 0));
         }
-        // Values that later ops take: the codes of 8 bits.
-        if matches!(elem, Elem::I8 | Elem::U8) {
+        // Values that later ops take: codes.
+        if elem.int_type().is_some_and(|codes| codes.bits() <= 16) {
             self.values.push(Known { id, dims, elem });
         }
         id
@@ -221,7 +259,7 @@ impl Maker {
 
     /// An op with accumulators of about `bits` bits, then its requantization and perhaps a clamp.
     fn accumulate(&mut self, op: impl Into<Op>, inputs: &[ValueId], bits: i64, channels: Option<(usize, u32)>) {
-        let out = self.random.pick(&[IntType::I8, IntType::U8]);
+        let out = self.random.codes();
         let form = self.random.form(bits, channels.map(|(n, _)| n), out);
         self.narrow(op.into(), inputs, form, channels.map_or(0, |(_, axis)| axis), None);
     }
@@ -252,7 +290,7 @@ impl Maker {
             .random
             .flip()
             .then(|| [self.random.range(-20, 10) as i32, self.random.range(20, 100) as i32]);
-        let clamp = clamp.map(|ends| ends.map(|end| end.max(out.min())));
+        let clamp = clamp.map(|ends| ends.map(|end| end.clamp(out.min(), out.max())));
         let with_picks = |inputs: &[ValueId]| inputs.iter().copied().chain(picks).collect::<Vec<_>>();
         if self.fuse {
             self.add(op, &with_picks(inputs), Some(Fused { requant: form, clamp }));
@@ -266,10 +304,13 @@ impl Maker {
         }
     }
 
-    fn weights(&mut self, dims: &[u64]) -> ValueId {
+    /// Weights of a type.
+    fn weights(&mut self, codes: IntType, dims: &[u64]) -> ValueId {
         let count: u64 = dims.iter().product();
-        let values: Vec<i8> = (0..count).map(|_| self.random.range(-127, 127) as i8).collect();
-        self.builder.constant(dims, &values)
+        let values: Vec<i64> = (0..count)
+            .map(|_| self.random.range(codes.min().into(), codes.max().into()))
+            .collect();
+        self.builder.integers(codes.into(), dims, &values)
     }
 
     fn bias(&mut self, count: u64, carrier: Carrier) -> ValueId {
@@ -287,34 +328,39 @@ impl Maker {
             4 if image => self.pool(&x),
             5..=6 => self.sum(&x),
             7 => {
-                let other = if x.elem == Elem::I8 {
+                // Of the same type.
+                let other = if self.random.flip() {
                     self.row_of(&x)
                 } else {
                     self.same_type(&x)
                 };
+                let bits = 2 * x.bits() - 2;
                 let op = op::Mul {
-                    a_zero: self.random.range(0, 9) as i32,
+                    a_zero: x.code(self.random.range(0, 9)),
                     b_zero: 3,
-                    accumulator: self.random.carrier(),
+                    // With a zero point.
+                    accumulator: self.random.carrier(bits + 2),
                 };
-                self.accumulate(op, &[x.id, other.id], 14, None);
+                self.accumulate(op, &[x.id, other.id], bits, None);
             }
             8 => {
-                let table: Vec<i8> = (0..256).map(|_| self.random.range(-128, 127) as i8).collect();
-                let table = self.builder.constant(&[256], &table);
+                let count = 1 << x.bits();
+                let table: Vec<i8> = (0..count).map(|_| self.random.range(-128, 127) as i8).collect();
+                let table = self.builder.constant(&[count], &table);
                 self.add(op::Lookup {}, &[x.id, table], None);
             }
             9 => {
-                let (min, max) = (self.random.range(0, 20) as i32, self.random.range(30, 100) as i32);
+                let ends = [self.random.range(0, 20), self.random.range(30, 100)];
+                let [min, max] = ends.map(|end| x.code(end));
                 self.add(op::Clamp { min, max }, &[x.id], None);
             }
             10 => {
-                let out = self.random.pick(&[IntType::I8, IntType::U8]);
+                let out = self.random.codes();
                 if self.random.flip() {
-                    let (form, picks) = self.picked(8, out, &x.dims);
+                    let (form, picks) = self.picked(x.bits(), out, &x.dims);
                     self.add(op::Requantize { form, axis: 0 }, &[x.id, picks], None);
                 } else {
-                    let form = self.random.form(8, Some(x.dims[1] as usize), out);
+                    let form = self.random.form(x.bits(), Some(x.dims[1] as usize), out);
                     self.add(op::Requantize { form, axis: 1 }, &[x.id], None);
                 }
             }
@@ -328,12 +374,12 @@ impl Maker {
                     axes: axes.into(),
                     keep_dims: true,
                     accumulator: match reduction {
-                        Reduction::Sum => self.random.carrier(),
+                        Reduction::Sum => self.random.carrier(x.bits() + 5),
                         _ => Carrier::I32,
                     },
                 };
                 match op.reduction {
-                    Reduction::Sum => self.accumulate(op, &[x.id], 13, None),
+                    Reduction::Sum => self.accumulate(op, &[x.id], x.bits() + 5, None),
                     _ => drop(self.add(op, &[x.id], None)),
                 }
             }
@@ -349,12 +395,17 @@ impl Maker {
     fn pad_value(&mut self, x: &Known) -> i32 {
         let value = self.builder.module.main().value(x.id).unwrap();
         let zero = value.quant.as_ref().and_then(|q| q.as_tensor()).map(|(_, zero)| zero);
-        zero.unwrap_or_else(|| self.random.range(0, 100) as i32)
+        zero.unwrap_or_else(|| {
+            let code = self.random.range(0, 100);
+            x.code(code)
+        })
     }
 
     fn conv(&mut self, x: &Known) {
         let pad_value = self.pad_value(x);
         let r = &mut self.random;
+        let codes = r.codes();
+        let bits = x.bits() + i64::from(codes.bits()) + 1;
         let channels = x.dims[1];
         let groups = if r.flip() { 1 } else { channels };
         let outputs = if groups == 1 {
@@ -373,36 +424,39 @@ impl Maker {
             dilation: smallvec![1, 1],
             groups: groups as u32,
             pad_value,
-            accumulator: r.carrier(),
+            accumulator: r.carrier(bits + 7),
         };
-        let weights = self.weights(&[outputs, channels / groups, kernel[0], kernel[1]]);
+        let weights = self.weights(codes, &[outputs, channels / groups, kernel[0], kernel[1]]);
         let bias = self.bias(outputs, op.accumulator);
         let inputs = if self.random.flip() {
             vec![x.id, weights, bias]
         } else {
             vec![x.id, weights]
         };
-        self.accumulate(op, &inputs, 17, Some((outputs as usize, 1)));
+        self.accumulate(op, &inputs, bits, Some((outputs as usize, 1)));
     }
 
     fn gemm(&mut self, x: &Known) {
         let (depth, columns) = (*x.dims.last().unwrap(), self.random.range(1, 40) as u64);
         let transpose_b = self.random.flip();
+        let codes = self.random.codes();
+        let bits = x.bits() + i64::from(codes.bits());
         let op = op::Gemm {
             transpose_b,
-            accumulator: self.random.carrier(),
+            accumulator: self.random.carrier(bits + 7),
             ..op::Gemm::canonical()
         };
-        let weights = self.weights(&if transpose_b {
+        let extents = if transpose_b {
             [columns, depth]
         } else {
             [depth, columns]
-        });
+        };
+        let weights = self.weights(codes, &extents);
         let bias = self.bias(columns, op.accumulator);
         self.accumulate(
             op,
             &[x.id, weights, bias],
-            16,
+            bits,
             Some((columns as usize, x.dims.len() as u32 - 1)),
         );
     }
@@ -421,10 +475,10 @@ impl Maker {
         let columns = x.dims[rank - 2] as usize;
         let op = op::MatMul {
             a_zero: 3,
-            b_zero: self.random.range(0, 20) as i32,
-            accumulator: self.random.carrier(),
+            b_zero: x.code(self.random.range(0, 20)),
+            accumulator: self.random.carrier(2 * x.bits() + 7),
         };
-        self.accumulate(op, &[x.id, turned], 16, Some((columns, rank as u32 - 1)));
+        self.accumulate(op, &[x.id, turned], 2 * x.bits(), Some((columns, rank as u32 - 1)));
     }
 
     fn pool(&mut self, x: &Known) {
@@ -449,16 +503,17 @@ impl Maker {
             _ => {
                 let pad_value = self.pad_value(x);
                 let channels = Some((x.dims[1] as usize, 1));
-                let accumulator = self.random.carrier();
+                let bits = x.bits() + 3;
+                let accumulator = self.random.carrier(bits);
                 let pool = window!(SumPool { pad_value, accumulator });
                 if self.random.flip() {
-                    return self.accumulate(pool, &[x.id], 11, channels);
+                    return self.accumulate(pool, &[x.id], bits, channels);
                 }
                 let module = &self.builder.module;
                 let operand = module.main().value(x.id).map(|v| &v.ty);
                 let result = module.result_types(&pool.clone().into(), &[operand], None).unwrap();
-                let out = self.random.pick(&[IntType::I8, IntType::U8]);
-                let (form, picks) = self.picked(11, out, &result[0].dims().unwrap());
+                let out = self.random.codes();
+                let (form, picks) = self.picked(bits, out, &result[0].dims().unwrap());
                 self.narrow(pool.into(), &[x.id], form, 0, Some(picks));
             }
         }
@@ -468,14 +523,15 @@ impl Maker {
     fn sum(&mut self, x: &Known) {
         let other = self.same_shape(x);
         let way = self.random.range(0, 2);
-        let accumulator = self.random.carrier();
+        let accumulator = self.random.carrier(30);
         let operands = [x, &other].map(|value| match way {
             0 => {
-                let zero = self.random.range(0, 9) as i32;
+                let zero = self.random.range(0, 9);
+                let zero = value.code(zero);
                 let shifted = self.add(
                     op::ShiftLeft {
                         zero,
-                        bits: 20,
+                        bits: (28 - value.bits()) as u8,
                         accumulator,
                     },
                     &[value.id],
@@ -491,11 +547,12 @@ impl Maker {
                 self.add(op::Requantize { form, axis: 0 }, &[shifted], None)
             }
             1 => {
-                let form = self.random.form(4, None, IntType::I32);
+                let form = self.random.form(value.bits() - 4, None, IntType::I32);
                 self.add(op::Requantize { form, axis: 0 }, &[value.id], None)
             }
             _ => {
-                let zero = self.random.range(0, 9) as i32;
+                let zero = self.random.range(0, 9);
+                let zero = value.code(zero);
                 self.add(
                     op::ShiftLeft {
                         zero,
@@ -507,7 +564,7 @@ impl Maker {
                 )
             }
         });
-        let bits = [28, 12, 18][way as usize];
+        let bits = [28, 12, 10 + x.bits()][way as usize];
         if self.random.flip() {
             self.accumulate(op::Add {}, &operands, bits, None);
         } else {
@@ -572,9 +629,9 @@ impl Maker {
     fn row_of(&mut self, x: &Known) -> Known {
         let dims = vec![*x.dims.last().unwrap()];
         Known {
-            id: self.weights(&dims),
+            id: self.weights(x.codes(), &dims),
             dims,
-            elem: Elem::I8,
+            elem: x.elem,
         }
     }
 

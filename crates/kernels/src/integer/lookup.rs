@@ -1,6 +1,6 @@
 //! Functions of one code.
 
-use super::bytes::{Code, width};
+use super::bytes::{Code, check_codes, origin, width};
 use crate::{
     error::{KernelError, expect_len, product},
     isa::{Context, Job},
@@ -12,17 +12,14 @@ use strait_requantize::IntType;
 /// Elements of a task.
 const PIECE: usize = 1 << 14;
 
-/// `out = table[input]` for elements of type `element`, of 8 or 16 bits. The table has 256 or 65536 entries of any width,
+/// `out = table[input]` for elements of type `element`, of up to 16 bits. The table has an entry of any width for each code,
 /// that of the smallest code first; `out` has as many entries as `input` elements.
 ///
 /// # Errors
 /// [`KernelError::Shape`] where the slices do not fit together.
 pub fn lookup(_: &Context, element: IntType, table: &[u8], input: &[u8], out: &mut [u8]) -> Result<(), KernelError> {
-    if ![8, 16].contains(&element.bits()) {
-        let text = format!("the operand of a lookup is {element}; tables are for codes of 8 and 16 bits");
-        return Err(KernelError::Shape(text));
-    }
-    let entries = 1 << (8 * width(element));
+    check_codes("the operand of a lookup", element)?;
+    let entries = 1 << element.bits();
     let entry = table.len() / entries;
     expect_len("the table", table.len(), Some(entry.max(1) * entries))?;
     let count = input.len() / width(element);
@@ -38,11 +35,13 @@ pub fn lookup(_: &Context, element: IntType, table: &[u8], input: &[u8], out: &m
 /// Entries of `width` bytes.
 fn entries_of<T: Code>(element: IntType, table: &[u8], width: usize, input: &[u8], out: &mut [u8]) {
     let input = T::codes(input);
-    let at = |x: T| x.above(element) as usize;
+    // The mask does nothing to codes.
+    let (lowest, mask) = ((element.min() - origin(element)) as u32, (1 << element.bits()) - 1);
+    let at = |x: T| (x.above(element).wrapping_sub(lowest) & mask) as usize;
     for_each_chunk(out, PIECE * width, input.len(), |i, out| {
         let input = &input[i * PIECE..];
-        if let Ok(table) = <&[u8; 256]>::try_from(table) {
-            out.iter_mut().zip(input).for_each(|(to, &x)| *to = table[at(x) & 0xFF]);
+        if let (Ok(table), 1) = (<&[u8; 256]>::try_from(table), width) {
+            out.iter_mut().zip(input).for_each(|(to, &x)| *to = table[at(x)]);
         } else {
             for (to, &x) in out.chunks_exact_mut(width).zip(input) {
                 let entry = at(x) * width;
