@@ -1,6 +1,7 @@
 //! Graphs for tests, built op by op.
 #![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
 
+pub mod numbers;
 pub mod random;
 
 use std::num::NonZeroUsize;
