@@ -144,6 +144,14 @@ impl Elem {
         self.int_type().is_some() || self == Elem::I64
     }
 
+    /// The smallest and the largest integer of the type, if it is one of integers.
+    pub fn integers(self) -> Option<(i64, i64)> {
+        match self.int_type() {
+            Some(codes) => Some((codes.min().into(), codes.max().into())),
+            None => (self == Elem::I64).then_some((i64::MIN, i64::MAX)),
+        }
+    }
+
     /// The integer type that requantization knows it as, if it is one.
     pub fn int_type(self) -> Option<IntType> {
         match self {

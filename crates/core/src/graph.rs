@@ -1,5 +1,6 @@
 //! Graphs: arenas of nodes and values with intrusive use lists.
 
+use crate::elem::Elem;
 use crate::ids::{DataId, NodeId, Symbol, ValueId};
 use crate::op::Op;
 use crate::quant_params::QuantParams;
@@ -42,6 +43,13 @@ pub struct Value {
     pub def: Def,
     pub(crate) first_use: Option<Use>,
     pub(crate) output_positions: SmallVec<[u32; 1]>,
+}
+
+impl Value {
+    /// True for codes and accumulators. An i64 without a grid is a shape or an index.
+    pub fn is_quantized(&self) -> bool {
+        self.ty.elem.int_type().is_some() || (self.ty.elem == Elem::I64 && self.quant.is_some())
+    }
 }
 
 /// Steps of an accumulator before it leaves its node: clamp(requantize(acc)).

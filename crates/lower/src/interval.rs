@@ -100,7 +100,7 @@ impl<'a> Bounds<'a> {
     }
 
     /// The interval that every element of a value lies in: per channel where its parameters are.
-    /// `None` for a value that is not an integer.
+    /// `None` for a value that is not an integer. The ends of `i64` stand for anything past them.
     pub fn of(&mut self, value: ValueId) -> Option<Per<Interval>> {
         // Graphs are deeper than a stack of calls.
         let mut open = vec![value];
@@ -121,7 +121,7 @@ impl<'a> Bounds<'a> {
 
     /// True if the bounds of a value have to be derived from those of operands first.
     fn is_open(&self, value: ValueId) -> bool {
-        let is_integer = |id| self.graph.value(id).is_some_and(|v| v.ty.elem.int_type().is_some());
+        let is_integer = |id| self.graph.value(id).is_some_and(|v| v.ty.elem.is_integer());
         self.known.0.get(value.index()).is_none_or(Option::is_none)
             && self.graph.producer(value).is_some()
             && is_integer(value)
@@ -141,15 +141,17 @@ impl<'a> Bounds<'a> {
         if let Some(Some(known)) = self.known.0.get(value.index()) {
             return Some(known.clone());
         }
-        let own = self.graph.value(value)?.ty.elem.int_type()?;
-        let whole = (i64::from(own.min()), i64::from(own.max()));
+        let whole = self.graph.value(value)?.ty.elem.integers()?;
         let ends = |v: Vec<i64>| Some((*v.iter().min()?, *v.iter().max()?));
         let found = match self.module.constant(self.graph, value) {
             Some(tensor) => tensor.to_i64().ok().and_then(ends).map(Per::Tensor),
             None => self.graph.producer(value).and_then(|(_, node)| self.node(node)),
         };
         // What can leave the type may be anything in it afterwards.
-        let fits = |&(low, high): &Interval| whole.0 <= low && high <= whole.1;
+        let fits = |&(low, high): &Interval| {
+            let held = whole.0 <= low && high <= whole.1;
+            held && i64::MIN < low && high < i64::MAX
+        };
         let found = found.filter(|per| per.values().iter().all(fits));
         Some(found.unwrap_or(Per::Tensor(whole)))
     }
@@ -202,12 +204,16 @@ impl<'a> Bounds<'a> {
         ends.iter().map(bounds).collect()
     }
 
-    /// The interval of what a node makes, before a step that is fused into it; of 32 bits at most.
+    /// The interval of what a node makes, before a step that is fused into it: within the type that carries it, and all
+    /// of that where nothing more is known. `None` where it makes no integers.
     pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Per<Interval>> {
-        let (low, high) = (i32::MIN.into(), i32::MAX.into());
+        let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
+        let operands: Vec<_> = node.inputs.iter().map(ty).collect();
+        let made = node.op.infer(&operands).ok()?;
+        let (low, high) = made.first()?.elem.integers()?;
         self.operands(node);
-        let own = self.accumulate(node);
-        Some(own?.map(|ends| (ends.0.clamp(low, high), ends.1.clamp(low, high))))
+        let own = self.accumulate(node).unwrap_or(Per::Tensor((low, high)));
+        Some(own.map(|ends| (ends.0.clamp(low, high), ends.1.clamp(low, high))))
     }
 
     fn node(&self, node: &Node) -> Option<Per<Interval>> {
@@ -260,7 +266,7 @@ impl<'a> Bounds<'a> {
             }
             Op::ShiftLeft(op) => {
                 let x = shift(self.hull(node, 0)?, op.zero);
-                Per::Tensor((x.0 << op.bits, x.1 << op.bits))
+                Per::Tensor(range::multiply(x, (1 << op.bits.min(62), 1 << op.bits.min(62))))
             }
             Op::SumPool(op) => {
                 let x = self.hull(node, 0)?;
@@ -299,9 +305,9 @@ impl<'a> Bounds<'a> {
             // The smallest code where a window has no element.
             Op::MaxPool(op) => {
                 let x = self.hull(node, 0)?;
-                let lowest = self.graph.value(node.inputs[0]?)?.ty.elem.int_type()?.min();
+                let (lowest, _) = self.graph.value(node.inputs[0]?)?.ty.elem.integers()?;
                 let empty = may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil);
-                Per::Tensor(if empty { around(x, lowest) } else { x })
+                Per::Tensor(if empty { (x.0.min(lowest), x.1.max(lowest)) } else { x })
             }
             // Padding that counts reads as the zero point, and so does a window without elements.
             Op::AveragePool(op) => {
@@ -382,7 +388,7 @@ pub(crate) fn may_be_empty(size: &[u32], pad: &[u32], dilation: &[u32], ceil: bo
 }
 
 fn shift(x: Interval, zero: i32) -> Interval {
-    (x.0 - i64::from(zero), x.1 - i64::from(zero))
+    range::subtract(x, (zero.into(), zero.into()))
 }
 
 /// A form does not decrease on its domain, so its ends bound it; outside the domain nothing is said.
@@ -471,6 +477,40 @@ mod tests {
         for reduction in ["max", "min"] {
             assert_eq!(reduce("i8[1,1,1,1]", reduction), Per::Tensor((3, 50)), "{reduction}");
         }
+    }
+
+    #[test]
+    fn sums_of_16_bit_codes_are_bounded_beyond_32_bits() {
+        let text = "strait 1 integer\n\
+            graph @main(%x: i16[1,2,1,1] scale=1.0 zero=0, %u: u16[4,3] scale=1.0 zero=0) {\n\
+            \x20 %c: i64[1,1,1,1] scale=1.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0, accumulator=i64}\n\
+            \x20 %s: i64[1,1,1,1] scale=1.0 zero=0 = add(%c, %c)\n\
+            \x20 %t: u16[3,4] scale=1.0 zero=0 = transpose(%u) {permutation=[1,0]}\n\
+            \x20 %p: i64[4,4] scale=1.0 zero=0 = matmul(%u, %t) {a_zero=0, b_zero=3, accumulator=i64}\n\
+            \x20 %l: i64[4,3] scale=1.0 zero=0 = shift_left(%u) {zero=65535, bits=47, accumulator=i64}\n\
+            \x20 %h: i64[1,1,1,1] scale=1.0 zero=0 = conv(%x, @w, @huge) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0, accumulator=i64}\n\
+            \x20 %q: i16[1,1,1,1] scale=1.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0, accumulator=i64} fused={fixed sc=1 add=0 zp=0 shift=20 rounding=floor out=i16}\n\
+            \x20 return %s, %p, %l, %h, %q\n}\n\
+            data @w: i16[1,2,1,1] scale=1.0 zero=0 = inline [32767,-32768]\n\
+            data @b: i64[1] = inline [7]\n\
+            data @huge: i64[1] = inline [9223372036854775807]\n";
+        let module = strait_core::text::parse(text).expect("a module");
+        let graph = module.main();
+        let mut bounds = Bounds::new(&module, graph);
+        let found: Vec<_> = graph.outputs().iter().map(|&v| bounds.of(v)).collect();
+        let ends = (
+            -32_768 * 32_767 - 32_768 * 32_767 + 7,
+            32_767 * 32_767 + 32_768 * 32_768 + 7,
+        );
+        assert_eq!(found[0], Some(Per::Tensor((2 * ends.0, 2 * ends.1))));
+        let corner = 65_535 * 65_532;
+        assert_eq!(found[1], Some(Per::Tensor((-3 * 3 * 65_535, 3 * corner))));
+        assert_eq!(found[2], Some(Per::Tensor((-65_535 << 47, 0))));
+        // It can leave i64.
+        assert_eq!(found[3], Some(Per::Tensor((i64::MIN, i64::MAX))));
+        assert_eq!(found[4], Some(Per::Tensor((ends.0 >> 20, ends.1 >> 20))));
+        let fused = graph.producer(graph.outputs()[4]).expect("a node").1;
+        assert_eq!(bounds.accumulators(fused), Some([ends].into_iter().collect()));
     }
 
     #[test]

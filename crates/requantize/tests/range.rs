@@ -83,6 +83,44 @@ fn an_order_that_saturates_needs_more_than_the_final_sum() {
 }
 
 proptest! {
+    /// Of 16 to 64 bits, against bounds in i128.
+    #[test]
+    fn a_sum_holds_in_an_accumulator_exactly_if_its_bounds_do(
+        list in proptest::collection::vec(any::<i32>(), 0..6), weight_scale in 0u8..31, bias: i64, bias_scale in 0u8..64,
+        low in -32_768i64..65_536, width in 0i64..70_000, zero_point in -32_768i64..65_536, bits in 16u8..=64, nudge in -2i128..3,
+        final_sum: bool,
+    ) {
+        let list: Vec<i32> = list.iter().map(|w| w >> weight_scale).collect();
+        let codes = (low, low + width);
+        let input = Input { codes, zero_point, padding: None, any_pattern: true };
+        let limit = (1i128 << (bits - 1)) - 1;
+        let ends = |bias: i64| list.iter().fold([i128::from(bias); 2], |[low, high], &w| {
+            let products = [codes.0, codes.1].map(|x| i128::from(w) * i128::from(x - zero_point));
+            [low + products[0].min(products[1]), high + products[0].max(products[1])]
+        });
+        // Some biases bring the upper bound to the limit, or just beside it.
+        let nearest = limit - ends(0)[1] + nudge;
+        for bias in [bias >> bias_scale, nearest.clamp(i64::MIN.into(), i64::MAX.into()) as i64] {
+            let sum = Products { weights: &list, bias, input };
+            let parts = list.iter().fold([i128::from(bias.min(0)), i128::from(bias.max(0))], |[low, high], &w| {
+                let products = [codes.0, codes.1].map(|x| i128::from(w) * i128::from(x - zero_point));
+                [low + products[0].min(products[1]).min(0), high + products[0].max(products[1]).max(0)]
+            });
+            let (order, asked) = if final_sum { (Order::Final, ends(bias)) } else { (Order::Any, parts) };
+            let holds = asked[0] >= -limit - 1 && asked[1] <= limit;
+            match prove(0, &sum, Accumulator { bits, order }) {
+                Ok(range) => {
+                    prop_assert!(holds);
+                    prop_assert_eq!([range.low.value, range.high.value], ends(bias));
+                }
+                Err(overflow) => {
+                    prop_assert!(!holds, "{}", overflow);
+                    prop_assert!(asked.contains(&overflow.extreme.value));
+                }
+            }
+        }
+    }
+
     #[test]
     fn sums_of_products_are_inside_and_reach_the_ends_that_are_realised(
         list in proptest::collection::vec(-4i32..=4, 0..5), bias in -20i64..20, low in -3i64..3, width in 0i64..3,
@@ -119,7 +157,7 @@ proptest! {
                     0 => 0,
                     sign => i64::from(*w) * (if sign > 0 { positive } else { negative } - zero_point),
                 }).sum();
-                prop_assert_eq!(value + bias, extreme.value);
+                prop_assert_eq!(i128::from(value + bias), extreme.value);
             }
         }
     }
@@ -135,7 +173,7 @@ proptest! {
         prop_assert_eq!(sum.range().interval(), hull(all.iter().map(|s| (s.iter().sum(), s.iter().sum()))));
         prop_assert_eq!(sum.partial_sums().interval(), hull(all.iter().map(|s| parts(s))));
         let Pattern::Pair { first, second } = sum.range().high.pattern else { panic!() };
-        prop_assert_eq!(count as i64 * (first - p) * (second - q), sum.range().high.value);
+        prop_assert_eq!(i128::from(count as i64 * (first - p) * (second - q)), sum.range().high.value);
     }
 
     /// The smallest product of a value with itself is not that of two values.
@@ -145,9 +183,9 @@ proptest! {
         let sum = Pairs { count: 1, first: (codes, zero), second: (codes, zero), any_pattern: false };
         let squares = hull((codes.0..=codes.1).map(|x| ((x - zero).pow(2), (x - zero).pow(2))));
         let range = sum.range();
-        prop_assert!(range.low.value <= squares.0 && squares.1 <= range.high.value);
+        prop_assert!(range.interval().0 <= squares.0 && squares.1 <= range.interval().1);
         for (extreme, reached) in [(range.low, squares.0), (range.high, squares.1)] {
-            prop_assert!(!extreme.realised || extreme.value == reached);
+            prop_assert!(!extreme.realised || extreme.value == i128::from(reached));
         }
         let limit = Accumulator { bits: 1, order: Order::Final };
         if let Err(overflow) = prove(0, &sum, limit) {
@@ -166,7 +204,7 @@ proptest! {
         let folded = |list: &[i32], bias: i64| bias - zero * list.iter().map(|w| i64::from(*w)).sum::<i64>();
         let Err(overflow) = prove(0, &weights(&list, folded(&list, bias), (-128, 127)), accumulator) else { return Ok(()) };
         let limit = 1i64 << (bits - 1);
-        prop_assert!(overflow.extreme.value >= limit || overflow.extreme.value < -limit);
+        prop_assert!(overflow.extreme.value >= limit.into() || overflow.extreme.value < (-limit).into());
         match overflow.repair {
             Repair::CoarserWeights { bits } | Repair::CoarserBias { bits } => {
                 let coarser = |w: f64| (w / f64::from(1u32 << bits)).round();

@@ -15,7 +15,7 @@ use crate::{contradiction, facts, grounds};
 use std::collections::BTreeMap;
 use strait_container::CertificateRecord;
 use strait_core::{Graph, Module, Node, Op, ValueId};
-use strait_requantize::{Argument, FromFloat, IntType, Per, Step, Verdict, certificate::ordered};
+use strait_requantize::{Argument, FromFloat, Per, Step, Verdict, certificate::ordered};
 
 /// Result of verifying the fusions of an artifact.
 #[derive(Debug, Default)]
@@ -353,7 +353,7 @@ impl Claims {
                 Err(error) => return self.fault(site, Fault::Undecided(error)),
             };
             largest = largest.max(derived.max_lsb());
-            if !keeps_empty_windows(site, channel, interval) {
+            if !keeps_empty_windows(graph, site, channel, interval) {
                 let fault = Fault::Argument {
                     claimed: Argument::Commutes.name(),
                     term: "max_pool",
@@ -390,15 +390,22 @@ impl Claims {
 
 /// True if what is fused into a max pool could stand in front of it as well. A window without elements is the smallest
 /// integer of what is pooled, which is then among the accumulators that can occur; it has to become the smallest code.
-fn keeps_empty_windows(site: &FusedSite<'_>, channel: usize, interval: Interval) -> bool {
-    let lowest = i32::MIN;
+fn keeps_empty_windows(graph: &Graph, site: &FusedSite<'_>, channel: usize, interval: Interval) -> bool {
+    // Both graphs pool the same type.
+    let pooled = match site.lowered.base {
+        Base::Node(_, node) => node.inputs.first().copied().flatten().and_then(|v| graph.value(v)),
+        Base::Value(_) => None,
+    };
+    let lowest = pooled
+        .and_then(|v| v.ty.elem.integers())
+        .map_or(i64::MIN, |ends| ends.0);
     match site.fused.base {
-        Base::Node(_, node) if matches!(node.op, Op::MaxPool(_)) && interval.low <= lowest.into() => {
+        Base::Node(_, node) if matches!(node.op, Op::MaxPool(_)) && interval.low <= lowest => {
             let fused = node.fused.as_deref().map(|fused| Step {
                 form: fused.requant.clone(),
                 clamp: fused.clamp,
             });
-            fused.is_none_or(|step| step.eval(channel, lowest.into()) == Ok(step.out().min()))
+            fused.is_none_or(|step| step.eval(channel, lowest) == Ok(step.out().min()))
         }
         _ => true,
     }
@@ -411,10 +418,12 @@ fn range(chain: &Chain<'_>, intervals: &Intervals) -> Range {
         (None, Base::Node(id, _)) => intervals.accumulator(id),
         (None, Base::Value(_)) => None,
     };
-    // Where nothing is known, any sum that fits 32 bits.
-    range
-        .cloned()
-        .unwrap_or_else(|| Range::tensor(Interval::of_type(IntType::I32)))
+    // Where nothing is known, any integer: no form is defined on all of them, which is told.
+    let any = Interval {
+        low: i64::MIN,
+        high: i64::MAX,
+    };
+    range.cloned().unwrap_or_else(|| Range::tensor(any))
 }
 
 /// Accumulators that can occur in either graph, per channel of the steps or else of the bounds.

@@ -3,6 +3,7 @@
 use crate::Interval;
 use crate::functions::Undecided;
 use std::fmt;
+use strait_core::Elem;
 use strait_requantize::{Because, OutsideDomain, Verdict};
 
 /// Something that does not hold, and the value where it does not.
@@ -84,12 +85,14 @@ pub enum Fault {
         /// The accumulators that can occur.
         interval: Interval,
     },
-    /// A sum can leave 32 bits.
+    /// A sum can leave the type that carries it.
     Overflow {
         /// The channel of the sum.
         channel: usize,
         /// Interval of the value.
         interval: Interval,
+        /// The type.
+        carrier: Elem,
     },
     /// An accumulator can lie where its requantization is not defined.
     OutsideDomain(OutsideDomain),
@@ -209,10 +212,16 @@ impl fmt::Display for Fault {
                 interval.high,
                 in_words(derived)
             ),
-            Fault::Overflow { channel, interval } => write!(
+            Fault::Overflow {
+                channel,
+                interval,
+                carrier,
+            } => write!(
                 f,
-                "channel {channel}: the sum can be anything in [{}, {}], which does not fit 32 bits",
-                interval.low, interval.high
+                "channel {channel}: the sum can be anything in [{}, {}], which does not fit {} bits",
+                interval.low,
+                interval.high,
+                8 * carrier.size()
             ),
             Fault::OutsideDomain(error) => error.fmt(f),
             Fault::Escaped { graph, found, bounds } => write!(

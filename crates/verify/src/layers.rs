@@ -9,7 +9,7 @@ use crate::claims::Allowed;
 use crate::error::VerifyError;
 use std::collections::BTreeMap;
 use strait_core::tensor::Element;
-use strait_core::{Elem, Graph, Node, Op, ValueId};
+use strait_core::{Elem, Graph, Node, Op, Value, ValueId};
 use strait_execute::{Plan, TensorView};
 
 /// A value of the lowered graph that the result of a layer stands for.
@@ -87,9 +87,7 @@ fn requantizes(node: &Node) -> bool {
 }
 
 fn is_integer(graph: &Graph, value: ValueId) -> bool {
-    graph
-        .value(value)
-        .is_some_and(|value| value.ty.elem.int_type().is_some())
+    graph.value(value).is_some_and(Value::is_quantized)
 }
 
 /// An element in which a layer differs by more than it may.

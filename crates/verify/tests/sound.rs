@@ -321,7 +321,8 @@ fn a_sum_that_can_leave_32_bits_is_found() {
     let data = DATA.replace("inline [100,-200]", "inline [100,2147483000]");
     let report = verify(&parse(&text(LOWERED, FUSED, &data)), &records());
     let overflow = faults(&report).into_iter().any(|(value, fault)| {
-        value == "a" && matches!(fault, Fault::Overflow { channel: 1, interval } if interval.high > i64::from(i32::MAX))
+        value == "a"
+            && matches!(fault, Fault::Overflow { channel: 1, interval, .. } if interval.high > i64::from(i32::MAX))
     });
     assert!(overflow, "{:?}", report.findings);
 }

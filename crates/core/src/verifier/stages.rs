@@ -65,11 +65,6 @@ fn has_grid(view: View<'_>, value: &Value, how: &str) -> Verified {
     })
 }
 
-/// True for codes and accumulators. An i64 without a grid is a shape or an index.
-fn is_quantized(value: &Value) -> bool {
-    value.ty.elem.int_type().is_some() || (value.ty.elem == Elem::I64 && value.quant.is_some())
-}
-
 fn integer(view: View<'_>, node: &Node) -> Verified {
     let boundary = match node.op {
         Op::Quantize(_) => view.results(node).next().map(|v| (v, "is quantized")),
@@ -93,7 +88,7 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
         let name = float.map(|v| view.value(v)).unwrap_or_default();
         format!("{} runs on the accelerator, but {name} is float", view.place(node))
     })?;
-    let codes = view.operands(node).any(is_quantized);
+    let codes = view.operands(node).any(Value::is_quantized);
     let makes_numbers = codes && !matches!(node.op.term().kind(), Kind::Converts | Kind::Elsewhere);
     for value in view.results(node).filter(|v| makes_numbers && v.ty.elem == Elem::I64) {
         has_grid(view, value, "is an accumulator of i64")?;

@@ -2,7 +2,7 @@
 
 use super::site::{Found, Producer};
 use crate::interval::may_be_empty;
-use strait_core::{Channels, Kind, Node, Op, Reason, ReasonCode, Term, ValueId};
+use strait_core::{Channels, Elem, Kind, Node, Op, Reason, ReasonCode, Term, ValueId};
 use strait_requantize::{Argument, IntType, Step};
 use strait_target::spec::{FusionRow, Integer, Options};
 
@@ -32,10 +32,10 @@ impl Found<'_> {
                 ));
             }
         }
-        let elem = |value: ValueId| self.graph.value(value).and_then(|v| v.ty.elem.int_type());
-        let is = |what: &str, wanted: Option<Integer>, found: Option<IntType>| match wanted {
-            Some(wanted) if found != Some(wanted.into()) => {
-                let found = found.map_or("no integer", IntType::name);
+        let elem = |value: ValueId| self.graph.value(value).map(|v| v.ty.elem);
+        let is = |what: &str, wanted: Option<Integer>, found: Option<Elem>| match wanted {
+            Some(wanted) if found != Some(IntType::from(wanted).into()) => {
+                let found = found.filter(|elem| elem.is_integer()).map_or("no integer", Elem::name);
                 Err(Reason::new(
                     ReasonCode::Type,
                     format!("{what} is {found}, not {}", wanted.name()),
@@ -47,7 +47,7 @@ impl Found<'_> {
         let to = self
             .requantizations(self.links.len())
             .next()
-            .map(|(form, _)| form.out());
+            .map(|(form, _)| form.out().into());
         is("the requantized value", when.to, to)?;
         self.concatenates(when.concat_multiple)?;
         let Producer::Node(_, node) = self.producer else {
@@ -218,16 +218,18 @@ impl Found<'_> {
     /// pool's type: behind the step, that of the result's type. So the step has to map the smallest accumulator to the
     /// smallest code.
     pub(super) fn commutes(&self, step: &Step) -> Result<(), Reason> {
-        let (Producer::Node(_, node), Some(wide)) = (self.producer, self.wide_type()) else {
+        let Producer::Node(_, node) = self.producer else {
             return Ok(());
         };
+        let wide = self.graph.value(self.wide).and_then(|v| v.ty.elem.integers());
+        let Some((least, _)) = wide else { return Ok(()) };
         let Op::MaxPool(op) = &node.op else { return Ok(()) };
         if !may_be_empty(&op.size, &op.pad, &op.dilation, op.ceil) {
             return Ok(());
         }
         let lowest = step.out().min();
         for channel in 0..step.form.channels().unwrap_or(1) {
-            let empty = step.eval(channel, wide.min().into());
+            let empty = step.eval(channel, least);
             let empty = empty.map_err(|error| Reason::new(ReasonCode::EmptyWindow, error.to_string()))?;
             if empty != lowest {
                 let text =

@@ -99,10 +99,7 @@ impl<'a> Found<'a> {
     pub(super) fn accumulators(&self) -> Result<Per<Interval>, Reason> {
         let interval = match self.producer {
             // Its type bounds what is not followed further.
-            Producer::Node(_, node) if node.fused.is_some() => {
-                let every = (i32::MIN.into(), i32::MAX.into());
-                self.bounds.borrow_mut().accumulators(node).or(Some(every.into()))
-            }
+            Producer::Node(_, node) if node.fused.is_some() => self.bounds.borrow_mut().accumulators(node),
             _ => self.bounds(self.wide),
         };
         interval.ok_or_else(|| Reason::new(ReasonCode::NoInterval, "its accumulators have no known bounds"))

@@ -130,11 +130,11 @@ pub(super) fn decided(
 /// Checks that the fused node keeps what the invariants of a graph ask of it.
 pub(super) fn is_accumulator(found: &Found<'_>, node: &Node) -> Result<(), Reason> {
     let wide = found.graph.value(found.wide).map(|v| v.ty.elem);
-    if wide == Some(Elem::I32) {
+    if matches!(wide, Some(Elem::I32 | Elem::I64)) {
         return Ok(());
     }
     let text = format!(
-        "{} makes no 32-bit accumulator that could be requantized",
+        "{} makes no accumulator of 32 or 64 bits that could be requantized",
         node.op.term()
     );
     Err(Reason::new(ReasonCode::Type, text))

@@ -1,26 +1,46 @@
-//! Arithmetic of intervals, both ends included. Ends past `i64` stay at its ends.
+//! Arithmetic of intervals, both ends included. A lower end at `i64::MIN` stands for anything below it too, an upper one at
+//! `i64::MAX` for anything above: what has left `i64` does not come back by a later sum.
+
+use super::saturate;
+
+/// Farther out than any sum of two i64, and near enough that such a sum does not leave i128.
+const BEYOND: i128 = 1 << 100;
+
+/// The ends, with what they stand for.
+pub(super) fn open((low, high): (i64, i64)) -> (i128, i128) {
+    let low = if low == i64::MIN { -BEYOND } else { low.into() };
+    let high = if high == i64::MAX { BEYOND } else { high.into() };
+    (low, high)
+}
+
+fn closed((low, high): (i128, i128)) -> (i64, i64) {
+    (saturate(low), saturate(high))
+}
 
 /// Interval of the sum of two values.
 pub fn add(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
-    (a.0.saturating_add(b.0), a.1.saturating_add(b.1))
+    let (a, b) = (open(a), open(b));
+    closed((a.0 + b.0, a.1 + b.1))
 }
 
 /// Interval of the difference of two values.
 pub fn subtract(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
-    (a.0.saturating_sub(b.1), a.1.saturating_sub(b.0))
+    let (a, b) = (open(a), open(b));
+    closed((a.0 - b.1, a.1 - b.0))
 }
 
 /// Interval of the product of two values: the extremes lie at corners.
 pub fn multiply(a: (i64, i64), b: (i64, i64)) -> (i64, i64) {
+    let (a, b) = (open(a), open(b));
     let corners = [a.0, a.1].map(|x| [x.saturating_mul(b.0), x.saturating_mul(b.1)]);
     let [[p, q], [r, s]] = corners;
-    (p.min(q).min(r).min(s), p.max(q).max(r).max(s))
+    closed((p.min(q).min(r).min(s), p.max(q).max(r).max(s)))
 }
 
 /// Interval of a sum of `count` such values.
 pub fn repeat(a: (i64, i64), count: u64) -> (i64, i64) {
-    let count = i64::try_from(count).unwrap_or(i64::MAX);
-    (a.0.saturating_mul(count), a.1.saturating_mul(count))
+    let (low, high) = open(a);
+    closed((low.saturating_mul(count.into()), high.saturating_mul(count.into())))
 }
 
 #[cfg(test)]
@@ -51,5 +71,12 @@ mod tests {
         assert_eq!(subtract(all, (-1, 1)), all);
         assert_eq!(multiply(all, (-2, 1)), all);
         assert_eq!(repeat(all, u64::MAX), all);
+        assert_eq!(multiply((i64::MIN, 5), (-1, -1)), (-5, i64::MAX));
+        assert_eq!(multiply(all, (0, 0)), (0, 0));
+        // What has left the type does not come back.
+        let past = add((0, i64::MAX - 1), (0, 2));
+        assert_eq!(past, (0, i64::MAX));
+        assert_eq!(add(past, (-9, -9)), (-9, i64::MAX));
+        assert_eq!(subtract(repeat((i64::MIN / 2, 0), 3), (-9, -9)), (i64::MIN, 9));
     }
 }

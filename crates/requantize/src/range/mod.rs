@@ -31,8 +31,8 @@ pub struct Range {
 /// A bound of a sum, and how to get there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extreme {
-    /// The bound; no sum is beyond it. The ends of `i64` stand for anything past them.
-    pub value: i64,
+    /// The bound; no sum is beyond it.
+    pub value: i128,
     /// The operand that leads to it.
     pub pattern: Pattern,
     /// True if the pattern is known to occur, so that the bound is attained: nothing but what the model is given
@@ -68,9 +68,9 @@ pub enum Pattern {
 }
 
 impl Range {
-    /// Both ends, without the patterns.
+    /// Both ends, without the patterns. The ends of `i64` stand for anything past them.
     pub fn interval(&self) -> (i64, i64) {
-        (self.low.value, self.high.value)
+        (saturate(self.low.value), saturate(self.high.value))
     }
 }
 

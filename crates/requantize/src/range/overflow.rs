@@ -90,11 +90,7 @@ impl fmt::Display for Overflow {
         let reaches = if self.extreme.realised { "reaches" } else { "may reach" };
         let (value, pattern) = (self.extreme.value, self.extreme.pattern);
         let limit = i128::from(self.accumulator.limit());
-        let past = if value < 0 {
-            -limit - 1 - i128::from(value)
-        } else {
-            i128::from(value) - limit
-        };
+        let past = if value < 0 { -limit - 1 - value } else { value - limit };
         write!(
             f,
             "{what} of channel {} {reaches} {value} where the operand is {pattern}, {past} past {bits} bits; {}",
@@ -130,8 +126,11 @@ pub fn prove(channel: usize, sum: &impl Summands, accumulator: Accumulator) -> R
     };
     let limit = i128::from(accumulator.limit());
     let past = |extreme: &Extreme| {
-        let value = i128::from(extreme.value);
-        (value - limit).max(-limit - 1 - value)
+        // Both are far inside i128, but for a product that is past it.
+        extreme
+            .value
+            .saturating_sub(limit)
+            .max((-limit - 1).saturating_sub(extreme.value))
     };
     let worst = if past(&asked.low) > past(&asked.high) {
         asked.low

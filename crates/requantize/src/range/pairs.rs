@@ -1,7 +1,6 @@
 use super::{
     Extreme, Pattern, Range,
     overflow::{Repair, Summands},
-    saturate,
 };
 
 /// One sum of a product of two activations: Σ (a - z_a) (b - z_b).
@@ -42,7 +41,7 @@ impl Pairs {
     fn bounds(&self, end: impl Fn(usize, i128) -> i128) -> Range {
         let [low, high] = self.product();
         let extreme = |which, (product, pattern): (i128, Pattern)| Extreme {
-            value: saturate(end(which, product).saturating_mul(self.count.into())),
+            value: end(which, product).saturating_mul(self.count.into()),
             pattern,
             realised: self.any_pattern,
         };

@@ -1,7 +1,6 @@
 use super::{
     Extreme, Pattern, Range,
     overflow::{Repair, Summands},
-    saturate,
 };
 
 /// One channel of a sum of products with constant weights: Σ w (x - z) + b.
@@ -103,7 +102,7 @@ impl Products<'_> {
         let inside = self.input.padding.is_none_or(|p| p.interior && padded == codes);
         let realised = self.input.any_pattern && inside;
         let extreme = |value, positive, negative| Extreme {
-            value: saturate(value),
+            value,
             pattern: Pattern::BySign { positive, negative },
             realised,
         };

@@ -1,5 +1,6 @@
 use super::{
-    Extreme, Pattern, Range, add,
+    Extreme, Pattern, Range,
+    interval::open,
     overflow::{Repair, Summands},
 };
 
@@ -14,7 +15,8 @@ pub struct Terms {
 
 impl Summands for Terms {
     fn range(&self) -> Range {
-        let (low, high) = add(self.first, self.second);
+        let (first, second) = (open(self.first), open(self.second));
+        let (low, high) = (first.0 + second.0, first.1 + second.1);
         // Whether one operand of the model makes both terms what they are here is not known.
         let extreme = |value, first, second| Extreme {
             value,

@@ -21,8 +21,8 @@ use crate::finding::{Fault, Finding};
 pub(crate) use range::extents;
 use range::of_elem;
 use strait_core::tensor::Element;
-use strait_core::{Channels, Def, Elem, Graph, GraphId, Module, Node, NodeId, Op, TensorData, ValueId};
-use strait_requantize::{IntType, Requantization};
+use strait_core::{Channels, Def, Elem, Graph, GraphId, Kind, Module, Node, NodeId, Op, TensorData, ValueId};
+use strait_requantize::Requantization;
 
 /// The bounds of one graph.
 #[derive(Clone, Debug)]
@@ -33,7 +33,7 @@ pub struct Intervals {
 }
 
 impl Intervals {
-    /// The bounds of a value; `None` for floats, 64-bit integers and booleans.
+    /// The bounds of a value; `None` for floats and booleans.
     pub fn value(&self, id: ValueId) -> Option<&Range> {
         self.values.get(id.index())?.as_ref()
     }
@@ -43,7 +43,7 @@ impl Intervals {
         self.accumulators.get(id.index())?.as_ref()
     }
 
-    /// Accumulators that leave `i32`, and requantizations that are asked for more than they are defined for.
+    /// Accumulators that leave the type that carries them, and requantizations that are asked for more than they are defined for.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
@@ -101,8 +101,12 @@ impl<'a> Analysis<'a> {
         let Some(first) = node.outputs.first().copied() else {
             return;
         };
-        if let Some(range) = results.first().cloned() {
-            let range = self.within_i32(first, range);
+        let carrier = self.carrier(node);
+        let range = results.first().cloned().zip(carrier);
+        // Where there is no rule for what is fused into, its type bounds it.
+        self.accumulators[id.index()] = carrier.map(|(_, whole)| Range::tensor(whole));
+        if let Some((range, carrier)) = range {
+            let range = self.within(first, range, carrier, node.op.term().kind());
             self.accumulators[id.index()] = Some(range.clone());
             let rank = self.shape(first).map_or(0, |s| s.len());
             let range = match &node.fused {
@@ -187,14 +191,29 @@ impl<'a> Analysis<'a> {
             .map_or_else(String::new, |v| self.module.name(v.name).into())
     }
 
-    /// Sums are kept in 32 bits: what does not fit is a finding, and wraps into anything.
-    fn within_i32(&mut self, result: ValueId, range: Range) -> Range {
-        let whole = Interval::of_type(IntType::I32);
-        match range.intervals().iter().position(|i| !whole.contains(*i)) {
+    /// The integers of the type of a node's first result, before what is fused into it.
+    fn carrier(&self, node: &Node) -> Option<(Elem, Interval)> {
+        let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
+        let operands: Vec<_> = node.inputs.iter().map(ty).collect();
+        let made = self.module.result_types(&node.op, &operands, None).ok()?;
+        let elem = made.first()?.elem;
+        Some((elem, of_elem(elem)?))
+    }
+
+    /// Sums are kept in the type that carries them: what does not fit is a finding, and wraps into anything.
+    fn within(&mut self, result: ValueId, range: Range, (elem, whole): (Elem, Interval), kind: Kind) -> Range {
+        // An end of i64 stands for more where something was added up, and is a number where it was only moved.
+        let computes = elem == Elem::I64 && matches!(kind, Kind::Accumulates | Kind::Integer);
+        let fits = |i: Interval| whole.contains(i) && !(computes && (i.low == whole.low || i.high == whole.high));
+        match range.intervals().iter().position(|i| !fits(*i)) {
             Some(channel) => {
                 let interval = range.intervals()[channel];
                 let value = self.name(result);
-                let fault = Fault::Overflow { channel, interval };
+                let fault = Fault::Overflow {
+                    channel,
+                    interval,
+                    carrier: elem,
+                };
                 self.findings.push(Finding { value, fault });
                 Range::tensor(whole)
             }

@@ -3,8 +3,8 @@
 use strait_core::{Elem, Shape};
 use strait_requantize::IntType;
 
-/// All integers from `low` to `high`, both included. Arithmetic saturates at the ends of `i64`, far outside of every
-/// type that a graph computes in.
+/// All integers from `low` to `high`, both included. An end of `i64` stands for everything past it as well, and arithmetic
+/// does not bring back what has gone there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The smallest.
@@ -54,36 +54,46 @@ impl Interval {
 
     /// x + y.
     pub fn plus(self, other: Interval) -> Interval {
-        Interval {
-            low: self.low.saturating_add(other.low),
-            high: self.high.saturating_add(other.high),
-        }
+        let ([low, high], [least, most]) = (self.ends(), other.ends());
+        Interval::around(low + least, high + most)
     }
 
     /// x − y.
     pub fn minus(self, other: Interval) -> Interval {
-        Interval {
-            low: self.low.saturating_sub(other.high),
-            high: self.high.saturating_sub(other.low),
-        }
+        let ([low, high], [least, most]) = (self.ends(), other.ends());
+        Interval::around(low - most, high - least)
     }
 
     /// x·y: the extremes of a bilinear function lie in corners.
     pub fn times(self, other: Interval) -> Interval {
-        let [a, b] = [self.low, self.high].map(|x| [other.low, other.high].map(|y| x.saturating_mul(y)));
+        let [a, b] = self.ends().map(|x| other.ends().map(|y| x.saturating_mul(y)));
         let corners = [a[0], a[1], b[0], b[1]];
-        Interval {
-            low: corners.into_iter().fold(i64::MAX, i64::min),
-            high: corners.into_iter().fold(i64::MIN, i64::max),
-        }
+        let (low, high) = corners
+            .into_iter()
+            .fold((i128::MAX, i128::MIN), |(low, high), x| (low.min(x), high.max(x)));
+        Interval::around(low, high)
     }
 
     /// The sum of `count` values, each from this interval.
     pub fn summed(self, count: u64) -> Interval {
-        let count = i64::try_from(count).unwrap_or(i64::MAX);
+        let [low, high] = self.ends().map(|end| end.saturating_mul(count.into()));
+        Interval::around(low, high)
+    }
+
+    /// The ends as numbers; what is past i64 is past every sum and difference of two of its numbers.
+    fn ends(self) -> [i128; 2] {
+        let far = i128::from(i64::MAX) << 32;
+        let low = if self.low == i64::MIN { -far } else { self.low.into() };
+        let high = if self.high == i64::MAX { far } else { self.high.into() };
+        [low, high]
+    }
+
+    /// The numbers between these, as far as i64 goes.
+    fn around(low: i128, high: i128) -> Interval {
+        let end = |x: i128| i64::try_from(x).unwrap_or(if x < 0 { i64::MIN } else { i64::MAX });
         Interval {
-            low: self.low.saturating_mul(count),
-            high: self.high.saturating_mul(count),
+            low: end(low),
+            high: end(high),
         }
     }
 }
@@ -155,9 +165,10 @@ impl Range {
     }
 }
 
-/// All values of an element type that requantization knows; `None` for floats, 64-bit integers and booleans.
+/// All values of an element type; `None` for floats and booleans.
 pub(super) fn of_elem(elem: Elem) -> Option<Interval> {
-    elem.int_type().map(Interval::of_type)
+    let (low, high) = elem.integers()?;
+    Some(Interval { low, high })
 }
 
 /// The extents of a shape; `None` where one is symbolic.

@@ -52,8 +52,8 @@ impl Analysis<'_> {
         if window.is_some_and(|window| !window.is_empty_somewhere()) {
             return Some(range);
         }
-        let lowest = self.graph.value(values[0])?.ty.elem.int_type()?.min();
-        Some(range.map(|i| i.hull(Interval::point(lowest.into()))))
+        let (lowest, _) = self.graph.value(values[0])?.ty.elem.integers()?;
+        Some(range.map(|i| i.hull(Interval::point(lowest))))
     }
 
     /// A rounded mean lies between the integers that it is the mean of. Padding that counts reads as the zero point, which
