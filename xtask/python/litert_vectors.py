@@ -73,7 +73,7 @@ ACTIVATIONS = {"NONE": None, "RELU": [0, None], "RELU_N1_TO_1": [-1, 1], "RELU6"
 
 
 def layers(run, name, rule, others, activations=np.int8, per_channel=True, exponents=(3, 31), depth=DEPTH, bias=None, bits=8,
-           activation="NONE", **claim):  # fmt: skip
+           activation="NONE"):  # fmt: skip
     """A kernel with constant weights; `run` makes and runs the model of a layer. Accumulators are up to 2^exponents."""
     kind = "int16 activations" if activations == np.int16 else "int8"
     kind += {None: "", np.int32: ", int32 bias"}[bias] + (", int4 weights" if bits == 4 else "")
@@ -87,7 +87,7 @@ def layers(run, name, rule, others, activations=np.int8, per_channel=True, expon
 
     def fill(generator):
         channels = "per channel" if per_channel else "per tensor"
-        kernel = Kernel(PROGRAM, f"{name}, {kind}, {channels}{bound}", rule, others, **claim)
+        kernel = Kernel(PROGRAM, f"{name}, {kind}, {channels}{bound}", rule, others)
         while len(kernel.data["cases"]) < 120:
             limits = generator.integers(*exponents, CHANNELS if per_channel else 1).astype(np.float64)
             made = layer(generator, activations, limits, per_channel, depth, bias, bits)
@@ -349,6 +349,17 @@ def mean_over(name, draw):
     return fill
 
 
+def sums(generator):
+    kernel = Kernel(PROGRAM, "SUM, int8", "litert::convolution, weight 1", equal=False, note="reads the codes as uint8")
+    for _ in range(50):
+        x = Tensor(codes(generator, np.int8, (16, 24)), scale(generator), int(generator.integers(-128, 128)))
+        target, zero = np.float32(x.scale * 2.0 ** generator.uniform(0, 4)), int(generator.integers(-128, 128))
+        y = litert.run("SUM", options("ReducerOptions", keepDims=True), [x], [Tensor(np.array([1], np.int32))],
+                       result((16, 1), np.int8, target, zero))  # fmt: skip
+        kernel.add([(x.values.astype(WIDE) - x.zero).sum(1)], [y], "i8", target, zero, inputs=[real(x.scale)])
+    return kernel
+
+
 def last_axis(generator):
     rank = int(generator.integers(2, 5))
     shape = tuple(int(v) for v in generator.integers(2, 12, rank - 1))
@@ -461,7 +472,6 @@ def relu(generator, elements):
     return [x], None, [], lambda zero: np.maximum(x, zero)
 
 
-FULLY_CONNECTED = "rounds the product in f64; a multiplier of 31 bits is another function beside ties of large accumulators"
 OTHERS = ["one rounding, half up", "factor in f32"]
 TWICE = ["litert::convolution", *OTHERS]
 
@@ -471,10 +481,9 @@ KERNELS = [
     layers(depthwise_conv_2d, "DEPTHWISE_CONV_2D", "litert::convolution", OTHERS, depth=1),
     layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", TWICE, exponents=(3, 20)),
     layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", TWICE, exponents=(3, 20), per_channel=False),
-    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", ["product in f64, half away", *TWICE],
-           equal=False, note=FULLY_CONNECTED),
-    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", ["product in f64, half away", *TWICE],
-           per_channel=False, equal=False, note=FULLY_CONNECTED),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64", ["litert::fully_connected", *TWICE]),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64", ["litert::fully_connected", *TWICE],
+           per_channel=False),
     multiplied("int8", np.int8, "litert::multiplication"),
     summed("ADD", np.int8),
     summed("SUB", np.int8),
@@ -483,6 +492,7 @@ KERNELS = [
     mean(True),
     mean_over("the last axis", last_axis),
     mean_over("any axes", any_axes),
+    sums,
     on_one_grid("REDUCE_MAX", reduced(np.max)),
     on_one_grid("REDUCE_MIN", reduced(np.min)),
     on_one_grid("MAX_POOL_2D", pooled(lambda elements: elements.max((1, 2)))),
@@ -501,10 +511,10 @@ KERNELS = [
     requantize(np.int16, np.int8),
     requantize(np.int16, np.int16),
     layers(conv_2d, "CONV_2D", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40)),
-    layers(fully_connected, "FULLY_CONNECTED", "litert::sixteen_by_eight", ["product in f64, half away"], np.int16,
-           exponents=(10, 40), equal=False, note="rounds the product in f64, not with 16 bits as CONV_2D does"),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64", ["litert::sixteen_by_eight"], np.int16,
+           exponents=(10, 40)),
     wrapping(conv_2d, "CONV_2D", "litert::convolution"),
-    wrapping(fully_connected, "FULLY_CONNECTED", "product in f64, half away"),
+    wrapping(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64"),
     *litert_functions.KERNELS,
     layers(depthwise_conv_2d, "DEPTHWISE_CONV_2D", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40), depth=1),
     layers(transpose_conv, "TRANSPOSE_CONV", "litert::convolution", OTHERS),
@@ -517,9 +527,9 @@ KERNELS = [
     *(layers(conv_2d, "CONV_2D", "litert::sixteen_by_eight", [], np.int16, exponents=(10, 40), activation=activation)
       for activation in ("RELU", "RELU_N1_TO_1", "RELU6")),
     layers(conv_2d, "CONV_2D", "litert::convolution", [], activation="RELU6"),
-    layers(fully_connected, "FULLY_CONNECTED", "product in f64, half away", [], np.int16, exponents=(10, 40), activation="RELU6"),
-    layers(fully_connected, "FULLY_CONNECTED", "product in f64, half away", [], np.int16, exponents=(10, 31), bias=np.int32),
-    layers(fully_connected, "FULLY_CONNECTED", "product in f64, half away", [], bits=4),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64", [], np.int16, exponents=(10, 40), activation="RELU6"),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64", [], np.int16, exponents=(10, 31), bias=np.int32),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64", [], bits=4),
     wide_batch_matmul(np.int16),
     wide_batch_matmul(np.int8),
     summed("ADD", np.int16),

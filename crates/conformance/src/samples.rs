@@ -122,6 +122,12 @@ fn sample(
             zp,
             out,
         }),
+        FormKind::Float64 => Requantization::Float64(form::Float64 {
+            multiplier: pick.per(channels, |p| p.one(1 << 52, (1 << 53) - 1)),
+            exponent: pick.per(channels, |p| p.one(-60, 31) as i8),
+            zp,
+            out,
+        }),
         FormKind::TosaRescale => Requantization::TosaRescale(form::TosaRescale {
             multiplier: pick.per(channels, factor),
             shift: pick.per(channels, |p| shift(p) as u8),
@@ -198,6 +204,7 @@ fn zero_point(form: &Requantization) -> i32 {
         | Requantization::Float(form::Float { zp, .. })
         | Requantization::Fixed(form::Fixed { zp, .. })
         | Requantization::SixteenByEight(form::SixteenByEight { zp, .. })
+        | Requantization::Float64(form::Float64 { zp, .. })
         | Requantization::FloatZeroInside(form::FloatZeroInside { zp, .. })
         | Requantization::TosaRescale(form::TosaRescale { output_zp: zp, .. })
         | Requantization::AscendRequant(form::AscendRequant { offset: zp, .. })

@@ -92,6 +92,7 @@ fn kernels_that_are_wrong_are_found_with_a_witness() {
         "chain",
         "left-or-right",
         "sixteen",
+        "double-precision",
         "scale32",
         "scale16",
         "general",

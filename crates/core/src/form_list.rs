@@ -139,6 +139,7 @@ spelled! {
     SixteenByEight: multiplier exponent zp out;
     TosaRescale: multiplier shift scale32 roundings input input_zp output_zp out;
     Float: scale zp out;
+    Float64: multiplier exponent zp out;
     FloatZeroInside: scale zp out;
     AscendRequant: scale offset relu out;
     AscendDequantS16: shift relu;
@@ -220,7 +221,7 @@ macro_rules! of_each {
 }
 
 of_each! {
-    ArithFolded FractionalZero TfLite Gemmlowp SixteenByEight TosaRescale Float FloatZeroInside
+    ArithFolded FractionalZero TfLite Gemmlowp SixteenByEight TosaRescale Float Float64 FloatZeroInside
     AscendRequant AscendDequantS16 AscendRequantS16 DequantQuant Fixed Steps
 }
 

@@ -67,6 +67,13 @@ fn of_three_channels() -> Vec<Requantization> {
             out,
         }
         .into(),
+        form::Float64 {
+            multiplier: (0..3).map(|c| (1 << 52) + c).collect(),
+            exponent: [-3, 1, 0].into_iter().collect(),
+            zp,
+            out,
+        }
+        .into(),
         form::FloatZeroInside {
             scale: scale(),
             zp,

@@ -509,6 +509,7 @@ fn what_a_runtime_makes_is_held_against_the_ideal_and_against_the_best_integers(
         ("double", away, false, true),
         ("left-or-right", up, false, true),
         ("sixteen", up, false, true),
+        ("double-precision", away, false, false),
         ("packed", even, false, false),
         ("single-precision", even, false, false),
         ("zero-inside", even, true, false),

@@ -13,7 +13,7 @@ use strait_target::{
 };
 
 const TABLE: &str = include_str!("tables/every-form.toml");
-const FORMS: [&str; 16] = [
+const FORMS: [&str; 17] = [
     "shift",
     "fractional",
     "single",
@@ -28,6 +28,7 @@ const FORMS: [&str; 16] = [
     "chain",
     "left-or-right",
     "sixteen",
+    "double-precision",
     "scale32",
     "scale16",
 ];

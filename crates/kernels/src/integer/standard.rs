@@ -2,7 +2,7 @@
 
 use super::{
     batch::Batch,
-    epilogue::{Affine, Doubling, Epilogue, Float, FloatAffine, Shift, Steps},
+    epilogue::{Affine, Double, Doubling, Epilogue, Float, FloatAffine, Shift, Steps},
     finish::InRegisters,
     loops::Loops,
 };
@@ -31,6 +31,7 @@ pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dy
         },
         Some(Arithmetic::Doubling(_)) => Ok(loops(Doubling::new(form)?, out, clamp, batch)),
         Some(Arithmetic::Float(_)) => Ok(loops(Float::new(form)?, out, clamp, batch)),
+        Some(Arithmetic::Double(_)) => Ok(loops(Double::new(form)?, out, clamp, batch)),
         Some(Arithmetic::FloatAffine(_)) => Ok(loops(FloatAffine::new(form)?, out, clamp, batch)),
         Some(Arithmetic::Steps(_)) => Ok(loops(Steps::new(form)?, out, clamp, batch)),
         None => Err(KernelError::Requantization(format!("{} has no channel", form.kind()))),

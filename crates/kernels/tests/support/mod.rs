@@ -150,6 +150,14 @@ pub(crate) fn forms(channels: usize, size: i64, numbers: &mut Numbers) -> Vec<Re
             zp: numbers.between(-100, 100),
             out,
         }));
+        forms.push(Requantization::Float64(form::Float64 {
+            multiplier: per(channels, || {
+                (1 << 52) + i64::from(numbers.between(0, i32::MAX)) * 1_048_577
+            }),
+            exponent: per(channels, || (numbers.between(-1, 3) - shift_to_8_bits) as i8),
+            zp: numbers.between(-100, 100),
+            out,
+        }));
         if matches!(out, IntType::I8 | IntType::I16 | IntType::I32) {
             forms.push(Requantization::TosaRescale(form::TosaRescale {
                 multiplier: multiplier(numbers),

@@ -28,6 +28,9 @@ const RULES: &[(&str, Rule)] = &[
     // LiteRT
     ("litert::convolution", |c| product(c, litert::convolution)),
     ("litert::fully_connected", |c| product(c, litert::fully_connected)),
+    ("litert::fully_connected_in_f64", |c| {
+        product(c, litert::fully_connected_in_f64)
+    }),
     ("litert::sixteen_by_eight", |c| product(c, litert::sixteen_by_eight)),
     ("litert::matrix_product", |c| {
         let (a, b) = c.single_weight()?;
@@ -95,7 +98,6 @@ const RULES: &[(&str, Rule)] = &[
             quantize::quantize_by_factor(x, 1.0 / c.output, c.zero, Rounding::HalfAway, &c.out.range())
         })
     }),
-    ("product in f64, half away", product_in_f64),
     // ONNX Runtime
     ("onnx_runtime::convolution", |c| product(c, onnx_runtime::convolution)),
     ("onnx_runtime::multiplication", |c| {
@@ -256,29 +258,6 @@ type ProductRule = fn(f32, &Per<f32>, f32, i32, IntType) -> Result<Requantizatio
 fn product(case: &Case, rule: ProductRule) -> Results {
     let weights = case.weights.as_ref().ok_or("weight scales are expected")?;
     case.requantized(rule(case.input()?, weights, case.output, case.zero, case.out))
-}
-
-/// LiteRT's FULLY_CONNECTED in its own arithmetic, which is none of our forms.
-fn product_in_f64(case: &Case) -> Results {
-    let [low, high] = case.activation();
-    let (input, weights) = (
-        case.input()?,
-        case.weights.as_ref().ok_or("weight scales are expected")?,
-    );
-    let row = |(channel, row): (usize, &Vec<i64>)| {
-        let weight = weights.get(channel).ok_or("too few weight scales")?;
-        let factor = f64::from(input) * f64::from(*weight) / f64::from(case.output);
-        let one = |&x: &i64| {
-            let rounded = (x as f64 * factor).round();
-            // Where C++ converts it to an int32_t.
-            (rounded.abs() < 2f64.powi(31)).then(|| {
-                let code = case.out.saturate(rounded as i64 + i64::from(case.zero));
-                code.max(low).min(high).into()
-            })
-        };
-        Ok(row.iter().map(one).collect())
-    };
-    case.x.iter().enumerate().map(row).collect()
 }
 
 /// Two operands, less their zero points, that meet on a common grid.

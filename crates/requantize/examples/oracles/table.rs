@@ -37,20 +37,12 @@ pub(crate) fn markdown(kernels: &[Kernel]) -> Result<String, std::fmt::Error> {
                 ..
             } = &kernel.rule;
             let verdict = if kernel.equal { "" } else { " (not equal)" };
-            let others: Vec<String> = kernel
-                .others
-                .iter()
-                .map(|c| format!("{} {}", c.name, c.differing))
-                .collect();
-            let note = kernel
-                .note
-                .as_ref()
-                .map(|note| format!("; the program {note}"))
-                .unwrap_or_default();
-            let others = others.join(", ");
+            let others = kernel.others.iter().map(|c| format!("{} {}", c.name, c.differing));
+            let note = kernel.note.iter().map(|note| format!("the program {note}"));
+            let remarks = others.chain(note).collect::<Vec<_>>().join(", ");
             writeln!(
                 text,
-                "| {} | {name}{verdict} | {differing} | {compared} | {outside} | {undefined} | {others}{note} |",
+                "| {} | {name}{verdict} | {differing} | {compared} | {outside} | {undefined} | {remarks} |",
                 kernel.name
             )?;
         }

@@ -114,6 +114,7 @@ fn slope(target: &Target<'_>) -> Option<f64> {
         Arithmetic::Affine(a) => ldexp(a.factor.into(), -i32::from(a.shift)),
         Arithmetic::Doubling(d) => ldexp(d.factor.into(), -i32::from(d.shift)),
         Arithmetic::Float(f) => f.scale.into(),
+        Arithmetic::Double(f) => f.scale,
         Arithmetic::FloatAffine(_) | Arithmetic::Steps(_) => {
             let steps = target.thresholds.as_ref()?.steps();
             let (first, last) = (steps.first()?, steps.last()?);

@@ -28,6 +28,7 @@ impl Requantization {
         let (low, high) = match arithmetic {
             Arithmetic::Affine(a) => a.domain(),
             Arithmetic::Doubling(d) => d.domain(),
+            Arithmetic::Double(f) => f.domain(),
             Arithmetic::Float(_) | Arithmetic::FloatAffine(_) | Arithmetic::Steps(_) => {
                 i64::from(i32::MIN)..=i64::from(i32::MAX)
             }
@@ -59,6 +60,7 @@ impl Arithmetic<'_> {
             Arithmetic::Affine(a) => a.wide(x),
             Arithmetic::Doubling(d) => d.wide(x),
             Arithmetic::Float(f) => f.wide(x),
+            Arithmetic::Double(f) => f.wide(x),
             Arithmetic::FloatAffine(f) => f.wide(x),
             Arithmetic::Steps(s) => s.wide(x),
         }
@@ -66,13 +68,14 @@ impl Arithmetic<'_> {
 
     /// The first accumulator of `low ..= high` whose result is at least `value`; `high + 1` where none is.
     ///
-    /// In closed form for integer arithmetic. In `f32` a guess in `f64` misses by a few accumulators at most, which a
+    /// In closed form for integer arithmetic. In float a guess in `f64` misses by a few accumulators at most, which a
     /// gallop from it makes up for; it is exact whatever the guess, since the arithmetic is non-decreasing.
     fn first(&self, low: i64, high: i64, value: i64) -> i64 {
         let least = match self {
             Arithmetic::Affine(a) => a.least_reaching(value),
             Arithmetic::Doubling(d) => d.least_reaching(value),
             Arithmetic::Steps(s) => s.least_reaching(value),
+            Arithmetic::Double(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
             Arithmetic::Float(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
             Arithmetic::FloatAffine(f) => return gallop(low, high, f.guess(value), |x| f.wide(x) >= value),
         };
@@ -161,6 +164,7 @@ impl<'a> Channel<'a> {
                 // Not of i32: 2^31 - 1 is no factor of one, and the second rounding shifts by one at least.
                 Arithmetic::Doubling(_) => false,
                 Arithmetic::Float(f) => f.is_identity(self.out.bits()),
+                Arithmetic::Double(f) => f.is_identity(),
                 Arithmetic::FloatAffine(f) => f.is_identity(self.out.bits()),
                 Arithmetic::Steps(s) => s.is_identity(self.out),
             }

@@ -14,6 +14,7 @@ mod ascend_requant_s16;
 mod dequant_quant;
 mod fixed;
 mod float;
+mod float64;
 mod float_zero_inside;
 mod fractional_zero;
 mod gemmlowp;
@@ -24,7 +25,7 @@ mod tosa_rescale;
 
 pub use arith_folded::ArithFolded;
 pub(crate) use arithmetic::firsts;
-pub use arithmetic::{Affine, Arithmetic, Doubling, FloatAffine, FloatProduct, StepCount};
+pub use arithmetic::{Affine, Arithmetic, DoubleProduct, Doubling, FloatAffine, FloatProduct, StepCount};
 pub use ascend_dequant_s16::AscendDequantS16;
 pub use ascend_requant::AscendRequant;
 pub use ascend_requant_s16::AscendRequantS16;
@@ -35,6 +36,7 @@ pub use dequant_quant::DequantQuant;
 pub use fixed::Fixed;
 pub use float::Float;
 pub use float_zero_inside::FloatZeroInside;
+pub use float64::Float64;
 pub use fractional_zero::FractionalZero;
 pub use gemmlowp::Gemmlowp;
 pub use sixteen_by_eight::SixteenByEight;
@@ -211,6 +213,9 @@ forms! {
     Float "float" FromScales
         "sat(half_even(f32(x) * scale) + zp)"
         "ONNX Runtime QLinearConv",
+    Float64 "float64" FromScales
+        "sat(half_away(f64(x * m) * 2^(e-53)) + zp)"
+        "LiteRT FULLY_CONNECTED",
     FloatZeroInside "float_zero_inside" FromScales
         "sat(half_even(f32(x) * scale + zp))"
         "ONNX Runtime QLinearMul",

@@ -3,7 +3,11 @@
 //! Source: `QuantizeMultiplier`, `PopulateConvolutionQuantizationParams`, `GetQuantizedConvolutionMultipler` and the
 //! `Prepare` functions of ADD and MUL in LiteRT's kernels; which op rounds how often is measured with LiteRT 2.3.0.
 
-use super::{ScaleError, fixed_point::FixedPoint, positive, unzip};
+use super::{
+    ScaleError,
+    fixed_point::{FixedPoint, frexp, ldexp},
+    positive, unzip,
+};
 use crate::{IntType, Narrowing, Per, Requantization, Rounding, Roundings, form};
 
 /// The 31-bit mantissa and the exponent of a factor, `mantissa * 2^(exponent - 31)`.
@@ -59,7 +63,7 @@ pub fn single_rounding(form: Requantization) -> Requantization {
 
 /// CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV on int16 activations with a bias of 64 bits: the factor of the int8
 /// convolution, its multiplier reduced to 16 bits when it is applied. A factor that needs a left shift of more than 7 is
-/// refused. FULLY_CONNECTED is another form on int16, too: LiteRT 2.3.0 rounds a product in `f64`. Where a file says that
+/// refused. FULLY_CONNECTED is another form on int16, too ([`fully_connected_in_f64`]). Where a file says that
 /// the bias has 32 bits (`quantized_bias_type`), the sum has 32 as well, and the form is that of [`convolution`].
 pub fn sixteen_by_eight(
     input: f32,
@@ -89,11 +93,10 @@ fn sixteen_bits(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantizati
     Ok(form)
 }
 
-/// FULLY_CONNECTED: one rounding, ties away from zero, the factor computed in `f64`.
+/// FULLY_CONNECTED with a multiplier: one rounding, ties away from zero, the factor computed in `f64`.
 ///
-/// LiteRT 2.3.0 has no multiplier here: it rounds `f64(acc) * factor`. The 31 bits that are kept of the factor move the
-/// product by less than `|result| * 2^-31`, so the form is another function only where an accumulator comes as near as that
-/// to a tie.
+/// LiteRT 2.3.0 has no multiplier here ([`fully_connected_in_f64`]). The 31 bits that are kept of the factor move the product
+/// by less than `|result| * 2^-31`, so the form is another function only where an accumulator comes as near as that to a tie.
 pub fn fully_connected(
     input: f32,
     weights: &Per<f32>,
@@ -107,6 +110,49 @@ pub fn fully_connected(
         Rounding::HalfAway,
         out,
     )
+}
+
+/// FULLY_CONNECTED as LiteRT 2.3.0 computes it, on int8 and on int16: `f64(acc) * factor`, rounded with ties away from zero,
+/// the factor computed in `f64`.
+pub fn fully_connected_in_f64(
+    input: f32,
+    weights: &Per<f32>,
+    output: f32,
+    zp: i32,
+    out: IntType,
+) -> Result<Requantization, ScaleError> {
+    product_in_f64(&convolution_factor(input, weights, output)?, zp, out)
+}
+
+/// The same form of other factors. One below 2^-129 or of 2^31 and more is refused.
+pub fn product_in_f64(factor: &Per<f64>, zp: i32, out: IntType) -> Result<Requantization, ScaleError> {
+    let parts = |factor: &f64| {
+        let (fraction, exponent) = frexp(positive("factor", *factor)?);
+        let exponent = i8::try_from(exponent)
+            .ok()
+            .filter(|e| form::Float64::EXPONENTS.contains(e));
+        match exponent {
+            // A whole number of 53 bits.
+            Some(exponent) => Ok((ldexp(fraction, 53) as i64, exponent)),
+            None if *factor < 1.0 => Err(ScaleError::NotPositive {
+                what: "factor",
+                value: 0.0,
+            }),
+            None => Err(ScaleError::TooLarge {
+                factor: *factor,
+                rule: "an exponent of at most 31",
+            }),
+        }
+    };
+    let (multiplier, exponent) = unzip(&factor.try_map(parts)?);
+    let form = Requantization::Float64(form::Float64 {
+        multiplier,
+        exponent,
+        zp,
+        out,
+    });
+    form.check()?;
+    Ok(form)
 }
 
 /// LiteRT's multiplier with one rounding, in the type of the form that has any of the eight: a target's table may say

@@ -74,6 +74,14 @@ pub(crate) fn form() -> impl Strategy<Value = Requantization> {
             zp,
             out
         })),
+        (1i64 << 52..1 << 53, -22i8..4, zp(), int_type()).prop_map(|(multiplier, exponent, zp, out)| {
+            Requantization::Float64(form::Float64 {
+                multiplier: multiplier.into(),
+                exponent: exponent.into(),
+                zp,
+                out,
+            })
+        }),
         (0..=i32::MAX, -(1i64 << 52)..1 << 52, zp(), narrowing(28..50)).prop_map(|(sc, add, zp, narrowing)| {
             Requantization::Fixed(form::Fixed {
                 sc: sc.into(),

@@ -104,6 +104,7 @@ impl FormRow {
             Requantization::Gemmlowp(f) => (exponent(&f.exponent), whole(&f.multiplier), None),
             // It takes any multiplier, and reduces it itself.
             Requantization::SixteenByEight(f) => (exponent(&f.exponent), None, None),
+            Requantization::Float64(_) => (None, None, None),
             Requantization::TosaRescale(f) => (right(&f.shift), whole(&f.multiplier), None),
             Requantization::AscendDequantS16(f) => (right(&f.shift), None, None),
             Requantization::Float(f) => (None, None, f.scale.get(channel)),
@@ -168,6 +169,7 @@ impl FormRow {
             | Requantization::SixteenByEight(form::SixteenByEight { zp, .. })
             | Requantization::TosaRescale(form::TosaRescale { output_zp: zp, .. })
             | Requantization::Float(form::Float { zp, .. })
+            | Requantization::Float64(form::Float64 { zp, .. })
             | Requantization::FloatZeroInside(form::FloatZeroInside { zp, .. })
             | Requantization::AscendRequant(form::AscendRequant { offset: zp, .. })
             | Requantization::DequantQuant(form::DequantQuant { offset: zp, .. }) => Some(*zp),

@@ -249,6 +249,9 @@ impl FormRow {
                 (form, Roundings::Two) => Ok(form),
             },
             FormKind::SixteenByEight => sixteen_by_eight(rescale).map_err(refused),
+            FormKind::Float64 => {
+                litert::product_in_f64(&rescale.scales.factor(), rescale.output_zero, rescale.out).map_err(refused)
+            }
             FormKind::TosaRescale => self.tosa_rescale(rescale).map_err(refused),
             FormKind::Float | FormKind::FloatZeroInside | FormKind::AscendRequant => {
                 self.float(kind, rescale).map_err(refused)

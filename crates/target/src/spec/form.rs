@@ -75,6 +75,8 @@ words! {
         TosaRescale = "tosa_rescale",
         /// half_even(f32(acc) · m) + z, in `f32`; with z inside of the rounding, half_even(f32(acc) · m + z).
         FloatScale = "float_scale",
+        /// half_away(f64(acc) · m) + z, in `f64`.
+        Float64Scale = "float64_scale",
         /// max(half_even(f32(acc) · m), 0) + z, in `f32`, without the max where there is no ReLU.
         AscendRequant = "ascend_requant",
         /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a
@@ -180,6 +182,7 @@ impl FormRow {
             (Arithmetic::SixteenByEight, ZeroPoint::After) => FormKind::SixteenByEight,
             (Arithmetic::TosaRescale, ZeroPoint::After) => FormKind::TosaRescale,
             (Arithmetic::FloatScale, ZeroPoint::After) => FormKind::Float,
+            (Arithmetic::Float64Scale, ZeroPoint::After) => FormKind::Float64,
             (Arithmetic::FloatScale, ZeroPoint::InsideRounding) => FormKind::FloatZeroInside,
             (Arithmetic::AscendRequant, ZeroPoint::After) => FormKind::AscendRequant,
             (Arithmetic::DequantQuant, ZeroPoint::InsideRounding) => FormKind::DequantQuant,

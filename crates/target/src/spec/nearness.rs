@@ -136,6 +136,7 @@ impl FormRow {
     pub(super) fn tie_rule(&self) -> Rounding {
         match self.form_kind() {
             Some(FormKind::SixteenByEight | FormKind::TosaRescale) => Rounding::HalfUp,
+            Some(FormKind::Float64) => Rounding::HalfAway,
             Some(FormKind::Gemmlowp) if self.roundings() == Roundings::One => Rounding::HalfUp,
             _ if self.kind.is_float() => Rounding::HalfEven,
             _ => self.rounding(),

@@ -88,6 +88,8 @@ impl Batch {
                 shift::kind(&channels, tensor).or_else(|| fixed_point::kind(&channels, range, tensor))
             }
             Some(Arithmetic::Float(_)) => float::kind(&channels, range, tensor),
+            // The lane function vectorises: no step of it needs more than f64 has.
+            Some(Arithmetic::Double(_)) => None,
             Some(Arithmetic::FloatAffine(_)) => float_affine::kind(&channels, range, tensor),
             Some(Arithmetic::Steps(_)) => steps::kind(&channels, tensor),
             None => None,

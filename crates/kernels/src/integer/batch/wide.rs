@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     integer::{
-        epilogue::{PerChannel, per_channel, saturate},
+        epilogue::{DoubleConstants, PerChannel, per_channel, saturate},
         finish,
     },
     isa::Context,
@@ -15,24 +15,31 @@ use crate::{
 };
 use strait_requantize::{IntType, Requantization};
 
-/// A requantization of accumulators of 64 bits, of which 48 are used where activations have 16: `SixteenByEight`,
-/// `TosaRescale` with inputs of 48 bits, and every other form that multiplies integers and shifts.
+/// A requantization of accumulators of 64 bits, of which 48 are used where activations have 16.
 #[derive(Clone, Debug)]
-pub(super) struct Wide {
-    points: PerChannel<Point>,
-    vectors: Option<(Corrections, Constants<CONSTANTS>)>,
+pub(super) enum Wide {
+    /// `SixteenByEight`, `TosaRescale` with inputs of 48 bits, and every other form that multiplies integers and shifts.
+    FixedPoint {
+        points: PerChannel<Point>,
+        vectors: Option<(Corrections, Constants<CONSTANTS>)>,
+    },
+    /// `Float64`, whose accumulators are f64 each.
+    Double(PerChannel<DoubleConstants>),
 }
 
 /// One channel.
 #[derive(Clone, Copy, Debug)]
-struct Point {
+pub(super) struct Point {
     fixed: FixedPoint,
     domain: [i64; 2],
 }
 
 impl Wide {
-    /// The kernel of a legal form; `None` for one of floats or of thresholds, which is defined on i32 alone.
+    /// The kernel of a legal form; `None` for one of f32 or of thresholds, which is defined on i32 alone.
     pub(super) fn new(form: &Requantization) -> Option<Wide> {
+        if let Ok(doubles) = per_channel(form, DoubleConstants::new) {
+            return Some(Wide::Double(doubles));
+        }
         let points = per_channel(form, |channel| {
             let (low, high) = channel.domain().into_inner();
             Some(Point {
@@ -41,7 +48,7 @@ impl Wide {
             })
         });
         let points = points.ok()?;
-        Some(Wide {
+        Some(Wide::FixedPoint {
             vectors: vectors(form, &points),
             points,
         })
@@ -49,7 +56,16 @@ impl Wide {
 
     /// Requantizes a tile into codes of `out`. An accumulator outside of its channel's domain counts as the nearer end.
     pub(super) fn run(&self, cx: Context, out: IntType, tile: Tile<'_, &[i64]>) {
-        let done = match &self.vectors {
+        let elements = (tile.source, tile.stride);
+        let (points, vectors) = match self {
+            Wide::FixedPoint { points, vectors } => (points, vectors),
+            Wide::Double(doubles) => {
+                // What f64 does not have is outside of the domain, and stays there.
+                let lane = |double: &DoubleConstants, x: i64| double.lane(x as f64);
+                return finish::by_lane(out, tile.bounds, elements, tile.place, doubles, lane);
+            }
+        };
+        let done = match vectors {
             Some((Corrections::None, c)) => cx.run_on_vectors(TileJob::new(tile, &Lanes::<false, false>, c)),
             Some((Corrections::Signed, c)) => cx.run_on_vectors(TileJob::new(tile, &Lanes::<true, false>, c)),
             Some((Corrections::Even, c)) => cx.run_on_vectors(TileJob::new(tile, &Lanes::<false, true>, c)),
@@ -57,8 +73,7 @@ impl Wide {
         };
         if !done {
             let lane = |point: &Point, x: i64| saturate(point.fixed.wide(x.max(point.domain[0]).min(point.domain[1])));
-            let elements = (tile.source, tile.stride);
-            finish::by_lane(out, tile.bounds, elements, tile.place, &self.points, lane);
+            finish::by_lane(out, tile.bounds, elements, tile.place, points, lane);
         }
     }
 }

@@ -6,6 +6,7 @@
 //! output type and clamps.
 
 mod affine;
+mod double;
 mod doubling;
 mod float;
 mod float_affine;
@@ -14,6 +15,8 @@ mod steps;
 
 pub use affine::Affine;
 pub(crate) use affine::Correction;
+pub use double::Double;
+pub(crate) use double::DoubleConstants;
 pub use doubling::Doubling;
 pub use float::Float;
 pub use float_affine::FloatAffine;

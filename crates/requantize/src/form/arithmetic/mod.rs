@@ -1,6 +1,7 @@
 //! The few families of arithmetic behind the forms: what a kernel implements, and what the decision procedures invert.
 
 mod affine;
+mod double_product;
 mod doubling;
 mod float_affine;
 mod float_product;
@@ -8,6 +9,7 @@ mod quotients;
 mod step_count;
 
 pub use affine::Affine;
+pub use double_product::DoubleProduct;
 pub use doubling::Doubling;
 pub use float_affine::FloatAffine;
 pub use float_product::FloatProduct;
@@ -26,6 +28,8 @@ pub enum Arithmetic<'a> {
     Doubling(Doubling),
     /// Multiply in `f32`, round, add.
     Float(FloatProduct),
+    /// Multiply in `f64`, round, add.
+    Double(DoubleProduct),
     /// Multiply and add in `f32`, round.
     FloatAffine(FloatAffine),
     /// Count thresholds.
@@ -45,6 +49,8 @@ impl Arithmetic<'_> {
                 in_range("shift", channel, d.shift.into(), 32..=MAX_SHIFT.into())?;
             }
             Arithmetic::Float(f) => check_scale(channel, f.scale)?,
+            // An integer and a power of two.
+            Arithmetic::Double(_) => {}
             Arithmetic::FloatAffine(f) => {
                 check_scale(channel, f.factor)?;
                 check_scale(channel, f.scale)?;

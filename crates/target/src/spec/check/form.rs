@@ -18,6 +18,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
                 Arithmetic::DequantQuant => "`inside_rounding`",
                 Arithmetic::Gemmlowp
                 | Arithmetic::SixteenByEight
+                | Arithmetic::Float64Scale
                 | Arithmetic::TosaRescale
                 | Arithmetic::AscendRequant => "`after`",
                 Arithmetic::MultiplyShift => "`after`, or with one stage also `before_shift` and `before_and_after`",
@@ -107,7 +108,7 @@ fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow) {
         Arithmetic::TosaRescale => (Must, Must, No, Must),
         Arithmetic::FloatScale => (May, No, May, No),
         Arithmetic::AscendRequant | Arithmetic::DequantQuant => (May, No, No, No),
-        Arithmetic::Steps => (No, No, No, No),
+        Arithmetic::Float64Scale | Arithmetic::Steps => (No, No, No, No),
     };
     let keys = [
         ("multiplier", row.multiplier.is_some(), multiplier),
@@ -140,7 +141,7 @@ pub(super) fn rules(kind: FormKind) -> &'static [ScaleRule] {
         FormKind::ArithFolded | FormKind::FractionalZero => &[ScaleRule::Sima, ScaleRule::Free],
         FormKind::TfLite => &[ScaleRule::Litert, ScaleRule::Sima, ScaleRule::Free],
         FormKind::Gemmlowp => &[ScaleRule::Litert, ScaleRule::Free],
-        FormKind::SixteenByEight => &[ScaleRule::Litert],
+        FormKind::SixteenByEight | FormKind::Float64 => &[ScaleRule::Litert],
         FormKind::Float => &[ScaleRule::OnnxRuntime, ScaleRule::Ascend, ScaleRule::Free],
         FormKind::FloatZeroInside => &[ScaleRule::OnnxRuntime, ScaleRule::Free],
         FormKind::AscendRequant | FormKind::DequantQuant => &[ScaleRule::Ascend],

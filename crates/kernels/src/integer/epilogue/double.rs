@@ -1,0 +1,72 @@
+use super::{Epilogue, PerChannel, per_channel, saturate};
+use crate::error::KernelError;
+use strait_requantize::form::Arithmetic;
+use strait_requantize::{
+    Requantization,
+    form::{Channel, DoubleProduct},
+};
+
+/// `half_away(f64(x)·scale) + zero_point`: `Float64`.
+#[derive(Clone, Debug)]
+pub struct Double {
+    constants: PerChannel<DoubleConstants>,
+}
+
+impl Double {
+    /// The epilogue of a form of this family.
+    ///
+    /// # Errors
+    /// [`KernelError::Requantization`] for another form, or one whose parameters are not legal.
+    pub fn new(form: &Requantization) -> Result<Double, KernelError> {
+        let constants = per_channel(form, DoubleConstants::new)?;
+        Ok(Double { constants })
+    }
+}
+
+/// See [`Double`].
+#[derive(Clone, Copy, Debug)]
+pub struct DoubleConstants {
+    scale: f64,
+    zero_point: i64,
+    /// Ends of the domain, whose results are i32 in front of the zero point: whole numbers of 54 bits.
+    domain: [f64; 2],
+}
+
+impl DoubleConstants {
+    pub(crate) fn new(channel: &Channel<'_>) -> Option<DoubleConstants> {
+        let Arithmetic::Double(DoubleProduct { scale, zero_point }) = channel.arithmetic() else {
+            return None;
+        };
+        let (low, high) = channel.domain().into_inner();
+        Some(DoubleConstants {
+            scale,
+            zero_point: zero_point.into(),
+            domain: [low, high].map(|end| end as f64),
+        })
+    }
+
+    /// The result for an accumulator, as the nearest f64 has it; beyond the domain, that of its nearer end.
+    #[inline(always)]
+    pub(crate) fn lane(&self, accumulator: f64) -> i32 {
+        let product = accumulator.max(self.domain[0]).min(self.domain[1]) * self.scale;
+        // Half away from zero: the part behind the point is exact.
+        let whole = product.trunc();
+        let rest = product - whole;
+        let rounded = whole + f64::from(i8::from(rest >= 0.5) - i8::from(rest <= -0.5));
+        // An i32 inside of the domain, where the accumulator is. The zero point goes with it.
+        saturate(rounded as i64 + self.zero_point)
+    }
+}
+
+impl Epilogue for Double {
+    type Constants = DoubleConstants;
+
+    fn constants(&self) -> &PerChannel<DoubleConstants> {
+        &self.constants
+    }
+
+    #[inline(always)]
+    fn lane(&self, c: &DoubleConstants, accumulator: i32) -> i32 {
+        c.lane(f64::from(accumulator))
+    }
+}

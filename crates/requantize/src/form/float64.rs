@@ -1,0 +1,62 @@
+use super::{Arithmetic, DoubleProduct, Fields, Form, FormError, Requantization, Scalars, at, check::in_range};
+use crate::{IntType, Per, scales::fixed_point::ldexp};
+use serde::{Deserialize, Serialize};
+use std::ops::RangeInclusive;
+
+/// `sat(half_away(f64(x * multiplier) * 2^(exponent - 53)) + zp)`: the product of an integer and an `f64`, rounded to `f64`
+/// and then to an integer. The factor is an `f64`, written as its significand and exponent.
+///
+/// This is LiteRT's FULLY_CONNECTED, on int8 and on int16 activations.
+///
+/// Domain: accumulators of 54 bits, all of which are `f64`, and whose result before the zero point and behind it stays in
+/// `i32`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Float64 {
+    /// All 53 bits of the factor's significand, 2^52 ..= 2^53 - 1.
+    pub multiplier: Per<i64>,
+    /// The factor is `multiplier * 2^(exponent - 53)`; -128 ..= 31.
+    pub exponent: Per<i8>,
+    /// Zero point of the output.
+    pub zp: i32,
+    /// Integer type that the result saturates to.
+    pub out: IntType,
+}
+
+impl Float64 {
+    /// The multipliers that the form has.
+    pub const MULTIPLIERS: RangeInclusive<i64> = 1 << 52..=(1 << 53) - 1;
+    /// The exponents that the form has.
+    pub const EXPONENTS: RangeInclusive<i8> = i8::MIN..=31;
+}
+
+impl Form for Float64 {
+    fn fields(&self) -> Fields<'_> {
+        Fields::new(self.out)
+            .per("multiplier", &self.multiplier)
+            .per("exponent", &self.exponent)
+    }
+
+    fn select(&self, channels: &[usize]) -> Option<Requantization> {
+        let form = Float64 {
+            multiplier: self.multiplier.select(channels)?,
+            exponent: self.exponent.select(channels)?,
+            ..self.clone()
+        };
+        Some(form.into())
+    }
+
+    fn scalars(&self, channel: usize) -> Result<Scalars<'_>, FormError> {
+        let multiplier = at("multiplier", &self.multiplier, channel)?;
+        let exponent = at("exponent", &self.exponent, channel)?;
+        in_range("multiplier", channel, multiplier, Self::MULTIPLIERS)?;
+        let (least, most) = Self::EXPONENTS.into_inner();
+        in_range("exponent", channel, exponent.into(), least.into()..=most.into())?;
+        let arithmetic = Arithmetic::Double(DoubleProduct {
+            // Exact: 53 bits, and no exponent near the ends of those of f64.
+            scale: ldexp(multiplier as f64, i32::from(exponent) - 53),
+            zero_point: self.zp,
+        });
+        Ok(Scalars::from(arithmetic).results_in_i32(self.zp))
+    }
+}
