@@ -4,7 +4,7 @@ use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
 use strait_kernels::{
     Context, Conv, Images, KernelError, Pool, Window,
-    integer::{Activation, Axis, Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights},
+    integer::{Activation, Addend, Axis, Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights},
 };
 use strait_requantize::{IntType, Requantization};
 
@@ -375,7 +375,8 @@ impl Run {
                 operands: [a, b],
             } => {
                 let shape = Broadcast::new(&[a.len()], &[b.len()])?;
-                loops.add(cx, &shape, i8s, [&tables[0], &tables[1]], [a, b], &mut out)?;
+                let addends = [Addend::Table(&tables[0]), Addend::Table(&tables[1])];
+                loops.add(cx, &shape, i8s, addends, [a, b], &mut out)?;
             }
             Kind::Multiply {
                 zeros,

@@ -60,6 +60,47 @@ fn a_convolution_takes_its_requantization_and_its_clamps() {
     });
 }
 
+/// Over codes of 16 bits on one side at least: a table would have 65536 entries.
+#[test]
+fn a_sum_of_16_bit_codes_is_one_step() {
+    let codes: Vec<i16> = (0..48).map(|i| (i * 2739 % 65536 - 32768) as i16).collect();
+    let bytes: Vec<u8> = (0..48).map(|i| (i * 37 % 256) as u8).collect();
+    let inputs = [
+        Tensor::from_values(&[1, 3, 4, 4], &codes).unwrap(),
+        Tensor::from_values(&[1, 3, 4, 4], &bytes).unwrap(),
+    ];
+    for (subtract, other) in [(false, 0), (true, 0), (false, 1), (true, 1)] {
+        let mut b = Builder::new(Stage::Integer);
+        let ports = [b.input(Elem::I16, &[1, 3, 4, 4]), b.input(Elem::U8, &[1, 3, 4, 4])];
+        let operands = [(ports[0], 3), (ports[other], 4)].map(|(value, shift)| {
+            let zero = 7;
+            let accumulator = Carrier::I32;
+            let shifted = b.op(
+                op::ShiftLeft {
+                    zero,
+                    bits: 11,
+                    accumulator,
+                },
+                &[value],
+            );
+            requantize(&mut b, shifted, self::shift(shift.into(), IntType::I32), 0)
+        });
+        let sum = match subtract {
+            true => b.op(op::Sub {}, &operands),
+            false => b.op(op::Add {}, &operands),
+        };
+        let codes = requantize(&mut b, sum, shift(9.into(), IntType::I16), 0);
+        let module = b.output(&[codes]);
+        let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
+        assert_eq!(plan.step_count(), 1);
+        let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+        let expected = reference::run(&module, module.main, &views, &mut |_, _| {}).unwrap();
+        for isa in Isa::available() {
+            assert_eq!(run_with(&module, &inputs, &options(isa), 1).unwrap(), expected);
+        }
+    }
+}
+
 /// The loops of a target whose forms clamp to nothing but their type.
 struct WithoutClamps;
 

@@ -8,7 +8,7 @@ use std::{hint::black_box, time::Instant};
 use strait_kernels::{
     Context, Conv, Images, Isa, Window,
     float::{self, Matrix, Unary},
-    integer::{Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights, accumulators, standard},
+    integer::{Addend, Bias, Broadcast, Carrier, ConvWeights, GemmWeights, Loops, Weights, accumulators, standard},
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 
@@ -127,8 +127,15 @@ fn all(cx: &Context, wanted: &str) {
     let mut out = vec![0; count];
     let elements = [IntType::I8; 2];
     report("add", count, &mut || {
-        add.add(cx, &shape, elements, [&tables[0], &tables[1]], [&a, &b], &mut out)
-            .unwrap();
+        add.add(
+            cx,
+            &shape,
+            elements,
+            [Addend::Table(&tables[0]), Addend::Table(&tables[1])],
+            [&a, &b],
+            &mut out,
+        )
+        .unwrap();
     });
     report("multiply", count, &mut || {
         add.multiply(cx, &shape, elements, [3, 4], Carrier::I32, [&a, &b], &mut out)

@@ -7,7 +7,7 @@ mod support;
 use proptest::prelude::*;
 use strait_kernels::{
     Context, Images, Isa, Pool, Window,
-    integer::{Axis, Broadcast, Carrier, accumulators, average_pool, clamp, lookup, max_pool, standard},
+    integer::{Addend, Axis, Broadcast, Carrier, accumulators, average_pool, clamp, lookup, max_pool, standard},
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::{Numbers, boundaries, bytes, code, finish, forms, loops};
@@ -210,7 +210,7 @@ proptest! {
             let mut found = vec![0; wanted.len()];
             loops.multiply(&cx, &shape, elements, zeros, Carrier::I32, [&data[0], &data[1]], &mut found).unwrap();
             prop_assert!(found == wanted);
-            loops.add(&cx, &shape, elements, [&tables[0], &tables[1]], [&data[0], &data[1]], &mut found).unwrap();
+            loops.add(&cx, &shape, elements, [Addend::Table(&tables[0]), Addend::Table(&tables[1])], [&data[0], &data[1]], &mut found).unwrap();
             prop_assert!(found == finish(form, None, &sums, |_| 0));
         }
     }

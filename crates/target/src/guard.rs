@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use strait_core::{Elem, Module};
-use strait_kernels::integer::{Activation, Axis, Broadcast, Carrier, ConvWeights, GemmWeights, Loops};
+use strait_kernels::integer::{Activation, Addend, Axis, Broadcast, Carrier, ConvWeights, GemmWeights, Loops};
 use strait_kernels::{Context, KernelError, Pool};
 use strait_requantize::{IntType, Requantization};
 
@@ -193,11 +193,11 @@ impl Loops for GuardedLoops {
         cx: &Context,
         shape: &Broadcast,
         elements: [IntType; 2],
-        tables: [&[i32; 256]; 2],
+        addends: [Addend<'_>; 2],
         operands: [&[u8]; 2],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        self.run(|loops| loops.add(cx, shape, elements, tables, operands, out))
+        self.run(|loops| loops.add(cx, shape, elements, addends, operands, out))
     }
 
     fn multiply(

@@ -1,10 +1,12 @@
 //! Joins primitives into fast loops. Each join computes exactly what its nodes compute one after the other:
 //! - [`epilogue`]: a producer of accumulators, the requantization behind it and the clamp behind that: in registers;
-//! - [`sum`]: a sum whose operands come from eight bits each through shifts and requantizations: two tables;
+//! - [`sum`]: a sum whose operands come from codes each through shifts and requantizations: by two tables, where these have
+//!   eight bits, or code by code;
 //! - [`chain`]: functions of eight bits one after the other: one table.
 //!
 //! A node is joined only if nothing else uses its result.
 
+mod addend;
 mod chain;
 mod epilogue;
 mod sum;

@@ -1,20 +1,42 @@
-//! `table(a) ± table(b) → requantize → clamp`: how both ways of adding on eight bits end up, over a common shift or over
-//! a common grid.
+//! `f(a) ± g(b) → requantize → clamp`, where f and g are tables or shift and requantize codes: how all ways of adding end
+//! up, over a common shift or over a common grid.
 
+use super::addend::{self, Codes};
 use super::epilogue;
 use super::table::{self, Table};
 use super::{Found, Join, Joins, Scope};
-use crate::error::StepError;
+use crate::error::{ExecuteError, StepError};
 use crate::step::{Io, Step};
-use strait_core::{NodeId, Op};
-use strait_kernels::integer::{Broadcast, Loops};
+use strait_core::{NodeId, Op, ValueId};
+use strait_kernels::integer::{Addend, Broadcast, Loops};
 use strait_requantize::IntType;
 
 struct Sum {
     broadcast: Broadcast,
     elements: [IntType; 2],
-    tables: [Box<[i32; 256]>; 2],
+    operands: [Operand; 2],
     loops: Box<dyn Loops>,
+}
+
+/// An operand and what it becomes before it is added.
+enum Operand {
+    /// One accumulator for each code of 8 bits.
+    Table(Box<[i32; 256]>),
+    /// `±requantize((code − zero)·2^bits)`
+    Codes {
+        zero: i32,
+        bits: u8,
+        loops: Option<Box<dyn Loops>>,
+        negative: bool,
+    },
+}
+
+/// Where an operand comes from.
+struct Origin {
+    base: ValueId,
+    element: IntType,
+    nodes: Vec<NodeId>,
+    operand: Operand,
 }
 
 pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
@@ -33,10 +55,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
     if site.inputs.iter().flatten().any(|slot| slot.elem.int_type().is_none()) {
         return Ok(None);
     }
-    let (Some(left), Some(right)) = (table::behind(scope, joins, a)?, table::behind(scope, joins, b)?) else {
-        return Ok(None);
-    };
-    let (Some(first), Some(second)) = (accumulators(&left, 1), accumulators(&right, sign)) else {
+    let (Some(left), Some(right)) = (origin(scope, joins, a, 1)?, origin(scope, joins, b, sign)?) else {
         return Ok(None);
     };
     let epilogue = epilogue::behind(scope, joins, id);
@@ -49,7 +68,7 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
         Ok(Sum {
             broadcast: Broadcast::new(&site.input(0)?.dims, &site.input(1)?.dims)?,
             elements: [left.element, right.element],
-            tables: [first, second],
+            operands: [left.operand, right.operand],
             loops: site.loops()?,
         })
     };
@@ -63,6 +82,51 @@ pub(super) fn look(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Found {
     Ok(Some((join, nodes)))
 }
 
+/// Where an operand comes from: a table, or else codes.
+fn origin(scope: &Scope<'_>, joins: &Joins, value: ValueId, sign: i64) -> Result<Option<Origin>, ExecuteError> {
+    if let Some(table) = table::behind(scope, joins, value)?
+        && let Some(entries) = accumulators(&table, sign)
+    {
+        let Table {
+            base, element, nodes, ..
+        } = table;
+        return Ok(Some(Origin {
+            base,
+            element,
+            nodes,
+            operand: Operand::Table(entries),
+        }));
+    }
+    let Some(Codes {
+        base,
+        element,
+        zero,
+        bits,
+        form,
+        nodes,
+    }) = addend::behind(scope, joins, value)?
+    else {
+        return Ok(None);
+    };
+    // Loops of a target take what its table's forms compute.
+    let loops = match form.map(|form| scope.options.loops.loops_for(&form, None)) {
+        Some(Err(_)) => return Ok(None),
+        Some(Ok(loops)) => Some(loops),
+        None => None,
+    };
+    Ok(Some(Origin {
+        base,
+        element,
+        nodes,
+        operand: Operand::Codes {
+            zero,
+            bits,
+            loops,
+            negative: sign < 0,
+        },
+    }))
+}
+
 /// The entries as accumulators with a sign, if they fit.
 fn accumulators(table: &Table, sign: i64) -> Option<Box<[i32; 256]>> {
     let entries = table.entries.iter().map(|&entry| i32::try_from(sign * entry).ok());
@@ -70,14 +134,34 @@ fn accumulators(table: &Table, sign: i64) -> Option<Box<[i32; 256]>> {
     entries.into_boxed_slice().try_into().ok()
 }
 
+impl Operand {
+    fn addend(&self) -> Addend<'_> {
+        match self {
+            Operand::Table(table) => Addend::Table(table),
+            Operand::Codes {
+                zero,
+                bits,
+                loops,
+                negative,
+            } => Addend::Codes {
+                zero: *zero,
+                bits: *bits,
+                loops: loops.as_deref(),
+                negative: *negative,
+            },
+        }
+    }
+}
+
 impl Step for Sum {
     fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
         let operands = [io.input(0)?, io.input(1)?];
-        let tables = [&*self.tables[0], &*self.tables[1]];
+        let [a, b] = &self.operands;
         let context = io.context;
         let out = io.output()?;
+        let addends = [a.addend(), b.addend()];
         Ok(self
             .loops
-            .add(context, &self.broadcast, self.elements, tables, operands, out)?)
+            .add(context, &self.broadcast, self.elements, addends, operands, out)?)
     }
 }

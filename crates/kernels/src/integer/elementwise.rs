@@ -86,10 +86,10 @@ impl Broadcast {
 }
 
 /// Names of the operands in errors.
-const OPERANDS: [&str; 2] = ["the first operand", "the second operand"];
+pub(super) const OPERANDS: [&str; 2] = ["the first operand", "the second operand"];
 
 /// Runs `combine` on two operands of 8 bits.
-fn binary(
+pub(super) fn binary(
     finish: &dyn Finish,
     cx: &Context,
     shape: &Broadcast,
@@ -112,9 +112,23 @@ fn binary(
     })
 }
 
+/// Two operands of codes have the extents of a shape.
+pub(super) fn check_operands(
+    shape: &Broadcast,
+    elements: [IntType; 2],
+    operands: [&[u8]; 2],
+) -> Result<(), KernelError> {
+    for (o, what) in OPERANDS.into_iter().enumerate() {
+        check_codes(what, elements[o])?;
+        let bytes = product(&[shape.elements[o], width(elements[o])]);
+        expect_len(what, operands[o].len(), bytes)?;
+    }
+    Ok(())
+}
+
 /// Runs `task` on pieces of the result: with the first element of both operands, the elements to the next ones, and the
 /// place of the results.
-fn each_piece(
+pub(super) fn each_piece(
     finish: &dyn Finish,
     shape: &Broadcast,
     carrier: Carrier,
@@ -146,17 +160,17 @@ fn each_piece(
 }
 
 /// Some elements of an operand.
-struct Operand<'a> {
-    element: IntType,
-    data: &'a [u8],
+pub(super) struct Operand<'a> {
+    pub(super) element: IntType,
+    pub(super) data: &'a [u8],
     /// Elements to the next one: 0 or 1.
-    stride: usize,
+    pub(super) stride: usize,
 }
 
 impl Operand<'_> {
     /// The elements from `from` on.
     #[inline(always)]
-    fn widen(&self, from: usize, out: &mut [i32]) {
+    pub(super) fn widen(&self, from: usize, out: &mut [i32]) {
         let data = &self.data[from * width(self.element)..];
         if self.stride == 0 {
             let mut one = [0];
@@ -219,23 +233,8 @@ fn line<'a>(out: &'a Shared<'_, u8>, at: usize, columns: usize, axis: Axis, firs
 }
 
 /// The accumulator of two elements.
-trait Combine: Copy + Send + Sync {
+pub(super) trait Combine: Copy + Send + Sync {
     fn combine(self, a: u8, b: u8) -> i32;
-}
-
-/// `tables[0][a] + tables[1][b]`
-#[derive(Clone, Copy)]
-struct Sum<'a> {
-    tables: [&'a [i32; 256]; 2],
-    flips: [u8; 2],
-}
-
-impl Combine for Sum<'_> {
-    #[inline(always)]
-    fn combine(self, a: u8, b: u8) -> i32 {
-        let [a, b] = [a ^ self.flips[0], b ^ self.flips[1]].map(usize::from);
-        self.tables[0][a].wrapping_add(self.tables[1][b])
-    }
 }
 
 /// `(a − zeros[0])·(b − zeros[1])`, where x − zero = (x ^ flip) + offset.
@@ -343,19 +342,6 @@ fn accumulators(element: IntType, data: &[u8]) -> Option<&[i32]> {
     }
 }
 
-pub(crate) fn add(
-    finish: &dyn Finish,
-    cx: &Context,
-    shape: &Broadcast,
-    elements: [IntType; 2],
-    tables: [&[i32; 256]; 2],
-    operands: [&[u8]; 2],
-    out: &mut [u8],
-) -> Result<(), KernelError> {
-    let flips = elements.map(flip);
-    binary(finish, cx, shape, elements, operands, out, Sum { tables, flips })
-}
-
 pub(crate) fn multiply(
     finish: &dyn Finish,
     cx: &Context,
@@ -367,11 +353,7 @@ pub(crate) fn multiply(
     out: &mut [u8],
 ) -> Result<(), KernelError> {
     if carrier == Carrier::I64 || elements.iter().any(|element| element.bits() != 8) {
-        for (o, what) in OPERANDS.into_iter().enumerate() {
-            check_codes(what, elements[o])?;
-            let bytes = product(&[shape.elements[o], width(elements[o])]);
-            expect_len(what, operands[o].len(), bytes)?;
-        }
+        check_operands(shape, elements, operands)?;
         return each_piece(finish, shape, carrier, out, |from, strides, place| {
             let mut sums = Room::new(carrier);
             let operand = |o: usize| Operand {

@@ -1,6 +1,7 @@
 //! The first seam for code.
 
 use super::{
+    add::{self, Addend},
     conv::{self, ConvWeights},
     elementwise::{self, Broadcast},
     finish::{Axis, Finish},
@@ -72,14 +73,14 @@ pub trait Loops: Send + Sync {
         out: &mut [u8],
     ) -> Result<(), KernelError>;
 
-    /// Elementwise sum: the accumulator is `tables[0][a] + tables[1][b]`. Entry 0 of a table belongs to the smallest code
-    /// of that operand's type, I8 or U8.
+    /// Elementwise sum of codes of up to 16 bits, in 32 bits: the accumulator is the sum of those that `addends` make of
+    /// both.
     fn add(
         &self,
         cx: &Context,
         shape: &Broadcast,
         elements: [IntType; 2],
-        tables: [&[i32; 256]; 2],
+        addends: [Addend<'_>; 2],
         operands: [&[u8]; 2],
         out: &mut [u8],
     ) -> Result<(), KernelError>;
@@ -174,11 +175,11 @@ impl<F: Finish> Loops for F {
         cx: &Context,
         shape: &Broadcast,
         elements: [IntType; 2],
-        tables: [&[i32; 256]; 2],
+        addends: [Addend<'_>; 2],
         operands: [&[u8]; 2],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        elementwise::add(self, cx, shape, elements, tables, operands, out)
+        add::add(self, cx, shape, elements, addends, operands, out)
     }
 
     fn multiply(

@@ -42,6 +42,7 @@
 //! ```
 
 mod accumulators;
+mod add;
 #[cfg_attr(
     not(target_arch = "x86_64"),
     allow(dead_code, reason = "only x86-64 has vectors so far")
@@ -66,6 +67,7 @@ mod through_tile;
 pub(crate) mod tiles;
 
 pub use accumulators::accumulators;
+pub use add::Addend;
 pub use batch::Batch;
 pub use conv::ConvWeights;
 pub use elementwise::Broadcast;

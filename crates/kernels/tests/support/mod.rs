@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test file uses a part")]
 
 pub(crate) mod convolutions;
+pub(crate) mod wide;
 
 use strait_kernels::{
     KernelError,

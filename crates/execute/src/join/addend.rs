@@ -1,0 +1,54 @@
+//! Operands of sums that are computed code by code, where a table of all codes would be too large: a value of up to 16
+//! bits, shifted and requantized.
+
+use super::{Joins, Scope};
+use crate::error::ExecuteError;
+use crate::integer::codes;
+use strait_core::{Carrier, Elem, NodeId, Op, ValueId};
+use strait_requantize::{IntType, Requantization};
+
+/// `requantize((code − zero)·2^bits)`
+pub(super) struct Codes {
+    pub(super) base: ValueId,
+    pub(super) element: IntType,
+    pub(super) zero: i32,
+    pub(super) bits: u8,
+    /// Into 32 bits.
+    pub(super) form: Option<Requantization>,
+    /// The nodes between the base and the operand, first one first.
+    pub(super) nodes: Vec<NodeId>,
+}
+
+/// An operand of 32 bits as a function of codes; `None` where it is none, or where others use what is in between.
+pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, operand: ValueId) -> Result<Option<Codes>, ExecuteError> {
+    let mut found = Codes {
+        base: operand,
+        element: IntType::I32,
+        zero: 0,
+        bits: 0,
+        form: None,
+        nodes: Vec::new(),
+    };
+    let free = |value: ValueId| {
+        let (id, node) = scope.graph.producer(value)?;
+        let only = scope.graph.only_use(value).is_some() && !joins.taken[id.index()] && node.fused.is_none();
+        let operand = node.inputs.first().copied().flatten()?;
+        (only && scope.slot(value).is_ok_and(|slot| slot.elem == Elem::I32)).then_some((id, &node.op, operand))
+    };
+    if let Some((id, Op::Requantize(op), operand)) = free(found.base)
+        && op.form.channels().is_none()
+    {
+        found.form = Some(op.form.clone());
+        found.nodes.push(id);
+        found.base = operand;
+    }
+    if let Some((id, Op::ShiftLeft(op), operand)) = free(found.base)
+        && op.accumulator == Carrier::I32
+    {
+        (found.zero, found.bits) = (op.zero, op.bits);
+        found.nodes.insert(0, id);
+        found.base = operand;
+    }
+    let element = codes(&scope.slot(found.base)?);
+    Ok(element.map(|element| Codes { element, ..found }))
+}

@@ -1,0 +1,181 @@
+//! Sums of two operands of codes, each on a grid that both have in common.
+
+use super::{
+    bytes::flip,
+    elementwise::{Broadcast, Combine, Operand, binary, check_operands, each_piece},
+    finish::Finish,
+    loops::Loops,
+    sums::{Carrier, Sums},
+    tiles::PIECE,
+};
+use crate::{
+    error::KernelError,
+    isa::{Context, Job},
+    simd::Simd,
+};
+use strait_requantize::IntType;
+
+/// An operand of a sum: the accumulators of its codes.
+#[derive(Clone, Copy)]
+pub enum Addend<'a> {
+    /// By a table. Entry 0 belongs to the smallest code of the type, I8 or U8.
+    Table(&'a [i32; 256]),
+    /// `±requantize((code − zero)·2^bits)`, for codes of up to 16 bits.
+    Codes {
+        /// The zero point that is taken away.
+        zero: i32,
+        /// Shift in bits; every shifted code fits into 32 bits.
+        bits: u8,
+        /// From shifted codes to accumulators, I32; none where they are some already.
+        loops: Option<&'a dyn Loops>,
+        /// The operand is subtracted.
+        negative: bool,
+    },
+}
+
+/// `tables[0][a] + tables[1][b]`
+#[derive(Clone, Copy)]
+struct Tables<'a> {
+    tables: [&'a [i32; 256]; 2],
+    flips: [u8; 2],
+}
+
+impl Combine for Tables<'_> {
+    #[inline(always)]
+    fn combine(self, a: u8, b: u8) -> i32 {
+        let [a, b] = [a ^ self.flips[0], b ^ self.flips[1]].map(usize::from);
+        self.tables[0][a].wrapping_add(self.tables[1][b])
+    }
+}
+
+pub(crate) fn add(
+    finish: &dyn Finish,
+    cx: &Context,
+    shape: &Broadcast,
+    elements: [IntType; 2],
+    addends: [Addend<'_>; 2],
+    operands: [&[u8]; 2],
+    out: &mut [u8],
+) -> Result<(), KernelError> {
+    if let [Addend::Table(a), Addend::Table(b)] = addends {
+        let tables = Tables {
+            tables: [a, b],
+            flips: elements.map(flip),
+        };
+        return binary(finish, cx, shape, elements, operands, out, tables);
+    }
+    check_operands(shape, elements, operands)?;
+    for (addend, element) in addends.iter().zip(elements) {
+        addend.check(element)?;
+    }
+    each_piece(finish, shape, Carrier::I32, out, |from, strides, place| {
+        let mut sums = [[0; PIECE]; 2];
+        for (o, sums) in sums.iter_mut().enumerate() {
+            let operand = Operand {
+                element: elements[o],
+                data: operands[o],
+                stride: strides[o],
+            };
+            addends[o].accumulators(cx, &operand, from[o], &mut sums[..place.columns])?;
+        }
+        let [mut sums, others] = sums;
+        cx.run(AddJob(&mut sums, &others));
+        finish.finish(*cx, Sums::I32(&sums), place.columns, place)
+    })
+}
+
+impl Addend<'_> {
+    fn check(&self, element: IntType) -> Result<(), KernelError> {
+        match *self {
+            Addend::Table(_) if element.bits() != 8 => Err(KernelError::Shape(format!(
+                "a table of 256 entries for an operand of {element}"
+            ))),
+            Addend::Codes { bits, .. } if bits > 31 => {
+                Err(KernelError::Size(format!("a shift of 32-bit numbers by {bits} bits")))
+            }
+            Addend::Codes { loops: Some(loops), .. } if loops.out() != IntType::I32 => Err(
+                KernelError::Requantization(format!("the operand of a sum is requantized into {}", loops.out())),
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// The accumulators of the elements from `from` on.
+    fn accumulators(
+        &self,
+        cx: &Context,
+        operand: &Operand<'_>,
+        from: usize,
+        out: &mut [i32],
+    ) -> Result<(), KernelError> {
+        operand.widen(from, out);
+        match *self {
+            Addend::Table(table) => {
+                let lowest = operand.element.min();
+                // A code of 8 bits less the smallest of its type.
+                out.iter_mut().for_each(|x| *x = table[(*x - lowest) as usize & 0xFF]);
+            }
+            Addend::Codes {
+                zero,
+                bits,
+                loops,
+                negative,
+            } => {
+                cx.run(ShiftJob { zero, bits, codes: out });
+                if let Some(loops) = loops {
+                    let shifted = out.to_vec();
+                    loops.requantize(cx, [1, 1, out.len()], IntType::I32, bytes(&shifted), bytes_mut(out))?;
+                }
+                if negative {
+                    // Right modulo 2^32.
+                    out.iter_mut().for_each(|x| *x = x.wrapping_neg());
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes a zero point from codes and shifts them to the left.
+struct ShiftJob<'a> {
+    zero: i32,
+    bits: u8,
+    codes: &'a mut [i32],
+}
+
+impl Job for ShiftJob<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        for x in self.codes {
+            *x = x.wrapping_sub(self.zero) << self.bits;
+        }
+    }
+}
+
+/// Adds the second to the first.
+struct AddJob<'a>(&'a mut [i32; PIECE], &'a [i32; PIECE]);
+
+impl Job for AddJob<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<S: Simd>(self) {
+        for (sum, &other) in self.0.iter_mut().zip(self.1) {
+            *sum = sum.wrapping_add(other);
+        }
+    }
+}
+
+/// The same memory as bytes.
+fn bytes(numbers: &[i32]) -> &[u8] {
+    // SAFETY: every byte of a number is one, and there are as many as the numbers have.
+    unsafe { std::slice::from_raw_parts(numbers.as_ptr().cast(), size_of_val(numbers)) }
+}
+
+/// The same memory as bytes.
+fn bytes_mut(numbers: &mut [i32]) -> &mut [u8] {
+    // SAFETY: as above, and every pattern of bytes is a number.
+    unsafe { std::slice::from_raw_parts_mut(numbers.as_mut_ptr().cast(), size_of_val(numbers)) }
+}
