@@ -7,7 +7,6 @@ use proptest::prelude::*;
 use strait_requantize::{
     FormError, FormKind, IntType, Per, Requantization, Rounding,
     form::{self, MAX_ADDEND, MAX_SHIFT},
-    scales::litert,
 };
 
 /// gemmlowp's `SaturatingRoundingDoublingHighMul` and `RoundingDivideByPOT` as they are defined, nudges, truncating
@@ -154,33 +153,6 @@ fn float_rounds_the_accumulator_the_product_and_the_result() {
         Ok(i32::MIN)
     );
     assert!(form(1.0, 0, IntType::I8).eval(0, 1 << 31).is_err());
-}
-
-#[test]
-fn float64_keeps_wide_accumulators_and_rounds_ties_away() {
-    let form = |factor: f64, zp, out| litert::product_in_f64(&factor.into(), zp, out).unwrap();
-    for (x, y) in [(1, 2), (-1, 0), (3, 3), (-3, -1)] {
-        assert_eq!(form(0.5, 1, IntType::I8).eval(0, x), Ok(y), "{x}");
-    }
-    // The largest f64 below a half is none of it.
-    assert_eq!(form(0.5f64.next_down(), 0, IntType::I8).eval(0, 1), Ok(0));
-    // An accumulator that f32 does not have.
-    assert_eq!(form(1.0, 0, IntType::I32).eval(0, (1 << 24) + 1), Ok((1 << 24) + 1));
-    assert_eq!(
-        form(2f64.powi(-38), 0, IntType::I16).eval(0, (1 << 50) + 1),
-        Ok(1 << 12)
-    );
-    assert!(form(1e-12, 0, IntType::I16).eval(0, (1 << 53) + 1).is_err());
-    // The result has to be an i32 before the zero point and behind it.
-    assert_eq!(form(1.0, 5, IntType::I8).domain(0), -(1 << 31)..=(1 << 31) - 6);
-    assert!(form(1.0, 0, IntType::I16).is_identity() && !form(1.0, 1, IntType::I16).is_identity());
-    for factor in [0.0, -1.0, f64::NAN, 2f64.powi(31), 1e-40] {
-        assert!(
-            litert::product_in_f64(&factor.into(), 0, IntType::I8).is_err(),
-            "{factor}"
-        );
-    }
-    assert_eq!(form(2f64.powi(-129), 0, IntType::I8).eval(0, 1 << 53), Ok(0));
 }
 
 #[test]
