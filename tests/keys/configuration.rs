@@ -195,6 +195,7 @@ const CASES: &[Case] = &[
         &["calibration.cache='DIGITS/../../target/tmp/keys-cache'"],
     ),
     case("quantize.weights.type", Error, &["quantize.weights.type='int4'"]),
+    case("quantize.weights.observer", Bits, &["quantize.weights.observer='arq'"]),
     case("quantize.weights.per", Bits, &["quantize.weights.per='tensor'"]),
     case(
         "quantize.activations.type",
@@ -304,6 +305,11 @@ const CASES: &[Case] = &[
         "quantize.rule[].weights.type",
         Error,
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ type='int4' } }]"],
+    ),
+    case(
+        "quantize.rule[].weights.observer",
+        Bits,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ observer='arq' } }]"],
     ),
     case(
         "quantize.rule[].weights.per",

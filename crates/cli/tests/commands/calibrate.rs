@@ -1,4 +1,4 @@
-//! `strait calibrate`: shares and their joining.
+//! `strait calibrate`: shares and their joining; observers that are refused.
 
 use std::{fs, process::Output};
 
@@ -237,5 +237,47 @@ fn a_share_that_is_not_there_and_an_observer_of_other_values_are_told() {
         for part in *parts {
             assert!(stderr.contains(part), "no {part:?} in:\n{stderr}");
         }
+    }
+}
+
+#[test]
+fn an_observer_of_other_codes_or_operands_is_refused_with_those_that_there_are() {
+    let shifts = "quantize.weights.observer='mse'";
+    let cases: &[(&[&str], &[&str])] = &[
+        (
+            &["--set", "calibration.observer='floating'"],
+            &[
+                "`floating`",
+                "integers for activations",
+                "minmax, moving_average, percentile, kl, mse, ifmr",
+            ],
+        ),
+        (
+            &["--set", "quantize.weights.observer='kl'"],
+            &[
+                "`kl` makes no ranges of integers for weights",
+                "those that do are minmax, mse, arq",
+            ],
+        ),
+        (
+            &["--target", "sima", "--set", shifts],
+            &[
+                "`sima` makes the scales of weights from those of activations",
+                "\"minmax\"",
+            ],
+        ),
+    ];
+    for (arguments, parts) in cases {
+        let refused = Bench::new().compile(arguments);
+        let stderr = text(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{stderr}");
+        for part in *parts {
+            assert!(stderr.contains(part), "no {part:?} in:\n{stderr}");
+        }
+    }
+    for observer in ["mse", "arq"] {
+        let observer = format!("quantize.weights.observer='{observer}'");
+        let compiled = Bench::new().compile(&["--set", &observer]);
+        assert!(compiled.status.success(), "{}", text(&compiled.stderr));
     }
 }

@@ -106,20 +106,6 @@ fn a_layer_that_is_to_run_in_integers_does_or_the_rule_is_told() {
 }
 
 #[test]
-fn an_observer_of_other_codes_is_refused_with_those_that_there_are() {
-    let refused = Bench::new().compile(&["--set", "calibration.observer='floating'"]);
-    let stderr = text(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(1), "{stderr}");
-    for part in [
-        "`floating`",
-        "integers for activations",
-        "minmax, moving_average, percentile, kl, mse",
-    ] {
-        assert!(stderr.contains(part), "no {part:?} in:\n{stderr}");
-    }
-}
-
-#[test]
 fn data_that_is_hardly_meant_is_warned_of() {
     let bench = Bench::new();
     let labels = fs::read(digits("eval_y.npy")).unwrap();

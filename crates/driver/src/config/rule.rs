@@ -20,6 +20,8 @@ pub struct Settings {
     pub weight_type: Option<IntegerType>,
     /// Granularity of the scales of its weights.
     pub weight_per: Option<Per>,
+    /// Observer that makes the ranges of its weights.
+    pub weight_observer: Option<Observer>,
     /// The type of its output.
     pub activation_type: Option<IntegerType>,
 }
@@ -35,6 +37,7 @@ impl Settings {
             observer_options: later.observer_options.or(&self.observer_options),
             weight_type: later.weight_type.or(self.weight_type),
             weight_per: later.weight_per.or(self.weight_per),
+            weight_observer: later.weight_observer.or(self.weight_observer),
             activation_type: later.activation_type.or(self.activation_type),
         }
     }
@@ -73,6 +76,7 @@ fn of_types(weights: &Weights, activations: &Activations) -> Settings {
     Settings {
         weight_type: weights.integer,
         weight_per: weights.per,
+        weight_observer: weights.observer,
         activation_type: activations.integer,
         ..Settings::default()
     }
@@ -93,7 +97,7 @@ mod tests {
         let quantize = Quantize {
             weights: Weights {
                 per: Some(Per::Tensor),
-                integer: None,
+                ..Weights::default()
             },
             rule: vec![
                 rule(Some(Run::Float), Some(Observer::Mse), None),

@@ -226,6 +226,8 @@ pub struct Weights {
     pub integer: Option<IntegerType>,
     /// One scale for what.
     pub per: Option<Per>,
+    /// Observer that makes a range from them, for each scale. Absent: `"minmax"`.
+    pub observer: Option<Observer>,
 }
 
 /// Quantization of activations.

@@ -5,7 +5,10 @@ use strait_quantize::{
     ObserverChoice,
     annotate::{Directives, Placing, Wish, denied},
 };
-use strait_target::{TargetSpec, spec::Per};
+use strait_target::{
+    TargetSpec,
+    spec::{Codes, Observed, Observer, Per, WeightGrid},
+};
 
 use crate::{
     config::{
@@ -39,8 +42,12 @@ pub(super) fn wishes(
 ) -> Result<Wishes, Diagnostics> {
     let quantize = &loaded.config.quantize;
     check_types(loaded, selection, spec)?;
+    check_weight_observers(loaded, spec)?;
     let mut placing = Placing::new();
-    let mut directives = Directives::default();
+    let mut directives = Directives {
+        weight_observer: quantize.weights.observer.unwrap_or_default().into(),
+        ..Directives::default()
+    };
     for (&node, rules) in &selection.nodes {
         let settings = quantize.settings(rules.iter().copied());
         if let Some(wish) = wish(loaded, &settings, rules) {
@@ -48,6 +55,9 @@ pub(super) fn wishes(
         }
         if let Some(per) = settings.weight_per {
             directives.weight_per.insert(node, per);
+        }
+        if let Some(observer) = settings.weight_observer {
+            directives.weight_observers.insert(node, observer.into());
         }
     }
     for (&value, rules) in &selection.values {
@@ -110,6 +120,37 @@ fn input_ranges(module: &Module, loaded: &Loaded) -> Vec<(ValueId, [f32; 2])> {
         Some((id, range.0.map(|limit| limit as f32)))
     };
     graph.inputs().iter().filter_map(range).collect()
+}
+
+/// Refuses observers that make no ranges of integers for weights, and all but the extremes where scales of weights follow
+/// from those of activations.
+fn check_weight_observers(loaded: &Loaded, spec: &TargetSpec) -> Result<(), Diagnostics> {
+    let quantize = &loaded.config.quantize;
+    let table = KeyPath::of(&["quantize"]);
+    let rules = quantize.rule.iter().enumerate();
+    let rules = rules.map(|(index, rule)| (table.clone().key("rule").index(index), rule.weights.observer));
+    let shifts = (spec.op.values()).any(|row| row.weight_grid.is_some_and(WeightGrid::leaves_a_shift));
+    let findings = rules
+        .chain([(table.clone(), quantize.weights.observer)])
+        .filter_map(|(table, observer)| {
+            let observer = observer?;
+            let text = observer.refusal(Observed::Weights, Codes::Integers).or_else(|| {
+                let text = "makes the scales of weights from those of activations: a shift holds every weight";
+                (shifts && observer != Observer::MinMax).then(|| format!("the target `{}` {text}", spec.id))
+            })?;
+            let finding = loaded.error(codes::UNSUPPORTED, &table.key("weights").key("observer"), text, "");
+            Some(if shifts {
+                finding.help("leave it out, or write \"minmax\"")
+            } else {
+                finding
+            })
+        });
+    let findings: Vec<Diagnostic> = findings.collect();
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(findings))
+    }
 }
 
 /// Refuses types other than the target's: a table's first pair is what its recipes are for.

@@ -35,6 +35,10 @@ pub struct Directives {
     pub observers: BTreeMap<ValueId, ObserverChoice>,
     /// Granularity of the scales of weights, for single nodes.
     pub weight_per: BTreeMap<NodeId, Per>,
+    /// The observer of weights.
+    pub weight_observer: ObserverChoice,
+    /// Observers of weights other than that, for single nodes.
+    pub weight_observers: BTreeMap<NodeId, ObserverChoice>,
 }
 
 /// Everything that annotation depends on besides the graph.
@@ -105,7 +109,7 @@ pub fn annotate(
         let mut found = groups(g, how.spec, &order, per)?;
         let mut refused = ranges::activate(module, g, how, &reach, &mut found, ranges)?;
         if refused.is_empty() {
-            refused = settle_weights(module, graph, &order, how.spec, &mut found)?;
+            refused = settle_weights(module, graph, &order, how, &mut found)?;
         }
         let g = &mut module.graphs[graph.index()];
         if refused.is_empty() {
@@ -130,7 +134,7 @@ fn settle_weights(
     module: &Module,
     graph: GraphId,
     order: &[NodeId],
-    spec: &TargetSpec,
+    how: &Annotation<'_>,
     found: &mut Groups,
 ) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
     let ours = |reason: Reason| AnnotateError::Ours(reason.to_string());
@@ -149,7 +153,7 @@ fn settle_weights(
             continue;
         };
         let id = order[position];
-        let factor = match weights::weights(module, graph, spec, &found.table, id) {
+        let factor = match weights::weights(module, graph, how, &found.table, id) {
             Err(Failure::Reason(reason)) => {
                 refused.push((id, reason));
                 continue;

@@ -13,7 +13,8 @@ use strait_core::{
     ValueId,
 };
 
-fn kind(config: &QuantConfig) -> GridKind {
+/// Properties of the grids of a config.
+pub(super) fn kind(config: &QuantConfig) -> GridKind {
     let (symmetric, power_of_two, float) = match config.policy {
         Policy::Linear {
             symmetric,

@@ -1,7 +1,10 @@
 //! The grids of weights.
 
+use super::Annotation;
 use super::grid::power_of_two;
+use super::ranges::kind;
 use super::roles::{Role, recipe};
+use crate::observers::{GridKind, ObserverChoice};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::{
@@ -10,8 +13,7 @@ use strait_core::{
 };
 use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
-use strait_target::TargetSpec;
-use strait_target::spec::Recipe;
+use strait_target::spec::{Observer, Recipe};
 
 /// Outcome for one node's weights.
 pub(super) enum Weights {
@@ -32,36 +34,48 @@ const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 /// Below this the grid of the accumulator is not an f32 of full precision any more.
 const FINEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 
-/// Largest magnitudes that the codes of each sign must hold, per index of axis 0.
-fn reach(values: &[f32], channels: usize) -> Vec<(f64, f64)> {
+/// The ends that the codes of each sign must hold, per index of axis 0, as an observer chooses them.
+fn reach(
+    values: &[f32],
+    channels: usize,
+    observer: &ObserverChoice,
+    kind: GridKind,
+) -> Result<Vec<(f64, f64)>, Reason> {
     let each = values.len() / channels.max(1);
-    (0..channels)
-        .map(|c| {
-            let row = &values[c * each..(c + 1) * each];
+    let rows = (0..channels).map(|c| &values[c * each..(c + 1) * each]);
+    let ends = rows.map(|row| match observer.observer {
+        Observer::MinMax => {
             let fold = |f: fn(f32, f32) -> f32| f64::from(row.iter().copied().fold(0.0, f));
-            (fold(f32::min), fold(f32::max))
-        })
-        .collect()
+            Ok((fold(f32::min), fold(f32::max)))
+        }
+        // A row without elements has no extremes.
+        _ if row.is_empty() => Ok((0.0, 0.0)),
+        _ => {
+            let [low, high] = observer.range_of_weights(row, kind)?.map(f64::from);
+            Ok((low.min(0.0), high.max(0.0)))
+        }
+    });
+    ends.collect()
 }
 
 /// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`].
 ///
 /// With the scales s_x and s_y of operand and result, the smallest scale that serves is
-/// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, the
-/// bias on the accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y and that grid itself representable. Where
+/// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, or those
+/// between the ends that an observer chooses in place of max W and min W, the bias on the accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y and that grid itself representable. Where
 /// the target multiplies by a shift alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the
 /// scales of weights are powers of two, s_w is the smallest one that is not below it.
 pub(super) fn weights(
     module: &Module,
     graph: GraphId,
-    spec: &TargetSpec,
+    how: &Annotation<'_>,
     table: &QuantTable,
     id: NodeId,
 ) -> Result<Option<Weights>, Failure> {
     let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
         return Ok(None);
     };
-    let Some((_, Recipe::MultiplyAccumulate { weight_grid })) = recipe(spec, node) else {
+    let Some((_, Recipe::MultiplyAccumulate { weight_grid })) = recipe(how.spec, node) else {
         return Ok(None);
     };
     let (Some(config), Some(operand)) = (table.id(id, 1), table.id(id, 0)) else {
@@ -86,7 +100,12 @@ pub(super) fn weights(
     let channels = channels(module, node, graph);
     let bias = tensor(2).transpose()?.unwrap_or_default();
     let [first, last] = config.range.map(|q| q as f64);
-    let least: Vec<f64> = reach(&values, channels)
+    let directives = &how.directives;
+    let observer = directives
+        .weight_observers
+        .get(&id)
+        .unwrap_or(&directives.weight_observer);
+    let least: Vec<f64> = reach(&values, channels, observer, kind(config))?
         .iter()
         .enumerate()
         .map(|(c, &(low, high))| {

@@ -4,6 +4,7 @@
 //! samples or on how they were split. The words and what each observer serves are a table of [`strait_target`]:
 //! [`Word`]. What an observer computes is in its file here.
 
+mod arq;
 mod constant;
 mod density;
 mod floating;
@@ -17,6 +18,7 @@ mod moving_average;
 mod mse;
 mod percentile;
 
+pub use arq::Arq;
 pub use constant::Constant;
 pub use floating::Floating;
 pub use hfmg::Hfmg;
@@ -143,8 +145,29 @@ impl ObserverChoice {
             Word::Isotone => Box::new(Isotone),
             Word::Ifmr => Box::new(Ifmr::new(&self.options)),
             Word::Hfmg => Box::new(Hfmg),
+            Word::Arq => Box::new(Arq),
             Word::Constant => Box::new(Constant),
             Word::Floating => Box::new(Floating),
+        }
+    }
+}
+
+impl ObserverChoice {
+    /// The range of weights, of a tensor or of one channel.
+    ///
+    /// # Errors
+    /// A grid that the observer makes no range for; weights that are NaN or infinite.
+    pub fn range_of_weights(&self, weights: &[f32], grid: GridKind) -> Result<[f32; 2], Reason> {
+        let mut statistics = Statistics::default();
+        statistics.add(0, weights);
+        self.range_of(Observed::Weights, (&statistics).into(), grid)
+    }
+
+    fn range_of(&self, observed: Observed, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
+        let codes = grid.float.map_or(Codes::Integers, |_| Codes::Floats);
+        match self.observer.refusal(observed, codes) {
+            None => self.make().range(seen, grid),
+            Some(text) => Err(Reason::new(ReasonCode::Range, text)),
         }
     }
 }
@@ -152,12 +175,8 @@ impl ObserverChoice {
 impl Observer for ObserverChoice {
     /// The range of an activation. A grid that the observer makes no range for is refused with the observers that do.
     fn range(&self, seen: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
-        let codes = grid.float.map_or(Codes::Integers, |_| Codes::Floats);
         // Whether only its largest elements are read is asked where the observer is named.
-        match self.observer.refusal(Observed::Ranked, codes) {
-            None => self.make().range(seen, grid),
-            Some(text) => Err(Reason::new(ReasonCode::Range, text)),
-        }
+        self.range_of(Observed::Ranked, seen, grid)
     }
 }
 

@@ -28,6 +28,8 @@ words! {
         /// Ascend's HFMG: bins are dropped from the sides of the histogram, and the remainder with the least squared error
         /// is taken.
         Hfmg = "hfmg",
+        /// Ascend's ARQ, for weights: the extremes, of which the lower one gets the lowest code where it is the farther one.
+        Arq = "arq",
         /// For small floats: the scale is 1.
         Constant = "constant",
         /// For small floats: of a few powers of two the scale with the least squared error.
@@ -42,6 +44,8 @@ pub enum Observed {
     Activations,
     /// Activations of which only the largest element of each row is read.
     Ranked,
+    /// Weights, of a tensor or of one channel.
+    Weights,
 }
 
 /// Codes of a grid.
@@ -56,16 +60,16 @@ pub enum Codes {
 impl Observer {
     /// True if the observer makes ranges of such codes for such operands.
     pub fn serves(self, observed: Observed, codes: Codes) -> bool {
+        let (integers, weights) = (codes == Codes::Integers, observed == Observed::Weights);
         match self {
             Observer::MinMax => true,
-            Observer::MovingAverage
-            | Observer::Percentile
-            | Observer::Kl
-            | Observer::Mse
-            | Observer::Ifmr
-            | Observer::Hfmg => codes == Codes::Integers,
-            Observer::Isotone => observed == Observed::Ranked && codes == Codes::Integers,
-            Observer::Constant | Observer::Floating => codes == Codes::Floats,
+            Observer::Mse => integers,
+            Observer::MovingAverage | Observer::Percentile | Observer::Kl | Observer::Ifmr | Observer::Hfmg => {
+                integers && !weights
+            }
+            Observer::Isotone => integers && observed == Observed::Ranked,
+            Observer::Arq => integers && weights,
+            Observer::Constant | Observer::Floating => !integers,
         }
     }
 
@@ -83,6 +87,7 @@ impl Observer {
         let operands = match observed {
             Observed::Activations => "activations",
             Observed::Ranked => "outputs whose largest elements are read",
+            Observed::Weights => "weights",
         };
         let words = words.join(", ");
         Some(format!(
