@@ -288,6 +288,20 @@ fn a_product_in_float() {
 
 #[test]
 #[ignore = "minutes: cargo xtask test --exhaustive"]
+fn a_product_in_f64() {
+    let form = form::Float64 {
+        multiplier: 0x0015_5555_5555_5555.into(),
+        exponent: (-23).into(),
+        zp: 3,
+        out: IntType::I8,
+    };
+    // The multiplier, and 2^-76 of it.
+    let scale = 6_004_799_503_160_661.0 * 2f64.powi(-76);
+    every_accumulator(form, |x| (f64::from(x) * scale).round() as i64 + 3);
+}
+
+#[test]
+#[ignore = "minutes: cargo xtask test --exhaustive"]
 fn a_zero_point_inside_of_the_rounding() {
     let scale = 5.9e-8f32;
     let form = form::FloatZeroInside {

@@ -1,5 +1,5 @@
-//! Requantization of accumulators of 64 bits: every form that multiplies integers is its definition on all of its
-//! domain, on every instruction set.
+//! Requantization of accumulators of 64 bits: every form that multiplies integers, in integers or in f64, is its
+//! definition on all of its domain, on every instruction set.
 
 #![allow(clippy::unwrap_used, reason = "tests")]
 
@@ -120,6 +120,22 @@ fn parameters(numbers: &mut Numbers) -> Vec<Requantization> {
                         rounding,
                         out,
                     },
+                }
+                .into(),
+            );
+        }
+    }
+    for (exponent, out) in form::Float64::EXPONENTS
+        .step_by(3)
+        .flat_map(|e| OUTS.map(|out| (e, out)))
+    {
+        for multiplier in [1 << 52, 0x0015_5555_5555_5555, (1 << 53) - 1] {
+            list.push(
+                form::Float64 {
+                    multiplier: multiplier.into(),
+                    exponent: exponent.into(),
+                    zp: [0, 3, -128, 255, i32::MAX, i32::MIN][numbers.below(6)],
+                    out,
                 }
                 .into(),
             );

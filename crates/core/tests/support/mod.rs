@@ -103,7 +103,7 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
     };
     let sc = per(choices, channels, |c| i32::MAX - c as i32);
     let out = narrowing.out;
-    match choices.below(14) {
+    match choices.below(15) {
         0 => Requantization::ArithFolded(form::ArithFolded { narrowing }),
         1 => Requantization::FractionalZero(form::FractionalZero {
             sc,
@@ -170,6 +170,12 @@ fn form(choices: &mut Choices<'_>, channels: usize) -> Requantization {
             relu: choices.flip(),
             scale: 0.25,
             offset: 3,
+            out,
+        }),
+        13 => Requantization::Float64(form::Float64 {
+            multiplier: per(choices, channels, |c| (1 << 53) - 1 - c as i64),
+            exponent: per(choices, channels, |c| 31 - (c as i8) % 100),
+            zp: 3,
             out,
         }),
         _ => {

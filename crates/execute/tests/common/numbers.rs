@@ -80,11 +80,17 @@ impl Random {
         // Forms that are defined beyond i32.
         let which = match bits {
             ..=30 => self.range(0, last),
-            _ => self.pick(&[0, 1, 5, 7]),
+            _ => self.pick(&[0, 1, 5, 7, 8]),
         };
         match which {
             7 => Requantization::SixteenByEight(form::SixteenByEight {
                 multiplier: self.per(channels, |r| r.range(1 << 30, i64::from(i32::MAX)) as i32),
+                exponent: self.per(channels, |r| -(shift + r.range(-1, 1)) as i8),
+                zp,
+                out,
+            }),
+            8 => Requantization::Float64(form::Float64 {
+                multiplier: self.per(channels, |r| (1 << 52) + r.range(0, (1 << 52) - 1)),
                 exponent: self.per(channels, |r| -(shift + r.range(-1, 1)) as i8),
                 zp,
                 out,
