@@ -83,7 +83,7 @@ fn of_statistics_that_are_there_only_the_missing_ones_are_observed() {
     let more = bench.calibrate(&["--set", ISOTONE, "--json"]);
     let said = text(&more.stderr);
     assert!(
-        said.contains("are reused") && said.contains("1 are not in it, and observed now"),
+        said.contains("are reused") && said.contains("not in it, and observed now: 1 of "),
         "{said}"
     );
     let json: serde_json::Value = serde_json::from_slice(&more.stdout).unwrap();

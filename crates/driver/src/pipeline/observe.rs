@@ -98,7 +98,8 @@ impl Wanted<'_> {
         ));
         let is_new = !unmet.is_empty();
         if is_new {
-            session.say(&format!("{} are not in it, and observed now", unmet.iter().count()));
+            let (missing, all) = (unmet.iter().count(), self.requests.iter().count());
+            session.say(&format!("not in it, and observed now: {missing} of {all} statistics"));
             observation.extend(self.observed(&unmet, session)?);
         }
         Ok(Found { observation, is_new })

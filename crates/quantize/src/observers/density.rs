@@ -1,7 +1,7 @@
 //! Elements as a density: uniform within each bin of a histogram.
 
 use super::levels::Levels;
-use crate::statistics::Histogram;
+use crate::statistics::{Histogram, MAX_BINS};
 
 /// Integrals of the density ρ from below all elements up to the lower edge of each bin.
 #[derive(Clone, Debug)]
@@ -58,9 +58,10 @@ impl Density {
 
     /// ∫(x − Q(x))²·ρ, where Q is the nearest level: the expected squared error of all elements together.
     pub(super) fn squared_error(&self, levels: &Levels) -> f64 {
-        match levels {
-            Levels::Even { lowest, step, count } if *count > self.counts.len() => self.by_bins(*lowest, *step, *count),
-            levels => self.by_levels(levels),
+        match *levels {
+            // More levels than a histogram has bins.
+            Levels::Even { lowest, step, count } if count > MAX_BINS => self.by_step(lowest, step, count),
+            _ => self.by_levels(levels),
         }
     }
 
@@ -80,34 +81,13 @@ impl Density {
         error
     }
 
-    /// Bin by bin: the integral of d², where d is the distance to the nearest level. It is d³/3 beyond the outermost levels,
-    /// s³/12 over each whole step s, and u³/3 or s³/12 − (s − u)³/3 at u behind a level.
-    fn by_bins(&self, lowest: f64, step: f64, count: usize) -> f64 {
-        let steps = (count - 1) as f64;
-        let whole = step * step * step / 12.0;
-        let integral = |x: f64| {
-            let x = x - lowest;
-            if x <= 0.0 {
-                return x * x * x / 3.0;
-            }
-            let passed = (x / step).floor();
-            if passed >= steps {
-                let beyond = x - steps * step;
-                return steps * whole + beyond * beyond * beyond / 3.0;
-            }
-            let u = x - passed * step;
-            let rest = if u <= step / 2.0 {
-                u * u * u / 3.0
-            } else {
-                whole - (step - u) * (step - u) * (step - u) / 3.0
-            };
-            passed * whole + rest
-        };
-        let edge = |index: usize| self.first + index as f64 * self.width;
-        let occupied = self.counts.iter().enumerate().filter(|(_, count)| **count > 0.0);
-        let errors =
-            occupied.map(|(index, count)| count / self.width * (integral(edge(index + 1)) - integral(edge(index))));
-        errors.fold(0.0, |sum, error| sum + error)
+    /// With many levels in each bin: s²/12 for each element between the outermost, and the squared distance beyond them.
+    fn by_step(&self, lowest: f64, step: f64, count: usize) -> f64 {
+        let highest = lowest + (count - 1) as f64 * step;
+        let (under, upto, all) = (self.upto(lowest), self.upto(highest), self.sums[self.counts.len()]);
+        let squares = |[n, x, xx]: [f64; 3], at: f64| (xx - 2.0 * at * x + at * at * n).max(0.0);
+        let over = [0, 1, 2].map(|k| all[k] - upto[k]);
+        squares(under, lowest) + squares(over, highest) + (upto[0] - under[0]) * step * step / 12.0
     }
 }
 
@@ -120,33 +100,38 @@ mod tests {
     fn brute(histogram: &Histogram, levels: &Levels) -> f64 {
         let points = 2000;
         let all: Vec<f64> = (0..levels.count()).map(|index| levels.at(index)).collect();
+        let nearest = |x: f64| {
+            let above = all.partition_point(|l| *l < x);
+            let near = all[above.saturating_sub(1)..(above + 1).min(all.len())].iter();
+            near.map(|l| (x - l) * (x - l)).fold(f64::INFINITY, f64::min)
+        };
         let bins = histogram.bins().map(|(low, count)| {
             let xs = (0..points).map(|i| low + histogram.width() * (f64::from(i) + 0.5) / f64::from(points));
-            let nearest = |x: f64| all.iter().map(|l| (x - l) * (x - l)).fold(f64::INFINITY, f64::min);
             count as f64 * xs.map(nearest).sum::<f64>() / f64::from(points)
         });
         bins.sum()
     }
 
     #[test]
-    fn both_ways_are_the_integral() {
+    fn the_error_is_the_integral() {
         let elements: Vec<f32> = (0..400).map(|i| (i * i % 37) as f32 * 0.11 - 1.3).collect();
         let mut statistics = Statistics::default();
         statistics.add(0, &elements);
         let density = Density::new(&statistics.histogram, 0);
-        for (lowest, step, count) in [(-1.5, 0.4, 16), (-0.7, 0.9, 3), (-2.0, 0.013, 256), (0.5, 0.01, 2)] {
-            let levels = Levels::Even { lowest, step, count };
-            let expected = brute(&statistics.histogram, &levels);
-            for found in [density.by_levels(&levels), density.by_bins(lowest, step, count)] {
-                assert!(
-                    (found - expected).abs() <= 1e-4 * expected,
-                    "{levels:?}: {found}, {expected}"
-                );
-            }
+        let even = |lowest, step, count| Levels::Even { lowest, step, count };
+        for (levels, within) in [
+            (even(-1.5, 0.4, 16), 1e-4),
+            (even(-0.7, 0.9, 3), 1e-4),
+            (even(-2.0, 0.013, 256), 1e-4),
+            (even(0.5, 0.01, 2), 1e-4),
+            (Levels::Listed(vec![-1.0, -0.25, 0.0, 0.25, 1.0, 2.5]), 1e-4),
+            // By the step: nearer to each other than bins, which are 2^−9 wide.
+            (even(-1.0, 0.000_7, 5000), 1e-3),
+            (even(-1.5, 0.000_1, 50_000), 0.05),
+        ] {
+            let (found, expected) = (density.squared_error(&levels), brute(&statistics.histogram, &levels));
+            assert!((found - expected).abs() <= within * expected, "{found}, {expected}");
         }
-        let levels = Levels::Listed(vec![-1.0, -0.25, 0.0, 0.25, 1.0, 2.5]);
-        let (found, expected) = (density.squared_error(&levels), brute(&statistics.histogram, &levels));
-        assert!((found - expected).abs() <= 1e-4 * expected, "{found}, {expected}");
     }
 
     #[test]

@@ -109,6 +109,13 @@ impl Bins {
         for &(bin, more) in added {
             entropy += n_ln_n(self.counts[bin] + more) - n_ln_n(self.counts[bin]);
         }
+        // Levels nearer to each other than bins: each bin has one of its own, and q is the bin itself.
+        if step <= self.width {
+            let cross = added
+                .iter()
+                .fold(kept[2], |sum, &(bin, more)| sum + more * ln(self.counts[bin]));
+            return (entropy - cross) / all - ln(all) + ln(kept[0]);
+        }
         let mut cross = 0.0;
         let mut at = from;
         while at < to {
@@ -242,8 +249,12 @@ mod tests {
         statistics.add(0, &elements);
         let bins = Bins::new(&statistics.histogram, statistics.zeros);
         let [min, max] = extremes(&statistics).unwrap();
-        for grid in [ASYMMETRIC, SYMMETRIC, POWER] {
-            let grid = GridKind { codes: [-8, 7], ..grid };
+        let sixteen = GridKind {
+            codes: [-32768, 32767],
+            ..ASYMMETRIC
+        };
+        let four = |grid| GridKind { codes: [-8, 7], ..grid };
+        for grid in [four(ASYMMETRIC), four(SYMMETRIC), four(POWER), sixteen] {
             let mut least = f64::INFINITY;
             for high in 1..=CANDIDATES {
                 for low in 1..=CANDIDATES {
