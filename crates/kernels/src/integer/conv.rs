@@ -295,7 +295,7 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
             &rows[row * depth..(row + outputs) * depth]
         };
         let strip = Strip {
-            factors: &planes.factors(depth, group, |_| &panels),
+            factors: &planes.factors(depth, group, |_| &panels)[..planes.list.len()],
             starts: match starts {
                 Starts::I32(starts) => StripStarts::Narrow {
                     rows: &starts[first_channel..first_channel + outputs],
@@ -348,10 +348,9 @@ impl<T: Lane> Job for PackJob<'_, T> {
                 used += 1;
             }
             let (rows, _) = panel.as_chunks_mut::<64>();
-            for (row, taps) in rows.iter_mut().zip(self.taps.chunks_exact(T::LANES)) {
-                let line = |lane: usize| sixteen(&self.image[taps[lane]..], &runs[..used]);
-                *row = T::pack(line, self.flip);
-            }
+            T::pack(rows, self.taps, self.flip, |tap| {
+                sixteen(&self.image[tap..], &runs[..used])
+            });
         }
     }
 }

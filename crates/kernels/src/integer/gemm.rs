@@ -283,7 +283,7 @@ impl Job for ProductTask<'_, '_> {
         let narrow = row_starts.map(|start| start as i32);
         let plane = |p: usize| &bytes[(p * n.next_multiple_of(COLUMNS) + first_column) * depth..];
         let strip = Strip {
-            factors: &planes.factors(depth, |_| &rows, plane),
+            factors: &planes.factors(depth, |_| &rows, plane)[..planes.list.len()],
             starts: match starts {
                 Starts::I32(starts) => StripStarts::Narrow {
                     rows: &narrow,

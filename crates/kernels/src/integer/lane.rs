@@ -17,8 +17,9 @@ pub(crate) trait Lane: Copy + Default + Send + Sync + 'static {
     /// Bytes of an element.
     const BYTES: usize = 4 / Self::LANES;
 
-    /// Four bytes of sixteen columns, from `LANES` lines of elements, each exclusive-or `flip` where they are bytes.
-    fn pack(line: impl Fn(usize) -> [Self; COLUMNS], flip: u8) -> [u8; 64];
+    /// Writes four bytes of sixteen columns for every `LANES` taps, of which `line` gives the elements, each exclusive-or
+    /// `flip` where they are bytes.
+    fn pack(rows: &mut [[u8; 64]], taps: &[usize], flip: u8, line: impl Fn(usize) -> [Self; COLUMNS]);
 
     /// Lane `l` gains `weight` times element `l`; bytes are signed or not.
     ///
@@ -41,8 +42,14 @@ impl Lane for u8 {
     const LANES: usize = 4;
 
     #[inline(always)]
-    fn pack(line: impl Fn(usize) -> [u8; COLUMNS], flip: u8) -> [u8; 64] {
-        interleave(&[line(0), line(1), line(2), line(3)], flip)
+    fn pack(rows: &mut [[u8; 64]], taps: &[usize], flip: u8, line: impl Fn(usize) -> [u8; COLUMNS]) {
+        for (row, taps) in rows.iter_mut().zip(taps.as_chunks::<{ Self::LANES }>().0) {
+            let mut lines = [[0; COLUMNS]; Self::LANES];
+            for (to, &tap) in lines.iter_mut().zip(taps) {
+                *to = line(tap);
+            }
+            *row = interleave(&lines, flip);
+        }
     }
 
     #[inline(always)]
@@ -71,8 +78,14 @@ impl Lane for i16 {
     const LANES: usize = 2;
 
     #[inline(always)]
-    fn pack(line: impl Fn(usize) -> [i16; COLUMNS], _: u8) -> [u8; 64] {
-        interleave_words(&[line(0), line(1)])
+    fn pack(rows: &mut [[u8; 64]], taps: &[usize], _: u8, line: impl Fn(usize) -> [i16; COLUMNS]) {
+        for (row, taps) in rows.iter_mut().zip(taps.as_chunks::<{ Self::LANES }>().0) {
+            let mut lines = [[0; COLUMNS]; Self::LANES];
+            for (to, &tap) in lines.iter_mut().zip(taps) {
+                *to = line(tap);
+            }
+            *row = interleave_words(&lines);
+        }
     }
 
     #[inline(always)]

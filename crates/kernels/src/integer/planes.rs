@@ -223,22 +223,23 @@ impl Planes {
         }
     }
 
-    /// The factors of each plane, from the first four bytes of each on.
+    /// The factors of each plane, as many as there are.
+    #[inline(always)]
     pub(crate) fn factors<'a>(
         &self,
         depth: usize,
         rows: impl Fn(usize) -> &'a [u8],
         panels: impl Fn(usize) -> &'a [u8],
-    ) -> Vec<Factors<'a>> {
-        let one = |(p, plane): (usize, &Plane)| Factors {
+    ) -> [Factors<'a>; 2] {
+        let last = self.list.len() - 1;
+        [0, last].map(|p| Factors {
             rows: rows(p),
             panels: panels(p),
             depth,
-            shift: plane.shift,
+            shift: self.list[p].shift,
             // Padding adds nothing to a sum.
-            step: (plane.products / self.lanes()).max(1),
-        };
-        self.list.iter().enumerate().map(one).collect()
+            step: (self.list[p].products / self.lanes()).max(1),
+        })
     }
 }
 

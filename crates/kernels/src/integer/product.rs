@@ -100,13 +100,21 @@ pub(crate) const STRIP: usize = 240;
 
 /// The accumulators of a few rows of a strip: 7.5 KB that do not leave the first-level cache. The loops over K are
 /// compiled once for all epilogues, and an epilogue's loop over a whole row is one that vectorises well.
-type Sums32 = [[i32; STRIP]; ROWS];
+/// Each vector of them has a cache line of its own.
+#[repr(align(64))]
+struct Sums32([[i32; STRIP]; ROWS]);
 
 impl Strip<'_> {
     /// Computes the strip: a few rows of all panels, then the next rows.
     #[inline(always)]
     pub(crate) fn run<S: Simd, P: Products>(&self, finish: &dyn Finish) -> Result<(), KernelError> {
-        let mut sums: Sums32 = [[0; STRIP]; ROWS];
+        let mut sums = Sums32([[0; STRIP]; ROWS]);
+        // Sums of 64 bits of as many rows, where they are wanted.
+        let mut wide: Vec<[i64; STRIP]> = match self.starts {
+            StripStarts::Narrow { .. } => Vec::new(),
+            StripStarts::Wide { .. } => vec![[0; STRIP]; ROWS],
+        };
+        let used = self.place.columns.next_multiple_of(COLUMNS);
         let mut row = 0;
         while row < self.place.rows {
             let left = self.place.rows - row;
@@ -114,49 +122,56 @@ impl Strip<'_> {
                 .into_iter()
                 .find(|&h| h <= left && h <= S::Dots::ROWS)
                 .unwrap_or(1);
-            // SAFETY: this is compiled for `S`.
-            let cx = unsafe { Context::of::<S>() };
-            let place = self.place.rows(row, height);
-            match self.starts {
+            let mut row_starts = [0; ROWS];
+            let column_starts = match self.starts {
                 StripStarts::Narrow { rows, columns } => {
-                    for &factors in self.factors {
-                        let all = 0..factors.depth / 4;
-                        self.tiles::<S, P>(factors, all, row, height, Some([rows, columns]), &mut sums);
-                    }
-                    finish.finish(cx, Sums::I32(sums.as_flattened()), STRIP, &place)?;
+                    row_starts[..height].copy_from_slice(&rows[row..row + height]);
+                    columns
                 }
-                StripStarts::Wide { rows, columns, carrier } => {
-                    let mut wide = [[0; STRIP]; ROWS];
-                    let used = self.place.columns.next_multiple_of(COLUMNS);
+                StripStarts::Wide { rows, columns, .. } => {
                     for (wide, &row) in wide.iter_mut().zip(&rows[row..row + height]) {
                         let starts = wide[..used].iter_mut().zip(columns);
                         starts.for_each(|(to, &column)| *to = row.wrapping_add(column));
                     }
-                    for &factors in self.factors {
-                        let fours = factors.depth / 4;
-                        for from in (0..fours).step_by(factors.step) {
-                            let some = from..fours.min(from + factors.step);
-                            self.tiles::<S, P>(factors, some, row, height, None, &mut sums);
-                            for (to, from) in wide.iter_mut().zip(&sums).take(height) {
-                                for (to, &sum) in to[..used].iter_mut().zip(from) {
-                                    *to = to.wrapping_add(i64::from(sum) << factors.shift);
-                                }
-                            }
+                    &[0; STRIP]
+                }
+            };
+            for &factors in self.factors {
+                let fours = factors.depth / 4;
+                let step = if wide.is_empty() { fours } else { factors.step };
+                let mut from = 0;
+                loop {
+                    let some = from..fours.min(from + step);
+                    from = some.end;
+                    self.tiles::<S, P>(factors, some, row, height, (&row_starts, column_starts), &mut sums);
+                    for (to, from) in wide.iter_mut().zip(&sums.0).take(height) {
+                        for (to, &sum) in to[..used].iter_mut().zip(from) {
+                            *to = to.wrapping_add(i64::from(sum) << factors.shift);
                         }
                     }
-                    let wide = match carrier {
-                        Carrier::I64 => Sums::I64(wide.as_flattened()),
-                        Carrier::I32 => {
-                            for (to, from) in sums.iter_mut().zip(&wide) {
-                                // Right modulo 2^32, and the accumulators fit.
-                                to.iter_mut().zip(from).for_each(|(to, &sum)| *to = sum as i32);
-                            }
-                            Sums::I32(sums.as_flattened())
-                        }
-                    };
-                    finish.finish(cx, wide, STRIP, &place)?;
+                    if from == fours {
+                        break;
+                    }
                 }
             }
+            if let StripStarts::Wide {
+                carrier: Carrier::I32, ..
+            } = self.starts
+            {
+                for (to, from) in sums.0.iter_mut().zip(&wide) {
+                    // Right modulo 2^32, and the accumulators fit.
+                    to.iter_mut().zip(from).for_each(|(to, &sum)| *to = sum as i32);
+                }
+            }
+            let sums = match self.starts {
+                StripStarts::Wide {
+                    carrier: Carrier::I64, ..
+                } => Sums::I64(wide.as_flattened()),
+                _ => Sums::I32(sums.0.as_flattened()),
+            };
+            // SAFETY: this is compiled for `S`.
+            let cx = unsafe { Context::of::<S>() };
+            finish.finish(cx, sums, STRIP, &self.place.rows(row, height))?;
             row += height;
         }
         Ok(())
@@ -170,7 +185,7 @@ impl Strip<'_> {
         fours: Range<usize>,
         row: usize,
         height: usize,
-        starts: Option<[&[i32]; 2]>,
+        (row_starts, column_starts): (&[i32; ROWS], &[i32]),
         sums: &mut Sums32,
     ) {
         let panels = self.place.columns.div_ceil(COLUMNS);
@@ -184,7 +199,8 @@ impl Strip<'_> {
             let tile = Tile {
                 factors,
                 fours: fours.clone(),
-                starts,
+                row_starts,
+                column_starts,
                 row,
                 panel,
                 sums,
@@ -211,8 +227,9 @@ impl Strip<'_> {
 struct Tile<'a> {
     factors: Factors<'a>,
     fours: Range<usize>,
-    /// Of rows and of columns; zeros without.
-    starts: Option<[&'a [i32]; 2]>,
+    /// Of the rows from `row` on.
+    row_starts: &'a [i32; ROWS],
+    column_starts: &'a [i32],
     row: usize,
     panel: usize,
     sums: &'a mut Sums32,
@@ -231,7 +248,8 @@ impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, H
                 rows, panels, depth, ..
             },
             fours,
-            starts,
+            row_starts,
+            column_starts,
             row: first_row,
             panel: first_panel,
             sums: to,
@@ -248,13 +266,11 @@ impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, H
         }
         // SAFETY: this is compiled for `S`.
         let mut sums = unsafe { [[S::Dots::new(0, &[0; COLUMNS]); WIDTH]; HEIGHT] };
-        if let Some([row_starts, column_starts]) = starts {
-            let (columns, _) = column_starts[first_panel * COLUMNS..].as_chunks::<COLUMNS>();
-            for r in 0..HEIGHT {
-                for p in 0..WIDTH {
-                    // SAFETY: as above.
-                    sums[r][p] = unsafe { S::Dots::new(row_starts[first_row + r], &columns[p]) };
-                }
+        let (columns, _) = column_starts[first_panel * COLUMNS..].as_chunks::<COLUMNS>();
+        for r in 0..HEIGHT {
+            for p in 0..WIDTH {
+                // SAFETY: as above.
+                sums[r][p] = unsafe { S::Dots::new(row_starts[r], &columns[p]) };
             }
         }
         for k in 0..fours.len() {
@@ -268,7 +284,7 @@ impl<const HEIGHT: usize, const WIDTH: usize, P: Products> Job for TileJob<'_, H
                 }
             }
         }
-        for (row, sums) in to.iter_mut().zip(sums) {
+        for (row, sums) in to.0.iter_mut().zip(sums) {
             let (columns, _) = row[first_panel * COLUMNS..].as_chunks_mut::<COLUMNS>();
             for (to, from) in columns.iter_mut().zip(sums) {
                 *to = from.to_array();
