@@ -20,7 +20,7 @@ pub fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason
     if !low.is_finite() || !high.is_finite() {
         return Err(Reason::new(ReasonCode::Range, format!("[{low}, {high}] is no range")));
     }
-    let [first, last] = kind.codes.map(|c| c as f64);
+    let [first, last] = kind.ends();
     let mut scale = match kind.symmetric {
         // A side without codes (a symmetric unsigned type) can hold no real numbers either.
         true => (high / last).max(if first < 0.0 { low / first } else { 0.0 }),

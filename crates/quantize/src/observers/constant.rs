@@ -14,6 +14,6 @@ pub struct Constant;
 
 impl Observer for Constant {
     fn range(&self, _: Seen<'_>, grid: GridKind) -> Result<[f32; 2], Reason> {
-        Ok(grid.codes.map(|code| code as f32))
+        Ok(grid.ends().map(|end| end as f32))
     }
 }

@@ -22,9 +22,9 @@ impl Observer for Floating {
         let statistics = seen.elements;
         extremes(statistics)?;
         let density = Density::new(&statistics.histogram, statistics.zeros);
-        let mut best = (f64::INFINITY, grid.codes.map(|code| code as f32));
-        for scale in EXPONENTS.map(|exponent| 2f32.powi(exponent)) {
-            let range = grid.codes.map(|code| code as f32 * scale);
+        let mut best = (f64::INFINITY, grid.ends().map(|end| end as f32));
+        for scale in EXPONENTS.map(|exponent| 2f64.powi(exponent)) {
+            let range = grid.ends().map(|end| (end * scale) as f32);
             let error = Levels::of(grid, range).map_or(f64::INFINITY, |levels| density.squared_error(&levels));
             if error < best.0 {
                 best = (error, range);

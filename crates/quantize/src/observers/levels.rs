@@ -20,7 +20,7 @@ impl Levels {
         let (scale, zero) = params.as_tensor()?;
         let scale = f64::from(scale);
         if let Some(float) = kind.float {
-            let positive: Vec<f64> = float.values(kind.codes[1] as f64).map(|x| x * scale).collect();
+            let positive: Vec<f64> = float.values().map(|x| x * scale).collect();
             let negative = positive.iter().rev().map(|x| -x);
             return Some(Levels::Listed(
                 negative.chain([0.0]).chain(positive.iter().copied()).collect(),
@@ -51,9 +51,10 @@ impl Levels {
 }
 
 impl SmallFloat {
-    /// The positive values up to `largest`, ascending: k·2^(1 − bias − f) for the fractions k of f bits, then
+    /// The positive values, ascending: k·2^(1 − bias − f) for the fractions k of f bits, then
     /// (2^f + k)·2^(e − bias − f) for the exponents e from 1 on, with bias = 2^(bits of the exponent − 1) − 1.
-    fn values(self, largest: f64) -> impl Iterator<Item = f64> {
+    fn values(self) -> impl Iterator<Item = f64> {
+        let largest = self.largest();
         let (fractions, bias) = (1u32 << self.fraction_bits, (1i32 << (self.exponent_bits - 1)) - 1);
         let unit = move |exponent: i32| 2f64.powi(exponent - bias - i32::from(self.fraction_bits));
         let subnormal = (1..fractions).map(move |k| f64::from(k) * unit(1));

@@ -38,7 +38,7 @@ use strait_target::spec::{Codes, Observed, Observer as Word, ObserverOptions};
 /// Properties of the grid that an observer makes a range for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GridKind {
-    /// Smallest and largest code; of small floats, the smallest and the largest value at scale 1.
+    /// Smallest and largest code, of codes that are integers.
     pub codes: [i64; 2],
     /// The zero point is fixed at 0.
     pub symmetric: bool,
@@ -46,6 +46,16 @@ pub struct GridKind {
     pub power_of_two: bool,
     /// The codes are small floats.
     pub float: Option<SmallFloat>,
+}
+
+impl GridKind {
+    /// The smallest and the largest number at scale 1 and zero point 0.
+    pub fn ends(self) -> [f64; 2] {
+        match self.float {
+            Some(float) => [-float.largest(), float.largest()],
+            None => self.codes.map(|code| code as f64),
+        }
+    }
 }
 
 /// A small float: a sign, an exponent and a fraction, with subnormal numbers.
@@ -63,6 +73,21 @@ impl SmallFloat {
         SmallFloat {
             exponent_bits,
             fraction_bits,
+        }
+    }
+
+    /// The largest finite number, as the Open Compute Project defines the small formats: below 8 bits every code is a number,
+    /// of 4 bits of exponent and 3 of fraction the last is NaN, and elsewhere the last exponent is that of NaN and ∞, as in
+    /// IEEE 754.
+    fn largest(self) -> f64 {
+        let (e, f) = (i32::from(self.exponent_bits), i32::from(self.fraction_bits));
+        let (bias, last) = ((1 << (e - 1)) - 1, (1 << e) - 1);
+        // 2 less a unit of the fraction, or two of them.
+        let below_two = |units: i32| 2.0 - f64::from(units) * 2f64.powi(-f);
+        match (e, f) {
+            (4, 3) => below_two(2) * 2f64.powi(last - bias),
+            _ if e + f < 7 => below_two(1) * 2f64.powi(last - bias),
+            _ => below_two(1) * 2f64.powi(last - 1 - bias),
         }
     }
 }
@@ -220,7 +245,7 @@ mod tests {
         ..SYMMETRIC
     };
     pub(super) const E4M3: GridKind = GridKind {
-        codes: [-448, 448],
+        codes: [0, 0],
         float: Some(SmallFloat {
             exponent_bits: 4,
             fraction_bits: 3,
@@ -317,5 +342,20 @@ mod tests {
         );
         let text = refused(Word::Kl, E4M3);
         assert!(text.ends_with("those that do are minmax, constant, floating"), "{text}");
+    }
+
+    #[test]
+    fn the_largest_small_floats_are_the_published_ones() {
+        for (bits, exponent_bits, largest) in [
+            (8, 4, 448.0),
+            (8, 5, 57_344.0),
+            (6, 3, 28.0),
+            (6, 2, 7.5),
+            (4, 2, 6.0),
+            (16, 5, 65_504.0),
+            (16, 8, f64::from(f32::from_bits(0x7F7F_0000))),
+        ] {
+            assert_eq!(SmallFloat::new(bits, exponent_bits).largest(), largest);
+        }
     }
 }
