@@ -60,7 +60,7 @@ impl Rounding {
     /// `half` compares the distance from `below` with one half; `negative` tells the value's sign, `odd` the parity of
     /// `below`. Everything that rounds in this crate decides here.
     #[inline]
-    fn goes_up(self, half: Ordering, negative: bool, odd: bool) -> bool {
+    pub(crate) fn goes_up(self, half: Ordering, negative: bool, odd: bool) -> bool {
         let tie = match self {
             Rounding::Floor => return false,
             Rounding::Ceil => return true,

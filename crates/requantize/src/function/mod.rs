@@ -19,12 +19,16 @@
 mod exponential;
 mod fixed;
 mod interpolated;
+mod nearest;
 mod pointwise;
+mod real;
 mod softmax;
 mod tables;
 
 pub use fixed::Factor;
+pub use nearest::Nearest;
 pub use pointwise::{HardSwishInt8, LeakyRelu, LogisticInt8, Pointwise, SigmoidInt16, TanhInt8};
+pub use real::Real;
 pub use softmax::{Softmax, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
 
 use crate::{IntType, scales::ScaleError};
@@ -67,6 +71,8 @@ definitions! {
         "LiteRT's TANH from int16 to int16: the table of the logistic function.",
     LitertHardSwishInt8 "litert.hard_swish.int8.v1"
         "LiteRT's HARD_SWISH from int8 to int8: fixed point of 16 bits.",
+    Nearest "nearest.v1"
+        "A function of real numbers between two grids, correctly rounded.",
     LitertLeakyRelu "litert.leaky_relu.v1"
         "LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.",
 }
@@ -139,6 +145,14 @@ pub enum FunctionError {
         code: i32,
         /// Type of the codes.
         elements: IntType,
+    },
+    /// A code of which no rounding can be proved: the value is too near to the middle of two results.
+    #[error("{definition}: the result for code {code} is too near to a tie to be decided")]
+    Undecided {
+        /// The definition.
+        definition: Definition,
+        /// The code.
+        code: i32,
     },
     /// A row of no codes, or of more than can be summed up.
     #[error("{definition}: a row of {length} codes; 1 ..= {most} are defined")]

@@ -10,13 +10,11 @@ pub use leaky_relu::LeakyRelu;
 pub use sigmoid_int16::SigmoidInt16;
 pub use tables_of_floats::{LogisticInt8, TanhInt8};
 
-use super::{Definition, FunctionError, code_of};
+use super::{Definition, FunctionError, Nearest, code_of};
 use crate::IntType;
 use serde::{Deserialize, Serialize};
 
 /// A function of one code with its parameters. Plain data; in text and JSON a variant has the definition's name.
-///
-/// Operand and result have the same type.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Pointwise {
     /// `litert.logistic.int8.v1`
@@ -37,6 +35,9 @@ pub enum Pointwise {
     /// `litert.leaky_relu.v1`
     #[serde(rename = "litert.leaky_relu.v1")]
     LeakyRelu(LeakyRelu),
+    /// `nearest.v1`
+    #[serde(rename = "nearest.v1")]
+    Nearest(Nearest),
 }
 
 impl Pointwise {
@@ -88,15 +89,25 @@ impl Pointwise {
             Pointwise::TanhInt16(_) => Definition::LitertTanhInt16,
             Pointwise::HardSwishInt8(_) => Definition::LitertHardSwishInt8,
             Pointwise::LeakyRelu(_) => Definition::LitertLeakyRelu,
+            Pointwise::Nearest(_) => Definition::Nearest,
         }
     }
 
-    /// Type of the operand's codes, and of the result's.
+    /// Type of the operand's codes.
     pub fn elements(&self) -> IntType {
         match self {
             Pointwise::LogisticInt8(_) | Pointwise::TanhInt8(_) | Pointwise::HardSwishInt8(_) => IntType::I8,
             Pointwise::LogisticInt16(_) | Pointwise::TanhInt16(_) => IntType::I16,
             Pointwise::LeakyRelu(function) => function.elements,
+            Pointwise::Nearest(function) => function.elements,
+        }
+    }
+
+    /// Type of the result's codes.
+    pub fn out(&self) -> IntType {
+        match self {
+            Pointwise::Nearest(function) => function.out,
+            _ => self.elements(),
         }
     }
 
@@ -111,37 +122,39 @@ impl Pointwise {
             Pointwise::LogisticInt16(function) | Pointwise::TanhInt16(function) => function.check(self.definition()),
             Pointwise::HardSwishInt8(function) => function.check(),
             Pointwise::LeakyRelu(function) => function.check(),
+            Pointwise::Nearest(function) => function.check(),
         }
     }
 
     /// The result for one code.
     ///
     /// # Errors
-    /// Those of [`Pointwise::check`], and [`FunctionError::Code`].
+    /// Those of [`Pointwise::check`], [`FunctionError::Code`] and [`FunctionError::Undecided`].
     pub fn eval(&self, code: i32) -> Result<i32, FunctionError> {
         self.check()?;
         code_of(self.definition(), self.elements(), code)?;
-        Ok(self.value(code))
+        self.value(code)
     }
 
-    /// The results for all codes of the type, from its least one on: 256 or 65536 of them.
+    /// The results for all codes of the operand's type, from its least one on: 256 of 8 bits, 65536 of 16.
     ///
     /// # Errors
-    /// Those of [`Pointwise::check`].
+    /// Those of [`Pointwise::check`], and [`FunctionError::Undecided`].
     pub fn table(&self) -> Result<Vec<i32>, FunctionError> {
         self.check()?;
-        Ok(self.elements().range().map(|code| self.value(code)).collect())
+        self.elements().range().map(|code| self.value(code)).collect()
     }
 
     /// The result for a code of the type, of legal parameters.
-    fn value(&self, code: i32) -> i32 {
-        match self {
+    fn value(&self, code: i32) -> Result<i32, FunctionError> {
+        Ok(match self {
             Pointwise::LogisticInt8(function) => function.value(code),
             Pointwise::TanhInt8(function) => function.value(code),
             Pointwise::LogisticInt16(function) => function.logistic_of(code),
             Pointwise::TanhInt16(function) => function.tanh_of(code),
             Pointwise::HardSwishInt8(function) => function.value(code),
             Pointwise::LeakyRelu(function) => function.value(code),
-        }
+            Pointwise::Nearest(function) => return function.value(code),
+        })
     }
 }

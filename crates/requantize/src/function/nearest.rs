@@ -1,0 +1,83 @@
+use super::{Definition, FunctionError, Real, in_range};
+use crate::{
+    IntType, Rounding,
+    scales::{ScaleError, positive},
+};
+use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
+
+/// The correctly rounded function (`nearest.v1`): y = sat(⟨f(s·(x − z)) / s'⟩ + z'), in real numbers, rounded once.
+///
+/// The function's value is known to some 13 digits of its distance from 0, from 1 or from the operand, and compared with the
+/// numbers in the middle of two codes. A code that these digits do not decide is an error; none is known.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nearest {
+    /// The function of real numbers.
+    pub function: Real,
+    /// Type of the operand's codes, of at most 16 bits.
+    pub elements: IntType,
+    /// Scale of the operand.
+    pub input_scale: f32,
+    /// Zero point of the operand, one of its codes.
+    pub input_zp: i32,
+    /// Type of the result's codes, of at most 16 bits.
+    pub out: IntType,
+    /// Scale of the result.
+    pub scale: f32,
+    /// Zero point of the result, one of its codes.
+    pub zp: i32,
+    /// Rounding of the quotient.
+    pub rounding: Rounding,
+}
+
+impl Nearest {
+    pub(super) fn check(&self) -> Result<(), FunctionError> {
+        let definition = Definition::Nearest;
+        let scale = |what, scale: f32| {
+            positive(what, scale.into()).map_err(|source: ScaleError| FunctionError::Scale { definition, source })
+        };
+        scale("input scale", self.input_scale)?;
+        scale("output scale", self.scale)?;
+        for elements in [self.elements, self.out] {
+            if elements.bits() > 16 {
+                return Err(FunctionError::Elements { definition, elements });
+            }
+        }
+        let codes = |elements: IntType| elements.min().into()..=elements.max().into();
+        in_range(definition, "input zero point", self.input_zp, codes(self.elements))?;
+        in_range(definition, "zero point", self.zp, codes(self.out))
+    }
+
+    pub(super) fn value(&self, code: i32) -> Result<i32, FunctionError> {
+        let undecided = FunctionError::Undecided {
+            definition: Definition::Nearest,
+            code,
+        };
+        // Exact: 24 bits times 17.
+        let value = self
+            .function
+            .at(f64::from(self.input_scale) * f64::from(code - self.input_zp));
+        let scale = f64::from(self.scale);
+        // Two codes beyond the ends nothing has to be decided.
+        let ends = [self.out.min(), self.out.max()].map(|end| f64::from(end - self.zp));
+        let below = (value.nearest() / scale).floor().clamp(ends[0] - 2.0, ends[1] + 2.0);
+        if below < ends[0] - 1.0 || below > ends[1] + 1.0 {
+            return Ok(self.out.saturate(below as i64 + i64::from(self.zp)));
+        }
+        // The quotient is off by one at most. Multiples of half a scale are exact: 24 bits times 19.
+        let with = |halves: f64| value.compare(halves / 2.0 * scale).ok_or(undecided.clone());
+        let below = if with(2.0 * below)? == Ordering::Less {
+            below - 1.0
+        } else if with(2.0 * below + 2.0)? == Ordering::Less {
+            below
+        } else {
+            below + 1.0
+        };
+        let up = with(2.0 * below)? != Ordering::Equal
+            && self
+                .rounding
+                .goes_up(with(2.0 * below + 1.0)?, below < 0.0, below % 2.0 != 0.0);
+        Ok(self.out.saturate(below as i64 + i64::from(up) + i64::from(self.zp)))
+    }
+}
