@@ -283,7 +283,7 @@ reason_codes! {
         OutsideDomain = "outside-domain",
     }
     "Lowering" {
-        /// A sum can leave 32 bits.
+        /// A sum can leave its accumulator.
         AccumulatorOverflow = "accumulator-overflow",
         /// A value has no grid, or none for the whole tensor.
         NoGrid = "no-grid",

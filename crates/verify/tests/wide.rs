@@ -64,7 +64,7 @@ fn records() -> Vec<CertificateRecord> {
     vec![record("y", &[step()], step(), interval())]
 }
 
-/// What is found without a run, which would end where a sum does not fit.
+/// Faults that are found without a run, which would end where a sum does not fit.
 fn analysed(module: &Module, records: &[CertificateRecord]) -> Vec<Fault> {
     let analysis = analyse(module, &grounded(module, records)).unwrap();
     analysis.findings().iter().map(|f| f.fault.clone()).collect()

@@ -3,7 +3,7 @@
 use super::{Argument, FromFloat, ordered, unordered};
 use crate::{
     Per, Step, Verdict,
-    decide::{self, Chain, DecideError, Thresholds, between},
+    decide::{self, Chain, DecideError, Thresholds, listed},
 };
 use std::slice;
 
@@ -42,7 +42,7 @@ fn of_floats(
     interval: (i64, i64),
 ) -> Result<Verdict, DecideError> {
     let ((a, a_nan), (b, b_nan)) = (quantized(before, interval)?, quantized(after, interval)?);
-    let mut found = between(&a, &b);
+    let mut found = listed(&a, &b);
     found.of += 1;
     found.add(a_nan.abs_diff(b_nan), ordered(f32::NAN), 1);
     Ok(found.into())

@@ -13,7 +13,7 @@
 //! answer: none of those that were tried is better, and no other was tried.
 
 use super::{
-    deviation::{Deviation, between},
+    deviation::{Deviation, listed},
     exact::exact_factors,
     ideal::Ideal,
     normal::shared_powers,
@@ -117,7 +117,7 @@ impl<'a> Target<'a> {
     /// Distance of a function from the ideal: by the thresholds of both, or else accumulator by accumulator.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
         let too_many = match (&self.thresholds, own.thresholds(self.interval)) {
-            (Ok(ideal), Ok(own)) => return Ok(between(&own, ideal)),
+            (Ok(ideal), Ok(own)) => return Ok(listed(&own, ideal)),
             (Err(error), _) => error.clone(),
             (_, Err(error)) => error,
         };

@@ -2,7 +2,7 @@
 
 use super::{
     Verdict, normal,
-    thresholds::{Chain, DecideError, Thresholds, common_channels},
+    thresholds::{Chain, DecideError, Thresholds, common_channels, few_steps},
 };
 use crate::{Per, Step};
 
@@ -65,15 +65,28 @@ impl From<Deviation> for Verdict {
 /// As [`deviation`]: what it cannot decide is no answer, and never "equal".
 pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<bool, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
-    match (a.ends(interval), b.ends(interval)) {
-        // Without a list of thresholds, and up to the first that differs.
-        (Ok(ends), Ok(others)) => Ok(ends == others
-            && (i64::from(ends.0) + 1..=i64::from(ends.1)).all(|k| a.least_reaching(k) == b.least_reaching(k))),
-        (Err(error), _) | (_, Err(error)) => Ok(by_parameters(&a, &b, interval, error)?.max_lsb == 0),
+    let ends = [a.ends(interval)?, b.ends(interval)?];
+    if are_alike(&a, &b, ends, interval) {
+        return Ok(true);
+    }
+    match (few_steps(ends[0]), few_steps(ends[1])) {
+        // Up to the first that differs.
+        (Ok(()), Ok(())) => Ok(ends[0] == ends[1]
+            && (i64::from(ends[0][0]) + 1..=i64::from(ends[0][1])).all(|k| a.least_reaching(k) == b.least_reaching(k))),
+        (Err(error), _) | (_, Err(error)) => {
+            let found = normal::deviation((&a, ends[0]), (&b, ends[1]), interval);
+            Ok(found.ok_or(error)?.max_lsb == 0)
+        }
     }
 }
 
-/// Difference of two chains of steps on `interval` (both ends belong to it).
+/// Results with more steps than these are compared by their parameters as far as these tell. Where there are fewer,
+/// thresholds are quicker.
+const FEW_STEPS: u32 = 1023;
+
+/// Difference of two chains of steps on `interval` (both ends belong to it): none where the steps are the same or come to
+/// the same parameters, or else by their thresholds. Many of these are made as they are met and not kept: a function into 16
+/// bits has 65 535.
 ///
 /// # Errors
 /// The interval must lie inside the domain of the first steps, and what they make of it in that of the following ones.
@@ -81,24 +94,27 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
 /// where they do not, that is [`DecideError::TooManySteps`].
 pub fn deviation(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
     let (a, b) = (Chain::new(a, channel)?, Chain::new(b, channel)?);
-    match (a.thresholds(interval), b.thresholds(interval)) {
-        (Ok(a), Ok(b)) => Ok(between(&a, &b)),
-        (Err(error), _) | (_, Err(error)) => by_parameters(&a, &b, interval, error),
+    let ends = [a.ends(interval)?, b.ends(interval)?];
+    if are_alike(&a, &b, ends, interval) {
+        return Ok(Deviation::none(interval));
+    }
+    let by_parameters = || normal::deviation((&a, ends[0]), (&b, ends[1]), interval);
+    let too_many = few_steps(ends[0]).and(few_steps(ends[1]));
+    let many = ends.iter().any(|[low, high]| high.abs_diff(*low) > FEW_STEPS);
+    match (too_many, many.then(by_parameters).flatten()) {
+        (_, Some(found)) => Ok(found),
+        (Err(error), None) => Err(error),
+        (Ok(()), None) if many => Ok(between(
+            (interval, ends[0][0], a.sweep(ends[0])),
+            (interval, ends[1][0], b.sweep(ends[1])),
+        )),
+        (Ok(()), None) => Ok(listed(&a.thresholds(interval)?, &b.thresholds(interval)?)),
     }
 }
 
-/// The decision where one of the chains has too many thresholds; any other error stays what it is.
-fn by_parameters(
-    a: &Chain<'_>,
-    b: &Chain<'_>,
-    interval: (i64, i64),
-    error: DecideError,
-) -> Result<Deviation, DecideError> {
-    if !matches!(error, DecideError::TooManySteps { .. }) {
-        return Err(error);
-    }
-    let ends = |chain: &Chain<'_>| Ok::<_, DecideError>([chain.eval(interval.0)?, chain.eval(interval.1)?]);
-    normal::deviation((a, ends(a)?), (b, ends(b)?), interval).ok_or(error)
+/// True if both chains are the same steps, or of the same parameters once these are normalised.
+fn are_alike(a: &Chain<'_>, b: &Chain<'_>, ends: [[i32; 2]; 2], interval: (i64, i64)) -> bool {
+    a.is_same(b) || (ends[0] == ends[1] && normal::are_equal(a, b, interval))
 }
 
 /// Compares a chain of steps with the one that is to replace it, on `interval` (both ends belong to it).
@@ -157,39 +173,46 @@ pub fn verdicts(before: &[Step], after: &Step, interval: &Per<(i64, i64)>) -> Re
 
 /// Difference of two functions on the same interval, or on the common part where their intervals differ.
 pub fn difference(before: &Thresholds, after: &Thresholds) -> Verdict {
-    between(before, after).into()
+    listed(before, after).into()
 }
+
+/// [`difference`] as it is counted.
+pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
+    if before == after {
+        return Deviation::none(before.interval());
+    }
+    between(
+        (before.interval(), before.lowest(), before.steps().iter().copied()),
+        (after.interval(), after.lowest(), after.steps().iter().copied()),
+    )
+}
+
+/// A function as its interval, the value at the lower end, and its thresholds one after the other.
+type Listed<I> = ((i64, i64), i32, I);
 
 /// Both are constant between thresholds, so their difference is looked at once per stretch between two of them: one
 /// sweep over the merged lists.
-pub(crate) fn between(before: &Thresholds, after: &Thresholds) -> Deviation {
-    let low = before.interval().0.max(after.interval().0);
-    let high = before.interval().1.min(after.interval().1);
+fn between(before: Listed<impl Iterator<Item = i64>>, after: Listed<impl Iterator<Item = i64>>) -> Deviation {
+    let low = before.0.0.max(after.0.0);
+    let high = before.0.1.min(after.0.1);
     let mut found = Deviation::none((low, high.max(low)));
-    if before == after {
-        return found;
-    }
-    let (first, second) = (before.steps(), after.steps());
-    // Thresholds of each list at `from` or below it: so many codes is the value above the lowest one.
-    let (mut i, mut j, mut from) = (0, 0, low);
+    let mut first = Counted::new(before);
+    let mut second = Counted::new(after);
+    let mut from = low;
     while from <= high {
-        while first.get(i).is_some_and(|t| *t <= from) {
-            i += 1;
-        }
-        while second.get(j).is_some_and(|t| *t <= from) {
-            j += 1;
-        }
-        // At most MAX_STEPS above an i32, to a value that is one.
-        let lsb = (before.lowest() + i as i32).abs_diff(after.lowest() + j as i32);
+        first.pass(from);
+        second.pass(from);
+        let lsb = first.value.abs_diff(second.value);
         if lsb == 0 {
             // What is equal stays equal as long as both take their next value at the same place.
-            while first.get(i).is_some_and(|t| second.get(j) == Some(t)) {
-                (i, j) = (i + 1, j + 1);
+            while first.next.is_some() && first.next == second.next {
+                first.step();
+                second.step();
             }
         }
-        let next = match (first.get(i), second.get(j)) {
-            (Some(a), Some(b)) => Some(*a.min(b)),
-            (a, b) => a.or(b).copied(),
+        let next = match (first.next, second.next) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
         };
         // The stretch ends before the next threshold of either list.
         let last = next.map_or(high, |t| high.min(t - 1));
@@ -200,4 +223,32 @@ pub(crate) fn between(before: &Thresholds, after: &Thresholds) -> Deviation {
         }
     }
     found
+}
+
+/// Thresholds as they are passed.
+struct Counted<I> {
+    /// Value of the function in front of the next threshold.
+    value: i32,
+    next: Option<i64>,
+    rest: I,
+}
+
+impl<I: Iterator<Item = i64>> Counted<I> {
+    fn new((_, lowest, mut rest): Listed<I>) -> Self {
+        let (value, next) = (lowest, rest.next());
+        Counted { value, next, rest }
+    }
+
+    fn step(&mut self) {
+        // A threshold is that of a value of the function.
+        self.value += 1;
+        self.next = self.rest.next();
+    }
+
+    /// Takes the thresholds at `x` and below it.
+    fn pass(&mut self, x: i64) {
+        while self.next.is_some_and(|t| t <= x) {
+            self.step();
+        }
+    }
 }

@@ -16,7 +16,7 @@ mod weaken;
 pub use activation::{Activation, Behind, move_behind};
 pub use best::{Best, BestError, Limits, Optimality, best};
 pub use compose::{compose, compose_steps};
-pub(crate) use deviation::between;
+pub(crate) use deviation::listed;
 pub use deviation::{Deviation, compare, deviation, difference, equal_on, verdicts};
 pub use exact::{exact_addends, exact_factors};
 pub use gain::{Gain, gain};

@@ -1,4 +1,5 @@
-//! Results of 32 bits, which have too many thresholds to list: decided by normalised parameters.
+//! Functions decided by normalised parameters: before thresholds are looked at, and in their place for results of 32 bits,
+//! which have too many to look at.
 //!
 //! On accumulators of one sign each integer form that rounds is one division rounded down, x -> floor((x f + A) / 2^s):
 //!
@@ -51,8 +52,7 @@ pub(super) fn deviation(
 ) -> Option<Deviation> {
     let (a, b) = (only_form(a)?, only_form(b)?);
     let same_ends = a_ends == b_ends;
-    let once = |form: &Channel<'_>| one_rounding(form.arithmetic()).map(|a| reduced(&a));
-    if same_ends && (a.arithmetic() == b.arithmetic() || once(a).is_some_and(|a| once(b) == Some(a))) {
+    if same_ends && are_one(a, b) {
         return Some(Deviation::none(interval));
     }
     let (a_pieces, b_pieces) = (pieces(a, interval)?, pieces(b, interval)?);
@@ -66,6 +66,27 @@ pub(super) fn deviation(
     // Clamped differences are smaller and fewer: then only their absence says something.
     let applies = (same_ends && found.max_lsb == 0) || (open(&a_pieces, a_ends) && open(&b_pieces, b_ends));
     applies.then_some(found)
+}
+
+/// True if the normalised parameters of two chains are the same on the interval, so that these are one function there. They
+/// have the same values at its ends. False where that does not tell.
+pub(super) fn are_equal(a: &Chain<'_>, b: &Chain<'_>, interval: (i64, i64)) -> bool {
+    let same = || {
+        let (a, b) = (only_form(a)?, only_form(b)?);
+        if are_one(a, b) {
+            return Some(true);
+        }
+        let (a, b) = (pieces(a, interval)?, pieces(b, interval)?);
+        let meet = |a: &Piece, b: &Piece| a.low.max(b.low) <= a.high.min(b.high);
+        Some(a.iter().all(|a| b.iter().all(|b| !meet(a, b) || a.floor == b.floor)))
+    };
+    same().unwrap_or(false)
+}
+
+/// True if both compute the same before they saturate, whatever they round.
+fn are_one(a: &Channel<'_>, b: &Channel<'_>) -> bool {
+    let once = |form: &Channel<'_>| one_rounding(form.arithmetic()).map(|a| reduced(&a));
+    a.arithmetic() == b.arithmetic() || once(a).is_some_and(|a| once(b) == Some(a))
 }
 
 /// The form of the only step of a chain that is not the identity; of the first one where all are.

@@ -48,6 +48,9 @@ pub enum DecideError {
     },
 }
 
+/// Thresholds that a sweep makes at a time: all of a function into 8 bits.
+const AT_A_TIME: usize = 255;
+
 /// One channel of a chain of steps, each applied to the result of the one before.
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
@@ -80,9 +83,17 @@ impl<'a> Chain<'a> {
         Ok(last)
     }
 
-    /// The values at the ends of an interval, if there are at most [`MAX_STEPS`] between them.
-    pub(super) fn ends(&self, interval: (i64, i64)) -> Result<(i32, i32), DecideError> {
-        ends(interval, |x| self.eval(x).map_err(DecideError::from))
+    /// The values at the ends of an interval.
+    pub(super) fn ends(&self, interval: (i64, i64)) -> Result<[i32; 2], DecideError> {
+        values(interval, |x| self.eval(x).map_err(DecideError::from))
+    }
+
+    /// True if the other chain has the same steps.
+    pub(super) fn is_same(&self, other: &Chain<'_>) -> bool {
+        let same = |((a, clamp), (b, other)): (&(Channel<'_>, _), &(Channel<'_>, _))| {
+            clamp == other && a.arithmetic() == b.arithmetic() && a.range() == b.range()
+        };
+        self.stages.len() == other.stages.len() && self.stages.iter().zip(&other.stages).all(same)
     }
 
     /// All thresholds on an interval.
@@ -90,12 +101,23 @@ impl<'a> Chain<'a> {
         Thresholds::in_closed_form(
             interval,
             |x| self.eval(x).map_err(DecideError::from),
-            |codes| match &self.stages[..] {
-                // A clamp keeps the thresholds of the values that it leaves.
-                [(only, _)] => only.firsts(codes),
-                _ => codes.map(|k| self.least_reaching(k)).collect(),
-            },
+            |codes| self.firsts(codes),
         )
+    }
+
+    fn firsts(&self, codes: RangeInclusive<i64>) -> Vec<i64> {
+        match &self.stages[..] {
+            // A clamp keeps the thresholds of the values that it leaves.
+            [(only, _)] => only.firsts(codes),
+            _ => codes.map(|k| self.least_reaching(k)).collect(),
+        }
+    }
+
+    /// The thresholds on an interval with these values at its ends, some at a time.
+    pub(super) fn sweep(&self, [lowest, highest]: [i32; 2]) -> impl Iterator<Item = i64> {
+        let (first, last) = (i64::from(lowest) + 1, i64::from(highest));
+        let pieces = (first..=last).step_by(AT_A_TIME);
+        pieces.flat_map(move |from| self.firsts(from..=last.min(from + AT_A_TIME as i64 - 1)))
     }
 
     /// The smallest accumulator of the first step's domain whose result is at least `value`, one past it where none is:
@@ -209,18 +231,29 @@ impl Thresholds {
     }
 }
 
-/// The values at the ends of an interval, if there are at most [`MAX_STEPS`] between them.
-fn ends<E: From<DecideError>>(
+/// The values at the ends of an interval.
+fn values<E: From<DecideError>>(
     (low, high): (i64, i64),
     mut f: impl FnMut(i64) -> Result<i32, E>,
-) -> Result<(i32, i32), E> {
+) -> Result<[i32; 2], E> {
     if low > high {
         return Err(DecideError::Interval(low, high).into());
     }
-    let (lowest, highest) = (f(low)?, f(high)?);
+    Ok([f(low)?, f(high)?])
+}
+
+/// The same, if there are at most [`MAX_STEPS`] between them.
+fn ends<E: From<DecideError>>(interval: (i64, i64), f: impl FnMut(i64) -> Result<i32, E>) -> Result<(i32, i32), E> {
+    let ends = values(interval, f)?;
+    few_steps(ends)?;
+    Ok((ends[0], ends[1]))
+}
+
+/// Checks that a function with these values at the ends of an interval has at most [`MAX_STEPS`] between them.
+pub(super) fn few_steps([lowest, highest]: [i32; 2]) -> Result<(), DecideError> {
     match highest.abs_diff(lowest) {
-        steps if steps > MAX_STEPS => Err(DecideError::TooManySteps { steps }.into()),
-        _ => Ok((lowest, highest)),
+        steps if steps > MAX_STEPS => Err(DecideError::TooManySteps { steps }),
+        _ => Ok(()),
     }
 }
 

@@ -7,10 +7,11 @@
 //! 1. Every chain has to be defined at both ends of the interval. Domains are intervals and steps do not decrease, so
 //!    it is defined between them, too.
 //! 2. The same steps are the same function.
-//! 3. Functions of few values are compared run by run, where a run is a stretch of accumulators with one value and its
-//!    end is found by bisection ([`walk`]).
-//! 4. Functions of many values (results of 32 bits) are equal where the parameters of their only steps are equal once
-//!    they are brought into one form ([`parameters`]). Nothing else is decided of them.
+//! 3. Functions are equal where the parameters of their only steps are equal once they are brought into one form
+//!    ([`parameters`]).
+//! 4. Other functions are compared run by run, where a run is a stretch of accumulators with one value and its end is
+//!    found by bisection ([`walk`]). No run is kept. Nothing more is decided of functions of many values (results of 32
+//!    bits).
 
 mod floats;
 mod parameters;
@@ -106,6 +107,11 @@ impl<'a> Chains<'a> {
         }
         let after = Function::new(self.after, channel)?;
         let after_ends = ends(&after)?;
+        // With R the same in both, a clamp of R's results does not show where the values at both ends are the same:
+        // clamp(R(x), a, b) = clamp(R(x), f(low), f(high)).
+        if before_ends == after_ends && parameters::are_equal(&before, &after) {
+            return Ok(Verdict::Exact);
+        }
         // A function that does not decrease has no more runs than values between its ends, and no more than
         // accumulators.
         let values = |[low, high]: [i64; 2]| high.abs_diff(low);
@@ -115,10 +121,7 @@ impl<'a> Chains<'a> {
             let found = walk::compare(|x| eval(&before, x), |x| eval(&after, x), (low, high))?;
             return Ok(found.into());
         }
-        // With R the same in both, a clamp of R's results does not show where the values at both ends are the same:
-        // clamp(R(x), a, b) = clamp(R(x), f(low), f(high)).
-        let same = before_ends == after_ends && parameters::are_equal(&before, &after);
-        Ok(if same { Verdict::Exact } else { Verdict::Unknown })
+        Ok(Verdict::Unknown)
     }
 
     /// [`Chains::compare`] on every channel: one verdict where the steps and the interval are the same for all, one per

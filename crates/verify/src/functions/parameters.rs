@@ -1,4 +1,4 @@
-//! Functions of too many values to look at: equal where the parameters of their only steps are.
+//! Functions that are equal because the parameters of their only steps are, however many values they have.
 
 use super::Function;
 use strait_requantize::Rounding;

@@ -1,0 +1,62 @@
+//! Functions on accumulators of 48 bits and into 16, against thresholds by bisection.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
+
+mod common;
+
+use common::narrow;
+use proptest::prelude::*;
+use strait_requantize::{
+    DecideError, Requantization, Rounding, Step, Thresholds, Verdict, compare,
+    decide::{difference, equal_on},
+    form,
+    thresholds::Chain,
+};
+
+/// The verdict by the thresholds of both, found without closed forms.
+fn bisected(before: &[Step], after: &[Step], interval: (i64, i64)) -> Verdict {
+    let listed = |steps: &[Step]| {
+        let chain = Chain::new(steps, 0).unwrap();
+        Thresholds::by_bisection(interval, |x| chain.eval(x).map_err(DecideError::from)).unwrap()
+    };
+    difference(&listed(before), &listed(after))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    /// Accumulators of 48 bits into 4 to 16 bits: the same parameters in another form, an addend apart, another slope, and
+    /// clamps, against thresholds by bisection.
+    #[test]
+    fn verdicts_behind_wide_sums_are_those_of_thresholds_by_bisection(
+        multiplier in 1i32 << 30..i32::MAX, exponent in -31i8..=-12, zp in -300i32..300, out in common::int_type(),
+        more in 0i32..3, addend in -2i64..3, scale in 0u8..3, low in -(1i64 << 47)..1 << 47, width in 1i64..1 << 47,
+        clamps: [bool; 2], by in 0u8..40,
+    ) {
+        prop_assume!(out.bits() <= 16);
+        let m16 = form::SixteenByEight::reduced(multiplier);
+        let shift = (15 - exponent).unsigned_abs();
+        let wide = Requantization::from(form::SixteenByEight { multiplier: multiplier.into(), exponent: exponent.into(), zp, out });
+        // One bit less of the factor may be one bit less of the shift.
+        let down = m16.trailing_zeros().min(scale.into()) as u8;
+        let fixed = Requantization::from(form::Fixed {
+            sc: ((m16 + more) >> down).into(),
+            add: (addend >> down).into(),
+            zp,
+            narrowing: narrow(shift - down, Rounding::HalfUp, out),
+        });
+        let domain = |form: &Requantization| form.domain(0);
+        let (first, second) = (domain(&wide), domain(&fixed));
+        let ends = [*first.start().max(second.start()), *first.end().min(second.end())];
+        let (low, high) = ((low >> by).clamp(ends[0], ends[1]), ((low >> by) + (width >> by)).clamp(ends[0], ends[1]));
+        let clamp = |clamped: bool| clamped.then_some([out.min() / 2, out.max() / 3]);
+        let before = [Step { form: wide, clamp: clamp(clamps[0]) }];
+        let after = [Step { form: fixed, clamp: clamp(clamps[1]) }];
+        let expect = bisected(&before, &after, (low, high));
+        prop_assert_eq!(compare(&before, &after[0], 0, (low, high)), Ok(expect.clone()));
+        prop_assert_eq!(equal_on(&before, &after, 0, (low, high)), Ok(expect.is_exact()));
+        if (more, addend, clamps[0]) == (0, 0, clamps[1]) {
+            prop_assert!(expect.is_exact());
+        }
+    }
+}
