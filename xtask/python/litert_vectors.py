@@ -78,6 +78,8 @@ def layers(run, name, rule, others, activations=np.int8, per_channel=True, expon
     kind = "int16 activations" if activations == np.int16 else "int8"
     kind += {None: "", np.int32: ", int32 bias"}[bias] + (", int4 weights" if bits == 4 else "")
     kind += "" if activation == "NONE" else f", {activation}"
+    past = activations == np.int16 and exponents[1] > 47
+    kind += ", sums past 2^47" if past else ""
     bound = f", accumulators below 2^{exponents[1]}" if exponents[1] < 30 else ""
     bias = bias or (np.int64 if activations == np.int16 else np.int32)
     fused = {"fusedActivationFunction": litert.activation(activation)}
@@ -92,7 +94,7 @@ def layers(run, name, rule, others, activations=np.int8, per_channel=True, expon
             limits = generator.integers(*exponents, CHANNELS if per_channel else 1).astype(np.float64)
             made = layer(generator, activations, limits, per_channel, depth, bias, bits)
             acc = made["acc"]
-            if np.abs(acc).max() >= 2 ** (47 if bias == np.int64 else min(exponents[1], 31)):
+            if np.abs(acc).max() >= 2 ** (47 if bias == np.int64 else min(exponents[1], 31)) and not past:
                 continue
             target, zero = made["output"]
             y = run({**made, "fused": fused}, lambda shape: result(shape, activations, target, zero))
@@ -517,6 +519,8 @@ KERNELS = [
     wrapping(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64"),
     *litert_functions.KERNELS,
     layers(depthwise_conv_2d, "DEPTHWISE_CONV_2D", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40), depth=1),
+    layers(conv_2d, "CONV_2D", "litert::sixteen_by_eight", [], np.int16, exponents=(46, 51)),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64", [], np.int16, exponents=(46, 51)),
     layers(transpose_conv, "TRANSPOSE_CONV", "litert::convolution", OTHERS),
     layers(transpose_conv, "TRANSPOSE_CONV", "litert::sixteen_by_eight", OTHERS, np.int16, exponents=(10, 40)),
     layers(conv_2d, "CONV_2D", "litert::convolution", OTHERS, np.int16, exponents=(10, 31), bias=np.int32),
