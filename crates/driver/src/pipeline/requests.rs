@@ -23,22 +23,22 @@ pub(super) fn requests(module: &Module, loaded: &Loaded, selection: &Selection) 
     let mut findings: Vec<Diagnostic> = default_refused(loaded).into_iter().collect();
     let mut told = BTreeSet::new();
     for (&value, rules) in &selection.values {
-        let of = Of::new(module, value);
-        let refused = rules
-            .iter()
-            .filter_map(|&index| Some((index, of.refused(loaded, index)?)));
-        findings.extend(
-            refused
-                .filter(|(index, _)| told.insert(*index))
-                .map(|(_, finding)| finding),
-        );
+        let of = Of { module, value };
+        for &index in rules {
+            if !told.contains(&index)
+                && let Some(finding) = of.refused(loaded, index)
+            {
+                told.insert(index);
+                findings.push(finding);
+            }
+        }
         let settings = loaded.config.quantize.settings(rules.iter().copied());
         let Some(observer) = settings.observer else { continue };
         let options = settings
             .observer_options
             .or(&loaded.config.calibration.observer_options);
         let choice = ObserverChoice { observer, options };
-        match choice.needs(of.rank) {
+        match choice.needs(of.rank()) {
             Some(kinds) => kinds.into_iter().for_each(|kind| requests.value(value, kind)),
             None => findings.push(of.without_axis(loaded, rules, choice.options.axis.unwrap_or(-1))),
         }
@@ -66,33 +66,37 @@ fn with_help(observer: Observer, finding: Diagnostic) -> Diagnostic {
 }
 
 /// A value that rules are for.
+#[derive(Clone, Copy)]
 struct Of<'a> {
-    name: &'a str,
-    rank: usize,
-    observed: Observed,
+    module: &'a Module,
+    value: ValueId,
 }
 
 impl Of<'_> {
-    fn new(module: &Module, id: ValueId) -> Of<'_> {
-        let value = module.main().value(id);
-        Of {
-            name: value.map_or("", |value| module.name(value.name)),
-            rank: value.map_or(0, |value| value.ty.shape.len()),
-            observed: match is_ranked(module.main(), id) {
-                true => Observed::Ranked,
-                false => Observed::Activations,
-            },
-        }
+    fn name(&self) -> &str {
+        let value = self.module.main().value(self.value);
+        value.map_or("", |value| self.module.name(value.name))
+    }
+
+    fn rank(&self) -> usize {
+        self.module
+            .main()
+            .value(self.value)
+            .map_or(0, |value| value.ty.shape.len())
     }
 
     /// Finding where the observer of a rule makes no ranges for the value.
     fn refused(&self, loaded: &Loaded, rule: usize) -> Option<Diagnostic> {
         let observer = loaded.config.quantize.rule.get(rule)?.observer?;
-        let text = observer.refusal(self.observed, Codes::Integers)?;
+        let text = observer.refusal(Observed::Activations, Codes::Integers)?;
+        let for_ranked = observer.serves(Observed::Ranked, Codes::Integers);
+        if for_ranked && is_ranked(self.module.main(), self.value) {
+            return None;
+        }
         let path = KeyPath::of(&["quantize", "rule"]).index(rule).key("observer");
         let finding = loaded.error(codes::UNSUPPORTED, &path, text, "");
-        let finding = match observer.serves(Observed::Ranked, Codes::Integers) {
-            true => finding.note(format!("layers compute with {:?}, or nobody reads it", self.name)),
+        let finding = match for_ranked {
+            true => finding.note(format!("layers compute with {:?}, or nobody reads it", self.name())),
             false => finding,
         };
         Some(with_help(observer, finding))
@@ -107,12 +111,12 @@ impl Of<'_> {
             Some(&index) => KeyPath::of(&["quantize", "rule"]).index(index),
             None => KeyPath::of(&["calibration"]),
         };
-        let message = format!("{:?} has no axis {axis}", self.name);
+        let message = format!("{:?} has no axis {axis}", self.name());
         let path = table.key("observer_options").key("axis");
         let finding = loaded.error(codes::RULE, &path, message, "");
         finding.help(format!(
             "it has {} axes, counted from 0, or from -1 at the last",
-            self.rank
+            self.rank()
         ))
     }
 }

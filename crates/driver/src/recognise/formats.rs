@@ -35,6 +35,12 @@ pub(super) const FORMATS: &[Format] = &[
         },
     },
     Format {
+        name: "statistics of calibration samples",
+        help: "`strait calibrate merge` joins the statistics of shares; a compilation finds those of all samples in the folder \
+               that `cache` of [calibration] names",
+        is: |bytes| bytes.starts_with(b"STRAITS"),
+    },
+    Format {
         name: "a TensorFlow Lite model",
         help: "convert the float model: `python -m tf2onnx.convert --tflite {file} --output model.onnx`",
         is: |bytes| bytes.get(4..8) == Some(b"TFL3"),
