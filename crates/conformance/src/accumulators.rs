@@ -3,19 +3,22 @@
 use crate::numbers::Numbers;
 use strait_requantize::Requantization;
 
-/// `count` accumulators inside the domain: around those where the result changes, the ends, zero, and others of any size.
+/// `count` accumulators inside the domain, as far as the type that carries them goes: around those where the result changes, the ends, zero, and others of any size.
 /// They are in no particular order, so that neighbours in a vector differ. A form that is not legal has none.
-pub(crate) fn accumulators(form: &Requantization, channel: usize, count: usize, numbers: &mut Numbers) -> Vec<i32> {
+pub(crate) fn accumulators(
+    form: &Requantization,
+    channel: usize,
+    count: usize,
+    ends: (i64, i64),
+    numbers: &mut Numbers,
+) -> Vec<i64> {
     let Ok(scalars) = form.channel(channel) else {
         return Vec::new();
     };
     let domain = scalars.domain();
-    let (low, high) = (
-        (*domain.start()).max(i32::MIN.into()),
-        (*domain.end()).min(i32::MAX.into()),
-    );
+    let (low, high) = ((*domain.start()).max(ends.0), (*domain.end()).min(ends.1));
     let out = form.out();
-    let inside = |x: i64| x.clamp(low, high) as i32;
+    let inside = |x: i64| x.clamp(low, high);
     (0..count)
         .map(|index| match index % 4 {
             0 => {
@@ -28,8 +31,8 @@ pub(crate) fn accumulators(form: &Requantization, channel: usize, count: usize, 
                 let ends = [low, high, 0, 1, -1, low + 1, high - 1, low / 2];
                 inside(ends[index / 4])
             }
-            2 => numbers.of_any_size(low, high) as i32,
-            _ => numbers.between(low, high) as i32,
+            2 => numbers.of_any_size(low, high),
+            _ => numbers.between(low, high),
         })
         .collect()
 }

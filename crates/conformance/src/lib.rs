@@ -3,7 +3,8 @@
 //! [`check`] takes each form of the table, makes requantizations within its limits (the extremes of each, then others),
 //! asks the target for their loops, and holds every result of every loop against `strait-requantize`, which defines the
 //! forms. The accumulators are those where a result changes, and their neighbours; the ends of the domain; and others
-//! of every magnitude. The same bits are wanted of every instruction set that the machine has.
+//! of every magnitude. Forms that are defined past 32 bits are asked for sums of 64, too, from codes of 16. The same bits are
+//! wanted of every instruction set that the machine has.
 //!
 //! It speaks of targets alone, so that one that is a table, one with kernels of its own and one from elsewhere are held
 //! to the same.
@@ -68,7 +69,7 @@ fn requantize(
                 run: "requantize",
                 isa: Isa::detect(),
                 channel,
-                accumulator,
+                accumulator: accumulator.into(),
                 expect: expected,
                 found,
             };
@@ -131,7 +132,7 @@ fn expected(form: &Requantization, clamp: Option<[i32; 2]>, run: &Run) -> Result
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
     let of = |at| {
         let (channel, accumulator) = run.accumulator(at);
-        Ok(form.eval(channel, accumulator.into())?.min(high).max(low))
+        Ok(form.eval(channel, accumulator)?.min(high).max(low))
     };
     (0..run.len()).map(of).collect()
 }

@@ -27,8 +27,8 @@ impl Numbers {
 
     /// One of `low ..= high` whose size is of any magnitude.
     pub(crate) fn of_any_size(&mut self, low: i64, high: i64) -> i64 {
-        let size = self.between(0, 32);
-        let limit = 1i64 << size;
+        let widest = low.unsigned_abs().max(high.unsigned_abs()).max(1).ilog2();
+        let limit = 1i64 << self.between(0, i64::from(widest).min(61) + 1);
         self.between(-limit, limit).clamp(low, high)
     }
 }

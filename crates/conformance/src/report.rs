@@ -65,7 +65,7 @@ pub enum Wrong {
         /// The channel.
         channel: usize,
         /// The accumulator.
-        accumulator: i32,
+        accumulator: i64,
         /// Result of the definition.
         expect: i32,
         /// Result of the kernel.

@@ -1,4 +1,5 @@
-//! The loops, each with operands that bring it to accumulators of our choice.
+//! The loops, each with operands that bring it to accumulators of our choice: of 8 bits into sums of 32, and, for forms that
+//! are defined past these, of 16 bits into sums of 64.
 
 use crate::accumulators::accumulators;
 use crate::numbers::Numbers;
@@ -11,25 +12,76 @@ use strait_requantize::{IntType, Requantization};
 /// One call of one loop: what it is given, and the accumulators that it comes to by our own sums.
 pub(crate) struct Run {
     kind: Kind,
+    widths: Widths,
     /// Channel and accumulator of each result, in the order of the output.
-    accumulators: Vec<(usize, i32)>,
+    accumulators: Vec<(usize, i64)>,
     out: IntType,
+}
+
+/// The types of operands and sums.
+#[derive(Clone, Copy)]
+struct Widths {
+    element: IntType,
+    carrier: Carrier,
+}
+
+const NARROW: Widths = Widths {
+    element: IntType::I8,
+    carrier: Carrier::I32,
+};
+const WIDE: Widths = Widths {
+    element: IntType::I16,
+    carrier: Carrier::I64,
+};
+
+impl Widths {
+    /// The ends of the type that carries sums.
+    fn ends(self) -> (i64, i64) {
+        match self.carrier {
+            Carrier::I32 => (i32::MIN.into(), i32::MAX.into()),
+            Carrier::I64 => (i64::MIN, i64::MAX),
+        }
+    }
+
+    /// A sum as the loops carry it.
+    fn wrapped(self, sum: i64) -> i64 {
+        match self.carrier {
+            Carrier::I32 => (sum as i32).into(),
+            Carrier::I64 => sum,
+        }
+    }
+
+    fn codes(self, count: usize, numbers: &mut Numbers) -> Vec<i32> {
+        (0..count).map(|_| self.code(numbers)).collect()
+    }
+
+    fn code(self, numbers: &mut Numbers) -> i32 {
+        numbers.between(self.element.min().into(), self.element.max().into()) as i32
+    }
+
+    fn bytes(self, codes: &[i32]) -> Vec<u8> {
+        let narrow = |code: &i32| code.to_ne_bytes();
+        match self.element {
+            IntType::I16 => codes.iter().flat_map(|&code| (code as i16).to_ne_bytes()).collect(),
+            IntType::I8 => codes.iter().map(|&code| (code as i8).cast_unsigned()).collect(),
+            _ => codes.iter().flat_map(narrow).collect(),
+        }
+    }
 }
 
 enum Kind {
     Requantize {
         channels: usize,
         inner: usize,
-        input: Vec<u8>,
     },
     Gemm {
-        bias: Vec<i32>,
+        bias: Vec<i64>,
         rows: usize,
         a: Vec<u8>,
     },
     Conv {
         conv: Conv,
-        bias: Vec<i32>,
+        bias: Vec<i64>,
         input: Vec<u8>,
     },
     MatMul {
@@ -63,17 +115,27 @@ impl Run {
     /// A run of each loop. Those of two operands have one channel, so they are for forms with one set of parameters.
     pub(crate) fn all(form: &Requantization, numbers: &mut Numbers) -> Vec<Run> {
         let channels = form.channels().unwrap_or(3);
-        let mut runs = vec![
-            Run::requantize(form, channels, numbers),
-            Run::gemm(form, channels, numbers),
-            Run::conv(form, channels, numbers),
-            Run::matmul(channels, numbers),
-            Run::sum_pool(channels, numbers),
-            Run::sum_pool_by_position(channels, numbers),
-        ];
+        let is_wide = (0..channels).all(|channel| {
+            let (low, high) = NARROW.ends();
+            let domain = form.domain(channel);
+            *domain.start() < low && *domain.end() > high
+        });
+        let mut runs = Vec::new();
+        for widths in [NARROW, WIDE].into_iter().take(1 + usize::from(is_wide)) {
+            runs.extend([
+                Run::requantize(widths, form, channels, numbers),
+                Run::gemm(widths, form, channels, numbers),
+                Run::conv(widths, form, channels, numbers),
+                Run::matmul(widths, channels, numbers),
+                Run::sum_pool(widths, channels, numbers),
+                Run::sum_pool_by_position(widths, channels, numbers),
+            ]);
+            if form.channels().is_none() {
+                runs.push(Run::multiply(widths, numbers));
+            }
+        }
         if form.channels().is_none() {
             runs.push(Run::add(form, numbers));
-            runs.push(Run::multiply(numbers));
         }
         for run in &mut runs {
             run.out = form.out();
@@ -82,60 +144,54 @@ impl Run {
         runs.retain(|run| {
             run.accumulators
                 .iter()
-                .all(|&(channel, acc)| form.domain(channel).contains(&acc.into()))
+                .all(|&(channel, acc)| form.domain(channel).contains(&acc))
         });
         runs
     }
 
-    fn new(kind: Kind, accumulators: Vec<(usize, i32)>) -> Run {
+    fn new(widths: Widths, kind: Kind, accumulators: Vec<(usize, i64)>) -> Run {
         Run {
             kind,
+            widths,
             accumulators,
             out: IntType::I32,
         }
     }
 
     /// Accumulators as they are, `[1, channels, INNER]`.
-    fn requantize(form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
+    fn requantize(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let of = |channel| {
-            accumulators(form, channel, INNER, numbers)
+            accumulators(form, channel, INNER, widths.ends(), numbers)
                 .into_iter()
                 .map(move |acc| (channel, acc))
         };
-        let accumulators: Vec<(usize, i32)> = (0..channels).flat_map(of).collect();
-        let input = accumulators.iter().flat_map(|(_, acc)| acc.to_ne_bytes()).collect();
-        Run::new(
-            Kind::Requantize {
-                channels,
-                inner: INNER,
-                input,
-            },
-            accumulators,
-        )
+        let accumulators: Vec<(usize, i64)> = (0..channels).flat_map(of).collect();
+        Run::new(widths, Kind::Requantize { channels, inner: INNER }, accumulators)
     }
 
     /// One row of weights of one, and the accumulators of interest as the bias: acc = bias[n] + a[m].
-    fn gemm(form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
-        let bias = biases(form, channels, numbers);
+    fn gemm(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
+        let bias = biases(widths, form, channels, numbers);
         let a = small(ROWS, numbers);
         let accumulators = a.iter().flat_map(|&a| {
             bias.iter()
                 .enumerate()
-                .map(move |(n, b)| (n, b.wrapping_add(i32::from(a))))
+                .map(move |(n, b)| (n, widths.wrapped(b.wrapping_add(a.into()))))
         });
         Run::new(
+            widths,
             Kind::Gemm {
                 bias: bias.clone(),
                 rows: ROWS,
-                a: bytes(&a),
+                a: widths.bytes(&a),
             },
             accumulators.collect(),
         )
     }
 
     /// One tap of one, and the accumulators of interest as the bias: acc = bias[o] + x[position].
-    fn conv(form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
-        let bias = biases(form, channels, numbers);
+    fn conv(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
+        let bias = biases(widths, form, channels, numbers);
         let size = [3, ROWS];
         let x = small(3 * ROWS, numbers);
         let conv = Conv {
@@ -152,34 +208,37 @@ impl Run {
         let accumulators = bias
             .iter()
             .enumerate()
-            .flat_map(|(o, b)| x.iter().map(move |&x| (o, b.wrapping_add(i32::from(x)))));
+            .flat_map(|(o, b)| x.iter().map(move |&x| (o, widths.wrapped(b.wrapping_add(x.into())))));
         let accumulators = accumulators.collect();
         Run::new(
+            widths,
             Kind::Conv {
                 conv,
                 bias: bias.clone(),
-                input: bytes(x),
+                input: widths.bytes(x),
             },
             accumulators,
         )
     }
 
-    fn matmul(channels: usize, numbers: &mut Numbers) -> Run {
+    fn matmul(widths: Widths, channels: usize, numbers: &mut Numbers) -> Run {
         let (rows, k) = (ROWS, 5);
-        let (a, b) = (codes(rows * k, numbers), codes(k * channels, numbers));
-        let zeros = [0; 2].map(|_| numbers.between(-128, 127) as i32);
+        let (a, b) = (widths.codes(rows * k, numbers), widths.codes(k * channels, numbers));
+        let zeros = [0; 2].map(|_| widths.code(numbers));
         let sum = |m: usize, n: usize| {
-            let term = |i: usize| (i32::from(a[m * k + i]) - zeros[0]) * (i32::from(b[i * channels + n]) - zeros[1]);
+            let factor = |code: i32, zero: i32| i64::from(code) - i64::from(zero);
+            let term = |i: usize| factor(a[m * k + i], zeros[0]) * factor(b[i * channels + n], zeros[1]);
             (n, (0..k).map(term).sum())
         };
         let accumulators = (0..rows * channels)
             .map(|at| sum(at / channels, at % channels))
             .collect();
         Run::new(
+            widths,
             Kind::MatMul {
                 extents: [rows, channels, k],
-                a: bytes(&a),
-                b: bytes(&b),
+                a: widths.bytes(&a),
+                b: widths.bytes(&b),
                 zeros,
             },
             accumulators,
@@ -187,9 +246,9 @@ impl Run {
     }
 
     /// Windows of 2 × 3 without padding.
-    fn sum_pool(channels: usize, numbers: &mut Numbers) -> Run {
+    fn sum_pool(widths: Widths, channels: usize, numbers: &mut Numbers) -> Run {
         let (height, width) = (4, 9);
-        let x = codes(channels * height * width, numbers);
+        let x = widths.codes(channels * height * width, numbers);
         let (rows, columns) = (height - 1, width - 2);
         let pool = Pool {
             window: Window::new([2, 3]),
@@ -202,25 +261,26 @@ impl Run {
         };
         let sum = |at: usize| {
             let (channel, y, column) = (at / (rows * columns), at / columns % rows, at % columns);
-            let tap = |t: usize| i32::from(x[(channel * height + y + t / 3) * width + column + t % 3]);
+            let tap = |t: usize| i64::from(x[(channel * height + y + t / 3) * width + column + t % 3]);
             (channel, (0..6).map(tap).sum())
         };
         let accumulators = (0..channels * rows * columns).map(sum).collect();
         Run::new(
+            widths,
             Kind::SumPool {
                 pool,
                 axis: Axis::Rows,
                 pad_value: 0,
-                input: bytes(&x),
+                input: widths.bytes(&x),
             },
             accumulators,
         )
     }
 
     /// Pairs of neighbours in the rows of two images; a position of the output is a channel.
-    fn sum_pool_by_position(channels: usize, numbers: &mut Numbers) -> Run {
+    fn sum_pool_by_position(widths: Widths, channels: usize, numbers: &mut Numbers) -> Run {
         let (images, width) = (2, channels + 1);
-        let x = codes(images * width, numbers);
+        let x = widths.codes(images * width, numbers);
         let pool = Pool {
             window: Window::new([1, 2]),
             input: Images {
@@ -233,15 +293,16 @@ impl Run {
         let sum = |at: usize| {
             let (image, position) = (at / channels, at % channels);
             let first = image * width + position;
-            (position, i32::from(x[first]) + i32::from(x[first + 1]))
+            (position, i64::from(x[first]) + i64::from(x[first + 1]))
         };
         let accumulators = (0..images * channels).map(sum).collect();
         Run::new(
+            widths,
             Kind::SumPool {
                 pool,
                 axis: Axis::Columns,
                 pad_value: 0,
-                input: bytes(&x),
+                input: widths.bytes(&x),
             },
             accumulators,
         )
@@ -249,43 +310,48 @@ impl Run {
 
     /// Tables of halves of accumulators of interest.
     fn add(form: &Requantization, numbers: &mut Numbers) -> Run {
-        let interest = accumulators(form, 0, 256, numbers);
+        let widths = NARROW;
+        let interest = accumulators(form, 0, 256, widths.ends(), numbers);
         let mut tables = Box::new([[0; 256]; 2]);
         for code in 0..256 {
             // The two halves of one accumulator meet where both operands have the same code.
-            let Some(&acc) = interest.get(code) else { continue };
+            let acc = interest.get(code).and_then(|&acc| i32::try_from(acc).ok());
+            let Some(acc) = acc else { continue };
             tables[0][code] = acc >> 1;
             tables[1][code] = acc - (acc >> 1);
         }
-        let a: Vec<i8> = (-128..=127).chain(-128..=127).collect();
-        let b: Vec<i8> = (-128..=127).chain(codes(256, numbers)).collect();
-        let entry = |table: &[i32; 256], code: i8| table[usize::from(code.cast_unsigned() ^ 0x80)];
+        let a: Vec<i32> = (-128..=127).chain(-128..=127).collect();
+        let b: Vec<i32> = (-128..=127).chain(widths.codes(256, numbers)).collect();
+        let entry = |table: &[i32; 256], code: i32| table[(code + 128) as usize];
         let sums = a
             .iter()
             .zip(&b)
-            .map(|(&a, &b)| (0, entry(&tables[0], a).wrapping_add(entry(&tables[1], b))));
+            .map(|(&a, &b)| (0, entry(&tables[0], a).wrapping_add(entry(&tables[1], b)).into()));
         let accumulators = sums.collect();
         Run::new(
+            widths,
             Kind::Add {
                 tables,
-                operands: [bytes(&a), bytes(&b)],
+                operands: [widths.bytes(&a), widths.bytes(&b)],
             },
             accumulators,
         )
     }
 
-    fn multiply(numbers: &mut Numbers) -> Run {
-        let [a, b] = [0; 2].map(|_| codes(301, numbers));
-        let zeros = [0; 2].map(|_| numbers.between(-128, 127) as i32);
+    fn multiply(widths: Widths, numbers: &mut Numbers) -> Run {
+        let [a, b] = [0; 2].map(|_| widths.codes(301, numbers));
+        let zeros = [0; 2].map(|_| widths.code(numbers));
+        let less = |code: i32, zero: i32| i64::from(code) - i64::from(zero);
         let products = a
             .iter()
             .zip(&b)
-            .map(|(&a, &b)| (0, (i32::from(a) - zeros[0]) * (i32::from(b) - zeros[1])));
+            .map(|(&a, &b)| (0, less(a, zeros[0]) * less(b, zeros[1])));
         let accumulators = products.collect();
         Run::new(
+            widths,
             Kind::Multiply {
                 zeros,
-                operands: [bytes(&a), bytes(&b)],
+                operands: [widths.bytes(&a), widths.bytes(&b)],
             },
             accumulators,
         )
@@ -293,15 +359,19 @@ impl Run {
 
     /// The loop's name.
     pub(crate) fn name(&self) -> &'static str {
-        match self.kind {
-            Kind::Requantize { .. } => "requantize",
-            Kind::Gemm { .. } => "gemm",
-            Kind::Conv { .. } => "conv",
-            Kind::MatMul { .. } => "matmul",
-            Kind::SumPool { axis: Axis::Rows, .. } => "sum_pool",
-            Kind::SumPool { .. } => "sum_pool by position",
-            Kind::Add { .. } => "add",
-            Kind::Multiply { .. } => "multiply",
+        let [narrow, wide] = match self.kind {
+            Kind::Requantize { .. } => ["requantize", "requantize in 64 bits"],
+            Kind::Gemm { .. } => ["gemm", "gemm in 64 bits"],
+            Kind::Conv { .. } => ["conv", "conv in 64 bits"],
+            Kind::MatMul { .. } => ["matmul", "matmul in 64 bits"],
+            Kind::SumPool { axis: Axis::Rows, .. } => ["sum_pool", "sum_pool in 64 bits"],
+            Kind::SumPool { .. } => ["sum_pool by position", "sum_pool by position in 64 bits"],
+            Kind::Add { .. } => ["add"; 2],
+            Kind::Multiply { .. } => ["multiply", "multiply in 64 bits"],
+        };
+        match self.widths.carrier {
+            Carrier::I32 => narrow,
+            Carrier::I64 => wide,
         }
     }
 
@@ -311,44 +381,51 @@ impl Run {
     }
 
     /// Channel and accumulator of a result.
-    pub(crate) fn accumulator(&self, at: usize) -> (usize, i32) {
+    pub(crate) fn accumulator(&self, at: usize) -> (usize, i64) {
         self.accumulators[at]
     }
 
     /// Result of the loops.
     pub(crate) fn results(&self, loops: &dyn Loops, cx: &Context) -> Result<Vec<i32>, KernelError> {
-        let width = usize::from(self.out.bits() / 8);
+        let width = usize::from(self.out.bits().div_ceil(8));
         let mut out = vec![0; self.len() * width];
-        let i8s = [IntType::I8; 2];
+        let Widths { element, carrier } = self.widths;
+        let narrow = |sums: &[i64]| sums.iter().map(|&sum| sum as i32).collect::<Vec<i32>>();
+        // All of them are of the type that carries them.
+        let (narrow_bias, wide_bias) = match &self.kind {
+            Kind::Gemm { bias, .. } | Kind::Conv { bias, .. } => (narrow(bias), bias.as_slice()),
+            _ => (Vec::new(), [].as_slice()),
+        };
+        let bias_of = match carrier {
+            Carrier::I32 => Bias::I32(Some(&narrow_bias)),
+            Carrier::I64 => Bias::I64(Some(wide_bias)),
+        };
         match &self.kind {
-            Kind::Requantize { channels, inner, input } => {
-                loops.requantize(cx, [1, *channels, *inner], IntType::I32, input, &mut out)?;
+            Kind::Requantize { channels, inner } => {
+                let extents = [1, *channels, *inner];
+                let sums: Vec<i64> = self.accumulators.iter().map(|(_, sum)| *sum).collect();
+                match carrier {
+                    Carrier::I32 => {
+                        let input: Vec<u8> = narrow(&sums).iter().flat_map(|sum| sum.to_ne_bytes()).collect();
+                        loops.requantize(cx, extents, IntType::I32, &input, &mut out)?;
+                    }
+                    Carrier::I64 => loops.requantize_wide(cx, extents, &sums, &mut out)?,
+                }
             }
             Kind::Gemm { bias, rows, a } => {
                 let n = bias.len();
-                let weights = GemmWeights::new(
-                    IntType::I8,
-                    [1, n],
-                    Weights::I8(&vec![1; n]),
-                    [n, 1],
-                    Bias::I32(Some(bias)),
-                )?;
+                let weights = GemmWeights::new(element, [1, n], Weights::I8(&vec![1; n]), [n, 1], bias_of)?;
                 loops.gemm(cx, &weights, *rows, a, &mut out)?;
             }
             Kind::Conv { conv, bias, input } => {
-                let weights = ConvWeights::new(
-                    *conv,
-                    IntType::I8,
-                    0,
-                    Weights::I8(&vec![1; bias.len()]),
-                    Bias::I32(Some(bias)),
-                )?;
+                let ones = vec![1; bias.len()];
+                let weights = ConvWeights::new(*conv, element, 0, Weights::I8(&ones), bias_of)?;
                 loops.conv(cx, &weights, 1, input, &mut out)?;
             }
             Kind::MatMul { extents, a, b, zeros } => {
                 let operand = |data, zero_point, row| Activation {
                     data,
-                    element: IntType::I8,
+                    element,
                     zero_point,
                     strides: [row, 1],
                 };
@@ -358,7 +435,7 @@ impl Run {
                     *extents,
                     operand(a, zeros[0], k),
                     operand(b, zeros[1], n),
-                    Carrier::I32,
+                    carrier,
                     &mut out,
                 )?;
             }
@@ -368,30 +445,30 @@ impl Run {
                 pad_value,
                 input,
             } => {
-                loops.sum_pool(cx, pool, *axis, IntType::I8, *pad_value, Carrier::I32, input, &mut out)?;
+                loops.sum_pool(cx, pool, *axis, element, *pad_value, carrier, input, &mut out)?;
             }
             Kind::Add {
                 tables,
                 operands: [a, b],
             } => {
-                let shape = Broadcast::new(&[a.len()], &[b.len()])?;
+                let shape = Broadcast::new(&[self.len()], &[self.len()])?;
                 let addends = [Addend::Table(&tables[0]), Addend::Table(&tables[1])];
-                loops.add(cx, &shape, i8s, addends, [a, b], &mut out)?;
+                loops.add(cx, &shape, [element; 2], addends, [a, b], &mut out)?;
             }
             Kind::Multiply {
                 zeros,
                 operands: [a, b],
             } => {
-                let shape = Broadcast::new(&[a.len()], &[b.len()])?;
-                loops.multiply(cx, &shape, i8s, *zeros, Carrier::I32, [a, b], &mut out)?;
+                let shape = Broadcast::new(&[self.len()], &[self.len()])?;
+                loops.multiply(cx, &shape, [element; 2], *zeros, carrier, [a, b], &mut out)?;
             }
         }
-        Ok(out.chunks_exact(width).map(|bytes| element(self.out, bytes)).collect())
+        Ok(out.chunks_exact(width).map(|bytes| result(self.out, bytes)).collect())
     }
 }
 
 /// An element in the machine's order.
-fn element(t: IntType, bytes: &[u8]) -> i32 {
+fn result(t: IntType, bytes: &[u8]) -> i32 {
     match (t, bytes) {
         (IntType::I8 | IntType::I4, [a]) => i32::from(a.cast_signed()),
         (IntType::I16, [a, b]) => i32::from(i16::from_ne_bytes([*a, *b])),
@@ -402,9 +479,9 @@ fn element(t: IntType, bytes: &[u8]) -> i32 {
 }
 
 /// An accumulator of interest for each channel.
-fn biases(form: &Requantization, channels: usize, numbers: &mut Numbers) -> Vec<i32> {
+fn biases(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Vec<i64> {
     let one = |channel| {
-        accumulators(form, channel, 1, numbers)
+        accumulators(form, channel, 1, widths.ends(), numbers)
             .first()
             .copied()
             .unwrap_or_default()
@@ -413,14 +490,6 @@ fn biases(form: &Requantization, channels: usize, numbers: &mut Numbers) -> Vec<
 }
 
 /// Codes from -4 to 3: they lead a bias across the steps around it.
-fn small(count: usize, numbers: &mut Numbers) -> Vec<i8> {
-    (0..count).map(|_| numbers.between(-4, 3) as i8).collect()
-}
-
-fn codes(count: usize, numbers: &mut Numbers) -> Vec<i8> {
-    (0..count).map(|_| numbers.between(-128, 127) as i8).collect()
-}
-
-fn bytes(codes: &[i8]) -> Vec<u8> {
-    codes.iter().map(|code| code.cast_unsigned()).collect()
+fn small(count: usize, numbers: &mut Numbers) -> Vec<i32> {
+    (0..count).map(|_| numbers.between(-4, 3) as i32).collect()
 }

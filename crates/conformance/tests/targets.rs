@@ -6,7 +6,7 @@ use strait_builtin as _;
 use strait_conformance::{Wrong, check};
 use strait_kernels::{
     KernelError,
-    integer::{Loops, standard},
+    integer::{Loops, ThroughTile, Tile, TileKernel, standard},
 };
 use strait_requantize::{Narrowing, Requantization, Rounding, form};
 use strait_target::{FormKernel, Options, Registry, TargetFactory};
@@ -75,6 +75,31 @@ fn without_clamp(form: &Requantization, _: Option<[i32; 2]>) -> Result<Box<dyn L
     standard(form, None)
 }
 
+/// Sums of 64 bits are cut to 32.
+struct Cut;
+
+impl TileKernel for Cut {
+    fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
+        let width = out.len() / accumulators.len().max(1);
+        for (at, (&x, to)) in accumulators.iter().zip(out.chunks_exact_mut(width)).enumerate() {
+            let channel = tile.channel(at).min(form.channels().unwrap_or(1) - 1);
+            let code = form.eval(channel, x.into());
+            let code = code.map_err(|e| KernelError::Requantization(e.to_string()))?;
+            to.copy_from_slice(&code.to_ne_bytes()[..width]);
+        }
+        Ok(())
+    }
+
+    fn run_wide(&self, form: &Requantization, tile: &Tile, wide: &[i64], out: &mut [u8]) -> Result<(), KernelError> {
+        let cut: Vec<i32> = wide.iter().map(|&x| x as i32).collect();
+        self.run(form, tile, &cut, out)
+    }
+}
+
+fn cut(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
+    Ok(Box::new(ThroughTile::new(Cut, form.clone(), clamp)?))
+}
+
 #[test]
 fn kernels_that_are_wrong_are_found_with_a_witness() {
     let mut registry = Registry::default();
@@ -103,6 +128,7 @@ fn kernels_that_are_wrong_are_found_with_a_witness() {
         prepare: match form {
             "shift" => wrong_at_ties,
             "single" => without_clamp,
+            "sixteen" => cut,
             _ => standard,
         },
     };
@@ -123,7 +149,7 @@ fn kernels_that_are_wrong_are_found_with_a_witness() {
         .filter(|f| !f.findings.is_empty())
         .map(|f| f.form.as_str())
         .collect();
-    assert_eq!(wrong, ["shift", "single"]);
+    assert_eq!(wrong, ["shift", "single", "sixteen"]);
     for form in report.forms.iter().filter(|f| !f.findings.is_empty()) {
         let Wrong::Result {
             channel,
@@ -135,10 +161,7 @@ fn kernels_that_are_wrong_are_found_with_a_witness() {
         else {
             panic!("{report}")
         };
-        let defined = form.findings[0]
-            .requantization
-            .eval(*channel, (*accumulator).into())
-            .unwrap();
+        let defined = form.findings[0].requantization.eval(*channel, *accumulator).unwrap();
         let [low, high] = form.findings[0].clamp.unwrap_or([i32::MIN, i32::MAX]);
         assert_eq!(*expect, defined.min(high).max(low));
         assert_ne!(expect, found);
