@@ -244,6 +244,26 @@ pub(crate) fn interleave(lines: &[[u8; 16]; 4], flip: u8) -> [u8; 64] {
 }
 
 /// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are words `l` of the lines.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
+    use std::arch::x86_64::*;
+    // SAFETY: SSE2 is part of x86-64; the loads are of halves of whole arrays; the last step is between types of 64 bytes,
+    // of which every pattern is valid.
+    unsafe {
+        let load = |line: &[i16; 16], half: usize| _mm_loadu_si128(line.as_ptr().add(8 * half).cast());
+        let (front, back) = ([load(a, 0), load(b, 0)], [load(a, 1), load(b, 1)]);
+        std::mem::transmute::<[__m128i; 4], [u8; 64]>([
+            _mm_unpacklo_epi16(front[0], front[1]),
+            _mm_unpackhi_epi16(front[0], front[1]),
+            _mm_unpacklo_epi16(back[0], back[1]),
+            _mm_unpackhi_epi16(back[0], back[1]),
+        ])
+    }
+}
+
+/// Interleaves two lines of sixteen words: words `2·l` and `2·l + 1` of the result are words `l` of the lines.
+#[cfg(not(target_arch = "x86_64"))]
 #[inline(always)]
 pub(crate) fn interleave_words([a, b]: &[[i16; 16]; 2]) -> [u8; 64] {
     let mut row = [0; 64];

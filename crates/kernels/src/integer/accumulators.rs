@@ -27,6 +27,10 @@ impl Finish for Accumulators {
         }
     }
 
+    fn keeps(&self) -> bool {
+        true
+    }
+
     fn channels(&self) -> Option<usize> {
         None
     }

@@ -58,7 +58,17 @@ impl ConvWeights {
         if let Some(values) = bias.len() {
             expect_len("the bias", values, Some(conv.out_channels))?;
         }
-        let planes = Planes::of(element, &weights, bias.carrier())?;
+        let mut planes = Planes::of(element, &weights, bias.carrier())?;
+        let row = |o: usize| (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at)));
+        // Depthwise loops read bytes as they are.
+        let offset = if is_depthwise(&conv, &layout) && !planes.words {
+            0
+        } else {
+            planes.offset(element)
+        };
+        let start = |o: usize| bias.get(o).wrapping_add(offset * row(o).sum::<i64>());
+        planes.prove((0..conv.out_channels).map(|o| (start(o), row(o).map(i64::abs).sum())));
+        let starts = Starts::new(planes.narrow, (0..conv.out_channels).map(start));
         let depth = planes.depth(k);
         let mut rows = vec![0; planes.list.len() * conv.out_channels * depth];
         let plane_bytes = conv.out_channels * depth;
@@ -73,17 +83,6 @@ impl ConvWeights {
                 }
             }
         }
-        // Depthwise loops read bytes as they are.
-        let offset = if is_depthwise(&conv, &layout) && !planes.words {
-            0
-        } else {
-            planes.offset(element)
-        };
-        let start = |o: usize| {
-            let sum: i64 = (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at))).sum();
-            bias.get(o).wrapping_add(offset * sum)
-        };
-        let starts = Starts::new(planes.narrow, (0..conv.out_channels).map(start));
         // Beyond k the weights are 0: any tap will do.
         let channels = if conv.out_channels == 0 {
             0
@@ -304,9 +303,9 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
                 Starts::I64(starts) => StripStarts::Wide {
                     rows: &starts[first_channel..first_channel + outputs],
                     columns: &[0; STRIP],
-                    carrier: planes.carrier,
                 },
             },
+            carrier: planes.carrier,
             place: Place {
                 out,
                 at: self.base + first_channel * positions + self.first,

@@ -4,10 +4,10 @@
 use super::{
     bytes::width,
     conv::ConvWeights,
-    finish::{Axis, Finish, Place},
+    finish::{Axis, Finish, Place, narrow},
     lane::Lane,
     planes::Starts,
-    sums::Room,
+    sums::{Carrier, Room},
 };
 use crate::{
     error::KernelError,
@@ -47,7 +47,8 @@ pub(super) fn depthwise<T: Lane>(
         let per_channel = conv.out_channels / conv.input.channels;
         let [height, width] = layout.output;
         let rows = (PIECE / width).clamp(1, height);
-        let mut sums = Room::<{ PIECE + LANES }>::new(weights.planes.carrier);
+        let carrier = weights.planes.carrier;
+        let mut sums = Room::<{ PIECE + LANES }>::new(if weights.planes.narrow { Carrier::I32 } else { carrier });
         for output in channel * per_channel..(channel + 1) * per_channel {
             for first in (0..height).step_by(rows) {
                 let rows = rows.min(height - first);
@@ -67,7 +68,10 @@ pub(super) fn depthwise<T: Lane>(
                     axis: Axis::Rows,
                     first_channel: output,
                 };
-                finish.finish(*cx, sums.sums(), rows * width, &place)?;
+                match &sums {
+                    Room::I32(sums) => narrow(finish, *cx, carrier, sums, rows * width, &place)?,
+                    Room::I64(_) => finish.finish(*cx, sums.sums(), rows * width, &place)?,
+                }
             }
         }
         Ok(())

@@ -76,6 +76,11 @@ pub trait Finish: Send + Sync {
         width(self.out())
     }
 
+    /// True if the results are the accumulators, as wide as their carrier.
+    fn keeps(&self) -> bool {
+        false
+    }
+
     /// Number of channels with parameters; `None` if one set serves any number.
     fn channels(&self) -> Option<usize>;
 
@@ -86,6 +91,22 @@ pub trait Finish: Send + Sync {
     /// [`KernelError::Tile`] from a target's batch kernel; [`KernelError::Requantization`] where accumulators of 64 bits
     /// are more than it takes.
     fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError>;
+}
+
+/// Finishes accumulators that are known to fit into 32 bits, whatever their carrier.
+pub(crate) fn narrow(
+    finish: &dyn Finish,
+    cx: Context,
+    carrier: Carrier,
+    accumulators: &[i32],
+    stride: usize,
+    place: &Place<'_>,
+) -> Result<(), KernelError> {
+    if carrier == Carrier::I64 && finish.keeps() {
+        let wide: Vec<i64> = accumulators.iter().map(|&x| x.into()).collect();
+        return finish.finish(cx, Sums::I64(&wide), stride, place);
+    }
+    finish.finish(cx, Sums::I32(accumulators), stride, place)
 }
 
 /// Refuses parameters for another number of channels.

@@ -118,8 +118,13 @@ impl GemmWeights {
         if let Some(values) = bias.len() {
             expect_len("the bias", values, Some(n))?;
         }
-        let planes = Planes::of(element, &weights, bias.carrier())?;
+        let mut planes = Planes::of(element, &weights, bias.carrier())?;
         let offset = planes.offset(element);
+        let column = |n: usize| (0..k).map(move |k| i64::from(weights.get(k * strides[0] + n * strides[1])));
+        planes.prove((0..n).map(|n| {
+            let (sum, magnitudes) = column(n).fold((0, 0), |(sum, all), w| (sum + w, all + w.abs()));
+            (bias.get(n).wrapping_add(offset * sum), magnitudes)
+        }));
         let panels = Panels::new(
             planes,
             [k, n],
@@ -292,9 +297,9 @@ impl Job for ProductTask<'_, '_> {
                 Starts::I64(starts) => StripStarts::Wide {
                     rows: &row_starts,
                     columns: &starts[first_column..],
-                    carrier: planes.carrier,
                 },
             },
+            carrier: planes.carrier,
             place: Place {
                 out: self.out,
                 at: first_row * n + first_column,
@@ -458,7 +463,11 @@ mod tests {
             let gemm = GemmWeights::new(element, [k, n], weights, [n, 1], bias).unwrap().panels;
             let found = gemm.bytes.len() + bytes(&gemm.starts);
             let told = GemmWeights::packed_bytes([k, n], element, ends, carrier);
-            assert_eq!(Ok(found), told, "{k} and {n}");
+            // A start has half as many bytes where all sums are known to fit into 32 bits.
+            let fits = |told: Result<usize, KernelError>, found| {
+                (found..=found + 4 * n.next_multiple_of(COLUMNS)).contains(&told.unwrap())
+            };
+            assert!(fits(told, found), "{k} and {n}");
             let conv = Conv {
                 window: Window::new([1, 1]),
                 input: Images {
@@ -472,7 +481,7 @@ mod tests {
             let conv = ConvWeights::new(conv, element, 0, weights, bias).unwrap();
             let found = conv.rows.len() + bytes(&conv.starts) + size_of_val(&conv.taps[..]);
             let told = ConvWeights::packed_bytes([n, k], element, ends, carrier);
-            assert_eq!(Ok(found), told, "{k} and {n}");
+            assert!(fits(told, found), "{k} and {n}");
         }
     }
 }

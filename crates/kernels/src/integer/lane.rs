@@ -100,8 +100,14 @@ impl Lane for i16 {
     }
 
     fn elements(element: IntType, codes: &[u8]) -> Cow<'_, [i16]> {
-        let codes = codes.chunks_exact(width(element));
-        Cow::Owned(codes.map(|code| word(element, code)).collect())
+        // One loop for each type, which has no choice inside.
+        let two = || codes.as_chunks::<2>().0.iter().map(|&code| i16::from_ne_bytes(code));
+        Cow::Owned(match (width(element), element) {
+            (1, IntType::I8 | IntType::I4) => codes.iter().map(|&code| code.cast_signed().into()).collect(),
+            (1, _) => codes.iter().map(|&code| code.into()).collect(),
+            (_, IntType::U16) => two().map(|code| code ^ i16::MIN).collect(),
+            _ => two().collect(),
+        })
     }
 
     fn element(element: IntType, code: i32) -> i16 {

@@ -7,7 +7,8 @@
 //!
 //! w = 2^8·⌊w / 2^8⌋ + (w mod 2^8),
 //!
-//! into two planes with hundreds of products each.
+//! into two planes with hundreds of products each. Where no sum of all products can leave 32 bits, they are added there,
+//! whatever carries them.
 
 use super::{bytes::width, lane::word_offset, product::Factors, sums::Carrier};
 use crate::error::KernelError;
@@ -96,6 +97,10 @@ pub(crate) struct Planes {
     pub(crate) carrier: Carrier,
     /// Sums in 32 bits alone: one plane, in one go.
     pub(crate) narrow: bool,
+    /// The plane that has all bits, where words have them.
+    whole: Option<Plane>,
+    /// Largest magnitude of an activation, as it is read.
+    magnitude: i64,
     /// The last one has the lowest bits.
     pub(crate) list: Vec<Plane>,
 }
@@ -179,8 +184,24 @@ impl Planes {
             words,
             carrier,
             narrow,
+            whole: one.then_some(whole),
+            magnitude,
             list,
         })
+    }
+
+    /// Adds in 32 bits what is carried in 64, if no sum can leave them: `sums` are where each starts, and the sum of its
+    /// weights' magnitudes.
+    pub(crate) fn prove(&mut self, mut sums: impl Iterator<Item = (i64, i64)>) {
+        let Some(whole) = self.whole else { return };
+        let reach = |(start, weights): (i64, i64)| {
+            let products = weights.saturating_mul(self.magnitude);
+            start.saturating_abs().saturating_add(products)
+        };
+        if !self.narrow && sums.all(|sum| reach(sum) <= i64::from(i32::MAX)) {
+            self.narrow = true;
+            self.list = vec![whole];
+        }
     }
 
     /// For these weights.

@@ -10,7 +10,7 @@
 //! `u16` are read as `u16 − 2^15`. What that adds or takes away is in the starts.
 
 use super::{
-    finish::{Finish, Place},
+    finish::{Finish, Place, narrow},
     sums::{Carrier, Sums},
 };
 use crate::{
@@ -28,6 +28,8 @@ pub(crate) struct Strip<'a> {
     /// The planes of the operands; one where sums start narrow.
     pub(crate) factors: &'a [Factors<'a>],
     pub(crate) starts: StripStarts<'a>,
+    /// Type that the accumulators have then.
+    pub(crate) carrier: Carrier,
     /// Destination of the results. Its columns are those of the panels, but for the last one's that are beyond the
     /// output.
     pub(crate) place: Place<'a>,
@@ -53,12 +55,8 @@ pub(crate) struct Factors<'a> {
 pub(crate) enum StripStarts<'a> {
     /// Everything in 32 bits.
     Narrow { rows: &'a [i32], columns: &'a [i32] },
-    /// Sums of 32 bits of some products each, added in 64 bits; then sums of the carrier.
-    Wide {
-        rows: &'a [i64],
-        columns: &'a [i64],
-        carrier: Carrier,
-    },
+    /// Sums of 32 bits of some products each, added in 64 bits.
+    Wide { rows: &'a [i64], columns: &'a [i64] },
 }
 
 /// Reading of four bytes of a row and of the sixteen times four of a panel.
@@ -128,25 +126,31 @@ impl Strip<'_> {
                     row_starts[..height].copy_from_slice(&rows[row..row + height]);
                     columns
                 }
-                StripStarts::Wide { rows, columns, .. } => {
-                    for (wide, &row) in wide.iter_mut().zip(&rows[row..row + height]) {
-                        let starts = wide[..used].iter_mut().zip(columns);
-                        starts.for_each(|(to, &column)| *to = row.wrapping_add(column));
-                    }
-                    &[0; STRIP]
-                }
+                StripStarts::Wide { .. } => &[0; STRIP],
             };
-            for &factors in self.factors {
+            for (plane, &factors) in self.factors.iter().enumerate() {
                 let fours = factors.depth / 4;
                 let step = if wide.is_empty() { fours } else { factors.step };
                 let mut from = 0;
                 loop {
                     let some = from..fours.min(from + step);
+                    let first = (plane, from) == (0, 0);
                     from = some.end;
                     self.tiles::<S, P>(factors, some, row, height, (&row_starts, column_starts), &mut sums);
-                    for (to, from) in wide.iter_mut().zip(&sums.0).take(height) {
-                        for (to, &sum) in to[..used].iter_mut().zip(from) {
-                            *to = to.wrapping_add(i64::from(sum) << factors.shift);
+                    for (r, (to, from)) in wide.iter_mut().zip(&sums.0).take(height).enumerate() {
+                        let pairs = to[..used].iter_mut().zip(from);
+                        match self.starts {
+                            StripStarts::Wide { rows, columns, .. } if first => {
+                                let start = rows[row + r];
+                                for ((to, &sum), &column) in pairs.zip(columns) {
+                                    *to = start.wrapping_add(column).wrapping_add(i64::from(sum) << factors.shift);
+                                }
+                            }
+                            _ => {
+                                for (to, &sum) in pairs {
+                                    *to = to.wrapping_add(i64::from(sum) << factors.shift);
+                                }
+                            }
                         }
                     }
                     if from == fours {
@@ -154,24 +158,24 @@ impl Strip<'_> {
                     }
                 }
             }
-            if let StripStarts::Wide {
-                carrier: Carrier::I32, ..
-            } = self.starts
-            {
-                for (to, from) in sums.0.iter_mut().zip(&wide) {
-                    // Right modulo 2^32, and the accumulators fit.
-                    to.iter_mut().zip(from).for_each(|(to, &sum)| *to = sum as i32);
-                }
-            }
-            let sums = match self.starts {
-                StripStarts::Wide {
-                    carrier: Carrier::I64, ..
-                } => Sums::I64(wide.as_flattened()),
-                _ => Sums::I32(sums.0.as_flattened()),
-            };
             // SAFETY: this is compiled for `S`.
             let cx = unsafe { Context::of::<S>() };
-            finish.finish(cx, sums, STRIP, &self.place.rows(row, height))?;
+            let place = self.place.rows(row, height);
+            match (self.starts, self.carrier) {
+                (StripStarts::Narrow { .. }, carrier) => {
+                    narrow(finish, cx, carrier, sums.0.as_flattened(), STRIP, &place)?;
+                }
+                (StripStarts::Wide { .. }, Carrier::I64) => {
+                    finish.finish(cx, Sums::I64(wide.as_flattened()), STRIP, &place)?;
+                }
+                (StripStarts::Wide { .. }, Carrier::I32) => {
+                    for (to, from) in sums.0.iter_mut().zip(&wide) {
+                        // Right modulo 2^32, and the accumulators fit.
+                        to.iter_mut().zip(from).for_each(|(to, &sum)| *to = sum as i32);
+                    }
+                    finish.finish(cx, Sums::I32(sums.0.as_flattened()), STRIP, &place)?;
+                }
+            }
             row += height;
         }
         Ok(())
