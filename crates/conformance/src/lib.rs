@@ -69,7 +69,7 @@ fn requantize(
                 run: "requantize",
                 isa: Isa::detect(),
                 channel,
-                accumulator: accumulator.into(),
+                accumulator,
                 expect: expected,
                 found,
             };

@@ -156,11 +156,15 @@ fn kernels_that_are_wrong_are_found_with_a_witness() {
             accumulator,
             expect,
             found,
+            run,
             ..
         } = &form.findings[0].wrong
         else {
             panic!("{report}")
         };
+        // Loops are looked at when they are prepared, before the suite runs any; sums of 64 bits as well.
+        assert_eq!(*run, "requantize");
+        assert_eq!(form.form == "sixteen", i32::try_from(*accumulator).is_err());
         let defined = form.findings[0].requantization.eval(*channel, *accumulator).unwrap();
         let [low, high] = form.findings[0].clamp.unwrap_or([i32::MIN, i32::MAX]);
         assert_eq!(*expect, defined.min(high).max(low));

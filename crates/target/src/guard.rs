@@ -238,7 +238,7 @@ impl Loops for GuardedLoops {
 /// An accumulator of which a kernel makes another code than the definition.
 struct Wrong {
     channel: usize,
-    accumulator: i32,
+    accumulator: i64,
     expected: i32,
     found: i32,
 }
@@ -246,22 +246,45 @@ struct Wrong {
 /// Number of accumulators of each channel that are looked at.
 const PROBES: usize = 12;
 
-/// The first accumulator of which the loops make another code than the form, if there is one among those looked at.
+/// The first accumulator of which the loops make another code than the form, if there is one among those looked at: of 32
+/// bits, and of 64 for a form that is defined on more.
 fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Wrong>, KernelError> {
     let out = form.out();
     if loops.out() != out {
         let text = format!("its results are {}, not {}", loops.out().name(), out.name());
         return Err(KernelError::Tile(text));
     }
+    let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
+    let (Some(some), Some(all)) = (probes(form, narrow), probes(form, (i64::MIN, i64::MAX))) else {
+        return Ok(None);
+    };
+    let (cx, extents) = (Context::detect(), [1, form.channels().unwrap_or(1), PROBES]);
+    let mut codes = vec![0u8; some.len() * Elem::from(out).size()];
+    // Each fits.
+    let input: Vec<u8> = some.iter().flat_map(|&x| (x as i32).to_ne_bytes()).collect();
+    loops.requantize(&cx, extents, IntType::I32, &input, &mut codes)?;
+    let wrong = wrong(form, clamp, &some, &codes);
+    if wrong.is_some() || some == all {
+        return Ok(wrong);
+    }
+    loops.requantize_wide(&cx, extents, &all, &mut codes)?;
+    Ok(self::wrong(form, clamp, &all, &codes))
+}
+
+/// The channels of a form that are looked at.
+fn looked_at(form: &Requantization) -> BTreeSet<usize> {
+    BTreeSet::from([0, form.channels().unwrap_or(1).saturating_sub(1)])
+}
+
+/// Accumulators of each channel between these ends; `None` for a form that is not legal.
+fn probes(form: &Requantization, ends: (i64, i64)) -> Option<Vec<i64>> {
     let channels = form.channels().unwrap_or(1);
-    let looked_at = BTreeSet::from([0, channels.saturating_sub(1)]);
-    let mut accumulators = vec![0i32; channels * PROBES];
+    let looked_at = looked_at(form);
+    let mut accumulators = vec![0; channels * PROBES];
     for channel in 0..channels {
-        let Ok(scalars) = form.channel(channel) else {
-            return Ok(None);
-        };
+        let scalars = form.channel(channel).ok()?;
         let (low, high) = scalars.domain().into_inner();
-        let inside = |x: i64| x.max(low).min(high).clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        let inside = |x: i64| x.max(low).min(high).clamp(ends.0, ends.1);
         let row = &mut accumulators[channel * PROBES..(channel + 1) * PROBES];
         row.fill(inside(0));
         if looked_at.contains(&channel) {
@@ -277,36 +300,32 @@ fn probe(loops: &dyn Loops, form: &Requantization, clamp: Option<[i32; 2]>) -> R
                 .for_each(|(to, x)| *to = inside(x));
         }
     }
-    let input: Vec<u8> = accumulators.iter().flat_map(|x| x.to_ne_bytes()).collect();
-    let width = Elem::from(out).size();
-    let mut codes = vec![0u8; accumulators.len() * width];
-    loops.requantize(
-        &Context::detect(),
-        [1, channels, PROBES],
-        IntType::I32,
-        &input,
-        &mut codes,
-    )?;
+    Some(accumulators)
+}
+
+/// The first of these accumulators whose code is not that of the form.
+fn wrong(form: &Requantization, clamp: Option<[i32; 2]>, accumulators: &[i64], codes: &[u8]) -> Option<Wrong> {
     let [low, high] = clamp.unwrap_or([i32::MIN, i32::MAX]);
-    for channel in looked_at {
+    let width = Elem::from(form.out()).size();
+    for channel in looked_at(form) {
         for at in channel * PROBES..(channel + 1) * PROBES {
             let accumulator = accumulators[at];
-            let Ok(expected) = form.eval(channel, accumulator.into()) else {
+            let Ok(expected) = form.eval(channel, accumulator) else {
                 continue;
             };
             let expected = expected.min(high).max(low);
-            let found = code(out, &codes[at * width..(at + 1) * width]);
+            let found = code(form.out(), &codes[at * width..(at + 1) * width]);
             if found != expected {
-                return Ok(Some(Wrong {
+                return Some(Wrong {
                     channel,
                     accumulator,
                     expected,
                     found,
-                }));
+                });
             }
         }
     }
-    Ok(None)
+    None
 }
 
 /// The element of these bytes.

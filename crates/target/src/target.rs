@@ -154,7 +154,7 @@ pub enum TargetError {
         /// The channel of the form's parameters.
         channel: usize,
         /// The accumulator.
-        accumulator: i32,
+        accumulator: i64,
         /// The code by the form's definition.
         expected: i32,
         /// The code that the kernel computes.
