@@ -7,7 +7,7 @@ mod support;
 
 use strait_kernels::{
     Context, Isa, KernelError,
-    integer::{Loops, standard},
+    integer::{Epilogue, InRegisters, Loops, PerChannel, standard},
 };
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
 use support::{Numbers, finish};
@@ -278,6 +278,43 @@ fn a_form_of_32_bits_takes_more_as_its_nearer_end() {
                     assert!(found == wanted, "{form:?} on {}", isa.name());
                 }
             }
+        }
+    }
+}
+
+/// A target's own epilogue, which knows 32 bits alone.
+struct Floor(PerChannel<u32>);
+
+impl Epilogue for Floor {
+    type Constants = u32;
+
+    fn constants(&self) -> &PerChannel<u32> {
+        &self.0
+    }
+
+    fn lane(&self, shift: &u32, accumulator: i32) -> i32 {
+        accumulator >> shift
+    }
+}
+
+#[test]
+fn an_epilogue_of_32_bits_takes_64_by_its_form() {
+    let narrowing = Narrowing {
+        shift: 20.into(),
+        rounding: Rounding::Floor,
+        out: IntType::I16,
+    };
+    let form: Requantization = form::ArithFolded { narrowing }.into();
+    let values: Vec<i64> = (0..400).map(|i| (i - 200) * ((1 << 33) + 12_345)).collect();
+    for clamp in [None, Some([-100, 3000])] {
+        let loops = InRegisters::new(Floor(PerChannel::Tensor(20)), &form, clamp);
+        let wanted = finish(&form, clamp, &values, |_| 0);
+        for isa in Isa::available() {
+            assert!(
+                run(&loops, isa, [1, 1, values.len()], &values) == wanted,
+                "{}",
+                isa.name()
+            );
         }
     }
 }

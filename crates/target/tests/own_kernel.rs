@@ -27,7 +27,7 @@ fn floor(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops
         Arithmetic::Affine(a) if a.shift < 32 => Some(a.shift.into()),
         _ => None,
     })?;
-    Ok(Box::new(InRegisters::new(Floor(shifts), form.out(), clamp)))
+    Ok(Box::new(InRegisters::new(Floor(shifts), form, clamp)))
 }
 
 const TABLE: &str = r#"

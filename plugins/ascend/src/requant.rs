@@ -46,6 +46,6 @@ pub(crate) fn prepare(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<
     let [low, high] = form.range();
     let clamp = clamp.map_or([low, high], |ends| ends.map(|end| end.max(low).min(high)));
     // On vectors the host's kernel for the same form.
-    let loops = InRegisters::new(Requant(constants), out, Some(clamp));
+    let loops = InRegisters::new(Requant(constants), form, Some(clamp));
     Ok(Box::new(loops.with_batch(Batch::new(form)?)))
 }

@@ -27,6 +27,6 @@ pub(crate) fn loops(
     form: &Requantization,
     clamp: Option<[i32; 2]>,
 ) -> Result<Box<dyn Loops>, KernelError> {
-    let loops = InRegisters::new(epilogue, form.out(), clamp);
+    let loops = InRegisters::new(epilogue, form, clamp);
     Ok(Box::new(loops.with_batch(Batch::new(form)?)))
 }

@@ -1,7 +1,7 @@
 //! The last step of a loop: from a tile of accumulators to the bytes of its results.
 
 use super::{
-    batch::Batch,
+    batch::{Batch, Wide},
     bytes::width,
     epilogue::{Epilogue, PerChannel, saturate},
     sums::{Carrier, Sums},
@@ -12,7 +12,7 @@ use crate::{
     parallel::Shared,
     simd::Simd,
 };
-use strait_requantize::IntType;
+use strait_requantize::{IntType, Requantization};
 
 /// Along which axis of a tile the channels run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +88,7 @@ pub trait Finish: Send + Sync {
     /// `r·stride`; the tile is small enough for the first-level cache.
     ///
     /// # Errors
-    /// [`KernelError::Tile`] from a target's batch kernel; [`KernelError::Requantization`] where accumulators of 64 bits
-    /// are more than it takes.
+    /// [`KernelError::Tile`] from a target's batch kernel.
     fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError>;
 }
 
@@ -126,28 +125,34 @@ pub(crate) fn check_channels(finish: &dyn Finish, wanted: usize) -> Result<(), K
 pub struct InRegisters<E> {
     epilogue: E,
     batch: Option<Batch>,
+    /// For accumulators of 64 bits; `None` where the form is defined on i32 alone.
+    wide: Option<Wide>,
+    /// The least and the largest result of the form.
+    range: [i32; 2],
     out: IntType,
     low: i32,
     high: i32,
 }
 
 impl<E: Epilogue> InRegisters<E> {
-    /// The loops that compute `clamp(saturate(epilogue(accumulator)))`, where `out` says what to saturate to. The
-    /// clamp's ends are codes; if they are not in order, the lower one wins.
-    pub fn new(epilogue: E, out: IntType, clamp: Option<[i32; 2]>) -> InRegisters<E> {
-        let [low, high] = super::epilogue::bounds(out, clamp);
+    /// The loops that compute `clamp(saturate(epilogue(accumulator)))` for a form, whose output type is what is saturated to.
+    /// Accumulators of 64 bits are requantized by the form itself. The clamp's ends are codes; if they are not in order, the
+    /// lower one wins.
+    pub fn new(epilogue: E, form: &Requantization, clamp: Option<[i32; 2]>) -> InRegisters<E> {
+        let [low, high] = super::epilogue::bounds(form.out(), clamp);
         InRegisters {
             epilogue,
             batch: None,
-            out,
+            wide: Wide::new(form),
+            range: form.range(),
+            out: form.out(),
             low,
             high,
         }
     }
 
-    /// The same loops with the batch kernels of a form of which the epilogue gives the same results: in the place of the
-    /// epilogue where the machine has vectors, and for accumulators of 64 bits, which the epilogue does not take. One that
-    /// saturates to another type is left out.
+    /// The same loops with a batch kernel in the place of the epilogue where the machine has vectors: one for a form of
+    /// which the epilogue gives the same results. One that saturates to another type is left out.
     #[must_use]
     pub fn with_batch(self, batch: Batch) -> InRegisters<E> {
         let batch = Some(batch).filter(|batch| batch.out() == self.out);
@@ -178,22 +183,20 @@ impl<E: Epilogue> Finish for InRegisters<E> {
     }
 
     fn finish(&self, cx: Context, sums: Sums<'_>, stride: usize, place: &Place<'_>) -> Result<(), KernelError> {
-        match (sums, &self.batch) {
+        match (sums, &self.wide) {
             (Sums::I32(accumulators), _) => self.narrow(cx, accumulators, stride, place),
-            (Sums::I64(accumulators), Some(batch)) => {
-                if !batch.run_wide(cx, [self.low, self.high], accumulators, stride, place) {
-                    // The form is defined on i32 alone, and beyond it counts as its nearer end.
-                    for row in 0..place.rows {
-                        let accumulators = &accumulators[row * stride..][..place.columns];
-                        let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();
-                        self.narrow(cx, &narrow, place.columns, &place.rows(row, 1));
-                    }
-                }
+            (Sums::I64(accumulators), Some(wide)) => {
+                // First the form's own range, then the clamp behind it.
+                let bounds = self.range.map(|end| end.min(self.high).max(self.low));
+                wide.run(cx, (self.out, bounds), accumulators, stride, place);
             }
-            (Sums::I64(_), None) => {
-                return Err(KernelError::Requantization(
-                    "an epilogue without the batch kernels of its form takes no accumulators of 64 bits".into(),
-                ));
+            (Sums::I64(accumulators), None) => {
+                // Beyond i32 the form counts as its nearer end.
+                for row in 0..place.rows {
+                    let accumulators = &accumulators[row * stride..][..place.columns];
+                    let narrow: Vec<i32> = accumulators.iter().map(|&x| saturate(x)).collect();
+                    self.narrow(cx, &narrow, place.columns, &place.rows(row, 1));
+                }
             }
         }
         Ok(())

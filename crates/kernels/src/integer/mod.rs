@@ -7,15 +7,15 @@
 //! # The seam
 //! [`Loops`] are all loops of one layer for one requantization. A loop computes a tile of accumulators, at most 32 KB, and
 //! hands it to a [`Finish`]:
-//! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`], and computes it in one pass from accumulators to
-//!   bytes. The epilogues of the host are in [`epilogue`]; [`standard`] picks one for a form, and gives it the form's
+//! - [`InRegisters<E>`](InRegisters) is compiled for an [`Epilogue`], and computes it in one pass from accumulators of 32
+//!   bits to bytes; those of 64 bits go through one path for every form. The epilogues of the host are in [`epilogue`]; [`standard`] picks one for a form, and gives it the form's
 //!   [`Batch`] kernel, which does the same with whole vectors. A target's crate instantiates one of these, or writes its
 //!   own: constants of a channel and a function of one accumulator.
 //! - [`ThroughTile<K>`](ThroughTile) calls a [`TileKernel`] for the tile: what crosses a C interface.
 //!
 //! ```
 //! use strait_kernels::{Context, integer::{Epilogue, InRegisters, Loops, PerChannel}};
-//! use strait_requantize::IntType;
+//! use strait_requantize::{IntType, Narrowing, Rounding, form};
 //!
 //! /// ⌊x / 2^s⌋: a target's own arithmetic.
 //! struct Floor {
@@ -33,7 +33,9 @@
 //!     }
 //! }
 //!
-//! let loops = InRegisters::new(Floor { shifts: PerChannel::Tensor(2) }, IntType::I8, Some([0, 127]));
+//! let narrowing = Narrowing { shift: 2.into(), rounding: Rounding::Floor, out: IntType::I8 };
+//! let form = form::ArithFolded { narrowing }.into();
+//! let loops = InRegisters::new(Floor { shifts: PerChannel::Tensor(2) }, &form, Some([0, 127]));
 //! let accumulators: Vec<u8> = [-9_i32, 9, 1000].iter().flat_map(|x| x.to_ne_bytes()).collect();
 //! let mut out = [0; 3];
 //! loops.requantize(&Context::detect(), [1, 1, 3], IntType::I32, &accumulators, &mut out)?;

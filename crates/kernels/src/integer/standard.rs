@@ -8,7 +8,7 @@ use super::{
 };
 use crate::error::KernelError;
 use strait_requantize::{
-    IntType, Requantization,
+    Requantization,
     form::{Arithmetic, Channel},
 };
 
@@ -18,22 +18,22 @@ use strait_requantize::{
 /// # Errors
 /// [`KernelError::Requantization`] where the form or the clamp is not legal.
 pub fn standard(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> {
-    let (out, clamp) = (form.out(), Some(bounds(form, clamp)?));
+    let clamp = Some(bounds(form, clamp)?);
     let channels = || (0..form.channels().unwrap_or(1)).filter_map(|c| form.channel(c).ok());
     let doubling = |channel: &Channel<'_>| matches!(channel.arithmetic(), Arithmetic::Doubling(_));
     let family = channels().find(doubling).or_else(|| channels().next());
     let batch = Batch::new(form)?;
     match family.map(|channel| channel.arithmetic()) {
         Some(Arithmetic::Affine(_)) => match Shift::new(form) {
-            Ok(shift) => Ok(loops(shift, out, clamp, batch)),
+            Ok(shift) => Ok(loops(shift, form, clamp, batch)),
             // A factor, an addend, a zero point, or a shift above 30.
-            Err(_) => Ok(loops(Affine::new(form)?, out, clamp, batch)),
+            Err(_) => Ok(loops(Affine::new(form)?, form, clamp, batch)),
         },
-        Some(Arithmetic::Doubling(_)) => Ok(loops(Doubling::new(form)?, out, clamp, batch)),
-        Some(Arithmetic::Float(_)) => Ok(loops(Float::new(form)?, out, clamp, batch)),
-        Some(Arithmetic::Double(_)) => Ok(loops(Double::new(form)?, out, clamp, batch)),
-        Some(Arithmetic::FloatAffine(_)) => Ok(loops(FloatAffine::new(form)?, out, clamp, batch)),
-        Some(Arithmetic::Steps(_)) => Ok(loops(Steps::new(form)?, out, clamp, batch)),
+        Some(Arithmetic::Doubling(_)) => Ok(loops(Doubling::new(form)?, form, clamp, batch)),
+        Some(Arithmetic::Float(_)) => Ok(loops(Float::new(form)?, form, clamp, batch)),
+        Some(Arithmetic::Double(_)) => Ok(loops(Double::new(form)?, form, clamp, batch)),
+        Some(Arithmetic::FloatAffine(_)) => Ok(loops(FloatAffine::new(form)?, form, clamp, batch)),
+        Some(Arithmetic::Steps(_)) => Ok(loops(Steps::new(form)?, form, clamp, batch)),
         None => Err(KernelError::Requantization(format!("{} has no channel", form.kind()))),
     }
 }
@@ -55,6 +55,6 @@ pub(super) fn bounds(form: &Requantization, clamp: Option<[i32; 2]>) -> Result<[
     Ok(bounds.map(|end| end.clamp(form.out().min(), form.out().max())))
 }
 
-fn loops<E: Epilogue>(epilogue: E, out: IntType, clamp: Option<[i32; 2]>, batch: Batch) -> Box<dyn Loops> {
-    Box::new(InRegisters::new(epilogue, out, clamp).with_batch(batch))
+fn loops<E: Epilogue>(epilogue: E, form: &Requantization, clamp: Option<[i32; 2]>, batch: Batch) -> Box<dyn Loops> {
+    Box::new(InRegisters::new(epilogue, form, clamp).with_batch(batch))
 }

@@ -1,10 +1,12 @@
 //! Loops that are to be compiled for what is no epilogue.
 
 use strait_kernels::integer::InRegisters;
-use strait_requantize::IntType;
+use strait_requantize::Requantization;
 
 struct Floor(u32);
 
-fn main() {
-    let _ = InRegisters::new(Floor(3), IntType::I8, None);
+fn loops(form: &Requantization) {
+    let _ = InRegisters::new(Floor(3), form, None);
 }
+
+fn main() {}

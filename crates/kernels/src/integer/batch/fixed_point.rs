@@ -169,7 +169,7 @@ pub(super) fn kind(channels: &[Channel<'_>], range: [i32; 2], tensor: bool) -> O
 
 /// Which corrections some channels need.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Corrections {
+pub(crate) enum Corrections {
     None,
     Signed,
     Even,

@@ -27,7 +27,7 @@ use strait_requantize::{
     form::{Arithmetic, Channel},
 };
 pub(crate) use tile::{Tile, TileJob};
-use wide::Wide;
+pub(crate) use wide::Wide;
 
 /// The arithmetic of a form on whole vectors, with the constants of its channels; equal to the form's definition inside
 /// its domain, outside of it to the definition at the domain's nearer end. Attached to an epilogue by
@@ -36,8 +36,6 @@ use wide::Wide;
 pub struct Batch {
     /// `None` where there is no kernel for i32, which costs speed and nothing else.
     kind: Option<Kind>,
-    /// For accumulators of 64 bits; `None` where the form is defined on i32 alone.
-    wide: Option<Wide>,
     out: IntType,
     /// The least and the largest result.
     range: [i32; 2],
@@ -94,12 +92,7 @@ impl Batch {
             Some(Arithmetic::Steps(_)) => steps::kind(&channels, tensor),
             None => None,
         };
-        Ok(Batch {
-            kind,
-            wide: Wide::new(form),
-            out,
-            range,
-        })
+        Ok(Batch { kind, out, range })
     }
 
     /// Integer type that the results saturate to.
@@ -118,7 +111,8 @@ impl Batch {
         place: &Place<'_>,
     ) -> bool {
         let Some(kind) = &self.kind else { return false };
-        let bounds = self.bounds(bounds);
+        // First the form's own range, then the clamp behind it.
+        let bounds = self.range.map(|end| end.min(bounds[1]).max(bounds[0]));
         let tile = Tile {
             out: Elements::Codes(self.out),
             bounds,
@@ -140,33 +134,6 @@ impl Batch {
             Kind::Shift(c) => cx.run_on_vectors(TileJob::new(tile, &shift::AnyRounding, c)),
             Kind::Steps(c, steps) => cx.run_on_vectors(TileJob::new(tile, steps, c)),
         }
-    }
-
-    /// The same for accumulators of 64 bits, on every instruction set; false, and nothing is done, where the form is
-    /// defined on i32 alone.
-    pub(super) fn run_wide(
-        &self,
-        cx: Context,
-        bounds: [i32; 2],
-        accumulators: &[i64],
-        stride: usize,
-        place: &Place<'_>,
-    ) -> bool {
-        let Some(wide) = &self.wide else { return false };
-        let tile = Tile {
-            out: Elements::Codes(self.out),
-            bounds: self.bounds(bounds),
-            source: accumulators,
-            stride,
-            place,
-        };
-        wide.run(cx, self.out, tile);
-        true
-    }
-
-    /// The ends of the results: first the form's own range, then the clamp behind it.
-    fn bounds(&self, clamp: [i32; 2]) -> [i32; 2] {
-        self.range.map(|end| end.min(clamp[1]).max(clamp[0]))
     }
 }
 

@@ -1,14 +1,14 @@
 //! Accumulators of 64 bits.
 
 use super::{
-    Constants, Kernel, Tile, TileJob, Two,
+    Constants, Elements, Kernel, Tile, TileJob, Two,
     fixed_point::{Corrections, FixedPoint, REST, shifted},
     wide_ends,
 };
 use crate::{
     integer::{
         epilogue::{DoubleConstants, PerChannel, per_channel, saturate},
-        finish,
+        finish::{self, Place},
     },
     isa::Context,
     simd::I32s,
@@ -17,7 +17,7 @@ use strait_requantize::{IntType, Requantization};
 
 /// A requantization of accumulators of 64 bits, of which 48 are used where activations have 16.
 #[derive(Clone, Debug)]
-pub(super) enum Wide {
+pub(crate) enum Wide {
     /// `SixteenByEight`, `TosaRescale` with inputs of 48 bits, and every other form that multiplies integers and shifts.
     FixedPoint {
         points: PerChannel<Point>,
@@ -29,14 +29,14 @@ pub(super) enum Wide {
 
 /// One channel.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Point {
+pub(crate) struct Point {
     fixed: FixedPoint,
     domain: [i64; 2],
 }
 
 impl Wide {
     /// The kernel of a legal form; `None` for one of f32 or of thresholds, which is defined on i32 alone.
-    pub(super) fn new(form: &Requantization) -> Option<Wide> {
+    pub(crate) fn new(form: &Requantization) -> Option<Wide> {
         if let Ok(doubles) = per_channel(form, DoubleConstants::new) {
             return Some(Wide::Double(doubles));
         }
@@ -54,15 +54,30 @@ impl Wide {
         })
     }
 
-    /// Requantizes a tile into codes of `out`. An accumulator outside of its channel's domain counts as the nearer end.
-    pub(super) fn run(&self, cx: Context, out: IntType, tile: Tile<'_, &[i64]>) {
-        let elements = (tile.source, tile.stride);
+    /// Requantizes a tile into codes of `out` between bounds. An accumulator outside of its channel's domain counts as the
+    /// nearer end.
+    pub(crate) fn run(
+        &self,
+        cx: Context,
+        (out, bounds): (IntType, [i32; 2]),
+        accumulators: &[i64],
+        stride: usize,
+        place: &Place<'_>,
+    ) {
+        let tile = Tile {
+            out: Elements::Codes(out),
+            bounds,
+            source: accumulators,
+            stride,
+            place,
+        };
+        let elements = (accumulators, stride);
         let (points, vectors) = match self {
             Wide::FixedPoint { points, vectors } => (points, vectors),
             Wide::Double(doubles) => {
                 // What f64 does not have is outside of the domain, and stays there.
                 let lane = |double: &DoubleConstants, x: i64| double.lane(x as f64);
-                return finish::by_lane(out, tile.bounds, elements, tile.place, doubles, lane);
+                return finish::by_lane(out, bounds, elements, place, doubles, lane);
             }
         };
         let done = match vectors {
@@ -73,7 +88,7 @@ impl Wide {
         };
         if !done {
             let lane = |point: &Point, x: i64| saturate(point.fixed.wide(x.max(point.domain[0]).min(point.domain[1])));
-            finish::by_lane(out, tile.bounds, elements, tile.place, points, lane);
+            finish::by_lane(out, bounds, elements, place, points, lane);
         }
     }
 }
