@@ -8,7 +8,7 @@ use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_lower::interval::Bounds;
 use strait_lower::{Fused, FusionPolicy};
-use strait_quantize::annotate::{Placing, Ranges, Wish, place, refuse};
+use strait_quantize::annotate::{Placing, Ranges, TypeWishes, Wish, place, refuse};
 use strait_target::Registry;
 use strait_tests::integer::{InMemory, Integer, findings, integer, integer_under};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
@@ -296,7 +296,7 @@ fn nodes_that_have_settled_stay_where_they_are() {
         for name in ["generic-int8", "sima", "ascend"] {
             let (target, _) = strait_tests::passes::target(name).unwrap();
             let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
-            place(&mut module, main, target.spec(), &wishes);
+            place(&mut module, main, target.spec(), &wishes, &TypeWishes::default());
             // Some nodes are refused, as recipes do.
             let third = |id: &NodeId| id.index() as u64 % 3 == seed % 3;
             let refused = module.main().nodes().map(|(id, _)| id).filter(third);
@@ -338,7 +338,7 @@ fn a_wish_for_integers_keeps_an_island_on_the_accelerator() {
                 .0
         };
         let wishes: Placing = wished.iter().map(|name| (named(name), Wish::Integer)).collect();
-        place(&mut module, main, target.spec(), &wishes);
+        place(&mut module, main, target.spec(), &wishes, &TypeWishes::default());
         let hosted = module
             .main()
             .nodes()

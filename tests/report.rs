@@ -15,9 +15,9 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 use strait_lower::{Fusion, FusionPolicy, fuse};
-use strait_quantize::annotate::{Coarser, Directives, Placing, Ranges, given_away, place};
+use strait_quantize::annotate::{Coarser, Placing, Ranges, TypeWishes, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
-use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics, annotate};
+use strait_quantize::{Annotation, Observation, Statistics, annotate};
 
 /// The report on the digits for a target in the box, or for a table among the files of this repository, and the
 /// artifact.
@@ -180,7 +180,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         canonical: &module,
         integer: &module,
         fusion: &fusion,
-        origins: &BTreeMap::from([("a".to_owned(), strait_core::Term::Gemm)]),
+        origins: &BTreeMap::from([("a".to_owned(), "gemm".to_owned())]),
         nearness: &BTreeMap::new(),
         given_away: &[],
         coarser: &[],
@@ -228,15 +228,8 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         observation.insert(Kind::Elements, name, Record::Statistics(statistics));
     }
     let (main, placing) = (module.main, Placing::new());
-    let how = Annotation {
-        spec: target.spec(),
-        observation: &observation,
-        observer: ObserverChoice::default(),
-        weight_per: None,
-        directives: Directives::default(),
-        placing: &placing,
-    };
-    place(&mut module, main, target.spec(), &placing);
+    let how = Annotation::new(target.spec(), &observation, &placing);
+    place(&mut module, main, target.spec(), &placing, &TypeWishes::default());
     annotate(&mut module, main, &how, &mut Ranges::default()).unwrap();
     let (node, made) = module
         .main()
@@ -276,7 +269,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     );
     assert_eq!((&*coarser.code, coarser.factor), ("grid-coarser", Some(4)));
     let text = report.to_string();
-    let line = "\n  lint: 1 takes 99.7 % of this grid: layer `g`, tensor `w`, channel 1; all others share 0.4 of 255 steps, which \
+    let line = "\n  lint: 1 takes 99.7 % of this grid: layer `g`, tensor `w`, channel 1; all others share 0.4 of 254 steps, which \
                 costs them 8.0 bits [range-given-away]\n";
     assert!(text.contains(line), "{text}");
     assert!(text.contains("\n  lint: 2000 takes 9"), "{text}");

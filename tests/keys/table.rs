@@ -55,6 +55,20 @@ const SHIFTS: Changes = &[
     ("accept    = [\"once\"]", "accept    = [\"plain\", \"once\"]"),
 ];
 
+/// Grids of one type apart from the others.
+const ACTIVATION_OF: Changes = &[(
+    "bias       = ",
+    "activation_of = { int8 = { symmetric = false, scale = \"any\", range = [-128, 126] } }\nbias       = ",
+)];
+const WEIGHT_OF: Changes = &[
+    ("weight_per  = \"channel\"\n", ""),
+    (
+        "bias       = ",
+        "weight_of = { int8 = { symmetric = true, per = [\"channel\", \"tensor\"], scale = \"any\", range = [-127, 126] } }\n\
+         bias       = ",
+    ),
+];
+
 const CASES: &[Case] = &[
     case("schema", Error, &[("schema  = 1", "schema  = 2")]),
     case("id", Sheet, &[("id      = \"keys\"", "id      = \"other\"")]),
@@ -107,13 +121,58 @@ const CASES: &[Case] = &[
         &[("], scale = \"any\"", "], scale = \"power_of_two\"")],
     ),
     case("types.weight.range", Bits, &[("[-127, 127]", "[-100, 100]")]),
+    given(
+        "types.activation_of.NAME.symmetric",
+        Bits,
+        ACTIVATION_OF,
+        &[("int8 = { symmetric = false", "int8 = { symmetric = true")],
+    ),
+    given(
+        "types.activation_of.NAME.scale",
+        Bits,
+        ACTIVATION_OF,
+        &[("\"any\", range = [-128, 126]", "\"power_of_two\", range = [-128, 126]")],
+    ),
+    given(
+        "types.activation_of.NAME.range",
+        Bits,
+        ACTIVATION_OF,
+        &[("[-128, 126]", "[-128, 120]")],
+    ),
+    given(
+        "types.weight_of.NAME.symmetric",
+        Error,
+        WEIGHT_OF,
+        &[("int8 = { symmetric = true", "int8 = { symmetric = false")],
+    ),
+    given(
+        "types.weight_of.NAME.per",
+        Bits,
+        WEIGHT_OF,
+        &[(
+            "int8 = { symmetric = true, per = [\"channel\", \"tensor\"]",
+            "int8 = { symmetric = true, per = [\"tensor\", \"channel\"]",
+        )],
+    ),
+    given(
+        "types.weight_of.NAME.scale",
+        Bits,
+        WEIGHT_OF,
+        &[("\"any\", range = [-127, 126]", "\"power_of_two\", range = [-127, 126]")],
+    ),
+    given(
+        "types.weight_of.NAME.range",
+        Bits,
+        WEIGHT_OF,
+        &[("[-127, 126]", "[-100, 100]")],
+    ),
     case(
         "types.bias",
         Error,
         &[("bias       = { int8 = \"int32\" }", "bias       = { int8 = \"int16\" }")],
     ),
     // Accumulators. What overflows, and so what `overflow` does to a layer, takes sums that are longer than the digits'.
-    case("accumulator.NAME.bits", Error, &[("bits     = 32", "bits     = 40")]),
+    case("accumulator.NAME.bits", Bits, &[("bits     = 32", "bits     = 40")]),
     case("accumulator.NAME.overflow", Sheet, &[("\"wrap\"", "\"saturate\"")]),
     case(
         "accumulator.NAME.oracle",
@@ -322,9 +381,27 @@ const CASES: &[Case] = &[
     case("op.NAME.left_shift", Bits, &[("left_shift = 8", "left_shift = 3")]),
     given("op.NAME.weight_grid", Bits, SHIFTS, &[("\"max_abs\"", "\"shift\"")]),
     case(
-        "op.NAME.entries",
+        "op.NAME.results",
         Error,
-        &[("recipe = \"lookup\"", "recipe = \"lookup\"\nentries = \"int16\"")],
+        &[("recipe = \"lookup\"", "recipe = \"lookup\"\nresults = [\"int16\"]")],
+    ),
+    case(
+        "op.NAME.pairs",
+        Error,
+        &[(
+            "recipe = \"lookup\"",
+            "recipe = \"lookup\"\npairs = [[\"int16\", \"int8\"]]",
+        )],
+    ),
+    case(
+        "op.NAME.points",
+        Bits,
+        &[("[\"once\", \"plain\"]", "[\"once\", \"plain\"]\npoints = \"operands\"")],
+    ),
+    case(
+        "op.NAME.accumulator",
+        Placement,
+        &[("[\"once\", \"plain\"]", "[\"once\", \"plain\"]\naccumulator = 16")],
     ),
     case(
         "op.NAME.weight_per",

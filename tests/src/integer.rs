@@ -10,7 +10,7 @@ use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fused, Fusion, FusionPolicy, LowerError};
 use strait_quantize::Requests;
-use strait_quantize::annotate::{Coarser, Placing, Ranges, place, refuse};
+use strait_quantize::annotate::{Coarser, Placing, Ranges, TypeWishes, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
 use strait_verify::{Finding, analyse};
@@ -85,7 +85,7 @@ pub fn integer_under(
     let observation = observe(&float, main, &requests, samples, &covered, one, &plain, &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
     let (spec, placing, mut ranges) = (target.spec(), Placing::new(), Ranges::default());
-    place(&mut float, main, spec, &placing);
+    place(&mut float, main, spec, &placing, &TypeWishes::default());
     let mut module = loop {
         annotate_placed(&mut float, spec, &observation, &mut ranges)?;
         match strait_lower::lower(&float, spec) {

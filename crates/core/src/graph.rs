@@ -3,8 +3,8 @@
 use crate::elem::Elem;
 use crate::ids::{DataId, NodeId, Symbol, ValueId};
 use crate::op::Op;
-use crate::quant_params::QuantParams;
-use crate::quant_table::QuantTable;
+use crate::quant::QuantParams;
+use crate::quant::QuantTable;
 use crate::reason::Reason;
 use crate::shape::TensorType;
 use crate::stage::Stage;

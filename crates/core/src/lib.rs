@@ -22,12 +22,12 @@ pub mod names;
 pub mod op;
 pub mod pass;
 pub mod patch;
-pub mod quant_params;
-pub mod quant_table;
+pub mod quant;
 pub mod reason;
 mod reason_code;
 pub mod rule;
 pub mod shape;
+mod shared_vec;
 pub mod stage;
 pub mod tensor;
 mod term;
@@ -50,8 +50,10 @@ pub use names::Names;
 pub use op::Op;
 pub use pass::PassError;
 pub use patch::{Applied, NewNode, Patch, PatchError, Source};
-pub use quant_params::QuantParams;
-pub use quant_table::{Granularity, Move, Policy, QuantConfig, QuantTable, State};
+pub use quant::{
+    Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, Policy, Port, QuantConfig, QuantParams,
+    QuantTable, Scheme, SchemeError, State,
+};
 pub use reason::Reason;
 pub use reason_code::ReasonCode;
 pub use rule::{Outcome, Rewritten, Rule, RuleSet};

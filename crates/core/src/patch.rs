@@ -4,7 +4,7 @@ use crate::graph::{Def, Fused, Graph, MAX_RESULTS, Node, Placement};
 use crate::ids::{GraphId, NodeId, Symbol, ValueId};
 use crate::module::Module;
 use crate::op::{Op, Results};
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::TensorType;

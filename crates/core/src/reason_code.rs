@@ -213,8 +213,6 @@ reason_codes! {
         BiasShape = "bias-shape",
         /// A clamp clips reals that no code of its operand's grid is for.
         ClipsReals = "clips-reals",
-        /// There is no such quantization config.
-        Config = "config",
         /// The configuration wants this layer in float.
         Configuration = "configuration",
         /// The result is read in float, and the node stays between float ops.

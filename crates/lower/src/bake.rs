@@ -1,10 +1,9 @@
 //! Bake: parameters become integers.
 
 use std::ops::RangeInclusive;
-use strait_core::{QuantParams, TensorData, TensorError};
+use strait_core::{QuantParams, Scheme, TensorData, TensorError};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{Per, Rounding};
-use strait_target::TargetSpec;
 
 /// The elements of a float tensor as codes of a grid whose channels, if it has any, run along axis 0.
 pub(crate) fn codes(
@@ -28,10 +27,12 @@ pub(crate) fn codes(
 pub(crate) fn weights(
     tensor: &TensorData,
     grid: &QuantParams,
-    spec: &TargetSpec,
+    scheme: &Scheme,
     folding: Option<Folding>,
 ) -> Result<Vec<i32>, TensorError> {
-    let (range, rounding) = (spec.types.weight_range(), spec.quantize.weight_rounding());
+    let [first, last] = scheme.range().unwrap_or([-127, 127]);
+    // The codes of weights have 16 bits at most.
+    let (range, rounding) = (first as i32..=last as i32, scheme.rounding());
     let Some(Folding { x, y }) = folding else {
         return codes(tensor, grid, &range, rounding);
     };

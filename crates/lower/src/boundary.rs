@@ -3,13 +3,14 @@
 use std::sync::Arc;
 use strait_core::op::Quantize;
 use strait_core::{Elem, Module, Op, QuantParams, Symbol, TensorType, ValueId};
+use strait_requantize::IntType;
 use strait_target::TargetSpec;
 use strait_target::spec::Divide;
 
-/// From real numbers to activation codes, as the table says it.
-pub(crate) fn quantize(spec: &TargetSpec) -> Quantize {
+/// From real numbers to activation codes of a type, as the table says it.
+pub(crate) fn quantize(spec: &TargetSpec, to: IntType) -> Quantize {
     Quantize {
-        to: spec.types.activation_type().into(),
+        to: to.into(),
         rounding: spec.quantize.rounding,
         reciprocal: spec.quantize.divide == Divide::MultiplyByReciprocal,
         zero_point: spec.quantize.zero_point.into(),

@@ -10,10 +10,9 @@ use crate::lowering::{LowerError, integers};
 use std::sync::Arc;
 use strait_core::op::Dequantize;
 use strait_core::{
-    Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, QuantParams, Stage, Symbol, TensorData,
-    ValueId,
+    Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Scheme, Stage, Symbol,
+    TensorData, ValueId,
 };
-use strait_requantize::Per;
 use strait_target::TargetSpec;
 use strait_target::spec::{Recipe, WeightGrid};
 
@@ -39,7 +38,7 @@ pub fn fake_quantize(annotated: &Module, spec: &TargetSpec) -> Result<Module, Lo
         spec,
         out: Module::new(main, names),
         plain: vec![None; graph.value_bound()],
-        rounded: vec![None; graph.value_bound()],
+        rounded: vec![Vec::new(); graph.value_bound()],
     };
     for &input in graph.inputs() {
         if let Some(value) = graph.value(input) {
@@ -54,10 +53,7 @@ pub fn fake_quantize(annotated: &Module, spec: &TargetSpec) -> Result<Module, Lo
         }
     }
     for &output in graph.outputs() {
-        let on_accelerator = graph
-            .producer(output)
-            .is_some_and(|(_, node)| node.place == Placement::Accelerator);
-        let made = walk.read(output, on_accelerator).map_err(ours)?;
+        let made = walk.left(output).map_err(ours)?;
         walk.out.main_mut().add_output(made);
     }
     Ok(walk.out)
@@ -70,8 +66,23 @@ struct Walk<'a> {
     out: Module,
     /// By value of the source: as its producer makes it.
     plain: Vec<Option<ValueId>>,
-    /// The same, rounded to its grid.
-    rounded: Vec<Option<ValueId>>,
+    /// The same, rounded to grids: the one that its producer leaves it on first.
+    rounded: Vec<Vec<Rounded>>,
+}
+
+/// A value that is rounded to a grid.
+#[derive(Clone)]
+struct Rounded {
+    elem: Elem,
+    grid: Arc<QuantParams>,
+    value: ValueId,
+}
+
+/// How an operand or a result is rounded.
+struct Config {
+    scheme: Scheme,
+    elem: Elem,
+    grid: Arc<QuantParams>,
 }
 
 impl Walk<'_> {
@@ -83,13 +94,10 @@ impl Walk<'_> {
             operands.push(match (*input, weights.get(index).copied().flatten()) {
                 (None, _) => None,
                 (_, Some(parameter)) => Some(parameter),
-                (Some(value), None) => {
-                    let made_here = self
-                        .graph
-                        .producer(value)
-                        .is_some_and(|(_, p)| p.place == Placement::Accelerator);
-                    Some(self.read(value, on_accelerator || made_here)?)
-                }
+                (Some(value), None) => Some(match self.config(id, Port::Operand(index)) {
+                    Some(config) if on_accelerator => self.rounded(value, &config)?,
+                    _ => self.left(value)?,
+                }),
             });
         }
         let name = self.intern(node.name);
@@ -121,81 +129,111 @@ impl Walk<'_> {
                 self.source.constant(self.graph, operand(index)?)?.clone(),
             ))
         };
-        let grid = self
-            .graph
-            .quant
-            .id(id, 1)
-            .and_then(|config| self.graph.quant.params(config))
-            .cloned();
-        let (Some((weight, tensor)), Some(grid)) = (constant(1), grid) else {
+        let (Some((weight, tensor)), Some(config)) = (constant(1), self.config(id, Port::Operand(1))) else {
             return Ok([None; 3]);
         };
         if !on_accelerator || !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
             return Ok([None; 3]);
         }
-        let bias = constant(2);
-        let codes = bake::weights(&tensor, &grid, self.spec, self.folding(id, node))?;
-        let codes = integers(tensor.shape(), &codes, self.spec.types.weight_type().into())?;
-        let made = self.dequantized(weight, codes, grid.clone());
-        let x = operand(0).and_then(|x| self.graph.value(x)?.quant.as_deref()?.as_tensor());
-        let (Some((bias, tensor)), Some((x_scale, _))) = (bias, x) else {
+        let codes = bake::weights(&tensor, &config.grid, &config.scheme, self.folding(id, node))?;
+        let codes = integers(tensor.shape(), &codes, config.elem)?;
+        let made = self.dequantized(weight, codes, config.grid);
+        let (Some((bias, tensor)), Some(config)) = (constant(2), self.config(id, Port::Operand(2))) else {
             return Ok([None, Some(made), None]);
         };
-        let scale = grid.scale.map(|&w| x_scale * w);
-        let per_channel = scale.channels().is_some();
-        let grid = QuantParams {
-            scale,
-            zero_point: Per::Tensor(0),
-            axis: per_channel.then_some(0),
-        };
+        // `dequantize` of 64 bits is none that others know: such a bias stays float.
+        if config.elem == Elem::I64 {
+            return Ok([None, Some(made), None]);
+        }
         let range = i32::MIN..=i32::MAX;
-        let codes = bake::codes(&tensor, &grid, &range, self.spec.quantize.bias_rounding())?;
-        let codes = integers(tensor.shape(), &codes, Elem::I32)?;
-        let bias = self.dequantized(bias, codes, grid.into());
+        let codes = bake::codes(&tensor, &config.grid, &range, config.scheme.rounding())?;
+        let codes = integers(tensor.shape(), &codes, config.elem)?;
+        let bias = self.dequantized(bias, codes, config.grid);
         Ok([None, Some(made), Some(bias)])
     }
 
     /// Folding of the weights of a node, where they reach their grid in two roundings.
     fn folding(&self, id: NodeId, node: &Node) -> Option<Folding> {
-        let (_, row) = self.spec.op_row(node.op.term())?;
+        let read = self.config(id, Port::Operand(0))?.elem.int_type()?;
+        let (_, row) = self.spec.row_for(node.op.term(), read.into())?;
         let folds = Recipe::MultiplyAccumulate {
             weight_grid: WeightGrid::MaxAbsThenShift,
         };
-        let recipe = row.recipe(self.spec.types.activation_type().into())?;
+        let recipe = row.recipe()?;
         let table = &self.graph.quant;
-        let scale = |index| Some(table.params(table.id(id, index)?)?.as_tensor()?.0);
+        let scale = |port| Some(table.params_of(id, port)?.as_tensor()?.0);
         (recipe == folds).then_some(Folding {
-            x: scale(0)?,
-            y: scale(node.inputs.len())?,
+            x: scale(Port::Operand(0))?,
+            y: scale(Port::Result(0))?,
         })
     }
 
-    /// A value as a node reads it: rounded to its grid, if it has one and `rounded` says so.
-    fn read(&mut self, value: ValueId, rounded: bool) -> Result<ValueId, Failure> {
-        let missing = || Failure::defect("a value is missing");
-        let source = self.graph.value(value).ok_or_else(missing)?;
-        let quant = source.quant.clone().filter(|_| rounded && source.ty.elem == Elem::F32);
-        let Some(quant) = quant else {
+    /// Scheme and grid of an operand or a result, where it has them.
+    fn config(&self, id: NodeId, port: Port) -> Option<Config> {
+        let table = &self.graph.quant;
+        let (scheme, grid) = (table.scheme_of(id, port)?, table.params_of(id, port)?);
+        Some(Config {
+            scheme,
+            elem: scheme.elem()?,
+            grid,
+        })
+    }
+
+    /// A value as its producer leaves it: rounded, where that has a grid.
+    fn left(&mut self, value: ValueId) -> Result<ValueId, Failure> {
+        let Some(Def::Node(id, position)) = self.graph.value(value).map(|value| value.def) else {
             return self.plain(value);
         };
-        if let Some(made) = self.rounded[value.index()] {
-            return Ok(made);
+        match self.config(id, Port::Result(position.into())) {
+            Some(config) => self.rounded(value, &config),
+            None => self.plain(value),
         }
-        let elem = Elem::from(self.spec.types.activation_type());
+    }
+
+    /// A value rounded to a grid: as its producer leaves it, and from there where the grid is another one.
+    fn rounded(&mut self, value: ValueId, config: &Config) -> Result<ValueId, Failure> {
+        let known = self.rounded[value.index()].iter();
+        let mut known = known.filter(|known| known.elem == config.elem && known.grid == config.grid);
+        if let Some(known) = known.next() {
+            return Ok(known.value);
+        }
+        let name = self
+            .graph
+            .value(value)
+            .ok_or_else(|| Failure::defect("a value is missing"))?
+            .name;
         let made = match self.source.constant(self.graph, value) {
             Some(tensor) => {
-                let range = self.spec.types.activation_range();
-                let codes = bake::codes(tensor, &quant, &range, self.spec.quantize.rounding)?;
-                self.dequantized(value, integers(tensor.shape(), &codes, elem)?, quant)
+                let [first, last] = config.scheme.range().unwrap_or_default();
+                // The codes of activations have 16 bits at most.
+                let range = first as i32..=last as i32;
+                let codes = bake::codes(tensor, &config.grid, &range, config.scheme.rounding())?;
+                let codes = integers(tensor.shape(), &codes, config.elem)?;
+                self.dequantized(value, codes, config.grid.clone())
             }
             None => {
-                let plain = self.plain(value)?;
-                let quantize = boundary::quantize(self.spec);
-                let codes = self.convert(source.name, quantize.into(), plain, elem, Some(quant), "quantized");
-                self.convert(source.name, Dequantize {}.into(), codes, Elem::F32, None, "dequantized")
+                let own = match self.graph.value(value).map(|value| value.def) {
+                    Some(Def::Node(id, position)) => self.config(id, Port::Result(position.into())),
+                    _ => None,
+                };
+                let own = own.filter(|own| own.elem != config.elem || own.grid != config.grid);
+                let operand = match own {
+                    Some(own) => self.rounded(value, &own)?,
+                    None => self.plain(value)?,
+                };
+                let to = config.elem.int_type();
+                let to = to.ok_or_else(|| Failure::defect("an activation has no codes"))?;
+                let quantize = boundary::quantize(self.spec, to);
+                let grid = Some(config.grid.clone());
+                let codes = self.convert(name, quantize.into(), operand, config.elem, grid, "quantized");
+                self.convert(name, Dequantize {}.into(), codes, Elem::F32, None, "dequantized")
             }
         };
-        self.rounded[value.index()] = Some(made);
+        self.rounded[value.index()].push(Rounded {
+            elem: config.elem,
+            grid: config.grid.clone(),
+            value: made,
+        });
         Ok(made)
     }
 

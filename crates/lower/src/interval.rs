@@ -3,20 +3,25 @@
 use crate::taps::{Taps, Window};
 use strait_core::op::{Conv, Reduction};
 use strait_core::{Graph, Module, Node, Op, TensorData, ValueId};
-use strait_requantize::Per;
 use strait_requantize::range::{self, Accumulator, Order, Summands};
+use strait_requantize::{IntType, Per};
 use strait_target::TargetSpec;
-use strait_target::spec::Overflow;
+use strait_target::spec::{OpRow, Overflow};
 
 /// An interval of integers, both ends included.
 pub type Interval = (i64, i64);
 
-/// Proof that the sums of a target need: that the final sum fits where the target wraps, and every partial sum in any
-/// order where it does not. The graph keeps them in 32 bits.
-pub(crate) fn accumulator(spec: &TargetSpec) -> Accumulator {
-    let row = spec.accumulator.get(&spec.types.activation_type().into());
+/// Codes of an activation: all of its type. Values beyond the range in use saturate there.
+pub(crate) fn any_code(codes: IntType) -> Interval {
+    (codes.min().into(), codes.max().into())
+}
+
+/// Proof that the sums of an op over activations of a type need: that the final sum fits where the target wraps, and every
+/// partial sum in any order where it does not.
+pub(crate) fn accumulator(spec: &TargetSpec, op: &OpRow, activation: IntType) -> Accumulator {
+    let row = spec.accumulator.get(&activation.into());
     Accumulator {
-        bits: row.map_or(32, |row| row.bits.min(32)),
+        bits: op.accumulator.or(row.map(|row| row.bits)).unwrap_or(32),
         order: match row.map(|row| row.overflow) {
             Some(Overflow::Wrap) => Order::Final,
             Some(Overflow::Saturate | Overflow::Undefined) | None => Order::Any,

@@ -1,18 +1,22 @@
 //! The walk over the annotated graph that builds the integer one.
 
 use crate::interval::{Bounds, Interval, Known, accumulator, around_all};
-use crate::{bake, boundary, recipes};
+use crate::recipes::{self, NodeToLower};
+use crate::{bake, boundary};
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
-    Def, Elem, Failure, Graph, Kind, Module, Names, Node, NodeId, Op, Placement, QuantParams, Reason, ReasonCode,
-    Refusal, Stage, Symbol, TensorData, TensorError, TensorType, Term, ValueId,
+    Carrier, Def, Elem, Failure, Graph, Kind, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Reason,
+    ReasonCode, Refusal, Scheme, Stage, Symbol, TensorData, TensorError, TensorType, ValueId,
 };
-use strait_requantize::Per;
-use strait_requantize::range::{self, Summands};
+use strait_requantize::quantize::quantize;
+use strait_requantize::range::{self, Accumulator, Summands};
+use strait_requantize::{IntType, Per, Rounding};
 use strait_target::TargetSpec;
-use strait_target::spec::Nearness;
+use strait_target::spec::{Nearness, OpRow};
 
 /// Reason why a graph was not lowered.
 #[derive(Debug, thiserror::Error)]
@@ -33,16 +37,55 @@ pub struct Lowered {
     /// Nearness of the requantizations to their ideal functions, where it is known, by the name of the requantization's
     /// node. That name stays among the sources of the node that the requantization is fused into.
     pub nearness: BTreeMap<String, Nearness>,
-    /// The term of the op of the annotated graph that each node was made from, by the node's name.
-    pub origins: BTreeMap<String, Term>,
+    /// The row of the target's table by which each node was made, by the node's name.
+    pub origins: BTreeMap<String, String>,
 }
 
-/// Counterparts of a value of the annotated graph in the integer graph, as codes and as floats; each is made when first
-/// asked for.
-#[derive(Clone, Copy, Debug, Default)]
+/// Counterparts of a value of the annotated graph in the integer graph, as codes of any number of grids and types, and as
+/// floats. Each is made when first asked for.
+#[derive(Clone, Debug, Default)]
 struct Counterparts {
-    codes: Option<ValueId>,
+    /// The codes that its producer leaves.
+    left: Option<Codes>,
+    /// Those that readers want on other grids.
+    others: SmallVec<[Codes; 1]>,
     float: Option<ValueId>,
+}
+
+/// Codes of a value on one grid.
+#[derive(Clone, Debug)]
+pub(crate) struct Codes {
+    /// The value of the new module.
+    pub(crate) value: ValueId,
+    /// Their type and grid.
+    pub(crate) grid: Grid,
+}
+
+/// Type, range, scale and zero point of an operand or a result that has one grid.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Grid {
+    /// The type of the codes.
+    pub(crate) ty: IntType,
+    /// The codes in use.
+    pub(crate) range: RangeInclusive<i32>,
+    /// Rounding of real numbers to codes.
+    pub(crate) rounding: Rounding,
+    /// Step between two codes.
+    pub(crate) scale: f32,
+    /// The code of real zero.
+    pub(crate) zero: i32,
+}
+
+impl Grid {
+    /// Scale and zero point, for a value of the new module.
+    pub(crate) fn params(&self) -> Arc<QuantParams> {
+        Arc::new(QuantParams::tensor(self.scale, self.zero))
+    }
+
+    /// The code of a real number.
+    pub(crate) fn code(&self, x: f32) -> i32 {
+        quantize(x, self.scale, self.zero, self.rounding, &self.range)
+    }
 }
 
 /// The state of the walk.
@@ -55,7 +98,9 @@ pub(crate) struct Lowering<'a> {
     counterparts: Vec<Counterparts>,
     known: Known,
     nearness: BTreeMap<ValueId, Nearness>,
-    origins: BTreeMap<Symbol, Term>,
+    origins: BTreeMap<Symbol, &'a str>,
+    /// The name of the row by which primitives are made just now.
+    row: Option<&'a str>,
 }
 
 /// Lowers the main graph of an annotated module into a new module.
@@ -79,6 +124,7 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         known: Known::default(),
         nearness: BTreeMap::new(),
         origins: BTreeMap::new(),
+        row: None,
     };
     // The model's names come first, so that a fresh name never takes one of them.
     let names = graph.values().map(|(_, value)| value.name);
@@ -121,7 +167,7 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
     let nearness = nearness.into_iter().filter_map(|(id, near)| Some((name(id)?, near)));
     let origins = origins
         .into_iter()
-        .map(|(name, term)| (out.name(name).to_owned(), term));
+        .map(|(name, row)| (out.name(name).to_owned(), row.to_owned()));
     Ok(Lowered {
         nearness: nearness.collect(),
         origins: origins.collect(),
@@ -138,12 +184,23 @@ impl<'a> Lowering<'a> {
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure> {
         match &node.place {
             Placement::Host(reason) => self.host(node, (**reason).clone()),
-            Placement::Accelerator => recipes::lower(self, id, node),
+            Placement::Accelerator => {
+                self.row = self.row(id, node).map(|(name, _)| name);
+                recipes::lower(self, id, node)
+            }
         }
+    }
+
+    /// The row by which a node of the accelerator is lowered: that for the activations that it reads.
+    pub(crate) fn row(&self, id: NodeId, node: &Node) -> Option<(&'a str, &'a OpRow)> {
+        let mut read = (0..node.inputs.len()).map(Port::Operand);
+        let read = read.find_map(|port| self.grid(id, port).map(|grid| grid.ty));
+        self.spec.row_for(node.op.term(), read?.into())
     }
 
     /// The node as it is, on float operands.
     fn host(&mut self, node: &Node, reason: Reason) -> Result<(), Failure> {
+        self.row = None;
         let mut operands = Vec::with_capacity(node.inputs.len());
         for input in &node.inputs {
             operands.push(input.map(|v| self.float(v)).transpose()?);
@@ -157,8 +214,8 @@ impl<'a> Lowering<'a> {
         for (position, &output) in node.outputs.iter().enumerate() {
             let made = self.out.main().node(id).map(|n| n.outputs[position]);
             self.counterparts[output.index()] = Counterparts {
-                codes: None,
                 float: made,
+                ..Counterparts::default()
             };
         }
         Ok(())
@@ -185,7 +242,9 @@ impl<'a> Lowering<'a> {
             .collect();
         let id = self.out.main_mut().add_node(name, op, operands, results);
         self.out.main_mut().add_sources(id, &sources);
-        self.origins.insert(name, origin.op.term());
+        if let Some(row) = self.row {
+            self.origins.insert(name, row);
+        }
         id
     }
 
@@ -206,29 +265,42 @@ impl<'a> Lowering<'a> {
         self.source.constant(self.graph, value)
     }
 
-    /// Scale and zero point of a value of the source graph.
-    pub(crate) fn grid(&self, value: ValueId) -> Result<(f32, i32), Failure> {
-        let quant = self.graph.value(value).and_then(|v| v.quant.as_deref());
-        quant
-            .and_then(QuantParams::as_tensor)
-            .ok_or_else(|| Failure::defect(format!("{} has no grid", self.name_of(value))))
+    /// The grid of an operand, or the one on which a result leaves. None where it has none, or several scales.
+    fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
+        let scheme = self.graph.quant.scheme_of(id, port)?;
+        let (scale, zero) = self.graph.quant.params_of(id, port)?.as_tensor()?;
+        let [first, last] = scheme.range()?.map(|code| i32::try_from(code).ok());
+        Some(Grid {
+            ty: scheme.elem()?.int_type()?,
+            range: first?..=last?,
+            rounding: scheme.rounding(),
+            scale,
+            zero,
+        })
     }
 
-    /// True if the result of a node was given a grid.
-    pub(crate) fn has_grid(&self, id: NodeId, node: &Node) -> bool {
-        self.graph
-            .quant
-            .id(id, node.inputs.len())
-            .is_some_and(|c| self.graph.quant.params(c).is_some())
+    /// The grid of an operand that annotation has given one.
+    pub(crate) fn operand_grid(&self, site: &NodeToLower<'_>, index: usize) -> Result<Grid, Failure> {
+        let missing = || Failure::defect(format!("operand {index} has no grid"));
+        self.grid(site.id, Port::Operand(index)).ok_or_else(missing)
     }
 
-    /// The grid of the weights of a node.
-    pub(crate) fn weight_grid(&self, id: NodeId) -> Result<Arc<QuantParams>, Failure> {
-        let config = self.graph.quant.id(id, 1);
-        let params = config.and_then(|c| self.graph.quant.params(c));
-        params
-            .cloned()
-            .ok_or_else(|| Failure::defect("its weights have no grid"))
+    /// The grid that the first result leaves on; none where it stays an accumulator.
+    pub(crate) fn result_grid(&self, site: &NodeToLower<'_>) -> Option<Grid> {
+        self.grid(site.id, Port::Result(0))
+    }
+
+    /// The same where annotation has given it one.
+    pub(crate) fn needed_grid(&self, site: &NodeToLower<'_>) -> Result<Grid, Failure> {
+        self.result_grid(site)
+            .ok_or_else(|| Failure::defect("its result has no grid"))
+    }
+
+    /// Scheme and grid of the weights of a node.
+    pub(crate) fn weight_grid(&self, id: NodeId) -> Result<(Scheme, Arc<QuantParams>), Failure> {
+        let (table, port) = (&self.graph.quant, Port::Operand(1));
+        let found = table.scheme_of(id, port).zip(table.params_of(id, port));
+        found.ok_or_else(|| Failure::defect("its weights have no grid"))
     }
 
     /// Appends a primitive with one result and answers with that; its type is inferred.
@@ -293,9 +365,7 @@ impl<'a> Lowering<'a> {
         self.out.result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
         let codes = tensor.to_i64()?;
         let shifted = codes.iter().map(|&code| (code - i64::from(shift.zero)) << shift.bits);
-        let shifted: Result<Vec<i32>, _> = shifted.map(i32::try_from).collect();
-        let shifted = shifted.map_err(|_| Failure::defect("a shifted constant is past 32 bits"))?;
-        let made = integers(tensor.shape(), &shifted, Elem::I32)?;
+        let made = TensorData::from_integers(shift.accumulator.elem(), tensor.shape(), &shifted.collect::<Vec<i64>>())?;
         let base = primitive_name(self.source.name(origin.name), suffix);
         Ok(self.data(&base, made, quant))
     }
@@ -307,12 +377,17 @@ impl<'a> Lowering<'a> {
         self.out.main_mut().add_data(name, ty, quant, data)
     }
 
-    /// Declares `made` to be the codes of `value`; it takes over the name.
-    pub(crate) fn set_codes(&mut self, value: ValueId, made: ValueId) {
-        self.counterparts[value.index()].codes = Some(made);
+    /// Declares `made` to be the codes that a node leaves as one of its results; it takes over the name.
+    pub(crate) fn set_codes(&mut self, site: &NodeToLower<'_>, position: usize, made: ValueId) -> Result<(), Failure> {
+        let grid = self.grid(site.id, Port::Result(position));
+        let (Some(grid), Some(&value)) = (grid, site.node.outputs.get(position)) else {
+            return Err(Failure::Defect(format!("result {position} has no grid")));
+        };
+        self.counterparts[value.index()].left = Some(Codes { value: made, grid });
         if !self.graph.is_output(value) {
             self.rename(value, made);
         }
+        Ok(())
     }
 
     /// Declares `made` to be the float form of `value`; it takes over the name.
@@ -328,32 +403,56 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The codes of a value on its grid: made by its producer, baked from a constant, or quantized from float.
-    pub(crate) fn codes(&mut self, value: ValueId) -> Result<ValueId, Failure> {
-        if let Some(made) = self.counterparts.get(value.index()).and_then(|made| made.codes) {
-            return Ok(made);
+    /// The codes of an operand on the grid that its node wants: as the producer leaves them, requantized from there, baked
+    /// from a constant, or quantized from float. They are made once for each grid and type, and shared by the readers that
+    /// agree.
+    pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<Codes, Failure> {
+        let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
+        let known = &self.counterparts[value.index()];
+        let mut codes = known.left.iter().chain(&known.others);
+        if let Some(known) = codes.find(|known| known.grid == grid) {
+            return Ok(known.clone());
         }
-        let missing = || Failure::defect("a value is missing");
-        let source = self.graph.value(value).ok_or_else(missing)?;
-        let (Some(quant), to) = (source.quant.clone(), Elem::from(self.spec.types.activation_type())) else {
-            return Err(Failure::defect(format!("{} has no grid", self.name_of(value))));
-        };
-        let made = match self.constant(value) {
-            Some(tensor) => {
-                let range = self.spec.types.activation_range();
-                let codes = bake::codes(tensor, &quant, &range, self.spec.quantize.rounding)?;
+        let left = known.left.clone();
+        let source = self.graph.value(value);
+        let name = source.ok_or_else(|| Failure::defect("a value is missing"))?.name;
+        let (to, quant) = (Elem::from(grid.ty), Some(grid.params()));
+        let made = match (self.constant(value), left) {
+            (Some(tensor), _) => {
+                let codes = bake::codes(tensor, &grid.params(), &grid.range, grid.rounding)?;
                 let baked = integers(tensor.shape(), &codes, to)?;
-                let base = format!("{}:codes", self.source.name(source.name));
-                self.data(&base, baked, Some(quant))
+                let base = format!("{}:codes", self.source.name(name));
+                self.data(&base, baked, quant)
             }
-            None => {
+            (None, Some(left)) => self.requantize(value, &left, &grid)?,
+            (None, None) => {
                 let float = self.float(value)?;
-                let quantize = boundary::quantize(self.spec);
-                self.boundary(source.name, quantize.into(), float, to, Some(quant), "quantize")
+                let quantize = boundary::quantize(self.spec, grid.ty);
+                self.boundary(name, quantize.into(), float, to, quant, "quantize")
             }
         };
-        self.counterparts[value.index()].codes = Some(made);
+        let made = Codes { value: made, grid };
+        self.counterparts[value.index()].others.push(made.clone());
         Ok(made)
+    }
+
+    /// The codes of `value` on another grid than its producer leaves them on, by the table's row for that.
+    fn requantize(&mut self, value: ValueId, left: &Codes, to: &Grid) -> Result<ValueId, Failure> {
+        let (graph, spec) = (self.graph, self.spec);
+        let producer = graph.producer(value);
+        let row = spec.requantizes(left.grid.ty.into());
+        let (Some((id, node)), Some((name, row))) = (producer, row) else {
+            return Err(Failure::defect(format!(
+                "{} is read on two grids, and the target has one",
+                self.name_of(value)
+            )));
+        };
+        let site = NodeToLower { id, node, row };
+        let suffix = format!("requantize-{}", to.ty);
+        let before = self.row.replace(name);
+        let made = recipes::between(self, &site, left, to, &suffix);
+        self.row = before;
+        made
     }
 
     /// The real numbers of a value: as they are, or dequantized from its codes.
@@ -363,8 +462,8 @@ impl<'a> Lowering<'a> {
         }
         let missing = || Failure::defect("a value is missing");
         let source = self.graph.value(value).ok_or_else(missing)?;
-        if let Some(codes) = self.counterparts[value.index()].codes {
-            let made = self.boundary(source.name, Dequantize {}.into(), codes, Elem::F32, None, "dequantize");
+        if let Some(left) = self.counterparts[value.index()].left.as_ref().map(|left| left.value) {
+            let made = self.boundary(source.name, Dequantize {}.into(), left, Elem::F32, None, "dequantize");
             self.counterparts[value.index()].float = Some(made);
             if self.graph.is_output(value) {
                 self.rename(value, made);
@@ -416,28 +515,28 @@ impl<'a> Lowering<'a> {
         found.ok_or_else(|| Failure::defect("what a primitive made has no single grid"))
     }
 
-    /// Interval of the codes of an activation: all of its type. Values beyond the range in use saturate there.
-    pub(crate) fn any_code(&self) -> Interval {
-        let codes = self.spec.types.activation_type();
-        (codes.min().into(), codes.max().into())
-    }
-
-    /// The input of the model that a value of the source graph is, perhaps with another shape: its codes can be any
-    /// pattern. `None` for what other layers make.
-    pub(crate) fn input_behind(&self, value: ValueId) -> Option<ValueId> {
-        let mut at = value;
-        while let Some((_, node)) = self.graph.producer(at) {
-            let moves = node.op.term().kind() == Kind::Rearranges;
+    /// The input of the model that an operand is, perhaps with another shape: its codes can be any pattern. `None` for
+    /// what other layers make.
+    pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
+        let (mut id, mut node, mut index) = (site.id, site.node, index);
+        loop {
+            let value = (*node.inputs.get(index)?)?;
+            let Some((producer, maker)) = self.graph.producer(value) else {
+                return self.graph.inputs().contains(&value).then_some(value);
+            };
+            let moves = maker.op.term().kind() == Kind::Rearranges;
             // From one grid to another not every code has to be left.
-            let operand = node.inputs.first().copied().flatten().filter(|_| moves)?;
-            at = (self.grid(operand).ok()? == self.grid(at).ok()?).then_some(operand)?;
+            let kept = self.grid(id, Port::Operand(index)) == self.grid(producer, Port::Result(0));
+            if !moves || !kept {
+                return None;
+            }
+            (id, node, index) = (producer, maker, 0);
         }
-        self.graph.inputs().contains(&at).then_some(at)
     }
 
-    /// True if two values are two inputs of the model: what one is says nothing of the other.
-    pub(crate) fn are_two_inputs(&self, a: ValueId, b: ValueId) -> bool {
-        match (self.input_behind(a), self.input_behind(b)) {
+    /// True if the two operands of a node are two inputs of the model: what one is says nothing of the other.
+    pub(crate) fn are_two_inputs(&self, site: &NodeToLower<'_>) -> bool {
+        match (self.input_behind(site, 0), self.input_behind(site, 1)) {
             (Some(a), Some(b)) => a != b,
             _ => false,
         }
@@ -446,19 +545,44 @@ impl<'a> Lowering<'a> {
     /// The integers that a term of a sum can be.
     pub(crate) fn term(&mut self, value: ValueId) -> Result<Interval, Reason> {
         let found = self.bounds(value).as_ref().and_then(around_all);
+        let elem = self.out.main().value(value).map_or(Elem::I32, |value| value.ty.elem);
+        let (least, most) = elem.integers().unwrap_or_default();
         // Bounds that end where the type does say nothing, or are those of codes that saturate.
-        let fits = |&(low, high): &Interval| low > i32::MIN.into() && high < i32::MAX.into();
-        let text = "a term of its sum can saturate at 32 bits; a coarser grid would be needed";
+        let fits = |&(low, high): &Interval| low > least && high < most;
+        let text = format!("a term of its sum can saturate at the ends of {elem}; a coarser grid would be needed");
         found
             .filter(fits)
             .ok_or_else(|| Reason::new(ReasonCode::AccumulatorOverflow, text))
     }
 
-    /// Shows that a sum stays within the target's accumulator.
-    pub(crate) fn prove(&self, sum: &impl Summands) -> Result<(), Reason> {
-        match range::prove(0, sum, accumulator(self.spec)) {
+    /// The sums that the target forms for a node.
+    pub(crate) fn accumulator(&self, site: &NodeToLower<'_>) -> Result<Accumulator, Failure> {
+        let read = self.operand_grid(site, 0)?.ty;
+        Ok(accumulator(self.spec, site.row, read))
+    }
+
+    /// The type in which these are carried.
+    pub(crate) fn carrier(&self, site: &NodeToLower<'_>) -> Result<Carrier, Failure> {
+        Ok(match self.accumulator(site)?.bits {
+            ..=32 => Carrier::I32,
+            _ => Carrier::I64,
+        })
+    }
+
+    /// Shows that a sum stays within them.
+    pub(crate) fn prove(&self, site: &NodeToLower<'_>, sum: &impl Summands) -> Result<(), Failure> {
+        self.prove_within(site, sum, self.accumulator(site)?.bits)
+    }
+
+    /// The same within so many bits.
+    pub(crate) fn prove_within(&self, site: &NodeToLower<'_>, sum: &impl Summands, bits: u8) -> Result<(), Failure> {
+        let accumulator = Accumulator {
+            bits,
+            ..self.accumulator(site)?
+        };
+        match range::prove(0, sum, accumulator) {
             Ok(_) => Ok(()),
-            Err(overflow) => Err(Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string())),
+            Err(overflow) => Err(Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()).into()),
         }
     }
 

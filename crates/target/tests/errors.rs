@@ -135,8 +135,18 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         // types
         (
             "[[\"int8\", \"int8\"]]",
-            "[[\"int16\", \"int8\"]]",
-            "pairs other than int8 activations with int8 weights cannot be compiled yet",
+            "[[\"int8\", \"int16\"]]",
+            "t.toml:10:15: weights of int16 cannot be compiled yet: they are int8",
+        ),
+        (
+            "[[\"int8\", \"int8\"]]",
+            "[[\"int8\", \"int8\"], [\"uint8\", \"int8\"]]",
+            "between activations of several types codes are requantized, and there is no row `op.requantize`",
+        ),
+        (
+            "bias       = { int8 = \"int32\" }",
+            "bias       = { int8 = \"int32\" }\nactivation_of = { uint8 = { symmetric = false } }",
+            "`types.activation_of.uint8` is for a type that `types.pairs` does not have",
         ),
         (
             "range = [-127, 127]",
@@ -160,14 +170,14 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "t.toml:3:9: `emit[0]` cannot be \"pakage\", expected one of \"qdq-onnx\", \"package\"\n    emit = [\"pakage\"]\n    did you mean \"package\"?",
         ),
         (
-            "bits = 32",
-            "bits = 24",
-            "accumulators of other widths than 32 bits cannot be compiled yet",
+            "bias       = { int8 = \"int32\" }",
+            "bias       = { int8 = \"int40\" }",
+            "a bias of int40 is wider than the sum that it is added to, of 32 bits",
         ),
         (
             "bias       = { int8 = \"int32\" }",
             "bias       = {}",
-            "`types.bias.int8` must be `int32`",
+            "`types.bias.int8` is missing",
         ),
         // forms
         (
@@ -413,8 +423,18 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "and has neither `min` nor `max`",
         ),
         (
-            row("[op.sigmoid]\nrecipe = \"lookup\"\nentries = \"int16\""),
-            "tables of int16 cannot be compiled yet: their entries have the activations' type",
+            row("[op.sigmoid]\nrecipe = \"lookup\"\nresults = [\"int16\"]"),
+            "`types.pairs` has no activations of int16",
+        ),
+        (
+            row("[op.relu]\nrecipe = \"clamp\"\nresults = [\"int8\"]"),
+            "what `clamp` makes has the type of what it reads",
+        ),
+        (
+            row(
+                "[op.matmul]\nrecipe = \"matmul_accumulate\"\nrequantize = [\"once\"]\npairs = [[\"int16\", \"int8\"]]",
+            ),
+            "`types.pairs` does not have int16 with int8",
         ),
         (
             row("[accumulator.int16]\nbits = 40\noverflow = \"wrap\""),

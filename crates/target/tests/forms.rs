@@ -5,7 +5,7 @@ use strait_core::op::{Add, Conv};
 use strait_core::{Elem, Op, ReasonCode, TensorType};
 use strait_requantize::decide::{Grids, Ideal, Optimality};
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form};
-use strait_target::spec::{FormRow, Nearness, OpSite, Operand, Rescale, Scales};
+use strait_target::spec::{FormRow, Integer, Nearness, OpSite, Operand, Rescale, Scales};
 use strait_target::{Options, Table, TargetSpec};
 
 const TABLE: &str = include_str!("tables/every-form.toml");
@@ -329,7 +329,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
             operands: &operands,
             result: &result,
         };
-        spec.place(&site)
+        spec.place(&site, Integer::Int8)
             .map_or_else(|reason| reason.to_string(), |(name, _)| name.to_owned())
     };
     assert_eq!(conv(&[8, 8, 3, 3], 1, [1, 1], true), "conv");
@@ -372,7 +372,7 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
             operands: &operands,
             result: &result,
         };
-        spec.place(&site)
+        spec.place(&site, Integer::Int8)
             .map_or_else(|reason| reason.text, |(name, _)| name.to_owned())
     };
     for dims in [&[1, 8, 32, 32][..], &[], &[1, 1], &[8, 1, 1], &[1, 8, 1, 1]] {
@@ -401,11 +401,14 @@ fn limits_are_held_against_attributes_and_derived_quantities() {
         constant: false,
     })];
     let reason = spec
-        .place(&OpSite {
-            op: &resize,
-            operands: &operands,
-            result: &result,
-        })
+        .place(
+            &OpSite {
+                op: &resize,
+                operands: &operands,
+                result: &result,
+            },
+            Integer::Int8,
+        )
         .unwrap_err();
     assert_eq!(reason.text, "mode of `resize` is linear; the target takes nearest");
 }
@@ -419,11 +422,14 @@ fn an_op_without_a_row_and_one_of_the_host_say_why() {
         constant: false,
     })];
     let reason = |op: Op| {
-        spec.place(&OpSite {
-            op: &op,
-            operands: &operands,
-            result: &x,
-        })
+        spec.place(
+            &OpSite {
+                op: &op,
+                operands: &operands,
+                result: &x,
+            },
+            Integer::Int8,
+        )
         .unwrap_err()
         .to_string()
     };

@@ -13,10 +13,10 @@ use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Threads};
 use strait_lower::{FusionPolicy, LowerError, fuse, lower};
 use strait_onnx::{ReadOptions, free_dimensions, read};
-use strait_quantize::annotate::{Directives, Placing, Ranges, place, refuse};
+use strait_quantize::annotate::{Placing, Ranges, TypeWishes, place, refuse};
 use strait_quantize::observe::Samples;
 use strait_quantize::statistics::Coverage;
-use strait_quantize::{Annotation, ObserverChoice, Requests, annotate, observe};
+use strait_quantize::{Annotation, Requests, annotate, observe};
 use strait_target::{Options, Registry, Target};
 use strait_verify::{VerifyOptions, verify_module};
 
@@ -70,16 +70,9 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
     let go_on = &mut |_| ControlFlow::Continue(());
     let observation = observe(&float, main, &requests, &noise, &covered, threads, &options, go_on).unwrap();
     let (placing, mut ranges) = (Placing::new(), Ranges::default());
-    place(&mut float, main, spec, &placing);
+    place(&mut float, main, spec, &placing, &TypeWishes::default());
     let mut module = loop {
-        let how = Annotation {
-            spec,
-            observation: &observation,
-            observer: ObserverChoice::default(),
-            weight_per: None,
-            directives: Directives::default(),
-            placing: &placing,
-        };
+        let how = Annotation::new(spec, &observation, &placing);
         let mut annotated = float.clone();
         annotate(&mut annotated, main, &how, &mut ranges).unwrap();
         match lower(&annotated, spec) {

@@ -7,9 +7,9 @@ use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, Placement, Refusal};
 use strait_lower::{FusionPolicy, LowerError, Until};
-use strait_quantize::annotate::{Directives, GivenAway, Placing, Ranges, given_away, place};
+use strait_quantize::annotate::{GivenAway, Placing, Ranges, TypeWishes, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
-use strait_quantize::{Annotation, Observation, ObserverChoice, Statistics};
+use strait_quantize::{Annotation, Observation, Statistics};
 use strait_target::spec::Nearness;
 use strait_target::{Options, Registry, Target, TargetSpec};
 
@@ -58,7 +58,7 @@ fn hosted(module: &Module) -> Vec<String> {
 pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (target, _) = target(argument)?;
     let main = module.main;
-    place(module, main, target.spec(), &Placing::new());
+    place(module, main, target.spec(), &Placing::new(), &TypeWishes::default());
     Ok(Outcome::Text(match &hosted(module)[..] {
         [] => "all on the accelerator".into(),
         lines => lines.join("\n"),
@@ -89,7 +89,7 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
 /// Places the main graph and gives each operand its grid, from the extremes of what was observed.
 fn place_and_annotate(module: &mut Module, spec: &TargetSpec, observation: &Observation) -> Result<(), String> {
     let main = module.main;
-    place(module, main, spec, &Placing::new());
+    place(module, main, spec, &Placing::new(), &TypeWishes::default());
     annotate_placed(module, spec, observation, &mut Ranges::default())
 }
 
@@ -101,14 +101,7 @@ pub(crate) fn annotate_placed(
     ranges: &mut Ranges,
 ) -> Result<(), String> {
     let (main, placing) = (module.main, Placing::new());
-    let how = Annotation {
-        spec,
-        observation,
-        observer: ObserverChoice::default(),
-        weight_per: None,
-        directives: Directives::default(),
-        placing: &placing,
-    };
+    let how = Annotation::new(spec, observation, &placing);
     strait_quantize::annotate(module, main, &how, ranges).map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())
 }

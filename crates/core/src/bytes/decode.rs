@@ -11,7 +11,7 @@ use crate::ids::{DataId, GraphId, Symbol, ValueId};
 use crate::module::Module;
 use crate::names::Names;
 use crate::op::{Foreign, Op};
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::reason::Reason;
 use crate::shape::{Dim, MAX_RANK, Shape, TensorType};
 use crate::stage::Stage;
@@ -412,5 +412,6 @@ fn grid(r: &mut Reader<'_>) -> Read<QuantParams> {
         } else {
             None
         },
+        block: None,
     })
 }

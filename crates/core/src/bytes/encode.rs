@@ -8,7 +8,7 @@ use crate::form_list::form_list;
 use crate::graph::{Def, Graph, Node, Placement, Value};
 use crate::ids::{DataId, NodeId, Symbol, ValueId};
 use crate::module::Module;
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::shape::Dim;
 use crate::stage::Stage;
 use crate::tensor::TensorData;

@@ -10,7 +10,7 @@ use crate::ids::{DataId, GraphId, Symbol, ValueId};
 use crate::module::Module;
 use crate::names::Names;
 use crate::op::{Call, Op};
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
 use bytes::Bytes;

@@ -8,7 +8,7 @@ use crate::form_list::form_list;
 use crate::graph::{Graph, Node, Placement};
 use crate::ids::ValueId;
 use crate::module::Module;
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::shape::{Dim, TensorType};
 use serde_json::{Map, Value, json};
 use strait_requantize::{Per, Requantization};
@@ -97,6 +97,9 @@ fn typed(module: &Module, label: &str, ty: &TensorType, quant: Option<&QuantPara
         entry.insert("scale".into(), per(&quant.scale, |s| float_json(*s)));
         entry.insert("zero".into(), per(&quant.zero_point, |z| (*z).into()));
         entry.insert("axis".into(), quant.axis.into());
+        if let Some(block) = quant.block {
+            entry.insert("block".into(), block.get().into());
+        }
     }
     entry
 }

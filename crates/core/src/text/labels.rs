@@ -5,7 +5,7 @@ use crate::attribute::Attribute;
 use crate::graph::{Def, Graph, Value};
 use crate::ids::{DataId, NodeId, ValueId};
 use crate::module::Module;
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::shape::TensorType;
 use std::collections::BTreeMap;
 use std::sync::Arc;

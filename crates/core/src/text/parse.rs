@@ -6,9 +6,10 @@ use super::lexer::Token;
 use super::number::Number;
 use super::syntax::{Content, Data, Dim, File, Graph, Name, Node, Operand, Value};
 use crate::elem::Elem;
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::shape::MAX_RANK;
 use crate::stage::Stage;
+use std::num::NonZeroU32;
 use strait_requantize::Per;
 
 /// End of a `data` line.
@@ -195,10 +196,18 @@ impl Parser<'_> {
         } else {
             None
         };
+        let block = if self.key("block")? {
+            let at = self.at;
+            let size = NonZeroU32::new(self.integer("a size of blocks")?);
+            Some(size.ok_or_else(|| at.expected("a size of blocks", "0".to_owned()))?)
+        } else {
+            None
+        };
         Ok(Some(QuantParams {
             scale,
             zero_point,
             axis,
+            block,
         }))
     }
 

@@ -9,7 +9,7 @@ use crate::graph::{Graph, Node, Placement, Value};
 use crate::ids::{NodeId, Symbol};
 use crate::module::Module;
 use crate::op::Op;
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::shape::{Dim, TensorType};
 use crate::tensor::TensorData;
 use std::fmt;
@@ -140,11 +140,12 @@ pub(super) fn dim_text(module: &Module, dim: Dim) -> String {
 
 fn grid(quant: &QuantParams) -> String {
     let axis = quant.axis.map(|axis| format!(" axis={axis}")).unwrap_or_default();
+    let block = quant.block.map(|block| format!(" block={block}")).unwrap_or_default();
     let (scale, zero) = (
         per(&quant.scale, |s| f32_text(*s)),
         per(&quant.zero_point, i32::to_string),
     );
-    format!(" scale={scale} zero={zero}{axis}")
+    format!(" scale={scale} zero={zero}{axis}{block}")
 }
 
 fn per<T>(values: &Per<T>, text: impl Fn(&T) -> String) -> String {

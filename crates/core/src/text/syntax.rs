@@ -3,7 +3,7 @@
 use super::error::Position;
 use crate::attribute::Attribute;
 use crate::elem::Elem;
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::reason::Reason;
 use crate::stage::Stage;
 use strait_requantize::Requantization;

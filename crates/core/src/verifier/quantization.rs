@@ -5,7 +5,7 @@ use crate::elem::Elem;
 use crate::graph::{Fused, Node, Value};
 use crate::ids::ValueId;
 use crate::op::Op;
-use crate::quant_params::QuantParams;
+use crate::quant::QuantParams;
 use crate::shape::TensorType;
 use strait_requantize::Requantization;
 
@@ -131,7 +131,7 @@ fn grid(view: View<'_>, value: &Value, quant: &QuantParams) -> Verified {
         format!("{} is {}, which has no grid", view.value(value), value.ty.elem)
     })?;
     let axis = quant.axis.map(usize::from);
-    let extent = axis.and_then(|axis| value.ty.shape.get(axis)).and_then(|d| d.fixed());
+    let extent = quant.parts(&value.ty.shape);
     for channels in [quant.scale.channels(), quant.zero_point.channels()]
         .into_iter()
         .flatten()

@@ -5,6 +5,7 @@ use crate::elem::Elem;
 use crate::graph::{Node, Placement, Value};
 use crate::ids::NodeId;
 use crate::op::Op;
+use crate::quant::Port;
 use crate::stage::Stage;
 use crate::term::Kind;
 
@@ -52,9 +53,11 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     }
     for index in 0..node.inputs.len() {
         let float = view.operand(node, index).is_some_and(|v| v.ty.elem.is_float());
-        ensure(!float || view.graph.quant.id(id, index).is_some(), 10, || {
-            format!("{}: operand {index} has no quantization config", view.place(node))
-        })?;
+        ensure(
+            !float || view.graph.quant.id(id, Port::Operand(index)).is_some(),
+            10,
+            || format!("{}: operand {index} has no quantization config", view.place(node)),
+        )?;
     }
     Ok(())
 }

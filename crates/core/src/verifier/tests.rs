@@ -1,7 +1,7 @@
 use super::*;
 use crate::text::parse;
 use crate::use_list::{Link, Use};
-use crate::{DataId, Def, Granularity, Module, NodeId, Policy, ValueId};
+use crate::{DataId, Def, Elem, Granularity, Module, NodeId, Policy, Port, Scheme, ValueId};
 use strait_requantize::Rounding;
 
 fn invariant(module: &Module) -> Option<u8> {
@@ -213,17 +213,10 @@ fn a_cycle_and_a_constant_of_another_type_are_found() {
 #[test]
 fn configs_satisfy_the_annotated_stage() {
     let mut module = parse(&graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) return %y", "")).unwrap();
-    let per = Granularity::Tensor;
-    let policy = Policy::Linear {
-        symmetric: true,
-        power_of_two: false,
-        dynamic: false,
-        per,
-    };
-    module
-        .main_mut()
-        .quant
-        .add(NodeId::new(0), 0, policy, 8, [-128, 127], Rounding::HalfEven);
+    let policy = Policy::linear(true, Granularity::Tensor);
+    let scheme = Scheme::integers(policy, Elem::I8, [-128, 127], Rounding::HalfEven).unwrap();
+    let table = &mut module.main_mut().quant;
+    table.add(NodeId::new(0), Port::Operand(0), scheme);
     assert_eq!(verify(&module), Ok(()));
 }
 

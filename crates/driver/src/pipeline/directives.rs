@@ -1,13 +1,15 @@
 //! Directives of the configuration for single layers and values, as placing and annotating take them for one target.
 
+use std::collections::BTreeSet;
+
 use strait_core::{Module, ValueId};
 use strait_quantize::{
     ObserverChoice,
-    annotate::{Directives, Placing, Wish, denied},
+    annotate::{Directives, Placing, TypeWishes, Wish, denied},
 };
 use strait_target::{
     TargetSpec,
-    spec::{Codes, Observed, Observer, Per, WeightGrid},
+    spec::{Codes, Integer, Observed, Observer, Per, WeightGrid},
 };
 
 use crate::{
@@ -28,6 +30,7 @@ pub(super) struct Wishes {
     pub(super) directives: Directives,
     pub(super) observer: ObserverChoice,
     pub(super) weight_per: Option<Per>,
+    pub(super) types: TypeWishes,
 }
 
 /// Collects what the rules that match, `[quantize]`, `[calibration]` and `[input]` say.
@@ -41,12 +44,17 @@ pub(super) fn wishes(
     spec: &TargetSpec,
 ) -> Result<Wishes, Diagnostics> {
     let quantize = &loaded.config.quantize;
-    check_types(loaded, selection, spec)?;
+    check_types(module, loaded, selection, spec)?;
     check_weight_observers(loaded, spec)?;
     let mut placing = Placing::new();
     let mut directives = Directives {
         weight_observer: quantize.weights.observer.unwrap_or_default().into(),
         ..Directives::default()
+    };
+    let mut types = TypeWishes {
+        activation: quantize.activations.integer.map(Integer::from),
+        weight: quantize.weights.integer.map(Integer::from),
+        ..TypeWishes::default()
     };
     for (&node, rules) in &selection.nodes {
         let settings = quantize.settings(rules.iter().copied());
@@ -59,11 +67,28 @@ pub(super) fn wishes(
         if let Some(observer) = settings.weight_observer {
             directives.weight_observers.insert(node, observer.into());
         }
+        // What `[quantize]` says holds as far as the table has it; a rule is held to its word.
+        let own = rules.iter().filter_map(|&index| quantize.rule.get(index));
+        let asked = own.fold([None; 2], |asked, rule| {
+            [rule.activations.integer.or(asked[0]), rule.weights.integer.or(asked[1])]
+        });
+        let [activation, weight] = asked.map(|asked| asked.map(Integer::from));
+        types.activations.extend(activation.map(|t| (node, t)));
+        types.weights.extend(weight.map(|t| (node, t)));
     }
     for (&value, rules) in &selection.values {
         let settings = quantize.settings(rules.iter().copied());
         if let Some(range) = settings.range {
             directives.ranges.insert(value, range.0.map(|limit| limit as f32));
+        }
+        let own = rules.iter().filter_map(|&index| quantize.rule.get(index));
+        let asked = own.rev().find_map(|rule| rule.activations.integer);
+        let made_here = module
+            .main()
+            .producer(value)
+            .is_some_and(|(id, _)| selection.nodes.contains_key(&id));
+        if let Some(asked) = asked.filter(|_| !made_here) {
+            types.values.insert(value, asked.into());
         }
         if settings.observer.is_some() || settings.observer_options != Default::default() {
             directives.observers.insert(value, observer(loaded, spec, &settings));
@@ -77,6 +102,7 @@ pub(super) fn wishes(
         directives,
         observer: observer(loaded, spec, &Settings::default()),
         weight_per: quantize.weights.per,
+        types,
     })
 }
 
@@ -153,37 +179,41 @@ fn check_weight_observers(loaded: &Loaded, spec: &TargetSpec) -> Result<(), Diag
     }
 }
 
-/// Refuses types other than the target's: a table's first pair is what its recipes are for.
-fn check_types(loaded: &Loaded, selection: &Selection, spec: &TargetSpec) -> Result<(), Diagnostics> {
+/// Refuses types that the target's table does not have: of all layers, those that no pair of it has; of the layers that a
+/// rule matches, those that no pair of the op's row has.
+fn check_types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetSpec) -> Result<(), Diagnostics> {
     let quantize = &loaded.config.quantize;
     let mut findings = Vec::new();
-    let mut check = |asked: Option<IntegerType>, position: usize, path: KeyPath| {
-        let has = spec.types.pairs.first().map_or("", |pair| pair[position].name());
-        if let Some(asked) = asked.map(type_name).filter(|&asked| asked != has) {
-            let what = ["activations", "weights"][position];
-            let message = format!("the target `{}` has no {asked} {what}", spec.id);
-            let finding = loaded.error(codes::UNSUPPORTED, &path, message, "");
-            findings.push(finding.help(format!("its {what} are {has}")));
-        }
-    };
     let table = KeyPath::of(&["quantize"]);
-    check(
-        quantize.activations.integer,
-        0,
-        table.clone().key("activations").key("type"),
-    );
-    check(quantize.weights.integer, 1, table.clone().key("weights").key("type"));
-    let matched = |index: &usize| {
-        selection
-            .values
-            .values()
-            .chain(selection.nodes.values())
-            .any(|rules| rules.contains(index))
-    };
-    for (index, rule) in quantize.rule.iter().enumerate().filter(|(index, _)| matched(index)) {
-        let path = table.clone().key("rule").index(index);
-        check(rule.activations.integer, 0, path.clone().key("activations").key("type"));
-        check(rule.weights.integer, 1, path.key("weights").key("type"));
+    let everywhere = [quantize.activations.integer, quantize.weights.integer];
+    for (position, asked) in everywhere.into_iter().enumerate() {
+        if let Some(asked) = asked.filter(|&asked| !has(&spec.types.pairs, position, asked)) {
+            let path = table.clone().key(SIDES[position]).key("type");
+            findings.push(without(loaded, &path, spec, position, asked, "", &spec.types.pairs));
+        }
+    }
+    let mut told = BTreeSet::new();
+    for (&id, rules) in &selection.nodes {
+        let Some(node) = module.main().node(id) else { continue };
+        let term = node.op.term();
+        if spec.op_row(term).is_none_or(|(_, row)| row.is_host()) {
+            continue;
+        }
+        let pairs = spec.pairs_of(term);
+        for &index in rules {
+            let Some(rule) = quantize.rule.get(index) else { continue };
+            let asked = [rule.activations.integer, rule.weights.integer];
+            for (position, asked) in asked.into_iter().enumerate() {
+                let Some(asked) = asked.filter(|&asked| !has(&pairs, position, asked)) else {
+                    continue;
+                };
+                if told.insert((index, position)) {
+                    let path = table.clone().key("rule").index(index).key(SIDES[position]).key("type");
+                    let of = format!(" for `{}`", module.name(node.name));
+                    findings.push(without(loaded, &path, spec, position, asked, &of, &pairs));
+                }
+            }
+        }
     }
     if findings.is_empty() {
         Ok(())
@@ -192,14 +222,44 @@ fn check_types(loaded: &Loaded, selection: &Selection, spec: &TargetSpec) -> Res
     }
 }
 
-fn type_name(integer: IntegerType) -> &'static str {
-    match integer {
-        IntegerType::Int4 => "int4",
-        IntegerType::Uint4 => "uint4",
-        IntegerType::Int8 => "int8",
-        IntegerType::Uint8 => "uint8",
-        IntegerType::Int16 => "int16",
-        IntegerType::Uint16 => "uint16",
+/// The tables of the configuration that name a type, by their position in a pair.
+const SIDES: [&str; 2] = ["activations", "weights"];
+
+fn has(pairs: &[[Integer; 2]], position: usize, asked: IntegerType) -> bool {
+    pairs.iter().any(|pair| pair[position] == Integer::from(asked))
+}
+
+/// The finding for a type that a table, or a row of it, does not have; with the pairs that there are.
+fn without(
+    loaded: &Loaded,
+    path: &KeyPath,
+    spec: &TargetSpec,
+    position: usize,
+    asked: IntegerType,
+    of: &str,
+    pairs: &[[Integer; 2]],
+) -> Diagnostic {
+    let message = format!(
+        "the target `{}` has no {} {}{of}",
+        spec.id,
+        Integer::from(asked),
+        SIDES[position]
+    );
+    let pairs: Vec<String> = pairs.iter().map(|[a, w]| format!("{a} with {w}")).collect();
+    let help = format!("activations with weights that it has: {}", pairs.join(", "));
+    loaded.error(codes::UNSUPPORTED, path, message, "").help(help)
+}
+
+impl From<IntegerType> for Integer {
+    fn from(word: IntegerType) -> Integer {
+        match word {
+            IntegerType::Int4 => Integer::Int4,
+            IntegerType::Uint4 => Integer::Uint4,
+            IntegerType::Int8 => Integer::Int8,
+            IntegerType::Uint8 => Integer::Uint8,
+            IntegerType::Int16 => Integer::Int16,
+            IntegerType::Uint16 => Integer::Uint16,
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use strait_container::CertificateRecord;
-use strait_core::{GraphId, Module, PassError, Refusal, Term, verifier};
+use strait_core::{GraphId, Module, PassError, Refusal, verifier};
 use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Until, fuse, lower};
 use strait_quantize::{
@@ -54,8 +54,8 @@ pub(super) struct Lowered {
     /// The grids that had to be coarser than their ranges ask for.
     pub(super) coarser: Vec<Coarser>,
     pub(super) fusion: Fusion,
-    /// The terms of the ops that its nodes were made from, by the nodes' names.
-    pub(super) origins: BTreeMap<String, Term>,
+    /// The rows of the target's table by which its nodes were made, by the nodes' names.
+    pub(super) origins: BTreeMap<String, String>,
     /// Nearness of requantizations to the ideal, by their names.
     pub(super) nearness: BTreeMap<String, Nearness>,
     /// Claims of the fusions.
@@ -138,11 +138,12 @@ fn quantized(
         observation: job.observation,
         observer: wishes.observer.clone(),
         weight_per: wishes.weight_per,
+        types: wishes.types.clone(),
         directives: wishes.directives.clone(),
         placing: &wishes.placing,
     };
     let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
-    place(&mut module, main, spec, &wishes.placing);
+    place(&mut module, main, spec, &wishes.placing, &wishes.types);
     let (integer, ranges) = turns(&mut module, spec, &wishes.placing, |module, ranges| {
         keep(module)?;
         annotate(module, main, &how, ranges).map_err(|error| Stop::Defect(error.to_string()))?;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use strait_core::{Module, Node, Term};
+use strait_core::{Module, Node};
 use strait_lower::{Fused, Fusion};
 use strait_quantize::annotate::{Coarser, GivenAway};
 use strait_target::{TargetSpec, spec::Nearness};
@@ -27,7 +27,7 @@ pub struct Material<'a> {
     /// Fusions of the requantizations.
     pub fusion: &'a Fusion,
     /// The terms of the ops that the integer nodes were made from, by the nodes' names.
-    pub origins: &'a BTreeMap<String, Term>,
+    pub origins: &'a BTreeMap<String, String>,
     /// Nearness of requantizations to the ideal, by their names.
     pub nearness: &'a BTreeMap<String, Nearness>,
     /// The grids that are given away.
@@ -95,7 +95,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
-        lints: lints(canonical, spec, given_away, coarser),
+        lints: lints(canonical, given_away, coarser),
         rewrites: counts
             .into_iter()
             .map(|(rule, applied)| Rewrite {

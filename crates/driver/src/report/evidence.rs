@@ -8,12 +8,12 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use strait_core::{Graph, Kind, Module, Node, Op, Placement, Term, ValueId};
+use strait_core::{Graph, Kind, Module, Node, Op, Placement, ValueId};
 use strait_lower::interval::Bounds;
 use strait_requantize::{Per, Requantization};
 use strait_target::{
     TargetSpec,
-    spec::{Evidence, RecipeName, Row, Support},
+    spec::{Evidence, Integer, RecipeName, Row, Support},
 };
 
 /// Number of layers for each kind of evidence. A layer rests on the weakest of its rows.
@@ -184,8 +184,8 @@ struct Lowered<'a> {
 pub(super) struct Grounds<'a> {
     spec: &'a TargetSpec,
     integer: &'a Module,
-    /// The terms of the ops that the nodes were made from, by the nodes' names.
-    origins: &'a BTreeMap<String, Term>,
+    /// The rows of the table by which the nodes were made, by the nodes' names.
+    origins: &'a BTreeMap<String, String>,
     /// Bounds of the main graph, kept from layer to layer: each value is looked at once.
     bounds: RefCell<Bounds<'a>>,
     /// The lowered graph, where there is one beside the fused graph.
@@ -195,11 +195,11 @@ pub(super) struct Grounds<'a> {
 }
 
 impl<'a> Grounds<'a> {
-    /// For the main graph of `integer`, whose nodes were made from ops of these terms; `fired` are rows by names of
+    /// For the main graph of `integer`, whose nodes were made by these rows; `fired` are rows by names of
     /// results.
     pub(super) fn new(
         spec: &'a TargetSpec,
-        origins: &'a BTreeMap<String, Term>,
+        origins: &'a BTreeMap<String, String>,
         integer: &'a Module,
         fired: &'a BTreeMap<&'a str, &'a str>,
     ) -> Grounds<'a> {
@@ -260,7 +260,8 @@ impl<'a> Grounds<'a> {
             Some(self.discharged(support, accumulators, &mut outside))
         });
         let forms: Vec<Support<'a>> = forms.collect();
-        let activation = self.spec.types.pairs.first().map(|pair| pair[0]);
+        let read = read(node).and_then(|value| self.integer.main().value(value)?.ty.elem.int_type());
+        let activation = read.map(Integer::from);
         let accumulator = activation.filter(|_| sums(&node.op)).map(Row::Accumulator);
         let rows = accumulator.into_iter().chain(ops.iter().copied().map(Row::Op));
         let rows = rows.chain(fusion.map(Row::Fusion));
@@ -304,7 +305,7 @@ impl<'a> Grounds<'a> {
     /// The row of the op that a node was made from.
     fn op_row(&self, node: &Node) -> Option<&'a str> {
         let name = self.integer.name(node.name);
-        self.spec.op_row(*self.origins.get(name)?).map(|(name, _)| name)
+        self.origins.get(name).map(String::as_str)
     }
 
     fn is_clamp(&self, op: &str) -> bool {

@@ -3,7 +3,6 @@
 use serde::{Deserialize, Serialize};
 use strait_core::{Module, NodeId, ValueId};
 use strait_quantize::annotate::{Coarser, GivenAway};
-use strait_target::TargetSpec;
 
 /// Something that costs accuracy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -39,8 +38,8 @@ pub struct Taken {
 }
 
 /// The lints of grids; nodes and values are those of the canonical module.
-pub(super) fn lints(canonical: &Module, spec: &TargetSpec, away: &[GivenAway], coarser: &[Coarser]) -> Vec<Lint> {
-    let away = away.iter().filter_map(|away| given_away(canonical, spec, away));
+pub(super) fn lints(canonical: &Module, away: &[GivenAway], coarser: &[Coarser]) -> Vec<Lint> {
+    let away = away.iter().filter_map(|away| given_away(canonical, away));
     away.chain(coarser.iter().filter_map(|coarser| too_coarse(canonical, coarser)))
         .collect()
 }
@@ -52,9 +51,8 @@ fn names(canonical: &Module, node: NodeId, value: ValueId) -> Option<[&str; 2]> 
     Some([canonical.name(layer), canonical.name(tensor)])
 }
 
-fn given_away(canonical: &Module, spec: &TargetSpec, away: &GivenAway) -> Option<Lint> {
-    let range = spec.types.activation_range();
-    let codes = range.end() - range.start();
+fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
+    let codes = away.steps;
     let [layer, tensor] = names(canonical, away.node, away.value)?;
     let loss = away.loss;
     let channel = loss
@@ -67,7 +65,7 @@ fn given_away(canonical: &Module, spec: &TargetSpec, away: &GivenAway) -> Option
         100.0 * loss.share,
         loss.codes,
         // Less than a step is no step, and more bits than there are cannot be lost.
-        (f64::from(codes) / loss.codes.max(1.0)).log2()
+        (codes as f64 / loss.codes.max(1.0)).log2()
     );
     Some(Lint {
         code: "range-given-away".to_owned(),

@@ -3,6 +3,7 @@
 use super::*;
 use strait_core::op::{Call, Relu};
 use strait_core::text::parse;
+use strait_core::{Granularity, Move, Origin, Policy};
 use strait_target::spec::{Options, Table};
 
 fn spec() -> TargetSpec {
@@ -11,18 +12,31 @@ fn spec() -> TargetSpec {
     table.spec(&Options::new()).expect("a sound table")
 }
 
-fn module(result: &str, node: &str) -> Module {
+/// A node whose operand has a grid, and its result, if that is said.
+fn module(result: &str, node: &str, has_grid: bool) -> Module {
     let text = format!(
         "strait 1 annotated\n\
-         graph @main(%x: f32[1,4] scale=0.1 zero=0) {{\n\
+         graph @main(%x: f32[1,4]) {{\n\
          \x20 %y: {result} = {node}\n\
          \x20 return %y\n}}\n\
          data @w: f32[2,4] = splat 1.0\n"
     );
-    parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    let mut module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let policy = Policy::linear(false, Granularity::Tensor);
+    let scheme = Scheme::integers(policy, Elem::I8, [-128, 127], Rounding::HalfEven).expect("a scheme");
+    let table = &mut module.main_mut().quant;
+    for port in [Port::Operand(0), Port::Result(0)]
+        .into_iter()
+        .take(1 + usize::from(has_grid))
+    {
+        let config = table.add(NodeId::new(0), port, scheme);
+        let grid = strait_core::Grid::new(QuantParams::tensor(0.1, 0), Origin::Observed);
+        table.transition(config, Move::Activate(grid)).expect("a grid");
+    }
+    module
 }
 
-const RELU: [&str; 2] = ["f32[1,4] scale=0.1 zero=0", "relu(%x)"];
+const RELU: [&str; 2] = ["f32[1,4]", "relu(%x)"];
 
 /// The defect that lowering ends with.
 fn defect(module: &Module) -> String {
@@ -35,21 +49,15 @@ fn defect(module: &Module) -> String {
 #[test]
 fn a_broken_promise_stops_and_names_the_node() {
     let [result, node] = RELU;
-    assert!(lower(&module(result, node), &spec()).is_ok());
-    let mut no_grid = module(result, node);
-    let y = no_grid.main().outputs()[0];
-    no_grid.main_mut().set_quant(y, None);
+    assert!(lower(&module(result, node, true), &spec()).is_ok());
     let gemm = "gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
     for (broken, told) in [
-        (no_grid, "lowering y: y has no grid"),
-        // The table of configs is empty.
-        (
-            module("f32[1,2] scale=0.1 zero=0", gemm),
-            "lowering y: its weights have no grid",
-        ),
+        (module(result, node, false), "lowering y: its result has no grid"),
+        // There is no config for them.
+        (module("f32[1,2]", gemm, true), "lowering y: its weights have no grid"),
         // It should have been placed on the host.
         (
-            module(result, "softmax(%x) {axis=1}"),
+            module(result, "softmax(%x) {axis=1}", true),
             "lowering y: softmax has no recipe",
         ),
     ] {
@@ -59,7 +67,7 @@ fn a_broken_promise_stops_and_names_the_node() {
 
 #[test]
 fn what_stands_against_a_node_is_a_reason_beside_it() {
-    let clip = module("f32[1,4] scale=0.1 zero=0", "clip(%x) {min=3.0, max=1.0}");
+    let clip = module("f32[1,4]", "clip(%x) {min=3.0, max=1.0}", true);
     match lower(&clip, &spec()) {
         Err(LowerError::Nodes(nodes)) => assert_eq!(nodes[0].reason.code, ReasonCode::Clip),
         other => panic!("{other:?}"),
@@ -79,13 +87,14 @@ fn walk<'a>(source: &'a Module, spec: &'a TargetSpec) -> Lowering<'a> {
         known: Known::default(),
         nearness: BTreeMap::new(),
         origins: BTreeMap::new(),
+        row: None,
     }
 }
 
 #[test]
 fn what_a_recipe_asks_for_and_does_not_get_is_a_defect() {
     let [result, node] = RELU;
-    let (source, spec) = (module(result, node), spec());
+    let (source, spec) = (module(result, node, true), spec());
     let graph = source.main();
     let (_, relu) = graph.nodes().next().expect("a node");
     let (x, y) = (graph.inputs()[0], graph.outputs()[0]);
@@ -95,7 +104,6 @@ fn what_a_recipe_asks_for_and_does_not_get_is_a_defect() {
         other => panic!("the node goes to the host: {other}"),
     };
     assert_eq!(of(walk.float(y).unwrap_err()), "y was never made");
-    assert_eq!(of(walk.codes(y).unwrap_err()), "y was never made");
     assert_eq!(of(walk.float(ValueId::new(99)).unwrap_err()), "a value is missing");
     assert_eq!(
         of(walk.made(x).unwrap_err()),
@@ -113,13 +121,13 @@ fn what_a_recipe_asks_for_and_does_not_get_is_a_defect() {
 #[test]
 fn a_site_without_its_operands_is_a_defect() {
     let [result, node] = RELU;
-    let (source, spec) = (module(result, node), spec());
+    let (source, spec) = (module(result, node, true), spec());
     let (id, relu) = source.main().nodes().next().expect("a node");
     let (_, row) = spec.op_row(relu.op.term()).expect("a row");
-    let site = recipes::NodeToLower { id, node: relu, row };
+    let site = NodeToLower { id, node: relu, row };
     assert!(matches!(site.input(1), Err(Failure::Defect(_))));
     let mut alone = relu.clone();
     alone.outputs.clear();
-    let site = recipes::NodeToLower { id, node: &alone, row };
+    let site = NodeToLower { id, node: &alone, row };
     assert!(matches!(site.output(), Err(Failure::Defect(_))));
 }

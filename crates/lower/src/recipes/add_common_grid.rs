@@ -6,24 +6,26 @@
 //! halves the resolution of the sum.
 
 use super::{NodeToLower, sum};
-use crate::lowering::Lowering;
+use crate::lowering::{Codes, Lowering};
 use strait_core::{Failure, Reason, ReasonCode};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
-    if !walk.has_grid(site.id, site.node) {
+    let Some(y) = walk.result_grid(site) else {
         let text = "its result is read as real numbers, and the common grid is made from the grid of the result";
         return Err(Reason::new(ReasonCode::NoGrid, text).into());
-    }
-    let (y, _) = walk.grid(site.output()?)?;
-    let step = |shift: u8| y * (-f32::from(shift)).exp2();
-    let mut operands = [site.input(0)?, site.input(1)?];
-    let grids = [walk.grid(operands[0])?, walk.grid(operands[1])?].map(|(scale, zero)| (f64::from(scale), zero));
-    let reached = |shift: &u8| grids.iter().all(|grid| sum::reaches(walk, site, *grid, step(*shift)));
+    };
+    let step = |shift: u8| y.scale * (-f32::from(shift)).exp2();
+    let operands = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+    let reached = |shift: &u8| {
+        operands
+            .iter()
+            .all(|codes| sum::reaches(walk, site, codes, step(*shift)))
+    };
     // Where no grid is reached, the coarsest one's reason is told.
     let shift = (0..=left_shift).rev().find(reached).unwrap_or(0);
-    for (value, grid) in operands.iter_mut().zip(grids) {
-        let codes = walk.codes(*value)?;
-        *value = sum::operand(walk, site, codes, grid, step(shift))?;
+    let mut terms = operands.each_ref().map(|codes| codes.value);
+    for (term, Codes { grid, .. }) in terms.iter_mut().zip(&operands) {
+        *term = sum::operand(walk, site, *term, (grid.scale.into(), grid.zero), step(shift))?;
     }
-    sum::total(walk, site, &operands, step(shift))
+    sum::total(walk, site, &terms, step(shift))
 }

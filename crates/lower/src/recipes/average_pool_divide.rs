@@ -3,17 +3,15 @@
 
 use super::{NodeToLower, average_pool_requantize::prove_window, pass_through};
 use crate::lowering::Lowering;
-use std::sync::Arc;
 use strait_core::op::{GlobalAveragePool, Reshape};
-use strait_core::{Failure, Op, QuantParams};
+use strait_core::{Failure, Op};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let x = site.input(0)?;
-    let codes = walk.codes(x)?;
+    let codes = walk.operand(site, 0)?.value;
     let dims = walk.dims(codes);
     prove_window(
         walk,
-        x,
+        site,
         match &site.node.op {
             Op::AveragePool(pool) => pool.size.iter().map(|&s| u64::from(s)).product(),
             _ => dims.iter().skip(2).product(),
@@ -22,14 +20,11 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
     match &site.node.op {
         Op::Reduce(mean) if mean.keep_dims => pass_through::lower_as(walk, site, GlobalAveragePool {}.into()),
         Op::Reduce(_) => {
-            let y = site.output()?;
-            let (scale, zero) = walk.grid(y)?;
-            let grid = Some(Arc::new(QuantParams::tensor(scale, zero)));
+            let grid = Some(walk.needed_grid(site)?.params());
             let means = walk.emit(site.node, GlobalAveragePool {}, &[codes], grid.clone(), "means")?;
             let shape = dims.iter().take(2).map(|&extent| extent as i64).collect();
             let made = walk.emit(site.node, Reshape { shape }, &[means], grid, "codes")?;
-            walk.set_codes(y, made);
-            Ok(())
+            walk.set_codes(site, 0, made)
         }
         op => pass_through::lower_as(walk, site, op.clone()),
     }

@@ -5,17 +5,17 @@
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow};
+use crate::interval::any_code;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
-use strait_core::{Carrier, Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode, ValueId};
+use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let x = site.input(0)?;
-    let (x_scale, x_zero) = walk.grid(x)?;
-    let codes = walk.codes(x)?;
+    let x = walk.operand(site, 0)?;
+    let (x_scale, x_zero, codes) = (x.grid.scale, x.grid.zero, x.value);
     let dims = walk.dims(codes);
     let all = |axes: &[usize]| axes.iter().map(|&a| dims[a]).product::<u64>();
     let (op, (taps, counts, picks)): (Op, (u64, Vec<u64>, Vec<u32>)) = match &site.node.op {
@@ -27,7 +27,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
                 dilation: pool.dilation.clone(),
                 ceil: pool.ceil,
                 pad_value: x_zero,
-                accumulator: Carrier::I32,
+                accumulator: walk.carrier(site)?,
             };
             let result = walk.graph().value(site.output()?).and_then(|v| v.ty.dims());
             let positions = result.unwrap_or_default();
@@ -53,13 +53,13 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
                 reduction: Reduction::Sum,
                 axes: axes.iter().map(|&a| a as i64).collect(),
                 keep_dims: true,
-                accumulator: Carrier::I32,
+                accumulator: walk.carrier(site)?,
             };
             let taps = all(&axes);
             (sum.into(), (taps, vec![taps], Vec::new()))
         }
     };
-    prove_window(walk, x, taps)?;
+    prove_window(walk, site, taps)?;
     let zero = zero_of(taps, x_zero)?;
     // No more of them count than there are.
     let counts: Vec<u32> = counts.iter().map(|&n| n as u32).collect();
@@ -92,20 +92,20 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
     )
 }
 
-/// Shows that the sum of a window of so many codes of `x` stays within the target's accumulator.
-pub(super) fn prove_window(walk: &Lowering<'_>, x: ValueId, taps: u64) -> Result<(), Reason> {
+/// Shows that the sum of a window of so many codes of the operand stays within the target's accumulator.
+pub(super) fn prove_window(walk: &Lowering<'_>, site: &NodeToLower<'_>, taps: u64) -> Result<(), Failure> {
     if taps == 0 {
-        return Err(Reason::new(
-            ReasonCode::PoolCount,
-            "a window has no element to take the mean of",
-        ));
+        let text = "a window has no element to take the mean of";
+        return Err(Reason::new(ReasonCode::PoolCount, text).into());
     }
-    walk.prove(&Pairs {
+    let codes = walk.operand_grid(site, 0)?.ty;
+    let sum = Pairs {
         count: taps,
-        first: (walk.any_code(), 0),
+        first: (any_code(codes), 0),
         second: ((1, 1), 0),
-        any_pattern: walk.input_behind(x).is_some(),
-    })
+        any_pattern: walk.input_behind(site, 0).is_some(),
+    };
+    walk.prove(site, &sum)
 }
 
 /// k·z, the code of real zero of a sum of k codes. It is itself a sum of codes, so that it fits where all sums do; an

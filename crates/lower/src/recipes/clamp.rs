@@ -4,37 +4,33 @@
 use super::NodeToLower;
 use crate::boundary;
 use crate::lowering::Lowering;
-use std::sync::Arc;
 use strait_core::op::Clamp;
-use strait_core::{Failure, Op, QuantParams, Reason, ReasonCode};
+use strait_core::{Failure, Op, Reason, ReasonCode};
 use strait_requantize::certificate::FromFloat;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let y = site.output()?;
-    let (scale, zero) = walk.grid(y)?;
+    let grid = walk.needed_grid(site)?;
     let (low, high) = match &site.node.op {
         Op::Relu(_) => (0.0, f32::INFINITY),
         Op::Clip(clip) => (clip.min, clip.max),
         other => return Err(Failure::Defect(format!("{} is no clamp", other.term()))),
     };
-    let (how, range) = (boundary::quantize(walk.spec), walk.spec.types.activation_range());
+    let how = boundary::quantize(walk.spec, grid.ty);
     let quantization = FromFloat {
-        scale,
-        zero_point: zero,
+        scale: grid.scale,
+        zero_point: grid.zero,
         added: how.zero_point,
         rounding: how.rounding,
         reciprocal: how.reciprocal,
-        out: walk.spec.types.activation_type(),
+        out: grid.ty,
     };
     // Not `clamp`, which panics for an empty range.
-    let code = |x: f32| quantization.eval(x).min(*range.end()).max(*range.start());
+    let code = |x: f32| quantization.eval(x).min(*grid.range.end()).max(*grid.range.start());
     let (min, max) = (code(low), code(high));
     if low.is_nan() || high.is_nan() || min > max {
         return Err(Reason::new(ReasonCode::Clip, format!("[{low}, {high}] holds no number")).into());
     }
-    let codes = walk.codes(site.input(0)?)?;
-    let grid = Arc::new(QuantParams::tensor(scale, zero));
-    let made = walk.emit(site.node, Clamp { min, max }, &[codes], Some(grid), "clamp")?;
-    walk.set_codes(y, made);
-    Ok(())
+    let codes = walk.operand(site, 0)?.value;
+    let made = walk.emit(site.node, Clamp { min, max }, &[codes], Some(grid.params()), "clamp")?;
+    walk.set_codes(site, 0, made)
 }

@@ -3,30 +3,32 @@
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow};
 
+use crate::interval::any_code;
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::MatMul;
-use strait_core::{Carrier, Channels, Failure, QuantParams};
+use strait_core::{Channels, Failure, QuantParams};
 use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let (a, b) = (site.input(0)?, site.input(1)?);
-    let ((a_scale, a_zero), (b_scale, b_zero)) = (walk.grid(a)?, walk.grid(b)?);
-    let operands = [walk.codes(a)?, walk.codes(b)?];
+    let [a, b] = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+    let ([a_scale, b_scale], [a_zero, b_zero]) = ([a.grid.scale, b.grid.scale], [a.grid.zero, b.grid.zero]);
+    let operands = [a.value, b.value];
     let count = walk.dims(operands[0]).last().copied().unwrap_or(1);
-    walk.prove(&Pairs {
+    let sum = Pairs {
         count,
-        first: (walk.any_code(), a_zero.into()),
-        second: (walk.any_code(), b_zero.into()),
-        any_pattern: walk.are_two_inputs(a, b),
-    })?;
+        first: (any_code(a.grid.ty), a_zero.into()),
+        second: (any_code(b.grid.ty), b_zero.into()),
+        any_pattern: walk.are_two_inputs(site),
+    };
+    walk.prove(site, &sum)?;
     let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
     let acc = walk.emit(
         site.node,
         MatMul {
             a_zero,
             b_zero,
-            accumulator: Carrier::I32,
+            accumulator: walk.carrier(site)?,
         },
         &operands,
         Some(grid),

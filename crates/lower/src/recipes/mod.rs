@@ -8,7 +8,6 @@ mod add_left_shift;
 mod average_pool_divide;
 mod average_pool_requantize;
 mod clamp;
-mod concat_requantize_inputs;
 mod lookup;
 mod matmul_accumulate;
 mod max_pool;
@@ -18,8 +17,9 @@ mod narrow;
 mod pass_through;
 mod sum;
 
-use crate::lowering::Lowering;
-use strait_core::{Failure, Node, NodeId, ValueId};
+use crate::lowering::{Codes, Grid, Lowering};
+use narrow::{Product, Wide, requantize};
+use strait_core::{Channels, Failure, Node, NodeId, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
 /// Input of every recipe.
@@ -51,10 +51,9 @@ impl NodeToLower<'_> {
 
 /// Lowers a node of the accelerator.
 pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Failure> {
-    let spec = walk.spec;
     let missing = || Failure::Defect(format!("{} has no recipe", node.op.term()));
-    let (_, row) = spec.op_row(node.op.term()).ok_or_else(missing)?;
-    let recipe = row.recipe(spec.types.activation_type().into()).ok_or_else(missing)?;
+    let (_, row) = walk.row(id, node).ok_or_else(missing)?;
+    let recipe = row.recipe().ok_or_else(missing)?;
     let site = NodeToLower { id, node, row };
     match recipe {
         Recipe::MultiplyAccumulate { weight_grid } => multiply_accumulate::lower(walk, &site, weight_grid),
@@ -62,12 +61,33 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
         Recipe::AddLeftShift { left_shift } => add_left_shift::lower(walk, &site, left_shift),
         Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(walk, &site, left_shift),
         Recipe::Multiply => multiply::lower(walk, &site),
-        Recipe::ConcatRequantizeInputs => concat_requantize_inputs::lower(walk, &site),
         Recipe::MaxPool => max_pool::lower(walk, &site),
         Recipe::AveragePoolDivide => average_pool_divide::lower(walk, &site),
         Recipe::AveragePoolRequantize => average_pool_requantize::lower(walk, &site),
-        Recipe::Lookup { entries } => lookup::lower(walk, &site, entries),
+        Recipe::Lookup => lookup::lower(walk, &site),
         Recipe::Clamp => clamp::lower(walk, &site),
         Recipe::PassThrough => pass_through::lower(walk, &site),
     }
+}
+
+/// Codes of one grid on another, by one of the forms of the row.
+pub(crate) fn between(
+    walk: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    left: &Codes,
+    to: &Grid,
+    suffix: &str,
+) -> Result<ValueId, Failure> {
+    let wide = Wide {
+        acc: left.value,
+        zero: left.grid.zero,
+        product: Product::Grid(left.grid.scale.into()),
+        channels: Channels::Axis(0),
+    };
+    let made = requantize(walk, site, wide, to.into(), &site.row.requantize, suffix);
+    made.map_err(|failure| match failure {
+        // The grid is another node's, which a coarser grid of this one's result would not change.
+        Failure::TooFine { reason, .. } => reason.into(),
+        other => other,
+    })
 }

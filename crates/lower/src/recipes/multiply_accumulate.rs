@@ -7,28 +7,29 @@
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, emit, narrow};
 use crate::bake::{self, Folding};
-use crate::interval::{self, accumulator, conv_taps, input};
+use crate::interval::{self, any_code, conv_taps, input};
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
-use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode, TensorData};
+use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, TensorData};
 use strait_requantize::{Per, range};
 use strait_target::spec::{Arithmetic, WeightGrid};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid: WeightGrid) -> Result<(), Failure> {
     let (x, w) = (site.input(0)?, site.input(1)?);
-    let (x_scale, x_zero) = walk.grid(x)?;
-    let grid = walk.weight_grid(site.id)?;
+    let activation = walk.operand_grid(site, 0)?;
+    let (x_scale, x_zero) = (activation.scale, activation.zero);
+    let (scheme, grid) = walk.weight_grid(site.id)?;
     let weight = walk
         .constant(w)
         .ok_or_else(|| Failure::defect("its weights are not constants"))?;
     // The grid that a shift leads to: there is one where the result has codes.
-    let shifting = weight_grid.leaves_a_shift() && walk.has_grid(site.id, site.node);
-    let target = shifting.then(|| site.output().and_then(|y| walk.grid(y))).transpose()?;
+    let target = walk.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
     let folding = target
+        .as_ref()
         .filter(|_| weight_grid == WeightGrid::MaxAbsThenShift)
-        .map(|(y, _)| Folding { x: x_scale, y });
-    let codes = bake::weights(weight, &grid, walk.spec, folding)?;
+        .map(|y| Folding { x: x_scale, y: y.scale });
+    let codes = bake::weights(weight, &grid, &scheme, folding)?;
     let channels = weight.shape().first().copied().unwrap_or(1) as usize;
     let bias = site
         .node
@@ -41,10 +42,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     let rounding = walk.spec.quantize.bias_rounding();
     let real_bias = bias.as_deref().unwrap_or_default();
     let mut biases = bake::biases(real_bias, &codes, &grid.scale, (x_scale, x_zero), channels, rounding);
-    let shifts = target.map(|(y, zero)| (bake::shifts(x_scale, &grid.scale, y), y, zero));
+    let shifts = target.map(|y| (bake::shifts(x_scale, &grid.scale, y.scale), y));
     let mut acc_zero = Per::Tensor(0);
-    if let Some((shifts, _, zero)) = &shifts {
-        let folded = shifts.map(|&s| i64::from(*zero) << s);
+    if let Some((shifts, y)) = &shifts {
+        let folded = shifts.map(|&s| i64::from(y.zero) << s);
         biases
             .iter_mut()
             .enumerate()
@@ -63,15 +64,14 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         _ => None,
     };
     let read = range::Input {
-        any_pattern: walk.input_behind(x).is_some(),
-        ..input(walk.any_code(), taps.as_ref(), x_zero)
+        any_pattern: walk.input_behind(site, 0).is_some(),
+        ..input(any_code(activation.ty), taps.as_ref(), x_zero)
     };
-    let accumulator = accumulator(walk.spec);
+    let (accumulator, carrier) = (walk.accumulator(site)?, walk.carrier(site)?);
     for (channel, sum) in interval::sums(&codes, &biases, read).enumerate() {
         range::prove(channel, &sum, accumulator)
             .map_err(|overflow| Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()))?;
     }
-    let biases: Vec<i32> = biases.iter().map(|&b| b as i32).collect();
     // The accumulator's own grid; a folded zero point is its code of real zero.
     let acc_scale = grid.scale.map(|s| x_scale * s);
     let rank = walk.graph().value(site.output()?).map_or(1, |v| v.ty.shape.len());
@@ -85,23 +85,32 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         scale: acc_scale,
         zero_point: acc_zero,
         axis: per_channel.then_some(axis as u8),
+        block: None,
     };
-    let weight_type = Elem::from(walk.spec.types.weight_type());
+    let weight_type = scheme
+        .elem()
+        .ok_or_else(|| Failure::defect("its weights have no codes"))?;
     let name = |what: &str| format!("{what}:codes");
     let weights = walk.data(
         &name("weight"),
         integers(weight.shape(), &codes, weight_type)?,
         Some(grid.clone()),
     );
-    let biases = walk.data(&name("bias"), integers(&[channels as u64], &biases, Elem::I32)?, None);
-    let operands = [walk.codes(x)?, weights, biases];
+    let biases = TensorData::from_integers(carrier.elem(), &[channels as u64], &biases)?;
+    let biases = walk.data(&name("bias"), biases, None);
+    let operands = [walk.operand(site, 0)?.value, weights, biases];
     let op: Op = match &site.node.op {
         Op::Conv(conv) => Conv {
             pad_value: x_zero,
+            accumulator: carrier,
             ..(**conv).clone()
         }
         .into(),
-        _ => Gemm::canonical().into(),
+        _ => Gemm {
+            accumulator: carrier,
+            ..Gemm::canonical()
+        }
+        .into(),
     };
     let acc = walk.emit(site.node, op, &operands, Some(Arc::new(acc_grid)), "accumulate")?;
     let product = match &site.node.op {
@@ -114,14 +123,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         product,
         channels: Channels::Axis(axis),
     };
-    let Some((shifts, scale, zero)) = shifts else {
+    let Some((shifts, y)) = shifts else {
         return narrow(walk, site, wide);
     };
-    let to = Narrow {
-        scale,
-        zero,
-        out: walk.spec.types.activation_type(),
-    };
+    let to = Narrow::from(&y);
     let spec = walk.spec;
     let mut rows = site
         .row
@@ -132,6 +137,5 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
     let form = row.build_shift(shifts, to.out)?;
     let codes = emit(walk, site, wide, to, form, "requantize")?;
-    walk.set_codes(site.output()?, codes);
-    Ok(())
+    walk.set_codes(site, 0, codes)
 }

@@ -1,10 +1,10 @@
 //! The last step of every recipe with an accumulator: to the codes of the result, or to real numbers.
 
 use super::NodeToLower;
-use crate::lowering::{Lowering, integers};
+use crate::lowering::{Grid, Lowering};
 use std::sync::Arc;
 use strait_core::op::{Add, Requantize, ShiftLeft};
-use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonCode, ValueId};
+use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonCode, TensorData, ValueId};
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
@@ -61,26 +61,29 @@ pub(super) struct Narrow {
     pub(super) out: IntType,
 }
 
+impl From<&Grid> for Narrow {
+    fn from(grid: &Grid) -> Narrow {
+        Narrow {
+            scale: grid.scale,
+            zero: grid.zero,
+            out: grid.ty,
+        }
+    }
+}
+
 /// Requantizes `wide` to the grid of the node's first result; where that has none, because it is read in float alone,
 /// makes it real.
 pub(super) fn narrow(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide<'_>) -> Result<(), Failure> {
     let y = site.output()?;
-    if !walk.has_grid(site.id, site.node) {
+    let Some(grid) = walk.result_grid(site) else {
         if let Channels::Picked(_) = wide.channels {
             let text = "its result is read as real numbers, and sums with different divisors have no scale in common";
             return Err(Reason::new(ReasonCode::NoGrid, text).into());
         }
         return walk.dequantize_accumulator(site.node, y, wide.acc);
-    }
-    let (scale, zero) = walk.grid(y)?;
-    let to = Narrow {
-        scale,
-        zero,
-        out: walk.spec.types.activation_type(),
     };
-    let codes = requantize(walk, site, wide, to, &site.row.requantize, "requantize")?;
-    walk.set_codes(y, codes);
-    Ok(())
+    let codes = requantize(walk, site, wide, (&grid).into(), &site.row.requantize, "requantize")?;
+    walk.set_codes(site, 0, codes)
 }
 
 /// An f32 of 1 that doubles more often is infinite.
@@ -173,7 +176,7 @@ pub(super) fn emit(
 fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i32) -> Result<ValueId, Failure> {
     let (elem, scale) = walk.made(acc)?;
     let grid = Some(Arc::new(QuantParams::tensor(scale, 0)));
-    if elem != Elem::I32 {
+    if !matches!(elem, Elem::I32 | Elem::I64) {
         return walk.shift_left(
             site.node,
             ShiftLeft {
@@ -190,10 +193,15 @@ fn centre(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, acc: ValueId, zero: i
         .checked_neg()
         .ok_or_else(|| Reason::new(ReasonCode::ZeroPoint, "its zero point cannot be taken away"))?;
     let first = walk.term(acc)?;
-    walk.prove(&Terms {
+    let sum = Terms {
         first,
         second: (negated.into(), negated.into()),
-    })?;
-    let offset = walk.data("offset", integers(&[1], &[negated], Elem::I32)?, None);
+    };
+    walk.prove(site, &sum)?;
+    let offset = walk.data(
+        "offset",
+        TensorData::from_integers(elem, &[1], &[negated.into()])?,
+        None,
+    );
     walk.emit(site.node, Add {}, &[acc, offset], grid, "centre")
 }

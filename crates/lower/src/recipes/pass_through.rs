@@ -2,18 +2,14 @@
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
-use std::sync::Arc;
 use strait_core::op::{Pad, PadMode};
-use strait_core::{Elem, Failure, Op, QuantParams};
-use strait_requantize::quantize::quantize;
+use strait_core::{Elem, Failure, Op};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     match &site.node.op {
         Op::Pad(pad) if pad.mode == PadMode::Constant => {
             // The padding is a real number; on codes it is that number's code.
-            let (scale, zero) = walk.grid(site.output()?)?;
-            let range = walk.spec.types.activation_range();
-            let value = quantize(pad.value, scale, zero, walk.spec.quantize.rounding, &range) as f32;
+            let value = walk.needed_grid(site)?.code(pad.value) as f32;
             lower_as(
                 walk,
                 site,
@@ -30,17 +26,19 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
 
 /// The primitive `op` on the codes of the node's float operands; operands of other types (indices) go as they are.
 pub(super) fn lower_as(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, op: Op) -> Result<(), Failure> {
-    let (scale, zero) = walk.grid(site.output()?)?;
-    let grid = Some(Arc::new(QuantParams::tensor(scale, zero)));
+    let grid = walk.needed_grid(site)?;
     let mut operands = Vec::with_capacity(site.node.inputs.len());
     for index in 0..site.node.inputs.len() {
         let value = site.input(index)?;
         let float = walk.graph().value(value).is_some_and(|v| v.ty.elem == Elem::F32);
-        operands.push(if float { walk.codes(value)? } else { walk.float(value)? });
+        operands.push(match float {
+            true => walk.operand(site, index)?.value,
+            false => walk.float(value)?,
+        });
     }
-    let made = walk.emit_all(site.node, op, &operands, grid, "codes")?;
-    for (&y, &codes) in site.node.outputs.iter().zip(&made) {
-        walk.set_codes(y, codes);
+    let made = walk.emit_all(site.node, op, &operands, Some(grid.params()), "codes")?;
+    for (position, &codes) in made.iter().enumerate() {
+        walk.set_codes(site, position, codes)?;
     }
     Ok(())
 }

@@ -2,7 +2,8 @@
 
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, form, narrow, requantize};
-use crate::lowering::Lowering;
+use crate::interval::any_code;
+use crate::lowering::{Codes, Grid, Lowering};
 use std::sync::Arc;
 use strait_core::op::{Add, Sub};
 use strait_core::{Channels, Failure, Op, QuantParams, ValueId};
@@ -32,12 +33,21 @@ pub(super) fn operand(
 }
 
 /// True if a form of the row leads from the grid of an operand to the common one.
-pub(super) fn reaches(walk: &Lowering<'_>, site: &NodeToLower<'_>, (scale, zero): (f64, i32), step: f32) -> bool {
+pub(super) fn reaches(walk: &Lowering<'_>, site: &NodeToLower<'_>, operand: &Codes, step: f32) -> bool {
+    let Grid { ty, scale, zero, .. } = operand.grid;
     let forms = &site.row.inputs;
     // With the zero point taken away or not: a form that is defined on both serves.
-    let (low, high) = walk.any_code();
+    let (low, high) = any_code(ty);
     let codes = Per::Tensor((low.min(low - i64::from(zero)), high.max(high - i64::from(zero))));
-    form(walk.spec, forms, Product::Grid(scale), zero, common(step), Some(&codes)).is_ok()
+    form(
+        walk.spec,
+        forms,
+        Product::Grid(scale.into()),
+        zero,
+        common(step),
+        Some(&codes),
+    )
+    .is_ok()
 }
 
 /// Steps of `step` and zero point 0, in 32 bits.
@@ -59,7 +69,10 @@ pub(super) fn total(
     let [first, second] = [walk.term(operands[0])?, walk.term(operands[1])?];
     let negative = matches!(site.node.op, Op::Sub(_));
     let second = if negative { subtract((0, 0), second) } else { second };
-    walk.prove(&Terms { first, second })?;
+    // The common grid has 32 bits, whatever the target adds in.
+    let sum = Terms { first, second };
+    let bits = walk.accumulator(site)?.bits.min(32);
+    walk.prove_within(site, &sum, bits)?;
     let grid = Arc::new(QuantParams::tensor(step, 0));
     let op: Op = if negative { Sub {}.into() } else { Add {}.into() };
     let acc = walk.emit(site.node, op, operands, Some(grid), "accumulate")?;

@@ -6,8 +6,7 @@
 
 use super::roles::{Role, recipe, role};
 use crate::statistics::{Observation, Statistics};
-use std::ops::RangeInclusive;
-use strait_core::{Graph, Module, Node, NodeId, Op, Placement, QuantParams, ValueId};
+use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams, ValueId};
 use strait_requantize::Per;
 use strait_target::TargetSpec;
 
@@ -22,7 +21,9 @@ pub struct GivenAway {
     pub node: NodeId,
     /// The value.
     pub value: ValueId,
-    /// Its grid.
+    /// Steps of its grid, from the first code to the last.
+    pub steps: i64,
+    /// The loss of its grid.
     pub loss: Loss,
 }
 
@@ -46,9 +47,6 @@ pub struct Loss {
 /// grid that reaches more than twice as far as its elements was not made for these: that of a dead channel serves its bias.
 pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation) -> Vec<GivenAway> {
     let graph = module.main();
-    let codes = spec.types.activation_range();
-    // Weights are symmetric.
-    let weights = f64::from(*spec.types.weight_range().end());
     let mut told = vec![false; graph.value_bound()];
     let mut found = Vec::new();
     for id in graph.topological_order().unwrap_or_default() {
@@ -57,24 +55,33 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
             continue;
         }
         let operands = node.inputs.iter().copied().enumerate();
-        let values = operands.filter_map(|(index, value)| Some((index, value?)));
-        let results = node.outputs.iter().map(|&value| (node.inputs.len(), value));
-        for (index, value) in values.chain(results) {
+        let values = operands.filter_map(|(index, value)| Some((Port::Operand(index), value?)));
+        let results = node.outputs.iter().enumerate();
+        let results = results.map(|(index, &value)| (Port::Result(index), value));
+        for (port, value) in values.chain(results) {
             // Of several readers, the first tells; of weights each has a grid of its own.
-            let parameters = parameters(graph, spec, id, index).filter(|_| graph.data_of(value).is_some());
-            if parameters.is_none() && std::mem::replace(&mut told[value.index()], true) {
+            let role = role_of(graph, spec, node, port);
+            let is_weight = role == Role::Weight;
+            // A bias is on the accumulator's grid, and has codes enough.
+            if role == Role::Bias {
                 continue;
             }
-            let quant = graph.value(value).and_then(|value| value.quant.as_deref());
-            let loss = match (parameters, quant) {
-                (Some(grid), _) => of_parameters(module, graph, value, (grid, weights)),
-                (None, Some(grid)) => of_activation(module, graph, node, value, (grid, &codes), observation),
-                (None, None) => None,
+            if !is_weight && std::mem::replace(&mut told[value.index()], true) {
+                continue;
+            }
+            let config = graph.quant.scheme_of(id, port).and_then(|scheme| scheme.range());
+            let (Some(codes), Some(grid)) = (config, graph.quant.params_of(id, port)) else {
+                continue;
+            };
+            let loss = match is_weight {
+                true => of_parameters(module, graph, value, (&grid, codes[1] as f64)),
+                false => of_activation(module, graph, (id, node), value, (&grid, codes), observation),
             };
             let maker = graph.producer(value).map_or(id, |(producer, _)| producer);
             found.extend(loss.map(|loss| GivenAway {
                 node: maker,
                 value,
+                steps: codes[1] - codes[0],
                 loss,
             }));
         }
@@ -82,36 +89,31 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
     found
 }
 
-/// The grid of weights; that of a bias is the accumulator's, and has codes enough.
-fn parameters<'a>(graph: &'a Graph, spec: &TargetSpec, id: NodeId, index: usize) -> Option<&'a QuantParams> {
-    let node = graph.node(id)?;
-    let (_, recipe) = recipe(spec, node)?;
-    let config = graph.quant.id(id, index)?;
-    let params = graph.quant.params(config).map(|params| &**params);
-    params.filter(|_| role(graph, node, recipe, index) == Role::Weight)
+fn role_of(graph: &Graph, spec: &TargetSpec, node: &Node, port: Port) -> Role {
+    match (recipe(spec, node), port) {
+        (Some((_, recipe)), Port::Operand(index)) => role(graph, node, recipe, index),
+        _ => Role::Activation,
+    }
 }
 
 fn of_activation(
     module: &Module,
     graph: &Graph,
-    node: &Node,
+    (id, node): (NodeId, &Node),
     value: ValueId,
-    (grid, codes): (&QuantParams, &RangeInclusive<i32>),
+    (grid, codes): (&QuantParams, [i64; 2]),
     observation: &Observation,
 ) -> Option<Loss> {
     let (scale, zero) = grid.as_tensor()?;
-    let reach = [codes.start(), codes.end()].map(|&code| f64::from(scale) * f64::from(code - zero));
+    let reach = codes.map(|code| f64::from(scale) * (code - i64::from(zero)) as f64);
     if let Some(tensor) = module.constant(graph, value) {
         let mut numbers = tensor.to_f32().ok()?.into_owned();
         numbers.retain(|&x| (reach[0] - f64::from(scale)..=reach[1] + f64::from(scale)).contains(&f64::from(x)));
         return of_numbers(&numbers, scale, reach[1].max(-reach[0]));
     }
     // Codes that are only moved have told of themselves where they were made.
-    let same = |x: ValueId| graph.value(x).and_then(|x| x.quant.as_deref()) == Some(grid);
-    let moved = match node.inputs[..] {
-        [Some(x)] => node.outputs.contains(&value) && !matches!(node.op, Op::Pad(_)) && same(x),
-        _ => false,
-    };
+    let same = || graph.quant.params_of(id, Port::Operand(0)).as_deref() == Some(grid);
+    let moved = node.inputs.len() == 1 && node.outputs.contains(&value) && !matches!(node.op, Op::Pad(_)) && same();
     let name = module.name(graph.value(value)?.name);
     if moved {
         None

@@ -7,12 +7,14 @@ mod place;
 mod ranges;
 mod reach;
 pub(crate) mod roles;
+mod types;
 mod weights;
 
 pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;
 pub use place::{Placing, Wish, denied, place, refuse};
 pub use ranges::{Coarser, Ranges};
+pub use types::TypeWishes;
 
 use crate::observers::ObserverChoice;
 use crate::statistics::Observation;
@@ -20,7 +22,8 @@ use groups::{Groups, groups};
 use reach::Reach;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
-    ConfigId, Failure, Graph, GraphId, Module, Move, NodeId, QuantParams, Reason, ReasonCode, Refusal, Stage, ValueId,
+    ConfigId, Failure, GraphId, Grid, IllegalMove, Module, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode,
+    Refusal, Stage, ValueId,
 };
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Per};
@@ -51,10 +54,27 @@ pub struct Annotation<'a> {
     pub observer: ObserverChoice,
     /// Granularity of the scales of weights where neither a directive nor the op's row says.
     pub weight_per: Option<Per>,
+    /// Types that the configuration wants; placing had the same ones.
+    pub types: TypeWishes,
     /// Exceptions.
     pub directives: Directives,
     /// Where the configuration wants nodes to run.
     pub placing: &'a Placing,
+}
+
+impl<'a> Annotation<'a> {
+    /// As the target's table says, from the extremes of what was observed.
+    pub fn new(spec: &'a TargetSpec, observation: &'a Observation, placing: &'a Placing) -> Annotation<'a> {
+        Annotation {
+            spec,
+            observation,
+            observer: ObserverChoice::default(),
+            weight_per: None,
+            types: TypeWishes::default(),
+            directives: Directives::default(),
+            placing,
+        }
+    }
 }
 
 /// Reason why annotation failed.
@@ -101,19 +121,17 @@ pub fn annotate(
             .ok_or_else(|| ours("the graph is not in the module"))?;
         let per = |id: NodeId, row: &OpRow| {
             let chosen = how.directives.weight_per.get(&id).copied();
-            chosen
-                .or(row.weight_per)
-                .or(how.weight_per)
-                .unwrap_or(how.spec.types.weight_per())
+            chosen.or(row.weight_per).or(how.weight_per)
         };
-        let mut found = groups(g, how.spec, &order, per)?;
+        let mut found = groups(g, how, &order, per)?;
         let mut refused = ranges::activate(module, g, how, &reach, &mut found, ranges)?;
         if refused.is_empty() {
             refused = settle_weights(module, graph, &order, how, &mut found)?;
         }
         let g = &mut module.graphs[graph.index()];
         if refused.is_empty() {
-            write(g, found);
+            g.quant = found.table;
+            g.set_stage(Stage::Annotated);
             return Ok(());
         }
         let refused = refused.into_iter().map(Refusal::from).collect();
@@ -137,7 +155,7 @@ fn settle_weights(
     how: &Annotation<'_>,
     found: &mut Groups,
 ) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
-    let ours = |reason: Reason| AnnotateError::Ours(reason.to_string());
+    let ours = |refused: IllegalMove| AnnotateError::Ours(refused.to_string());
     let mut coarsened: BTreeMap<ConfigId, f64> = BTreeMap::new();
     let mut refused = Vec::new();
     // By root of a group: the positions of the nodes whose weights depend on its grid.
@@ -161,18 +179,15 @@ fn settle_weights(
             Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
             Ok(None) => continue,
             Ok(Some(Weights::Grid(params))) => {
-                if let Some(config) = found.table.id(id, 1) {
-                    found.table.transition(config, Move::Activate(params)).map_err(ours)?;
+                if let Some(config) = found.table.id(id, Port::Operand(1)) {
+                    let grid = Move::Activate(Grid::new(params, Origin::Observed));
+                    found.table.transition(config, grid).map_err(ours)?;
                 }
                 continue;
             }
             Ok(Some(Weights::Coarsen(factor))) => factor,
         };
-        let inputs = module
-            .graph(graph)
-            .and_then(|g| g.node(id))
-            .map_or(0, |n| n.inputs.len());
-        let Some(config) = found.table.id(id, inputs) else {
+        let Some(config) = found.table.id(id, Port::Result(0)) else {
             continue;
         };
         let root = found.table.root(config);
@@ -186,33 +201,12 @@ fn settle_weights(
             refused.push((id, Reason::new(ReasonCode::NoShift, text)));
             continue;
         }
-        let coarser = QuantParams::tensor(coarser, zero);
-        found
-            .table
-            .transition(root, Move::Activate(coarser.into()))
-            .map_err(ours)?;
-        let all = dependents.get_or_insert_with(|| weights::dependents(module, graph, order, &found.table));
+        let coarser = Grid::new(QuantParams::tensor(coarser, zero), Origin::Coarsened);
+        found.table.transition(root, Move::Activate(coarser)).map_err(ours)?;
+        let all = dependents.get_or_insert_with(|| weights::dependents(order, &found.table));
         for &dependent in all.get(&root).into_iter().flatten() {
             let due = if dependent > position { &mut sweep } else { &mut next };
             due.insert(dependent);
         }
     }
-}
-
-/// Puts the table into the graph and each value's grid beside it, in place of those of an earlier annotation.
-fn write(g: &mut Graph, found: Groups) {
-    let values: Vec<ValueId> = g.values().map(|(id, _)| id).collect();
-    for value in values {
-        g.set_quant(value, None);
-    }
-    for bound in &found.bound {
-        if weights::is_parameter(bound.role) {
-            continue;
-        }
-        if let Some(params) = found.table.params(bound.config) {
-            g.set_quant(bound.value, Some(params.clone()));
-        }
-    }
-    g.quant = found.table;
-    g.set_stage(Stage::Annotated);
 }

@@ -7,26 +7,25 @@ use super::{AnnotateError, Annotation, MOST_DOUBLINGS, grid};
 use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat};
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use strait_core::{
-    ConfigId, Failure, Graph, Module, Move, NodeId, Placement, Policy, QuantConfig, QuantParams, Reason, ReasonCode,
-    ValueId,
+    ConfigId, Failure, Graph, Grid, Module, Move, NodeId, Origin, Placement, Policy, QuantParams, Reason, ReasonCode,
+    Scheme, ValueId,
 };
 
-/// Properties of the grids of a config.
-pub(super) fn kind(config: &QuantConfig) -> GridKind {
-    let (symmetric, power_of_two, float) = match config.policy {
-        Policy::Linear {
-            symmetric,
-            power_of_two,
-            ..
-        } => (symmetric, power_of_two, None),
-        Policy::Floating { exponent_bits, .. } => (true, true, Some(SmallFloat::new(config.bits, exponent_bits))),
+/// Properties of the grids of a scheme.
+pub(super) fn kind(scheme: Scheme) -> GridKind {
+    let policy = scheme.policy();
+    let float = match policy {
+        Policy::Floating { format, .. } => Some(SmallFloat::new(
+            1 + format.exponent() + format.mantissa(),
+            format.exponent(),
+        )),
+        Policy::Linear { .. } => None,
     };
     GridKind {
-        codes: config.range,
-        symmetric,
-        power_of_two,
+        codes: scheme.range().unwrap_or_default(),
+        symmetric: policy.is_symmetric(),
+        power_of_two: policy.has_powers_of_two(),
         float,
     }
 }
@@ -187,7 +186,7 @@ pub(super) fn activate(
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
     for (root, value) in roots {
-        let Some(kind) = found.table.config(root).map(kind) else {
+        let Some(kind) = found.table.config(root).map(|config| kind(config.scheme)) else {
             continue;
         };
         let spokesman = spokesman.get(&root).copied();
@@ -209,10 +208,15 @@ pub(super) fn activate(
         }
         let doublings = doublings.get(&root).copied().unwrap_or(0).min(most_doublings(is_zero));
         match hull.and_then(|range| Ok(coarser(grid(kind, range)?, doublings))) {
-            Ok(params) => found
-                .table
-                .transition(root, Move::Activate(Arc::new(params)))
-                .map_err(|reason| AnnotateError::Ours(reason.to_string()))?,
+            Ok(params) => {
+                let origin = match how.directives.ranges.contains_key(&value) {
+                    _ if doublings > 0 => Origin::Coarsened,
+                    true => Origin::Rule,
+                    false => Origin::Observed,
+                };
+                let activated = found.table.transition(root, Move::Activate(Grid::new(params, origin)));
+                activated.map_err(|refused| AnnotateError::Ours(refused.to_string()))?;
+            }
             Err(Failure::Reason(reason)) => {
                 failed.insert(root, reason);
             }

@@ -43,7 +43,7 @@ pub(crate) fn recipe<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow
     if row.is_host() {
         return None;
     }
-    Some((row, row.recipe(spec.types.activation_type().into())?))
+    Some((row, row.recipe()?))
 }
 
 /// True if the recipe narrows an accumulator (and so may take a clamp along).
@@ -53,17 +53,7 @@ pub(crate) fn narrows(row: &OpRow) -> bool {
 
 /// True if operand and result have one grid.
 pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
-    match recipe {
-        Recipe::MaxPool | Recipe::AveragePoolDivide | Recipe::Clamp | Recipe::PassThrough => true,
-        Recipe::MultiplyAccumulate { .. }
-        | Recipe::MatmulAccumulate
-        | Recipe::AddLeftShift { .. }
-        | Recipe::AddCommonGrid { .. }
-        | Recipe::Multiply
-        | Recipe::ConcatRequantizeInputs
-        | Recipe::AveragePoolRequantize
-        | Recipe::Lookup { .. } => false,
-    }
+    recipe.name().keeps_grid()
 }
 
 /// True if `at` reads codes: an activation operand of a node of the accelerator.

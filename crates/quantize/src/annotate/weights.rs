@@ -3,28 +3,30 @@
 use super::Annotation;
 use super::grid::power_of_two;
 use super::ranges::kind;
-use super::roles::{Role, recipe};
 use crate::observers::{GridKind, ObserverChoice};
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use strait_core::{
-    ConfigId, Failure, Granularity, GraphId, Module, Node, NodeId, Policy, QuantParams, QuantTable, Reason, ReasonCode,
-    ValueId,
+    ConfigId, Failure, Granularity, GraphId, Module, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode,
+    Scheme, ValueId,
 };
-use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_target::spec::{Observer, Recipe};
 
 /// Outcome for one node's weights.
 pub(super) enum Weights {
     /// Their grid.
-    Grid(Arc<QuantParams>),
+    Grid(QuantParams),
     /// No shift reaches the result's grid: its scale must grow by this power of two.
     Coarsen(f64),
 }
 
-/// Biases stay below 2^30, a factor of two inside i32.
-const BIAS_LIMIT: f64 = (1u64 << 30) as f64;
+/// Biases stay a factor of two inside their type, and below 2^46: LiteRT's sums of 16-bit codes end at 2^47.
+fn bias_limit(bias: Option<Scheme>) -> f64 {
+    let end = bias
+        .and_then(|scheme| scheme.range())
+        .map_or(i64::from(i32::MAX), |range| range[1]);
+    (end as f64 / 2.0).min((1u64 << 46) as f64)
+}
 
 /// A weight scale below 2^−22 of the step that moves the result by one code resolves nothing: it only makes the
 /// requantization's factor smaller than a form can hold. And a shift is then at most 22, so that a zero point of 8 bits
@@ -75,15 +77,18 @@ pub(super) fn weights(
     let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
         return Ok(None);
     };
-    let Some((_, Recipe::MultiplyAccumulate { weight_grid })) = recipe(how.spec, node) else {
+    let reads = table
+        .scheme_of(id, Port::Operand(0))
+        .and_then(|scheme| scheme.elem()?.int_type());
+    let row = reads.and_then(|t| how.spec.row_for(node.op.term(), t.into()));
+    let Some(Recipe::MultiplyAccumulate { weight_grid }) = row.and_then(|(_, row)| row.recipe()) else {
         return Ok(None);
     };
-    let (Some(config), Some(operand)) = (table.id(id, 1), table.id(id, 0)) else {
+    let scheme = table.scheme_of(id, Port::Operand(1));
+    let (Some(scheme), Some(x)) = (scheme, table.params_of(id, Port::Operand(0))) else {
         return Ok(None);
     };
-    let (Some(config), Some(x)) = (table.config(config), table.params(operand)) else {
-        return Ok(None);
-    };
+    let per_channel = matches!(scheme.policy().per(), Granularity::Channel { .. });
     let tensor = |index: usize| {
         let value: ValueId = node.inputs.get(index).copied().flatten()?;
         Some(module.constant(graph, value)?.to_f32())
@@ -96,23 +101,24 @@ pub(super) fn weights(
         return Ok(None);
     };
     let x_scale = f64::from(x_scale);
-    let y_scale = result_scale(table, node, id);
+    let y_scale = result_scale(table, id);
     let channels = channels(module, node, graph);
     let bias = tensor(2).transpose()?.unwrap_or_default();
-    let [first, last] = config.range.map(|q| q as f64);
+    let [first, last] = scheme.range().unwrap_or([-127, 127]).map(|q| q as f64);
     let directives = &how.directives;
     let observer = directives
         .weight_observers
         .get(&id)
         .unwrap_or(&directives.weight_observer);
-    let least: Vec<f64> = reach(&values, channels, observer, kind(config))?
+    let limit = bias_limit(table.scheme_of(id, Port::Operand(2)));
+    let least: Vec<f64> = reach(&values, channels, observer, kind(scheme))?
         .iter()
         .enumerate()
         .map(|(c, &(low, high))| {
             let bias = f64::from(bias.get(c).copied().unwrap_or(0.0)).abs();
             let range = (high / last).max(low / first);
             range
-                .max(bias / (BIAS_LIMIT * x_scale))
+                .max(bias / (limit * x_scale))
                 .max(y_scale.map_or(0.0, |y| NEGLIGIBLE * y / x_scale))
         })
         .collect();
@@ -124,17 +130,14 @@ pub(super) fn weights(
     // takes 1.
     let fallback = if largest > 0.0 { largest } else { 1.0 };
     let finest = FINEST / x_scale;
-    let least: Vec<f64> = match config.policy {
-        Policy::Linear {
-            per: Granularity::Channel { .. },
-            ..
-        } => least
+    let least: Vec<f64> = match per_channel {
+        true => least
             .iter()
             .map(|&s| if s > 0.0 { s } else { fallback }.max(finest))
             .collect(),
-        _ => vec![fallback.max(finest)],
+        false => vec![fallback.max(finest)],
     };
-    let powers = matches!(config.policy, Policy::Linear { power_of_two: true, .. });
+    let powers = scheme.policy().has_powers_of_two();
     let mut scales = Vec::with_capacity(least.len());
     let mut coarsen = 1.0f64;
     for &least in &least {
@@ -144,7 +147,7 @@ pub(super) fn weights(
                 Err(error) => {
                     // Exact, as in the comparison that failed; two grids of one group never come apart.
                     let excess = x_scale * f64::from(least as f32) / y;
-                    if !(excess > 1.0 && excess.is_finite()) || shares_grid(table, node, id) {
+                    if !(excess > 1.0 && excess.is_finite()) || shares_grid(table, id) {
                         return Err(Reason::new(ReasonCode::NoShift, error.to_string()).into());
                     }
                     coarsen = coarsen.max(power_of_two(excess).max(2.0));
@@ -168,34 +171,20 @@ pub(super) fn weights(
         )
         .into());
     }
-    Ok(Some(Weights::Grid(Arc::new(match config.policy {
-        Policy::Linear {
-            per: Granularity::Channel { .. },
-            ..
-        } => QuantParams::channel(scales.into(), 0),
-        _ => QuantParams {
-            scale: Per::Tensor(scales[0]),
-            zero_point: Per::Tensor(0),
-            axis: None,
-        },
-    }))))
+    Ok(Some(Weights::Grid(match per_channel {
+        true => QuantParams::channel(scales.into(), 0),
+        false => QuantParams::tensor(scales[0], 0),
+    })))
 }
 
 /// By the root of the group that an operand or a result of a node is in: the positions in `order` of the nodes with
 /// weights, whose grids depend on both.
-pub(super) fn dependents(
-    module: &Module,
-    graph: GraphId,
-    order: &[NodeId],
-    table: &QuantTable,
-) -> BTreeMap<ConfigId, Vec<usize>> {
+pub(super) fn dependents(order: &[NodeId], table: &QuantTable) -> BTreeMap<ConfigId, Vec<usize>> {
     let mut found: BTreeMap<ConfigId, Vec<usize>> = BTreeMap::new();
     for (position, &id) in order.iter().enumerate() {
-        let inputs = module.graph(graph).and_then(|g| g.node(id)).map(|n| n.inputs.len());
         // What has no weights has no use for its place here.
-        for config in [Some(0), inputs]
+        for config in [Port::Operand(0), Port::Result(0)]
             .into_iter()
-            .flatten()
             .filter_map(|at| table.id(id, at))
         {
             found.entry(table.root(config)).or_default().push(position);
@@ -205,15 +194,14 @@ pub(super) fn dependents(
 }
 
 /// The scale of the first result, where it has codes.
-pub(super) fn result_scale(table: &QuantTable, node: &Node, id: NodeId) -> Option<f64> {
-    let config = table.id(id, node.inputs.len())?;
-    Some(f64::from(table.params(config)?.as_tensor()?.0))
+fn result_scale(table: &QuantTable, id: NodeId) -> Option<f64> {
+    Some(f64::from(table.params_of(id, Port::Result(0))?.as_tensor()?.0))
 }
 
 /// True if operand and result are on one grid, whatever it is.
-fn shares_grid(table: &QuantTable, node: &Node, id: NodeId) -> bool {
-    let root = |operand| table.id(id, operand).map(|config| table.root(config));
-    root(0) == root(node.inputs.len())
+fn shares_grid(table: &QuantTable, id: NodeId) -> bool {
+    let root = |port| table.id(id, port).map(|config| table.root(config));
+    root(Port::Operand(0)) == root(Port::Result(0))
 }
 
 fn channels(module: &Module, node: &Node, graph: &strait_core::Graph) -> usize {
@@ -224,9 +212,4 @@ fn channels(module: &Module, node: &Node, graph: &strait_core::Graph) -> usize {
         .flatten()
         .and_then(|v| module.constant(graph, v));
     weight.and_then(|w| w.shape().first().copied()).unwrap_or(1) as usize
-}
-
-/// True if a role is that of a parameter.
-pub(super) fn is_parameter(role: Role) -> bool {
-    matches!(role, Role::Weight | Role::Bias)
 }

@@ -36,7 +36,8 @@ pub use place::{OpSite, Operand};
 pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
 pub use reference::reference_page;
 pub use types::{
-    Accumulator, ActivationScheme, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types, WeightScheme,
+    Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types,
+    WeightScheme,
 };
 pub use words::{Evidence, Integer, Interval, Per};
 
@@ -249,15 +250,43 @@ pub fn json_schema() -> serde_json::Value {
 }
 
 impl TargetSpec {
-    /// The row for an op's term; `None` where it runs on the host for want of one.
-    pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
-        let named = self.op.get_key_value(term.name()).filter(|(_, row)| row.ops.is_none());
-        let grouped = || {
-            self.op
-                .iter()
-                .find(|(_, row)| row.ops.iter().any(|ops| ops.iter().any(|op| op == term.name())))
+    /// The rows for an op's term: more than one where it is computed in several ways, by the types that it reads. None
+    /// where it runs on the host for want of one.
+    pub fn op_rows(&self, term: Term) -> impl Iterator<Item = (&str, &OpRow)> {
+        let names = move |name: &str, row: &OpRow| match &row.ops {
+            Some(ops) => ops.iter().any(|op| op == term.name()),
+            None => name == term.name(),
         };
-        named.or_else(grouped).map(|(name, row)| (name.as_str(), row))
+        let rows = self.op.iter().filter(move |(name, row)| names(name, row));
+        rows.map(|(name, row)| (name.as_str(), row))
+    }
+
+    /// One of the rows for an op's term. They agree in all that does not depend on types: where the op runs, which operands
+    /// are parameters, whether its result keeps the grid of its operand.
+    pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
+        self.op_rows(term).next()
+    }
+
+    /// The row by which an op is computed on activations of a type.
+    pub fn row_for(&self, term: Term, activation: Integer) -> Option<(&str, &OpRow)> {
+        let mut rows = self.op_rows(term);
+        rows.find(|(_, row)| row.is_host() || self.pairs(row).iter().any(|pair| pair[0] == activation))
+    }
+
+    /// The pairs of activation type and weight type of a row.
+    pub fn pairs<'a>(&'a self, row: &'a OpRow) -> &'a [[Integer; 2]] {
+        row.pairs.as_deref().unwrap_or(&self.types.pairs)
+    }
+
+    /// The pairs of activation type and weight type of an op, the preferred one first.
+    pub fn pairs_of(&self, term: Term) -> Vec<[Integer; 2]> {
+        let has = |pair: &&[Integer; 2]| self.op_rows(term).any(|(_, row)| self.pairs(row).contains(pair));
+        self.types.pairs.iter().filter(has).copied().collect()
+    }
+
+    /// The row that brings codes of a type to another grid or type; none where the target cannot.
+    pub fn requantizes(&self, from: Integer) -> Option<(&str, &OpRow)> {
+        self.row_for(Term::Requantize, from).filter(|(_, row)| !row.is_host())
     }
 
     /// The formats that can be written for it.

@@ -1,6 +1,7 @@
 //! `[op.NAME]`: how an op becomes integers, and where the target's limits are.
 
 use super::recipe::{Recipe, RecipeName, WeightGrid};
+use super::types::Points;
 use super::words::{Evidence, Integer, Per};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -22,6 +23,11 @@ pub struct OpRow {
     /// The forms that narrow its result, cheapest first.
     #[serde(default)]
     pub requantize: Vec<String>,
+    /// Which of the op's results are narrowed. Absent: as `types.points` has it.
+    pub points: Option<Points>,
+    /// Width of the op's sums in bits. Absent: as `[accumulator]` has it for the activation type.
+    #[schemars(range(min = 16, max = 64))]
+    pub accumulator: Option<u8>,
     /// The forms that bring its operands to a common grid, cheapest first.
     #[serde(default)]
     pub inputs: Vec<String>,
@@ -30,8 +36,15 @@ pub struct OpRow {
     pub left_shift: Option<u8>,
     /// Parameter of `multiply_accumulate`. Absent: `max_abs`.
     pub weight_grid: Option<WeightGrid>,
-    /// Parameter of `lookup`: the type of the entries. Absent: the activation type.
-    pub entries: Option<Integer>,
+    /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
+    /// activation types. Absent: all of `types.pairs`.
+    #[schemars(length(min = 1))]
+    pub pairs: Option<Vec<[Integer; 2]>>,
+    /// The types that its results may have; of `lookup` those of the entries. Where the readers of a result agree on one
+    /// of them, the result has it; else it has the activation type, or the first of these where that is none of them.
+    /// Absent: the activation type.
+    #[schemars(length(min = 1))]
+    pub results: Option<Vec<Integer>>,
     /// Granularity of the scales of the op's weights. Absent: the first of `types.weight.per`.
     pub weight_per: Option<Per>,
     /// Limits of the target, by attribute of the op or by a quantity derived from the op.
@@ -74,7 +87,7 @@ impl OpRow {
     }
 
     /// Recipe of the op's lowering to integers; `None` for an op of the host.
-    pub fn recipe(&self, activation: Integer) -> Option<Recipe> {
+    pub fn recipe(&self) -> Option<Recipe> {
         let left_shift = self.left_shift.unwrap_or_default();
         Some(match self.recipe? {
             RecipeName::MultiplyAccumulate => Recipe::MultiplyAccumulate {
@@ -84,15 +97,14 @@ impl OpRow {
             RecipeName::AddLeftShift => Recipe::AddLeftShift { left_shift },
             RecipeName::AddCommonGrid => Recipe::AddCommonGrid { left_shift },
             RecipeName::Multiply => Recipe::Multiply,
-            RecipeName::ConcatRequantizeInputs => Recipe::ConcatRequantizeInputs,
             RecipeName::MaxPool => Recipe::MaxPool,
             RecipeName::AveragePoolDivide => Recipe::AveragePoolDivide,
             RecipeName::AveragePoolRequantize => Recipe::AveragePoolRequantize,
-            RecipeName::Lookup => Recipe::Lookup {
-                entries: self.entries.unwrap_or(activation),
-            },
+            RecipeName::Lookup => Recipe::Lookup,
             RecipeName::Clamp => Recipe::Clamp,
             RecipeName::PassThrough => Recipe::PassThrough,
+            // It is no op of a model.
+            RecipeName::Requantize => return None,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Placement of an op by the target: the op's row, and the limits in it.
 
-use super::{Limit, OpRow, TargetSpec};
+use super::{Integer, Limit, OpRow, TargetSpec};
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
@@ -25,10 +25,11 @@ pub struct OpSite<'a> {
 }
 
 impl TargetSpec {
-    /// The row that an op is computed by on the accelerator, with the row's name; or why it stays on the host.
-    pub fn place(&self, site: &OpSite<'_>) -> Result<(&str, &OpRow), Reason> {
+    /// The row that an op is computed by on the accelerator, on activations of a type, with the row's name; or why it stays
+    /// on the host.
+    pub fn place(&self, site: &OpSite<'_>, activation: Integer) -> Result<(&str, &OpRow), Reason> {
         let term = site.op.term();
-        let (name, row) = self.op_row(term).ok_or_else(|| {
+        let (name, row) = self.row_for(term, activation).ok_or_else(|| {
             Reason::new(
                 ReasonCode::TargetNoRow,
                 format!("`{term}` is not in the table of {}", self.id),

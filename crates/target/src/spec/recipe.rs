@@ -1,6 +1,5 @@
 //! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
 
-use super::words::Integer;
 use strait_core::{Kind, Term};
 use strait_document::words;
 
@@ -20,8 +19,6 @@ words! {
         AddCommonGrid = "add_common_grid",
         /// Elementwise product of the operands less their zero points, then a requantization.
         Multiply = "multiply",
-        /// Operands on other grids than the result are requantized (by one of `inputs`); then codes are moved.
-        ConcatRequantizeInputs = "concat_requantize_inputs",
         /// The largest code of a window or along reduced axes (of `reduce_min` the smallest); operand and result share one
         /// grid.
         MaxPool = "max_pool",
@@ -35,8 +32,12 @@ words! {
         Lookup = "lookup",
         /// The codes clipped; operand and result share one grid.
         Clamp = "clamp",
-        /// Codes are moved or copied; operand and result share one grid.
+        /// Codes are moved or copied; operands and result share one grid. What a concatenation reads is made on the grid of
+        /// its result, or requantized to it.
         PassThrough = "pass_through",
+        /// Codes of one grid and type become codes of another, for readers that differ: the row `requantize`, and no op of
+        /// a model.
+        Requantize = "requantize",
     }
 }
 
@@ -86,8 +87,6 @@ pub enum Recipe {
     },
     /// See [`RecipeName::Multiply`].
     Multiply,
-    /// See [`RecipeName::ConcatRequantizeInputs`].
-    ConcatRequantizeInputs,
     /// See [`RecipeName::MaxPool`].
     MaxPool,
     /// See [`RecipeName::AveragePoolDivide`].
@@ -95,14 +94,30 @@ pub enum Recipe {
     /// See [`RecipeName::AveragePoolRequantize`].
     AveragePoolRequantize,
     /// See [`RecipeName::Lookup`].
-    Lookup {
-        /// The type of the entries.
-        entries: Integer,
-    },
+    Lookup,
     /// See [`RecipeName::Clamp`].
     Clamp,
     /// See [`RecipeName::PassThrough`].
     PassThrough,
+}
+
+impl Recipe {
+    /// Which recipe it is.
+    pub fn name(self) -> RecipeName {
+        match self {
+            Recipe::MultiplyAccumulate { .. } => RecipeName::MultiplyAccumulate,
+            Recipe::MatmulAccumulate => RecipeName::MatmulAccumulate,
+            Recipe::AddLeftShift { .. } => RecipeName::AddLeftShift,
+            Recipe::AddCommonGrid { .. } => RecipeName::AddCommonGrid,
+            Recipe::Multiply => RecipeName::Multiply,
+            Recipe::MaxPool => RecipeName::MaxPool,
+            Recipe::AveragePoolDivide => RecipeName::AveragePoolDivide,
+            Recipe::AveragePoolRequantize => RecipeName::AveragePoolRequantize,
+            Recipe::Lookup => RecipeName::Lookup,
+            Recipe::Clamp => RecipeName::Clamp,
+            Recipe::PassThrough => RecipeName::PassThrough,
+        }
+    }
 }
 
 /// Keys that a recipe takes from its row.
@@ -124,7 +139,6 @@ impl RecipeName {
             RecipeName::MatmulAccumulate => vec![Term::MatMul],
             RecipeName::AddLeftShift | RecipeName::AddCommonGrid => vec![Term::Add, Term::Sub],
             RecipeName::Multiply => vec![Term::Mul],
-            RecipeName::ConcatRequantizeInputs => vec![Term::Concat],
             RecipeName::MaxPool => vec![Term::MaxPool, Term::ReduceMax, Term::ReduceMin],
             RecipeName::AveragePoolDivide => vec![Term::AveragePool, Term::GlobalAveragePool, Term::ReduceMean],
             RecipeName::AveragePoolRequantize => vec![
@@ -135,7 +149,41 @@ impl RecipeName {
             ],
             RecipeName::Lookup => Term::of_kind(Kind::Function).collect(),
             RecipeName::Clamp => vec![Term::Relu, Term::Clip],
+            RecipeName::Requantize => vec![Term::Requantize],
             RecipeName::PassThrough => Term::ALL.iter().copied().filter(|term| term.moves_codes()).collect(),
+        }
+    }
+
+    /// True if operands and results have one grid: codes are moved, compared or averaged.
+    pub fn keeps_grid(self) -> bool {
+        match self {
+            RecipeName::MaxPool | RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::PassThrough => true,
+            RecipeName::MultiplyAccumulate
+            | RecipeName::MatmulAccumulate
+            | RecipeName::AddLeftShift
+            | RecipeName::AddCommonGrid
+            | RecipeName::Multiply
+            | RecipeName::AveragePoolRequantize
+            | RecipeName::Lookup
+            | RecipeName::Requantize => false,
+        }
+    }
+
+    /// True if it adds up or multiplies, and so needs an accumulator.
+    pub fn accumulates(self) -> bool {
+        match self {
+            RecipeName::MultiplyAccumulate
+            | RecipeName::MatmulAccumulate
+            | RecipeName::AddLeftShift
+            | RecipeName::AddCommonGrid
+            | RecipeName::Multiply
+            | RecipeName::AveragePoolDivide
+            | RecipeName::AveragePoolRequantize => true,
+            RecipeName::MaxPool
+            | RecipeName::Lookup
+            | RecipeName::Clamp
+            | RecipeName::PassThrough
+            | RecipeName::Requantize => false,
         }
     }
 
@@ -160,13 +208,15 @@ impl RecipeName {
                 parameters: &[("left_shift", true)],
                 ..narrows
             },
-            RecipeName::ConcatRequantizeInputs => Signature { inputs: true, ..keeps },
-            RecipeName::Lookup => Signature {
-                parameters: &[("entries", false)],
-                ..keeps
-            },
-            RecipeName::MatmulAccumulate | RecipeName::Multiply | RecipeName::AveragePoolRequantize => narrows,
-            RecipeName::MaxPool | RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::PassThrough => keeps,
+            RecipeName::MatmulAccumulate
+            | RecipeName::Multiply
+            | RecipeName::AveragePoolRequantize
+            | RecipeName::Requantize => narrows,
+            RecipeName::MaxPool
+            | RecipeName::AveragePoolDivide
+            | RecipeName::Lookup
+            | RecipeName::Clamp
+            | RecipeName::PassThrough => keeps,
         }
     }
 }

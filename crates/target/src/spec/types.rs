@@ -12,7 +12,8 @@ use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Types {
-    /// Pairs of activation type and weight type that the target multiplies.
+    /// Pairs of activation type and weight type that the target multiplies, the preferred one first. Ops without weights
+    /// have the activation types. The row of an op may have fewer.
     pub pairs: Vec<[Integer; 2]>,
     /// Which values are narrowed.
     #[serde(default)]
@@ -21,9 +22,43 @@ pub struct Types {
     pub activation: ActivationScheme,
     /// Grids of weights.
     pub weight: WeightScheme,
+    /// Grids of activations of some types, instead of `activation`.
+    #[serde(default)]
+    #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
+    pub activation_of: BTreeMap<Integer, ActivationScheme>,
+    /// Grids of weights of some types, instead of `weight`.
+    #[serde(default)]
+    #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
+    pub weight_of: BTreeMap<Integer, WeightScheme>,
     /// The type of a bias, by the type of the activation. Its scale is that of the accumulator, its zero point 0.
     #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
-    pub bias: BTreeMap<Integer, Integer>,
+    pub bias: BTreeMap<Integer, BiasType>,
+}
+
+words! {
+    /// The type of a bias.
+    BiasType {
+        /// 32 bits.
+        Int32 = "int32",
+        /// 40 bits, carried in 64.
+        Int40 = "int40",
+        /// 48 bits, carried in 64.
+        Int48 = "int48",
+        /// 64 bits.
+        Int64 = "int64",
+    }
+}
+
+impl BiasType {
+    /// Width in bits.
+    pub fn bits(self) -> u8 {
+        match self {
+            BiasType::Int32 => 32,
+            BiasType::Int40 => 40,
+            BiasType::Int48 => 48,
+            BiasType::Int64 => 64,
+        }
+    }
 }
 
 words! {
@@ -82,7 +117,7 @@ pub struct WeightScheme {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accumulator {
-    /// Width in bits. Models are compiled for sums of 32 bits only.
+    /// Width in bits. Up to 32 bits are carried in 32, more in 64.
     #[schemars(range(min = 16, max = 64))]
     pub bits: u8,
     /// Behaviour of a sum that does not fit.
@@ -171,29 +206,29 @@ impl From<QuantizeZeroPoint> for ZeroPoint {
 }
 
 impl Types {
-    /// The type of activations.
-    pub fn activation_type(&self) -> IntType {
-        self.pairs.first().map_or(IntType::I8, |pair| pair[0].into())
+    /// The grids of activations of a type.
+    pub fn activation(&self, t: Integer) -> &ActivationScheme {
+        self.activation_of.get(&t).unwrap_or(&self.activation)
     }
 
-    /// The type of weights.
-    pub fn weight_type(&self) -> IntType {
-        self.pairs.first().map_or(IntType::I8, |pair| pair[1].into())
+    /// The grids of weights of a type.
+    pub fn weight(&self, t: Integer) -> &WeightScheme {
+        self.weight_of.get(&t).unwrap_or(&self.weight)
     }
 
-    /// The codes of activations.
-    pub fn activation_range(&self) -> RangeInclusive<i32> {
-        codes(self.activation_type(), self.activation.range.as_ref())
+    /// The codes of activations of a type.
+    pub fn activation_range(&self, t: Integer) -> RangeInclusive<i32> {
+        codes(t.into(), self.activation(t).range.as_ref())
     }
 
-    /// The codes of weights.
-    pub fn weight_range(&self) -> RangeInclusive<i32> {
-        codes(self.weight_type(), self.weight.range.as_ref())
+    /// The codes of weights of a type.
+    pub fn weight_range(&self, t: Integer) -> RangeInclusive<i32> {
+        codes(t.into(), self.weight(t).range.as_ref())
     }
 
-    /// Granularity of the scales of weights, unless an op's row names another.
-    pub fn weight_per(&self) -> Per {
-        self.weight.per.first().copied().unwrap_or(Per::Tensor)
+    /// Granularity of the scales of weights of a type, unless an op's row names another.
+    pub fn weight_per(&self, t: Integer) -> Per {
+        self.weight(t).per.first().copied().unwrap_or(Per::Tensor)
     }
 }
 

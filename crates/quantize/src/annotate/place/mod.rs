@@ -5,12 +5,12 @@ mod settle;
 mod statistics;
 
 use super::ranges::Ranges;
-use super::roles::recipe;
+use super::types::TypeWishes;
 use settle::settle;
 use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode, Refusal};
 use strait_target::TargetSpec;
-use strait_target::spec::{OpSite, Operand};
+use strait_target::spec::{Integer, OpSite, Operand};
 
 /// Placement that the configuration asks of a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,15 +24,18 @@ pub enum Wish {
 /// The wishes, by node.
 pub type Placing = BTreeMap<NodeId, Wish>;
 
-/// Places every node of a float graph, as the wishes and the target's table say.
-pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Placing) {
+/// Places every node of a float graph, as the wishes and the target's table say, on activations of these types.
+pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Placing, types: &TypeWishes) {
     let Some(g) = module.graph(graph) else { return };
     let moved: Vec<(NodeId, Reason)> = g
         .nodes()
         .filter_map(|(id, node)| {
             let reason = match wishes.get(&id) {
                 Some(Wish::Float(why)) => Reason::new(ReasonCode::Configuration, why.clone()),
-                _ => refusal(module, g, spec, node)?,
+                _ => {
+                    let [activation, _] = types.pair(spec, id, node.op.term());
+                    refusal(module, g, spec, node, activation)?
+                }
             };
             Some((id, reason))
         })
@@ -88,7 +91,7 @@ pub fn denied(graph: &Graph, wishes: &Placing) -> Vec<(NodeId, Reason)> {
 }
 
 /// Reason why a node cannot run on the accelerator: the table's word, then what the recipe needs.
-fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node) -> Option<Reason> {
+fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node, activation: Integer) -> Option<Reason> {
     let operands: Vec<Option<Operand<'_>>> = (node.inputs.iter())
         .map(|input| {
             let value = graph.value((*input)?)?;
@@ -104,9 +107,9 @@ fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node) -> Op
         operands: &operands,
         result: &result.ty,
     };
-    if let Err(reason) = spec.place(&site) {
-        return Some(reason);
-    }
-    let (_, recipe) = recipe(spec, node)?;
-    requirements::check(module, graph, node, recipe).err()
+    let row = match spec.place(&site, activation) {
+        Ok((_, row)) => row,
+        Err(reason) => return Some(reason),
+    };
+    requirements::check(module, graph, node, row.recipe()?).err()
 }

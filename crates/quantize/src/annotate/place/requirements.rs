@@ -93,9 +93,8 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         | Recipe::AddLeftShift { .. }
         | Recipe::AddCommonGrid { .. }
         | Recipe::Multiply
-        | Recipe::ConcatRequantizeInputs
         | Recipe::MaxPool
-        | Recipe::Lookup { .. }
+        | Recipe::Lookup
         | Recipe::Clamp => Ok(()),
     }
 }

@@ -4,7 +4,7 @@
 //! behind it alone. Backward, a node moves because of its readers, all of them decided; what it takes from the nodes
 //! behind it is nothing that they stay for: whoever reads codes for the sake of a product keeps the node, too.
 
-use super::super::roles::{clamp_producer, keeps_grid, narrows, only_codes_are_read, reads_codes, recipe};
+use super::super::roles::{clamp_producer, keeps_grid, only_codes_are_read, reads_codes, recipe};
 use super::statistics::is_statistic;
 use super::{Placing, Wish};
 use strait_core::shape::element_count;
@@ -45,10 +45,7 @@ impl Settling<'_> {
     /// True if a node only passes codes on.
     fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
         let found = graph.node(id).and_then(|node| recipe(self.spec, node));
-        self.movable(graph, id).is_some()
-            && found.is_some_and(|(row, recipe)| {
-                keeps_grid(recipe) || (recipe == Recipe::ConcatRequantizeInputs && !narrows(row))
-            })
+        self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
     /// Moves functions of real numbers that the host has computed for them alone. A clamp would spend half of the codes
@@ -185,7 +182,7 @@ fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = Value
 
 /// True if a node computes each element of its result from one element of its only operand that is no constant.
 fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
-    matches!(recipe, Recipe::Lookup { .. }) || is_elementwise(graph, node)
+    matches!(recipe, Recipe::Lookup) || is_elementwise(graph, node)
 }
 
 /// True if a node is a sum, a product or a quotient with a constant.

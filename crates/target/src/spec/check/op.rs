@@ -2,14 +2,14 @@
 
 use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
-use crate::spec::{Arithmetic, Limit, OpRow, RecipeName, ScaleSet};
-use std::collections::BTreeMap;
+use crate::spec::{Arithmetic, Integer, Limit, OpRow, RecipeName, ScaleSet};
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
 use strait_document::{KeyPath, Scalar, nearest};
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let terms = terms();
-    let mut rows_by_term: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut rows_by_term: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
     for (name, row) in &findings.spec.op {
         let path = KeyPath::of(&["op", name]);
         let ops: Vec<(&str, KeyPath)> = match &row.ops {
@@ -26,8 +26,12 @@ pub(super) fn check(findings: &mut Findings<'_>) {
                 let help = nearest::suggestion(op, terms.iter().copied())
                     .unwrap_or_else(|| "a row is named after its op, or lists its `ops`".into());
                 findings.add_with(path, format!("there is no op `{op}`"), help);
-            } else if let Some(other) = rows_by_term.insert(op, name) {
-                findings.add(path, format!("`{op}` has a row already: `op.{other}`"));
+            } else {
+                let others = rows_by_term.entry(op).or_default();
+                for other in others.iter() {
+                    beside(findings, path, op, row, other);
+                }
+                others.push(name);
             }
         }
         let ops: Vec<&str> = ops.into_iter().map(|(op, _)| op).collect();
@@ -40,6 +44,23 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     }
 }
 
+/// That two rows for one op are for other activation types, and differ in nothing that does not depend on types.
+fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, name: &str) {
+    let spec = findings.spec;
+    let Some(other) = spec.op.get(name) else { return };
+    let types = |row: &OpRow| -> BTreeSet<Integer> { spec.pairs(row).iter().map(|pair| pair[0]).collect() };
+    if row.is_host() || other.is_host() || !types(row).is_disjoint(&types(other)) {
+        return findings.add(path, format!("`{op}` has a row already: `op.{name}`"));
+    }
+    let structure = |row: &OpRow| {
+        let recipe = row.recipe?;
+        Some((recipe.keeps_grid(), recipe.signature().requantize, row.points))
+    };
+    findings.ensure(structure(row) == structure(other), path, || {
+        format!("`{op}` keeps its grid, narrows sums and has `points` as in its other row, `op.{name}`, or not at all")
+    });
+}
+
 fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
     findings.ensure(row.why.is_some(), path, || {
         format!("`op.{name}` runs on the host and does not say `why`")
@@ -50,7 +71,10 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
         ("inputs", !row.inputs.is_empty()),
         ("left_shift", row.left_shift.is_some()),
         ("weight_grid", row.weight_grid.is_some()),
-        ("entries", row.entries.is_some()),
+        ("pairs", row.pairs.is_some()),
+        ("points", row.points.is_some()),
+        ("accumulator", row.accumulator.is_some()),
+        ("results", row.results.is_some()),
         ("weight_per", row.weight_per.is_some()),
         ("limit", !row.limit.is_empty()),
         ("oracle", row.oracle.is_some()),
@@ -107,7 +131,6 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     let parameters = [
         ("left_shift", row.left_shift.is_some()),
         ("weight_grid", row.weight_grid.is_some()),
-        ("entries", row.entries.is_some()),
     ];
     for (key, given) in parameters {
         let known = signature.parameters.iter().find(|(parameter, _)| *parameter == key);
@@ -125,25 +148,72 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             &at("weight_grid"),
             || format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one"),
         );
-        let types = &spec.types;
-        let reached = types.weight.scale == ScaleSet::Any || types.activation.scale == ScaleSet::PowerOfTwo;
+        let powers = |[activation, weight]: &[Integer; 2]| {
+            let [of, from] = [
+                spec.types.weight(*weight).scale,
+                spec.types.activation(*activation).scale,
+            ];
+            of == ScaleSet::Any || from == ScaleSet::PowerOfTwo
+        };
+        let reached = spec.pairs(row).iter().all(powers);
         findings.ensure(reached, &at("weight_grid"), || {
             format!(
                 "`{grid}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks"
             )
         });
     }
-    if let Some(entries) = row.entries {
-        findings.ensure(spec.types.activation_type() == entries.into(), &at("entries"), || {
-            format!("tables of {entries} cannot be compiled yet: their entries have the activations' type")
-        });
-    }
+    types(findings, row, recipe, &at);
+    findings.ensure(
+        row.accumulator.is_none() || recipe.accumulates(),
+        &at("accumulator"),
+        || format!("`{recipe}` has no sums"),
+    );
+    findings.ensure(row.points.is_none() || signature.requantize, &at("points"), || {
+        format!("`{recipe}` narrows no sums")
+    });
     if let Some(per) = row.weight_per {
         findings.ensure(recipe == RecipeName::MultiplyAccumulate, &at("weight_per"), || {
             format!("`{recipe}` has no weights")
         });
-        findings.ensure(spec.types.weight.per.contains(&per), &at("weight_per"), || {
+        let pairs = spec.pairs(row).iter();
+        let known = pairs
+            .map(|pair| spec.types.weight(pair[1]))
+            .any(|scheme| scheme.per.contains(&per));
+        findings.ensure(known, &at("weight_per"), || {
             format!("`types.weight.per` does not have `{per}`")
+        });
+    }
+}
+
+/// That a row has types that the table has, and that its forms lead to its results.
+fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl Fn(&str) -> KeyPath) {
+    let spec = findings.spec;
+    if let Some(pairs) = &row.pairs {
+        findings.ensure(recipe != RecipeName::Requantize, &at("pairs"), || {
+            "a requantization is between all activation types".into()
+        });
+        findings.list(&at("pairs"), pairs);
+        for (index, pair) in pairs.iter().enumerate() {
+            let [activation, weight] = pair;
+            findings.ensure(spec.types.pairs.contains(pair), &at("pairs").index(index), || {
+                format!("`types.pairs` does not have {activation} with {weight}")
+            });
+        }
+    }
+    let Some(results) = &row.results else { return };
+    let makes = recipe.signature().requantize || recipe == RecipeName::Lookup;
+    findings.ensure(makes && recipe != RecipeName::Requantize, &at("results"), || {
+        format!("what `{recipe}` makes has the type of what it reads")
+    });
+    findings.list(&at("results"), results);
+    for (index, result) in results.iter().enumerate() {
+        let path = at("results").index(index);
+        let known = spec.types.pairs.iter().any(|pair| pair[0] == *result);
+        findings.ensure(known, &path, || format!("`types.pairs` has no activations of {result}"));
+        let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
+        let made = forms.any(|form| form.output.contains(result)) || recipe == RecipeName::Lookup;
+        findings.ensure(made, &path, || {
+            format!("none of the forms in `requantize` makes {result}")
         });
     }
 }

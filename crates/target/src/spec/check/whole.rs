@@ -2,7 +2,10 @@
 
 use super::Findings;
 use crate::spec::{Codes, Integer, Observed, OptionValue};
+use std::collections::BTreeSet;
+use strait_core::Term;
 use strait_document::{KeyPath, Value, nearest};
+use strait_requantize::IntType;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     types(findings);
@@ -21,51 +24,85 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 fn types(findings: &mut Findings<'_>) {
     let types = &findings.spec.types;
     let at = |keys: &[&str]| KeyPath::of(&[&["types"], keys].concat());
-    let implemented = [[Integer::Int8, Integer::Int8]];
-    findings.ensure(types.pairs == implemented, &at(&["pairs"]), || {
-        "pairs other than int8 activations with int8 weights cannot be compiled yet: `[[\"int8\", \"int8\"]]`".into()
+    findings.list(&at(&["pairs"]), &types.pairs);
+    for (index, [_, weight]) in types.pairs.iter().enumerate() {
+        findings.ensure(*weight == Integer::Int8, &at(&["pairs"]).index(index), || {
+            format!("weights of {weight} cannot be compiled yet: they are int8")
+        });
+    }
+    let typed = |position: usize| -> BTreeSet<Integer> { types.pairs.iter().map(|pair| pair[position]).collect() };
+    let schemes = typed(0).into_iter().map(|t| {
+        let scheme = types.activation(t);
+        ("activation", t, scheme.range, scheme.symmetric)
     });
-    findings.ensure(types.weight.symmetric, &at(&["weight", "symmetric"]), || {
-        "weights with a zero point cannot be compiled yet; their grids are symmetric".into()
+    let weights = typed(1).into_iter().map(|t| {
+        let scheme = types.weight(t);
+        ("weight", t, scheme.range, scheme.symmetric)
     });
-    findings.list(&at(&["weight", "per"]), &types.weight.per);
-    let ranges = [
-        (
-            "activation",
-            types.activation.range,
-            types.activation_type(),
-            types.activation.symmetric,
-        ),
-        ("weight", types.weight.range, types.weight_type(), true),
-    ];
-    for (of, range, t, symmetric) in ranges {
+    for (of, t, range, symmetric) in schemes.chain(weights) {
+        let own = match of {
+            "activation" => types.activation_of.contains_key(&t),
+            _ => types.weight_of.contains_key(&t),
+        };
+        let path = match own {
+            true => at(&[&format!("{of}_of"), t.name(), "range"]),
+            false => at(&[of, "range"]),
+        };
         let Some(range) = range else { continue };
-        let path = at(&[of, "range"]);
-        let inside = i64::from(t.min()) <= range.min && range.max <= i64::from(t.max());
+        let codes = IntType::from(t);
+        let inside = i64::from(codes.min()) <= range.min && range.max <= i64::from(codes.max());
         findings.ensure(inside, &path, || {
-            format!("{range} is not inside {t}, [{}, {}]", t.min(), t.max())
+            format!("{range} is not inside {codes}, [{}, {}]", codes.min(), codes.max())
         });
         findings.ensure(!symmetric || range.contains(0), &path, || {
             format!("{range} does not contain 0")
         });
     }
+    let weights = [(at(&["weight"]), &types.weight)].into_iter();
+    let weights = weights.chain(
+        types
+            .weight_of
+            .iter()
+            .map(|(t, scheme)| (at(&["weight_of", t.name()]), scheme)),
+    );
+    for (path, scheme) in weights {
+        findings.ensure(scheme.symmetric, &path.clone().key("symmetric"), || {
+            "weights with a zero point cannot be compiled yet; their grids are symmetric".into()
+        });
+        findings.list(&path.key("per"), &scheme.per);
+    }
+    let unused = types.activation_of.keys().filter(|t| !typed(0).contains(t));
+    let unused = unused.map(|t| at(&["activation_of", t.name()]));
+    let others = types.weight_of.keys().filter(|t| !typed(1).contains(t));
+    for path in unused.chain(others.map(|t| at(&["weight_of", t.name()]))) {
+        findings.add(
+            &path,
+            format!("`{path}` is for a type that `types.pairs` does not have"),
+        );
+    }
+    let several = typed(0).len() > 1;
+    let requantizes = findings.spec.op_row(Term::Requantize).is_some();
+    findings.ensure(!several || requantizes, &at(&["pairs"]), || {
+        "between activations of several types codes are requantized, and there is no row `op.requantize`".into()
+    });
     let accumulators = &findings.spec.accumulator;
     for [activation, _] in &types.pairs {
         let path = KeyPath::of(&["accumulator", activation.name()]);
         findings.ensure(accumulators.contains_key(activation), &path, || {
             format!("`{path}` is missing")
         });
+        let row = accumulators.get(activation);
         let bias = types.bias.get(activation);
         let path = at(&["bias", activation.name()]);
-        findings.ensure(bias == Some(&Integer::Int32), &path, || {
-            format!("`{path}` must be `int32`, the type of the accumulator")
-        });
-    }
-    for (activation, row) in accumulators {
-        let path = KeyPath::of(&["accumulator", activation.name()]);
-        findings.ensure(row.bits == 32, &path.key("bits"), || {
-            "accumulators of other widths than 32 bits cannot be compiled yet".into()
-        });
+        findings.ensure(bias.is_some(), &path, || format!("`{path}` is missing"));
+        if let (Some(row), Some(bias)) = (row, bias) {
+            findings.ensure(bias.bits() <= row.bits.max(32), &path, || {
+                format!(
+                    "a bias of {bias} is wider than the sum that it is added to, of {} bits",
+                    row.bits
+                )
+            });
+        }
     }
     let lines = accumulators
         .keys()

@@ -1,0 +1,102 @@
+//! Sets of configs that read one grid: a forest with path compression, united by size.
+
+use crate::ids::ConfigId;
+use crate::shared_vec::SharedVec;
+
+/// A member of the forest. A config that leaves its set gets a new one, and its old one stays for those below it.
+#[derive(Clone, Debug)]
+struct Member {
+    /// The member above; a top is its own.
+    above: u32,
+    /// Of a top: the number of members.
+    size: u32,
+    /// Of a top: the config whose grid the set reads.
+    root: ConfigId,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Sets {
+    /// By config: its member.
+    of: SharedVec<u32>,
+    members: SharedVec<Member>,
+}
+
+impl Sets {
+    /// A set of the next config alone.
+    pub(super) fn add(&mut self, id: ConfigId) {
+        let member = self.alone(id);
+        self.of.push(member);
+    }
+
+    fn alone(&mut self, root: ConfigId) -> u32 {
+        // A config is added once and leaves a set by a transition each time; ids of 32 bits bound both.
+        let above = self.members.len() as u32;
+        self.members.push(Member { above, size: 1, root });
+        above
+    }
+
+    fn top(&self, mut member: u32) -> u32 {
+        while let Some(found) = self.members.get(member as usize).filter(|found| found.above != member) {
+            member = found.above;
+        }
+        member
+    }
+
+    /// The top, with every member on the way put right below it.
+    fn compress(&mut self, member: u32) -> u32 {
+        let top = self.top(member);
+        let mut at = member;
+        while at != top {
+            let next = self.members.get(at as usize).map_or(top, |found| found.above);
+            if next != top
+                && let Some(found) = self.members.get_mut(at as usize)
+            {
+                found.above = top;
+            }
+            at = next;
+        }
+        top
+    }
+
+    /// The config whose grid a config reads.
+    pub(super) fn root(&self, id: ConfigId) -> ConfigId {
+        let member = self.of.get(id.index()).map(|&member| self.top(member));
+        member
+            .and_then(|top| self.members.get(top as usize))
+            .map_or(id, |top| top.root)
+    }
+
+    /// Unites the sets of two configs into one that reads what the second one's does.
+    pub(super) fn join(&mut self, id: ConfigId, to: ConfigId) {
+        let member = |sets: &Sets, id: ConfigId| sets.of.get(id.index()).copied();
+        let (Some(one), Some(another)) = (member(self, id), member(self, to)) else {
+            return;
+        };
+        let [one, another] = [self.compress(one), self.compress(another)];
+        let found = |top: u32| self.members.get(top as usize).map(|top| (top.size, top.root));
+        let (Some((own, _)), Some((other, root))) = (found(one), found(another)) else {
+            return;
+        };
+        if one == another {
+            return;
+        }
+        let (large, small) = if own > other { (one, another) } else { (another, one) };
+        if let Some(top) = self.members.get_mut(small as usize) {
+            top.above = large;
+        }
+        if let Some(top) = self.members.get_mut(large as usize) {
+            (top.size, top.root) = (own + other, root);
+        }
+    }
+
+    /// Takes a config out of its set. A root stays, because the others read its grid.
+    pub(super) fn part(&mut self, id: ConfigId) {
+        if self.root(id) == id {
+            return;
+        }
+        let alone = self.alone(id);
+        if let Some(member) = self.of.get_mut(id.index()) {
+            *member = alone;
+        }
+    }
+}

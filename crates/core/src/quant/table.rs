@@ -1,0 +1,409 @@
+//! The configs of one graph, and the one function that changes their states.
+//!
+//! ```text
+//! initial ──Activate──▶ activated ──Bake──▶ baked
+//!    │                     │
+//!    ├──DominatedBy──▶ overlapped          (reads its dominator's grid)
+//!    └──MasteredBy───▶ passive_initial ──▶ passive ──Bake──▶ passive_baked
+//! any ──Dequantize──▶ float ──Restore──▶ what it was;  activated ──Reset──▶ initial
+//! ```
+//!
+//! Domination makes one set of two, which reads the grid of one root; all of a set have one scheme. A master is no member
+//! of the set: the derivation is stored and computed anew whenever the grid is read, so that it is never out of date.
+//! Cycles of either kind are refused. A grid that was given is pinned.
+
+use super::config::{Derivation, Grid, Move, Origin, QuantConfig, State};
+use super::params::QuantParams;
+use super::policy::Granularity;
+use super::port::Port;
+use super::scheme::Scheme;
+use super::sets::Sets;
+use crate::graph::Graph;
+use crate::ids::{ConfigId, NodeId};
+use crate::module::Module;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shared_vec::SharedVec;
+use smallvec::SmallVec;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use strait_requantize::Per;
+
+/// The longest chain of derivations that is followed. A bias rests on an operand and its weights, an operand at most on a
+/// few that it is aligned with.
+const MOST_DERIVATIONS: usize = 16;
+
+/// A transition that there is not. The fault is that of the pass, or of the file, that asked for it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{port} of {node} in the state {from} cannot become {to}{}", .why.map(|why| format!(": {why}")).unwrap_or_default())]
+pub struct IllegalMove {
+    /// The node.
+    pub node: NodeId,
+    /// Its operand or result.
+    pub port: Port,
+    /// The state that it is in.
+    pub from: State,
+    /// The state that was asked for.
+    pub to: &'static str,
+    /// Reason of the refusal, where it is not the state alone.
+    pub why: Option<&'static str>,
+}
+
+impl IllegalMove {
+    /// The same with the name of the node.
+    pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
+        let name = graph.node(self.node).map_or("", |node| module.name(node.name));
+        let why = self.why.map(|why| format!(": {why}")).unwrap_or_default();
+        let text = format!(
+            "{} of {name} in the state {} cannot become {}{why}",
+            self.port, self.from, self.to
+        );
+        Reason::new(ReasonCode::QuantizationState, text)
+    }
+}
+
+/// The configs of one graph, by node and port. A value: a clone shares what neither side has written since.
+#[derive(Clone, Debug, Default)]
+pub struct QuantTable {
+    configs: SharedVec<QuantConfig>,
+    of: SharedVec<Ports>,
+    sets: Sets,
+}
+
+/// Configs of one node.
+#[derive(Clone, Debug, Default)]
+struct Ports {
+    operands: SmallVec<[Option<ConfigId>; 3]>,
+    results: SmallVec<[Option<ConfigId>; 1]>,
+}
+
+impl Ports {
+    fn get(&self, port: Port) -> Option<ConfigId> {
+        match port {
+            Port::Operand(index) => *self.operands.get(index)?,
+            Port::Result(index) => *self.results.get(index)?,
+        }
+    }
+
+    fn set(&mut self, port: Port, id: ConfigId) {
+        fn put<const N: usize>(list: &mut SmallVec<[Option<ConfigId>; N]>, index: usize, id: ConfigId)
+        where
+            [Option<ConfigId>; N]: smallvec::Array<Item = Option<ConfigId>>,
+        {
+            if list.len() <= index {
+                list.resize(index + 1, None);
+            }
+            list[index] = Some(id);
+        }
+        match port {
+            Port::Operand(index) => put(&mut self.operands, index, id),
+            Port::Result(index) => put(&mut self.results, index, id),
+        }
+    }
+}
+
+impl QuantTable {
+    /// Adds a config in state `initial`.
+    pub fn add(&mut self, node: NodeId, port: Port, scheme: Scheme) -> ConfigId {
+        let id = ConfigId::new(self.configs.len());
+        self.configs.push(QuantConfig {
+            node,
+            port,
+            scheme,
+            own: None,
+            derivation: None,
+            state: State::Initial,
+            stored: State::Initial,
+        });
+        self.sets.add(id);
+        while self.of.len() <= node.index() {
+            self.of.push(Ports::default());
+        }
+        if let Some(ports) = self.of.get_mut(node.index()) {
+            ports.set(port, id);
+        }
+        id
+    }
+
+    /// The config of an operand or a result.
+    pub fn id(&self, node: NodeId, port: Port) -> Option<ConfigId> {
+        self.of.get(node.index())?.get(port)
+    }
+
+    /// A config; ids come from this table only.
+    pub fn config(&self, id: ConfigId) -> Option<&QuantConfig> {
+        self.configs.get(id.index())
+    }
+
+    /// The number of configs.
+    pub fn len(&self) -> usize {
+        self.configs.len()
+    }
+
+    /// True if the table is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// All configs in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = (ConfigId, &QuantConfig)> {
+        let configs = self.configs.iter().enumerate();
+        configs.map(|(index, config)| (ConfigId::new(index), config))
+    }
+
+    /// The config whose grid is read: itself, or the one that dominates it in the end.
+    pub fn root(&self, id: ConfigId) -> ConfigId {
+        self.sets.root(id)
+    }
+
+    /// Where a config stands. A passive config is ready if those that it rests on are, so that is never stored.
+    pub fn state(&self, id: ConfigId) -> Option<State> {
+        let config = self.config(id)?;
+        let ready = || self.derived(config, 0).is_some();
+        Some(match config.state {
+            State::Passive if !ready() => State::PassiveInitial,
+            state => state,
+        })
+    }
+
+    /// The grid that a config has or reads; none while the config is float.
+    pub fn grid(&self, id: ConfigId) -> Option<Grid> {
+        if self.config(id)?.state == State::Float {
+            return None;
+        }
+        self.read(id, 0)
+    }
+
+    /// Scale and zero point of [`QuantTable::grid`].
+    pub fn params(&self, id: ConfigId) -> Option<Arc<QuantParams>> {
+        self.grid(id).map(|grid| grid.params)
+    }
+
+    /// Scale and zero point of an operand or a result.
+    pub fn params_of(&self, node: NodeId, port: Port) -> Option<Arc<QuantParams>> {
+        self.params(self.id(node, port)?)
+    }
+
+    /// Scheme of an operand or a result.
+    pub fn scheme_of(&self, node: NodeId, port: Port) -> Option<Scheme> {
+        Some(self.config(self.id(node, port)?)?.scheme)
+    }
+
+    /// Where the grid of a passive config comes from.
+    pub fn derivation(&self, id: ConfigId) -> Option<Derivation> {
+        self.config(id)?.derivation
+    }
+
+    fn read(&self, id: ConfigId, depth: usize) -> Option<Grid> {
+        let root = self.config(self.root(id))?;
+        root.own.clone().or_else(|| {
+            let params = self.derived(root, depth)?;
+            Some(Grid::new(params, Origin::Derived))
+        })
+    }
+
+    /// The grid of a passive config. The one place where a grid is derived from others.
+    fn derived(&self, config: &QuantConfig, depth: usize) -> Option<Arc<QuantParams>> {
+        let master = |id| (depth < MOST_DERIVATIONS).then(|| self.read(id, depth + 1))?;
+        match config.derivation? {
+            Derivation::Same(id) => master(id).map(|grid| grid.params),
+            Derivation::Product(first, second) => {
+                let (first, second) = (master(first)?.params, master(second)?.params);
+                let (scale, _) = first.as_tensor()?;
+                let axis = match config.scheme.policy().per() {
+                    Granularity::Channel { axis } => Some(axis),
+                    Granularity::Tensor | Granularity::Block { .. } => None,
+                };
+                let channels = second.scale.channels();
+                // One scale for each channel needs an axis, and a block is no channel.
+                if second.block.is_some() || (channels.is_some() && axis.is_none()) {
+                    return None;
+                }
+                Some(Arc::new(QuantParams {
+                    scale: second.scale.map(|other| scale * other),
+                    zero_point: Per::Tensor(0),
+                    axis: axis.filter(|_| channels.is_some()),
+                    block: None,
+                }))
+            }
+        }
+    }
+
+    /// The operands and results whose scheme, state or grid is another than in `other`, in the order of the configs.
+    pub fn differences(&self, other: &QuantTable) -> Vec<(NodeId, Port)> {
+        let apart = self.configs.apart(&other.configs).next().is_some();
+        if !apart && self.len() == other.len() {
+            return Vec::new();
+        }
+        let seen = |table: &QuantTable, id: ConfigId| {
+            let config = table.config(id)?;
+            Some((
+                config.node,
+                config.port,
+                config.scheme,
+                table.state(id)?,
+                table.grid(id),
+            ))
+        };
+        let ids = (0..self.len().max(other.len())).map(ConfigId::new);
+        let different = ids.filter(|&id| seen(self, id) != seen(other, id));
+        let places = different.flat_map(|id| [self.config(id), other.config(id)]);
+        let mut places: Vec<_> = places.flatten().map(|config| (config.node, config.port)).collect();
+        places.dedup();
+        places
+    }
+
+    /// The only function that writes a state, a grid, and which set a config is in.
+    ///
+    /// # Errors
+    /// A transition that there is not. Nothing is changed then.
+    pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), IllegalMove> {
+        let to = request.target();
+        let Some(config) = self.configs.get(id.index()) else {
+            return Err(IllegalMove {
+                node: NodeId::new(0),
+                port: Port::Operand(0),
+                from: State::Initial,
+                to,
+                why: Some("there is no such config"),
+            });
+        };
+        let (node, port) = (config.node, config.port);
+        let illegal = |table: &QuantTable, why| IllegalMove {
+            node,
+            port,
+            from: table.state(id).unwrap_or(State::Initial),
+            to,
+            why,
+        };
+        self.allowed(id, &request).map_err(|why| illegal(self, why))?;
+        let root = self.root(id);
+        match request {
+            Move::Activate(grid) => self.write(id, |config| {
+                config.state = State::Activated;
+                config.own = Some(grid);
+            }),
+            Move::DominatedBy(by) => {
+                if self.root(by) != root {
+                    // The whole set of `id` comes along.
+                    for moved in [root, id] {
+                        self.write(moved, |config| {
+                            config.state = State::Overlapped;
+                            config.own = None;
+                        });
+                    }
+                    self.sets.join(id, by);
+                }
+            }
+            Move::MasteredBy(derivation) => {
+                self.sets.part(id);
+                self.write(id, |config| {
+                    config.state = State::Passive;
+                    config.own = None;
+                    config.derivation = Some(derivation);
+                });
+            }
+            Move::Bake => self.write(id, |config| {
+                config.state = match config.state {
+                    State::Passive => State::PassiveBaked,
+                    _ => State::Baked,
+                }
+            }),
+            Move::Dequantize => self.write(id, |config| {
+                if config.state != State::Float {
+                    config.stored = config.state;
+                    config.state = State::Float;
+                }
+            }),
+            Move::Restore => self.write(id, |config| config.state = config.stored),
+            Move::Reset => self.write(id, |config| {
+                config.state = State::Initial;
+                config.own = None;
+            }),
+        }
+        Ok(())
+    }
+
+    /// Checks a transition; a refusal may have a reason beside the state.
+    fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
+        let (state, root) = (self.state(id).ok_or(None)?, self.root(id));
+        let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
+        let pinned = |id: ConfigId| {
+            let own = self.config(id).and_then(|config| config.own.as_ref());
+            own.is_some_and(|grid| grid.origin == Origin::Given)
+        };
+        match request {
+            Move::Activate(grid) => {
+                ensure(matches!(state, State::Initial | State::Activated) && root == id, None)?;
+                ensure(!pinned(id) || grid.origin == Origin::Given, PINNED)
+            }
+            Move::DominatedBy(by) => {
+                let dominator = self.config(*by).ok_or(NO_MASTER)?;
+                ensure(*by != id, Some("it would dominate itself"))?;
+                if self.root(*by) == root {
+                    return Ok(());
+                }
+                // The root comes along, so it must be as free to move as the config itself.
+                let free = |s: Option<State>| matches!(s, Some(State::Initial | State::Activated | State::Overlapped));
+                ensure(free(Some(state)) && free(self.state(root)), None)?;
+                let equal = self.config(id).map(|config| config.scheme) == Some(dominator.scheme);
+                ensure(equal, Some("its dominator has another type, policy, range or rounding"))?;
+                let kept = !pinned(root) || self.read(*by, 0).map(|grid| grid.params) == self.params(root);
+                ensure(kept, PINNED)?;
+                ensure(!self.rests_on(*by, root), CYCLE)
+            }
+            Move::MasteredBy(derivation) => {
+                ensure(
+                    derivation.masters().all(|master| self.config(master).is_some()),
+                    NO_MASTER,
+                )?;
+                let movable = matches!(
+                    state,
+                    State::Initial | State::Activated | State::Overlapped | State::Passive | State::PassiveInitial
+                );
+                ensure(movable, None)?;
+                ensure(!pinned(id), PINNED)?;
+                ensure(!derivation.masters().any(|master| self.rests_on(master, id)), CYCLE)
+            }
+            Move::Bake => ensure(matches!(state, State::Activated | State::Passive), None),
+            Move::Dequantize => Ok(()),
+            Move::Restore => ensure(state == State::Float, None),
+            Move::Reset => {
+                ensure(state == State::Activated && root == id, None)?;
+                ensure(!pinned(id), PINNED)
+            }
+        }
+    }
+
+    /// True if the grid of a config is that of `on`, or is derived from it.
+    fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
+        let mut seen = BTreeSet::new();
+        let mut open = vec![self.root(id)];
+        while let Some(at) = open.pop() {
+            if at == on {
+                return true;
+            }
+            let derivation = self.config(at).and_then(|config| config.derivation);
+            let masters = derivation.into_iter().flat_map(Derivation::masters);
+            open.extend(
+                masters
+                    .map(|master| self.root(master))
+                    .filter(|&root| seen.insert(root)),
+            );
+        }
+        false
+    }
+
+    fn write(&mut self, id: ConfigId, change: impl FnOnce(&mut QuantConfig)) {
+        if let Some(config) = self.configs.get_mut(id.index()) {
+            change(config);
+        }
+    }
+}
+
+const PINNED: Option<&str> = Some("its grid was given");
+const NO_MASTER: Option<&str> = Some("there is no such config to read");
+const CYCLE: Option<&str> = Some("its grid would rest on itself");
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! Types of codes: which pair each node computes on, and in which type each value leaves its producer.
+//!
+//! A node that computes wants its operands in the activation type of its pair. A node that only moves codes wants what all
+//! readers behind it agree on, and nothing of its own where they do not. Where all readers of a result agree on a type that
+//! the producer's row has, the result leaves in that one, and is rounded once.
+
+use super::roles::{Role, keeps_grid, recipe, role};
+use super::{AnnotateError, Annotation};
+use std::collections::BTreeMap;
+use strait_core::{Elem, Granularity, Graph, Node, NodeId, Policy, Scheme, SchemeError, Term, ValueId};
+use strait_requantize::IntType;
+use strait_target::TargetSpec;
+use strait_target::spec::{Integer, Per, Recipe, ScaleSet};
+
+/// Types that the readers of a value want.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wish {
+    Nothing,
+    One(Integer),
+    Several,
+}
+
+impl Wish {
+    fn and(self, other: Wish) -> Wish {
+        match (self, other) {
+            (Wish::Nothing, wish) | (wish, Wish::Nothing) => wish,
+            (Wish::One(a), Wish::One(b)) if a == b => self,
+            _ => Wish::Several,
+        }
+    }
+}
+
+/// Types of the nodes of the accelerator, and of what they make.
+pub(super) struct Types {
+    /// By node: the type of its activation operands, and that of its weights.
+    of: Vec<Option<[Integer; 2]>>,
+    /// By value that a node of the accelerator makes: its type.
+    leaves: Vec<Option<Integer>>,
+}
+
+impl Types {
+    /// Types of the activations and weights that a node of the accelerator reads.
+    pub(super) fn of(&self, id: NodeId) -> Option<[Integer; 2]> {
+        *self.of.get(id.index())?
+    }
+
+    /// The type in which a value leaves a node of the accelerator.
+    pub(super) fn leaves(&self, value: ValueId) -> Option<Integer> {
+        *self.leaves.get(value.index())?
+    }
+
+    pub(super) fn new(graph: &Graph, how: &Annotation<'_>, order: &[NodeId]) -> Types {
+        let mut found = Types {
+            of: vec![None; graph.node_bound()],
+            leaves: vec![None; graph.value_bound()],
+        };
+        let mut wishes = vec![Wish::Nothing; graph.value_bound()];
+        let nodes = || {
+            let nodes = order.iter().filter_map(|&id| Some((id, graph.node(id)?)));
+            nodes.filter_map(|(id, node)| Some((id, node, recipe(how.spec, node)?)))
+        };
+        for (id, node, (_, kind)) in nodes().collect::<Vec<_>>().into_iter().rev() {
+            let wish = match moves(how, id, kind) {
+                false => Wish::One(how.types.pair(how.spec, id, node.op.term())[0]),
+                // Where readers differ, the group keeps its producer's type.
+                true => match node
+                    .outputs
+                    .iter()
+                    .map(|y| wishes[y.index()])
+                    .fold(Wish::Nothing, Wish::and)
+                {
+                    Wish::Several => Wish::Nothing,
+                    wish => wish,
+                },
+            };
+            for (index, input) in node.inputs.iter().enumerate() {
+                if let Some(value) = *input
+                    && role(graph, node, kind, index) == Role::Activation
+                {
+                    let known = &mut wishes[value.index()];
+                    *known = known.and(wish);
+                }
+            }
+        }
+        for (id, node, (_, kind)) in nodes() {
+            let term = node.op.term();
+            let [preferred, weight] = how.types.pair(how.spec, id, term);
+            let behind = node
+                .outputs
+                .iter()
+                .map(|y| wishes[y.index()])
+                .fold(Wish::Nothing, Wish::and);
+            let activation = match (moves(how, id, kind), behind) {
+                (false, _) => preferred,
+                (true, behind) => {
+                    let operands = found.operands(graph, node, kind);
+                    let agreed = match (operands, behind) {
+                        (Wish::One(t), _) | (_, Wish::One(t)) => t,
+                        _ => preferred,
+                    };
+                    if how.spec.row_for(term, agreed).is_some() {
+                        agreed
+                    } else {
+                        preferred
+                    }
+                }
+            };
+            found.of[id.index()] = Some([activation, weight]);
+            let row = how.spec.row_for(term, activation).map(|(_, row)| row);
+            let results = row
+                .and_then(|row| row.results.clone())
+                .unwrap_or_else(|| vec![activation]);
+            for &value in &node.outputs {
+                let wish = match how.types.values.get(&value) {
+                    Some(&t) => Wish::One(t),
+                    None => wishes[value.index()],
+                };
+                found.leaves[value.index()] = Some(match (moves(how, id, kind), wish) {
+                    (false, Wish::One(t)) if results.contains(&t) => t,
+                    (false, _) => {
+                        let own = results.contains(&activation).then_some(activation);
+                        own.or(results.first().copied()).unwrap_or(activation)
+                    }
+                    (true, _) => activation,
+                });
+            }
+        }
+        found
+    }
+
+    /// Types in which the operands of a node that moves codes leave their producers on the accelerator.
+    fn operands(&self, graph: &Graph, node: &Node, kind: Recipe) -> Wish {
+        let operands = node.inputs.iter().enumerate();
+        let operands = operands.filter(|(index, _)| role(graph, node, kind, *index) == Role::Activation);
+        let types = operands.filter_map(|(_, value)| self.leaves((*value)?));
+        types.map(Wish::One).fold(Wish::Nothing, Wish::and)
+    }
+}
+
+/// True if a node has the types of its neighbours, because it moves codes and nobody has said otherwise.
+fn moves(how: &Annotation<'_>, id: NodeId, kind: Recipe) -> bool {
+    keeps_grid(kind) && !how.types.activations.contains_key(&id)
+}
+
+/// Types that the configuration wants.
+#[derive(Clone, Debug, Default)]
+pub struct TypeWishes {
+    /// Of the activations that nodes compute on, as far as the target's table has it for them.
+    pub activation: Option<Integer>,
+    /// The same of weights.
+    pub weight: Option<Integer>,
+    /// Of the activations that single nodes compute on, which the table has for them.
+    pub activations: BTreeMap<NodeId, Integer>,
+    /// The same of weights.
+    pub weights: BTreeMap<NodeId, Integer>,
+    /// In which single values leave the nodes that make them, where these have it.
+    pub values: BTreeMap<ValueId, Integer>,
+}
+
+impl TypeWishes {
+    /// The pair that a node computes on: of those that the table has for its op the first with what is wanted of this node,
+    /// and else of all nodes, as far as there is one.
+    pub(super) fn pair(&self, spec: &TargetSpec, id: NodeId, term: Term) -> [Integer; 2] {
+        let own = [self.activations.get(&id).copied(), self.weights.get(&id).copied()];
+        let pairs = spec.pairs_of(term);
+        let fits = |pair: &[Integer; 2], wanted: [Option<Integer>; 2]| {
+            let mut both = pair.iter().zip(wanted);
+            both.all(|(has, wanted)| wanted.is_none_or(|wanted| wanted == *has))
+        };
+        let [activation, weight] = [own[0].or(self.activation), own[1].or(self.weight)];
+        let tries = [[activation, weight], [activation, own[1]], [own[0], weight], own];
+        let found = tries
+            .into_iter()
+            .find_map(|wanted| pairs.iter().copied().find(|pair| fits(pair, wanted)));
+        // A table has at least one pair, and what it does not have was refused before.
+        found
+            .or(spec.types.pairs.first().copied())
+            .unwrap_or([Integer::Int8; 2])
+    }
+}
+
+fn policy(symmetric: bool, scale: ScaleSet, per: Granularity) -> Policy {
+    Policy::Linear {
+        symmetric,
+        power_of_two: scale == ScaleSet::PowerOfTwo,
+        dynamic: false,
+        per,
+    }
+}
+
+fn ours(error: SchemeError) -> AnnotateError {
+    AnnotateError::Ours(error.to_string())
+}
+
+/// The scheme of activations of a type.
+pub(super) fn activation(spec: &TargetSpec, t: Integer) -> Result<Scheme, AnnotateError> {
+    let (row, range) = (spec.types.activation(t), spec.types.activation_range(t));
+    let policy = policy(row.symmetric, row.scale, Granularity::Tensor);
+    let range = [*range.start(), *range.end()].map(i64::from);
+    Scheme::integers(policy, Elem::from(IntType::from(t)), range, spec.quantize.rounding).map_err(ours)
+}
+
+/// The scheme of weights of a type.
+pub(super) fn weight(spec: &TargetSpec, t: Integer, per: Per) -> Result<Scheme, AnnotateError> {
+    let (row, range) = (spec.types.weight(t), spec.types.weight_range(t));
+    let per = match per {
+        Per::Channel => Granularity::Channel { axis: 0 },
+        Per::Tensor => Granularity::Tensor,
+    };
+    let range = [*range.start(), *range.end()].map(i64::from);
+    let policy = policy(row.symmetric, row.scale, per);
+    let rounding = spec.quantize.weight_rounding();
+    Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
+}
+
+/// The scheme of the bias of sums over activations of a type, and of these sums themselves.
+pub(super) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, AnnotateError> {
+    let policy = policy(true, ScaleSet::Any, Granularity::Channel { axis: 0 });
+    let bits = spec.types.bias.get(&activation).map_or(32, |bias| bias.bits());
+    let elem = if bits <= 32 { Elem::I32 } else { Elem::I64 };
+    let end = (1i64 << (bits - 2)) + ((1i64 << (bits - 2)) - 1);
+    Scheme::integers(policy, elem, [-end - 1, end], spec.quantize.bias_rounding()).map_err(ours)
+}
