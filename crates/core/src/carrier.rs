@@ -15,14 +15,6 @@ words! {
 }
 
 impl Carrier {
-    /// Width in bits.
-    pub fn bits(self) -> u8 {
-        match self {
-            Carrier::I32 => 32,
-            Carrier::I64 => 64,
-        }
-    }
-
     /// The element type of such accumulators.
     pub fn elem(self) -> Elem {
         match self {

@@ -101,6 +101,12 @@ impl Elem {
         count.checked_mul(self.size() as u64)
     }
 
+    /// Width in bits; a truth value has the eight of its byte.
+    pub fn bits(self) -> u8 {
+        // At most 64.
+        if self.is_packed() { 4 } else { 8 * self.size() as u8 }
+    }
+
     /// Bytes of one element at run time.
     pub fn size(self) -> usize {
         match self {

@@ -221,7 +221,7 @@ impl fmt::Display for Fault {
                 "channel {channel}: the sum can be anything in [{}, {}], which does not fit {} bits",
                 interval.low,
                 interval.high,
-                8 * carrier.size()
+                carrier.bits()
             ),
             Fault::OutsideDomain(error) => error.fmt(f),
             Fault::Escaped { graph, found, bounds } => write!(

@@ -47,7 +47,7 @@ impl Infer for ShiftLeft {
                 self.bits,
                 farthest[0],
                 farthest[1],
-                self.accumulator.bits()
+                self.accumulator.elem().bits()
             )
         })?;
         support::one(self.accumulator.elem(), x.shape.clone())

@@ -33,6 +33,8 @@ fn every_integer_type_gives_back_what_was_put_in() {
             assert_eq!(tensor.to_i64().unwrap(), numbers, "{elem}");
             assert_eq!(Some(tensor.bytes().len() as u64), elem.packed_bytes(count as u64));
             assert_eq!(tensor.unpacked().len(), count * elem.size());
+            let bits = elem.int_type().map_or(64, strait_requantize::IntType::bits);
+            assert_eq!(elem.bits(), bits);
             let again = TensorData::from_unpacked(elem, &[count as u64], tensor.unpacked()).unwrap();
             assert_eq!(again, tensor);
             let column = tensor.reshaped(&[count as u64, 1]).unwrap();

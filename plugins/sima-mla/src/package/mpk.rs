@@ -183,7 +183,7 @@ fn params(node: &Node, inputs: &[Described<'_>], outputs: &[Described<'_>]) -> R
         let (elem, grid) = grid.ok_or_else(|| Reason::new(ReasonCode::NoGrid, "codes without a grid"))?;
         Ok::<_, TargetError>(Codes {
             channel_params: channel_params(grid),
-            num_bits: 8 * elem.size(),
+            num_bits: elem.bits().into(),
             rounding,
         })
     });

@@ -147,7 +147,7 @@ impl<'a> Network<'a> {
         ir.put("op", node.op.name());
         let mut attrs = map([
             ("channel_params", channel_params(quant).into()),
-            ("num_bits", Tree::Int(8 * codes.elem.size() as i64)),
+            ("num_bits", Tree::Int(codes.elem.bits().into())),
             ("input_data_type", NumberType::from(from.elem).name().into()),
             ("output_data_type", NumberType::from(to.elem).name().into()),
         ]);
