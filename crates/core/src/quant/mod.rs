@@ -5,6 +5,7 @@
 //! PPQ's (its public sources, 2024), with its defects mended.
 
 mod config;
+mod entries;
 mod params;
 mod policy;
 mod port;
@@ -13,6 +14,7 @@ mod sets;
 mod table;
 
 pub use config::{Derivation, Grid, Move, Origin, QuantConfig, State};
+pub use entries::{Entry, EntryError, Standing};
 pub use params::QuantParams;
 pub use policy::{FloatFormat, Granularity, Policy};
 pub use port::Port;

@@ -29,9 +29,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use strait_requantize::Per;
 
-/// The longest chain of derivations that is followed. A bias rests on an operand and its weights, an operand at most on a
-/// few that it is aligned with.
-const MOST_DERIVATIONS: usize = 16;
+/// The number of grids that one grid may rest on, directly or by way of others. A bias rests on an operand and its
+/// weights, an operand at most on a few that it is aligned with. Products of products double with each step, so the limit
+/// is one of all that is read, and not of depth.
+const MOST_MASTERS: usize = 32;
 
 /// A transition that there is not. The fault is that of the pass, or of the file, that asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -159,7 +160,7 @@ impl QuantTable {
     /// Where a config stands. A passive config is ready if those that it rests on are, so that is never stored.
     pub fn state(&self, id: ConfigId) -> Option<State> {
         let config = self.config(id)?;
-        let ready = || self.derived(config, 0).is_some();
+        let ready = || self.derived(config, &mut 0).is_some();
         Some(match config.state {
             State::Passive if !ready() => State::PassiveInitial,
             state => state,
@@ -171,7 +172,7 @@ impl QuantTable {
         if self.config(id)?.state == State::Float {
             return None;
         }
-        self.read(id, 0)
+        self.read(id, &mut 0)
     }
 
     /// Scale and zero point of [`QuantTable::grid`].
@@ -194,17 +195,21 @@ impl QuantTable {
         self.config(id)?.derivation
     }
 
-    fn read(&self, id: ConfigId, depth: usize) -> Option<Grid> {
+    /// Reads a grid; `masters` counts those that were read for it.
+    fn read(&self, id: ConfigId, masters: &mut usize) -> Option<Grid> {
         let root = self.config(self.root(id))?;
         root.own.clone().or_else(|| {
-            let params = self.derived(root, depth)?;
+            let params = self.derived(root, masters)?;
             Some(Grid::new(params, Origin::Derived))
         })
     }
 
     /// The grid of a passive config. The one place where a grid is derived from others.
-    fn derived(&self, config: &QuantConfig, depth: usize) -> Option<Arc<QuantParams>> {
-        let master = |id| (depth < MOST_DERIVATIONS).then(|| self.read(id, depth + 1))?;
+    fn derived(&self, config: &QuantConfig, masters: &mut usize) -> Option<Arc<QuantParams>> {
+        let mut master = |id| {
+            *masters += 1;
+            (*masters <= MOST_MASTERS).then(|| self.read(id, masters))?
+        };
         match config.derivation? {
             Derivation::Same(id) => master(id).map(|grid| grid.params),
             Derivation::Product(first, second) => {
@@ -348,7 +353,7 @@ impl QuantTable {
                 ensure(free(Some(state)) && free(self.state(root)), None)?;
                 let equal = self.config(id).map(|config| config.scheme) == Some(dominator.scheme);
                 ensure(equal, Some("its dominator has another type, policy, range or rounding"))?;
-                let kept = !pinned(root) || self.read(*by, 0).map(|grid| grid.params) == self.params(root);
+                let kept = !pinned(root) || self.read(*by, &mut 0).map(|grid| grid.params) == self.params(root);
                 ensure(kept, PINNED)?;
                 ensure(!self.rests_on(*by, root), CYCLE)
             }
@@ -375,21 +380,19 @@ impl QuantTable {
         }
     }
 
-    /// True if the grid of a config is that of `on`, or is derived from it.
+    /// True if the grid of a config is that of `on`, or is derived from it; also if it will be, once `on` leaves its set.
     fn rests_on(&self, id: ConfigId, on: ConfigId) -> bool {
         let mut seen = BTreeSet::new();
-        let mut open = vec![self.root(id)];
-        while let Some(at) = open.pop() {
-            if at == on {
+        let mut open = vec![id];
+        while let Some(id) = open.pop() {
+            let root = self.root(id);
+            if id == on || root == on {
                 return true;
             }
-            let derivation = self.config(at).and_then(|config| config.derivation);
-            let masters = derivation.into_iter().flat_map(Derivation::masters);
-            open.extend(
-                masters
-                    .map(|master| self.root(master))
-                    .filter(|&root| seen.insert(root)),
-            );
+            if seen.insert(root) {
+                let derivation = self.config(root).and_then(|config| config.derivation);
+                open.extend(derivation.into_iter().flat_map(Derivation::masters));
+            }
         }
         false
     }

@@ -161,6 +161,16 @@ fn no_chain_of_moves_makes_a_cycle() {
 }
 
 #[test]
+fn what_would_leave_its_set_rests_on_nothing_that_rests_on_it() {
+    let (mut table, id, other) = in_state(Overlapped);
+    assert!(table.transition(id, same(id)).is_err());
+    let third = add(&mut table);
+    table.transition(third, same(id)).unwrap();
+    assert!(table.transition(id, same(third)).is_err());
+    assert_eq!((table.state(id), table.root(id)), (Some(Overlapped), other));
+}
+
+#[test]
 fn a_hundred_thousand_configs_in_one_set_know_their_root_at_once() {
     // As concats of concats bind them: each root is dominated by the next result.
     let mut table = QuantTable::default();

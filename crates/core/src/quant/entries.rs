@@ -1,0 +1,219 @@
+//! A table as plain data and back: for text, bytes and reports.
+
+use super::config::{Derivation, Grid, Move, QuantConfig, State};
+use super::port::Port;
+use super::scheme::Scheme;
+use super::table::{IllegalMove, QuantTable};
+use crate::ids::{ConfigId, NodeId};
+
+/// A config as plain data. The ids of other configs are positions in the list that it stands in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// The node.
+    pub node: NodeId,
+    /// Which of its operands or results.
+    pub port: Port,
+    /// Policy, type, range and rounding.
+    pub scheme: Scheme,
+    /// Where its grid comes from; of a float config, what is restored.
+    pub standing: Standing,
+    /// True if it is taken out of quantization.
+    pub float: bool,
+}
+
+/// Where the grid of a config comes from. A derived grid is not written down: it is computed anew.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// It has no grid yet.
+    Initial,
+    /// It has a grid of its own.
+    Own {
+        /// The grid.
+        grid: Grid,
+        /// The parameter was turned into integers.
+        baked: bool,
+    },
+    /// It reads the grid of this config, the root of its set.
+    Overlapped(ConfigId),
+    /// Its grid follows from others'.
+    Passive {
+        /// How.
+        derivation: Derivation,
+        /// The parameter was turned into integers.
+        baked: bool,
+    },
+}
+
+/// Entries that are no table. The fault is that of the file that they come from.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum EntryError {
+    /// A second config of an operand or a result.
+    #[error("{port} of {node} has a config already")]
+    Twice {
+        /// The node.
+        node: NodeId,
+        /// Its operand or result.
+        port: Port,
+    },
+    /// A config that reads one which itself reads another, or none that is there.
+    #[error("{0} is not the config whose grid is read here")]
+    NotRoot(ConfigId),
+    /// Derivations in a circle.
+    #[error("its grid would rest on itself")]
+    Cycle,
+    /// A state that it cannot have.
+    #[error(transparent)]
+    Move(#[from] IllegalMove),
+}
+
+impl QuantTable {
+    /// The configs as plain data, in the order of `nodes`: those of a node's operands, then those of its results.
+    ///
+    /// # Errors
+    /// A node that has a config, but is not in the list.
+    pub fn entries(&self, nodes: &[NodeId]) -> Result<Vec<Entry>, NodeId> {
+        let bound = nodes.iter().map(|node| node.index() + 1).max().unwrap_or(0);
+        let mut ranks = vec![usize::MAX; bound];
+        for (rank, node) in nodes.iter().enumerate() {
+            ranks[node.index()] = rank;
+        }
+        let mut order = Vec::with_capacity(self.len());
+        for (id, config) in self.iter() {
+            let rank = ranks.get(config.node.index()).filter(|rank| **rank != usize::MAX);
+            order.push((*rank.ok_or(config.node)?, config.port, id));
+        }
+        order.sort_unstable();
+        let mut positions = vec![ConfigId::new(0); self.len()];
+        for (position, &(_, _, id)) in order.iter().enumerate() {
+            positions[id.index()] = ConfigId::new(position);
+        }
+        let place = |id: ConfigId| positions.get(id.index()).copied().unwrap_or(id);
+        let configs = order.into_iter().filter_map(|(_, _, id)| Some((id, self.config(id)?)));
+        let entry = |(id, config): (ConfigId, &QuantConfig)| Entry {
+            node: config.node,
+            port: config.port,
+            scheme: config.scheme,
+            standing: self.standing(id, config, &place),
+            float: config.state == State::Float,
+        };
+        Ok(configs.map(entry).collect())
+    }
+
+    fn standing(&self, id: ConfigId, config: &QuantConfig, place: &dyn Fn(ConfigId) -> ConfigId) -> Standing {
+        let root = self.root(id);
+        if root != id {
+            return Standing::Overlapped(place(root));
+        }
+        let state = if config.state == State::Float {
+            config.stored
+        } else {
+            config.state
+        };
+        let baked = matches!(state, State::Baked | State::PassiveBaked);
+        match (&config.own, config.derivation) {
+            (Some(grid), _) => Standing::Own {
+                grid: grid.clone(),
+                baked,
+            },
+            (None, Some(derivation)) => {
+                let derivation = match derivation {
+                    Derivation::Same(of) => Derivation::Same(place(of)),
+                    Derivation::Product(first, second) => Derivation::Product(place(first), place(second)),
+                };
+                Standing::Passive { derivation, baked }
+            }
+            (None, None) => Standing::Initial,
+        }
+    }
+
+    /// The table of these entries, made by [`QuantTable::transition`] alone. Nodes and ports are the caller's to check.
+    ///
+    /// # Errors
+    /// The position of the entry that is not legal. A baked config without a grid is none: a table in which the grid
+    /// under a baked one was forgotten has entries, but these make no table.
+    pub fn from_entries(entries: &[Entry]) -> Result<QuantTable, (usize, EntryError)> {
+        let mut table = QuantTable::default();
+        for (at, &Entry { node, port, scheme, .. }) in entries.iter().enumerate() {
+            if table.id(node, port).is_some() {
+                return Err((at, EntryError::Twice { node, port }));
+            }
+            table.add(node, port, scheme);
+        }
+        let standing = |at: usize| &entries[at].standing;
+        let step = |table: &mut QuantTable, at: usize, request: Move| {
+            table
+                .transition(ConfigId::new(at), request)
+                .map_err(|error| (at, error.into()))
+        };
+        // Roots stand still while others join them, and before anything is derived each of these moves is cheap.
+        for at in 0..entries.len() {
+            if let Standing::Overlapped(root) = *standing(at) {
+                step(&mut table, at, Move::DominatedBy(root))?;
+            }
+        }
+        for at in 0..entries.len() {
+            if let Standing::Overlapped(root) = *standing(at)
+                && table.root(ConfigId::new(at)) != root
+            {
+                return Err((at, EntryError::NotRoot(root)));
+            }
+            if let Standing::Own { grid, .. } = standing(at) {
+                step(&mut table, at, Move::Activate(grid.clone()))?;
+            }
+        }
+        for at in dependents_first(&table, entries)? {
+            if let Standing::Passive { derivation, .. } = *standing(at) {
+                step(&mut table, at, Move::MasteredBy(derivation))?;
+            }
+        }
+        for (at, entry) in entries.iter().enumerate() {
+            if let Standing::Own { baked: true, .. } | Standing::Passive { baked: true, .. } = entry.standing {
+                step(&mut table, at, Move::Bake)?;
+            }
+        }
+        for (at, _) in entries.iter().enumerate().filter(|(_, entry)| entry.float) {
+            step(&mut table, at, Move::Dequantize)?;
+        }
+        Ok(table)
+    }
+}
+
+/// The passive entries, each in front of those that it rests on. In this order a master has no derivation yet when
+/// another config comes to rest on it, so that the search for a cycle ends at once.
+fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
+    let masters = |at: usize| {
+        let derivation = match entries[at].standing {
+            Standing::Passive { derivation, .. } => Some(derivation),
+            _ => None,
+        };
+        let masters = derivation.into_iter().flat_map(Derivation::masters);
+        masters.map(|master| table.root(master).index())
+    };
+    let mut dependents = vec![0usize; entries.len()];
+    for master in (0..entries.len()).flat_map(masters) {
+        // One that is not there is refused by its transition.
+        if let Some(count) = dependents.get_mut(master) {
+            *count += 1;
+        }
+    }
+    let mut order: Vec<usize> = (0..entries.len()).filter(|&at| dependents[at] == 0).collect();
+    let mut next = 0;
+    while let Some(&at) = order.get(next) {
+        next += 1;
+        for master in masters(at) {
+            if let Some(count) = dependents.get_mut(master) {
+                *count -= 1;
+                if *count == 0 {
+                    order.push(master);
+                }
+            }
+        }
+    }
+    match dependents.iter().position(|&count| count > 0) {
+        Some(at) => Err((at, EntryError::Cycle)),
+        None => Ok(order),
+    }
+}
+
+#[cfg(test)]
+mod tests;
