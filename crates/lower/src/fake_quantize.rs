@@ -143,7 +143,7 @@ impl Walk<'_> {
         };
         // `dequantize` of 64 bits is none that others know: such a bias stays float.
         if config.elem == Elem::I64 {
-            return Ok([None, Some(made), None]);
+            return Ok([None, Some(made), Some(self.plain(bias)?)]);
         }
         let range = i32::MIN..=i32::MAX;
         let codes = bake::codes(&tensor, &config.grid, &range, config.scheme.rounding())?;

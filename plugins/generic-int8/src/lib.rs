@@ -12,6 +12,8 @@ inventory::submit! {
         kernels: &[
             FormKernel { form: "two-roundings", prepare: standard },
             FormKernel { form: "one-rounding", prepare: standard },
+            FormKernel { form: "sixteen-by-eight", prepare: standard },
+            FormKernel { form: "float64", prepare: standard },
             FormKernel { form: "mean", prepare: standard },
         ],
         make: None,

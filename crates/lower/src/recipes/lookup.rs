@@ -1,33 +1,74 @@
 //! `lookup`: a function of one variable as a table: entry i = quantize(f(dequantize(code i))).
 //!
-//! f is computed by the float executor, so the table holds what float execution would have seen for these inputs, rounded
-//! once.
+//! Of 8 bits f is computed by the float executor, so the table holds what float execution would have seen for these inputs,
+//! rounded once. Of 16 bits f32 is too coarse for that: the functions that `requantize` knows exactly are rounded correctly.
 
 use super::NodeToLower;
-use crate::lowering::{Lowering, integers};
-use strait_core::op::Lookup;
-use strait_core::{Elem, Failure, Reason, ReasonCode, TensorData};
+use crate::lowering::{Grid, Lowering, integers};
+use strait_core::op::{Function, Lookup};
+use strait_core::{Elem, Failure, Op, Reason, ReasonCode, TensorData};
 use strait_execute::evaluate;
+use strait_requantize::function::{FunctionError, Nearest, Pointwise, Real};
 use strait_requantize::quantize::dequantize;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
-    if x.ty.bits() != 8 || y.ty != x.ty {
+    if x.ty.bits() > 16 || y.ty.bits() > 16 {
         let text = format!("a table from {} to {} is not one of codes", x.ty, y.ty);
         return Err(Reason::new(ReasonCode::TableType, text).into());
     }
+    let codes = match nearest(&site.node.op, &x, &y) {
+        Some(codes) => codes?,
+        None => evaluated(&site.node.op, &x, &y)?,
+    };
+    let entries = codes.len() as u64;
+    let table = integers(&[entries], &codes, Elem::from(y.ty))?;
+    let table = walk.data("table", table, Some(y.params()));
+    let operands = [walk.operand(site, 0)?.value, table];
+    let made = walk.emit(site.node, Lookup {}, &operands, Some(y.params()), "lookup")?;
+    walk.set_codes(site, 0, made)
+}
+
+/// The codes of the correctly rounded function, where 16 bits on either side tell it from what f32 computes.
+fn nearest(op: &Op, x: &Grid, y: &Grid) -> Option<Result<Vec<i32>, Failure>> {
+    let Op::Unary(unary) = op else { return None };
+    let function = match unary.function {
+        Function::Sigmoid => Real::Sigmoid,
+        Function::Tanh => Real::Tanh,
+        Function::Silu => Real::Silu,
+        Function::Mish => Real::Mish,
+        Function::Gelu => Real::Gelu,
+        Function::Erf => Real::Erf,
+        Function::Softplus => Real::Softplus,
+        Function::Exp => Real::Exp,
+        _ => return None,
+    };
+    let nearest = Nearest {
+        function,
+        elements: x.ty,
+        input_scale: x.scale,
+        input_zp: x.zero,
+        out: y.ty,
+        scale: y.scale,
+        zp: y.zero,
+        rounding: y.rounding,
+    };
+    let table = (x.ty.bits().max(y.ty.bits()) > 8).then(|| Pointwise::Nearest(nearest).table())?;
+    // Codes beyond the range in use saturate there.
+    let within = |code: i32| code.min(*y.range.end()).max(*y.range.start());
+    let refused = |error: FunctionError| Reason::new(ReasonCode::TableType, error.to_string()).into();
+    Some(table.map(|codes| codes.into_iter().map(within).collect()).map_err(refused))
+}
+
+/// The codes of what the float executor computes.
+fn evaluated(op: &Op, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
     let inputs: Vec<f32> = x.ty.range().map(|q| dequantize(q, x.scale, x.zero)).collect();
-    let inputs = TensorData::from_values(&[256], &inputs)?;
-    let outputs = evaluate(&site.node.op, &[Some(&inputs)]);
+    let inputs = TensorData::from_values(&[inputs.len() as u64], &inputs)?;
+    let outputs = evaluate(op, &[Some(&inputs)]);
     let outputs = outputs.map_err(|error| Failure::Defect(format!("its table: {error}")))?;
     let values = outputs
         .first()
         .ok_or_else(|| Failure::defect("its table has no entries"))?;
     // A pole of f (the reciprocal of 0) saturates; what has no value at all is real zero.
-    let codes: Vec<i32> = values.to_f32()?.iter().map(|&v| y.code(v)).collect();
-    let table = integers(&[256], &codes, Elem::from(y.ty))?;
-    let table = walk.data("table", table, Some(y.params()));
-    let operands = [walk.operand(site, 0)?.value, table];
-    let made = walk.emit(site.node, Lookup {}, &operands, Some(y.params()), "lookup")?;
-    walk.set_codes(site, 0, made)
+    Ok(values.to_f32()?.iter().map(|&v| y.code(v)).collect())
 }

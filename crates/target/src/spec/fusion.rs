@@ -6,6 +6,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, de};
 use serde_json::json;
 use std::{borrow::Cow, collections::BTreeMap, fmt};
+use strait_core::Elem;
 use strait_document::words;
 
 /// Which fusions are made unless a configuration says otherwise.
@@ -86,7 +87,7 @@ pub struct When {
     /// into a producer takes the place of its own requantization.
     pub requantize: Option<Own>,
     /// The type of the producer's result so far.
-    pub output: Option<Integer>,
+    pub output: Option<Produced>,
     /// The number of operands that read the producer's result; an output of the graph counts as one. It has to be 1
     /// whether a row says so or not: other readers still need the accumulator.
     pub consumers: Option<u32>,
@@ -100,6 +101,32 @@ pub struct When {
     /// Values of the target's options.
     #[serde(default)]
     pub option: BTreeMap<String, super::OptionValue>,
+}
+
+words! {
+    /// The type of a producer's result.
+    Produced {
+        /// -128 ..= 127
+        Int8 = "int8",
+        /// -32768 ..= 32767
+        Int16 = "int16",
+        /// -2^31 ..= 2^31 - 1
+        Int32 = "int32",
+        /// A sum, whatever its width: 32 bits or 64.
+        Accumulator = "accumulator",
+    }
+}
+
+impl Produced {
+    /// True if a result of this type is meant.
+    pub fn is(self, elem: Elem) -> bool {
+        match self {
+            Produced::Int8 => elem == Elem::I8,
+            Produced::Int16 => elem == Elem::I16,
+            Produced::Int32 => elem == Elem::I32,
+            Produced::Accumulator => matches!(elem, Elem::I32 | Elem::I64),
+        }
+    }
 }
 
 words! {

@@ -25,7 +25,7 @@ mod words;
 pub use build::{Rescale, Scales};
 pub use evidence::{Row, Support};
 pub use form::{Arithmetic, ClampSet, FormRow, Holds, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
-pub use fusion::{Difference, FusionDefault, FusionRow, Own, Verb, When, With};
+pub use fusion::{Difference, FusionDefault, FusionRow, Own, Produced, Verb, When, With};
 pub use nearest::Built;
 pub use nearness::{Distance, Nearness, PossibleGain};
 pub use observer::{Codes, Observed, Observer, ObserverOptions};
