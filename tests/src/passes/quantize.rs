@@ -10,7 +10,7 @@ use strait_lower::{FusionPolicy, LowerError, Until};
 use strait_quantize::annotate::{GivenAway, Placing, Ranges, TypeWishes, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
-use strait_target::spec::Nearness;
+use strait_target::spec::{Integer, Nearness};
 use strait_target::{Options, Registry, Target, TargetSpec};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
@@ -86,11 +86,27 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
     Ok(observation)
 }
 
-/// Places the main graph and gives each operand its grid, from the extremes of what was observed.
-fn place_and_annotate(module: &mut Module, spec: &TargetSpec, observation: &Observation) -> Result<(), String> {
-    let main = module.main;
-    place(module, main, spec, &Placing::new(), &TypeWishes::default());
-    annotate_placed(module, spec, observation, &mut Ranges::default())
+/// `type=int16` for all nodes, `type:NAME=int16` for one; the type of activations. The other words are left.
+fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w str>), String> {
+    let (mut types, mut others) = (TypeWishes::default(), Vec::new());
+    for word in words {
+        let Some((of, t)) = word.strip_prefix("type").and_then(|rest| rest.split_once('=')) else {
+            others.push(*word);
+            continue;
+        };
+        let known = Integer::ALL.iter().copied().find(|known| known.name() == t);
+        let t = known.ok_or_else(|| format!("`{t}` is no type"))?;
+        match of.strip_prefix(':') {
+            None => types.activation = Some(t),
+            Some(name) => {
+                let mut nodes = module.main().nodes();
+                let found = nodes.find(|(_, node)| module.name(node.name) == name);
+                let (id, _) = found.ok_or_else(|| format!("there is no node {name}"))?;
+                types.activations.insert(id, t);
+            }
+        }
+    }
+    Ok((types, others))
 }
 
 /// Gives each operand of the placed main graph its grid, from the extremes of what was observed.
@@ -100,20 +116,31 @@ pub(crate) fn annotate_placed(
     observation: &Observation,
     ranges: &mut Ranges,
 ) -> Result<(), String> {
-    let (main, placing) = (module.main, Placing::new());
-    let how = Annotation::new(spec, observation, &placing);
-    strait_quantize::annotate(module, main, &how, ranges).map_err(|error| error.to_string())?;
+    let placing = Placing::new();
+    annotate(module, &Annotation::new(spec, observation, &placing), ranges)
+}
+
+fn annotate(module: &mut Module, how: &Annotation<'_>, ranges: &mut Ranges) -> Result<(), String> {
+    let main = module.main;
+    strait_quantize::annotate(module, main, how, ranges).map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH …`: places the graph and gives each operand its grid, from these ranges of values. The
-/// remarks say what is on the host, and of which grids one value takes nearly all.
+/// `annotate TARGET NAME=LOW..HIGH … type[:NAME]=TYPE …`: places the graph and gives each operand its type and grid, from
+/// these ranges of values. The remarks say what is on the host, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
     let (target, _) = target(name)?;
-    let observation = observation(ranges)?;
-    place_and_annotate(module, target.spec(), &observation)?;
+    let (types, ranges) = types(module, ranges)?;
+    let observation = observation(&ranges)?;
+    let (main, placing) = (module.main, Placing::new());
+    place(module, main, target.spec(), &placing, &types);
+    let how = Annotation {
+        types,
+        ..Annotation::new(target.spec(), &observation, &placing)
+    };
+    annotate(module, &how, &mut Ranges::default())?;
     let name = |id| module.main().value(id).map_or("", |value| module.name(value.name));
     let lint = |away: GivenAway| {
         let (name, GivenAway { loss, .. }) = (name(away.value), away);

@@ -43,8 +43,13 @@ impl Found<'_> {
             }
             _ => Ok(()),
         };
-        if let Some(wanted) = when.output.filter(|wanted| !elem(self.wide).is_some_and(|found| wanted.is(found))) {
-            let found = elem(self.wide).filter(|elem| elem.is_integer()).map_or("no integer", Elem::name);
+        if let Some(wanted) = when
+            .output
+            .filter(|wanted| !elem(self.wide).is_some_and(|found| wanted.is(found)))
+        {
+            let found = elem(self.wide)
+                .filter(|elem| elem.is_integer())
+                .map_or("no integer", Elem::name);
             let text = format!("the result of the producer is {found}, not {wanted}");
             return Err(Reason::new(ReasonCode::Type, text));
         }

@@ -57,7 +57,11 @@ fn nearest(op: &Op, x: &Grid, y: &Grid) -> Option<Result<Vec<i32>, Failure>> {
     // Codes beyond the range in use saturate there.
     let within = |code: i32| code.min(*y.range.end()).max(*y.range.start());
     let refused = |error: FunctionError| Reason::new(ReasonCode::TableType, error.to_string()).into();
-    Some(table.map(|codes| codes.into_iter().map(within).collect()).map_err(refused))
+    Some(
+        table
+            .map(|codes| codes.into_iter().map(within).collect())
+            .map_err(refused),
+    )
 }
 
 /// The codes of what the float executor computes.
