@@ -3,8 +3,7 @@
 use crate::elem::Elem;
 use crate::ids::{DataId, NodeId, Symbol, ValueId};
 use crate::op::Op;
-use crate::quant::QuantParams;
-use crate::quant::QuantTable;
+use crate::quant::{Port, QuantParams, QuantTable};
 use crate::reason::Reason;
 use crate::shape::TensorType;
 use crate::stage::Stage;
@@ -89,6 +88,16 @@ pub struct Node {
     /// Where it runs.
     pub place: Placement,
     pub(crate) links: SmallVec<[Link; 3]>,
+}
+
+impl Node {
+    /// True if the operand or result is there.
+    pub fn has_port(&self, port: Port) -> bool {
+        match port {
+            Port::Operand(index) => self.inputs.get(index).is_some_and(Option::is_some),
+            Port::Result(index) => index < self.outputs.len(),
+        }
+    }
 }
 
 /// Nodes and values of one function. Entries keep their ids for ever; removed ones leave a gap.

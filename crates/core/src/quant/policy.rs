@@ -94,6 +94,14 @@ impl FloatFormat {
         ((1..=8).contains(&exponent) && mantissa <= 10).then_some(FloatFormat { exponent, mantissa })
     }
 
+    /// The inverse of its text, `e4m3` for instance.
+    pub fn parse(name: &str) -> Option<FloatFormat> {
+        let (exponent, mantissa) = name.strip_prefix('e')?.split_once('m')?;
+        let format = FloatFormat::new(exponent.parse().ok()?, mantissa.parse().ok()?)?;
+        // Neither zeros in front nor signs.
+        (format.to_string() == name).then_some(format)
+    }
+
     /// Bits of the exponent.
     pub fn exponent(self) -> u8 {
         self.exponent

@@ -1,6 +1,7 @@
 //! From syntax to a module: names are looked up, tensors made.
 
 use super::error::{TextError, TextFault};
+use super::quant_parse;
 use super::random::random;
 use super::syntax::{self, AttributeValue, Content, Name, Operand};
 use crate::attribute::Attribute;
@@ -71,6 +72,16 @@ pub(super) fn build(file: syntax::File, blobs: &dyn Fn(usize, Option<&str>) -> O
     let mut graphs = Vec::with_capacity(file.graphs.len());
     for graph in file.graphs {
         graphs.push(builder.graph(graph, file.stage)?);
+    }
+    for quant in file.quants {
+        let (at, id) = (quant.graph.at, builder.graph_id(&quant.graph)?);
+        let Some(graph) = graphs.get_mut(id.index()) else {
+            continue;
+        };
+        if !graph.quant.is_empty() {
+            return Err(at.expected("one block `quant` for each graph", "a second one"));
+        }
+        graph.quant = quant_parse::build(quant, graph, &mut builder.names)?;
     }
     let mut graphs = graphs.into_iter();
     let Some(first) = graphs.next() else {

@@ -1,6 +1,7 @@
 //! Error in a text, and its place.
 
 use crate::attribute_list::OpError;
+use crate::quant::{EntryError, SchemeError};
 use crate::tensor::TensorError;
 use std::fmt;
 
@@ -63,6 +64,12 @@ pub enum TextFault {
     /// A tensor that contradicts its type.
     #[error(transparent)]
     Tensor(#[from] TensorError),
+    /// A scheme whose parts contradict each other.
+    #[error(transparent)]
+    Scheme(#[from] SchemeError),
+    /// A config that cannot stand as the text has it.
+    #[error(transparent)]
+    Config(#[from] EntryError),
     /// A blob that is not in the container beside the text.
     #[error("blob {0} is not there; a text with blobs is read beside its container")]
     Blob(u64),

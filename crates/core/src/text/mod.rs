@@ -12,17 +12,23 @@
 //! ```
 //!
 //! ```text
-//! module    := 'strait' '1' stage ['main' '=' '@'NAME] { graph | data }
+//! module    := 'strait' '1' stage ['main' '=' '@'NAME] { graph | quant | data }
 //! graph     := 'graph' '@'NAME '(' [value {',' value}] ')' ['stage' '=' stage] '{' {node} 'return' [operand {',' operand}] '}'
 //! node      := (value {',' value} | '(' ')') '=' OP ['@'NAME] '(' [operand {',' operand}] ')' ['{' attribute {',' attribute} '}'] {clause}
 //! operand   := '%'NAME | '@'NAME | '_'
 //! value     := '%'NAME ':' type [grid]
 //! type      := ELEM '[' [dim {',' dim}] ']'
-//! grid      := 'scale' '=' per 'zero' '=' per ['axis' '=' INTEGER]
+//! grid      := 'scale' '=' numbers 'zero' '=' numbers ['axis' '=' INTEGER ['block' '=' INTEGER]]
 //! attribute := KEY '=' (INTEGER | FLOAT | list | WORD | STRING | '@'NAME | form)
 //! form      := '{' KIND {KEY '=' (INTEGER | FLOAT | list | WORD)} '}'
 //! clause    := 'name' '=' STRING | 'sources' '=' strings | 'fused' '=' form | 'clamp' '=' list | 'host' '=' '[' STRING ',' STRING ']'
 //! data      := 'data' '@'NAME ':' type [grid] '=' ('inline' list | 'splat' NUMBER | 'random' INTEGER | 'blob' INTEGER ['blake3' '=' STRING] | 'same' '@'NAME)
+//! quant     := 'quant' '@'NAME '{' {port ':' scheme ['float'] standing} '}'
+//! port      := NODE ('operand' | 'result') INTEGER
+//! scheme    := (ELEM '[' LOW ',' HIGH ']' ('symmetric' | 'asymmetric') ['power_of_two'] ['dynamic'] | FLOAT_FORMAT) [per] ROUNDING
+//! per       := 'channel' '=' INTEGER | 'axis' '=' INTEGER 'block' '=' INTEGER
+//! standing  := 'initial' | ('activated' | 'baked') grid ORIGIN | 'overlapped' port
+//!            | ('passive' | 'passive_baked') ('same' port | 'product' port ',' port)
 //! ```
 //!
 //! * A name is letters, digits, `_` and `.`, or a string. A second thing with the same name is `%name~1`, and so on.
@@ -35,7 +41,12 @@
 //!   `nan(0x7fc00000)` with its bits. An empty list of floats is `f32[]`.
 //! * `random SEED` is [`random`]: every element of a tensor from a stream of its own.
 //! * `;` starts a comment that ends with the line. Line ends mean nothing else.
-//! * Not in the text: ids, and the quantization configs of an annotated graph.
+//! * `quant` gives the configs of an annotated graph's operands and results: the type and range of the codes
+//!   (`i8[-128,127]`, or a small float: `e4m3`), the policy, the rounding, and where the grid comes from. `float` says that
+//!   the config is taken out of quantization and would become what follows again. NODE is the name of a node, a word or a
+//!   string; a second node of that name is `name~1`. `overlapped` names the config whose grid is read. A derived grid is
+//!   not in the text.
+//! * Not in the text: ids.
 
 mod build;
 mod cursor;
@@ -48,9 +59,13 @@ mod number;
 mod parse;
 mod parse_attribute;
 mod print;
+mod quant_parse;
+mod quant_print;
 pub mod random;
 mod syntax;
 
+#[cfg(test)]
+mod quant_tests;
 #[cfg(test)]
 mod tests;
 

@@ -42,10 +42,12 @@ impl Parser<'_> {
         self.advance()?;
         let stage = self.stage()?;
         let main = if self.key("main")? { Some(self.global()?) } else { None };
-        let (mut graphs, mut data) = (Vec::new(), Vec::new());
+        let (mut graphs, mut quants, mut data) = (Vec::new(), Vec::new(), Vec::new());
         loop {
             if self.eat_word("graph")? {
                 graphs.push(self.graph()?);
+            } else if self.eat_word("quant")? {
+                quants.push(self.quant()?);
             } else if self.eat_word("data")? {
                 data.push(self.data()?);
             } else if self.token == Token::End {
@@ -54,11 +56,12 @@ impl Parser<'_> {
                     stage,
                     main,
                     graphs,
+                    quants,
                     data,
                     end,
                 });
             } else {
-                return self.unexpected("`graph`, `data` or the end of the text");
+                return self.unexpected("`graph`, `quant`, `data` or the end of the text");
             }
         }
     }
@@ -75,7 +78,7 @@ impl Parser<'_> {
         Ok(stage)
     }
 
-    fn ordinal(&mut self, at: Position, text: String) -> Parsed<Name> {
+    pub(super) fn ordinal(&mut self, at: Position, text: String) -> Parsed<Name> {
         let ordinal = if self.eat('~')? {
             self.integer("a number behind `~`")?
         } else {
@@ -182,7 +185,7 @@ impl Parser<'_> {
         })
     }
 
-    fn grid(&mut self) -> Parsed<Option<QuantParams>> {
+    pub(super) fn grid(&mut self) -> Parsed<Option<QuantParams>> {
         if !self.key("scale")? {
             return Ok(None);
         }

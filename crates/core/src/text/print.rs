@@ -3,6 +3,7 @@
 use super::labels::{Constant, GraphLabels, Labels};
 use super::lexer::{is_plain_word, quoted};
 use super::number::{element_text, f32_text};
+use super::quant_print;
 use crate::attribute::Attribute;
 use crate::form_list::form_list;
 use crate::graph::{Graph, Node, Placement, Value};
@@ -138,7 +139,7 @@ pub(super) fn dim_text(module: &Module, dim: Dim) -> String {
     }
 }
 
-fn grid(quant: &QuantParams) -> String {
+pub(super) fn grid(quant: &QuantParams) -> String {
     let axis = quant.axis.map(|axis| format!(" axis={axis}")).unwrap_or_default();
     let block = quant.block.map(|block| format!(" block={block}")).unwrap_or_default();
     let (scale, zero) = (
@@ -159,7 +160,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     format!("[{}]", items.collect::<Vec<_>>().join(","))
 }
 
-fn word_or_string(text: &str) -> String {
+pub(super) fn word_or_string(text: &str) -> String {
     if is_plain_word(text) { text.into() } else { quoted(text) }
 }
 
@@ -222,6 +223,7 @@ impl Printer<'_> {
         let outputs: Vec<&str> = self.graph.outputs().iter().map(|&id| self.names.value(id)).collect();
         out.push_str(format!("  return {}", outputs.join(", ")).trim_end());
         out.push_str("\n}\n");
+        quant_print::block(self.module, self.graph, self.names, out);
     }
 
     /// `%name: type grid`

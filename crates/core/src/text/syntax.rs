@@ -1,6 +1,7 @@
 //! Syntax tree of a text, before names are looked up.
 
 use super::error::Position;
+use super::quant_parse::Quant;
 use crate::attribute::Attribute;
 use crate::elem::Elem;
 use crate::quant::QuantParams;
@@ -34,6 +35,7 @@ pub(super) struct File {
     pub(super) stage: Stage,
     pub(super) main: Option<Name>,
     pub(super) graphs: Vec<Graph>,
+    pub(super) quants: Vec<Quant>,
     pub(super) data: Vec<Data>,
     pub(super) end: Position,
 }

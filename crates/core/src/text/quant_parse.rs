@@ -1,0 +1,268 @@
+//! From a text to the table of configs of a graph.
+
+use super::cursor::{Parsed, Parser};
+use super::error::{TextError, TextFault};
+use super::lexer::Token;
+use super::syntax::Name;
+use crate::elem::Elem;
+use crate::graph::Graph;
+use crate::ids::{ConfigId, NodeId, Symbol};
+use crate::names::Names;
+use crate::quant::{
+    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Policy, Port, QuantTable, Scheme, Standing, State,
+};
+use std::collections::BTreeMap;
+use strait_requantize::Rounding;
+
+/// `quant @graph { … }`
+pub(super) struct Quant {
+    pub(super) graph: Name,
+    configs: Vec<Config>,
+}
+
+/// An operand or a result.
+struct Place {
+    node: Name,
+    port: Port,
+}
+
+/// [`Entry`], with names for ids.
+struct Config {
+    place: Place,
+    scheme: Scheme,
+    float: bool,
+    standing: Written,
+}
+
+/// [`Standing`], with names for ids.
+enum Written {
+    Initial,
+    Own { grid: Grid, baked: bool },
+    Overlapped(Place),
+    Same { of: Place, baked: bool },
+    Product { of: [Place; 2], baked: bool },
+}
+
+impl Parser<'_> {
+    /// The block behind `quant`.
+    pub(super) fn quant(&mut self) -> Parsed<Quant> {
+        let graph = self.global()?;
+        self.mark('{')?;
+        let mut configs = Vec::new();
+        while !self.eat('}')? {
+            configs.push(self.config()?);
+        }
+        Ok(Quant { graph, configs })
+    }
+
+    fn config(&mut self) -> Parsed<Config> {
+        let place = self.place()?;
+        self.mark(':')?;
+        Ok(Config {
+            place,
+            scheme: self.scheme()?,
+            float: self.eat_word(State::Float.name())?,
+            standing: self.standing()?,
+        })
+    }
+
+    fn place(&mut self) -> Parsed<Place> {
+        let at = self.at;
+        let text = self.text("a node and its operand or result, `name operand 0`")?;
+        let node = self.ordinal(at, text)?;
+        let operand = self.eat_word("operand")?;
+        if !operand && !self.eat_word("result")? {
+            return self.unexpected("`operand` or `result`");
+        }
+        let index = self.integer("the position of an operand or a result")?;
+        let port = if operand {
+            Port::Operand(index)
+        } else {
+            Port::Result(index)
+        };
+        Ok(Place { node, port })
+    }
+
+    fn scheme(&mut self) -> Parsed<Scheme> {
+        let at = self.at;
+        let word = self.word("a type of codes")?;
+        if let Some(format) = FloatFormat::parse(&word) {
+            let per = self.granularity()?;
+            return Ok(Scheme::floats(format, per, self.rounding()?));
+        }
+        let Some(elem) = Elem::parse(&word) else {
+            return Err(at.expected("a type of codes, as in `i8[-128,127]` or `e4m3`", format!("`{word}`")));
+        };
+        self.mark('[')?;
+        let low = self.integer("the lowest code")?;
+        self.mark(',')?;
+        let high = self.integer("the highest code")?;
+        self.mark(']')?;
+        let symmetric = self.eat_word("symmetric")?;
+        if !symmetric && !self.eat_word("asymmetric")? {
+            return self.unexpected("`symmetric` or `asymmetric`");
+        }
+        let policy = Policy::Linear {
+            symmetric,
+            power_of_two: self.eat_word("power_of_two")?,
+            dynamic: self.eat_word("dynamic")?,
+            per: self.granularity()?,
+        };
+        let rounding = self.rounding()?;
+        Scheme::integers(policy, elem, [low, high], rounding).map_err(|error| at.fault(error))
+    }
+
+    fn granularity(&mut self) -> Parsed<Granularity> {
+        if self.key("channel")? {
+            let axis = self.integer("an axis")?;
+            return Ok(Granularity::Channel { axis });
+        }
+        if !self.key("axis")? {
+            return Ok(Granularity::Tensor);
+        }
+        let axis = self.integer("an axis")?;
+        if !self.key("block")? {
+            return self.unexpected("`block=` behind an axis");
+        }
+        let at = self.at;
+        match self.integer("a size of blocks")? {
+            0 => Err(at.expected("a size of blocks", "`0`")),
+            size => Ok(Granularity::Block { axis, size }),
+        }
+    }
+
+    /// One of a few words.
+    fn one_of<T: Copy>(&mut self, what: &str, all: &[T], name: impl Fn(T) -> &'static str) -> Parsed<T> {
+        let found = match &self.token {
+            Token::Word(word) => all.iter().copied().find(|&one| name(one) == word),
+            _ => None,
+        };
+        let Some(found) = found else {
+            let names: Vec<&str> = all.iter().map(|&one| name(one)).collect();
+            return self.unexpected(format!("{what}: {}", names.join(", ")));
+        };
+        self.advance()?;
+        Ok(found)
+    }
+
+    fn rounding(&mut self) -> Parsed<Rounding> {
+        self.one_of("a rounding", &Rounding::ALL, Rounding::name)
+    }
+
+    fn standing(&mut self) -> Parsed<Written> {
+        // `float` stands in front of these, and a passive config that is not ready is passive in the text.
+        const STATES: [State; 6] = [
+            State::Initial,
+            State::Activated,
+            State::Overlapped,
+            State::Passive,
+            State::Baked,
+            State::PassiveBaked,
+        ];
+        let state = self.one_of("a state", &STATES, State::name)?;
+        let baked = matches!(state, State::Baked | State::PassiveBaked);
+        match state {
+            State::Activated | State::Baked => {
+                let Some(params) = self.grid()? else {
+                    return self.unexpected("the grid of the config, `scale=`");
+                };
+                let origin = self.one_of("an origin", &Origin::ALL, Origin::name)?;
+                let grid = Grid::new(params, origin);
+                Ok(Written::Own { grid, baked })
+            }
+            State::Overlapped => self.place().map(Written::Overlapped),
+            State::Passive | State::PassiveBaked => {
+                if self.eat_word("same")? {
+                    let of = self.place()?;
+                    return Ok(Written::Same { of, baked });
+                }
+                if !self.eat_word("product")? {
+                    return self.unexpected("`same` or `product`");
+                }
+                let one = self.place()?;
+                self.mark(',')?;
+                let of = [one, self.place()?];
+                Ok(Written::Product { of, baked })
+            }
+            State::Initial | State::PassiveInitial | State::Float => Ok(Written::Initial),
+        }
+    }
+}
+
+/// Looks names up in a graph.
+struct Places<'a> {
+    graph: &'a Graph,
+    nodes: BTreeMap<(Symbol, u32), NodeId>,
+    configs: BTreeMap<(NodeId, Port), ConfigId>,
+}
+
+impl Places<'_> {
+    fn unknown(place: &Place, where_not: &'static str) -> TextError {
+        let name = format!("{} {}", place.node.spelled(), place.port);
+        place.node.at.fault(TextFault::Unknown(name, where_not))
+    }
+
+    fn find(&self, place: &Place, names: &mut Names) -> Parsed<(NodeId, Port)> {
+        let key = (names.intern(&place.node.text), place.node.ordinal);
+        let node = self.nodes.get(&key).copied();
+        let there = node.filter(|&id| self.graph.node(id).is_some_and(|node| node.has_port(place.port)));
+        let node = there.ok_or_else(|| Places::unknown(place, " in the graph"))?;
+        Ok((node, place.port))
+    }
+
+    fn config(&self, place: &Place, names: &mut Names) -> Parsed<ConfigId> {
+        let found = self.configs.get(&self.find(place, names)?).copied();
+        found.ok_or_else(|| Places::unknown(place, " as a config"))
+    }
+}
+
+/// The table that a block says, in a graph whose nodes stand as in the text.
+pub(super) fn build(quant: Quant, graph: &Graph, names: &mut Names) -> Parsed<QuantTable> {
+    let mut places = Places {
+        graph,
+        nodes: BTreeMap::new(),
+        configs: BTreeMap::new(),
+    };
+    let mut next: BTreeMap<Symbol, u32> = BTreeMap::new();
+    for (id, node) in graph.nodes() {
+        let ordinal = next.entry(node.name).or_default();
+        places.nodes.insert((node.name, *ordinal), id);
+        *ordinal += 1;
+    }
+    let mut found = Vec::with_capacity(quant.configs.len());
+    for (position, config) in quant.configs.iter().enumerate() {
+        let place = places.find(&config.place, names)?;
+        places.configs.entry(place).or_insert(ConfigId::new(position));
+        found.push(place);
+    }
+    let mut entries = Vec::with_capacity(found.len());
+    let mut starts = Vec::with_capacity(found.len());
+    for (config, (node, port)) in quant.configs.into_iter().zip(found) {
+        starts.push(config.place.node.at);
+        let mut other = |place: &Place| places.config(place, names);
+        let standing = match config.standing {
+            Written::Initial => Standing::Initial,
+            Written::Own { grid, baked } => Standing::Own { grid, baked },
+            Written::Overlapped(root) => Standing::Overlapped(other(&root)?),
+            Written::Same { of, baked } => Standing::Passive {
+                derivation: Derivation::Same(other(&of)?),
+                baked,
+            },
+            Written::Product {
+                of: [one, another],
+                baked,
+            } => Standing::Passive {
+                derivation: Derivation::Product(other(&one)?, other(&another)?),
+                baked,
+            },
+        };
+        entries.push(Entry {
+            node,
+            port,
+            scheme: config.scheme,
+            standing,
+            float: config.float,
+        });
+    }
+    QuantTable::from_entries(&entries).map_err(|(position, error)| starts[position].fault(error))
+}

@@ -1,0 +1,102 @@
+//! From a table of configs to its text.
+
+use super::labels::GraphLabels;
+use super::print::{grid, word_or_string};
+use crate::graph::Graph;
+use crate::ids::{ConfigId, NodeId};
+use crate::module::Module;
+use crate::quant::{Derivation, Entry, Granularity, Policy, Scheme, Standing, State};
+use std::collections::BTreeMap;
+
+/// The block of a graph that has configs.
+pub(super) fn block(module: &Module, graph: &Graph, names: &GraphLabels, out: &mut String) {
+    if graph.quant.is_empty() {
+        return;
+    }
+    out.push_str(&format!("quant {} {{\n", names.label));
+    match graph.quant.entries(&names.order) {
+        Ok(entries) => lines(&entries, &node_labels(module, graph, &names.order), out),
+        // A broken module can still be looked at.
+        Err(node) => out.push_str(&format!("  ; {node}, which was removed, has a config\n")),
+    }
+    out.push_str("}\n");
+}
+
+/// Names of nodes, numbered where several have the same.
+fn node_labels(module: &Module, graph: &Graph, order: &[NodeId]) -> BTreeMap<NodeId, String> {
+    let mut next: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut labels = BTreeMap::new();
+    for &id in order {
+        let name = graph.node(id).map_or("", |node| module.name(node.name));
+        let ordinal = next.entry(name).or_default();
+        let mut label = word_or_string(name);
+        if *ordinal > 0 {
+            label.push_str(&format!("~{ordinal}"));
+        }
+        *ordinal += 1;
+        labels.insert(id, label);
+    }
+    labels
+}
+
+fn lines(entries: &[Entry], labels: &BTreeMap<NodeId, String>, out: &mut String) {
+    let place = |entry: &Entry| {
+        let node = labels.get(&entry.node).map_or("\"\"", |label| label);
+        format!("{node} {}", entry.port)
+    };
+    let other = |id: ConfigId| entries.get(id.index()).map(place).unwrap_or_default();
+    for entry in entries {
+        let float = if entry.float { " float" } else { "" };
+        let standing = match &entry.standing {
+            Standing::Initial => State::Initial.to_string(),
+            Standing::Own { grid: own, baked } => {
+                let state = if *baked { State::Baked } else { State::Activated };
+                format!("{state}{} {}", grid(&own.params), own.origin)
+            }
+            Standing::Overlapped(root) => format!("{} {}", State::Overlapped, other(*root)),
+            Standing::Passive { derivation, baked } => {
+                let state = if *baked { State::PassiveBaked } else { State::Passive };
+                let masters = match *derivation {
+                    Derivation::Same(of) => format!("same {}", other(of)),
+                    Derivation::Product(one, another) => format!("product {}, {}", other(one), other(another)),
+                };
+                format!("{state} {masters}")
+            }
+        };
+        out.push_str(&format!(
+            "  {}: {}{float} {standing}\n",
+            place(entry),
+            scheme(&entry.scheme)
+        ));
+    }
+}
+
+/// `i8[-128,127] asymmetric half_even`
+fn scheme(scheme: &Scheme) -> String {
+    let per = match scheme.policy().per() {
+        Granularity::Tensor => String::new(),
+        Granularity::Channel { axis } => format!(" channel={axis}"),
+        Granularity::Block { axis, size } => format!(" axis={axis} block={size}"),
+    };
+    let codes = match (scheme.policy(), scheme.elem(), scheme.range()) {
+        (
+            Policy::Linear {
+                symmetric,
+                power_of_two,
+                dynamic,
+                ..
+            },
+            Some(elem),
+            Some([low, high]),
+        ) => {
+            let symmetric = if symmetric { "symmetric" } else { "asymmetric" };
+            let power_of_two = if power_of_two { " power_of_two" } else { "" };
+            let dynamic = if dynamic { " dynamic" } else { "" };
+            format!("{elem}[{low},{high}] {symmetric}{power_of_two}{dynamic}")
+        }
+        (Policy::Floating { format, .. }, ..) => format.to_string(),
+        // No constructor makes a linear policy without codes.
+        (Policy::Linear { .. }, ..) => String::new(),
+    };
+    format!("{codes}{per} {}", scheme.rounding().name())
+}
