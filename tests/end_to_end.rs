@@ -12,6 +12,7 @@ use std::{
 
 use strait_builtin as _;
 use strait_container::{Artifact, compare};
+use strait_core::{Elem, Op};
 use strait_driver::{
     artifact::Opened,
     config::{self, Override},
@@ -393,4 +394,50 @@ fn one_configuration_compiles_for_several_targets_from_one_observation() {
     let other = tempfile::tempdir().unwrap();
     let alone = Setting::new(other.path()).compile("ascend").unwrap();
     assert_eq!(differences(&compiled[0], &alone), [""; 0]);
+}
+
+#[test]
+fn types_are_chosen_for_all_layers_or_by_rules_and_lose_little() {
+    let agreement = |assignments: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let setting = Setting::new(folder.path());
+        let setting = (assignments.iter()).fold(setting, |setting, assignment| setting.set(*assignment));
+        let compiled = setting.compile("generic-int8").unwrap();
+        let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap()).unwrap();
+        let graph = opened.module().main();
+        let read = |node: &strait_core::Node| graph.value(node.inputs[0]?).map(|value| value.ty.elem);
+        let products = graph
+            .nodes()
+            .filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)));
+        let wide = products.filter(|(_, node)| read(node) == Some(Elem::I16)).count();
+        (wide, compiled.report.accuracy.unwrap().agreement.unwrap().percent())
+    };
+    let (wide, of_16) = agreement(&["quantize.activations.type='int16'"]);
+    assert!(wide == 5 && of_16 > 99.5, "{wide} products on 16 bits, {of_16} %");
+    let (wide, mixed) = agreement(&["quantize.rule=[{ op = ['Gemm'], activations = { type = 'int16' } }]"]);
+    assert!(wide == 1 && mixed > 99.0, "{wide} products on 16 bits, {mixed} %");
+    let (wide, of_4) = agreement(&["quantize.weights.type='int4'"]);
+    assert!(wide == 0 && of_4 > 95.0, "{wide} products on 16 bits, {of_4} %");
+}
+
+#[test]
+fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |target: &str, assignment: &str| match Setting::new(folder.path()).set(assignment).compile(target) {
+        Err(Stop::Found(findings)) => findings.to_string(),
+        other => panic!("{:?}", other.map(|compiled| compiled.target)),
+    };
+    let told = refused("sima", "quantize.activations.type='int16'");
+    assert!(told.contains("the target `sima` has no int16 activations"), "{told}");
+    assert!(told.contains("int8 with int8"), "{told}");
+    let rule = "quantize.rule=[{ op = ['Conv'], weights = { type = 'int16' } }]";
+    let told = refused("generic-int8", rule);
+    assert!(
+        told.contains("the target `generic-int8` has no int16 weights for `"),
+        "{told}"
+    );
+    assert!(
+        told.contains("int8 with int8, int16 with int8, int8 with int4"),
+        "{told}"
+    );
 }

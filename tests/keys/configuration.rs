@@ -194,12 +194,12 @@ const CASES: &[Case] = &[
         Files,
         &["calibration.cache='DIGITS/../../target/tmp/keys-cache'"],
     ),
-    case("quantize.weights.type", Error, &["quantize.weights.type='int4'"]),
+    case("quantize.weights.type", Bits, &["quantize.weights.type='int4'"]),
     case("quantize.weights.observer", Bits, &["quantize.weights.observer='arq'"]),
     case("quantize.weights.per", Bits, &["quantize.weights.per='tensor'"]),
     case(
         "quantize.activations.type",
-        Error,
+        Bits,
         &["quantize.activations.type='int16'"],
     ),
     given(
@@ -303,7 +303,7 @@ const CASES: &[Case] = &[
     ),
     case(
         "quantize.rule[].weights.type",
-        Error,
+        Bits,
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ type='int4' } }]"],
     ),
     case(
@@ -318,7 +318,7 @@ const CASES: &[Case] = &[
     ),
     case(
         "quantize.rule[].activations.type",
-        Error,
+        Bits,
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], activations={ type='int16' } }]"],
     ),
     given(

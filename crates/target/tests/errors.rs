@@ -135,8 +135,8 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         // types
         (
             "[[\"int8\", \"int8\"]]",
-            "[[\"int8\", \"int16\"]]",
-            "t.toml:10:15: weights of int16 cannot be compiled yet: they are int8",
+            "[[\"int8\", \"uint8\"]]",
+            "t.toml:10:15: weights of uint8 cannot be compiled yet: they are int4, int8 or int16",
         ),
         (
             "[[\"int8\", \"int8\"]]",

@@ -26,8 +26,9 @@ fn types(findings: &mut Findings<'_>) {
     let at = |keys: &[&str]| KeyPath::of(&[&["types"], keys].concat());
     findings.list(&at(&["pairs"]), &types.pairs);
     for (index, [_, weight]) in types.pairs.iter().enumerate() {
-        findings.ensure(*weight == Integer::Int8, &at(&["pairs"]).index(index), || {
-            format!("weights of {weight} cannot be compiled yet: they are int8")
+        let signed = matches!(weight, Integer::Int4 | Integer::Int8 | Integer::Int16);
+        findings.ensure(signed, &at(&["pairs"]).index(index), || {
+            format!("weights of {weight} cannot be compiled yet: they are int4, int8 or int16")
         });
     }
     let typed = |position: usize| -> BTreeSet<Integer> { types.pairs.iter().map(|pair| pair[position]).collect() };
