@@ -46,10 +46,14 @@ def integers(folder):
     return (folder / "artifact" / "model.strait").read_bytes()
 
 
-def our_outputs(arguments, model, target, folder, settings=(), known=None):
+def config_of(arguments, model, suffix=""):
+    return arguments.repository / "configs" / "models" / f"{model.name}{suffix}.toml"
+
+
+def our_outputs(arguments, model, target, folder, settings=(), known=None, config=None):
     """Compiles and runs; what it writes is made anew each time. Nothing where the folder `known` has the same integers."""
     artifact = folder / "artifact"
-    config = arguments.repository / "configs" / "models" / f"{model.name}.toml"
+    config = config or config_of(arguments, model)
     compile = [arguments.strait, "compile", config, "--target", target, "--out", artifact, *settings]
     if "[evaluation]" in config.read_text():
         # Scored here, from the outputs: the configuration's own evaluation would take as long again.
@@ -84,12 +88,18 @@ def measure(arguments, model):
         except processes.Failed as failed:
             failures[target] = str(failed)
         print(f"{model.name} {target}: {scores.get(target) or failures[target]}", file=sys.stderr, flush=True)
-    if variants.TARGET in scores:
-        base = folder / variants.TARGET
-        for variant, options in variants.VARIANTS.items():
-            place = folder / f"{variants.TARGET} {variant}"
+    for group in variants.ALL:
+        if group.target not in scores:
+            continue
+        base = folder / group.target
+        for variant, change in group.columns.items():
+            own = config_of(arguments, model, change) if isinstance(change, str) else None
+            if own and not own.exists():
+                continue
+            place = folder / f"{group.target} {variant}"
+            settings = () if own else variants.settings(change)
             try:
-                outputs = our_outputs(arguments, model, variants.TARGET, place, variants.settings(options), base)
+                outputs = our_outputs(arguments, model, group.target, place, settings, base, own)
                 varied[variant] = outputs and score.score(model, arguments.data, outputs, reference, peer)
             except processes.Failed as failed:
                 failures[variant] = str(failed)

@@ -23,7 +23,7 @@ class Row:
     data: str
     scores: dict  # "float", "onnxruntime" and targets -> metrics of score.py
     failures: dict  # target or variant -> why there are no scores
-    variants: dict  # variant -> metrics, or None where its integers are the target's own
+    variants: dict  # variant -> metrics, or None where its integers are the target's own; only those that the model has
 
     def main(self, who):
         return self.scores[who][MAIN_METRIC[self.kind]]
@@ -35,14 +35,16 @@ class Row:
     def show(self, who):
         return "failed" if who in self.failures else self.format(self.scores[who])
 
-    def show_variant(self, variant):
+    def show_variant(self, target, variant):
         """The main metric with the agreement."""
         if variant in self.failures:
             return "failed"
+        if variant != variants.DEFAULT and variant not in self.variants:
+            return ""
         scores = self.variants.get(variant)
         same = scores is None
         if same:
-            scores = self.scores[variants.TARGET]
+            scores = self.scores[target]
         agreement = f" ({scores['agreement']:.2f})" if "agreement" in scores else ""
         return f"{self.format(scores)}{agreement}{' =' if same and variant != variants.DEFAULT else ''}"
 
@@ -75,8 +77,9 @@ def document(rows, targets):
     lines = [INTRODUCTION, *results(rows, targets), "", AGREEMENT, *agreements(rows, targets)]
     if HELD_TO_MARKS in targets:
         lines += ["", MARKS, *marks(rows, problems)]
-    if variants.TARGET in targets:
-        lines += ["", f"## Variants of `{variants.TARGET}`", "", variants.EXPLANATION, *varied(rows)]
+    for group in variants.ALL:
+        if group.target in targets:
+            lines += ["", f"## {group.title}", "", group.explanation, *varied(rows, group)]
     lines += ["", f"## Losses above {LOSS_TO_EXPLAIN} points", "", *losses(rows, targets, problems)]
     return "\n".join(lines) + "\n", problems
 
@@ -119,13 +122,13 @@ def agreements(rows, targets):
             yield line([row.model, row.data, *shown])
 
 
-def varied(rows):
-    columns = [variants.DEFAULT, *variants.VARIANTS]
+def varied(rows, group):
+    columns = [variants.DEFAULT, *group.columns]
     yield header(["model", "set", "metric", "float", *columns])
     for row in rows:
-        if variants.TARGET in row.scores:
+        if group.target in row.scores:
             metric = METRIC_NAMES[MAIN_METRIC[row.kind]]
-            shown = [row.show_variant(column) for column in columns]
+            shown = [row.show_variant(group.target, column) for column in columns]
             yield line([row.model, row.data, metric, row.show("float"), *shown])
 
 

@@ -1,26 +1,59 @@
-"""The variants of a target that the accuracy table shows side by side: its options, each away from its default alone."""
+"""The variants of targets that the accuracy table shows side by side, each with a difference from the defaults."""
 
-TARGET = "sima"
+from dataclasses import dataclass
 
 DEFAULT = "as it is"
 
-# column -> options of the target
-VARIANTS = {
-    "folded afterwards": {"correction_folding": '"afterwards"'},
-    "7 bits": {"correction_bits": "7"},
-    "mode tflite": {"requantization_mode": '"tflite"'},
-}
 
-EXPLANATION = """Convolutions of `sima` end in a shift. *As it is*: weights are rounded once, on the grid that the shift
+@dataclass
+class Variants:
+    """Variants of one target, in one table."""
+
+    target: str
+    title: str
+    columns: dict  # column -> assignments that `strait compile` is given, or the suffix of a configuration of its own
+    explanation: str
+
+
+def options(target, **values):
+    """Assignments to options of a target."""
+    return [f"target.options.{target}.{name}={value}" for name, value in values.items()]
+
+
+ALL = [
+    Variants(
+        target="sima",
+        title="Variants of `sima`",
+        columns={
+            "folded afterwards": options("sima", correction_folding='"afterwards"'),
+            "7 bits": options("sima", correction_bits=7),
+            "mode tflite": options("sima", requantization_mode='"tflite"'),
+        },
+        explanation="""Convolutions of `sima` end in a shift. *As it is*: weights are rounded once, on the grid that the shift
 allows, and the corrections of sums, products and concatenations have 15 bits. *Folded afterwards*
 (`correction_folding = "afterwards"`): weights are rounded on the finest grid of their channel, multiplied by the correction
 and rounded again. *7 bits* (`correction_bits = 7`): corrections of sums, products and concatenations have 7 bits. *Mode
 tflite* (`requantization_mode = "tflite"`): weights stay on the finest grid, and convolutions end in a multiplication by 31
 bits and a shift. In brackets the agreement with the float model. A variant that compiles to the very same integers is
 marked with =.
-"""
+""",
+    ),
+    Variants(
+        target="generic-int8",
+        title="Types on `generic-int8`",
+        columns={
+            "16 bits": ['quantize.activations.type="int16"'],
+            "16 bits in part": "-16",
+            "weights of 4 bits": ['quantize.weights.type="int4"'],
+        },
+        explanation="""*16 bits* (`quantize.activations.type = "int16"`): LiteRT's 16x8 mode throughout. *16 bits in part*: for
+models with a configuration `configs/models/MODEL-16.toml`, whose rules choose layers. *Weights of 4 bits*
+(`quantize.weights.type = "int4"`): of convolutions and Gemms, with activations of 8 bits.
+""",
+    ),
+]
 
 
-def settings(options):
-    """Options as arguments of `strait compile`."""
-    return [word for name, value in options.items() for word in ("--set", f"target.options.{TARGET}.{name}={value}")]
+def settings(assignments):
+    """Assignments as arguments of `strait compile`."""
+    return [word for assignment in assignments for word in ("--set", assignment)]

@@ -11,10 +11,10 @@ pub(crate) const COMMAND: Command = Command {
 
 const HELP: &str = "
 Compiles each model of configs/models for each target, runs it on its evaluation data beside the float model and ONNX
-Runtime's own quantization, and writes docs/accuracy.md. With the target sima, its options' values are compared, too
-(xtask/python/accuracy_variants.py); a model is run again only where its integers are others. Needs the models and data in
-a folder `shared/data` beside the repository, and Python (a virtual environment is made on first use; STRAIT_PYTHON names
-another interpreter).
+Runtime's own quantization, and writes docs/accuracy.md. Variants are compared, too: the options of sima and the types of
+generic-int8 (xtask/python/accuracy_variants.py); a model is run again only where its integers are others. Needs the models
+and data in a folder `shared/data` beside the repository, and Python (a virtual environment is made on first use;
+STRAIT_PYTHON names another interpreter).
 
 Usage: cargo xtask accuracy [--models A,B] [--targets T,U] [--out FILE]
 
