@@ -42,7 +42,7 @@ pub(crate) fn find(name: &str) -> Result<Pass, String> {
     })
 }
 
-/// Text to module to IR bytes to module: the text must not change on the way. The annotated stage has no bytes.
+/// Text to module to IR bytes to module: the text must not change on the way.
 fn roundtrip(module: &mut Module, _: &str) -> Result<Outcome, String> {
     let text = print(module, &PrintOptions::default());
     let again = parse_beside(&text, module.pool()).map_err(|error| error.to_string())?;

@@ -1,5 +1,6 @@
 //! From IR bytes to a module.
 
+use super::configs::read_grid;
 use super::reader::Reader;
 use super::{ABSENT, BytesError, MAGIC, MAJOR, MINOR};
 use crate::attribute::Attribute;
@@ -20,9 +21,9 @@ use crate::verifier::verify;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::sync::Arc;
-use strait_requantize::{FormKind, Per, Requantization};
+use strait_requantize::{FormKind, Requantization};
 
-type Read<T> = Result<T, BytesError>;
+pub(super) type Read<T> = Result<T, BytesError>;
 
 /// The smallest number of bytes of a value's record, its size included.
 const VALUE_SIZE: usize = 11;
@@ -67,8 +68,8 @@ pub fn decode(ir: &[u8], tensors: &dyn Fn(usize) -> Option<Bytes>) -> Result<Mod
     Ok(module)
 }
 
-struct Decoder<'a> {
-    strings: Vec<&'a str>,
+pub(super) struct Decoder<'a> {
+    pub(super) strings: Vec<&'a str>,
     symbols: Vec<Option<Symbol>>,
     names: Names,
     /// Name and attribute keys.
@@ -133,7 +134,7 @@ impl<'a> Decoder<'a> {
 
     // ---- what refers to the tables ----
 
-    fn index(&self, r: &mut Reader<'a>, bound: usize, what: &'static str) -> Read<usize> {
+    pub(super) fn index(&self, r: &mut Reader<'a>, bound: usize, what: &'static str) -> Read<usize> {
         let at = r.at();
         let index = r.u32(what)? as usize;
         let found = index as u64;
@@ -169,12 +170,10 @@ impl<'a> Decoder<'a> {
         let name = self.symbol(r, "the name of a graph")?;
         let at = r.at();
         let tag = r.u8("the stage of a graph")?;
-        let stage = Stage::ALL
-            .into_iter()
-            .find(|s| s.tag() == tag && *s != Stage::Annotated);
+        let stage = Stage::ALL.into_iter().find(|s| s.tag() == tag);
         let found = u64::from(tag);
         let stage = stage.ok_or(BytesError::Malformed {
-            what: "a stage that is stored",
+            what: "a stage",
             at,
             found,
         })?;
@@ -197,6 +196,7 @@ impl<'a> Decoder<'a> {
             let output = self.index(r, values.len(), "the number of a value")?;
             graph.add_output(values[output]);
         }
+        graph.quant = self.configs(r, &graph)?;
         Ok(graph)
     }
 
@@ -224,7 +224,7 @@ impl<'a> Decoder<'a> {
                 });
             }
             let quant = if r.flag("a grid")? {
-                Some(Arc::new(grid(r)?))
+                Some(Arc::new(read_grid(r)?))
             } else {
                 None
             };
@@ -273,6 +273,15 @@ impl<'a> Decoder<'a> {
             } else {
                 None
             };
+            let at = r.at();
+            match r.u32("the run-time addends of a fused form")? {
+                0 => {}
+                addends => {
+                    let what = "the number of run-time addends, which is 0 in this version";
+                    let found = addends.into();
+                    return Err(BytesError::Malformed { what, at, found });
+                }
+            }
             Some(Fused { requant, clamp })
         } else {
             None
@@ -368,7 +377,7 @@ impl<'a> Decoder<'a> {
     }
 }
 
-fn elem(r: &mut Reader<'_>) -> Read<Elem> {
+pub(super) fn elem(r: &mut Reader<'_>) -> Read<Elem> {
     let at = r.at();
     let tag = r.u8("an element type")?;
     Elem::ALL
@@ -394,24 +403,4 @@ fn rank(r: &mut Reader<'_>) -> Read<usize> {
             found,
         })
     }
-}
-
-fn grid(r: &mut Reader<'_>) -> Read<QuantParams> {
-    fn per<'a, T>(r: &mut Reader<'a>, one: impl Fn(&mut Reader<'a>) -> Read<T>) -> Read<Per<T>> {
-        Ok(if r.flag("a grid")? {
-            Per::Channel(r.list(4, "a grid", one)?.into())
-        } else {
-            Per::Tensor(one(r)?)
-        })
-    }
-    Ok(QuantParams {
-        scale: per(r, |r| r.f32("a scale"))?,
-        zero_point: per(r, |r| r.i32("a zero point"))?,
-        axis: if r.flag("the axis of a grid")? {
-            Some(r.u8("the axis of a grid")?)
-        } else {
-            None
-        },
-        block: None,
-    })
 }

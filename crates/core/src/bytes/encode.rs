@@ -1,5 +1,6 @@
 //! From a module to IR bytes.
 
+use super::configs::write_grid;
 use super::writer::{Strings, Writer, count};
 use super::{ABSENT, BytesError, MAGIC, MAJOR, MINOR};
 use crate::attribute::Attribute;
@@ -8,13 +9,11 @@ use crate::form_list::form_list;
 use crate::graph::{Def, Graph, Node, Placement, Value};
 use crate::ids::{DataId, NodeId, Symbol, ValueId};
 use crate::module::Module;
-use crate::quant::QuantParams;
 use crate::shape::Dim;
-use crate::stage::Stage;
 use crate::tensor::TensorData;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use strait_requantize::{Per, Requantization};
+use strait_requantize::Requantization;
 
 /// A module as bytes, and the tensors that these name by position.
 #[derive(Clone, Debug)]
@@ -25,7 +24,7 @@ pub struct Encoded {
     pub tensors: Vec<TensorData>,
 }
 
-/// The bytes of a module. Fails for the annotated stage, and for graphs that the verifier would refuse.
+/// The bytes of a module. Fails for graphs that the verifier would refuse.
 pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
     let mut encoder = Encoder {
         module,
@@ -69,8 +68,8 @@ pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
     })
 }
 
-struct Encoder<'a> {
-    module: &'a Module,
+pub(super) struct Encoder<'a> {
+    pub(super) module: &'a Module,
     strings: Strings,
     ops: Vec<(&'static str, u16)>,
     tensors: Vec<TensorData>,
@@ -83,7 +82,7 @@ impl<'a> Encoder<'a> {
         self.text(w, self.module.name(symbol));
     }
 
-    fn text(&mut self, w: &mut Writer, text: &str) {
+    pub(super) fn text(&mut self, w: &mut Writer, text: &str) {
         w.u32(self.strings.index(text));
     }
 
@@ -106,9 +105,6 @@ impl<'a> Encoder<'a> {
     fn graph(&mut self, w: &mut Writer, graph: &Graph) -> Result<(), BytesError> {
         let name = || self.module.name(graph.name).to_string();
         let broken = |text: String| BytesError::Broken(name(), text);
-        if graph.stage() == Stage::Annotated {
-            return Err(BytesError::Annotated(name()));
-        }
         let order = graph.topological_order();
         let order = order.map_err(|id| broken(format!("{id} lies on a cycle")))?;
         let nodes: Vec<&Node> = order.iter().filter_map(|&id: &NodeId| graph.node(id)).collect();
@@ -136,7 +132,7 @@ impl<'a> Encoder<'a> {
         w.list(graph.outputs(), |w, id| {
             w.u32(numbers.get(id).copied().unwrap_or(ABSENT));
         });
-        Ok(())
+        self.configs(w, graph, &order)
     }
 
     fn value(&mut self, w: &mut Writer, value: &Value) -> Result<(), BytesError> {
@@ -160,7 +156,7 @@ impl<'a> Encoder<'a> {
                 None => w.u8(0),
                 Some(quant) => {
                     w.u8(1);
-                    grid(w, quant);
+                    write_grid(w, quant);
                 }
             }
             Ok(())
@@ -198,6 +194,8 @@ impl<'a> Encoder<'a> {
                 self.form(w, &fused.requant)?;
                 w.u8(u8::from(fused.clamp.is_some()));
                 fused.clamp.into_iter().flatten().for_each(|end| w.i32(end));
+                // No form of this version adds an operand to the accumulator.
+                w.u32(0);
             }
         }
         match &node.place {
@@ -247,25 +245,6 @@ impl<'a> Encoder<'a> {
             .collect();
         self.attributes(w, &list)
     }
-}
-
-fn grid(w: &mut Writer, quant: &QuantParams) {
-    fn per<T>(w: &mut Writer, values: &Per<T>, one: impl Fn(&mut Writer, &T)) {
-        match values {
-            Per::Tensor(value) => {
-                w.u8(0);
-                one(w, value);
-            }
-            Per::Channel(values) => {
-                w.u8(1);
-                w.list(values, one);
-            }
-        }
-    }
-    per(w, &quant.scale, |w, v| w.f32(*v));
-    per(w, &quant.zero_point, |w, v| w.i32(*v));
-    w.u8(u8::from(quant.axis.is_some()));
-    quant.axis.into_iter().for_each(|axis| w.u8(axis));
 }
 
 /// The numbers that operands are spoken of by: inputs, constants in the order of their first use, results.

@@ -5,6 +5,7 @@
 //! stores them hands them back. The same module gives the same bytes, whatever the history of its ids: nodes are in
 //! topological order, values are numbered anew, tensors that nothing uses are left out and equal ones are one.
 
+mod configs;
 mod decode;
 mod encode;
 mod reader;
@@ -17,6 +18,7 @@ pub use decode::decode;
 pub use encode::{Encoded, encode};
 
 use crate::attribute_list::OpError;
+use crate::quant::{EntryError, SchemeError};
 use crate::tensor::TensorError;
 use crate::verifier::Violations;
 
@@ -24,7 +26,7 @@ use crate::verifier::Violations;
 pub const MAGIC: [u8; 8] = *b"STRAITIR";
 
 /// Raised when old readers would misunderstand new bytes; another one is refused.
-pub const MAJOR: u16 = 1;
+pub const MAJOR: u16 = 2;
 
 /// Raised when something is added that old readers may skip; a later one is read.
 pub const MINOR: u16 = 0;
@@ -39,7 +41,7 @@ pub enum BytesError {
     #[error("these are not IR bytes of Strait")]
     Magic,
     /// Of another major version.
-    #[error("IR bytes of version {0}.{1} are not understood; this is version {MAJOR}.{MINOR}")]
+    #[error("the IR bytes are of version {0}.{1}, and this version of Strait reads {MAJOR}.{MINOR}: {remedy}", remedy = remedy(*.0))]
     Version(u16, u16),
     /// They end in the middle of something.
     #[error("the IR bytes end inside {what}, at byte {at}")]
@@ -100,10 +102,27 @@ pub enum BytesError {
     /// The bytes are not a valid module.
     #[error(transparent)]
     Invalid(#[from] Violations),
-    /// The quantization configs of the annotated stage are not stored; finish the pipeline first.
-    #[error("graph `{0}` is in the annotated stage, which is not stored")]
-    Annotated(String),
+    /// The type, the range and the policy of a config contradict each other.
+    #[error(transparent)]
+    Scheme(#[from] SchemeError),
+    /// A config that cannot stand as the bytes say.
+    #[error("config {index} of a graph: {error}")]
+    Config {
+        /// Its position.
+        index: usize,
+        /// Why.
+        error: EntryError,
+    },
     /// A node on a cycle, or an operand that was removed.
     #[error("graph `{0}` is broken: {1}")]
     Broken(String, String),
+}
+
+/// Advice to somebody whose bytes have another major version.
+fn remedy(major: u16) -> &'static str {
+    if major < MAJOR {
+        "compile the model again"
+    } else {
+        "use a later version of Strait"
+    }
 }

@@ -1,0 +1,286 @@
+//! Grids, and the table of configs of a graph, as bytes and back.
+
+use super::BytesError;
+use super::decode::{Decoder, Read, elem};
+use super::encode::Encoder;
+use super::reader::Reader;
+use super::writer::{Writer, count};
+use crate::graph::Graph;
+use crate::ids::{ConfigId, NodeId};
+use crate::quant::{
+    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Policy, Port, QuantParams, QuantTable, Scheme, Standing,
+    State,
+};
+use std::num::NonZeroU32;
+use strait_requantize::{Per, Rounding};
+
+/// The smallest number of bytes of a config's record, its size included.
+const CONFIG_SIZE: usize = 26;
+
+// ---- writing ----
+
+pub(super) fn write_grid(w: &mut Writer, quant: &QuantParams) {
+    fn per<T>(w: &mut Writer, values: &Per<T>, one: impl Fn(&mut Writer, &T)) {
+        match values {
+            Per::Tensor(value) => {
+                w.u8(0);
+                one(w, value);
+            }
+            Per::Channel(values) => {
+                w.u8(1);
+                w.list(values, one);
+            }
+        }
+    }
+    per(w, &quant.scale, |w, v| w.f32(*v));
+    per(w, &quant.zero_point, |w, v| w.i32(*v));
+    w.u8(u8::from(quant.axis.is_some()));
+    quant.axis.into_iter().for_each(|axis| w.u8(axis));
+    w.u8(u8::from(quant.block.is_some()));
+    quant.block.into_iter().for_each(|block| w.u32(block.get()));
+}
+
+impl Encoder<'_> {
+    /// The configs of a graph whose nodes stand in this order.
+    pub(super) fn configs(&mut self, w: &mut Writer, graph: &Graph, order: &[NodeId]) -> Result<(), BytesError> {
+        let entries = graph.quant.entries(order).map_err(|node| {
+            let name = self.module.name(graph.name).to_string();
+            BytesError::Broken(name, format!("{node} has a config but was removed"))
+        })?;
+        let mut position = 0;
+        w.u32(count(entries.len()));
+        for entry in &entries {
+            // Entries stand in the order of their nodes.
+            while order.get(position).is_some_and(|node| *node != entry.node) {
+                position += 1;
+            }
+            w.record(|w| {
+                self.config(w, count(position), entry);
+                Ok::<_, BytesError>(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn config(&mut self, w: &mut Writer, node: u32, entry: &Entry) {
+        w.u32(node);
+        let (tag, index) = match entry.port {
+            Port::Operand(index) => (0, index),
+            Port::Result(index) => (1, index),
+        };
+        w.u8(tag);
+        w.u32(count(index));
+        self.scheme(w, &entry.scheme);
+        w.u8(u8::from(entry.float));
+        match &entry.standing {
+            Standing::Initial => self.text(w, State::Initial.name()),
+            Standing::Own { grid, baked } => {
+                let state = if *baked { State::Baked } else { State::Activated };
+                self.text(w, state.name());
+                write_grid(w, &grid.params);
+                self.text(w, grid.origin.name());
+            }
+            Standing::Overlapped(root) => {
+                self.text(w, State::Overlapped.name());
+                w.u32(count(root.index()));
+            }
+            Standing::Passive { derivation, baked } => {
+                let state = if *baked { State::PassiveBaked } else { State::Passive };
+                self.text(w, state.name());
+                w.u8(u8::from(matches!(derivation, Derivation::Product(..))));
+                derivation.masters().for_each(|master| w.u32(count(master.index())));
+            }
+        }
+    }
+
+    fn scheme(&mut self, w: &mut Writer, scheme: &Scheme) {
+        match scheme.policy() {
+            Policy::Linear {
+                symmetric,
+                power_of_two,
+                dynamic,
+                ..
+            } => {
+                w.u8(0);
+                for flag in [symmetric, power_of_two, dynamic] {
+                    w.u8(flag.into());
+                }
+                // A linear policy has both.
+                scheme.elem().into_iter().for_each(|elem| w.u8(elem.tag()));
+                scheme.range().into_iter().flatten().for_each(|end| w.i64(end));
+            }
+            Policy::Floating { format, .. } => {
+                w.u8(1);
+                w.u8(format.exponent());
+                w.u8(format.mantissa());
+            }
+        }
+        match scheme.policy().per() {
+            Granularity::Tensor => w.u8(0),
+            Granularity::Channel { axis } => [1, axis].into_iter().for_each(|byte| w.u8(byte)),
+            Granularity::Block { axis, size } => {
+                [2, axis].into_iter().for_each(|byte| w.u8(byte));
+                w.u32(size);
+            }
+        }
+        self.text(w, scheme.rounding().name());
+    }
+}
+
+// ---- reading ----
+
+pub(super) fn read_grid(r: &mut Reader<'_>) -> Read<QuantParams> {
+    fn per<'a, T>(r: &mut Reader<'a>, one: impl Fn(&mut Reader<'a>) -> Read<T>) -> Read<Per<T>> {
+        Ok(if r.flag("a grid")? {
+            Per::Channel(r.list(4, "a grid", one)?.into())
+        } else {
+            Per::Tensor(one(r)?)
+        })
+    }
+    Ok(QuantParams {
+        scale: per(r, |r| r.f32("a scale"))?,
+        zero_point: per(r, |r| r.i32("a zero point"))?,
+        axis: if r.flag("the axis of a grid")? {
+            Some(r.u8("the axis of a grid")?)
+        } else {
+            None
+        },
+        block: if r.flag("the blocks of a grid")? {
+            Some(block(r)?)
+        } else {
+            None
+        },
+    })
+}
+
+fn block(r: &mut Reader<'_>) -> Read<NonZeroU32> {
+    let at = r.at();
+    let what = "a size of blocks";
+    NonZeroU32::new(r.u32(what)?).ok_or(BytesError::Malformed { what, at, found: 0 })
+}
+
+impl<'a> Decoder<'a> {
+    /// The configs of a graph whose nodes have been read.
+    pub(super) fn configs(&self, r: &mut Reader<'a>, graph: &Graph) -> Read<QuantTable> {
+        let mut entries = Vec::new();
+        let bound = r.count(CONFIG_SIZE, "the configs of a graph")?;
+        for _ in 0..bound {
+            entries.push(r.record("a config", |r| self.config(r, graph, bound))?);
+        }
+        QuantTable::from_entries(&entries).map_err(|(index, error)| BytesError::Config { index, error })
+    }
+
+    fn config(&self, r: &mut Reader<'a>, graph: &Graph, bound: usize) -> Read<Entry> {
+        let at = r.at();
+        let node = NodeId::new(self.index(r, graph.node_bound(), "the node of a config")?);
+        let result = r.flag("the operand or result of a config")?;
+        let index = r.u32("the operand or result of a config")? as usize;
+        let port = if result {
+            Port::Result(index)
+        } else {
+            Port::Operand(index)
+        };
+        if !graph.node(node).is_some_and(|node| node.has_port(port)) {
+            let what = "an operand or a result of its node";
+            let found = index as u64;
+            return Err(BytesError::Malformed { what, at, found });
+        }
+        Ok(Entry {
+            node,
+            port,
+            scheme: self.scheme(r)?,
+            float: r.flag("whether a config is float")?,
+            standing: self.standing(r, bound)?,
+        })
+    }
+
+    fn scheme(&self, r: &mut Reader<'a>) -> Read<Scheme> {
+        const WHAT: &str = "the scheme of a config";
+        let at = r.at();
+        if r.flag(WHAT)? {
+            let (exponent, mantissa) = (r.u8(WHAT)?, r.u8(WHAT)?);
+            let format = FloatFormat::new(exponent, mantissa).ok_or(BytesError::Malformed {
+                what: "a small float",
+                at,
+                found: exponent.into(),
+            })?;
+            let per = granularity(r)?;
+            return Ok(Scheme::floats(
+                format,
+                per,
+                self.named(r, "a rounding", Rounding::parse)?,
+            ));
+        }
+        let (symmetric, power_of_two, dynamic) = (r.flag(WHAT)?, r.flag(WHAT)?, r.flag(WHAT)?);
+        let (elem, range) = (elem(r)?, [r.i64(WHAT)?, r.i64(WHAT)?]);
+        let per = granularity(r)?;
+        let policy = Policy::Linear {
+            symmetric,
+            power_of_two,
+            dynamic,
+            per,
+        };
+        let rounding = self.named(r, "a rounding", Rounding::parse)?;
+        Ok(Scheme::integers(policy, elem, range, rounding)?)
+    }
+
+    fn standing(&self, r: &mut Reader<'a>, bound: usize) -> Read<Standing> {
+        let at = r.at();
+        let state = self.named(r, "a state that is stored", |name| {
+            State::ALL.into_iter().find(|state| state.name() == name)
+        })?;
+        let other = |r: &mut Reader<'a>| self.index(r, bound, "the number of a config").map(ConfigId::new);
+        let baked = matches!(state, State::Baked | State::PassiveBaked);
+        Ok(match state {
+            State::Initial => Standing::Initial,
+            State::Activated | State::Baked => {
+                let params = read_grid(r)?;
+                let origin = self.named(r, "an origin", |name| {
+                    Origin::ALL.into_iter().find(|origin| origin.name() == name)
+                })?;
+                let grid = Grid::new(params, origin);
+                Standing::Own { grid, baked }
+            }
+            State::Overlapped => Standing::Overlapped(other(r)?),
+            State::Passive | State::PassiveBaked => {
+                let product = r.flag("a derivation")?;
+                let first = other(r)?;
+                let derivation = if product {
+                    Derivation::Product(first, other(r)?)
+                } else {
+                    Derivation::Same(first)
+                };
+                Standing::Passive { derivation, baked }
+            }
+            State::PassiveInitial | State::Float => {
+                let (what, found) = ("a state that is stored", 0);
+                return Err(BytesError::Malformed { what, at, found });
+            }
+        })
+    }
+
+    /// Something that the text form has a word for.
+    fn named<T>(&self, r: &mut Reader<'a>, what: &'static str, parse: impl Fn(&str) -> Option<T>) -> Read<T> {
+        let at = r.at();
+        let index = self.index(r, self.strings.len(), what)?;
+        let found = index as u64;
+        parse(self.strings[index]).ok_or(BytesError::Malformed { what, at, found })
+    }
+}
+
+fn granularity(r: &mut Reader<'_>) -> Read<Granularity> {
+    let (at, what) = (r.at(), "a granularity");
+    match r.u8(what)? {
+        0 => Ok(Granularity::Tensor),
+        1 => Ok(Granularity::Channel { axis: r.u8(what)? }),
+        2 => Ok(Granularity::Block {
+            axis: r.u8(what)?,
+            size: block(r)?.get(),
+        }),
+        other => Err(BytesError::Malformed {
+            what,
+            at,
+            found: other.into(),
+        }),
+    }
+}
