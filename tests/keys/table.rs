@@ -1,5 +1,7 @@
 //! The keys of a target's table.
 
+mod types;
+
 use super::Effect::{self, Bits, Error, Files, Placement, Report, Sheet};
 use super::{compiled, differences, unmatched};
 use std::collections::BTreeMap;
@@ -55,20 +57,6 @@ const SHIFTS: Changes = &[
     ("accept    = [\"once\"]", "accept    = [\"plain\", \"once\"]"),
 ];
 
-/// Grids of one type apart from the others.
-const ACTIVATION_OF: Changes = &[(
-    "bias       = ",
-    "activation_of = { int8 = { symmetric = false, scale = \"any\", range = [-128, 126] } }\nbias       = ",
-)];
-const WEIGHT_OF: Changes = &[
-    ("weight_per  = \"channel\"\n", ""),
-    (
-        "bias       = ",
-        "weight_of = { int8 = { symmetric = true, per = [\"channel\", \"tensor\"], scale = \"any\", range = [-127, 126] } }\n\
-         bias       = ",
-    ),
-];
-
 const CASES: &[Case] = &[
     case("schema", Error, &[("schema  = 1", "schema  = 2")]),
     case("id", Sheet, &[("id      = \"keys\"", "id      = \"other\"")]),
@@ -121,51 +109,6 @@ const CASES: &[Case] = &[
         &[("], scale = \"any\"", "], scale = \"power_of_two\"")],
     ),
     case("types.weight.range", Bits, &[("[-127, 127]", "[-100, 100]")]),
-    given(
-        "types.activation_of.NAME.symmetric",
-        Bits,
-        ACTIVATION_OF,
-        &[("int8 = { symmetric = false", "int8 = { symmetric = true")],
-    ),
-    given(
-        "types.activation_of.NAME.scale",
-        Bits,
-        ACTIVATION_OF,
-        &[("\"any\", range = [-128, 126]", "\"power_of_two\", range = [-128, 126]")],
-    ),
-    given(
-        "types.activation_of.NAME.range",
-        Bits,
-        ACTIVATION_OF,
-        &[("[-128, 126]", "[-128, 120]")],
-    ),
-    given(
-        "types.weight_of.NAME.symmetric",
-        Error,
-        WEIGHT_OF,
-        &[("int8 = { symmetric = true", "int8 = { symmetric = false")],
-    ),
-    given(
-        "types.weight_of.NAME.per",
-        Bits,
-        WEIGHT_OF,
-        &[(
-            "int8 = { symmetric = true, per = [\"channel\", \"tensor\"]",
-            "int8 = { symmetric = true, per = [\"tensor\", \"channel\"]",
-        )],
-    ),
-    given(
-        "types.weight_of.NAME.scale",
-        Bits,
-        WEIGHT_OF,
-        &[("\"any\", range = [-127, 126]", "\"power_of_two\", range = [-127, 126]")],
-    ),
-    given(
-        "types.weight_of.NAME.range",
-        Bits,
-        WEIGHT_OF,
-        &[("[-127, 126]", "[-100, 100]")],
-    ),
     case(
         "types.bias",
         Error,
@@ -578,7 +521,8 @@ fn changed(text: &str, changes: Changes) -> String {
 
 #[test]
 fn every_key_of_a_table_takes_effect_or_is_refused() {
-    let keys: Vec<&str> = CASES.iter().map(|case| case.key).collect();
+    let all = || CASES.iter().chain(types::CASES);
+    let keys: Vec<&str> = all().map(|case| case.key).collect();
     let mut wrong = unmatched(TargetSpec::shape(), &keys);
     let mut outcomes = BTreeMap::new();
     let mut outcome = |text: String| {
@@ -598,7 +542,7 @@ fn every_key_of_a_table_takes_effect_or_is_refused() {
         };
         outcomes.entry(text.clone()).or_insert_with(compile).clone()
     };
-    for case in CASES {
+    for case in all() {
         let before = changed(case.table, case.before);
         let (one, other) = (outcome(before.clone()), outcome(changed(&before, case.change)));
         if let Some(error) = one.get(&Error) {

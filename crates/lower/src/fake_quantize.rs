@@ -78,7 +78,7 @@ struct Rounded {
     value: ValueId,
 }
 
-/// How an operand or a result is rounded.
+/// Rounding of an operand or a result.
 struct Config {
     scheme: Scheme,
     elem: Elem,

@@ -1,20 +1,20 @@
 //! The walk over the annotated graph that builds the integer one.
 
-use crate::interval::{Bounds, Interval, Known, accumulator, around_all};
-use crate::recipes::{self, NodeToLower};
-use crate::{bake, boundary};
-use smallvec::SmallVec;
+mod counterparts;
+mod sums;
+
+pub(crate) use counterparts::{Codes, Grid};
+
+use crate::interval::Known;
+use crate::recipes::{self};
+use counterparts::Counterparts;
 use std::collections::BTreeMap;
-use std::ops::RangeInclusive;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
-    Carrier, Def, Elem, Failure, Graph, Kind, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Reason,
-    ReasonCode, Refusal, Scheme, Stage, Symbol, TensorData, TensorError, TensorType, ValueId,
+    Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode, Refusal,
+    Stage, Symbol, TensorData, TensorError, TensorType, ValueId,
 };
-use strait_requantize::quantize::quantize;
-use strait_requantize::range::{self, Accumulator, Summands};
-use strait_requantize::{IntType, Per, Rounding};
 use strait_target::TargetSpec;
 use strait_target::spec::{Nearness, OpRow};
 
@@ -39,53 +39,6 @@ pub struct Lowered {
     pub nearness: BTreeMap<String, Nearness>,
     /// The row of the target's table by which each node was made, by the node's name.
     pub origins: BTreeMap<String, String>,
-}
-
-/// Counterparts of a value of the annotated graph in the integer graph, as codes of any number of grids and types, and as
-/// floats. Each is made when first asked for.
-#[derive(Clone, Debug, Default)]
-struct Counterparts {
-    /// The codes that its producer leaves.
-    left: Option<Codes>,
-    /// Those that readers want on other grids.
-    others: SmallVec<[Codes; 1]>,
-    float: Option<ValueId>,
-}
-
-/// Codes of a value on one grid.
-#[derive(Clone, Debug)]
-pub(crate) struct Codes {
-    /// The value of the new module.
-    pub(crate) value: ValueId,
-    /// Their type and grid.
-    pub(crate) grid: Grid,
-}
-
-/// Type, range, scale and zero point of an operand or a result that has one grid.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Grid {
-    /// The type of the codes.
-    pub(crate) ty: IntType,
-    /// The codes in use.
-    pub(crate) range: RangeInclusive<i32>,
-    /// Rounding of real numbers to codes.
-    pub(crate) rounding: Rounding,
-    /// Step between two codes.
-    pub(crate) scale: f32,
-    /// The code of real zero.
-    pub(crate) zero: i32,
-}
-
-impl Grid {
-    /// Scale and zero point, for a value of the new module.
-    pub(crate) fn params(&self) -> Arc<QuantParams> {
-        Arc::new(QuantParams::tensor(self.scale, self.zero))
-    }
-
-    /// The code of a real number.
-    pub(crate) fn code(&self, x: f32) -> i32 {
-        quantize(x, self.scale, self.zero, self.rounding, &self.range)
-    }
 }
 
 /// The state of the walk.
@@ -265,44 +218,6 @@ impl<'a> Lowering<'a> {
         self.source.constant(self.graph, value)
     }
 
-    /// The grid of an operand, or the one on which a result leaves. None where it has none, or several scales.
-    fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
-        let scheme = self.graph.quant.scheme_of(id, port)?;
-        let (scale, zero) = self.graph.quant.params_of(id, port)?.as_tensor()?;
-        let [first, last] = scheme.range()?.map(|code| i32::try_from(code).ok());
-        Some(Grid {
-            ty: scheme.elem()?.int_type()?,
-            range: first?..=last?,
-            rounding: scheme.rounding(),
-            scale,
-            zero,
-        })
-    }
-
-    /// The grid of an operand that annotation has given one.
-    pub(crate) fn operand_grid(&self, site: &NodeToLower<'_>, index: usize) -> Result<Grid, Failure> {
-        let missing = || Failure::defect(format!("operand {index} has no grid"));
-        self.grid(site.id, Port::Operand(index)).ok_or_else(missing)
-    }
-
-    /// The grid that the first result leaves on; none where it stays an accumulator.
-    pub(crate) fn result_grid(&self, site: &NodeToLower<'_>) -> Option<Grid> {
-        self.grid(site.id, Port::Result(0))
-    }
-
-    /// The same where annotation has given it one.
-    pub(crate) fn needed_grid(&self, site: &NodeToLower<'_>) -> Result<Grid, Failure> {
-        self.result_grid(site)
-            .ok_or_else(|| Failure::defect("its result has no grid"))
-    }
-
-    /// Scheme and grid of the weights of a node.
-    pub(crate) fn weight_grid(&self, id: NodeId) -> Result<(Scheme, Arc<QuantParams>), Failure> {
-        let (table, port) = (&self.graph.quant, Port::Operand(1));
-        let found = table.scheme_of(id, port).zip(table.params_of(id, port));
-        found.ok_or_else(|| Failure::defect("its weights have no grid"))
-    }
-
     /// Appends a primitive with one result and answers with that; its type is inferred.
     pub(crate) fn emit(
         &mut self,
@@ -377,125 +292,6 @@ impl<'a> Lowering<'a> {
         self.out.main_mut().add_data(name, ty, quant, data)
     }
 
-    /// Declares `made` to be the codes that a node leaves as one of its results; it takes over the name.
-    pub(crate) fn set_codes(&mut self, site: &NodeToLower<'_>, position: usize, made: ValueId) -> Result<(), Failure> {
-        let grid = self.grid(site.id, Port::Result(position));
-        let (Some(grid), Some(&value)) = (grid, site.node.outputs.get(position)) else {
-            return Err(Failure::Defect(format!("result {position} has no grid")));
-        };
-        self.counterparts[value.index()].left = Some(Codes { value: made, grid });
-        if !self.graph.is_output(value) {
-            self.rename(value, made);
-        }
-        Ok(())
-    }
-
-    /// Declares `made` to be the float form of `value`; it takes over the name.
-    pub(crate) fn set_float(&mut self, value: ValueId, made: ValueId) {
-        self.counterparts[value.index()].float = Some(made);
-        self.rename(value, made);
-    }
-
-    fn rename(&mut self, value: ValueId, made: ValueId) {
-        if let Some(source) = self.graph.value(value) {
-            let name = self.out.names.intern(self.source.name(source.name));
-            self.out.main_mut().rename(made, name);
-        }
-    }
-
-    /// The codes of an operand on the grid that its node wants: as the producer leaves them, requantized from there, baked
-    /// from a constant, or quantized from float. They are made once for each grid and type, and shared by the readers that
-    /// agree.
-    pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<Codes, Failure> {
-        let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
-        let known = &self.counterparts[value.index()];
-        let mut codes = known.left.iter().chain(&known.others);
-        if let Some(known) = codes.find(|known| known.grid == grid) {
-            return Ok(known.clone());
-        }
-        let left = known.left.clone();
-        let source = self.graph.value(value);
-        let name = source.ok_or_else(|| Failure::defect("a value is missing"))?.name;
-        let (to, quant) = (Elem::from(grid.ty), Some(grid.params()));
-        let made = match (self.constant(value), left) {
-            (Some(tensor), _) => {
-                let codes = bake::codes(tensor, &grid.params(), &grid.range, grid.rounding)?;
-                let baked = integers(tensor.shape(), &codes, to)?;
-                let base = format!("{}:codes", self.source.name(name));
-                self.data(&base, baked, quant)
-            }
-            (None, Some(left)) => self.requantize(value, &left, &grid)?,
-            (None, None) => {
-                let float = self.float(value)?;
-                let quantize = boundary::quantize(self.spec, grid.ty);
-                self.boundary(name, quantize.into(), float, to, quant, "quantize")
-            }
-        };
-        let made = Codes { value: made, grid };
-        self.counterparts[value.index()].others.push(made.clone());
-        Ok(made)
-    }
-
-    /// The codes of `value` on another grid than its producer leaves them on, by the table's row for that.
-    fn requantize(&mut self, value: ValueId, left: &Codes, to: &Grid) -> Result<ValueId, Failure> {
-        let (graph, spec) = (self.graph, self.spec);
-        let producer = graph.producer(value);
-        let row = spec.requantizes(left.grid.ty.into());
-        let (Some((id, node)), Some((name, row))) = (producer, row) else {
-            return Err(Failure::defect(format!(
-                "{} is read on two grids, and the target has one",
-                self.name_of(value)
-            )));
-        };
-        let site = NodeToLower { id, node, row };
-        let suffix = format!("requantize-{}", to.ty);
-        let before = self.row.replace(name);
-        let made = recipes::between(self, &site, left, to, &suffix);
-        self.row = before;
-        made
-    }
-
-    /// The real numbers of a value: as they are, or dequantized from its codes.
-    pub(crate) fn float(&mut self, value: ValueId) -> Result<ValueId, Failure> {
-        if let Some(made) = self.counterparts.get(value.index()).and_then(|made| made.float) {
-            return Ok(made);
-        }
-        let missing = || Failure::defect("a value is missing");
-        let source = self.graph.value(value).ok_or_else(missing)?;
-        if let Some(left) = self.counterparts[value.index()].left.as_ref().map(|left| left.value) {
-            let made = self.boundary(source.name, Dequantize {}.into(), left, Elem::F32, None, "dequantize");
-            self.counterparts[value.index()].float = Some(made);
-            if self.graph.is_output(value) {
-                self.rename(value, made);
-            }
-            return Ok(made);
-        }
-        let Def::Data(data) = source.def else {
-            return Err(Failure::defect(format!("{} was never made", self.name_of(value))));
-        };
-        let tensor = self.source.data(data).ok_or_else(missing)?.clone();
-        let name = self.out.names.intern(self.source.name(source.name));
-        let data = self.out.add_data(tensor);
-        let made = self.out.main_mut().add_data(name, source.ty.clone(), None, data);
-        self.counterparts[value.index()].float = Some(made);
-        Ok(made)
-    }
-
-    /// A quantize or dequantize node, named after the value that it converts.
-    fn boundary(
-        &mut self,
-        name: Symbol,
-        op: Op,
-        operand: ValueId,
-        elem: Elem,
-        quant: Option<Arc<QuantParams>>,
-        what: &str,
-    ) -> ValueId {
-        let text = primitive_name(self.source.name(name), what);
-        let (node, result) = (self.out.names.fresh(&text), self.out.names.fresh(&format!("{text}d")));
-        boundary::convert(&mut self.out, [node, result], op, operand, elem, quant)
-    }
-
     /// Lowers `value`, the result of a node that is left in accumulators, to real numbers.
     pub(crate) fn dequantize_accumulator(
         &mut self,
@@ -513,85 +309,6 @@ impl<'a> Lowering<'a> {
         let value = self.out.main().value(value);
         let found = value.and_then(|v| Some((v.ty.elem, v.quant.as_deref()?.as_tensor()?.0)));
         found.ok_or_else(|| Failure::defect("what a primitive made has no single grid"))
-    }
-
-    /// The input of the model that an operand is, perhaps with another shape: its codes can be any pattern. `None` for
-    /// what other layers make.
-    pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
-        let (mut id, mut node, mut index) = (site.id, site.node, index);
-        loop {
-            let value = (*node.inputs.get(index)?)?;
-            let Some((producer, maker)) = self.graph.producer(value) else {
-                return self.graph.inputs().contains(&value).then_some(value);
-            };
-            let moves = maker.op.term().kind() == Kind::Rearranges;
-            // From one grid to another not every code has to be left.
-            let kept = self.grid(id, Port::Operand(index)) == self.grid(producer, Port::Result(0));
-            if !moves || !kept {
-                return None;
-            }
-            (id, node, index) = (producer, maker, 0);
-        }
-    }
-
-    /// True if the two operands of a node are two inputs of the model: what one is says nothing of the other.
-    pub(crate) fn are_two_inputs(&self, site: &NodeToLower<'_>) -> bool {
-        match (self.input_behind(site, 0), self.input_behind(site, 1)) {
-            (Some(a), Some(b)) => a != b,
-            _ => false,
-        }
-    }
-
-    /// The integers that a term of a sum can be.
-    pub(crate) fn term(&mut self, value: ValueId) -> Result<Interval, Reason> {
-        let found = self.bounds(value).as_ref().and_then(around_all);
-        let elem = self.out.main().value(value).map_or(Elem::I32, |value| value.ty.elem);
-        let (least, most) = elem.integers().unwrap_or_default();
-        // Bounds that end where the type does say nothing, or are those of codes that saturate.
-        let fits = |&(low, high): &Interval| low > least && high < most;
-        let text = format!("a term of its sum can saturate at the ends of {elem}; a coarser grid would be needed");
-        found
-            .filter(fits)
-            .ok_or_else(|| Reason::new(ReasonCode::AccumulatorOverflow, text))
-    }
-
-    /// The sums that the target forms for a node.
-    pub(crate) fn accumulator(&self, site: &NodeToLower<'_>) -> Result<Accumulator, Failure> {
-        let read = self.operand_grid(site, 0)?.ty;
-        Ok(accumulator(self.spec, site.row, read))
-    }
-
-    /// The type in which these are carried.
-    pub(crate) fn carrier(&self, site: &NodeToLower<'_>) -> Result<Carrier, Failure> {
-        Ok(match self.accumulator(site)?.bits {
-            ..=32 => Carrier::I32,
-            _ => Carrier::I64,
-        })
-    }
-
-    /// Shows that a sum stays within them.
-    pub(crate) fn prove(&self, site: &NodeToLower<'_>, sum: &impl Summands) -> Result<(), Failure> {
-        self.prove_within(site, sum, self.accumulator(site)?.bits)
-    }
-
-    /// The same within so many bits.
-    pub(crate) fn prove_within(&self, site: &NodeToLower<'_>, sum: &impl Summands, bits: u8) -> Result<(), Failure> {
-        let accumulator = Accumulator {
-            bits,
-            ..self.accumulator(site)?
-        };
-        match range::prove(0, sum, accumulator) {
-            Ok(_) => Ok(()),
-            Err(overflow) => Err(Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()).into()),
-        }
-    }
-
-    /// The integers that a value of the new module can take.
-    pub(crate) fn bounds(&mut self, value: ValueId) -> Option<Per<Interval>> {
-        let mut bounds = Bounds::knowing(&self.out, self.out.main(), std::mem::take(&mut self.known));
-        let found = bounds.of(value);
-        self.known = bounds.into_known();
-        found
     }
 
     /// Keeps how near the requantization that makes `value` is to its ideal.

@@ -122,7 +122,7 @@ impl Grid {
     }
 }
 
-/// How the grid of a passive config follows from others'.
+/// Origin of the grid of a passive config in the grids of others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Derivation {
     /// That of another config.

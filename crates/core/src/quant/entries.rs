@@ -37,7 +37,7 @@ pub enum Standing {
     Overlapped(ConfigId),
     /// Its grid follows from others'.
     Passive {
-        /// How.
+        /// Its derivation.
         derivation: Derivation,
         /// The parameter was turned into integers.
         baked: bool,

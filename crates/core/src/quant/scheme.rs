@@ -1,4 +1,4 @@
-//! How real numbers become codes, but for scale and zero point.
+//! Schemes: all of the way from real numbers to codes, but for scale and zero point.
 
 use super::policy::{FloatFormat, Granularity, Policy};
 use crate::elem::Elem;

@@ -3,7 +3,8 @@
 use super::*;
 use strait_core::op::{Call, Relu};
 use strait_core::text::parse;
-use strait_core::{Granularity, Move, Origin, Policy};
+use strait_core::{Granularity, Move, Origin, Policy, Scheme};
+use strait_requantize::Rounding;
 use strait_target::spec::{Options, Table};
 
 fn spec() -> TargetSpec {
@@ -124,10 +125,10 @@ fn a_site_without_its_operands_is_a_defect() {
     let (source, spec) = (module(result, node, true), spec());
     let (id, relu) = source.main().nodes().next().expect("a node");
     let (_, row) = spec.op_row(relu.op.term()).expect("a row");
-    let site = NodeToLower { id, node: relu, row };
+    let site = recipes::NodeToLower { id, node: relu, row };
     assert!(matches!(site.input(1), Err(Failure::Defect(_))));
     let mut alone = relu.clone();
     alone.outputs.clear();
-    let site = NodeToLower { id, node: &alone, row };
+    let site = recipes::NodeToLower { id, node: &alone, row };
     assert!(matches!(site.output(), Err(Failure::Defect(_))));
 }

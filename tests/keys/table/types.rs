@@ -1,0 +1,66 @@
+//! The keys that single types have.
+
+use super::super::Effect::{Bits, Error};
+use super::{Case, Changes, given};
+
+/// Grids of one type apart from the others.
+const ACTIVATION_OF: Changes = &[(
+    "bias       = ",
+    "activation_of = { int8 = { symmetric = false, scale = \"any\", range = [-128, 126] } }\nbias       = ",
+)];
+const WEIGHT_OF: Changes = &[
+    ("weight_per  = \"channel\"\n", ""),
+    (
+        "bias       = ",
+        "weight_of = { int8 = { symmetric = true, per = [\"channel\", \"tensor\"], scale = \"any\", range = [-127, 126] } }\n\
+         bias       = ",
+    ),
+];
+
+pub(super) const CASES: &[Case] = &[
+    given(
+        "types.activation_of.NAME.symmetric",
+        Bits,
+        ACTIVATION_OF,
+        &[("int8 = { symmetric = false", "int8 = { symmetric = true")],
+    ),
+    given(
+        "types.activation_of.NAME.scale",
+        Bits,
+        ACTIVATION_OF,
+        &[("\"any\", range = [-128, 126]", "\"power_of_two\", range = [-128, 126]")],
+    ),
+    given(
+        "types.activation_of.NAME.range",
+        Bits,
+        ACTIVATION_OF,
+        &[("[-128, 126]", "[-128, 120]")],
+    ),
+    given(
+        "types.weight_of.NAME.symmetric",
+        Error,
+        WEIGHT_OF,
+        &[("int8 = { symmetric = true", "int8 = { symmetric = false")],
+    ),
+    given(
+        "types.weight_of.NAME.per",
+        Bits,
+        WEIGHT_OF,
+        &[(
+            "int8 = { symmetric = true, per = [\"channel\", \"tensor\"]",
+            "int8 = { symmetric = true, per = [\"tensor\", \"channel\"]",
+        )],
+    ),
+    given(
+        "types.weight_of.NAME.scale",
+        Bits,
+        WEIGHT_OF,
+        &[("\"any\", range = [-127, 126]", "\"power_of_two\", range = [-127, 126]")],
+    ),
+    given(
+        "types.weight_of.NAME.range",
+        Bits,
+        WEIGHT_OF,
+        &[("[-127, 126]", "[-100, 100]")],
+    ),
+];
