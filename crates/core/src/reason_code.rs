@@ -283,6 +283,8 @@ reason_codes! {
     "Lowering" {
         /// A sum can leave its accumulator.
         AccumulatorOverflow = "accumulator-overflow",
+        /// A bias on the accumulator's grid does not fit the type that the target has for it.
+        BiasWidth = "bias-width",
         /// A value has no grid, or none for the whole tensor.
         NoGrid = "no-grid",
         /// A value or a tensor is missing.

@@ -55,6 +55,18 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
             i32::try_from(z).map_err(|_| Reason::new(ReasonCode::AccumulatorOverflow, text()))
         })?;
     }
+    let bits = walk
+        .spec
+        .types
+        .bias
+        .get(&activation.ty.into())
+        .map_or(32, |bias| bias.bits());
+    let wide = |(_, bias): &(usize, &i64)| (**bias >> (bits - 1)) != 0 && (**bias >> (bits - 1)) != -1;
+    if let Some((channel, bias)) = biases.iter().enumerate().find(wide) {
+        let text =
+            format!("the bias of channel {channel}, with all that is folded into it, is {bias}: past {bits} bits");
+        return Err(Reason::new(ReasonCode::BiasWidth, text).into());
+    }
     let dims = |value| walk.graph().value(value).and_then(|v| v.ty.dims());
     let taps = match &site.node.op {
         Op::Conv(conv) => {
