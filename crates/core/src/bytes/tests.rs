@@ -36,8 +36,8 @@ quant @main {
   c operand 2: i32[-2147483648,2147483647] symmetric half_even passive product c operand 0, r operand 0
   c result 0: i8[-128,127] asymmetric half_even overlapped r result 0
   r operand 0: i8[-128,127] asymmetric half_even float overlapped r result 0
-  r result 0: i8[-128,127] asymmetric half_even activated scale=0.1 zero=-128 rule
-  s operand 0: u16[0,65535] asymmetric power_of_two dynamic half_up passive_baked same c result 0
+  r result 0: i8[-128,127] asymmetric half_even activated scale=0.125 zero=-128 rule
+  s operand 0: i16[-32768,32767] asymmetric power_of_two dynamic half_up passive_baked same c result 0
   s result 0: e4m3 channel=1 half_even initial
 }
 data @w: f32[4,4] = splat 1.0

@@ -172,6 +172,11 @@ impl QuantTable {
         if self.config(id)?.state == State::Float {
             return None;
         }
+        self.kept(id)
+    }
+
+    /// The grid that a config has or reads, or would have or read if it were restored.
+    pub(crate) fn kept(&self, id: ConfigId) -> Option<Grid> {
         self.read(id, &mut 0)
     }
 
@@ -395,6 +400,12 @@ impl QuantTable {
             }
         }
         false
+    }
+
+    /// A scheme that no transition would let into the set: tests of the verifier need one.
+    #[cfg(test)]
+    pub(crate) fn set_scheme(&mut self, id: ConfigId, scheme: Scheme) {
+        self.write(id, |config| config.scheme = scheme);
     }
 
     fn write(&mut self, id: ConfigId, change: impl FnOnce(&mut QuantConfig)) {

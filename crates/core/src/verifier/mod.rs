@@ -28,6 +28,12 @@
 //! **Annotated**
 //!
 //! 10. Each float operand of a node on the accelerator has a quantization config.
+//! 17. The configs alone tell grids: no value has one.
+//! 18. Configs are of operands and results that are there, one for each. No other stage has any.
+//! 19. All configs that read one grid have one scheme.
+//! 20. Grids are legal for their scheme, also those that a float config would be restored to: scales finite and positive,
+//!     and powers of two where the policy says so; zero points inside the type, 0 where it is symmetric; one number, or as
+//!     many as the axis or the blocks of the policy have in the operand's or result's shape. What is baked has a grid.
 //!
 //! **Integer**
 //!
@@ -40,11 +46,14 @@
 //! 15. Padding reads as real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its
 //!     operand.
 
+mod configs;
 mod edges;
 mod quantization;
 mod stages;
 mod types;
 
+#[cfg(test)]
+mod config_tests;
 #[cfg(test)]
 mod tests;
 
@@ -167,6 +176,7 @@ pub fn verify(module: &Module) -> Result<(), Violations> {
             types::verify(view, &mut findings);
             quantization::verify(view, &mut findings);
             stages::verify(view, &mut findings);
+            configs::verify(view, &mut findings);
         }
     }
     findings.end(module)

@@ -1,0 +1,179 @@
+use super::*;
+use crate::text::parse;
+use crate::{Elem, Granularity, Move, Policy, Port, QuantParams, Scheme};
+use std::sync::Arc;
+use strait_requantize::Rounding;
+
+/// A graph with this line in place of the config of the weights.
+fn module(weights: &str) -> Module {
+    let text = format!(
+        "strait 1 annotated
+        graph @g(%x: f32[1,2]) {{
+          %y: f32[1,2] = gemm(%x, @w, @b) {{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}}
+          return %y
+        }}
+        quant @g {{
+          y operand 0: i8[-128,127] asymmetric half_even activated scale=0.5 zero=3 observed
+          y operand 1: {weights}
+          y operand 2: i32[-2147483648,2147483647] symmetric channel=0 half_even passive product y operand 0, y operand 1
+          y result 0: i8[-128,127] asymmetric half_even overlapped y operand 0
+        }}
+        data @w: f32[2,2] = splat 1.0 data @b: f32[2] = splat 1.0"
+    );
+    parse(&text).unwrap()
+}
+
+const GOOD: &str = "i8[-127,127] symmetric channel=0 half_even activated scale=[1.0,2.0] zero=0 axis=0 observed";
+
+fn broken(module: &Module, invariant: u8, text: &str) {
+    let found = verify(module).unwrap_err();
+    assert_eq!(found.shown[0].invariant, invariant, "{found}");
+    assert!(found.to_string().contains(text), "{found}");
+}
+
+#[test]
+fn a_grid_that_its_scheme_does_not_allow_is_found() {
+    assert_eq!(verify(&module(GOOD)), Ok(()));
+    let legal = [
+        "i8[-127,127] symmetric channel=0 half_even activated scale=1.0 zero=0 observed",
+        "i8[-127,127] symmetric half_even initial",
+        "i8[-127,127] symmetric power_of_two half_even activated scale=5.877472e-39 zero=0 given",
+        "i8[-127,127] symmetric power_of_two half_even activated scale=0.25 zero=0 given",
+        "i4[-8,7] symmetric axis=1 block=2 half_even activated scale=[1.0,2.0] zero=0 axis=1 block=2 given",
+        "e4m3 half_even activated scale=0.5 zero=0 observed",
+    ];
+    for line in legal {
+        assert_eq!(verify(&module(line)), Ok(()), "{line}");
+    }
+    let cases = [
+        (
+            "i8[-127,127] symmetric half_even activated scale=0.0 zero=0 observed",
+            "not finite and positive",
+        ),
+        (
+            "i8[-127,127] symmetric half_even activated scale=inf zero=0 observed",
+            "not finite and positive",
+        ),
+        (
+            "i8[-127,127] symmetric half_even float activated scale=-1.0 zero=0 observed",
+            "not finite and positive",
+        ),
+        (
+            "i8[-127,127] symmetric half_even activated scale=1.0 zero=1 observed",
+            "but is symmetric",
+        ),
+        ("e4m3 half_even activated scale=1.0 zero=1 observed", "but is symmetric"),
+        ("e4m3 half_even activated scale=0.3 zero=0 observed", "no power of two"),
+        (
+            "u8[0,255] asymmetric half_even activated scale=1.0 zero=-1 observed",
+            "outside of the type",
+        ),
+        // Three steps of the smallest number.
+        (
+            "u8[0,255] asymmetric power_of_two half_even activated scale=4e-45 zero=1 observed",
+            "no power of two",
+        ),
+        (
+            "u8[0,255] asymmetric half_even activated scale=1.0 zero=256 observed",
+            "outside of the type",
+        ),
+        (
+            "i8[-127,127] symmetric half_even activated scale=1.0 zero=0 axis=2 observed",
+            "an axis that its value lacks",
+        ),
+        (
+            "i8[-127,127] symmetric half_even activated scale=[1.0,1.0] zero=0 axis=0 observed",
+            "along another axis",
+        ),
+        (
+            "i8[-127,127] symmetric channel=1 half_even activated scale=[1.0,1.0] zero=0 axis=0 observed",
+            "along another axis",
+        ),
+        (
+            "i8[-127,127] symmetric channel=2 half_even activated scale=[1.0,1.0] zero=0 axis=2 observed",
+            "as many scales",
+        ),
+        (
+            "i8[-127,127] symmetric channel=0 half_even activated scale=[1.0,1.0,1.0] zero=0 axis=0 observed",
+            "as many scales",
+        ),
+        (
+            "i4[-8,7] symmetric axis=1 block=2 half_even activated scale=[1.0,2.0] zero=0 axis=1 block=1 given",
+            "in other blocks",
+        ),
+        (
+            "i4[-8,7] symmetric axis=1 block=3 half_even activated scale=[1.0,2.0] zero=0 axis=1 block=3 given",
+            "as many scales",
+        ),
+    ];
+    for (line, text) in cases {
+        broken(&module(line), 20, text);
+    }
+}
+
+#[test]
+fn a_baked_config_keeps_its_grid() {
+    let mut module = module(GOOD);
+    let graph = module.main_mut();
+    let (node, _) = graph.nodes().next().unwrap();
+    let id = |port| graph.quant.id(node, port).unwrap();
+    let (bias, weight) = (id(Port::Operand(2)), id(Port::Operand(1)));
+    graph.quant.transition(bias, Move::Bake).unwrap();
+    assert_eq!(verify(&module), Ok(()));
+    module.main_mut().quant.transition(weight, Move::Reset).unwrap();
+    broken(
+        &module,
+        20,
+        "operand 2, i32 [-2147483648, 2147483647] symmetric per channel 0 half_even, is baked without one",
+    );
+}
+
+#[test]
+fn a_config_of_what_is_not_there_is_found() {
+    let scheme = Scheme::integers(
+        Policy::linear(true, Granularity::Tensor),
+        Elem::I8,
+        [-8, 7],
+        Rounding::Floor,
+    );
+    let scheme = scheme.unwrap();
+    for (node, port, text) in [
+        (0, Port::Operand(3), "operand 3, which is not there"),
+        (0, Port::Result(1), "result 1, which is not there"),
+        (7, Port::Result(0), "node7: a config is of result 0"),
+        // In the place of the one before.
+        (0, Port::Result(0), "result 0, which is not there"),
+    ] {
+        let mut module = module(GOOD);
+        module.main_mut().quant.add(NodeId::new(node), port, scheme);
+        broken(&module, 18, text);
+    }
+    let mut module = module(GOOD);
+    module.main_mut().set_stage(crate::Stage::Float);
+    broken(&module, 18, "g has configs in the float stage");
+}
+
+#[test]
+fn a_value_with_a_grid_beside_the_configs_is_found() {
+    let mut module = module(GOOD);
+    let input = module.main().inputs()[0];
+    module
+        .main_mut()
+        .set_quant(input, Some(Arc::new(QuantParams::tensor(0.5, 3))));
+    broken(&module, 17, "%x has a grid beside the configs");
+}
+
+#[test]
+fn a_set_with_two_schemes_is_found() {
+    let mut module = module(GOOD);
+    let quant = &mut module.main_mut().quant;
+    let id = quant.id(NodeId::new(0), Port::Result(0)).unwrap();
+    let policy = Policy::linear(false, Granularity::Tensor);
+    let other = Scheme::integers(policy, Elem::I8, [-128, 127], Rounding::HalfAway).unwrap();
+    quant.set_scheme(id, other);
+    broken(
+        &module,
+        19,
+        "half_away, but reads a grid of i8 [-128, 127] asymmetric per tensor half_even",
+    );
+}
