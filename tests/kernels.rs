@@ -116,7 +116,11 @@ fn registry(prepare: Prepare) -> Registry {
     let factory = TargetFactory {
         origin: "a vendor",
         table: include_str!("../plugins/generic-int8/target.toml"),
-        kernels: Box::leak([FORM, "one-rounding", "mean"].map(kernel).into()),
+        kernels: Box::leak(
+            [FORM, "one-rounding", "mean", "sixteen-by-eight", "float64"]
+                .map(kernel)
+                .into(),
+        ),
         make: None,
     };
     let mut registry = Registry::default();

@@ -211,8 +211,8 @@ fn bad_input_gives_one_clear_message_and_exit_code_1() {
             "option `speed`",
         ),
         (
-            &["--set", "quantize.activations={ type = 'int16' }"],
-            "no int16 activations",
+            &["--set", "quantize.activations={ type = 'uint16' }"],
+            "no uint16 activations",
         ),
         (
             &["--set", "quantize.rule=[{ layers = ['/steem/**'], run = 'float' }]"],
