@@ -22,6 +22,7 @@ from onnx.backend.test.case.node import collect_testcases
 
 ELEMENTS = {1: "f32", 2: "u8", 3: "i8", 5: "i16", 6: "i32", 7: "i64", 9: "bool", 10: "f16", 11: "f64"}
 LEAST_NODE_TESTS = 400  # that we read; the rest is about other operators, element types, or operands computed at run time
+FOUR_BITS = (TensorProto.INT4, TensorProto.UINT4)
 RELATIVE, ABSOLUTE = 1e-3, 1e-5  # tolerances of the node tests, and of ours
 
 # Operands that must be known when a model is read. The node tests pass them as inputs; here they become constants.
@@ -114,8 +115,11 @@ def node_tests(arguments):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         tests = [test for test in collect_testcases(None) if test.model is not None and test.data_sets]
-    equal, refused, wrong = 0, 0, []
+    equal, refused, apart, wrong = 0, 0, 0, []
     for test in tests:
+        if any(value.type.tensor_type.elem_type in FOUR_BITS for value in (*test.model.graph.input, *test.model.graph.output)):
+            apart += 1
+            continue
         try:
             tensors = [numpy_helper.from_array(np.asarray(value)) if not isinstance(value, TensorProto) else value
                        for value in test.data_sets[0][0]]  # fmt: skip
@@ -135,7 +139,8 @@ def node_tests(arguments):
         difference = differences(found, expected)
         equal += difference is None
         wrong += [f"{test.name}: {difference}"] if difference else []
-    print(f"ok      node tests: {equal} give the expected outputs, {refused} are refused", flush=True)
+    print(f"ok      node tests: {equal} give the expected outputs, {refused} are refused, {apart} have codes of 4 bits, which "
+          "ONNX Runtime hands to nobody", flush=True)  # fmt: skip
     return wrong + ([f"only {equal} node tests are read"] if equal < LEAST_NODE_TESTS else [])
 
 
