@@ -256,7 +256,6 @@ OPS = {
     "matmul": plain(lambda x, attrs: (x[0] - attrs["a_zero"]) @ (x[1] - attrs["b_zero"])),
     "requantize": plain(lambda x, attrs: x[0]),
     "clamp": plain(lambda x, attrs: np.clip(x[0], attrs["min"], attrs["max"])),
-    "shift_left": plain(lambda x, attrs: (x[0] - attrs["zero"]) << attrs["bits"]),
     "concat": plain(lambda x, attrs: np.concatenate(x, axis=attrs["axis"])),
     "transpose": plain(lambda x, attrs: x[0].transpose(attrs["permutation"])),
     "split": plain(split),
