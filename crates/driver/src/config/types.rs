@@ -287,7 +287,7 @@ pub struct Rule {
     /// Their weights.
     #[serde(default)]
     pub weights: Weights,
-    /// Their outputs.
+    /// The activations that the layers compute on, and the tensors as they leave the layers that make them.
     #[serde(default)]
     pub activations: Activations,
 }

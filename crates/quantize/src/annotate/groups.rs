@@ -51,7 +51,10 @@ pub(super) fn groups(
     };
     for &id in order {
         let Some(node) = graph.node(id) else { continue };
-        let (Some((row, kind)), Some([activation, weight])) = (recipe(spec, node), types.of(id)) else {
+        let (Some((_, kind)), Some([activation, weight])) = (recipe(spec, node), types.of(id)) else {
+            continue;
+        };
+        let Some((_, row)) = spec.row_for(node.op.term(), activation) else {
             continue;
         };
         for (index, input) in node.inputs.iter().enumerate() {

@@ -264,7 +264,9 @@ impl TargetSpec {
     /// One of the rows for an op's term. They agree in all that does not depend on types: where the op runs, which operands
     /// are parameters, whether its result keeps the grid of its operand.
     pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
-        self.op_rows(term).next()
+        let named = self.op.get_key_value(term.name()).filter(|(_, row)| row.ops.is_none());
+        let named = named.map(|(name, row)| (name.as_str(), row));
+        named.or_else(|| self.op_rows(term).next())
     }
 
     /// The row by which an op is computed on activations of a type.
