@@ -8,7 +8,7 @@ use strait_container::CertificateRecord;
 use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
-use strait_lower::{Fused, Fusion, FusionPolicy, LowerError};
+use strait_lower::{Baked, Fused, Fusion, FusionPolicy, LowerError, bake};
 use strait_quantize::Requests;
 use strait_quantize::annotate::{Coarser, Placing, Ranges, TypeWishes, place, refuse};
 use strait_quantize::observe::{Samples, observe};
@@ -85,10 +85,12 @@ pub fn integer_under(
     let observation = observe(&float, main, &requests, samples, &covered, one, &plain, &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
     let (spec, placing, mut ranges) = (target.spec(), Placing::new(), Ranges::default());
+    let mut baked = Baked::default();
     place(&mut float, main, spec, &placing, &TypeWishes::default());
     let mut module = loop {
         annotate_placed(&mut float, spec, &observation, &mut ranges)?;
-        match strait_lower::lower(&float, spec) {
+        let codes = bake(&mut float, spec, &mut baked);
+        match codes.and_then(|()| strait_lower::lower(&float, spec)) {
             Ok(lowered) => break lowered.module,
             // What its recipe refuses gets a coarser grid or moves to the host, and all is decided again.
             Err(LowerError::Nodes(nodes)) => {

@@ -51,8 +51,8 @@ pub use op::Op;
 pub use pass::PassError;
 pub use patch::{Applied, NewNode, Patch, PatchError, Source};
 pub use quant::{
-    Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, Policy, Port, QuantConfig, QuantParams,
-    QuantTable, Scheme, SchemeError, State,
+    Codes, Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, Policy, Port, QuantConfig,
+    QuantParams, QuantTable, Scheme, SchemeError, State,
 };
 pub use reason::Reason;
 pub use reason_code::ReasonCode;

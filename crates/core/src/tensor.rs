@@ -260,6 +260,28 @@ impl TensorData {
         }
     }
 
+    /// The smallest and the largest element of a tensor of integers; none of another type, or without elements.
+    pub fn extremes(&self) -> Option<(i64, i64)> {
+        fn of<T: Element + Ord + Into<i64>>(bytes: &[u8]) -> Option<(i64, i64)> {
+            let elements = || {
+                bytes
+                    .chunks_exact(size_of::<T>())
+                    .map(bytemuck::pod_read_unaligned::<T>)
+            };
+            Some((elements().min()?.into(), elements().max()?.into()))
+        }
+        let bytes = self.unpacked();
+        match self.elem {
+            Elem::I4 | Elem::I8 => of::<i8>(&bytes),
+            Elem::U4 | Elem::U8 => of::<u8>(&bytes),
+            Elem::I16 => of::<i16>(&bytes),
+            Elem::U16 => of::<u16>(&bytes),
+            Elem::I32 => of::<i32>(&bytes),
+            Elem::I64 => of::<i64>(&bytes),
+            Elem::F16 | Elem::F32 | Elem::F64 | Elem::Bool => None,
+        }
+    }
+
     /// The elements of any integer (or bool) tensor as `i64`.
     pub fn to_i64(&self) -> Result<Vec<i64>, TensorError> {
         fn widen<T: Element + Into<i64>>(t: &TensorData) -> Result<Vec<i64>, TensorError> {

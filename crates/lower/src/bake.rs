@@ -1,117 +1,184 @@
-//! Bake: parameters become integers.
+//! Bake, the last pass over the annotated graph: parameters become codes, and whoever reads them later reads these.
+//!
+//! **Effect.** Each constant operand with a grid (weights, a bias, a constant that an op reads as an activation) is rounded
+//! to it once for each distinct grid and type, and its config becomes baked. The tensors go into the module's pool; configs
+//! that agree share one, those that do not have one each. The float values stay where they are.
+//!
+//! **Preconditions.** The graph is annotated; every config that a parameter's grid rests on has one.
+//!
+//! **Why last.** The grids that codes rest on stay from then on ([`QuantTable::transition`](strait_core::QuantTable)).
+//! Codes that were given are taken as they are. A bias is round(b / (s_x·s_w)); what a target folds into it besides is
+//! lowering's.
 
-use std::ops::RangeInclusive;
-use strait_core::{QuantParams, Scheme, TensorData, TensorError};
-use strait_requantize::quantize::quantize;
-use strait_requantize::{Per, Rounding};
+use crate::codes::{How, codes};
+use crate::lowering::LowerError;
+use std::collections::BTreeMap;
+use strait_core::{
+    ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Placement, Port, QuantParams, Reason,
+    ReasonCode, Scheme, State, TensorData,
+};
+use strait_requantize::Rounding;
+use strait_target::TargetSpec;
+use strait_target::spec::{Recipe, WeightGrid};
 
-/// The elements of a float tensor as codes of a grid whose channels, if it has any, run along axis 0.
-pub(crate) fn codes(
-    tensor: &TensorData,
-    grid: &QuantParams,
-    range: &RangeInclusive<i32>,
+/// Codes that have been made, by what they are of. One that is kept from pass to pass over one module makes none twice.
+#[derive(Debug, Default)]
+pub struct Baked {
+    made: BTreeMap<Want, DataId>,
+}
+
+/// Everything that codes depend on. Scales are their bits.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Want {
+    data: DataId,
+    elem: &'static str,
+    range: [i64; 2],
     rounding: Rounding,
-) -> Result<Vec<i32>, TensorError> {
-    let values = tensor.to_f32()?;
-    let channels = grid.scale.channels().unwrap_or(1).max(1);
-    let each = values.len().div_ceil(channels).max(1);
-    let code = |(index, &x): (usize, &f32)| {
-        let scale = grid.scale.get(index / each).copied().unwrap_or(1.0);
-        let zero = grid.zero_point.get(index / each).copied().unwrap_or(0);
-        quantize(x, scale, zero, rounding, range)
-    };
-    Ok(values.iter().enumerate().map(code).collect())
+    scales: Vec<u32>,
+    zeros: Vec<i32>,
+    axis: Option<u8>,
+    block: Option<u32>,
+    /// 0 for one rounding, 1 for two, else the operand's scale in a product.
+    how: u64,
 }
 
-/// The codes of weights, whose channels, if their grid has any, run along axis 0.
-pub(crate) fn weights(
-    tensor: &TensorData,
-    grid: &QuantParams,
-    scheme: &Scheme,
-    folding: Option<Folding>,
-) -> Result<Vec<i32>, TensorError> {
-    let [first, last] = scheme.range().unwrap_or([-127, 127]);
-    // The codes of weights have 16 bits at most.
-    let (range, rounding) = (first as i32..=last as i32, scheme.rounding());
-    let Some(Folding { x, y }) = folding else {
-        return codes(tensor, grid, &range, rounding);
-    };
-    let finest = QuantParams {
-        scale: finest(tensor, &grid.scale, &range)?,
-        ..grid.clone()
-    };
-    let codes = codes(tensor, &finest, &range, rounding)?;
-    let shifts = shifts(x, &grid.scale, y);
-    let channels = finest.scale.channels().unwrap_or(1).max(1);
-    let each = codes.len().div_ceil(channels).max(1);
-    let fold = |(index, &code): (usize, &i32)| {
-        let scale = f64::from(finest.scale.get(index / each).copied().unwrap_or(0.0));
-        let shift = shifts.get(index / each).copied().unwrap_or(0);
-        // A product of two f32 is an f64, and so is one with a power of two: the division alone rounds.
-        let correction = f64::from(x) * scale * f64::from(shift).exp2() / f64::from(y);
-        Rounding::HalfEven.round_f64(f64::from(code) * correction) as i32
-    };
-    Ok(codes.iter().enumerate().map(fold).collect())
+impl Want {
+    fn new(data: DataId, scheme: &Scheme, elem: &'static str, range: [i64; 2], grid: &QuantParams, how: &How) -> Want {
+        let scale = match how {
+            How::Product(_, weights) => weights,
+            How::Once | How::Twice => &grid.scale,
+        };
+        Want {
+            data,
+            elem,
+            range,
+            rounding: scheme.rounding(),
+            scales: scale.values().iter().map(|scale| scale.to_bits()).collect(),
+            zeros: grid.zero_point.values().to_vec(),
+            axis: grid.axis,
+            block: grid.block.map(std::num::NonZeroU32::get),
+            how: match how {
+                How::Once => 0,
+                How::Twice => 1,
+                How::Product(x, _) => 2 + u64::from(x.to_bits()),
+            },
+        }
+    }
 }
 
-/// Weights that reach their grid, s_w' = 2^−n·s_y / s_x, in two roundings: w = rint(W / s_w) on the finest grid that holds
-/// them, then w' = rint(w·f) with the correction f = s_w·s_x / s_y·2^n, which is at most 1.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Folding {
-    /// s_x, the scale of the operand.
-    pub(crate) x: f32,
-    /// s_y, the scale of the result.
-    pub(crate) y: f32,
-}
-
-/// The shifts that lead to the result's grid: s_x·s_w / s_y = 2^−n, for weights whose grid was made to that.
-pub(crate) fn shifts(x: f32, weights: &Per<f32>, y: f32) -> Per<u8> {
-    // The weights' scale was rounded to f32, so the logarithm is within 2^−20 of a whole number.
-    let shift = |w: &f32| {
-        (f64::from(y) / (f64::from(x) * f64::from(*w)))
-            .log2()
-            .round()
-            .clamp(0.0, 31.0) as u8
-    };
-    weights.map(shift)
-}
-
-/// The smallest scales that hold a tensor, one for each of `like`; that itself for zeros alone.
-fn finest(tensor: &TensorData, like: &Per<f32>, range: &RangeInclusive<i32>) -> Result<Per<f32>, TensorError> {
-    let values = tensor.to_f32()?;
-    let each = values.len().div_ceil(like.channels().unwrap_or(1).max(1)).max(1);
-    let mut rows = values.chunks(each);
-    Ok(like.map(|&scale| {
-        let end = |w: f32| f64::from(if w < 0.0 { *range.start() } else { *range.end() });
-        let row = rows.next().unwrap_or_default().iter();
-        let least = row.map(|&w| f64::from(w) / end(w)).fold(0.0, f64::max) as f32;
-        if least > 0.0 { least } else { scale }
-    }))
-}
-
-/// The biases of a product with constant weights, on the accumulator's grid s_x·s_w with everything folded in that does
-/// not depend on x:
+/// Bakes the parameters of the main graph that are not baked yet.
 ///
-/// Σ w·(q − z_x) + b/(s_x·s_w) = Σ w·q + [b/(s_x·s_w) − z_x·Σ w], rounded once.
-///
-/// `bias` is in real units, one number per channel or none at all; `weight` holds the codes, channel by channel.
-pub(crate) fn biases(
-    bias: &[f32],
-    weight: &[i32],
-    weight_scale: &Per<f32>,
-    x: (f32, i32),
-    channels: usize,
-    rounding: Rounding,
-) -> Vec<i64> {
-    let each = weight.len() / channels.max(1);
-    (0..channels)
-        .map(|c| {
-            let step = f64::from(x.0) * f64::from(weight_scale.get(c).copied().unwrap_or(1.0));
-            let real = f64::from(bias.get(c).copied().unwrap_or(0.0));
-            // A bias past ±2^62 saturates in the cast; it is refused with everything else that i32 cannot hold.
-            let code = rounding.round_f64(real / step) as i64;
-            let sum: i64 = weight[c * each..(c + 1) * each].iter().map(|&w| i64::from(w)).sum();
-            code.saturating_sub(i64::from(x.1) * sum)
-        })
-        .collect()
+/// # Errors
+/// [`LowerError::Nodes`] with every node of which a parameter does not fit its type.
+pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result<(), LowerError> {
+    let graph = module.main();
+    let parameters: Vec<(ConfigId, NodeId)> = graph
+        .quant
+        .iter()
+        .filter(|(id, config)| is_parameter(graph, *id, config.node, config.port))
+        .map(|(id, config)| (id, config.node))
+        .collect();
+    // What reads the grid of a set reads it as a derivation from here on, so that it can have codes of its own.
+    for &(id, _) in &parameters {
+        let table = &mut module.main_mut().quant;
+        let root = table.root(id);
+        if table.state(id) == Some(State::Overlapped) {
+            let same = Move::MasteredBy(Derivation::Same(root));
+            table
+                .transition(id, same)
+                .map_err(|refused| LowerError::Ours(refused.to_string()))?;
+        }
+    }
+    let mut refused = Vec::new();
+    for (id, node) in parameters {
+        match one(module, spec, known, id) {
+            Ok(()) => {}
+            Err(failure) => refused.push(failure.refusal(node).map_err(LowerError::Ours)?),
+        }
+    }
+    match refused.is_empty() {
+        true => Ok(()),
+        false => Err(LowerError::Nodes(refused)),
+    }
+}
+
+/// True for a constant operand that a node of the accelerator reads on a grid, and that is real numbers still.
+fn is_parameter(graph: &Graph, id: ConfigId, node: NodeId, port: Port) -> bool {
+    let constant = |node: &Node| {
+        let Port::Operand(index) = port else { return None };
+        graph.data_of(node.inputs.get(index).copied().flatten()?)
+    };
+    let node = graph.node(node).filter(|node| node.place == Placement::Accelerator);
+    let state = graph.quant.state(id);
+    let open = matches!(state, Some(State::Activated | State::Overlapped | State::Passive));
+    open && graph.quant.grid(id).is_some() && node.and_then(constant).is_some()
+}
+
+/// Bakes one parameter.
+fn one(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId) -> Result<(), Failure> {
+    let given = module.main().quant.codes(id).map(|codes| codes.data);
+    let codes = match given {
+        Some(given) => given,
+        None => made(module, spec, known, id)?,
+    };
+    let baked = module.main_mut().quant.transition(id, Move::Bake(codes));
+    baked.map_err(|refused| Failure::Defect(refused.to_string()))
+}
+
+/// The codes of a parameter, those of another reader where it wants the same.
+fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId) -> Result<DataId, Failure> {
+    let missing = || Failure::defect("a parameter has no codes to become");
+    let (graph, table) = (module.main(), &module.main().quant);
+    let config = table.config(id).ok_or_else(missing)?;
+    let node = graph.node(config.node).ok_or_else(missing)?;
+    let Port::Operand(index) = config.port else {
+        return Err(missing());
+    };
+    let value = node.inputs.get(index).copied().flatten().ok_or_else(missing)?;
+    let (scheme, grid) = (config.scheme, table.params(id).ok_or_else(missing)?);
+    let (Some(elem), Some(range)) = (scheme.elem(), scheme.range()) else {
+        return Err(missing());
+    };
+    let how = match table.derivation(id) {
+        Some(Derivation::Product(x, weights)) => {
+            let (x, weights) = table.params(x).zip(table.params(weights)).ok_or_else(missing)?;
+            How::Product(x.as_tensor().ok_or_else(missing)?.0, weights.scale.clone())
+        }
+        _ if index == 1 && rounds_twice(graph, spec, config.node, node) => How::Twice,
+        _ => How::Once,
+    };
+    let data = graph.data_of(value).ok_or_else(missing)?;
+    let want = Want::new(data, &scheme, elem.name(), range, &grid, &how);
+    if let Some(&made) = known.made.get(&want) {
+        return Ok(made);
+    }
+    let tensor = module.data(data).ok_or_else(missing)?;
+    let found = codes(tensor, &grid, range, scheme.rounding(), &how)?;
+    let outside = found
+        .iter()
+        .enumerate()
+        .find(|(_, code)| **code < range[0] || **code > range[1]);
+    if let Some((channel, code)) = outside {
+        let text = format!(
+            "the bias of channel {channel} is {code}: past [{}, {}]",
+            range[0], range[1]
+        );
+        return Err(Reason::new(ReasonCode::BiasWidth, text).into());
+    }
+    let made = TensorData::from_integers(elem, tensor.shape(), &found)?;
+    let made = module.add_data(made);
+    known.made.insert(want, made);
+    Ok(made)
+}
+
+/// True if the weights of a node reach their grid in two roundings: where a shift leads from there to the result's.
+fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bool {
+    let read = graph.quant.scheme_of(id, Port::Operand(0));
+    let read = read.and_then(|scheme| scheme.elem()?.int_type());
+    let row = read.and_then(|read| spec.row_for(node.op.term(), read.into()));
+    let folds = Recipe::MultiplyAccumulate {
+        weight_grid: WeightGrid::MaxAbsThenShift,
+    };
+    let recipe = row.and_then(|(_, row)| row.recipe());
+    recipe == Some(folds) && graph.quant.params_of(id, Port::Result(0)).is_some()
 }

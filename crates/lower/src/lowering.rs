@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
-    Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode, Refusal,
-    Stage, Symbol, TensorData, TensorError, TensorType, ValueId,
+    DataId, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode,
+    Refusal, Stage, Symbol, TensorData, TensorError, TensorType, ValueId,
 };
 use strait_target::TargetSpec;
 use strait_target::spec::{Nearness, OpRow};
@@ -49,6 +49,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) spec: &'a TargetSpec,
     out: Module,
     counterparts: Vec<Counterparts>,
+    /// Codes of parameters: by tensor of the source, that of the new module.
+    shared: BTreeMap<DataId, DataId>,
     known: Known,
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
@@ -56,7 +58,7 @@ pub(crate) struct Lowering<'a> {
     row: Option<&'a str>,
 }
 
-/// Lowers the main graph of an annotated module into a new module.
+/// Lowers the main graph of a baked module into a new module.
 ///
 /// # Errors
 /// [`LowerError::Nodes`] with every node that its recipe refuses, all at once.
@@ -74,6 +76,7 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
         spec,
         out: Module::new(main, names),
         counterparts,
+        shared: BTreeMap::new(),
         known: Known::default(),
         nearness: BTreeMap::new(),
         origins: BTreeMap::new(),

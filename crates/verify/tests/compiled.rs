@@ -11,7 +11,7 @@ use strait_builtin as _;
 use strait_container::CertificateRecord;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Threads};
-use strait_lower::{FusionPolicy, LowerError, fuse, lower};
+use strait_lower::{Baked, FusionPolicy, LowerError, bake, fuse, lower};
 use strait_onnx::{ReadOptions, free_dimensions, read};
 use strait_quantize::annotate::{Placing, Ranges, TypeWishes, place, refuse};
 use strait_quantize::observe::Samples;
@@ -75,7 +75,8 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
         let how = Annotation::new(spec, &observation, &placing);
         let mut annotated = float.clone();
         annotate(&mut annotated, main, &how, &mut ranges).unwrap();
-        match lower(&annotated, spec) {
+        let baked = bake(&mut annotated, spec, &mut Baked::default());
+        match baked.and_then(|()| lower(&annotated, spec)) {
             Ok(lowered) => break lowered.module,
             Err(LowerError::Nodes(nodes)) => {
                 assert!(refuse(float.main_mut(), spec, &placing, &mut ranges, nodes));

@@ -24,12 +24,14 @@ pub type Pass = fn(&mut Module, &str) -> Result<Outcome, String>;
 /// Every pass by name, in the order of the alphabet.
 const PASSES: &[(&str, Pass)] = &[
     ("annotate", quantize::annotate_graph),
+    ("bake", quantize::bake_graph),
     ("canonicalise", rewrite::canonicalise),
     ("fuse", quantize::fuse_graph),
     ("lower", quantize::lower_graph),
     ("place", quantize::place_graph),
     ("rewrite", rewrite::rewrite),
     ("roundtrip", roundtrip),
+    ("simulate", quantize::simulate_graph),
     ("verify", verify_all),
 ];
 

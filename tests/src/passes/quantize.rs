@@ -6,7 +6,7 @@ use std::sync::Arc;
 use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, Placement, Refusal};
-use strait_lower::{FusionPolicy, LowerError, Until};
+use strait_lower::{Baked, FusionPolicy, LowerError, Until, bake, simulate};
 use strait_quantize::annotate::{GivenAway, Placing, Ranges, TypeWishes, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -154,24 +154,44 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     Ok(Outcome::Module(hosted(module).into_iter().chain(lints).collect()))
 }
 
-/// `lower TARGET`: the annotated graph as integers. The remarks say how near integers that were chosen freely are.
+/// `bake TARGET`: the parameters of the annotated graph as codes.
+pub(super) fn bake_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
+    let (target, _) = target(argument)?;
+    bake(module, target.spec(), &mut Baked::default()).map_err(|error| told(module, error))?;
+    verify(module).map_err(|violation| violation.to_string())?;
+    Ok(Outcome::Module(Vec::new()))
+}
+
+/// `simulate TARGET`: the annotated graph in float, rounded where the integer one has codes.
+pub(super) fn simulate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
+    let (target, _) = target(argument)?;
+    *module = simulate(module, target.spec()).map_err(|error| told(module, error))?;
+    verify(module).map_err(|violation| violation.to_string())?;
+    Ok(Outcome::Module(Vec::new()))
+}
+
+/// Each node that is refused, and why.
+fn told(module: &Module, error: LowerError) -> String {
+    let name = |id| module.main().node(id).map_or("", |node| module.name(node.name));
+    let line = |refusal: &Refusal| {
+        let coarser = match refusal.doublings {
+            0 => String::new(),
+            doublings => format!("; its grid is 2^{doublings} times too fine"),
+        };
+        format!("{}: {}{coarser}", name(refusal.node), refusal.reason)
+    };
+    match error {
+        LowerError::Nodes(nodes) => nodes.iter().map(line).collect::<Vec<_>>().join("\n"),
+        LowerError::Ours(text) => text,
+    }
+}
+
+/// `lower TARGET`: the annotated graph as integers, baked first where it is not. The remarks say how near integers that were chosen freely are.
 pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (target, _) = target(argument)?;
-    let refused = |nodes: Vec<Refusal>| {
-        let name = |id| module.main().node(id).map_or("", |node| module.name(node.name));
-        let line = |refusal: &Refusal| {
-            let coarser = match refusal.doublings {
-                0 => String::new(),
-                doublings => format!("; its grid is 2^{doublings} times too fine"),
-            };
-            format!("{}: {}{coarser}", name(refusal.node), refusal.reason)
-        };
-        nodes.iter().map(line).collect::<Vec<_>>().join("\n")
-    };
-    let lowered = strait_lower::lower(module, target.spec()).map_err(|error| match error {
-        LowerError::Nodes(nodes) => refused(nodes),
-        LowerError::Ours(text) => text,
-    })?;
+    let baked = bake(module, target.spec(), &mut Baked::default());
+    let lowered = baked.and_then(|()| strait_lower::lower(module, target.spec()));
+    let lowered = lowered.map_err(|error| told(module, error))?;
     *module = lowered.module;
     verify(module).map_err(|violation| violation.to_string())?;
     let chosen = lowered.nearness.iter().filter_map(|(name, nearness)| match nearness {

@@ -8,14 +8,14 @@ use super::writer::{Writer, count};
 use crate::graph::Graph;
 use crate::ids::{ConfigId, NodeId};
 use crate::quant::{
-    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Policy, Port, QuantParams, QuantTable, Scheme, Standing,
-    State,
+    Codes, Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, Policy, Port, QuantParams, QuantTable,
+    Scheme, Standing, State,
 };
 use std::num::NonZeroU32;
 use strait_requantize::{Per, Rounding};
 
 /// The smallest number of bytes of a config's record, its size included.
-const CONFIG_SIZE: usize = 26;
+const CONFIG_SIZE: usize = 27;
 
 // ---- writing ----
 
@@ -54,15 +54,12 @@ impl Encoder<'_> {
             while order.get(position).is_some_and(|node| *node != entry.node) {
                 position += 1;
             }
-            w.record(|w| {
-                self.config(w, count(position), entry);
-                Ok::<_, BytesError>(())
-            })?;
+            w.record(|w| self.config(w, count(position), entry))?;
         }
         Ok(())
     }
 
-    fn config(&mut self, w: &mut Writer, node: u32, entry: &Entry) {
+    fn config(&mut self, w: &mut Writer, node: u32, entry: &Entry) -> Result<(), BytesError> {
         w.u32(node);
         let (tag, index) = match entry.port {
             Port::Operand(index) => (0, index),
@@ -74,9 +71,8 @@ impl Encoder<'_> {
         w.u8(u8::from(entry.float));
         match &entry.standing {
             Standing::Initial => self.text(w, State::Initial.name()),
-            Standing::Own { grid, baked } => {
-                let state = if *baked { State::Baked } else { State::Activated };
-                self.text(w, state.name());
+            Standing::Own(grid) => {
+                self.text(w, State::Activated.name());
                 write_grid(w, &grid.params);
                 self.text(w, grid.origin.name());
             }
@@ -84,13 +80,23 @@ impl Encoder<'_> {
                 self.text(w, State::Overlapped.name());
                 w.u32(count(root.index()));
             }
-            Standing::Passive { derivation, baked } => {
-                let state = if *baked { State::PassiveBaked } else { State::Passive };
-                self.text(w, state.name());
+            Standing::Passive(derivation) => {
+                self.text(w, State::Passive.name());
                 w.u8(u8::from(matches!(derivation, Derivation::Product(..))));
                 derivation.masters().for_each(|master| w.u32(count(master.index())));
             }
         }
+        let (tag, data) = match entry.parameter {
+            Parameter::Real => (0, None),
+            Parameter::Given(data) => (1, Some(data)),
+            Parameter::Baked(codes) => (2 + u8::from(codes.given), Some(codes.data)),
+        };
+        w.u8(tag);
+        if let Some(data) = data {
+            let position = self.tensor(data).ok_or(BytesError::MissingTensor(data.index()))?;
+            w.u32(position);
+        }
+        Ok(())
     }
 
     fn scheme(&mut self, w: &mut Writer, scheme: &Scheme) {
@@ -191,6 +197,23 @@ impl<'a> Decoder<'a> {
             scheme: self.scheme(r)?,
             float: r.flag("whether a config is float")?,
             standing: self.standing(r, bound)?,
+            parameter: self.parameter(r)?,
+        })
+    }
+
+    fn parameter(&self, r: &mut Reader<'a>) -> Read<Parameter> {
+        let (at, what) = (r.at(), "whether a config is baked");
+        Ok(match r.u8(what)? {
+            0 => Parameter::Real,
+            1 => Parameter::Given(self.data(r)?),
+            tag @ (2 | 3) => Parameter::Baked(Codes {
+                data: self.data(r)?,
+                given: tag == 3,
+            }),
+            other => {
+                let found = other.into();
+                return Err(BytesError::Malformed { what, at, found });
+            }
         })
     }
 
@@ -230,29 +253,26 @@ impl<'a> Decoder<'a> {
             State::ALL.into_iter().find(|state| state.name() == name)
         })?;
         let other = |r: &mut Reader<'a>| self.index(r, bound, "the number of a config").map(ConfigId::new);
-        let baked = matches!(state, State::Baked | State::PassiveBaked);
         Ok(match state {
             State::Initial => Standing::Initial,
-            State::Activated | State::Baked => {
+            State::Activated => {
                 let params = read_grid(r)?;
                 let origin = self.named(r, "an origin", |name| {
                     Origin::ALL.into_iter().find(|origin| origin.name() == name)
                 })?;
-                let grid = Grid::new(params, origin);
-                Standing::Own { grid, baked }
+                Standing::Own(Grid::new(params, origin))
             }
             State::Overlapped => Standing::Overlapped(other(r)?),
-            State::Passive | State::PassiveBaked => {
+            State::Passive => {
                 let product = r.flag("a derivation")?;
                 let first = other(r)?;
-                let derivation = if product {
+                Standing::Passive(if product {
                     Derivation::Product(first, other(r)?)
                 } else {
                     Derivation::Same(first)
-                };
-                Standing::Passive { derivation, baked }
+                })
             }
-            State::PassiveInitial | State::Float => {
+            State::PassiveInitial | State::Baked | State::PassiveBaked | State::Float => {
                 let (what, found) = ("a state that is stored", 0);
                 return Err(BytesError::Malformed { what, at, found });
             }

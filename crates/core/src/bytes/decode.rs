@@ -159,7 +159,7 @@ impl<'a> Decoder<'a> {
         Ok(self.intern(index))
     }
 
-    fn data(&self, r: &mut Reader<'a>) -> Read<DataId> {
+    pub(super) fn data(&self, r: &mut Reader<'a>) -> Read<DataId> {
         self.index(r, self.tensors.len(), "the position of a tensor")
             .map(DataId::new)
     }

@@ -87,7 +87,7 @@ impl<'a> Encoder<'a> {
     }
 
     /// The position of a tensor, which is entered at its first use unless an equal one is there.
-    fn tensor(&mut self, id: DataId) -> Option<u32> {
+    pub(super) fn tensor(&mut self, id: DataId) -> Option<u32> {
         if let Some(&position) = self.positions.get(&id) {
             return Some(position);
         }

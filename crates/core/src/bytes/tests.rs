@@ -27,21 +27,27 @@ const ANNOTATED: &str = r#"strait 1 annotated
 graph @main(%x: f32[1,4]) {
   %c: f32[1,4] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
   %r: f32[1,4] = relu(%c)
-  %s: f32[1,4] = softmax(%r) {axis=-1} host=["softmax-float","no row"]
+  %a: f32[1,4] = add(%r, @b)
+  %s: f32[1,4] = softmax(%a) {axis=-1} host=["softmax-float","no row"]
   return %s
 }
 quant @main {
   c operand 0: i8[-128,127] asymmetric half_even activated scale=0.5 zero=3 observed
-  c operand 1: i4[-8,7] symmetric axis=1 block=2 half_even baked scale=[0.5,0.25,1.0,2.0,0.5,0.25,1.0,2.0] zero=0 axis=1 block=2 given
-  c operand 2: i32[-2147483648,2147483647] symmetric half_even passive product c operand 0, r operand 0
+  c operand 1: i4[-8,7] symmetric axis=1 block=2 half_even baked scale=[0.5,0.25,1.0,2.0,0.5,0.25,1.0,2.0] zero=0 axis=1 block=2 given given_codes=@"w:codes"
+  c operand 2: i32[-2147483648,2147483647] symmetric half_even passive_baked product c operand 0, r operand 0 codes=@"b:codes"
   c result 0: i8[-128,127] asymmetric half_even overlapped r result 0
   r operand 0: i8[-128,127] asymmetric half_even float overlapped r result 0
   r result 0: i8[-128,127] asymmetric half_even activated scale=0.125 zero=-128 rule
-  s operand 0: i16[-32768,32767] asymmetric power_of_two dynamic half_up passive_baked same c result 0
+  a operand 0: i8[-128,127] asymmetric half_even overlapped r result 0
+  a operand 1: u8[0,255] asymmetric half_even activated scale=0.5 zero=1 given given_codes=@"b:codes"~1
+  s operand 0: i16[-32768,32767] asymmetric power_of_two dynamic half_up passive same c result 0
   s result 0: e4m3 channel=1 half_even initial
 }
 data @w: f32[4,4] = splat 1.0
 data @b: f32[4] = splat 0.0
+data @"w:codes": i4[4,4] = splat -8
+data @"b:codes": i32[4] = splat 5
+data @"b:codes"~1: u8[4] = splat 1
 "#;
 
 fn small() -> (Module, Encoded) {

@@ -1,7 +1,8 @@
 //! One config: scheme, state and grid of one operand or result.
 
 use super::{params::QuantParams, port::Port, scheme::Scheme};
-use crate::ids::{ConfigId, NodeId};
+use crate::ids::{ConfigId, DataId, NodeId};
+use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -143,6 +144,15 @@ impl Derivation {
     }
 }
 
+/// The integers of a parameter: a tensor of the module's pool, of the parameter's shape and the scheme's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Codes {
+    /// The tensor.
+    pub data: DataId,
+    /// They came with the model, or from a record. They are pinned, and so are all grids that they rest on.
+    pub given: bool,
+}
+
 /// Quantization of one operand or result of one node.
 #[derive(Clone, Debug)]
 pub struct QuantConfig {
@@ -159,6 +169,12 @@ pub struct QuantConfig {
     pub(super) state: State,
     /// In the state float: the state that is restored.
     pub(super) stored: State,
+    /// In the states baked and passive baked, and in front of them where they are given: the integers.
+    pub(super) codes: Option<Codes>,
+    /// Where there are codes: the configs whose grids they rest on, itself among them.
+    pub(super) holds: SmallVec<[ConfigId; 1]>,
+    /// The number of codes that rest on its grid, which stays while there are any.
+    pub(super) held: u32,
 }
 
 /// A request to change a config's state.
@@ -170,8 +186,12 @@ pub enum Move {
     DominatedBy(ConfigId),
     /// Let its grid follow from others'.
     MasteredBy(Derivation),
-    /// Its parameter has become integers.
-    Bake,
+    /// Its parameter is already integers, on the grid that it has: they are taken when it is baked.
+    Give(DataId),
+    /// Its parameter becomes these integers.
+    Bake(DataId),
+    /// Undo `Bake`; codes that were given stay given.
+    Unbake,
     /// Take it out of quantization.
     Dequantize,
     /// Undo `Dequantize`.
@@ -187,7 +207,9 @@ impl Move {
             Move::Activate(_) => "activated",
             Move::DominatedBy(_) => "overlapped",
             Move::MasteredBy(_) => "passive",
-            Move::Bake => "baked",
+            Move::Give(_) => "one of given codes",
+            Move::Bake(_) => "baked",
+            Move::Unbake => "what it was before it was baked",
             Move::Dequantize => "float",
             Move::Restore => "what it was before",
             Move::Reset => "initial",

@@ -1,10 +1,10 @@
 //! A table as plain data and back: for text, bytes and reports.
 
-use super::config::{Derivation, Grid, Move, QuantConfig, State};
+use super::config::{Codes, Derivation, Grid, Move, QuantConfig, State};
 use super::port::Port;
 use super::scheme::Scheme;
 use super::table::{IllegalMove, QuantTable};
-use crate::ids::{ConfigId, NodeId};
+use crate::ids::{ConfigId, DataId, NodeId};
 
 /// A config as plain data. The ids of other configs are positions in the list that it stands in.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +17,8 @@ pub struct Entry {
     pub scheme: Scheme,
     /// Where its grid comes from; of a float config, what is restored.
     pub standing: Standing,
+    /// Integers of it; of a float config, those that it would have if it were restored.
+    pub parameter: Parameter,
     /// True if it is taken out of quantization.
     pub float: bool,
 }
@@ -27,21 +29,22 @@ pub enum Standing {
     /// It has no grid yet.
     Initial,
     /// It has a grid of its own.
-    Own {
-        /// The grid.
-        grid: Grid,
-        /// The parameter was turned into integers.
-        baked: bool,
-    },
+    Own(Grid),
     /// It reads the grid of this config, the root of its set.
     Overlapped(ConfigId),
     /// Its grid follows from others'.
-    Passive {
-        /// Its derivation.
-        derivation: Derivation,
-        /// The parameter was turned into integers.
-        baked: bool,
-    },
+    Passive(Derivation),
+}
+
+/// Integers of a config.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// There are none: it is no parameter, or one that is real numbers still.
+    Real,
+    /// They were given, and nothing reads them yet.
+    Given(DataId),
+    /// The parameter was turned into these.
+    Baked(Codes),
 }
 
 /// Entries that are no table. The fault is that of the file that they come from.
@@ -94,6 +97,7 @@ impl QuantTable {
             port: config.port,
             scheme: config.scheme,
             standing: self.standing(id, config, &place),
+            parameter: parameter(config),
             float: config.state == State::Float,
         };
         Ok(configs.map(entry).collect())
@@ -104,23 +108,11 @@ impl QuantTable {
         if root != id {
             return Standing::Overlapped(place(root));
         }
-        let state = if config.state == State::Float {
-            config.stored
-        } else {
-            config.state
-        };
-        let baked = matches!(state, State::Baked | State::PassiveBaked);
         match (&config.own, config.derivation) {
-            (Some(grid), _) => Standing::Own {
-                grid: grid.clone(),
-                baked,
-            },
-            (None, Some(derivation)) => {
-                let derivation = match derivation {
-                    Derivation::Same(of) => Derivation::Same(place(of)),
-                    Derivation::Product(first, second) => Derivation::Product(place(first), place(second)),
-                };
-                Standing::Passive { derivation, baked }
+            (Some(grid), _) => Standing::Own(grid.clone()),
+            (None, Some(Derivation::Same(of))) => Standing::Passive(Derivation::Same(place(of))),
+            (None, Some(Derivation::Product(first, second))) => {
+                Standing::Passive(Derivation::Product(place(first), place(second)))
             }
             (None, None) => Standing::Initial,
         }
@@ -129,8 +121,7 @@ impl QuantTable {
     /// The table of these entries, made by [`QuantTable::transition`] alone. Nodes and ports are the caller's to check.
     ///
     /// # Errors
-    /// The position of the entry that is not legal. A baked config without a grid is none: a table in which the grid
-    /// under a baked one was forgotten has entries, but these make no table.
+    /// The position of the entry that is not legal.
     pub fn from_entries(entries: &[Entry]) -> Result<QuantTable, (usize, EntryError)> {
         let mut table = QuantTable::default();
         for (at, &Entry { node, port, scheme, .. }) in entries.iter().enumerate() {
@@ -157,18 +148,24 @@ impl QuantTable {
             {
                 return Err((at, EntryError::NotRoot(root)));
             }
-            if let Standing::Own { grid, .. } = standing(at) {
+            if let Standing::Own(grid) = standing(at) {
                 step(&mut table, at, Move::Activate(grid.clone()))?;
             }
         }
         for at in dependents_first(&table, entries)? {
-            if let Standing::Passive { derivation, .. } = *standing(at) {
+            if let Standing::Passive(derivation) = *standing(at) {
                 step(&mut table, at, Move::MasteredBy(derivation))?;
             }
         }
         for (at, entry) in entries.iter().enumerate() {
-            if let Standing::Own { baked: true, .. } | Standing::Passive { baked: true, .. } = entry.standing {
-                step(&mut table, at, Move::Bake)?;
+            let (given, baked) = match entry.parameter {
+                Parameter::Real => (None, None),
+                Parameter::Given(data) => (Some(data), None),
+                Parameter::Baked(codes) => (Some(codes.data).filter(|_| codes.given), Some(codes.data)),
+            };
+            let moves = [given.map(Move::Give), baked.map(Move::Bake)];
+            for request in moves.into_iter().flatten() {
+                step(&mut table, at, request)?;
             }
         }
         for (at, _) in entries.iter().enumerate().filter(|(_, entry)| entry.float) {
@@ -178,12 +175,25 @@ impl QuantTable {
     }
 }
 
+fn parameter(config: &QuantConfig) -> Parameter {
+    let state = match config.state {
+        State::Float => config.stored,
+        state => state,
+    };
+    match config.codes {
+        None => Parameter::Real,
+        Some(codes) if matches!(state, State::Baked | State::PassiveBaked) => Parameter::Baked(codes),
+        // None else has codes before it is baked.
+        Some(codes) => Parameter::Given(codes.data),
+    }
+}
+
 /// The passive entries, each in front of those that it rests on. In this order a master has no derivation yet when
 /// another config comes to rest on it, so that the search for a cycle ends at once.
 fn dependents_first(table: &QuantTable, entries: &[Entry]) -> Result<Vec<usize>, (usize, EntryError)> {
     let masters = |at: usize| {
         let derivation = match entries[at].standing {
-            Standing::Passive { derivation, .. } => Some(derivation),
+            Standing::Passive(derivation) => Some(derivation),
             _ => None,
         };
         let masters = derivation.into_iter().flat_map(Derivation::masters);

@@ -13,8 +13,8 @@ mod scheme;
 mod sets;
 mod table;
 
-pub use config::{Derivation, Grid, Move, Origin, QuantConfig, State};
-pub use entries::{Entry, EntryError, Standing};
+pub use config::{Codes, Derivation, Grid, Move, Origin, QuantConfig, State};
+pub use entries::{Entry, EntryError, Parameter, Standing};
 pub use params::QuantParams;
 pub use policy::{FloatFormat, Granularity, Policy};
 pub use port::Port;

@@ -5,21 +5,22 @@
 //!    │                     │
 //!    ├──DominatedBy──▶ overlapped          (reads its dominator's grid)
 //!    └──MasteredBy───▶ passive_initial ──▶ passive ──Bake──▶ passive_baked
-//! any ──Dequantize──▶ float ──Restore──▶ what it was;  activated ──Reset──▶ initial
+//! any ──Dequantize──▶ float ──Restore──▶ what it was;  activated ──Reset──▶ initial;  baked ──Unbake──▶ what it was
 //! ```
 //!
 //! Domination makes one set of two, which reads the grid of one root; all of a set have one scheme. A master is no member
 //! of the set: the derivation is stored and computed anew whenever the grid is read, so that it is never out of date.
-//! Cycles of either kind are refused. A grid that was given is pinned.
+//! Cycles of either kind are refused. A grid that was given is pinned, and one that codes rest on stays as long as these:
+//! no codes are ever out of date. Who wants another grid there takes the codes away first.
 
-use super::config::{Derivation, Grid, Move, Origin, QuantConfig, State};
+use super::config::{Codes, Derivation, Grid, Move, Origin, QuantConfig, State};
 use super::params::QuantParams;
 use super::policy::Granularity;
 use super::port::Port;
 use super::scheme::Scheme;
 use super::sets::Sets;
 use crate::graph::Graph;
-use crate::ids::{ConfigId, NodeId};
+use crate::ids::{ConfigId, DataId, NodeId};
 use crate::module::Module;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
@@ -115,6 +116,9 @@ impl QuantTable {
             derivation: None,
             state: State::Initial,
             stored: State::Initial,
+            codes: None,
+            holds: SmallVec::new(),
+            held: 0,
         });
         self.sets.add(id);
         while self.of.len() <= node.index() {
@@ -200,6 +204,27 @@ impl QuantTable {
         self.config(id)?.derivation
     }
 
+    /// The integers of a parameter, baked or given; of a float config, those that it would have if it were restored.
+    pub fn codes(&self, id: ConfigId) -> Option<Codes> {
+        self.config(id)?.codes
+    }
+
+    /// The integers that a node reads for an operand: those of a baked config.
+    pub fn baked(&self, node: NodeId, port: Port) -> Option<DataId> {
+        let config = self.config(self.id(node, port)?)?;
+        let baked = matches!(config.state, State::Baked | State::PassiveBaked);
+        Some(config.codes.filter(|_| baked)?.data)
+    }
+
+    /// The baked or given parameters whose codes rest on the grid of a config, itself among them if it has codes.
+    pub fn dependents(&self, id: ConfigId) -> Vec<ConfigId> {
+        if self.config(id).is_none_or(|config| config.held == 0) {
+            return Vec::new();
+        }
+        let resting = self.iter().filter(|(_, config)| config.holds.contains(&id));
+        resting.map(|(id, _)| id).collect()
+    }
+
     /// Reads a grid; `masters` counts those that were read for it.
     fn read(&self, id: ConfigId, masters: &mut usize) -> Option<Grid> {
         let root = self.config(self.root(id))?;
@@ -239,7 +264,7 @@ impl QuantTable {
         }
     }
 
-    /// The operands and results whose scheme, state or grid is another than in `other`, in the order of the configs.
+    /// The operands and results whose scheme, state, grid or codes are others than in `other`, in the order of the configs.
     pub fn differences(&self, other: &QuantTable) -> Vec<(NodeId, Port)> {
         let apart = self.configs.apart(&other.configs).next().is_some();
         if !apart && self.len() == other.len() {
@@ -253,6 +278,7 @@ impl QuantTable {
                 config.scheme,
                 table.state(id)?,
                 table.grid(id),
+                config.codes,
             ))
         };
         let ids = (0..self.len().max(other.len())).map(ConfigId::new);
@@ -313,12 +339,29 @@ impl QuantTable {
                     config.derivation = Some(derivation);
                 });
             }
-            Move::Bake => self.write(id, |config| {
-                config.state = match config.state {
-                    State::Passive => State::PassiveBaked,
-                    _ => State::Baked,
+            Move::Give(data) => self.hold(id, Codes { data, given: true }),
+            Move::Bake(data) => {
+                if self.codes(id).is_none() {
+                    self.hold(id, Codes { data, given: false });
                 }
-            }),
+                self.write(id, |config| {
+                    config.state = match config.state {
+                        State::Passive => State::PassiveBaked,
+                        _ => State::Baked,
+                    }
+                });
+            }
+            Move::Unbake => {
+                if self.codes(id).is_some_and(|codes| !codes.given) {
+                    self.release(id);
+                }
+                self.write(id, |config| {
+                    config.state = match config.state {
+                        State::PassiveBaked => State::Passive,
+                        _ => State::Activated,
+                    }
+                });
+            }
             Move::Dequantize => self.write(id, |config| {
                 if config.state != State::Float {
                     config.stored = config.state;
@@ -338,6 +381,7 @@ impl QuantTable {
     fn allowed(&self, id: ConfigId, request: &Move) -> Result<(), Option<&'static str>> {
         let (state, root) = (self.state(id).ok_or(None)?, self.root(id));
         let ensure = |holds: bool, why: Option<&'static str>| if holds { Ok(()) } else { Err(why) };
+        let held = |id: ConfigId| self.config(id).is_some_and(|config| config.held > 0);
         let pinned = |id: ConfigId| {
             let own = self.config(id).and_then(|config| config.own.as_ref());
             own.is_some_and(|grid| grid.origin == Origin::Given)
@@ -345,7 +389,8 @@ impl QuantTable {
         match request {
             Move::Activate(grid) => {
                 ensure(matches!(state, State::Initial | State::Activated) && root == id, None)?;
-                ensure(!pinned(id) || grid.origin == Origin::Given, PINNED)
+                ensure(!pinned(id) || grid.origin == Origin::Given, PINNED)?;
+                ensure(!held(id), HELD)
             }
             Move::DominatedBy(by) => {
                 let dominator = self.config(*by).ok_or(NO_MASTER)?;
@@ -360,6 +405,7 @@ impl QuantTable {
                 ensure(equal, Some("its dominator has another type, policy, range or rounding"))?;
                 let kept = !pinned(root) || self.read(*by, &mut 0).map(|grid| grid.params) == self.params(root);
                 ensure(kept, PINNED)?;
+                ensure(!held(root), HELD)?;
                 ensure(!self.rests_on(*by, root), CYCLE)
             }
             Move::MasteredBy(derivation) => {
@@ -373,14 +419,25 @@ impl QuantTable {
                 );
                 ensure(movable, None)?;
                 ensure(!pinned(id), PINNED)?;
+                ensure(!held(id), HELD)?;
                 ensure(!derivation.masters().any(|master| self.rests_on(master, id)), CYCLE)
             }
-            Move::Bake => ensure(matches!(state, State::Activated | State::Passive), None),
+            Move::Give(_) => {
+                ensure(matches!(state, State::Activated | State::Passive), None)?;
+                ensure(self.codes(id).is_none(), GIVEN)?;
+                ensure(state == State::Passive || pinned(id), Some("its grid was not given"))
+            }
+            Move::Bake(data) => {
+                ensure(matches!(state, State::Activated | State::Passive), None)?;
+                ensure(self.codes(id).is_none_or(|codes| codes.data == *data), GIVEN)
+            }
+            Move::Unbake => ensure(matches!(state, State::Baked | State::PassiveBaked), None),
             Move::Dequantize => Ok(()),
             Move::Restore => ensure(state == State::Float, None),
             Move::Reset => {
                 ensure(state == State::Activated && root == id, None)?;
-                ensure(!pinned(id), PINNED)
+                ensure(!pinned(id), PINNED)?;
+                ensure(!held(id), HELD)
             }
         }
     }
@@ -408,6 +465,35 @@ impl QuantTable {
         self.write(id, |config| config.scheme = scheme);
     }
 
+    /// Gives a config its codes; the grids that they rest on stay from now on.
+    fn hold(&mut self, id: ConfigId, codes: Codes) {
+        let mut seen: SmallVec<[ConfigId; 1]> = SmallVec::new();
+        let mut open = vec![id];
+        while let Some(next) = open.pop() {
+            if seen.contains(&next) {
+                continue;
+            }
+            seen.push(next);
+            let root = self.root(next);
+            let derivation = self.config(root).and_then(|config| config.derivation);
+            open.extend(derivation.into_iter().flat_map(Derivation::masters));
+            open.push(root);
+        }
+        for &on in &seen {
+            self.write(on, |config| config.held += 1);
+        }
+        self.write(id, |config| (config.codes, config.holds) = (Some(codes), seen));
+    }
+
+    /// Takes the codes of a config away.
+    fn release(&mut self, id: ConfigId) {
+        let holds = self.config(id).map(|config| config.holds.clone()).unwrap_or_default();
+        for on in holds {
+            self.write(on, |config| config.held -= 1);
+        }
+        self.write(id, |config| (config.codes, config.holds) = (None, SmallVec::new()));
+    }
+
     fn write(&mut self, id: ConfigId, change: impl FnOnce(&mut QuantConfig)) {
         if let Some(config) = self.configs.get_mut(id.index()) {
             change(config);
@@ -416,6 +502,8 @@ impl QuantTable {
 }
 
 const PINNED: Option<&str> = Some("its grid was given");
+const GIVEN: Option<&str> = Some("its codes were given");
+const HELD: Option<&str> = Some("codes of a parameter rest on its grid");
 const NO_MASTER: Option<&str> = Some("there is no such config to read");
 const CYCLE: Option<&str> = Some("its grid would rest on itself");
 

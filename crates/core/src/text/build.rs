@@ -81,7 +81,9 @@ pub(super) fn build(file: syntax::File, blobs: &dyn Fn(usize, Option<&str>) -> O
         if !graph.quant.is_empty() {
             return Err(at.expected("one block `quant` for each graph", "a second one"));
         }
-        graph.quant = quant_parse::build(quant, graph, &mut builder.names)?;
+        let constants = &builder.constants;
+        let tensor = |name: &Name| find_constant(constants, name).map(|constant| constant.data);
+        graph.quant = quant_parse::build(quant, graph, &mut builder.names, &tensor)?;
     }
     let mut graphs = graphs.into_iter();
     let Some(first) = graphs.next() else {
@@ -253,11 +255,7 @@ impl Builder<'_> {
     }
 
     fn find_constant(&self, name: &Name) -> Built<&Constant> {
-        let found = self.constants.get(&name.key());
-        found.ok_or_else(|| {
-            name.at
-                .fault(TextFault::Unknown(format!("@{}", name.spelled()), " as a constant"))
-        })
+        find_constant(&self.constants, name)
     }
 
     fn node(&mut self, scope: &mut Scope, node: syntax::Node) -> Built<()> {
@@ -321,6 +319,13 @@ impl Builder<'_> {
         }
         Op::from_attribute_list(&node.op, list).map_err(|error| node.at.fault(error))
     }
+}
+
+fn find_constant<'c>(constants: &'c BTreeMap<Key, Constant>, name: &Name) -> Built<&'c Constant> {
+    constants.get(&name.key()).ok_or_else(|| {
+        name.at
+            .fault(TextFault::Unknown(format!("@{}", name.spelled()), " as a constant"))
+    })
 }
 
 /// Names that are defined so far in one graph.

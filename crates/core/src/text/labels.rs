@@ -5,7 +5,7 @@ use crate::attribute::Attribute;
 use crate::graph::{Def, Graph, Value};
 use crate::ids::{DataId, NodeId, ValueId};
 use crate::module::Module;
-use crate::quant::QuantParams;
+use crate::quant::{Codes, Parameter, Port, QuantParams};
 use crate::shape::TensorType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -127,7 +127,29 @@ impl Labels {
                 }
             }
         }
+        self.codes(module, graph, &order, constants);
         GraphLabels { label, order, values }
+    }
+
+    /// Names the integers of parameters, in the order in which the configs stand in the text.
+    fn codes(&mut self, module: &Module, graph: &Graph, order: &[NodeId], constants: &mut Numbering) {
+        if graph.quant.iter().all(|(id, _)| graph.quant.codes(id).is_none()) {
+            return;
+        }
+        // A broken table is printed without them.
+        for entry in graph.quant.entries(order).unwrap_or_default() {
+            let (Parameter::Given(data) | Parameter::Baked(Codes { data, .. })) = entry.parameter else {
+                continue;
+            };
+            let of = graph.node(entry.node).and_then(|node| match entry.port {
+                Port::Operand(index) => graph.value((*node.inputs.get(index)?)?),
+                Port::Result(index) => graph.value(*node.outputs.get(index)?),
+            });
+            if let (Some(value), Some(tensor), false) = (of, module.data(data), self.by_data.contains_key(&data)) {
+                let name = format!("{}:codes", module.name(value.name));
+                self.push(constants, &name, data, tensor.tensor_type(), None);
+            }
+        }
     }
 
     /// The constant that this value is; one line stands for all values alike, in whatever graphs.

@@ -223,7 +223,7 @@ impl Printer<'_> {
         let outputs: Vec<&str> = self.graph.outputs().iter().map(|&id| self.names.value(id)).collect();
         out.push_str(format!("  return {}", outputs.join(", ")).trim_end());
         out.push_str("\n}\n");
-        quant_print::block(self.module, self.graph, self.names, out);
+        quant_print::block(self.module, self.graph, self.labels, self.names, out);
     }
 
     /// `%name: type grid`

@@ -3,13 +3,15 @@
 use super::cursor::{Parsed, Parser};
 use super::error::{TextError, TextFault};
 use super::lexer::Token;
+use super::quant_print::{CODES, GIVEN_CODES};
 use super::syntax::Name;
 use crate::elem::Elem;
 use crate::graph::Graph;
-use crate::ids::{ConfigId, NodeId, Symbol};
+use crate::ids::{ConfigId, DataId, NodeId, Symbol};
 use crate::names::Names;
 use crate::quant::{
-    Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Policy, Port, QuantTable, Scheme, Standing, State,
+    Codes, Derivation, Entry, FloatFormat, Granularity, Grid, Origin, Parameter, Policy, Port, QuantTable, Scheme,
+    Standing, State,
 };
 use std::collections::BTreeMap;
 use strait_requantize::Rounding;
@@ -32,15 +34,18 @@ struct Config {
     scheme: Scheme,
     float: bool,
     standing: Written,
+    baked: bool,
+    /// The tensor of its codes, and true if they were given.
+    codes: Option<(Name, bool)>,
 }
 
 /// [`Standing`], with names for ids.
 enum Written {
     Initial,
-    Own { grid: Grid, baked: bool },
+    Own(Grid),
     Overlapped(Place),
-    Same { of: Place, baked: bool },
-    Product { of: [Place; 2], baked: bool },
+    Same(Place),
+    Product([Place; 2]),
 }
 
 impl Parser<'_> {
@@ -58,11 +63,21 @@ impl Parser<'_> {
     fn config(&mut self) -> Parsed<Config> {
         let place = self.place()?;
         self.mark(':')?;
+        let scheme = self.scheme()?;
+        let float = self.eat_word(State::Float.name())?;
+        let (standing, baked) = self.standing()?;
+        let given = self.key(GIVEN_CODES)?;
+        let codes = given || baked;
+        if codes && !given && !self.key(CODES)? {
+            return self.unexpected("`codes=` or `given_codes=` of a baked config");
+        }
         Ok(Config {
             place,
-            scheme: self.scheme()?,
-            float: self.eat_word(State::Float.name())?,
-            standing: self.standing()?,
+            scheme,
+            float,
+            standing,
+            baked,
+            codes: codes.then(|| Ok((self.global()?, given))).transpose()?,
         })
     }
 
@@ -149,7 +164,8 @@ impl Parser<'_> {
         self.one_of("a rounding", &Rounding::ALL, Rounding::name)
     }
 
-    fn standing(&mut self) -> Parsed<Written> {
+    /// Where the grid comes from, and true if the state is one of those that have codes.
+    fn standing(&mut self) -> Parsed<(Written, bool)> {
         // `float` stands in front of these, and a passive config that is not ready is passive in the text.
         const STATES: [State; 6] = [
             State::Initial,
@@ -161,31 +177,29 @@ impl Parser<'_> {
         ];
         let state = self.one_of("a state", &STATES, State::name)?;
         let baked = matches!(state, State::Baked | State::PassiveBaked);
-        match state {
+        let written = match state {
             State::Activated | State::Baked => {
                 let Some(params) = self.grid()? else {
                     return self.unexpected("the grid of the config, `scale=`");
                 };
                 let origin = self.one_of("an origin", &Origin::ALL, Origin::name)?;
-                let grid = Grid::new(params, origin);
-                Ok(Written::Own { grid, baked })
+                Written::Own(Grid::new(params, origin))
             }
-            State::Overlapped => self.place().map(Written::Overlapped),
+            State::Overlapped => Written::Overlapped(self.place()?),
             State::Passive | State::PassiveBaked => {
                 if self.eat_word("same")? {
-                    let of = self.place()?;
-                    return Ok(Written::Same { of, baked });
-                }
-                if !self.eat_word("product")? {
+                    Written::Same(self.place()?)
+                } else if self.eat_word("product")? {
+                    let one = self.place()?;
+                    self.mark(',')?;
+                    Written::Product([one, self.place()?])
+                } else {
                     return self.unexpected("`same` or `product`");
                 }
-                let one = self.place()?;
-                self.mark(',')?;
-                let of = [one, self.place()?];
-                Ok(Written::Product { of, baked })
             }
-            State::Initial | State::PassiveInitial | State::Float => Ok(Written::Initial),
-        }
+            State::Initial | State::PassiveInitial | State::Float => Written::Initial,
+        };
+        Ok((written, baked))
     }
 }
 
@@ -216,8 +230,13 @@ impl Places<'_> {
     }
 }
 
-/// The table that a block says, in a graph whose nodes stand as in the text.
-pub(super) fn build(quant: Quant, graph: &Graph, names: &mut Names) -> Parsed<QuantTable> {
+/// The table that a block says, in a graph whose nodes stand as in the text. `tensor` finds a constant.
+pub(super) fn build(
+    quant: Quant,
+    graph: &Graph,
+    names: &mut Names,
+    tensor: &dyn Fn(&Name) -> Parsed<DataId>,
+) -> Parsed<QuantTable> {
     let mut places = Places {
         graph,
         nodes: BTreeMap::new(),
@@ -242,25 +261,26 @@ pub(super) fn build(quant: Quant, graph: &Graph, names: &mut Names) -> Parsed<Qu
         let mut other = |place: &Place| places.config(place, names);
         let standing = match config.standing {
             Written::Initial => Standing::Initial,
-            Written::Own { grid, baked } => Standing::Own { grid, baked },
+            Written::Own(grid) => Standing::Own(grid),
             Written::Overlapped(root) => Standing::Overlapped(other(&root)?),
-            Written::Same { of, baked } => Standing::Passive {
-                derivation: Derivation::Same(other(&of)?),
-                baked,
-            },
-            Written::Product {
-                of: [one, another],
-                baked,
-            } => Standing::Passive {
-                derivation: Derivation::Product(other(&one)?, other(&another)?),
-                baked,
-            },
+            Written::Same(of) => Standing::Passive(Derivation::Same(other(&of)?)),
+            Written::Product([one, another]) => Standing::Passive(Derivation::Product(other(&one)?, other(&another)?)),
+        };
+        let codes = config
+            .codes
+            .map(|(name, given)| Ok((tensor(&name)?, given)))
+            .transpose()?;
+        let parameter = match codes {
+            None => Parameter::Real,
+            Some((data, given)) if config.baked => Parameter::Baked(Codes { data, given }),
+            Some((data, _)) => Parameter::Given(data),
         };
         entries.push(Entry {
             node,
             port,
             scheme: config.scheme,
             standing,
+            parameter,
             float: config.float,
         });
     }

@@ -1,21 +1,26 @@
 //! From a table of configs to its text.
 
-use super::labels::GraphLabels;
+use super::labels::{GraphLabels, Labels};
 use super::print::{grid, word_or_string};
 use crate::graph::Graph;
-use crate::ids::{ConfigId, NodeId};
+use crate::ids::{ConfigId, DataId, NodeId};
 use crate::module::Module;
-use crate::quant::{Derivation, Entry, Granularity, Policy, Scheme, Standing, State};
+use crate::quant::{Codes, Derivation, Entry, Granularity, Parameter, Policy, Scheme, Standing, State};
 use std::collections::BTreeMap;
 
+/// In front of the integers of a baked parameter.
+pub(super) const CODES: &str = "codes";
+/// In front of those that were given.
+pub(super) const GIVEN_CODES: &str = "given_codes";
+
 /// The block of a graph that has configs.
-pub(super) fn block(module: &Module, graph: &Graph, names: &GraphLabels, out: &mut String) {
+pub(super) fn block(module: &Module, graph: &Graph, labels: &Labels, names: &GraphLabels, out: &mut String) {
     if graph.quant.is_empty() {
         return;
     }
     out.push_str(&format!("quant {} {{\n", names.label));
     match graph.quant.entries(&names.order) {
-        Ok(entries) => lines(&entries, &node_labels(module, graph, &names.order), out),
+        Ok(entries) => lines(&entries, labels, &node_labels(module, graph, &names.order), out),
         // A broken module can still be looked at.
         Err(node) => out.push_str(&format!("  ; {node}, which was removed, has a config\n")),
     }
@@ -39,23 +44,24 @@ fn node_labels(module: &Module, graph: &Graph, order: &[NodeId]) -> BTreeMap<Nod
     labels
 }
 
-fn lines(entries: &[Entry], labels: &BTreeMap<NodeId, String>, out: &mut String) {
+fn lines(entries: &[Entry], labels: &Labels, nodes: &BTreeMap<NodeId, String>, out: &mut String) {
     let place = |entry: &Entry| {
-        let node = labels.get(&entry.node).map_or("\"\"", |label| label);
+        let node = nodes.get(&entry.node).map_or("\"\"", |label| label);
         format!("{node} {}", entry.port)
     };
     let other = |id: ConfigId| entries.get(id.index()).map(place).unwrap_or_default();
     for entry in entries {
         let float = if entry.float { " float" } else { "" };
+        let baked = matches!(entry.parameter, Parameter::Baked(_));
         let standing = match &entry.standing {
             Standing::Initial => State::Initial.to_string(),
-            Standing::Own { grid: own, baked } => {
-                let state = if *baked { State::Baked } else { State::Activated };
+            Standing::Own(own) => {
+                let state = if baked { State::Baked } else { State::Activated };
                 format!("{state}{} {}", grid(&own.params), own.origin)
             }
             Standing::Overlapped(root) => format!("{} {}", State::Overlapped, other(*root)),
-            Standing::Passive { derivation, baked } => {
-                let state = if *baked { State::PassiveBaked } else { State::Passive };
+            Standing::Passive(derivation) => {
+                let state = if baked { State::PassiveBaked } else { State::Passive };
                 let masters = match *derivation {
                     Derivation::Same(of) => format!("same {}", other(of)),
                     Derivation::Product(one, another) => format!("product {}, {}", other(one), other(another)),
@@ -64,10 +70,23 @@ fn lines(entries: &[Entry], labels: &BTreeMap<NodeId, String>, out: &mut String)
             }
         };
         out.push_str(&format!(
-            "  {}: {}{float} {standing}\n",
+            "  {}: {}{float} {standing}{}\n",
             place(entry),
-            scheme(&entry.scheme)
+            scheme(&entry.scheme),
+            parameter(&entry.parameter, labels)
         ));
+    }
+}
+
+/// ` codes=@w`
+fn parameter(parameter: &Parameter, labels: &Labels) -> String {
+    let label = |data: DataId| labels.data(data).map_or_else(|| data.to_string(), str::to_owned);
+    match *parameter {
+        Parameter::Real => String::new(),
+        Parameter::Given(data) | Parameter::Baked(Codes { data, given: true }) => {
+            format!(" {GIVEN_CODES}={}", label(data))
+        }
+        Parameter::Baked(Codes { data, given: false }) => format!(" {CODES}={}", label(data)),
     }
 }
 

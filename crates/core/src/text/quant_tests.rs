@@ -7,21 +7,29 @@ const CONFIGS: &str = r#"strait 1 annotated
 graph @main(%x: f32[1,4]) {
   %c: f32[1,4] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}
   %"/relu:0": f32[1,4] = relu(%c) name="/relu"
-  %h: f32[1,4] = softmax(%"/relu:0") {axis=-1}
+  %n: f32[1,4] = add(%"/relu:0", @k)
+  %h: f32[1,4] = softmax(%n) {axis=-1}
   return %h
 }
 quant @main {
   c operand 0: i8[-128,127] asymmetric half_even activated scale=0.5 zero=3 observed
-  c operand 1: i4[-8,7] symmetric power_of_two channel=0 half_even baked scale=[0.5,0.25,1.0,2.0] zero=0 axis=0 given
-  c operand 2: i32[-2147483648,2147483647] symmetric channel=0 half_even passive_baked product c operand 0, c operand 1
+  c operand 1: i4[-8,7] symmetric power_of_two channel=0 half_even baked scale=[0.5,0.25,1.0,2.0] zero=0 axis=0 given given_codes=@"w:codes"
+  c operand 2: i32[-2147483648,2147483647] symmetric channel=0 half_even passive_baked product c operand 0, c operand 1 codes=@"b:codes"
   c result 0: i8[-128,127] asymmetric half_even overlapped "/relu" result 0
   "/relu" operand 0: i8[-128,127] asymmetric half_even float overlapped "/relu" result 0
   "/relu" result 0: i8[-128,127] asymmetric half_even activated scale=0.1 zero=-128 rule
+  n operand 0: i8[-128,127] asymmetric half_even activated scale=0.1 zero=-128 given
+  n operand 1: i8[-128,127] asymmetric half_even activated scale=0.1 zero=-128 given given_codes=@"k:codes"
+  n result 0: i8[-128,127] asymmetric half_even initial
   h operand 0: u16[0,65535] asymmetric dynamic half_up passive same c result 0
   h result 0: e4m3 axis=1 block=2 half_even initial
 }
 data @w: f32[4,4] = splat 1.0
 data @b: f32[4] = splat 0.0
+data @k: f32[4] = splat 1.0
+data @"w:codes": i4[4,4] = splat 7
+data @"b:codes": i32[4] = splat -9
+data @"k:codes": i8[4] = splat 0
 "#;
 
 #[test]
@@ -33,10 +41,21 @@ fn configs_read_and_print_as_themselves() {
     assert_eq!(state(0, Port::Operand(2)), Some(State::PassiveBaked));
     assert_eq!(state(1, Port::Operand(0)), Some(State::Float));
     assert_eq!(
-        table.params_of(NodeId::new(2), Port::Operand(0)).unwrap().as_tensor(),
+        table.params_of(NodeId::new(3), Port::Operand(0)).unwrap().as_tensor(),
         Some((0.1, -128))
     );
     assert_eq!(table.root(ConfigId::new(3)), ConfigId::new(5));
+    let codes = |node, index| {
+        table
+            .codes(table.id(NodeId::new(node), Port::Operand(index)).unwrap())
+            .unwrap()
+    };
+    assert_eq!(
+        [codes(0, 1), codes(0, 2), codes(2, 1)].map(|codes| codes.given),
+        [true, false, true]
+    );
+    assert_eq!(table.baked(NodeId::new(0), Port::Operand(2)), Some(codes(0, 2).data));
+    assert_eq!(table.baked(NodeId::new(2), Port::Operand(1)), None);
 }
 
 #[test]
@@ -93,6 +112,14 @@ fn an_error_in_a_config_says_where_and_which() {
             "expected an origin: observed, rule",
         ),
         ("a operand 0: e4m3 floor passive", "expected `same` or `product`"),
+        (
+            "a operand 0: e4m3 floor baked scale=1.0 zero=0 given",
+            "expected `codes=` or `given_codes=` of a baked config",
+        ),
+        (
+            "a operand 0: e4m3 floor activated scale=1.0 zero=0 given given_codes=@k",
+            "`@k` is not defined as a constant",
+        ),
         (
             "a operand 4294967296: e4m3 floor initial",
             "5:1: `a operand 4294967296` is not defined in the graph",

@@ -1,6 +1,6 @@
 use super::*;
 use crate::text::parse;
-use crate::{Elem, Granularity, Move, Policy, Port, QuantParams, Scheme};
+use crate::{DataId, Elem, Granularity, Move, NodeId, Policy, Port, QuantParams, Scheme, TensorData};
 use std::sync::Arc;
 use strait_requantize::Rounding;
 
@@ -112,20 +112,55 @@ fn a_grid_that_its_scheme_does_not_allow_is_found() {
 }
 
 #[test]
-fn a_baked_config_keeps_its_grid() {
-    let mut module = module(GOOD);
-    let graph = module.main_mut();
-    let (node, _) = graph.nodes().next().unwrap();
-    let id = |port| graph.quant.id(node, port).unwrap();
-    let (bias, weight) = (id(Port::Operand(2)), id(Port::Operand(1)));
-    graph.quant.transition(bias, Move::Bake).unwrap();
-    assert_eq!(verify(&module), Ok(()));
-    module.main_mut().quant.transition(weight, Move::Reset).unwrap();
-    broken(
-        &module,
-        20,
-        "operand 2, i32 [-2147483648, 2147483647] symmetric per channel 0 half_even, is baked without one",
-    );
+fn codes_that_are_not_those_of_their_parameter_are_found() {
+    let bake = |index: usize, tensor: TensorData| {
+        let mut module = module(GOOD);
+        let data = module.add_data(tensor);
+        let table = &mut module.main_mut().quant;
+        let id = table.id(NodeId::new(0), Port::Operand(index)).unwrap();
+        table.transition(id, Move::Bake(data)).unwrap();
+        module
+    };
+    let codes = |elem, shape: &[u64], numbers: &[i64]| TensorData::from_integers(elem, shape, numbers).unwrap();
+    let weights = [1, -127, 0, 127];
+    assert_eq!(verify(&bake(1, codes(Elem::I8, &[2, 2], &weights))), Ok(()));
+    assert_eq!(verify(&bake(2, codes(Elem::I32, &[2], &[5, i32::MIN.into()]))), Ok(()));
+    let cases = [
+        (
+            bake(1, codes(Elem::I8, &[4], &weights)),
+            "operand 1",
+            "another type or shape",
+        ),
+        (
+            bake(1, codes(Elem::I16, &[2, 2], &weights)),
+            "operand 1",
+            "another type or shape",
+        ),
+        (
+            bake(1, codes(Elem::I8, &[2, 2], &[0, 0, 0, -128])),
+            "operand 1",
+            "leave the range",
+        ),
+        (
+            bake(2, codes(Elem::I64, &[2], &[0, 0])),
+            "operand 2",
+            "another type or shape",
+        ),
+        (
+            bake(0, codes(Elem::I8, &[1, 2], &[0, 0])),
+            "operand 0",
+            "are of what is no constant",
+        ),
+    ];
+    for (module, place, text) in cases {
+        broken(&module, 21, text);
+        broken(&module, 21, place);
+    }
+    let mut absent = module(GOOD);
+    let table = &mut absent.main_mut().quant;
+    let id = table.id(NodeId::new(0), Port::Operand(1)).unwrap();
+    table.transition(id, Move::Bake(DataId::new(99))).unwrap();
+    broken(&absent, 21, "are not there");
 }
 
 #[test]

@@ -1,11 +1,13 @@
-//! Invariants 17 to 20: the table of quantization configs.
+//! Invariants 17 to 21: the table of quantization configs.
 
 use super::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
-use crate::graph::{Node, Value};
-use crate::ids::ConfigId;
-use crate::quant::{Granularity, Port, QuantConfig, QuantParams, Scheme, State};
+use crate::graph::{Def, Node, Value};
+use crate::ids::{ConfigId, DataId};
+use crate::quant::{Granularity, Port, QuantConfig, QuantParams, Scheme};
+use crate::shape::TensorType;
 use crate::stage::Stage;
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 
 pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
@@ -22,6 +24,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
             format!("{} has a grid beside the configs", view.value(value))
         }));
     }
+    let mut extremes = BTreeMap::new();
     for (id, config) in graph.quant.iter() {
         let node = graph.node(config.node);
         let found = node.and_then(|node| Some((node, port_value(view, node, config.port)?)));
@@ -36,6 +39,7 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
         };
         findings.of_node(view, config.node, set(view, id, config, node));
         findings.of_node(view, config.node, grid(view, id, config, (node, value)));
+        findings.of_node(view, config.node, codes(view, id, config, (node, value), &mut extremes));
     }
 }
 
@@ -62,17 +66,49 @@ fn set(view: View<'_>, id: ConfigId, config: &QuantConfig, node: &Node) -> Verif
 /// The grid that a config has or reads, also one that only waits to be restored.
 fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, (node, value): (&Node, &Value)) -> Verified {
     let table = &view.graph.quant;
-    let wrong = match table.kept(id) {
-        Some(grid) => {
-            let own = table.root(id) == id;
-            let numbers = own.then(|| illegal_numbers(&config.scheme, &grid.params)).flatten();
-            numbers.or_else(|| illegal_parts(&config.scheme, &grid.params, value))
-        }
-        None => matches!(table.state(id), Some(State::Baked | State::PassiveBaked)).then_some("is baked without one"),
-    };
+    let wrong = table.kept(id).and_then(|grid| {
+        let own = table.root(id) == id;
+        let numbers = own.then(|| illegal_numbers(&config.scheme, &grid.params)).flatten();
+        numbers.or_else(|| illegal_parts(&config.scheme, &grid.params, value))
+    });
     ensure(wrong.is_none(), 20, || {
         let (place, wrong) = (view.place(node), wrong.unwrap_or_default());
         format!("{place}: the grid of {}, {}, {wrong}", config.port, config.scheme)
+    })
+}
+
+/// The integers of a parameter: many configs may share one tensor, of which the extremes are found once.
+fn codes(
+    view: View<'_>,
+    id: ConfigId,
+    config: &QuantConfig,
+    (node, value): (&Node, &Value),
+    extremes: &mut BTreeMap<DataId, Option<(i64, i64)>>,
+) -> Verified {
+    let Some(codes) = view.graph.quant.codes(id) else {
+        return Ok(());
+    };
+    let wrong = match view.module.data(codes.data) {
+        None => Some("are not there"),
+        Some(_) if !matches!(value.def, Def::Data(_)) => Some("are of what is no constant"),
+        Some(tensor) => {
+            let ty = TensorType {
+                elem: config.scheme.elem().unwrap_or(Elem::F32),
+                shape: value.ty.shape.clone(),
+            };
+            let ends = extremes.entry(codes.data).or_insert_with(|| tensor.extremes());
+            let [low, high] = config.scheme.range().unwrap_or([0, 0]);
+            let outside = ends.is_some_and(|(least, most)| least < low || most > high);
+            let of_type = tensor.tensor_type() == ty && config.scheme.elem().is_some();
+            match of_type {
+                false => Some("have another type or shape"),
+                true => outside.then_some("leave the range"),
+            }
+        }
+    };
+    ensure(wrong.is_none(), 21, || {
+        let (place, wrong) = (view.place(node), wrong.unwrap_or_default());
+        format!("{place}: the codes of {}, {}, {wrong}", config.port, config.scheme)
     })
 }
 

@@ -33,7 +33,9 @@
 //! 19. All configs that read one grid have one scheme.
 //! 20. Grids are legal for their scheme, also those that a float config would be restored to: scales finite and positive,
 //!     and powers of two where the policy says so; zero points inside the type, 0 where it is symmetric; one number, or as
-//!     many as the axis or the blocks of the policy have in the operand's or result's shape. What is baked has a grid.
+//!     many as the axis or the blocks of the policy have in the operand's or result's shape.
+//! 21. The codes of a parameter, baked or given, are of a constant; they have its shape and the type of its scheme, and
+//!     are in the range of that. (That they have a grid, which stays under them, no transition can break.)
 //!
 //! **Integer**
 //!

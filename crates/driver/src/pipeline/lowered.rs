@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use strait_container::CertificateRecord;
 use strait_core::{GraphId, Module, PassError, Refusal, verifier};
 use strait_execute::Threads;
-use strait_lower::{Fusion, FusionPolicy, LowerError, Until, fuse, lower};
+use strait_lower::{Baked, Fusion, FusionPolicy, LowerError, Until, bake, fuse, lower};
 use strait_quantize::{
     Annotation, Observation, annotate,
     annotate::{Coarser, Placing, Ranges, place, refuse},
@@ -144,12 +144,15 @@ fn quantized(
     };
     let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
     place(&mut module, main, spec, &wishes.placing, &wishes.types);
+    // What neither value nor grid of a parameter changes is rounded once, however many turns there are.
+    let mut baked = Baked::default();
     let (integer, ranges) = turns(&mut module, spec, &wishes.placing, |module, ranges| {
         keep(module)?;
         annotate(module, main, &how, ranges).map_err(|error| Stop::Defect(error.to_string()))?;
         keep(module)?;
+        let baked = bake(module, spec, &mut baked);
         whole(module, "annotate")?;
-        match lower(module, spec) {
+        match baked.and_then(|()| lower(module, spec)) {
             Ok(integer) => Ok(Turn::Done(integer)),
             Err(LowerError::Nodes(nodes)) => Ok(Turn::Refused(nodes)),
             Err(LowerError::Ours(text)) => Err(Stop::Defect(text)),

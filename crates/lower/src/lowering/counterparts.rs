@@ -1,13 +1,13 @@
 //! Counterparts of values: their codes on the grids that are wanted, and their real numbers.
 
-use super::{Lowering, integers, primitive_name};
+use super::{Lowering, primitive_name};
+use crate::boundary;
 use crate::recipes::{self, NodeToLower};
-use crate::{bake, boundary};
 use smallvec::SmallVec;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 use strait_core::op::Dequantize;
-use strait_core::{Def, Elem, Failure, Kind, NodeId, Op, Port, QuantParams, Scheme, Symbol, ValueId};
+use strait_core::{DataId, Def, Elem, Failure, Kind, NodeId, Op, Port, QuantParams, Symbol, TensorData, ValueId};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
 
@@ -90,11 +90,32 @@ impl Lowering<'_> {
             .ok_or_else(|| Failure::defect("its result has no grid"))
     }
 
-    /// Scheme and grid of the weights of a node.
-    pub(crate) fn weight_grid(&self, id: NodeId) -> Result<(Scheme, Arc<QuantParams>), Failure> {
-        let (table, port) = (&self.graph.quant, Port::Operand(1));
-        let found = table.scheme_of(id, port).zip(table.params_of(id, port));
-        found.ok_or_else(|| Failure::defect("its weights have no grid"))
+    /// Grid and codes of the weights of a node.
+    pub(crate) fn weights(&self, site: &NodeToLower<'_>) -> Result<(Arc<QuantParams>, DataId), Failure> {
+        let grid = self.graph.quant.params_of(site.id, Port::Operand(1));
+        let grid = grid.ok_or_else(|| Failure::defect("its weights have no grid"))?;
+        Ok((grid, self.baked(site, 1)?))
+    }
+
+    /// The codes that a constant operand was baked to: a tensor of the source.
+    pub(crate) fn baked(&self, site: &NodeToLower<'_>, index: usize) -> Result<DataId, Failure> {
+        let codes = self.graph.quant.baked(site.id, Port::Operand(index));
+        codes.ok_or_else(|| Failure::Defect(format!("operand {index} is a constant that was not baked")))
+    }
+
+    /// A tensor of the source.
+    pub(crate) fn parameter(&self, codes: DataId) -> Result<&TensorData, Failure> {
+        let tensor = self.source.data(codes);
+        tensor.ok_or_else(|| Failure::defect("the codes of a parameter are not there"))
+    }
+
+    /// Codes of the source as a value of the new module; all readers share the tensor.
+    pub(crate) fn shared(&mut self, base: &str, codes: DataId, grid: Arc<QuantParams>) -> Result<ValueId, Failure> {
+        let tensor = self.parameter(codes)?.clone();
+        let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
+        let (out, shared) = (&mut self.out, &mut self.shared);
+        let data = *shared.entry(codes).or_insert_with(|| out.add_data(tensor));
+        Ok(self.out.main_mut().add_data(name, ty, Some(grid), data))
     }
 
     /// Declares `made` to be the codes that a node leaves as one of its results; it takes over the name.
@@ -138,11 +159,10 @@ impl Lowering<'_> {
         let name = source.ok_or_else(|| Failure::defect("a value is missing"))?.name;
         let (to, quant) = (Elem::from(grid.ty), Some(grid.params()));
         let made = match (self.constant(value), left) {
-            (Some(tensor), _) => {
-                let codes = bake::codes(tensor, &grid.params(), &grid.range, grid.rounding)?;
-                let baked = integers(tensor.shape(), &codes, to)?;
+            (Some(_), _) => {
+                let codes = self.baked(site, index)?;
                 let base = format!("{}:codes", self.source.name(name));
-                self.data(&base, baked, quant)
+                self.shared(&base, codes, grid.params())?
             }
             (None, Some(left)) => self.requantize(value, &left, &grid)?,
             (None, None) => {

@@ -85,6 +85,7 @@ fn walk<'a>(source: &'a Module, spec: &'a TargetSpec) -> Lowering<'a> {
         spec,
         out: Module::new(main, names),
         counterparts: vec![Counterparts::default(); source.main().value_bound()],
+        shared: BTreeMap::new(),
         known: Known::default(),
         nearness: BTreeMap::new(),
         origins: BTreeMap::new(),

@@ -6,9 +6,8 @@
 
 use super::NodeToLower;
 use super::narrow::{Narrow, Product, Wide, emit, narrow};
-use crate::bake::{self, Folding};
 use crate::interval::{self, any_code, conv_taps, input};
-use crate::lowering::{Lowering, integers};
+use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
 use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, TensorData};
@@ -16,33 +15,21 @@ use strait_requantize::{Per, range};
 use strait_target::spec::{Arithmetic, WeightGrid};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid: WeightGrid) -> Result<(), Failure> {
-    let (x, w) = (site.input(0)?, site.input(1)?);
+    let x = site.input(0)?;
     let activation = walk.operand_grid(site, 0)?;
     let (x_scale, x_zero) = (activation.scale, activation.zero);
-    let (scheme, grid) = walk.weight_grid(site.id)?;
-    let weight = walk
-        .constant(w)
-        .ok_or_else(|| Failure::defect("its weights are not constants"))?;
+    let (grid, weight) = walk.weights(site)?;
     // The grid that a shift leads to: there is one where the result has codes.
     let target = walk.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
-    let folding = target
-        .as_ref()
-        .filter(|_| weight_grid == WeightGrid::MaxAbsThenShift)
-        .map(|y| Folding { x: x_scale, y: y.scale });
-    let codes = bake::weights(weight, &grid, &scheme, folding)?;
-    let channels = weight.shape().first().copied().unwrap_or(1) as usize;
-    let bias = site
-        .node
-        .inputs
-        .get(2)
-        .copied()
-        .flatten()
-        .and_then(|b| walk.constant(b));
-    let bias = bias.map(TensorData::to_f32).transpose()?;
-    let rounding = walk.spec.quantize.bias_rounding();
-    let real_bias = bias.as_deref().unwrap_or_default();
-    let mut biases = bake::biases(real_bias, &codes, &grid.scale, (x_scale, x_zero), channels, rounding);
-    let shifts = target.map(|y| (bake::shifts(x_scale, &grid.scale, y.scale), y));
+    let baked = walk.parameter(weight)?;
+    let codes: Vec<i32> = baked.to_i64()?.iter().map(|&code| code as i32).collect();
+    let channels = baked.shape().first().copied().unwrap_or(1) as usize;
+    let bias = match site.node.inputs.get(2).copied().flatten() {
+        Some(_) => walk.parameter(walk.baked(site, 2)?)?.to_i64()?,
+        None => vec![0; channels],
+    };
+    let mut biases = folded(&bias, &codes, x_zero, channels);
+    let shifts = target.map(|y| (shifts(x_scale, &grid.scale, y.scale), y));
     let mut acc_zero = Per::Tensor(0);
     if let Some((shifts, y)) = &shifts {
         let folded = shifts.map(|&s| i64::from(y.zero) << s);
@@ -71,7 +58,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     let taps = match &site.node.op {
         Op::Conv(conv) => {
             let (operand, result) = (dims(x).unwrap_or_default(), dims(site.output()?).unwrap_or_default());
-            conv_taps(conv, weight.shape(), &operand, &result)
+            conv_taps(conv, baked.shape(), &operand, &result)
         }
         _ => None,
     };
@@ -99,17 +86,9 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         axis: per_channel.then_some(axis as u8),
         block: None,
     };
-    let weight_type = scheme
-        .elem()
-        .ok_or_else(|| Failure::defect("its weights have no codes"))?;
-    let name = |what: &str| format!("{what}:codes");
-    let weights = walk.data(
-        &name("weight"),
-        integers(weight.shape(), &codes, weight_type)?,
-        Some(grid.clone()),
-    );
+    let weights = walk.shared("weight:codes", weight, grid.clone())?;
     let biases = TensorData::from_integers(carrier.elem(), &[channels as u64], &biases)?;
-    let biases = walk.data(&name("bias"), biases, None);
+    let biases = walk.data("bias:codes", biases, None);
     let operands = [walk.operand(site, 0)?.value, weights, biases];
     let op: Op = match &site.node.op {
         Op::Conv(conv) => Conv {
@@ -150,4 +129,28 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     let form = row.build_shift(shifts, to.out)?;
     let codes = emit(walk, site, wide, to, form, "requantize")?;
     walk.set_codes(site, 0, codes)
+}
+
+/// The biases with the zero point of the operand folded in:
+///
+/// Σ w·(q − z_x) + b = Σ w·q + [b − z_x·Σ w], channel by channel of the weights' codes.
+fn folded(bias: &[i64], weights: &[i32], zero: i32, channels: usize) -> Vec<i64> {
+    let each = weights.len() / channels.max(1);
+    let fold = |c: usize| {
+        let sum: i64 = weights[c * each..(c + 1) * each].iter().map(|&w| i64::from(w)).sum();
+        bias.get(c).copied().unwrap_or(0).saturating_sub(i64::from(zero) * sum)
+    };
+    (0..channels).map(fold).collect()
+}
+
+/// The shifts that lead to the result's grid: s_x·s_w / s_y = 2^−n, for weights whose grid was made to that.
+fn shifts(x: f32, weights: &Per<f32>, y: f32) -> Per<u8> {
+    // The weights' scale was rounded to f32, so the logarithm is within 2^−20 of a whole number.
+    let shift = |w: &f32| {
+        (f64::from(y) / (f64::from(x) * f64::from(*w)))
+            .log2()
+            .round()
+            .clamp(0.0, 31.0) as u8
+    };
+    weights.map(shift)
 }

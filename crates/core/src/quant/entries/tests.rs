@@ -28,6 +28,7 @@ fn nodes() -> Vec<NodeId> {
 
 fn any_move() -> impl Strategy<Value = (ConfigId, Move)> {
     let id = || (0..CONFIGS).prop_map(ConfigId::new);
+    let data = || (0..3usize).prop_map(DataId::new);
     let params = prop_oneof![
         (1u8..5).prop_map(|scale| QuantParams::tensor(f32::from(scale), 0)),
         Just(QuantParams::channel([1.0, 2.0].into(), 0)),
@@ -38,7 +39,9 @@ fn any_move() -> impl Strategy<Value = (ConfigId, Move)> {
         4 => id().prop_map(Move::DominatedBy),
         2 => id().prop_map(|of| Move::MasteredBy(Derivation::Same(of))),
         2 => (id(), id()).prop_map(|(one, other)| Move::MasteredBy(Derivation::Product(one, other))),
-        2 => Just(Move::Bake),
+        2 => data().prop_map(Move::Bake),
+        1 => data().prop_map(Move::Give),
+        1 => Just(Move::Unbake),
         1 => Just(Move::Dequantize),
         1 => Just(Move::Restore),
         1 => Just(Move::Reset),
@@ -51,7 +54,12 @@ fn seen(table: &QuantTable, node: NodeId, port: Port) -> impl PartialEq + std::f
     let id = table.id(node, port).unwrap();
     let root = table.config(table.root(id)).unwrap();
     (
-        (table.state(id), table.grid(id), table.scheme_of(node, port)),
+        (
+            table.state(id),
+            table.grid(id),
+            table.scheme_of(node, port),
+            table.codes(id),
+        ),
         (root.node, root.port),
     )
 }
@@ -63,32 +71,32 @@ proptest! {
     fn any_moves_make_a_table_that_its_entries_make_again(moves in proptest::collection::vec(any_move(), 0..40)) {
         let mut table = empty();
         for (id, request) in moves {
-            // What is refused changes nothing.
-            let _ = table.transition(id, request);
+            let before = table.clone();
+            if table.transition(id, request).is_err() {
+                prop_assert_eq!(table.differences(&before), []);
+            }
+            // No codes are out of date.
+            for (id, _) in table.iter().filter(|(id, _)| table.codes(*id).is_some() && before.codes(*id).is_some()) {
+                prop_assert_eq!(table.kept(id), before.kept(id));
+            }
         }
         let entries = table.entries(&nodes()).unwrap();
-        let mut restored = table.clone();
-        for (id, _) in table.iter() {
-            let _ = restored.transition(id, Move::Restore);
+        let again = QuantTable::from_entries(&entries).map_err(|(_, error)| TestCaseError::fail(error.to_string()))?;
+        prop_assert_eq!(again.entries(&nodes()).unwrap(), entries);
+        for (_, config) in table.iter() {
+            let place = (config.node, config.port);
+            prop_assert_eq!(seen(&again, place.0, place.1), seen(&table, place.0, place.1));
         }
-        let bare = |id| restored.state(id) == Some(State::PassiveBaked) && restored.grid(id).is_none();
-        match QuantTable::from_entries(&entries) {
-            Ok(again) => {
-                prop_assert_eq!(again.entries(&nodes()).unwrap(), entries);
-                for (_, config) in table.iter() {
-                    let place = (config.node, config.port);
-                    prop_assert_eq!(seen(&again, place.0, place.1), seen(&table, place.0, place.1));
-                }
-                // In the order of its entries a table has the same ids.
-                let twice = QuantTable::from_entries(&again.entries(&nodes()).unwrap()).unwrap();
-                prop_assert_eq!(twice.differences(&again), []);
-            }
-            Err((_, error)) => {
-                // The grid under a baked config was forgotten.
-                prop_assert!(matches!(error, EntryError::Move(_)), "{}", error);
-                prop_assert!(table.iter().any(|(id, _)| bare(id)));
-            }
+        // In the order of its entries a table has the same ids.
+        let mut twice = QuantTable::from_entries(&again.entries(&nodes()).unwrap()).unwrap();
+        prop_assert_eq!(twice.differences(&again), []);
+        // Without codes nothing rests on a grid.
+        for index in 0..CONFIGS {
+            let _ = twice.transition(ConfigId::new(index), Move::Restore);
+            let _ = twice.transition(ConfigId::new(index), Move::Unbake);
         }
+        let given = twice.iter().any(|(id, _)| twice.codes(id).is_some());
+        prop_assert!(given || twice.iter().all(|(_, config)| config.held == 0));
     }
 }
 
@@ -98,15 +106,13 @@ fn entry(index: usize, standing: Standing) -> Entry {
         port: Port::Result(0),
         scheme: scheme(0),
         standing,
+        parameter: Parameter::Real,
         float: false,
     }
 }
 
 fn same(of: usize) -> Standing {
-    Standing::Passive {
-        derivation: Derivation::Same(ConfigId::new(of)),
-        baked: false,
-    }
+    Standing::Passive(Derivation::Same(ConfigId::new(of)))
 }
 
 fn overlapped(by: usize) -> Standing {
@@ -150,6 +156,18 @@ fn entries_that_are_no_table_are_refused_with_their_position() {
     }
     let twice = [entry(0, Standing::Initial), entry(0, Standing::Initial)];
     let (node, port) = (NodeId::new(0), Port::Result(0));
+    let baked = Entry {
+        parameter: Parameter::Baked(Codes {
+            data: DataId::new(0),
+            given: false,
+        }),
+        ..entry(0, Standing::Initial)
+    };
+    let (at, error) = QuantTable::from_entries(&[baked]).unwrap_err();
+    assert!(
+        at == 0 && error.to_string().contains("initial cannot become baked"),
+        "{error}"
+    );
     assert_eq!(
         QuantTable::from_entries(&twice).map(drop),
         Err((1, EntryError::Twice { node, port }))
@@ -165,19 +183,10 @@ fn a_config_of_a_node_that_is_not_listed_is_told() {
 fn long_chains_and_deep_products_are_read_in_time() {
     let start = std::time::Instant::now();
     // Each rests on the one behind it, twice.
-    let product = |at| Standing::Passive {
-        derivation: Derivation::Product(ConfigId::new(at + 1), ConfigId::new(at + 1)),
-        baked: false,
-    };
+    let product = |at| Standing::Passive(Derivation::Product(ConfigId::new(at + 1), ConfigId::new(at + 1)));
     let mut entries: Vec<Entry> = (0..30_000).map(|at| entry(at, product(at))).collect();
     let own = Grid::new(QuantParams::tensor(1.0, 0), Origin::Observed);
-    entries.push(entry(
-        30_000,
-        Standing::Own {
-            grid: own,
-            baked: false,
-        },
-    ));
+    entries.push(entry(30_000, Standing::Own(own)));
     let table = QuantTable::from_entries(&entries).unwrap();
     assert_eq!(table.state(ConfigId::new(0)), Some(State::PassiveInitial));
     assert_eq!(table.state(ConfigId::new(29_999)), Some(State::Passive));

@@ -26,6 +26,10 @@ fn same(master: ConfigId) -> Move {
     Move::MasteredBy(Derivation::Same(master))
 }
 
+fn bake() -> Move {
+    Move::Bake(DataId::new(0))
+}
+
 fn scale(table: &QuantTable, id: ConfigId) -> Option<f32> {
     Some(table.params(id)?.as_tensor()?.0)
 }
@@ -41,8 +45,8 @@ fn in_state(state: State) -> (QuantTable, ConfigId, ConfigId) {
         Overlapped => vec![Move::DominatedBy(other)],
         Passive => vec![same(other)],
         PassiveInitial => vec![same(empty)],
-        Baked => vec![grid(1.0), Move::Bake],
-        PassiveBaked => vec![same(other), Move::Bake],
+        Baked => vec![grid(1.0), bake()],
+        PassiveBaked => vec![same(other), bake()],
         Float => vec![Move::Dequantize],
     };
     for request in moves {
@@ -57,7 +61,7 @@ fn each_move_leads_where_the_table_says_or_is_refused() {
     let no = None;
     let s = Some;
     // In the order of State::ALL:                 Initial        Activated   Overlapped  Passive     PassiveInitial  Baked  PassiveBaked  Float
-    let expected: [(&str, fn(ConfigId) -> Move, [Option<State>; 8]); 7] = [
+    let expected: [(&str, fn(ConfigId) -> Move, [Option<State>; 8]); 8] = [
         (
             "activate",
             |_| grid(3.0),
@@ -73,10 +77,11 @@ fn each_move_leads_where_the_table_says_or_is_refused() {
             same,
             [s(Passive), s(Passive), s(Passive), s(Passive), s(Passive), no, no, no],
         ),
+        ("bake", |_| bake(), [no, s(Baked), no, s(PassiveBaked), no, no, no, no]),
         (
-            "bake",
-            |_| Move::Bake,
-            [no, s(Baked), no, s(PassiveBaked), no, no, no, no],
+            "unbake",
+            |_| Move::Unbake,
+            [no, no, no, no, no, s(Activated), s(Passive), no],
         ),
         ("dequantize", |_| Move::Dequantize, [s(Float); 8]),
         ("restore", |_| Move::Restore, [no, no, no, no, no, no, no, s(Initial)]),
@@ -102,7 +107,7 @@ fn what_is_refused_changes_nothing_and_names_operand_and_states() {
         "operand 0 of node0 in the state baked cannot become initial"
     );
     let missing = ConfigId::new(9);
-    assert!(table.transition(missing, Move::Bake).is_err());
+    assert!(table.transition(missing, bake()).is_err());
     assert!(table.transition(other, Move::DominatedBy(missing)).is_err());
     assert!(table.transition(other, same(missing)).is_err());
     assert_eq!(table.differences(&before), []);
@@ -261,6 +266,74 @@ fn a_given_grid_is_pinned() {
     assert_eq!(scale(&table, other), Some(0.5));
     table.transition(given, tensor(0.25, Origin::Given)).unwrap();
     assert_eq!(scale(&table, other), Some(0.25));
+}
+
+#[test]
+fn the_grids_that_codes_rest_on_stay_until_the_codes_go() {
+    let mut table = QuantTable::default();
+    let ids: Vec<ConfigId> = (0..5).map(|_| add(&mut table)).collect();
+    let [x, reader, weight, bias, other] = ids[..] else {
+        unreachable!()
+    };
+    for (id, scale) in [(x, 1.0), (weight, 0.5), (other, 3.0)] {
+        table.transition(id, grid(scale)).unwrap();
+    }
+    table.transition(reader, Move::DominatedBy(x)).unwrap();
+    let product = Move::MasteredBy(Derivation::Product(reader, weight));
+    table.transition(bias, product).unwrap();
+    table.transition(bias, bake()).unwrap();
+    assert_eq!(table.dependents(x), [bias]);
+    let grids: [(ConfigId, Move); 6] = [
+        (x, grid(2.0)),
+        (x, Move::Reset),
+        (x, Move::DominatedBy(other)),
+        (reader, Move::DominatedBy(other)),
+        (reader, same(other)),
+        (weight, Move::Reset),
+    ];
+    for (id, request) in grids {
+        let refused = table.transition(id, request.clone()).unwrap_err();
+        assert_eq!(refused.why, HELD, "{request:?}");
+    }
+    // What reads the same grid may come and go.
+    table.transition(other, Move::DominatedBy(reader)).unwrap();
+    table.transition(other, same(weight)).unwrap();
+    // Taken out of quantization, the codes wait for their grids.
+    table.transition(bias, Move::Dequantize).unwrap();
+    assert_eq!(table.baked(NodeId::new(0), Port::Operand(3)), None);
+    assert_eq!(table.transition(weight, Move::Reset).unwrap_err().why, HELD);
+    table.transition(bias, Move::Restore).unwrap();
+    assert_eq!(table.baked(NodeId::new(0), Port::Operand(3)), Some(DataId::new(0)));
+    table.transition(bias, Move::Unbake).unwrap();
+    assert_eq!((table.state(bias), table.codes(bias)), (Some(Passive), None));
+    table.transition(x, grid(2.0)).unwrap();
+    assert_eq!(scale(&table, bias), Some(1.0));
+}
+
+#[test]
+fn given_codes_are_pinned_with_their_grid_and_are_what_bake_takes() {
+    let (mut table, id, _) = in_state(Activated);
+    let (given, another) = (DataId::new(7), DataId::new(8));
+    // An observed grid is none that codes can have come with.
+    assert!(table.transition(id, Move::Give(given)).is_err());
+    table.transition(id, tensor(0.5, Origin::Given)).unwrap();
+    table.transition(id, Move::Give(given)).unwrap();
+    assert_eq!(table.transition(id, Move::Give(another)).unwrap_err().why, GIVEN);
+    assert_eq!(table.transition(id, Move::Bake(another)).unwrap_err().why, GIVEN);
+    assert_eq!(table.transition(id, tensor(0.25, Origin::Given)).unwrap_err().why, HELD);
+    table.transition(id, Move::Bake(given)).unwrap();
+    table.transition(id, Move::Unbake).unwrap();
+    assert_eq!(
+        table.codes(id),
+        Some(Codes {
+            data: given,
+            given: true
+        })
+    );
+    // A bias on the grid of its accumulator holds what that rests on.
+    let (mut table, bias, master) = in_state(Passive);
+    table.transition(bias, Move::Give(given)).unwrap();
+    assert_eq!(table.transition(master, grid(9.0)).unwrap_err().why, HELD);
 }
 
 #[test]

@@ -1,26 +1,30 @@
-//! The annotated graph as other runtimes take it: float operators between pairs of `quantize` and `dequantize`.
+//! Simulation: the annotated graph in float, with a `quantize` and a `dequantize` wherever the integer graph has codes.
 //!
-//! Where the integer graph has codes, this one rounds to the same grid and goes on in float: weights are stored as the
-//! same codes, biases as i32 on the accumulator's grid (without what lowering folds in). A runtime that joins the pairs
-//! into integer operators of its own requantizes as it does, which need not be as the target does.
+//! Nodes keep their names and stay what they are. What a node leaves on a grid is rounded to that; what another reads on
+//! another grid or type is rounded from there once more, once for each grid and type. Parameters that are baked are read as
+//! their codes, with a `dequantize` behind them, and not quantized again; before they are baked, the float values are rounded
+//! whenever the graph runs. A bias of 64 bits, which no other runtime dequantizes, is stored as the real numbers of its codes.
+//!
+//! It differs from the integer graph in that sums and functions are of real numbers, and are rounded once, at the end: by
+//! a step of the result where the target's own arithmetic is not exact to one. Q/DQ files are this graph.
 
-use crate::bake::{self, Folding};
 use crate::boundary;
-use crate::lowering::{LowerError, integers};
+use crate::lowering::LowerError;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use strait_core::op::Dequantize;
+use strait_core::op::{Dequantize, Quantize};
 use strait_core::{
-    Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Scheme, Stage, Symbol,
-    TensorData, ValueId,
+    DataId, Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Scheme, Stage,
+    Symbol, TensorData, ValueId,
 };
+use strait_requantize::quantize::{ZeroPoint, dequantize};
 use strait_target::TargetSpec;
-use strait_target::spec::{Recipe, WeightGrid};
 
 /// The module whose main graph is that of `annotated` with the pairs, in the float stage but for them.
 ///
 /// # Errors
 /// A defect of ours: what was lowered can be written like this, too.
-pub fn fake_quantize(annotated: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
+pub fn simulate(annotated: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
     let graph = annotated.main();
     let ours = |failure: Failure| LowerError::Ours(failure.to_string());
     let order = graph
@@ -39,6 +43,7 @@ pub fn fake_quantize(annotated: &Module, spec: &TargetSpec) -> Result<Module, Lo
         out: Module::new(main, names),
         plain: vec![None; graph.value_bound()],
         rounded: vec![Vec::new(); graph.value_bound()],
+        parameters: BTreeMap::new(),
     };
     for &input in graph.inputs() {
         if let Some(value) = graph.value(input) {
@@ -68,6 +73,8 @@ struct Walk<'a> {
     plain: Vec<Option<ValueId>>,
     /// The same, rounded to grids: the one that its producer leaves it on first.
     rounded: Vec<Vec<Rounded>>,
+    /// Baked parameters by value and codes.
+    parameters: BTreeMap<(ValueId, DataId), ValueId>,
 }
 
 /// A value that is rounded to a grid.
@@ -88,15 +95,16 @@ struct Config {
 impl Walk<'_> {
     fn node(&mut self, id: NodeId, node: &Node) -> Result<(), Failure> {
         let on_accelerator = node.place == Placement::Accelerator;
-        let weights = self.weights(id, node, on_accelerator)?;
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
-            operands.push(match (*input, weights.get(index).copied().flatten()) {
+            let config = self.config(id, Port::Operand(index)).filter(|_| on_accelerator);
+            let codes = self.graph.quant.baked(id, Port::Operand(index));
+            operands.push(match (*input, config) {
                 (None, _) => None,
-                (_, Some(parameter)) => Some(parameter),
-                (Some(value), None) => Some(match self.config(id, Port::Operand(index)) {
-                    Some(config) if on_accelerator => self.rounded(value, &config)?,
-                    _ => self.left(value)?,
+                (Some(value), None) => Some(self.left(value)?),
+                (Some(value), Some(config)) => Some(match codes {
+                    Some(codes) => self.parameter(value, codes, &config)?,
+                    None => self.rounded(value, &config)?,
                 }),
             });
         }
@@ -120,52 +128,32 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// Weights and bias of a product with constant weights, by operand; nothing for other nodes.
-    fn weights(&mut self, id: NodeId, node: &Node, on_accelerator: bool) -> Result<[Option<ValueId>; 3], Failure> {
-        let operand = |index: usize| node.inputs.get(index).copied().flatten();
-        let constant = |index: usize| {
-            Some((
-                operand(index)?,
-                self.source.constant(self.graph, operand(index)?)?.clone(),
-            ))
-        };
-        let (Some((weight, tensor)), Some(config)) = (constant(1), self.config(id, Port::Operand(1))) else {
-            return Ok([None; 3]);
-        };
-        if !on_accelerator || !matches!(node.op, Op::Conv(_) | Op::Gemm(_)) {
-            return Ok([None; 3]);
+    /// A parameter as its codes say it.
+    fn parameter(&mut self, value: ValueId, codes: DataId, config: &Config) -> Result<ValueId, Failure> {
+        if let Some(&made) = self.parameters.get(&(value, codes)) {
+            return Ok(made);
         }
-        let codes = bake::weights(&tensor, &config.grid, &config.scheme, self.folding(id, node))?;
-        let codes = integers(tensor.shape(), &codes, config.elem)?;
-        let made = self.dequantized(weight, codes, config.grid);
-        let (Some((bias, tensor)), Some(config)) = (constant(2), self.config(id, Port::Operand(2))) else {
-            return Ok([None, Some(made), None]);
+        let missing = || Failure::defect("the codes of a parameter are not there");
+        let tensor = self.source.data(codes).ok_or_else(missing)?;
+        let name = self.graph.value(value).ok_or_else(missing)?.name;
+        let name = self.source.name(name).to_owned();
+        let made = if tensor.elem() == Elem::I64 {
+            let step = |index: usize| config.grid.scale.get(index).copied().unwrap_or(1.0);
+            let real = |(index, &code): (usize, &i64)| dequantize(code, step(index), 0);
+            let real: Vec<f32> = tensor.to_i64()?.iter().enumerate().map(real).collect();
+            let tensor = TensorData::from_values(tensor.shape(), &real)?;
+            let (name, ty) = (
+                self.out.names.fresh(&format!("{name}_dequantized")),
+                tensor.tensor_type(),
+            );
+            let data = self.out.add_data(tensor);
+            self.out.main_mut().add_data(name, ty, None, data)
+        } else {
+            let tensor = tensor.clone();
+            self.dequantized(value, tensor, config.grid.clone())
         };
-        // `dequantize` of 64 bits is none that others know: such a bias stays float.
-        if config.elem == Elem::I64 {
-            return Ok([None, Some(made), Some(self.plain(bias)?)]);
-        }
-        let range = i32::MIN..=i32::MAX;
-        let codes = bake::codes(&tensor, &config.grid, &range, config.scheme.rounding())?;
-        let codes = integers(tensor.shape(), &codes, config.elem)?;
-        let bias = self.dequantized(bias, codes, config.grid);
-        Ok([None, Some(made), Some(bias)])
-    }
-
-    /// Folding of the weights of a node, where they reach their grid in two roundings.
-    fn folding(&self, id: NodeId, node: &Node) -> Option<Folding> {
-        let read = self.config(id, Port::Operand(0))?.elem.int_type()?;
-        let (_, row) = self.spec.row_for(node.op.term(), read.into())?;
-        let folds = Recipe::MultiplyAccumulate {
-            weight_grid: WeightGrid::MaxAbsThenShift,
-        };
-        let recipe = row.recipe()?;
-        let table = &self.graph.quant;
-        let scale = |port| Some(table.params_of(id, port)?.as_tensor()?.0);
-        (recipe == folds).then_some(Folding {
-            x: scale(Port::Operand(0))?,
-            y: scale(Port::Result(0))?,
-        })
+        self.parameters.insert((value, codes), made);
+        Ok(made)
     }
 
     /// Scheme and grid of an operand or a result, where it has them.
@@ -202,33 +190,32 @@ impl Walk<'_> {
             .value(value)
             .ok_or_else(|| Failure::defect("a value is missing"))?
             .name;
-        let made = match self.source.constant(self.graph, value) {
-            Some(tensor) => {
-                let [first, last] = config.scheme.range().unwrap_or_default();
-                // The codes of activations have 16 bits at most.
-                let range = first as i32..=last as i32;
-                let codes = bake::codes(tensor, &config.grid, &range, config.scheme.rounding())?;
-                let codes = integers(tensor.shape(), &codes, config.elem)?;
-                self.dequantized(value, codes, config.grid.clone())
-            }
-            None => {
-                let own = match self.graph.value(value).map(|value| value.def) {
-                    Some(Def::Node(id, position)) => self.config(id, Port::Result(position.into())),
-                    _ => None,
-                };
-                let own = own.filter(|own| own.elem != config.elem || own.grid != config.grid);
-                let operand = match own {
-                    Some(own) => self.rounded(value, &own)?,
-                    None => self.plain(value)?,
-                };
-                let to = config.elem.int_type();
-                let to = to.ok_or_else(|| Failure::defect("an activation has no codes"))?;
-                let quantize = boundary::quantize(self.spec, to);
-                let grid = Some(config.grid.clone());
-                let codes = self.convert(name, quantize.into(), operand, config.elem, grid, "quantized");
-                self.convert(name, Dequantize {}.into(), codes, Elem::F32, None, "dequantized")
-            }
+        let own = match self.graph.value(value).map(|value| value.def) {
+            Some(Def::Node(id, position)) => self.config(id, Port::Result(position.into())),
+            _ => None,
         };
+        let own = own.filter(|own| own.elem != config.elem || own.grid != config.grid);
+        let operand = match own {
+            Some(own) => self.rounded(value, &own)?,
+            None => self.plain(value)?,
+        };
+        // A bias of 64 bits stays float until it is baked.
+        let Some(to) = config.elem.int_type() else {
+            return Ok(operand);
+        };
+        let quantize = match self.graph.data_of(value) {
+            // As it is baked, which need not be as the target quantizes what it reads.
+            Some(_) => Quantize {
+                to: to.into(),
+                rounding: config.scheme.rounding(),
+                reciprocal: false,
+                zero_point: ZeroPoint::After,
+            },
+            None => boundary::quantize(self.spec, to),
+        };
+        let grid = Some(config.grid.clone());
+        let codes = self.convert(name, quantize.into(), operand, config.elem, grid, "quantized");
+        let made = self.convert(name, Dequantize {}.into(), codes, Elem::F32, None, "dequantized");
         self.rounded[value.index()].push(Rounded {
             elem: config.elem,
             grid: config.grid.clone(),

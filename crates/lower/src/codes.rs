@@ -1,0 +1,161 @@
+//! Codes of parameters: real numbers on a grid, rounded.
+
+use std::ops::RangeInclusive;
+use strait_core::{QuantParams, TensorData, TensorError};
+use strait_requantize::quantize::quantize;
+use strait_requantize::{Per, Rounding};
+
+/// Rounding of a parameter to its grid.
+#[derive(Clone, Debug)]
+pub(crate) enum How {
+    /// q = rint(x / s) + z, the quotient in f32.
+    Once,
+    /// Weights that reach their grid in two roundings: w = rint(W / s) on the finest grid that holds them, then
+    /// w' = rint(w·s / s') with s' of their own grid, half to even.
+    Twice,
+    /// q = rint(x / (s_x·s_w)), product and quotient in f64: biases on the grid of an accumulator, s_w by channel.
+    Product(f32, Per<f32>),
+}
+
+/// The elements of a float tensor as codes of a grid. None are past the range, unless they are a [`How::Product`]: a sum
+/// in which a bias has saturated is another one.
+pub(crate) fn codes(
+    tensor: &TensorData,
+    grid: &QuantParams,
+    range: [i64; 2],
+    rounding: Rounding,
+    how: &How,
+) -> Result<Vec<i64>, TensorError> {
+    let values = tensor.to_f32()?;
+    let part = Parts::new(grid, tensor.shape());
+    if let How::Product(x, weights) = how {
+        let code = |(index, &real): (usize, &f32)| {
+            let step = f64::from(*x) * f64::from(weights.get(part.of(index)).copied().unwrap_or(1.0));
+            // Past ±2^63 it saturates in the cast.
+            rounding.round_f64(f64::from(real) / step) as i64
+        };
+        return Ok(values.iter().enumerate().map(code).collect());
+    }
+    // Codes that are no sums have 32 bits at most.
+    let range = range.map(|end| end.clamp(i32::MIN.into(), i32::MAX.into()) as i32);
+    let range = range[0]..=range[1];
+    let scales = match how {
+        How::Twice => finest(&values, &part, &grid.scale, &range),
+        How::Once | How::Product(..) => grid.scale.clone(),
+    };
+    let code = |(index, &x): (usize, &f32)| {
+        let part = part.of(index);
+        let scale = scales.get(part).copied().unwrap_or(1.0);
+        let zero = grid.zero_point.get(part).copied().unwrap_or(0);
+        let code = i64::from(quantize(x, scale, zero, rounding, &range));
+        match how {
+            How::Twice => {
+                let correction = f64::from(scale) / f64::from(grid.scale.get(part).copied().unwrap_or(1.0));
+                Rounding::HalfEven.round_f64(code as f64 * correction) as i64
+            }
+            How::Once | How::Product(..) => code,
+        }
+    };
+    Ok(values.iter().enumerate().map(code).collect())
+}
+
+/// The smallest scales that hold a tensor, one for each of `like`; that itself for zeros alone.
+fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<i32>) -> Per<f32> {
+    let mut least = vec![0f64; like.channels().unwrap_or(1)];
+    for (index, &w) in values.iter().enumerate() {
+        let end = f64::from(if w < 0.0 { *range.start() } else { *range.end() });
+        if let Some(least) = least.get_mut(part.of(index)) {
+            *least = least.max(f64::from(w) / end);
+        }
+    }
+    let mut least = least.into_iter().map(|least| least as f32);
+    like.map(|&scale| least.next().filter(|&least| least > 0.0).unwrap_or(scale))
+}
+
+/// The elements that share a scale.
+struct Parts {
+    /// Elements of one index of the axis that lie together, and the extent of the axis; without them there is one scale.
+    axis: Option<[usize; 2]>,
+    /// Indices of the axis that share a scale.
+    block: Option<usize>,
+}
+
+impl Parts {
+    fn new(grid: &QuantParams, shape: &[u64]) -> Parts {
+        let several = grid.scale.channels().is_some() || grid.zero_point.channels().is_some();
+        let axis = grid.axis.map(usize::from).filter(|axis| several && *axis < shape.len());
+        Parts {
+            axis: axis.map(|axis| {
+                let inner: u64 = shape[axis + 1..].iter().product();
+                [inner, shape[axis]].map(|count| (count as usize).max(1))
+            }),
+            block: grid.block.map(|block| block.get() as usize),
+        }
+    }
+
+    /// The position of the scale of an element.
+    fn of(&self, index: usize) -> usize {
+        let Some([inner, extent]) = self.axis else { return 0 };
+        let along = index / inner % extent;
+        let Some(block) = self.block else { return along };
+        // One number for each block of the tensor, in row-major order.
+        let outer = index / inner / extent;
+        (outer * (extent / block) + along / block) * inner + index % inner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::num::NonZeroU32;
+
+    fn all(shape: &[u64], values: &[f32], grid: &QuantParams, how: &How) -> Vec<i64> {
+        let tensor = TensorData::from_values(shape, values).unwrap_or_else(|error| panic!("{error}"));
+        codes(&tensor, grid, [-127, 127], Rounding::HalfEven, how).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn each_element_takes_the_scale_of_its_channel_or_block() {
+        let ones = [1.0; 12];
+        let grid = |axis, block: Option<u32>, scales: &[f32]| QuantParams {
+            block: block.and_then(NonZeroU32::new),
+            ..QuantParams::channel(scales.into(), axis)
+        };
+        let once = |grid: &QuantParams| all(&[2, 3, 2], &ones, grid, &How::Once);
+        assert_eq!(once(&QuantParams::tensor(0.5, 3)), [5; 12]);
+        assert_eq!(once(&grid(0, None, &[1.0, 0.5])), [1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]);
+        assert_eq!(
+            once(&grid(1, None, &[1.0, 0.5, 0.25])),
+            [1, 1, 2, 2, 4, 4, 1, 1, 2, 2, 4, 4]
+        );
+        // Two rows of one block of three, each with two columns.
+        assert_eq!(
+            once(&grid(1, Some(3), &[1.0, 0.5, 0.25, 0.125])),
+            [1, 2, 1, 2, 1, 2, 4, 8, 4, 8, 4, 8]
+        );
+    }
+
+    #[test]
+    fn two_roundings_are_those_of_the_finest_grid_and_of_the_own_one() {
+        // 127 steps of 0.01 hold them; on those they are 127 and ±13.52, so ±14, and then 0.625 times that.
+        let grid = QuantParams::tensor(0.016, 0);
+        let found = |how| all(&[3], &[1.27, 0.1352, -0.1352], &grid, how);
+        assert_eq!(found(&How::Twice), [79, 9, -9]);
+        // Rounded once they are ±8.45.
+        assert_eq!(found(&How::Once), [79, 8, -8]);
+        assert_eq!(all(&[2], &[0.0, 0.0], &grid, &How::Twice), [0, 0]);
+    }
+
+    #[test]
+    fn biases_are_rounded_by_a_product_that_f32_does_not_hold() {
+        let (x, w) = (1.0 + f32::EPSILON, 1.0 + f32::EPSILON);
+        let grid = QuantParams::tensor(x * w, 0);
+        // b = 2^30: by the exact product 1 + 2ε + ε², and not by what f32 makes of it.
+        let exact = (1u64 << 30) as f64 / (f64::from(x) * f64::from(w));
+        let found = all(&[1], &[1_073_741_824.0], &grid, &How::Product(x, Per::Tensor(w)));
+        assert_eq!(found, [exact.round() as i64]);
+        let channels = QuantParams::channel([1.0, 0.5].into(), 0);
+        let how = How::Product(1.0, [1.0f32, 0.5].into_iter().collect());
+        assert_eq!(all(&[2], &[1e9, 1e9], &channels, &how), [1_000_000_000, 2_000_000_000]);
+    }
+}
