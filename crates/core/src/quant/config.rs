@@ -175,6 +175,8 @@ pub struct QuantConfig {
     pub(super) holds: SmallVec<[ConfigId; 1]>,
     /// The number of codes that rest on its grid, which stays while there are any.
     pub(super) held: u32,
+    /// True if it was taken out of the table; its id is given to no other.
+    pub(super) withdrawn: bool,
 }
 
 /// A request to change a config's state.

@@ -86,7 +86,7 @@ impl QuantTable {
             order.push((*rank.ok_or(config.node)?, config.port, id));
         }
         order.sort_unstable();
-        let mut positions = vec![ConfigId::new(0); self.len()];
+        let mut positions = vec![ConfigId::new(0); self.bound()];
         for (position, &(_, _, id)) in order.iter().enumerate() {
             positions[id.index()] = ConfigId::new(position);
         }

@@ -70,6 +70,8 @@ pub struct QuantTable {
     configs: SharedVec<QuantConfig>,
     of: SharedVec<Ports>,
     sets: Sets,
+    /// The number of configs that were taken out.
+    withdrawn: usize,
 }
 
 /// Configs of one node.
@@ -84,6 +86,16 @@ impl Ports {
         match port {
             Port::Operand(index) => *self.operands.get(index)?,
             Port::Result(index) => *self.results.get(index)?,
+        }
+    }
+
+    fn clear(&mut self, port: Port) {
+        let slot = match port {
+            Port::Operand(index) => self.operands.get_mut(index),
+            Port::Result(index) => self.results.get_mut(index),
+        };
+        if let Some(slot) = slot {
+            *slot = None;
         }
     }
 
@@ -119,6 +131,7 @@ impl QuantTable {
             codes: None,
             holds: SmallVec::new(),
             held: 0,
+            withdrawn: false,
         });
         self.sets.add(id);
         while self.of.len() <= node.index() {
@@ -135,13 +148,39 @@ impl QuantTable {
         self.of.get(node.index())?.get(port)
     }
 
+    /// Takes configs out, as those of a node that moves to the host. Others keep their ids. A set is taken out as a whole, and
+    /// so is what is derived from it: a config whose root or master is gone has no grid any more.
+    pub fn withdraw(&mut self, ids: impl IntoIterator<Item = ConfigId>) {
+        for id in ids {
+            let Some((node, port)) = self.config(id).map(|config| (config.node, config.port)) else {
+                continue;
+            };
+            self.release(id);
+            self.write(id, |config| {
+                config.withdrawn = true;
+                config.own = None;
+                config.derivation = None;
+                config.state = State::Initial;
+            });
+            self.withdrawn += 1;
+            if let Some(ports) = self.of.get_mut(node.index()) {
+                ports.clear(port);
+            }
+        }
+    }
+
     /// A config; ids come from this table only.
     pub fn config(&self, id: ConfigId) -> Option<&QuantConfig> {
-        self.configs.get(id.index())
+        self.configs.get(id.index()).filter(|config| !config.withdrawn)
     }
 
     /// The number of configs.
     pub fn len(&self) -> usize {
+        self.configs.len() - self.withdrawn
+    }
+
+    /// One more than the largest index of an id so far.
+    pub fn bound(&self) -> usize {
         self.configs.len()
     }
 
@@ -152,7 +191,7 @@ impl QuantTable {
 
     /// All configs in the order in which they were added.
     pub fn iter(&self) -> impl Iterator<Item = (ConfigId, &QuantConfig)> {
-        let configs = self.configs.iter().enumerate();
+        let configs = self.configs.iter().enumerate().filter(|(_, config)| !config.withdrawn);
         configs.map(|(index, config)| (ConfigId::new(index), config))
     }
 
@@ -281,7 +320,7 @@ impl QuantTable {
                 config.codes,
             ))
         };
-        let ids = (0..self.len().max(other.len())).map(ConfigId::new);
+        let ids = (0..self.bound().max(other.bound())).map(ConfigId::new);
         let different = ids.filter(|&id| seen(self, id) != seen(other, id));
         let places = different.flat_map(|id| [self.config(id), other.config(id)]);
         let mut places: Vec<_> = places.flatten().map(|config| (config.node, config.port)).collect();
@@ -295,7 +334,7 @@ impl QuantTable {
     /// A transition that there is not. Nothing is changed then.
     pub fn transition(&mut self, id: ConfigId, request: Move) -> Result<(), IllegalMove> {
         let to = request.target();
-        let Some(config) = self.configs.get(id.index()) else {
+        let Some(config) = self.config(id) else {
             return Err(IllegalMove {
                 node: NodeId::new(0),
                 port: Port::Operand(0),

@@ -353,3 +353,31 @@ fn a_clone_tells_what_was_written_since() {
     expected.push(Port::Operand(500));
     assert_eq!(ports(table.differences(&other)), expected);
 }
+
+#[test]
+fn a_config_that_is_withdrawn_leaves_the_others_as_they_were() {
+    let mut table = QuantTable::default();
+    let ids: Vec<ConfigId> = (0..4).map(|_| add(&mut table)).collect();
+    table.transition(ids[0], grid(1.0)).unwrap();
+    table.transition(ids[1], Move::DominatedBy(ids[0])).unwrap();
+    table.transition(ids[3], grid(4.0)).unwrap();
+    let before = table.clone();
+    table.withdraw([ids[0], ids[1], ids[0]]);
+    assert_eq!((table.len(), table.bound(), table.iter().count()), (2, 4, 2));
+    let place = (NodeId::new(0), Port::Operand(0));
+    assert_eq!(
+        (table.id(place.0, place.1), table.config(ids[0]).is_none()),
+        (None, true)
+    );
+    assert!(table.transition(ids[1], Move::Dequantize).is_err());
+    assert_eq!((scale(&table, ids[3]), scale(&before, ids[1])), (Some(4.0), Some(1.0)));
+    assert_eq!(before.differences(&table).len(), 2);
+    // The place may have another config, which has another id.
+    let again = table.add(place.0, place.1, scheme(Elem::I8, [-128, 127]));
+    assert_eq!((again, table.id(place.0, place.1)), (ConfigId::new(4), Some(again)));
+    let entries = table.entries(&[NodeId::new(0)]).unwrap();
+    assert_eq!(
+        (entries.len(), QuantTable::from_entries(&entries).unwrap().len()),
+        (3, 3)
+    );
+}
