@@ -13,7 +13,7 @@ use strait_core::{Rule, RuleSet};
 ///
 /// Behind them: no identity and no constant subexpression is left, batch normalization is part of its producer, every
 /// product with a constant matrix is a `gemm` whose weights are [outputs, inputs], and functions that exporters take
-/// apart (silu, gelu, layer normalization) are one node again.
+/// apart (silu, gelu, mish, hard swish, layer normalization) are one node again.
 pub fn canonical() -> RuleSet {
     let rules: Vec<Box<dyn Rule>> = vec![
         Box::new(rules::DeadNode),
@@ -27,8 +27,7 @@ pub fn canonical() -> RuleSet {
         Box::new(rules::BatchNormalizationToConv),
         Box::new(rules::BiasIntoProducer),
         Box::new(rules::PadIntoConv),
-        Box::new(rules::Silu),
-        Box::new(rules::Gelu),
+        Box::new(rules::TakenApart),
         Box::new(rules::LayerNormalization),
     ];
     RuleSet::new(rules)
