@@ -15,7 +15,7 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 use strait_lower::{Fusion, FusionPolicy, fuse};
-use strait_quantize::annotate::{Coarser, Placing, Ranges, TypeWishes, given_away, place};
+use strait_quantize::annotate::{Coarser, Placing, Progress, TypeWishes, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 
@@ -138,6 +138,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         nearness: &BTreeMap::new(),
         given_away: &[],
         coarser: &[],
+        overlapped: &[],
         rewrites: &[],
     });
     let dropped = |name| layer(&report, name).fusion.as_ref().unwrap().dropped_clamp.as_ref();
@@ -184,6 +185,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         nearness: &BTreeMap::new(),
         given_away: &[],
         coarser: &[],
+        overlapped: &[],
         rewrites: &[],
     });
     let past = layer(&report, "a").outside.first().map(|outside| outside.past);
@@ -230,7 +232,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
     let (main, placing) = (module.main, Placing::new());
     let how = Annotation::new(target.spec(), &observation, &placing);
     place(&mut module, main, target.spec(), &placing, &TypeWishes::default());
-    annotate(&mut module, main, &how, &mut Ranges::default()).unwrap();
+    annotate(&mut module, main, &how, &mut Progress::default()).unwrap();
     let (node, made) = module
         .main()
         .nodes()
@@ -251,6 +253,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         nearness: &BTreeMap::new(),
         given_away: &given_away(&module, target.spec(), &observation),
         coarser: &[coarser],
+        overlapped: &[],
         rewrites: &[],
     });
     let [weights, sums, coarser] = &report.lints[..] else {

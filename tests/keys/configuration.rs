@@ -317,6 +317,37 @@ const CASES: &[Case] = &[
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ per='tensor' } }]"],
     ),
     case(
+        "quantize.alignment.elementwise",
+        Bits,
+        &["quantize.alignment.elementwise='output'"],
+    ),
+    case(
+        "quantize.alignment.concat",
+        Error,
+        &["quantize.alignment.concat='least'"],
+    ),
+    case(
+        "quantize.alignment.pooling",
+        Bits,
+        &["quantize.alignment.pooling='input'"],
+    ),
+    case(
+        "quantize.alignment.resize",
+        Error,
+        &["quantize.alignment.resize='least'"],
+    ),
+    given(
+        "quantize.alignment.force_overlap",
+        Bits,
+        &["quantize.alignment.elementwise='output'"],
+        &["quantize.alignment.force_overlap=true"],
+    ),
+    case(
+        "quantize.rule[].alignment",
+        Bits,
+        &["quantize.rule=[{ layers=['/block/Add'], alignment='large' }]"],
+    ),
+    case(
         "quantize.rule[].activations.type",
         Bits,
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], activations={ type='int16' } }]"],

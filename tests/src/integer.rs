@@ -10,7 +10,7 @@ use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Baked, Fused, Fusion, FusionPolicy, LowerError, bake};
 use strait_quantize::Requests;
-use strait_quantize::annotate::{Coarser, Placing, Ranges, TypeWishes, place, refuse};
+use strait_quantize::annotate::{Coarser, Placing, Progress, TypeWishes, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
 use strait_verify::{Finding, analyse};
@@ -84,17 +84,17 @@ pub fn integer_under(
     let plain = PlanOptions::default();
     let observation = observe(&float, main, &requests, samples, &covered, one, &plain, &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
-    let (spec, placing, mut ranges) = (target.spec(), Placing::new(), Ranges::default());
+    let (spec, placing, mut progress) = (target.spec(), Placing::new(), Progress::default());
     let mut baked = Baked::default();
     place(&mut float, main, spec, &placing, &TypeWishes::default());
     let mut module = loop {
-        annotate_placed(&mut float, spec, &observation, &mut ranges)?;
+        annotate_placed(&mut float, spec, &observation, &mut progress)?;
         let codes = bake(&mut float, spec, &mut baked);
         match codes.and_then(|()| strait_lower::lower(&float, spec)) {
             Ok(lowered) => break lowered.module,
             // What its recipe refuses gets a coarser grid or moves to the host, and all is decided again.
             Err(LowerError::Nodes(nodes)) => {
-                if !refuse(float.main_mut(), spec, &placing, &mut ranges, nodes) {
+                if !refuse(float.main_mut(), spec, &placing, &mut progress, nodes) {
                     return Err("recipes refuse nodes of the host".into());
                 }
             }
@@ -118,6 +118,6 @@ pub fn integer_under(
         module,
         lowered,
         fusion,
-        coarser: ranges.coarser(float.main()),
+        coarser: progress.coarser(float.main()),
     })
 }

@@ -13,7 +13,7 @@ use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Threads};
 use strait_lower::{Baked, FusionPolicy, LowerError, bake, fuse, lower};
 use strait_onnx::{ReadOptions, free_dimensions, read};
-use strait_quantize::annotate::{Placing, Ranges, TypeWishes, place, refuse};
+use strait_quantize::annotate::{Placing, Progress, TypeWishes, place, refuse};
 use strait_quantize::observe::Samples;
 use strait_quantize::statistics::Coverage;
 use strait_quantize::{Annotation, Requests, annotate, observe};
@@ -69,17 +69,16 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
     let (requests, covered) = (Requests::all(&float, main), Coverage::all(4));
     let go_on = &mut |_| ControlFlow::Continue(());
     let observation = observe(&float, main, &requests, &noise, &covered, threads, &options, go_on).unwrap();
-    let (placing, mut ranges) = (Placing::new(), Ranges::default());
+    let (placing, mut progress) = (Placing::new(), Progress::default());
     place(&mut float, main, spec, &placing, &TypeWishes::default());
     let mut module = loop {
         let how = Annotation::new(spec, &observation, &placing);
-        let mut annotated = float.clone();
-        annotate(&mut annotated, main, &how, &mut ranges).unwrap();
-        let baked = bake(&mut annotated, spec, &mut Baked::default());
-        match baked.and_then(|()| lower(&annotated, spec)) {
+        annotate(&mut float, main, &how, &mut progress).unwrap();
+        let baked = bake(&mut float, spec, &mut Baked::default());
+        match baked.and_then(|()| lower(&float, spec)) {
             Ok(lowered) => break lowered.module,
             Err(LowerError::Nodes(nodes)) => {
-                assert!(refuse(float.main_mut(), spec, &placing, &mut ranges, nodes));
+                assert!(refuse(float.main_mut(), spec, &placing, &mut progress, nodes));
             }
             Err(error) => panic!("{error}"),
         }

@@ -1,16 +1,17 @@
 //! From the float graph to the fused one, for a target.
 
 use super::Outcome;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use strait_builtin as _;
 use strait_core::verifier::verify;
-use strait_core::{Module, Placement, Refusal};
+use strait_core::{Module, NodeId, Placement, Refusal};
 use strait_lower::{Baked, FusionPolicy, LowerError, Until, bake, simulate};
-use strait_quantize::annotate::{GivenAway, Placing, Ranges, TypeWishes, given_away, place};
+use strait_quantize::annotate::{GivenAway, Placing, Progress, TypeWishes, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
-use strait_target::spec::{Integer, Nearness};
+use strait_target::spec::{Alignment, Alignments, Integer, Nearness};
 use strait_target::{Options, Registry, Target, TargetSpec};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
@@ -109,38 +110,78 @@ fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w 
     Ok((types, others))
 }
 
+/// `align:KIND=WORD` for the ops of a kind, `align@NAME=WORD` for one node, `overlap=force`. The other words are left.
+fn alignments<'w>(
+    module: &Module,
+    words: Vec<&'w str>,
+    kinds: &mut Alignments,
+) -> Result<(BTreeMap<NodeId, Alignment>, Vec<&'w str>), String> {
+    let (mut nodes, mut others) = (BTreeMap::new(), Vec::new());
+    for word in words {
+        if word == "overlap=force" {
+            kinds.force_overlap = true;
+            continue;
+        }
+        let Some((of, to)) = word.strip_prefix("align").and_then(|rest| rest.split_once('=')) else {
+            others.push(word);
+            continue;
+        };
+        let known = Alignment::ALL.iter().copied().find(|known| known.name() == to);
+        let to = known.ok_or_else(|| format!("`{to}` is no alignment"))?;
+        if let Some(name) = of.strip_prefix('@') {
+            let found = module.main().nodes().find(|(_, node)| module.name(node.name) == name);
+            let (id, _) = found.ok_or_else(|| format!("there is no node {name}"))?;
+            nodes.insert(id, to);
+            continue;
+        }
+        *match of {
+            ":elementwise" => &mut kinds.elementwise,
+            ":concat" => &mut kinds.concat,
+            ":pooling" => &mut kinds.pooling,
+            ":resize" => &mut kinds.resize,
+            _ => return Err(format!("`{word}` aligns nothing")),
+        } = to;
+    }
+    Ok((nodes, others))
+}
+
 /// Gives each operand of the placed main graph its grid, from the extremes of what was observed.
 pub(crate) fn annotate_placed(
     module: &mut Module,
     spec: &TargetSpec,
     observation: &Observation,
-    ranges: &mut Ranges,
+    progress: &mut Progress,
 ) -> Result<(), String> {
     let placing = Placing::new();
-    annotate(module, &Annotation::new(spec, observation, &placing), ranges)
+    annotate(module, &Annotation::new(spec, observation, &placing), progress)
 }
 
-fn annotate(module: &mut Module, how: &Annotation<'_>, ranges: &mut Ranges) -> Result<(), String> {
+fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) -> Result<(), String> {
     let main = module.main;
-    strait_quantize::annotate(module, main, how, ranges).map_err(|error| error.to_string())?;
+    strait_quantize::annotate(module, main, how, progress).map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH … type[:NAME]=TYPE …`: places the graph and gives each operand its type and grid, from
-/// these ranges of values. The remarks say what is on the host, and of which grids one value takes nearly all.
+/// `annotate TARGET NAME=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD …`: places the graph and gives each operand its type
+/// and grid, from these ranges of values. The remarks say what is on the host, who has a grid that another reader is aligned
+/// to, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
     let (target, _) = target(name)?;
     let (types, ranges) = types(module, ranges)?;
+    let mut kinds = target.spec().passes.alignment;
+    let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
     let observation = observation(&ranges)?;
-    let (main, placing) = (module.main, Placing::new());
+    let (main, placing, mut progress) = (module.main, Placing::new(), Progress::default());
     place(module, main, target.spec(), &placing, &types);
-    let how = Annotation {
+    let mut how = Annotation {
         types,
+        alignments: kinds,
         ..Annotation::new(target.spec(), &observation, &placing)
     };
-    annotate(module, &how, &mut Ranges::default())?;
+    how.directives.alignments = nodes;
+    annotate(module, &how, &mut progress)?;
     let name = |id| module.main().value(id).map_or("", |value| module.name(value.name));
     let lint = |away: GivenAway| {
         let (name, GivenAway { loss, .. }) = (name(away.value), away);
@@ -151,7 +192,14 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         format!("lint {name}{channel}: {value} takes {percent:.1} %, {codes:.1} codes are left")
     };
     let lints = given_away(module, target.spec(), &observation).into_iter().map(lint);
-    Ok(Outcome::Module(hosted(module).into_iter().chain(lints).collect()))
+    let node = |id: NodeId| module.main().node(id).map_or("", |node| module.name(node.name));
+    let imposed = progress.overlapped().into_iter().map(|found| {
+        let readers: Vec<&str> = found.readers.iter().map(|&id| node(id)).collect();
+        let (value, aligned) = (name(found.value), node(found.aligned));
+        format!("{value} is on the grid of {aligned} for {}", readers.join(", "))
+    });
+    let remarks = hosted(module).into_iter().chain(imposed).chain(lints);
+    Ok(Outcome::Module(remarks.collect()))
 }
 
 /// `bake TARGET`: the parameters of the annotated graph as codes.

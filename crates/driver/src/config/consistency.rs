@@ -97,12 +97,14 @@ impl Checker<'_> {
                 self.conflict(&path, format!("`{path}` does not say what it is for"), help);
             }
             if rule.settings() == Settings::default() {
-                let help = "give at least one of run, range, observer, observer_options, weights, activations";
+                let help =
+                    "give at least one of run, range, observer, observer_options, alignment, weights, activations";
                 self.conflict(&path, format!("`{path}` sets nothing"), help);
             }
             if !rule.tensors.is_empty() && !rule.selects_layers() {
                 let only_layers = [
                     ("run", rule.run.is_some()),
+                    ("alignment", rule.alignment.is_some()),
                     ("weights", rule.weights != Default::default()),
                 ];
                 for (key, _) in only_layers.into_iter().filter(|(_, given)| *given) {

@@ -2,7 +2,7 @@
 
 use super::{
     leaf::Range,
-    types::{Activations, IntegerType, Observer, ObserverOptions, Per, Quantize, Rule, Run, Weights},
+    types::{Activations, Align, IntegerType, Observer, ObserverOptions, Per, Quantize, Rule, Run, Weights},
 };
 
 /// Settings of one layer or tensor in the configuration. `None`: the target's default.
@@ -16,6 +16,8 @@ pub struct Settings {
     pub observer: Option<Observer>,
     /// Of the observer.
     pub observer_options: ObserverOptions,
+    /// Which grids its operands and results share.
+    pub alignment: Option<Align>,
     /// The type of its weights.
     pub weight_type: Option<IntegerType>,
     /// Granularity of the scales of its weights.
@@ -35,6 +37,7 @@ impl Settings {
             range: later.range.or(self.range),
             observer: later.observer.or(self.observer),
             observer_options: later.observer_options.or(&self.observer_options),
+            alignment: later.alignment.or(self.alignment),
             weight_type: later.weight_type.or(self.weight_type),
             weight_per: later.weight_per.or(self.weight_per),
             weight_observer: later.weight_observer.or(self.weight_observer),
@@ -56,6 +59,7 @@ impl Rule {
             range: self.range,
             observer: self.observer,
             observer_options: self.observer_options.clone(),
+            alignment: self.alignment,
             ..of_types(&self.weights, &self.activations)
         }
     }

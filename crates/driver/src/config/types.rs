@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use strait_document::{Document, Format as TextFormat, Shape};
 use strait_target::Options;
-pub use strait_target::spec::{Difference as Accept, Format, Observer, ObserverOptions, Per};
+pub use strait_target::spec::{Alignment as Align, Difference as Accept, Format, Observer, ObserverOptions, Per};
 
 use super::leaf::{FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 
@@ -212,6 +212,9 @@ pub struct Quantize {
     /// Activations. Absent keys: the target's default.
     #[serde(default)]
     pub activations: Activations,
+    /// Which grids the operands and results of some layers share. Absent keys: the target's default.
+    #[serde(default)]
+    pub alignment: Alignment,
     /// Exceptions for some layers. Rules are read from top to bottom; key by key the later one wins.
     #[serde(default)]
     pub rule: Vec<Rule>,
@@ -237,6 +240,23 @@ pub struct Activations {
     /// Their type, one that the target has.
     #[serde(rename = "type")]
     pub integer: Option<IntegerType>,
+}
+
+/// Which grids the operands and results of some layers share.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Alignment {
+    /// Of sums and differences.
+    pub elementwise: Option<Align>,
+    /// Of concatenations.
+    pub concat: Option<Align>,
+    /// Of average pools and means.
+    pub pooling: Option<Align>,
+    /// Of resizes.
+    pub resize: Option<Align>,
+    /// True: the grid that an aligned operand is made on is imposed on its other readers, too; the report names them. False:
+    /// they have the one that its producer leaves, and the aligned operand is requantized.
+    pub force_overlap: Option<bool>,
 }
 
 /// A type of integers.
@@ -284,6 +304,8 @@ pub struct Rule {
     /// Settings of the observer.
     #[serde(default)]
     pub observer_options: ObserverOptions,
+    /// Which grids their operands and results share.
+    pub alignment: Option<Align>,
     /// Their weights.
     #[serde(default)]
     pub weights: Weights,

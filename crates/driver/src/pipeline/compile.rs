@@ -273,6 +273,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
         nearness: &lowered.nearness,
         given_away: &given_away(&lowered.annotated, spec, job.observation),
         coarser: &lowered.coarser,
+        overlapped: &lowered.overlapped,
         rewrites: &rewritten.applied,
     });
     report.rules = rules(job.canonical, job.loaded, job.selection);

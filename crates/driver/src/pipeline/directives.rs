@@ -9,14 +9,14 @@ use strait_quantize::{
 };
 use strait_target::{
     TargetSpec,
-    spec::{Codes, Integer, Observed, Observer, Per, WeightGrid},
+    spec::{Alignments, Codes, Integer, Observed, Observer, Per, WeightGrid},
 };
 
 use crate::{
     config::{
         KeyPath, Loaded,
         rule::Settings,
-        types::{IntegerType, Run},
+        types::{Alignment, IntegerType, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -31,6 +31,7 @@ pub(super) struct Wishes {
     pub(super) observer: ObserverChoice,
     pub(super) weight_per: Option<Per>,
     pub(super) types: TypeWishes,
+    pub(super) alignments: Alignments,
 }
 
 /// Collects what the rules that match, `[quantize]`, `[calibration]` and `[input]` say.
@@ -63,6 +64,9 @@ pub(super) fn wishes(
         }
         if let Some(per) = settings.weight_per {
             directives.weight_per.insert(node, per);
+        }
+        if let Some(alignment) = settings.alignment {
+            directives.alignments.insert(node, alignment);
         }
         if let Some(observer) = settings.weight_observer {
             directives.weight_observers.insert(node, observer.into());
@@ -103,7 +107,19 @@ pub(super) fn wishes(
         observer: observer(loaded, spec, &Settings::default()),
         weight_per: quantize.weights.per,
         types,
+        alignments: alignments(&quantize.alignment, spec.passes.alignment),
     })
+}
+
+/// As the configuration says, else as the target's table does.
+fn alignments(config: &Alignment, table: Alignments) -> Alignments {
+    Alignments {
+        elementwise: config.elementwise.unwrap_or(table.elementwise),
+        concat: config.concat.unwrap_or(table.concat),
+        pooling: config.pooling.unwrap_or(table.pooling),
+        resize: config.resize.unwrap_or(table.resize),
+        force_overlap: config.force_overlap.unwrap_or(table.force_overlap),
+    }
 }
 
 fn wish(loaded: &Loaded, settings: &Settings, rules: &[usize]) -> Option<Wish> {

@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Baked, Fusion, FusionPolicy, LowerError, Until, bake, fuse, lower};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Coarser, Placing, Ranges, place, refuse},
+    annotate::{Coarser, Overlapped, Placing, Progress, place, refuse},
 };
 use strait_target::{
     Options, Target, TargetSpec,
@@ -53,6 +53,8 @@ pub(super) struct Lowered {
     pub(super) annotated: Module,
     /// The grids that had to be coarser than their ranges ask for.
     pub(super) coarser: Vec<Coarser>,
+    /// The values whose other readers have the grid of an aligned operand.
+    pub(super) overlapped: Vec<Overlapped>,
     pub(super) fusion: Fusion,
     /// The rows of the target's table by which its nodes were made, by the nodes' names.
     pub(super) origins: BTreeMap<String, String>,
@@ -68,7 +70,12 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     let id = spec.id.as_str();
     let named = |phase: &str| format!("{phase} ({id})");
     let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
-    let (annotated, integer, coarser) = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
+    let Quantized {
+        annotated,
+        integer,
+        coarser,
+        overlapped,
+    } = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
     unfused(job.loaded, &fusion)?;
     let certificates: Vec<CertificateRecord> = fusion
@@ -86,6 +93,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         module,
         annotated,
         coarser,
+        overlapped,
         fusion,
         origins: integer.origins,
         nearness: integer.nearness,
@@ -125,12 +133,16 @@ pub(super) fn whole(module: &Module, behind: &str) -> Result<(), Stop> {
     verifier::verify(module).map_err(|violation| Stop::Defect(format!("behind {behind}: {violation}")))
 }
 
-/// The annotated module, the lowered one, and the grids that had to be coarser for it. Observers run once for each value, however many turns there are.
-fn quantized(
-    job: &Job<'_>,
-    spec: &TargetSpec,
-    wishes: &Wishes,
-) -> Result<(Module, strait_lower::Lowered, Vec<Coarser>), Stop> {
+/// The annotated module, the lowered one, and what was done for it.
+struct Quantized {
+    annotated: Module,
+    integer: strait_lower::Lowered,
+    coarser: Vec<Coarser>,
+    overlapped: Vec<Overlapped>,
+}
+
+/// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
+fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quantized, Stop> {
     let mut module = job.canonical.clone();
     let main = module.main;
     let how = Annotation {
@@ -139,6 +151,7 @@ fn quantized(
         observer: wishes.observer.clone(),
         weight_per: wishes.weight_per,
         types: wishes.types.clone(),
+        alignments: wishes.alignments,
         directives: wishes.directives.clone(),
         placing: &wishes.placing,
     };
@@ -146,9 +159,9 @@ fn quantized(
     place(&mut module, main, spec, &wishes.placing, &wishes.types);
     // What neither value nor grid of a parameter changes is rounded once, however many turns there are.
     let mut baked = Baked::default();
-    let (integer, ranges) = turns(&mut module, spec, &wishes.placing, |module, ranges| {
+    let (integer, progress) = turns(&mut module, spec, &wishes.placing, |module, progress| {
         keep(module)?;
-        annotate(module, main, &how, ranges).map_err(|error| Stop::Defect(error.to_string()))?;
+        annotate(module, main, &how, progress).map_err(|error| Stop::Defect(error.to_string()))?;
         keep(module)?;
         let baked = bake(module, spec, &mut baked);
         whole(module, "annotate")?;
@@ -159,8 +172,13 @@ fn quantized(
         }
     })?;
     whole(&integer.module, "lower")?;
-    let coarser = ranges.coarser(module.main());
-    Ok((module, integer, coarser))
+    let (coarser, overlapped) = (progress.coarser(module.main()), progress.overlapped());
+    Ok(Quantized {
+        annotated: module,
+        integer,
+        coarser,
+        overlapped,
+    })
 }
 
 /// Outcome of one turn of annotating and lowering.
@@ -172,19 +190,19 @@ enum Turn<T> {
 
 /// Repeats a turn until it refuses nothing. What it refuses gets a coarser grid, or moves to the host and stays there, all
 /// of it at once. Grids become coarser only so often, so that the turns come to an end. Answers with what was
-/// done, and with what is known of the ranges.
+/// done, and with what is kept of the turns.
 fn turns<T>(
     module: &mut Module,
     spec: &TargetSpec,
     wishes: &Placing,
-    mut turn: impl FnMut(&mut Module, &mut Ranges) -> Result<Turn<T>, Stop>,
-) -> Result<(T, Ranges), Stop> {
-    let mut ranges = Ranges::default();
+    mut turn: impl FnMut(&mut Module, &mut Progress) -> Result<Turn<T>, Stop>,
+) -> Result<(T, Progress), Stop> {
+    let mut progress = Progress::default();
     loop {
-        match turn(module, &mut ranges)? {
-            Turn::Done(done) => return Ok((done, ranges)),
+        match turn(module, &mut progress)? {
+            Turn::Done(done) => return Ok((done, progress)),
             Turn::Refused(nodes) => {
-                if !refuse(module.main_mut(), spec, wishes, &mut ranges, nodes) {
+                if !refuse(module.main_mut(), spec, wishes, &mut progress, nodes) {
                     return Err(Stop::Defect("a node on the host was refused".to_owned()));
                 }
             }

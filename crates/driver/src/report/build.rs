@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strait_core::{Module, Node};
 use strait_lower::{Fused, Fusion};
-use strait_quantize::annotate::{Coarser, GivenAway};
+use strait_quantize::annotate::{Coarser, GivenAway, Overlapped};
 use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
@@ -34,6 +34,8 @@ pub struct Material<'a> {
     pub given_away: &'a [GivenAway],
     /// The grids that had to be coarser than their ranges ask for.
     pub coarser: &'a [Coarser],
+    /// The values whose other readers have the grid of an aligned operand.
+    pub overlapped: &'a [Overlapped],
     /// The rewrites that made the canonical module, in their order.
     pub rewrites: &'a [(&'static str, String)],
 }
@@ -49,6 +51,7 @@ pub fn build(material: Material<'_>) -> Report {
         nearness,
         given_away,
         coarser,
+        overlapped,
         rewrites,
     } = material;
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
@@ -95,7 +98,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
-        lints: lints(canonical, given_away, coarser),
+        lints: lints(canonical, given_away, coarser, overlapped),
         rewrites: counts
             .into_iter()
             .map(|(rule, applied)| Rewrite {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Module, NodeId, ValueId};
-use strait_quantize::annotate::{Coarser, GivenAway};
+use strait_quantize::annotate::{Coarser, GivenAway, Overlapped};
 
 /// Something that costs accuracy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -10,10 +10,12 @@ use strait_quantize::annotate::{Coarser, GivenAway};
 pub struct Lint {
     /// Stable, kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the others are not all
     /// zero. `grid-coarser`: no form of the target serves the grid that the range asks for.
+    /// `grid-imposed`: readers have the grid of an operand that is aligned elsewhere.
     pub code: String,
     /// One sentence.
     pub text: String,
-    /// The layer of the canonical model that makes the tensor, or that reads it where it is a constant or an input.
+    /// The layer of the canonical model that makes the tensor, or that reads it where it is a constant or an input. Of
+    /// `grid-imposed`: the one that is aligned.
     pub layer: String,
     /// The tensor.
     pub tensor: String,
@@ -23,6 +25,9 @@ pub struct Lint {
     pub taken: Option<Taken>,
     /// Of `grid-coarser`: the step of the grid is this many times that of the range.
     pub factor: Option<u32>,
+    /// Of `grid-imposed`: the layers that did not ask for the grid.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub readers: Vec<String>,
 }
 
 /// A grid that one value takes.
@@ -38,9 +43,15 @@ pub struct Taken {
 }
 
 /// The lints of grids; nodes and values are those of the canonical module.
-pub(super) fn lints(canonical: &Module, away: &[GivenAway], coarser: &[Coarser]) -> Vec<Lint> {
+pub(super) fn lints(
+    canonical: &Module,
+    away: &[GivenAway],
+    coarser: &[Coarser],
+    overlapped: &[Overlapped],
+) -> Vec<Lint> {
     let away = away.iter().filter_map(|away| given_away(canonical, away));
     away.chain(coarser.iter().filter_map(|coarser| too_coarse(canonical, coarser)))
+        .chain(overlapped.iter().filter_map(|found| imposed(canonical, found)))
         .collect()
 }
 
@@ -79,6 +90,7 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
             steps: loss.codes,
         }),
         factor: None,
+        readers: Vec::new(),
     })
 }
 
@@ -101,5 +113,38 @@ fn too_coarse(canonical: &Module, coarser: &Coarser) -> Option<Lint> {
         channel: None,
         taken: None,
         factor: Some(factor),
+        readers: Vec::new(),
+    })
+}
+
+/// Readers that a sentence names.
+const MOST_READERS: usize = 3;
+
+fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
+    let [aligned, tensor] = names(canonical, found.aligned, found.value)?;
+    let graph = canonical.main();
+    let readers = found.readers.iter().filter_map(|&id| graph.node(id));
+    let readers: Vec<String> = readers.map(|node| canonical.name(node.name).to_owned()).collect();
+    let mut named: Vec<String> = readers
+        .iter()
+        .take(MOST_READERS)
+        .map(|name| format!("`{name}`"))
+        .collect();
+    if let Some(more @ 1..) = readers.len().checked_sub(MOST_READERS) {
+        named.push(format!("{more} more"));
+    }
+    let text = format!(
+        "tensor `{tensor}` is on the grid that its reader `{aligned}` is aligned to, for {} as well",
+        named.join(", ")
+    );
+    Some(Lint {
+        code: "grid-imposed".to_owned(),
+        text,
+        layer: aligned.to_owned(),
+        tensor: tensor.to_owned(),
+        channel: None,
+        taken: None,
+        factor: None,
+        readers,
     })
 }

@@ -1,33 +1,37 @@
 //! Annotate: a quantization config per operand of every node that the target computes, with its grid.
+//!
+//! [`place()`] dispatches nodes to accelerator and host. [`passes`] then make configs, bind those that share a grid, and find
+//! the grids, one file each. What they decide in [`scope`] of a region of the graph depends on nothing outside of it, so
+//! that after a refusal only the regions around it are annotated anew ([`Progress`]).
 
+mod binding;
+mod draft;
 mod given_away;
 mod grid;
-mod groups;
+mod passes;
 mod place;
+mod progress;
 mod ranges;
 mod reach;
 pub(crate) mod roles;
+mod scope;
 mod types;
 mod weights;
 
+pub use draft::Overlapped;
 pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;
-pub use place::{Placing, Wish, denied, place, refuse};
-pub use ranges::{Coarser, Ranges};
+pub use place::{Placing, Wish, denied, place};
+pub use progress::{Progress, annotate, refuse};
+pub use ranges::Coarser;
 pub use types::TypeWishes;
 
 use crate::observers::ObserverChoice;
 use crate::statistics::Observation;
-use groups::{Groups, groups};
-use reach::Reach;
-use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{
-    ConfigId, Failure, GraphId, Grid, IllegalMove, Module, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode,
-    Refusal, Stage, ValueId,
-};
+use std::collections::BTreeMap;
+use strait_core::{NodeId, ValueId};
 use strait_target::TargetSpec;
-use strait_target::spec::{OpRow, Per};
-use weights::Weights;
+use strait_target::spec::{Alignment, Alignments, Per};
 
 /// Directives of the configuration for single values and nodes, by source name resolved to ids.
 #[derive(Clone, Debug, Default)]
@@ -42,6 +46,8 @@ pub struct Directives {
     pub weight_observer: ObserverChoice,
     /// Observers of weights other than that, for single nodes.
     pub weight_observers: BTreeMap<NodeId, ObserverChoice>,
+    /// Which grids the operands and results of single nodes share.
+    pub alignments: BTreeMap<NodeId, Alignment>,
 }
 
 /// Everything that annotation depends on besides the graph.
@@ -56,6 +62,8 @@ pub struct Annotation<'a> {
     pub weight_per: Option<Per>,
     /// Types that the configuration wants; placing had the same ones.
     pub types: TypeWishes,
+    /// Which grids the operands and results of nodes share, by the kinds of ops.
+    pub alignments: Alignments,
     /// Exceptions.
     pub directives: Directives,
     /// Where the configuration wants nodes to run.
@@ -71,6 +79,7 @@ impl<'a> Annotation<'a> {
             observer: ObserverChoice::default(),
             weight_per: None,
             types: TypeWishes::default(),
+            alignments: spec.passes.alignment,
             directives: Directives::default(),
             placing,
         }
@@ -92,121 +101,3 @@ const MOST_DOUBLINGS: u32 = 7;
 
 /// The same as a factor.
 const COARSEST: f64 = (1u32 << MOST_DOUBLINGS) as f64;
-
-/// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
-/// move to the host with the reason, and what depends on them is decided again. `ranges` keeps what observers found for
-/// the next call: what a recipe refuses is moved, or gets a coarser grid ([`refuse`]), and the graph is annotated again.
-///
-/// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
-/// one where nothing is refused. All that one turn refuses moves together.
-///
-/// # Errors
-/// A directive that makes no sense, or a defect of ours.
-pub fn annotate(
-    module: &mut Module,
-    graph: GraphId,
-    how: &Annotation<'_>,
-    ranges: &mut Ranges,
-) -> Result<(), AnnotateError> {
-    let ours = |text: &str| AnnotateError::Ours(text.to_string());
-    let g = module
-        .graph(graph)
-        .ok_or_else(|| ours("the graph is not in the module"))?;
-    // Where nodes run changes neither the order nor what matters of a value.
-    let order = g.topological_order().map_err(|_| ours("the graph has a cycle"))?;
-    let reach = Reach::new(module, g, &order, how.observation, &how.directives);
-    loop {
-        let g = module
-            .graph(graph)
-            .ok_or_else(|| ours("the graph is not in the module"))?;
-        let per = |id: NodeId, row: &OpRow| {
-            let chosen = how.directives.weight_per.get(&id).copied();
-            chosen.or(row.weight_per).or(how.weight_per)
-        };
-        let mut found = groups(g, how, &order, per)?;
-        let mut refused = ranges::activate(module, g, how, &reach, &mut found, ranges)?;
-        if refused.is_empty() {
-            refused = settle_weights(module, graph, &order, how, &mut found)?;
-        }
-        let g = &mut module.graphs[graph.index()];
-        if refused.is_empty() {
-            g.quant = found.table;
-            g.set_stage(Stage::Annotated);
-            return Ok(());
-        }
-        let refused = refused.into_iter().map(Refusal::from).collect();
-        if !refuse(g, how.spec, how.placing, ranges, refused) {
-            return Err(ours("a node on the host was refused"));
-        }
-    }
-}
-
-/// Gives every weight its grid. Where no shift reaches the grid of a result, that grid is coarsened, which moves the
-/// grids that follow: repeated until nothing moves. Answers with the nodes that this would cost too much, and those
-/// whose weights have no grid.
-///
-/// The first sweep looks at all nodes, a later one at those whose operand or result has become coarser behind them. A
-/// grid becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node is looked at a bounded
-/// number of times.
-fn settle_weights(
-    module: &Module,
-    graph: GraphId,
-    order: &[NodeId],
-    how: &Annotation<'_>,
-    found: &mut Groups,
-) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
-    let ours = |refused: IllegalMove| AnnotateError::Ours(refused.to_string());
-    let mut coarsened: BTreeMap<ConfigId, f64> = BTreeMap::new();
-    let mut refused = Vec::new();
-    // By root of a group: the positions of the nodes whose weights depend on its grid.
-    let mut dependents: Option<BTreeMap<ConfigId, Vec<usize>>> = None;
-    let mut sweep: BTreeSet<usize> = (0..order.len()).collect();
-    let mut next = BTreeSet::new();
-    loop {
-        let Some(position) = sweep.pop_first() else {
-            if next.is_empty() || !refused.is_empty() {
-                return Ok(refused);
-            }
-            std::mem::swap(&mut sweep, &mut next);
-            continue;
-        };
-        let id = order[position];
-        let factor = match weights::weights(module, graph, how, &found.table, id) {
-            Err(Failure::Reason(reason)) => {
-                refused.push((id, reason));
-                continue;
-            }
-            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
-            Ok(None) => continue,
-            Ok(Some(Weights::Grid(params))) => {
-                if let Some(config) = found.table.id(id, Port::Operand(1)) {
-                    let grid = Move::Activate(Grid::new(params, Origin::Observed));
-                    found.table.transition(config, grid).map_err(ours)?;
-                }
-                continue;
-            }
-            Ok(Some(Weights::Coarsen(factor))) => factor,
-        };
-        let Some(config) = found.table.id(id, Port::Result(0)) else {
-            continue;
-        };
-        let root = found.table.root(config);
-        let old = found.table.params(root).and_then(|p| p.as_tensor());
-        let Some((scale, zero)) = old else { continue };
-        let total = coarsened.entry(root).or_insert(1.0);
-        *total *= factor;
-        let coarser = (f64::from(scale) * factor) as f32;
-        if *total > COARSEST || !coarser.is_finite() {
-            let text = format!("the grid of its result would have to be {total} times as coarse");
-            refused.push((id, Reason::new(ReasonCode::NoShift, text)));
-            continue;
-        }
-        let coarser = Grid::new(QuantParams::tensor(coarser, zero), Origin::Coarsened);
-        found.table.transition(root, Move::Activate(coarser)).map_err(ours)?;
-        let all = dependents.get_or_insert_with(|| weights::dependents(order, &found.table));
-        for &dependent in all.get(&root).into_iter().flatten() {
-            let due = if dependent > position { &mut sweep } else { &mut next };
-            due.insert(dependent);
-        }
-    }
-}

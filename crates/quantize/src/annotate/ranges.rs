@@ -1,16 +1,11 @@
-//! Grids for activations: one range per group, its root's and those of what is joined in it.
+//! Ranges of values, as directives, constants and observers say them, and what is kept of them.
 
-use super::groups::{Groups, is_constant};
-use super::reach::Reach;
-use super::roles::Role;
-use super::{AnnotateError, Annotation, MOST_DOUBLINGS, grid};
+use super::MOST_DOUBLINGS;
+use super::draft::{Site, is_constant};
 use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat};
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{
-    ConfigId, Failure, Graph, Grid, Module, Move, NodeId, Origin, Placement, Policy, QuantParams, Reason, ReasonCode,
-    Scheme, ValueId,
-};
+use strait_core::{Failure, Graph, NodeId, Placement, Policy, QuantParams, Reason, ReasonCode, Scheme, ValueId};
 
 /// Properties of the grids of a scheme.
 pub(super) fn kind(scheme: Scheme) -> GridKind {
@@ -32,16 +27,9 @@ pub(super) fn kind(scheme: Scheme) -> GridKind {
 
 /// The range of one value: a directive, the elements of a constant, or what its statistics and the observer say; no
 /// further than matters.
-fn range(
-    module: &Module,
-    graph: &Graph,
-    how: &Annotation<'_>,
-    reach: &Reach,
-    value: ValueId,
-    observer: &ObserverChoice,
-    kind: GridKind,
-) -> Result<[f32; 2], Failure> {
-    if let Some(&known) = how.directives.ranges.get(&value) {
+fn range(site: &Site<'_>, value: ValueId, observer: &ObserverChoice, kind: GridKind) -> Result<[f32; 2], Failure> {
+    let (module, graph, reach) = (site.module, site.graph, site.reach);
+    if let Some(&known) = site.how.directives.ranges.get(&value) {
         return Ok(known);
     }
     if is_constant(graph, value) {
@@ -56,7 +44,7 @@ fn range(
     let found = graph.value(value);
     let name = found.map(|v| module.name(v.name)).unwrap_or_default();
     let rank = found.map_or(0, |v| v.ty.shape.len());
-    match observer.seen(how.observation, name, rank) {
+    match observer.seen(site.how.observation, name, rank) {
         Some(seen) => Ok(reach.range(value, seen, observer, kind)?),
         None => Err(Reason::new(ReasonCode::NotObserved, format!("there are no statistics of {name}")).into()),
     }
@@ -65,7 +53,7 @@ fn range(
 /// Knowledge of values that is kept while a graph is annotated again and again: the ranges that observers have made, each
 /// once for each value and kind of grid, and the grids that had to be coarser than their ranges ask for.
 #[derive(Clone, Debug, Default)]
-pub struct Ranges {
+pub(super) struct Ranges {
     observed: BTreeMap<ValueId, Vec<Observed>>,
     /// Values whose grids are 2^n times as coarse, and the reasons.
     doublings: BTreeMap<ValueId, (u32, Reason)>,
@@ -106,8 +94,22 @@ impl Ranges {
         coarser
     }
 
+    /// Doublings that were asked for the grid of a value.
+    pub(super) fn doublings(&self, value: ValueId) -> u32 {
+        self.doublings.get(&value).map_or(0, |(doublings, _)| *doublings)
+    }
+
+    /// Keeps whether nothing but zero was seen in the group of a value.
+    pub(super) fn set_zero(&mut self, value: ValueId, is_zero: bool) {
+        if is_zero {
+            self.zero.insert(value);
+        } else {
+            self.zero.remove(&value);
+        }
+    }
+
     /// The grids that are coarser than what was seen asks for, of nodes on the accelerator. Zero alone loses nothing.
-    pub fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
+    pub(super) fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
         let asked = self.doublings.iter().filter(|(value, _)| !self.zero.contains(value));
         let told = asked.filter_map(|(&value, (doublings, reason))| {
             let (node, _) = graph.producer(value)?;
@@ -121,18 +123,19 @@ impl Ranges {
         told.collect()
     }
 
-    fn of(
+    /// The range of a value on a kind of grid, found once.
+    pub(super) fn of(
         &mut self,
+        site: &Site<'_>,
         value: ValueId,
         observer: &ObserverChoice,
         kind: GridKind,
-        observe: impl FnOnce() -> Result<[f32; 2], Failure>,
     ) -> Result<[f32; 2], Failure> {
         let known = self.observed.entry(value).or_default();
         if let Some(known) = known.iter().find(|k| k.observer == *observer && k.kind == kind) {
             return known.range.clone();
         }
-        let (observer, range) = (observer.clone(), observe());
+        let (observer, range) = (observer.clone(), range(site, value, observer, kind));
         known.push(Observed {
             observer,
             kind,
@@ -143,99 +146,13 @@ impl Ranges {
 }
 
 /// The most often that the scale of a grid may double.
-fn most_doublings(is_zero: bool) -> u32 {
+pub(super) fn most_doublings(is_zero: bool) -> u32 {
     // The scale of zero is 1, and f32 holds its doublings.
     if is_zero { 127 } else { MOST_DOUBLINGS }
 }
 
-/// Activates the root of every group. Answers with the nodes whose operands have no range, and why.
-pub(super) fn activate(
-    module: &Module,
-    graph: &Graph,
-    how: &Annotation<'_>,
-    reach: &Reach,
-    found: &mut Groups,
-    ranges: &mut Ranges,
-) -> Result<Vec<(NodeId, Reason)>, AnnotateError> {
-    // A directive on any member speaks for the group; on the root it is the last word.
-    let mut spokesman: BTreeMap<ConfigId, ValueId> = BTreeMap::new();
-    let directed = |v: ValueId| how.directives.ranges.contains_key(&v) || how.directives.observers.contains_key(&v);
-    let roots: Vec<(ConfigId, ValueId)> = (found.bound.iter())
-        .filter(|b| b.role == Role::Activation)
-        .map(|b| (found.table.root(b.config), b))
-        .inspect(|&(root, b)| {
-            if directed(b.value) && (root == b.config || !spokesman.contains_key(&root)) {
-                spokesman.insert(root, b.value);
-            }
-        })
-        .filter(|&(root, b)| root == b.config)
-        .map(|(root, b)| (root, b.value))
-        .collect();
-    let values: BTreeMap<ConfigId, ValueId> = found.bound.iter().map(|b| (b.config, b.value)).collect();
-    let mut covered: BTreeMap<ConfigId, Vec<ValueId>> = BTreeMap::new();
-    for config in &found.covered {
-        let group = covered.entry(found.table.root(*config)).or_default();
-        group.extend(values.get(config));
-    }
-    let mut doublings: BTreeMap<ConfigId, u32> = BTreeMap::new();
-    let activations = || found.bound.iter().filter(|b| b.role == Role::Activation);
-    for (b, (own, _)) in activations().filter_map(|b| Some((b, ranges.doublings.get(&b.value)?))) {
-        let group = doublings.entry(found.table.root(b.config)).or_default();
-        *group = (*own).max(*group);
-    }
-    let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
-    let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
-    for (root, value) in roots {
-        let Some(kind) = found.table.config(root).map(|config| kind(config.scheme)) else {
-            continue;
-        };
-        let spokesman = spokesman.get(&root).copied();
-        let others = covered.get(&root).filter(|_| spokesman.is_none());
-        let value = spokesman.unwrap_or(value);
-        let choice = how.directives.observers.get(&value).unwrap_or(&how.observer);
-        let mut one = |value: ValueId| {
-            ranges.of(value, choice, kind, || {
-                range(module, graph, how, reach, value, choice, kind)
-            })
-        };
-        let hull = others.into_iter().flatten().fold(one(value), |hull, &other| {
-            let ([a, b], [c, d]) = (hull?, one(other)?);
-            Ok([a.min(c), b.max(d)])
-        });
-        let is_zero = matches!(hull, Ok([0.0, 0.0]));
-        if is_zero {
-            zero.insert(root);
-        }
-        let doublings = doublings.get(&root).copied().unwrap_or(0).min(most_doublings(is_zero));
-        match hull.and_then(|range| Ok(coarser(grid(kind, range)?, doublings))) {
-            Ok(params) => {
-                let origin = match how.directives.ranges.contains_key(&value) {
-                    _ if doublings > 0 => Origin::Coarsened,
-                    true => Origin::Rule,
-                    false => Origin::Observed,
-                };
-                let activated = found.table.transition(root, Move::Activate(Grid::new(params, origin)));
-                activated.map_err(|refused| AnnotateError::Ours(refused.to_string()))?;
-            }
-            Err(Failure::Reason(reason)) => {
-                failed.insert(root, reason);
-            }
-            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
-        }
-    }
-    let seen = |b: &&super::groups::Bound| zero.contains(&found.table.root(b.config));
-    ranges.zero = activations().filter(seen).map(|b| b.value).collect();
-    let refused = |b: &super::groups::Bound| Some((b.node, failed.get(&found.table.root(b.config))?.clone()));
-    Ok(found
-        .bound
-        .iter()
-        .filter(|b| b.role == Role::Activation)
-        .filter_map(refused)
-        .collect())
-}
-
 /// A grid whose scale has doubled so often.
-fn coarser(grid: QuantParams, doublings: u32) -> QuantParams {
+pub(super) fn coarser(grid: QuantParams, doublings: u32) -> QuantParams {
     match grid.as_tensor() {
         Some((scale, zero)) if doublings > 0 => QuantParams::tensor(scale * 2f32.powi(doublings as i32), zero),
         _ => grid,

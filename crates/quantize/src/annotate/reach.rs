@@ -20,7 +20,7 @@
 //! Only grids are made of this. No integer is certified by it: certificates hold for every code.
 
 use super::Directives;
-use super::groups::is_constant;
+use super::draft::is_constant;
 use crate::observers::{GridKind, Observer, Seen};
 use crate::statistics::{Observation, Statistics};
 use strait_core::op::{Function, Reduction, ResizeMode};
@@ -40,6 +40,7 @@ const MASKED_ROW: f64 = 128.0;
 const COARSE: f64 = 8.0;
 
 /// The intervals of the values of one graph. They depend on the float graph and its statistics alone.
+#[derive(Debug)]
 pub(super) struct Reach {
     /// `None` where nothing is read.
     matters: Vec<Option<Interval>>,

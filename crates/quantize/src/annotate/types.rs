@@ -4,6 +4,7 @@
 //! readers behind it agree on, and nothing of its own where they do not. Where all readers of a result agree on a type that
 //! the producer's row has, the result leaves in that one, and is rounded once.
 
+use super::draft::Site;
 use super::roles::{Role, keeps_grid, recipe, role};
 use super::{AnnotateError, Annotation};
 use std::collections::BTreeMap;
@@ -31,11 +32,14 @@ impl Wish {
 }
 
 /// Types of the nodes of the accelerator, and of what they make.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Types {
     /// By node: the type of its activation operands, and that of its weights.
     of: Vec<Option<[Integer; 2]>>,
     /// By value that a node of the accelerator makes: its type.
     leaves: Vec<Option<Integer>>,
+    /// By value: what its readers want.
+    wishes: Vec<Wish>,
 }
 
 impl Types {
@@ -49,35 +53,36 @@ impl Types {
         *self.leaves.get(value.index())?
     }
 
-    pub(super) fn new(graph: &Graph, how: &Annotation<'_>, order: &[NodeId]) -> Types {
-        let mut found = Types {
-            of: vec![None; graph.node_bound()],
-            leaves: vec![None; graph.value_bound()],
-        };
-        let mut wishes = vec![Wish::Nothing; graph.value_bound()];
+    /// Types of the nodes and values of the scope.
+    pub(super) fn update(&mut self, site: &Site<'_>) {
+        let (graph, how, scope) = (site.graph, site.how, site.scope);
+        self.of.resize(graph.node_bound(), None);
+        self.leaves.resize(graph.value_bound(), None);
+        self.wishes.resize(graph.value_bound(), Wish::Nothing);
+        for &value in &scope.values {
+            (self.leaves[value.index()], self.wishes[value.index()]) = (None, Wish::Nothing);
+        }
+        for id in &scope.nodes {
+            self.of[id.index()] = None;
+        }
         let nodes = || {
-            let nodes = order.iter().filter_map(|&id| Some((id, graph.node(id)?)));
+            let nodes = scope.nodes.iter().filter_map(|&id| Some((id, graph.node(id)?)));
             nodes.filter_map(|(id, node)| Some((id, node, recipe(how.spec, node)?)))
         };
         for (id, node, (_, kind)) in nodes().collect::<Vec<_>>().into_iter().rev() {
             let wish = match moves(how, id, kind) {
                 false => Wish::One(how.types.pair(how.spec, id, node.op.term())[0]),
                 // Where readers differ, the group keeps its producer's type.
-                true => match node
-                    .outputs
-                    .iter()
-                    .map(|y| wishes[y.index()])
-                    .fold(Wish::Nothing, Wish::and)
-                {
+                true => match self.behind(node) {
                     Wish::Several => Wish::Nothing,
                     wish => wish,
                 },
             };
             for (index, input) in node.inputs.iter().enumerate() {
-                if let Some(value) = *input
+                if let Some(value) = input.filter(|&value| scope.has(value))
                     && role(graph, node, kind, index) == Role::Activation
                 {
-                    let known = &mut wishes[value.index()];
+                    let known = &mut self.wishes[value.index()];
                     *known = known.and(wish);
                 }
             }
@@ -85,16 +90,10 @@ impl Types {
         for (id, node, (_, kind)) in nodes() {
             let term = node.op.term();
             let [preferred, weight] = how.types.pair(how.spec, id, term);
-            let behind = node
-                .outputs
-                .iter()
-                .map(|y| wishes[y.index()])
-                .fold(Wish::Nothing, Wish::and);
-            let activation = match (moves(how, id, kind), behind) {
+            let activation = match (moves(how, id, kind), self.behind(node)) {
                 (false, _) => preferred,
                 (true, behind) => {
-                    let operands = found.operands(graph, node, kind);
-                    let agreed = match (operands, behind) {
+                    let agreed = match (self.operands(graph, node, kind), behind) {
                         (Wish::One(t), _) | (_, Wish::One(t)) => t,
                         _ => preferred,
                     };
@@ -105,17 +104,17 @@ impl Types {
                     }
                 }
             };
-            found.of[id.index()] = Some([activation, weight]);
+            self.of[id.index()] = Some([activation, weight]);
             let row = how.spec.row_for(term, activation).map(|(_, row)| row);
             let results = row
                 .and_then(|row| row.results.clone())
                 .unwrap_or_else(|| vec![activation]);
-            for &value in &node.outputs {
+            for &value in node.outputs.iter().filter(|&&value| scope.has(value)) {
                 let wish = match how.types.values.get(&value) {
                     Some(&t) => Wish::One(t),
-                    None => wishes[value.index()],
+                    None => self.wishes[value.index()],
                 };
-                found.leaves[value.index()] = Some(match (moves(how, id, kind), wish) {
+                self.leaves[value.index()] = Some(match (moves(how, id, kind), wish) {
                     (false, Wish::One(t)) if results.contains(&t) => t,
                     (false, _) => {
                         let own = results.contains(&activation).then_some(activation);
@@ -125,7 +124,12 @@ impl Types {
                 });
             }
         }
-        found
+    }
+
+    /// What the readers of all results of a node want.
+    fn behind(&self, node: &Node) -> Wish {
+        let wishes = node.outputs.iter().map(|y| self.wishes[y.index()]);
+        wishes.fold(Wish::Nothing, Wish::and)
     }
 
     /// Types in which the operands of a node that moves codes leave their producers on the accelerator.

@@ -4,10 +4,9 @@ use super::Annotation;
 use super::grid::power_of_two;
 use super::ranges::kind;
 use crate::observers::{GridKind, ObserverChoice};
-use std::collections::BTreeMap;
 use strait_core::{
-    ConfigId, Failure, Granularity, GraphId, Module, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode,
-    Scheme, ValueId,
+    Failure, Granularity, GraphId, Module, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme,
+    ValueId,
 };
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_target::spec::{Observer, Recipe};
@@ -175,22 +174,6 @@ pub(super) fn weights(
         true => QuantParams::channel(scales.into(), 0),
         false => QuantParams::tensor(scales[0], 0),
     })))
-}
-
-/// By the root of the group that an operand or a result of a node is in: the positions in `order` of the nodes with
-/// weights, whose grids depend on both.
-pub(super) fn dependents(order: &[NodeId], table: &QuantTable) -> BTreeMap<ConfigId, Vec<usize>> {
-    let mut found: BTreeMap<ConfigId, Vec<usize>> = BTreeMap::new();
-    for (position, &id) in order.iter().enumerate() {
-        // What has no weights has no use for its place here.
-        for config in [Port::Operand(0), Port::Result(0)]
-            .into_iter()
-            .filter_map(|at| table.id(id, at))
-        {
-            found.entry(table.root(config)).or_default().push(position);
-        }
-    }
-    found
 }
 
 /// The scale of the first result, where it has codes.

@@ -16,6 +16,7 @@ mod observer;
 mod op;
 mod option;
 mod parse;
+mod passes;
 mod place;
 mod recipe;
 mod reference;
@@ -32,6 +33,7 @@ pub use observer::{Codes, Observed, Observer, ObserverOptions};
 pub use op::{Limit, OpRow, Run};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
+pub use passes::{Alignment, Alignments, Passes};
 pub use place::{OpSite, Operand};
 pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
 pub use reference::reference_page;
@@ -85,6 +87,9 @@ pub struct TargetSpec {
     /// Lowering of ops to integers, by the op's term or, with `ops`, by any name.
     #[serde(default)]
     pub op: BTreeMap<String, OpRow>,
+    /// Ops that the passes in front of lowering treat alike.
+    #[serde(default)]
+    pub passes: Passes,
     /// Fusions of a requantization into its producer. Rows are tried in order.
     #[serde(default)]
     pub fusion: Vec<FusionRow>,

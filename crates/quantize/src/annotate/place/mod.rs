@@ -4,11 +4,10 @@ mod requirements;
 mod settle;
 mod statistics;
 
-use super::ranges::Ranges;
 use super::types::TypeWishes;
-use settle::settle;
+pub(super) use settle::settle;
 use std::collections::BTreeMap;
-use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode, Refusal};
+use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer, OpSite, Operand};
 
@@ -45,39 +44,6 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
         g.place_on_host(id, reason);
     }
     settle(g, spec, wishes);
-}
-
-/// Does something about nodes that cannot be annotated or lowered, all at once. Where a coarser grid of its result would
-/// serve a node, `ranges` has it for the next annotation; else the node moves to the host, and those that lose their
-/// place move with it. Answers whether anything changed: with a refusal that changes nothing there would be no end.
-pub fn refuse(
-    graph: &mut Graph,
-    spec: &TargetSpec,
-    wishes: &Placing,
-    ranges: &mut Ranges,
-    refused: Vec<Refusal>,
-) -> bool {
-    let mut changed = false;
-    for Refusal {
-        node: id,
-        reason,
-        doublings,
-    } in refused
-    {
-        let Some(node) = graph.node(id).filter(|n| n.place == Placement::Accelerator) else {
-            continue;
-        };
-        changed = true;
-        if !node
-            .outputs
-            .first()
-            .is_some_and(|&y| ranges.coarsen(y, doublings, &reason))
-        {
-            graph.place_on_host(id, reason);
-        }
-    }
-    settle(graph, spec, wishes);
-    changed
 }
 
 /// The nodes that the configuration wants in integers and that are on the host, with the reasons.

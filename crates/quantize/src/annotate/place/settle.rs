@@ -13,20 +13,24 @@ use strait_target::TargetSpec;
 use strait_target::spec::{Islands, Points, Recipe};
 
 /// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has. A node
-/// that the configuration wants in integers stays.
-pub(crate) fn settle(graph: &mut Graph, spec: &TargetSpec, wishes: &Placing) {
-    let Ok(order) = graph.topological_order() else { return };
+/// that the configuration wants in integers stays. Answers with those that have moved.
+pub(crate) fn settle(graph: &mut Graph, spec: &TargetSpec, wishes: &Placing) -> Vec<NodeId> {
+    let Ok(order) = graph.topological_order() else {
+        return Vec::new();
+    };
     let settling = Settling { spec, wishes };
-    settling.keep_reals(graph, &order);
+    let mut moved = settling.keep_reals(graph, &order);
     let above = settling.behind_integers(graph, &order);
     let joined = settling.joined(graph, &order);
     let mut below = vec![false; graph.node_bound()];
     for &id in order.iter().rev() {
         if let Some(reason) = settling.refusal(graph, id, [&above, &joined], &below) {
             graph.place_on_host(id, reason);
+            moved.push(id);
         }
         below[id.index()] = settling.wants_codes(graph, id, &below);
     }
+    moved
 }
 
 struct Settling<'a> {
@@ -52,7 +56,8 @@ impl Settling<'_> {
     /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal
     /// has at will. A sum or product with a constant is such a function, too. A mean that such a function is taken of
     /// moves for its sake.
-    fn keep_reals(&self, graph: &mut Graph, order: &[NodeId]) {
+    fn keep_reals(&self, graph: &mut Graph, order: &[NodeId]) -> Vec<NodeId> {
+        let mut moved = Vec::new();
         for &id in order {
             let (Some(recipe), Some(node)) = (self.movable(graph, id), graph.node(id)) else {
                 continue;
@@ -69,6 +74,7 @@ impl Settling<'_> {
                 _ if is_statistic(graph, node) => {
                     let text = "a root, a logarithm or a quotient of it would multiply the error of its codes";
                     graph.place_on_host(id, Reason::new(ReasonCode::FunctionOfReals, text));
+                    moved.push(id);
                     continue;
                 }
                 _ => continue,
@@ -77,8 +83,10 @@ impl Settling<'_> {
             let is_real = |x| graph.producer(x).is_some_and(on_host) && graph.only_use(x).is_some();
             if variables(graph, node).next().is_some() && variables(graph, node).all(is_real) {
                 graph.place_on_host(id, Reason::new(reason.0, reason.1));
+                moved.push(id);
             }
         }
+        moved
     }
 
     /// By node: whether its operands, through nodes that pass codes on, come from one that computes on integers.
@@ -149,7 +157,8 @@ impl Settling<'_> {
                 }
                 _ => None,
             };
-            joined[id.index()] = is_product(&node.op) || producer.is_some_and(|producer| joined[producer.index()]);
+            let computes = self.spec.passes.is_computing(node.op.term());
+            joined[id.index()] = computes || producer.is_some_and(|producer| joined[producer.index()]);
         }
         joined
     }
@@ -177,7 +186,7 @@ fn condenses(graph: &Graph, node: &Node) -> bool {
 /// Operands that are no constants.
 fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = ValueId> + 'a {
     let operands = node.inputs.iter().copied().flatten();
-    operands.filter(|&operand| !super::super::groups::is_constant(graph, operand))
+    operands.filter(|&operand| !super::super::draft::is_constant(graph, operand))
 }
 
 /// True if a node computes each element of its result from one element of its only operand that is no constant.
@@ -189,8 +198,4 @@ fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
 pub(super) fn is_elementwise(graph: &Graph, node: &Node) -> bool {
     let elementwise = matches!(node.op, Op::Add(_) | Op::Sub(_) | Op::Mul(_) | Op::Div(_));
     elementwise && variables(graph, node).count() == 1
-}
-
-fn is_product(op: &Op) -> bool {
-    matches!(op, Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_))
 }

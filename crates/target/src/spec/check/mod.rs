@@ -4,6 +4,7 @@
 mod form;
 mod fusion;
 mod op;
+mod passes;
 mod terms;
 mod whole;
 
@@ -30,6 +31,7 @@ pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
     whole::check(&mut findings);
     form::check(&mut findings);
     op::check(&mut findings);
+    passes::check(&mut findings);
     fusion::check(&mut findings);
     let mut found = findings.found;
     found.sort_by_key(|(order, _)| *order);

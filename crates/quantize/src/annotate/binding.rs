@@ -1,0 +1,71 @@
+//! Binding: why operands and results of one node share a grid.
+
+use super::Annotation;
+use super::roles::{Role, clamp_producer, keeps_grid, recipe, role};
+use strait_core::op::PadMode;
+use strait_core::{Graph, NodeId, Op, ValueId};
+use strait_target::spec::{Alignment, Recipe};
+
+/// Reason why operands and results of one node of the accelerator share a grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Binding {
+    /// They do not.
+    Free,
+    /// A function that its producer clips for: what it reads is on the grid of its result.
+    Clipped,
+    /// Codes are moved or compared: the results have the grid of the first operand.
+    Passive,
+    /// The same with numbers beside those of the operand: the operand has the grid of the result, which holds both.
+    Padded,
+    /// As the word says. `moves`: the recipe needs one grid for all of them.
+    Aligned {
+        /// Which grid it is.
+        to: Alignment,
+        /// True if the recipe needs one.
+        moves: bool,
+    },
+}
+
+/// The binding of a node.
+pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Binding {
+    let Some((node, (_, kind))) = graph.node(id).and_then(|node| Some((node, recipe(how.spec, node)?))) else {
+        return Binding::Free;
+    };
+    let (term, passes) = (node.op.term(), &how.spec.passes);
+    let own = how.directives.alignments.get(&id).copied();
+    let to = own.unwrap_or_else(|| how.alignments.of(term));
+    let moves = keeps_grid(kind);
+    let operands = activations(graph, node, kind).count();
+    if passes.is_activation(term) && clamp_producer(graph, how.spec, node).is_some() {
+        return Binding::Clipped;
+    }
+    if operands > 1 && moves {
+        return Binding::Aligned { to, moves };
+    }
+    match to {
+        _ if matches!(&node.op, Op::Pad(pad) if pad.mode == PadMode::Constant && pad.value != 0.0) => Binding::Padded,
+        Alignment::Output => Binding::Aligned { to, moves },
+        Alignment::Large if operands > 1 => Binding::Aligned { to, moves },
+        Alignment::Input => Binding::Passive,
+        _ if moves || passes.is_passive(term) => Binding::Passive,
+        Alignment::None | Alignment::Large => Binding::Free,
+    }
+}
+
+/// The values that a node binds to each other, so that grids spread from one to the other; none where it binds nothing.
+pub(super) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
+    let Some((node, (_, kind))) = graph.node(id).and_then(|node| Some((node, recipe(how.spec, node)?))) else {
+        return Vec::new();
+    };
+    match binding(graph, how, id) {
+        Binding::Free => Vec::new(),
+        _ => activations(graph, node, kind)
+            .chain(node.outputs.iter().copied())
+            .collect(),
+    }
+}
+
+fn activations<'a>(graph: &'a Graph, node: &'a strait_core::Node, kind: Recipe) -> impl Iterator<Item = ValueId> + 'a {
+    let operands = node.inputs.iter().enumerate();
+    operands.filter_map(move |(index, value)| (*value).filter(|_| role(graph, node, kind, index) == Role::Activation))
+}

@@ -1,0 +1,181 @@
+//! The configs of a graph while passes make them, with all that they decide from.
+
+use super::ranges::Ranges;
+use super::reach::Reach;
+use super::roles::Role;
+use super::scope::{Regions, Scope};
+use super::types::Types;
+use super::{AnnotateError, Annotation};
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::{
+    ConfigId, Def, Graph, GraphId, Grid, IllegalMove, Module, Move, NodeId, Port, QuantTable, Reason, Scheme, ValueId,
+};
+
+/// Material of one run of the passes.
+pub(super) struct Site<'a> {
+    pub(super) module: &'a Module,
+    pub(super) id: GraphId,
+    pub(super) graph: &'a Graph,
+    pub(super) how: &'a Annotation<'a>,
+    /// What of the graph is annotated.
+    pub(super) scope: &'a Scope,
+    pub(super) regions: &'a Regions,
+    pub(super) reach: &'a Reach,
+    /// By node: its place in the order of the graph.
+    pub(super) positions: &'a [u32],
+}
+
+impl Site<'_> {
+    pub(super) fn position(&self, node: NodeId) -> u32 {
+        self.positions.get(node.index()).copied().unwrap_or(u32::MAX)
+    }
+}
+
+/// A config, the value that it belongs to, and what alignment makes of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bound {
+    pub(super) value: ValueId,
+    pub(super) role: Role,
+    pub(super) node: NodeId,
+    /// The grid of its group must cover its value besides that of the root: what codes that are joined come from may reach
+    /// further than they do (an image, of which a pool was joined with something else).
+    pub(super) covered: bool,
+    /// Of a root: its group has a grid of its own, and takes none that a producer leaves.
+    pub(super) anchored: bool,
+    /// It takes nothing to the producer: what that leaves is requantized.
+    pub(super) apart: bool,
+}
+
+/// A value whose other readers have the grid of an aligned operand, because the configuration or the target forces it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overlapped {
+    /// The value.
+    pub value: ValueId,
+    /// The node whose operands are aligned.
+    pub aligned: NodeId,
+    /// The readers that did not ask for that grid, in the order of the graph.
+    pub readers: Vec<NodeId>,
+}
+
+/// What passes write.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    pub(super) table: QuantTable,
+    /// By config.
+    pub(super) bound: Vec<Bound>,
+    /// The configs that were added in this run, node by node.
+    pub(super) fresh: Vec<ConfigId>,
+    pub(super) types: Types,
+    pub(super) ranges: Ranges,
+    /// By root: the grid that its range asked for, where a coarser one was needed, and by how much.
+    pub(super) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
+    /// The nodes whose weights are to be looked at.
+    pub(super) pending: BTreeSet<NodeId>,
+    pub(super) overlapped: BTreeMap<ValueId, Overlapped>,
+    /// The nodes that have to leave the accelerator.
+    pub(super) refused: Vec<(NodeId, Reason)>,
+}
+
+impl Draft {
+    pub(super) fn add(&mut self, node: NodeId, port: Port, scheme: Scheme, value: ValueId, role: Role) -> ConfigId {
+        let config = self.table.add(node, port, scheme);
+        self.bound.push(Bound {
+            value,
+            role,
+            node,
+            covered: false,
+            anchored: false,
+            apart: false,
+        });
+        self.fresh.push(config);
+        config
+    }
+
+    /// The config of an operand of the role activation.
+    pub(super) fn activation(&self, node: NodeId, operand: usize) -> Option<ConfigId> {
+        let config = self.table.id(node, Port::Operand(operand))?;
+        (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
+    }
+
+    /// Those of a node, in order.
+    pub(super) fn activations(&self, node: NodeId, operands: usize) -> Vec<ConfigId> {
+        (0..operands).filter_map(|index| self.activation(node, index)).collect()
+    }
+
+    /// The configs of a node's results.
+    pub(super) fn results(&self, node: NodeId, results: usize) -> Vec<ConfigId> {
+        let ports = (0..results).map(Port::Result);
+        ports.filter_map(|port| self.table.id(node, port)).collect()
+    }
+
+    pub(super) fn scheme(&self, id: ConfigId) -> Option<Scheme> {
+        self.table.config(id).map(|config| config.scheme)
+    }
+
+    pub(super) fn mark(&mut self, id: ConfigId, change: impl FnOnce(&mut Bound)) {
+        if let Some(bound) = self.bound.get_mut(id.index()) {
+            change(bound);
+        }
+    }
+
+    /// Joins the group of one config to that of another, which decides. Configs of other schemes stay apart.
+    pub(super) fn join(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
+        let root = self.table.root(id);
+        if root == self.table.root(to) || self.scheme(root) != self.scheme(to) {
+            return Ok(());
+        }
+        self.transition(root, Move::DominatedBy(to))
+    }
+
+    pub(super) fn transition(&mut self, config: ConfigId, request: Move) -> Result<(), AnnotateError> {
+        let ours = |refused: IllegalMove| AnnotateError::Ours(refused.to_string());
+        self.table.transition(config, request).map_err(ours)
+    }
+
+    /// Takes the configs out that are made anew in the scope: those of its values, parameters with the first operand of
+    /// their node, and all of a node that has left the accelerator.
+    pub(super) fn withdraw(&mut self, site: &Site<'_>) {
+        self.fresh.clear();
+        self.refused.clear();
+        self.pending.extend(site.scope.nodes.iter().copied());
+        let mut gone = Vec::new();
+        for &id in &site.scope.nodes {
+            let Some(node) = site.graph.node(id) else { continue };
+            let left = super::roles::recipe(site.how.spec, node).is_none();
+            let ports = (0..node.inputs.len()).map(Port::Operand);
+            let ports = ports.chain((0..node.outputs.len()).map(Port::Result));
+            for config in ports.filter_map(|port| self.table.id(id, port)) {
+                let Some(bound) = self.bound.get(config.index()) else {
+                    continue;
+                };
+                if left || is_made(site, id, bound.role, bound.value) {
+                    gone.push(config);
+                }
+            }
+        }
+        for config in &gone {
+            self.coarsened.remove(config);
+        }
+        self.table.withdraw(gone);
+        for value in &site.scope.values {
+            self.overlapped.remove(value);
+        }
+    }
+}
+
+/// True if the config of an operand or a result is made in this scope. Parameters come with the first operand.
+pub(super) fn is_made(site: &Site<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
+    match role {
+        Role::Weight | Role::Bias => {
+            let node = site.graph.node(node);
+            let first = node.and_then(|node| node.inputs.first().copied().flatten());
+            first.is_some_and(|first| site.scope.has(first))
+        }
+        Role::Activation | Role::Other => site.scope.has(value),
+    }
+}
+
+/// True if a value is a constant of the model.
+pub(super) fn is_constant(graph: &Graph, value: ValueId) -> bool {
+    graph.value(value).is_some_and(|v| matches!(v.def, Def::Data(_)))
+}

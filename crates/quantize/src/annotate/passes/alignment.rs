@@ -1,0 +1,70 @@
+//! **Alignment.** What: operands and results of one node on one grid, as [`Alignment`] says for its kind or for it alone.
+//! Why: a concatenation puts codes side by side; and some targets add only what is on one grid.
+//! Preconditions: configs, one grid for each; configs of other types stay on their own.
+//! Effect: `output` gives the operands the grid of the result. `large` gives them one that covers all of them, which is also
+//! the result's where the op moves codes. `input` gives the results the grid of the first operand, as a passive op has it.
+//! `none` leaves each its own; where the op moves codes, its operands are requantized to the grid of the result. Whether
+//! a producer then makes its result on the aligned grid is for [`super::simplify`] to say.
+
+use crate::annotate::AnnotateError;
+use crate::annotate::binding::{Binding, binding};
+use crate::annotate::draft::{Draft, Site};
+use strait_core::ConfigId;
+use strait_target::spec::Alignment;
+
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    for &id in &site.scope.nodes {
+        let Some(node) = site.graph.node(id) else { continue };
+        let Binding::Aligned { to, moves } = binding(site.graph, site.how, id) else {
+            continue;
+        };
+        let operands = draft.activations(id, node.inputs.len());
+        let results = draft.results(id, node.outputs.len());
+        align(draft, to, moves, &operands, &results)?;
+    }
+    Ok(())
+}
+
+fn align(
+    draft: &mut Draft,
+    to: Alignment,
+    moves: bool,
+    operands: &[ConfigId],
+    results: &[ConfigId],
+) -> Result<(), AnnotateError> {
+    let (Some(&first), result) = (operands.first(), results.first().copied()) else {
+        return Ok(());
+    };
+    match (to, result) {
+        (Alignment::Input, _) => {
+            for &other in results.iter().chain(&operands[1..]).filter(|_| moves) {
+                draft.join(other, first)?;
+            }
+            for &result in results {
+                draft.join(result, first)?;
+            }
+        }
+        (Alignment::None | Alignment::Output, Some(result)) => {
+            for &operand in operands {
+                draft.join(operand, result)?;
+                draft.mark(operand, |at| at.apart = to == Alignment::None);
+            }
+            for &other in results.iter().skip(1).filter(|_| moves) {
+                draft.join(other, result)?;
+            }
+        }
+        (Alignment::Large, _) => {
+            let root = result.filter(|_| moves).unwrap_or(first);
+            for &operand in operands {
+                draft.join(operand, root)?;
+                draft.mark(operand, |at| at.covered = true);
+            }
+            for &other in results.iter().filter(|_| moves) {
+                draft.join(other, root)?;
+            }
+            draft.mark(root, |at| at.anchored = true);
+        }
+        (Alignment::None | Alignment::Output, None) => {}
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! **Runtime calibration.** What: a grid for each group of activations, from one range: that of its root, and those of what is
+//! joined in it.
+//! Why: the statistics of the samples are all that is known of values.
+//! Preconditions: the groups stand.
+//! Effect: the root of each group is activated. A directive on any member speaks for the group, on the root it is the last
+//! word. The nodes of a group without a range are refused.
+
+use crate::annotate::draft::{Draft, Site};
+use crate::annotate::ranges::{coarser, kind, most_doublings};
+use crate::annotate::roles::{Role, recipe};
+use crate::annotate::{AnnotateError, grid};
+use std::collections::{BTreeMap, BTreeSet};
+use strait_core::{ConfigId, Failure, Grid, Move, Origin, Port, Reason, ValueId};
+use strait_target::spec::Recipe;
+
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    cover_divided(site, draft);
+    let directives = &site.how.directives;
+    let directed = |v: ValueId| directives.ranges.contains_key(&v) || directives.observers.contains_key(&v);
+    // What was made in this run: whole groups, with a value and a root each.
+    let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
+    let activations = draft.fresh.iter().filter_map(bound);
+    let activations = activations.filter(|(_, bound)| bound.role == Role::Activation);
+    let activations: Vec<_> = activations
+        .map(|(id, bound)| (id, draft.table.root(id), bound))
+        .collect();
+    let mut spokesman: BTreeMap<ConfigId, ValueId> = BTreeMap::new();
+    let mut covered: BTreeMap<ConfigId, Vec<ValueId>> = BTreeMap::new();
+    let mut doublings: BTreeMap<ConfigId, u32> = BTreeMap::new();
+    for &(id, root, bound) in &activations {
+        if directed(bound.value) && (root == id || !spokesman.contains_key(&root)) {
+            spokesman.insert(root, bound.value);
+        }
+        if bound.covered {
+            covered.entry(root).or_default().push(bound.value);
+        }
+        let own = draft.ranges.doublings(bound.value);
+        if own > 0 {
+            let group = doublings.entry(root).or_default();
+            *group = own.max(*group);
+        }
+    }
+    let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
+    let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
+    for &(_, root, bound) in activations.iter().filter(|(id, root, _)| id == root) {
+        let Some(kind) = draft.table.config(root).map(|config| kind(config.scheme)) else {
+            continue;
+        };
+        let spokesman = spokesman.get(&root).copied();
+        let others = covered.get(&root).filter(|_| spokesman.is_none());
+        let value = spokesman.unwrap_or(bound.value);
+        let choice = directives.observers.get(&value).unwrap_or(&site.how.observer);
+        let mut one = |value: ValueId| draft.ranges.of(site, value, choice, kind);
+        let hull = others.into_iter().flatten().fold(one(value), |hull, &other| {
+            let ([a, b], [c, d]) = (hull?, one(other)?);
+            Ok([a.min(c), b.max(d)])
+        });
+        let is_zero = matches!(hull, Ok([0.0, 0.0]));
+        if is_zero {
+            zero.insert(root);
+        }
+        let doublings = doublings.get(&root).copied().unwrap_or(0).min(most_doublings(is_zero));
+        match hull.and_then(|range| Ok(coarser(grid(kind, range)?, doublings))) {
+            Ok(params) => {
+                let origin = match directives.ranges.contains_key(&value) {
+                    _ if doublings > 0 => Origin::Coarsened,
+                    true => Origin::Rule,
+                    false => Origin::Observed,
+                };
+                draft.transition(root, Move::Activate(Grid::new(params, origin)))?;
+            }
+            Err(Failure::Reason(reason)) => {
+                failed.insert(root, reason);
+            }
+            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
+        }
+    }
+    for (_, root, bound) in activations {
+        draft.ranges.set_zero(bound.value, zero.contains(&root));
+        if let Some(reason) = failed.get(&root) {
+            draft.refused.push((bound.node, reason.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// Lets the grids of what a pool divides cover that: its sums are of codes that must not have saturated.
+fn cover_divided(site: &Site<'_>, draft: &mut Draft) {
+    for &id in &site.scope.nodes {
+        let kind = site.graph.node(id).and_then(|node| recipe(site.how.spec, node));
+        let (Some((_, Recipe::AveragePoolDivide)), Some(operand)) = (kind, draft.activation(id, 0)) else {
+            continue;
+        };
+        let root = draft.table.config(draft.table.root(operand));
+        let own = |port| matches!(port, Port::Result(_));
+        if root.is_some_and(|root| site.position(root.node) > site.position(id) || (root.node == id && own(root.port)))
+        {
+            draft.mark(operand, |at| at.covered = true);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! **Parameter quantization.** What: a grid for the weights of each product.
+//! Why: their largest elements bound it, and so do bias and result; a shift leaves few to choose from.
+//! Preconditions: operands and results have grids.
+//! Effect: weights are activated. Where no shift reaches the grid of a result, that grid is coarsened, which moves the
+//! grids that follow, until nothing moves. Nodes that this would cost too much are refused, and those whose weights have no
+//! grid.
+
+use crate::annotate::draft::{Draft, Site};
+use crate::annotate::weights::{self, Weights};
+use crate::annotate::{AnnotateError, COARSEST};
+use std::collections::BTreeSet;
+use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
+
+/// The first sweep looks at the nodes that read or make a value of the scope, a later one at those whose operand or result
+/// has become coarser behind them. A grid becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node
+/// is looked at a bounded number of times.
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    let mut sweep = due(site, draft)?;
+    let mut next = BTreeSet::new();
+    loop {
+        let Some((position, id)) = sweep.pop_first() else {
+            if next.is_empty() || !draft.refused.is_empty() {
+                // What a refusal has cut short is looked at behind it.
+                draft.pending = next.into_iter().map(|(_, id)| id).collect();
+                return Ok(());
+            }
+            std::mem::swap(&mut sweep, &mut next);
+            continue;
+        };
+        let factor = match weights::weights(site.module, site.id, site.how, &draft.table, id) {
+            Err(Failure::Reason(reason)) => {
+                draft.refused.push((id, reason));
+                continue;
+            }
+            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
+            Ok(None) => continue,
+            Ok(Some(Weights::Grid(params))) => {
+                if let Some(config) = draft.table.id(id, Port::Operand(1)) {
+                    draft.transition(config, Move::Activate(Grid::new(params, Origin::Observed)))?;
+                }
+                continue;
+            }
+            Ok(Some(Weights::Coarsen(factor))) => factor,
+        };
+        let Some(config) = draft.table.id(id, Port::Result(0)) else {
+            continue;
+        };
+        let root = draft.table.root(config);
+        let Some(asked) = draft.table.grid(root) else { continue };
+        let Some((scale, zero)) = asked.params.as_tensor() else {
+            continue;
+        };
+        let total = &mut draft.coarsened.entry(root).or_insert((asked, 1.0)).1;
+        *total *= factor;
+        let (total, coarser) = (*total, (f64::from(scale) * factor) as f32);
+        if total > COARSEST || !coarser.is_finite() {
+            let text = format!("the grid of its result would have to be {total} times as coarse");
+            draft.refused.push((id, Reason::new(ReasonCode::NoShift, text)));
+            continue;
+        }
+        let coarser = Grid::new(QuantParams::tensor(coarser, zero), Origin::Coarsened);
+        draft.transition(root, Move::Activate(coarser))?;
+        for dependent in dependents(site, draft, root) {
+            if dependent.0 > position {
+                sweep.insert(dependent);
+            } else {
+                next.insert(dependent);
+            }
+        }
+    }
+}
+
+/// A node, behind its place in the order of the graph.
+type Place = (u32, NodeId);
+
+/// The nodes whose weights may need another grid: those of the scope, and those around grids that had become coarser for
+/// the sake of one of these. Such a grid begins with what its range asks for again.
+fn due(site: &Site<'_>, draft: &mut Draft) -> Result<BTreeSet<Place>, AnnotateError> {
+    let mut open: Vec<NodeId> = std::mem::take(&mut draft.pending).into_iter().collect();
+    let mut found: BTreeSet<Place> = open.iter().map(|&id| (site.position(id), id)).collect();
+    while let Some(id) = open.pop() {
+        let Some(config) = draft.table.id(id, Port::Result(0)) else {
+            continue;
+        };
+        let root = draft.table.root(config);
+        let Some((asked, _)) = draft.coarsened.remove(&root) else {
+            continue;
+        };
+        draft.transition(root, Move::Activate(asked))?;
+        for dependent in dependents(site, draft, root) {
+            if found.insert(dependent) {
+                open.push(dependent.1);
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The nodes whose first operand or first result has the grid of a group. Others than those with weights have no use for it.
+fn dependents(site: &Site<'_>, draft: &Draft, root: ConfigId) -> Vec<Place> {
+    let Some(value) = draft.bound.get(root.index()).map(|bound| bound.value) else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for value in site.regions.ring(value) {
+        let made = site.graph.producer(value).map(|(id, _)| (id, Port::Result(0)));
+        let read = site.graph.uses(value).filter(|at| at.operand == 0);
+        let ports = made.into_iter().chain(read.map(|at| (at.node, Port::Operand(0))));
+        for (id, port) in ports {
+            if draft
+                .table
+                .id(id, port)
+                .is_some_and(|config| draft.table.root(config) == root)
+            {
+                found.push((site.position(id), id));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,115 @@
+//! **Simplify.** What: along each edge, what the producer leaves and what the readers want become one grid, as far as they
+//! agree.
+//! Why: where all agree, a result rounds once; every grid more is a requantization more.
+//! Preconditions: operands and results of each node are bound as its arithmetic and its alignment demand.
+//! Effect: readers without a grid of their own take what the producer leaves. If all others want one grid of the
+//! producer's type, the producer leaves its result on that: what only a concatenation reads is made on the grid of the
+//! concatenation, also in front of nodes that move codes. Where readers differ, the producer leaves its own, and those of
+//! another grid are requantized. Under `force_overlap`, and where the target requantizes no codes, the grid of an aligned
+//! operand is that of the producer and of all readers; who did not ask for it is told. Readers of what has no producer with
+//! codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
+
+use crate::annotate::AnnotateError;
+use crate::annotate::draft::{Draft, Overlapped, Site};
+use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
+use strait_target::TargetSpec;
+use strait_target::spec::Integer;
+
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    // Readers first, so that what is wanted behind nodes that move codes is known in front of them.
+    for &value in &site.scope.values {
+        let leaves = match site.graph.value(value).map(|value| value.def) {
+            Some(strait_core::Def::Node(id, position)) => draft.table.id(id, Port::Result(position.into())),
+            _ => None,
+        };
+        agree(site, draft, value, leaves)?;
+    }
+    Ok(())
+}
+
+/// True if the target brings codes of a scheme to other grids.
+fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
+    let from = from.and_then(|scheme| scheme.elem()?.int_type());
+    from.is_some_and(|from| spec.requantizes(Integer::from(from)).is_some())
+}
+
+/// True if the group of a config has a grid of its own: that of a result, of an alignment, or of another value.
+fn is_fixed(draft: &Draft, id: ConfigId) -> bool {
+    let root = draft.table.root(id);
+    let port = draft.table.config(root).map(|root| root.port);
+    let bound = |id: ConfigId| draft.bound.get(id.index());
+    let own = bound(root).zip(bound(id));
+    matches!(port, Some(Port::Result(_))) || own.is_some_and(|(root, own)| root.anchored || root.value != own.value)
+}
+
+/// Brings the readers of a value and what its producer leaves together, as far as they agree.
+fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<ConfigId>) -> Result<(), AnnotateError> {
+    let uses = site.graph.uses(value);
+    let operands = uses.filter_map(|at| Some((at, draft.activation(at.node, at.operand.into())?)));
+    let mut readers: Vec<_> = operands
+        .map(|(at, config)| (site.position(at.node), at.operand, config))
+        .collect();
+    readers.sort_unstable();
+    let requantizes = can_requantize(site.how.spec, leaves.and_then(|leaves| draft.scheme(leaves)));
+    let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
+    let readers = readers.into_iter().map(|(.., config)| config).filter(|&id| !apart(id));
+    // What stands behind a result is on the grid of that result; anything else takes what comes.
+    let (fixed, free): (Vec<ConfigId>, Vec<ConfigId>) = readers.partition(|&reader| is_fixed(draft, reader));
+    if let Some(leaves) = leaves {
+        let scheme = draft.scheme(leaves);
+        let equal = |draft: &Draft, id: ConfigId| draft.scheme(id) == scheme;
+        let agreed = fixed.first().copied().filter(|&first| {
+            let root = draft.table.root(first);
+            free.is_empty() && equal(draft, first) && fixed.iter().all(|&other| draft.table.root(other) == root)
+        });
+        match agreed {
+            Some(first) => draft.join(leaves, first)?,
+            // There is one grid.
+            None if site.how.alignments.force_overlap || !requantizes => {
+                let wanted: Vec<ConfigId> = fixed.iter().copied().filter(|&id| equal(draft, id)).collect();
+                overlap(site, draft, value, &wanted, &free);
+                for reader in wanted {
+                    draft.join(leaves, reader)?;
+                }
+            }
+            None => {}
+        }
+        for &reader in &free {
+            draft.join(reader, leaves)?;
+        }
+    }
+    // Those of one type that are on a grid of their own are on the same one.
+    let mut deciding: Vec<ConfigId> = Vec::new();
+    for reader in free {
+        if is_fixed(draft, reader) {
+            continue;
+        }
+        match deciding
+            .iter()
+            .find(|&&other| draft.scheme(other) == draft.scheme(reader))
+        {
+            Some(&other) => draft.join(reader, other)?,
+            None => deciding.push(reader),
+        }
+    }
+    Ok(())
+}
+
+/// Keeps what the first of these imposes on others.
+fn overlap(site: &Site<'_>, draft: &mut Draft, value: ValueId, wanted: &[ConfigId], free: &[ConfigId]) {
+    let Some(&first) = wanted.first() else { return };
+    let node = |id: &ConfigId| draft.table.config(*id).map(|config| config.node);
+    let root = draft.table.root(first);
+    let others = wanted.iter().filter(|&&id| draft.table.root(id) != root);
+    let mut readers: Vec<NodeId> = others.chain(free).filter_map(node).collect();
+    readers.sort_unstable_by_key(|&id| site.position(id));
+    readers.dedup();
+    if let Some(aligned) = node(&first) {
+        let overlapped = Overlapped {
+            value,
+            aligned,
+            readers,
+        };
+        draft.overlapped.insert(value, overlapped);
+    }
+}

@@ -1,0 +1,161 @@
+//! Annotation, again and again: what is kept between the turns, and what a refusal makes anew.
+
+use super::draft::{Draft, Overlapped, Site};
+use super::place::settle;
+use super::ranges::Coarser;
+use super::reach::Reach;
+use super::scope::{Regions, Scope};
+use super::{AnnotateError, Annotation, Placing, passes};
+use strait_core::{Graph, GraphId, Module, NodeId, Placement, Refusal, Stage, ValueId};
+use strait_target::TargetSpec;
+
+/// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
+/// the grids that had to be coarser, and what refusals have touched since.
+#[derive(Debug, Default)]
+pub struct Progress {
+    known: Option<Known>,
+    draft: Draft,
+    /// Values of nodes that have moved to the host, and those whose grids are to be coarser.
+    touched: Vec<ValueId>,
+    /// The number of nodes that the last turn looked at.
+    visited: usize,
+}
+
+/// Knowledge of the graph. Where nodes run changes neither its order nor what matters of a value.
+#[derive(Debug)]
+struct Known {
+    order: Vec<NodeId>,
+    /// By node: its place in the order.
+    positions: Vec<u32>,
+    reach: Reach,
+    regions: Regions,
+}
+
+impl Progress {
+    /// The grids that are coarser than what was seen asks for, of nodes on the accelerator. Zero alone loses nothing.
+    pub fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
+        self.draft.ranges.coarser(graph)
+    }
+
+    /// The values whose other readers have the grid of an aligned operand because that is forced, in the order of values.
+    pub fn overlapped(&self) -> Vec<Overlapped> {
+        let all = self.draft.overlapped.values();
+        all.filter(|found| !found.readers.is_empty()).cloned().collect()
+    }
+
+    /// The number of nodes that were annotated in the last turn.
+    pub fn visited(&self) -> usize {
+        self.visited
+    }
+}
+
+/// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
+/// move to the host with the reason, and what depends on them is decided again. `progress` is that of the same graph and
+/// the same `how`, or empty: what a recipe refuses is moved, or gets a coarser grid ([`refuse`]), and the graph is annotated
+/// again, which makes only those regions anew that this touches.
+///
+/// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
+/// one where nothing is refused. All that one turn refuses moves together.
+///
+/// # Errors
+/// A defect of ours.
+pub fn annotate(
+    module: &mut Module,
+    graph: GraphId,
+    how: &Annotation<'_>,
+    progress: &mut Progress,
+) -> Result<(), AnnotateError> {
+    let ours = |text: &str| AnnotateError::Ours(text.to_string());
+    progress.visited = 0;
+    loop {
+        let g = module
+            .graph(graph)
+            .ok_or_else(|| ours("the graph is not in the module"))?;
+        let touched = std::mem::take(&mut progress.touched);
+        let (known, scope) = match &mut progress.known {
+            Some(known) => {
+                let scope = Scope::new(g, &known.positions, known.regions.of(touched));
+                known.regions.renew(g, how, &scope);
+                (known, scope)
+            }
+            unknown => {
+                let order = g.topological_order().map_err(|_| ours("the graph has a cycle"))?;
+                let mut positions = vec![u32::MAX; g.node_bound()];
+                for (position, id) in order.iter().enumerate() {
+                    positions[id.index()] = position as u32;
+                }
+                let known = Known {
+                    reach: Reach::new(module, g, &order, how.observation, &how.directives),
+                    regions: Regions::new(g, how, &order),
+                    positions,
+                    order,
+                };
+                let scope = Scope::all(g, &known.order);
+                (unknown.insert(known), scope)
+            }
+        };
+        progress.visited += scope.nodes.len();
+        let site = Site {
+            module,
+            id: graph,
+            graph: g,
+            how,
+            scope: &scope,
+            regions: &known.regions,
+            reach: &known.reach,
+            positions: &known.positions,
+        };
+        passes::run(&site, &mut progress.draft)?;
+        let g = &mut module.graphs[graph.index()];
+        if progress.draft.refused.is_empty() {
+            g.quant = progress.draft.table.clone();
+            g.set_stage(Stage::Annotated);
+            return Ok(());
+        }
+        let refused = std::mem::take(&mut progress.draft.refused);
+        let refused = refused.into_iter().map(Refusal::from).collect();
+        if !refuse(g, how.spec, how.placing, progress, refused) {
+            return Err(ours("a node on the host was refused"));
+        }
+    }
+}
+
+/// Does something about nodes that cannot be annotated or lowered, all at once. Where a coarser grid of its result would
+/// serve a node, `progress` has it for the next annotation; else the node moves to the host, and those that lose their
+/// place move with it. Answers whether anything changed: with a refusal that changes nothing there would be no end.
+pub fn refuse(
+    graph: &mut Graph,
+    spec: &TargetSpec,
+    wishes: &Placing,
+    progress: &mut Progress,
+    refused: Vec<Refusal>,
+) -> bool {
+    let mut changed = false;
+    let mut moved = Vec::new();
+    for Refusal {
+        node: id,
+        reason,
+        doublings,
+    } in refused
+    {
+        let Some(node) = graph.node(id).filter(|n| n.place == Placement::Accelerator) else {
+            continue;
+        };
+        changed = true;
+        let result = node.outputs.first().copied();
+        match result.filter(|&y| progress.draft.ranges.coarsen(y, doublings, &reason)) {
+            Some(result) => progress.touched.push(result),
+            None => {
+                graph.place_on_host(id, reason);
+                moved.push(id);
+            }
+        }
+    }
+    moved.extend(settle(graph, spec, wishes));
+    for node in moved.into_iter().filter_map(|id| graph.node(id)) {
+        progress
+            .touched
+            .extend(node.inputs.iter().flatten().chain(&node.outputs));
+    }
+    changed
+}

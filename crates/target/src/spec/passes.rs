@@ -1,0 +1,123 @@
+//! `[passes]`: lists of ops that annotation treats alike, and which grids their operands and results share.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use strait_core::Term;
+use strait_document::words;
+
+/// Ops that the passes treat alike, by their terms.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Passes {
+    /// Ops for whose sake codes are made: what is connected with none of them, and what host ops alone read, is an island.
+    pub computing: Vec<String>,
+    /// Ops whose first operand and results share a grid. Those whose recipe keeps the grid share it anyway.
+    pub passive: Vec<String>,
+    /// Functions that an op in front of them clips for free, of `relu` and `clip`: where nothing else reads its result, that
+    /// is on the grid of the function's.
+    pub activation: Vec<String>,
+    /// Which grids the operands and results of other ops share.
+    pub alignment: Alignments,
+}
+
+/// Which grids the operands and results of some ops share, unless a configuration says otherwise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Alignments {
+    /// Of sums and differences.
+    pub elementwise: Alignment,
+    /// Of concatenations.
+    pub concat: Alignment,
+    /// Of average pools and means.
+    pub pooling: Alignment,
+    /// Of resizes.
+    pub resize: Alignment,
+    /// True: what an aligned operand is made on is imposed on its other readers, too; the report names them. False: they
+    /// have the grid that its producer leaves, and the aligned operand is requantized.
+    pub force_overlap: bool,
+}
+
+words! {
+    /// Grids that the operands and the result of one op share. Where the op moves codes, all of them share one in the end;
+    /// the word then says which, and whether what makes the operands makes them on it.
+    Alignment {
+        /// Each has its own. What an op that moves codes reads is requantized to the grid of its result.
+        None = "none",
+        /// The operands share one grid that covers all of them.
+        Large = "large",
+        /// The operands have that of the result.
+        Output = "output",
+        /// The result has that of the first operand.
+        Input = "input",
+    }
+}
+
+impl Default for Passes {
+    /// PPQ's lists, with the comma that is missing there between Dropout and Slice, and with esp-ppq's additions.
+    fn default() -> Passes {
+        let list = |terms: &[Term]| terms.iter().map(|term| term.name().to_owned()).collect();
+        Passes {
+            computing: list(&[Term::Conv, Term::Gemm, Term::MatMul]),
+            passive: list(&[
+                Term::MaxPool,
+                Term::Reshape,
+                Term::Flatten,
+                Term::Identity,
+                Term::Slice,
+                Term::Pad,
+                Term::Split,
+                Term::Transpose,
+                Term::Resize,
+                Term::Squeeze,
+                Term::Unsqueeze,
+                Term::Gather,
+                Term::ReduceMax,
+                Term::ReduceMin,
+            ]),
+            activation: list(&[Term::Relu, Term::Clip]),
+            alignment: Alignments::default(),
+        }
+    }
+}
+
+impl Default for Alignments {
+    fn default() -> Alignments {
+        Alignments {
+            elementwise: Alignment::None,
+            concat: Alignment::Output,
+            pooling: Alignment::None,
+            resize: Alignment::None,
+            force_overlap: false,
+        }
+    }
+}
+
+impl Alignments {
+    /// That of an op; none for ops of no such kind.
+    pub fn of(&self, term: Term) -> Alignment {
+        match term {
+            Term::Add | Term::Sub => self.elementwise,
+            Term::Concat => self.concat,
+            Term::AveragePool | Term::GlobalAveragePool | Term::ReduceMean => self.pooling,
+            Term::Resize => self.resize,
+            _ => Alignment::None,
+        }
+    }
+}
+
+impl Passes {
+    /// True if codes are made for the sake of an op.
+    pub fn is_computing(&self, term: Term) -> bool {
+        self.computing.iter().any(|name| name == term.name())
+    }
+
+    /// True if the first operand and the results of an op share a grid, whatever its recipe.
+    pub fn is_passive(&self, term: Term) -> bool {
+        self.passive.iter().any(|name| name == term.name())
+    }
+
+    /// True if the op in front of a function clips for it.
+    pub fn is_activation(&self, term: Term) -> bool {
+        self.activation.iter().any(|name| name == term.name())
+    }
+}
