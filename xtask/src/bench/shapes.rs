@@ -1,0 +1,192 @@
+//! Graphs that show how cost grows: many nodes on tiny tensors, in shapes that each strain another part of the compiler.
+
+use super::onnx::{
+    Attribute::{Integer, Integers},
+    Builder,
+};
+use super::random::Random;
+
+/// Channels of most tensors, whose extents are [1, CHANNELS, SIDE, SIDE].
+const CHANNELS: usize = 4;
+const SIDE: usize = 4;
+const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
+
+/// The extents of the input of every shape, without the one for samples.
+pub(super) const INPUT: [usize; 3] = [CHANNELS, SIDE, SIDE];
+
+/// A family of graphs.
+pub(super) struct Shape {
+    /// Its name in what is printed.
+    pub(super) name: &'static str,
+    /// The model with about so many nodes, as a file.
+    pub(super) model: fn(usize) -> Vec<u8>,
+}
+
+/// Every shape.
+pub(super) const SHAPES: &[Shape] = &[
+    Shape {
+        name: "chains of residual blocks",
+        model: |nodes| residual(nodes, None),
+    },
+    Shape {
+        name: "one value that all nodes read, on three grids",
+        model: readers,
+    },
+    Shape {
+        name: "concatenations of 1,000 operands",
+        model: concatenations,
+    },
+    Shape {
+        name: "moves that share one grid",
+        model: moves,
+    },
+    Shape {
+        name: "residual blocks, every hundredth node refused",
+        model: |nodes| residual(nodes, Some(REFUSED)),
+    },
+];
+
+/// Nodes between two that are refused.
+const REFUSED: usize = 100;
+/// Operands of a large concatenation.
+const OPERANDS: usize = 1000;
+
+/// Convolutions of 1 × 1 with weights of their own.
+struct Convolutions {
+    random: Random,
+}
+
+impl Convolutions {
+    fn add(&mut self, graph: &mut Builder, [x, y]: [&str; 2], channels: usize, size: f32) {
+        let weight = format!("{y}_w");
+        let values: Vec<f32> = (0..CHANNELS * channels)
+            .map(|_| size * self.random.normal() as f32)
+            .collect();
+        graph.constant(&weight, &[CHANNELS, channels, 1, 1], &values);
+        graph.node("Conv", &[x, &weight], y, &[]);
+    }
+}
+
+fn begun() -> (Builder, Convolutions) {
+    (Builder::new("x", &IMAGE), Convolutions { random: Random(0) })
+}
+
+/// Blocks of seven nodes: Conv, BatchNormalization, Relu, Conv, Identity, Add (of the block's input), Relu. With
+/// `refused`, one node of so many is a sum whose operands are too far apart for any form, which shows in lowering alone.
+fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
+    let (mut graph, mut conv) = begun();
+    graph.constant("zero", &[], &[0.0]);
+    graph.constant("tiny", &[], &[1e-20]);
+    let mut x = "x".to_owned();
+    let mut marked = 0;
+    for block in 0..(nodes / 7).max(1) {
+        let name = |part: &str| format!("b{block}_{part}");
+        let [c1, n, r, c2, i, a, y] = ["c1", "n", "r", "c2", "i", "a", "y"].map(name);
+        let statistics = ["g", "b", "m", "v"].map(name);
+        for (name, value) in statistics.iter().zip([1.0, 0.0, 0.0, 1.0]) {
+            graph.constant(name, &[CHANNELS], &[value; CHANNELS]);
+        }
+        conv.add(&mut graph, [&x, &c1], CHANNELS, 0.3);
+        let [g, b, m, v] = &statistics;
+        graph.node("BatchNormalization", &[&c1, g, b, m, v], &n, &[]);
+        graph.node("Relu", &[&n], &r, &[]);
+        conv.add(&mut graph, [&r, &c2], CHANNELS, 0.3);
+        graph.node("Identity", &[&c2], &i, &[]);
+        graph.node("Add", &[&i, &x], &a, &[]);
+        graph.node("Relu", &[&a], &y, &[]);
+        x = y;
+        if refused.is_some_and(|every| graph.nodes() / every > marked) {
+            marked += 1;
+            let [c, t, a] = ["c3", "t", "s"].map(name);
+            conv.add(&mut graph, [&x, &c], CHANNELS, 0.3);
+            graph.node("Clip", &[&c, "zero", "tiny"], &t, &[]);
+            graph.node("Add", &[&t, &x], &a, &[]);
+            x = a;
+        }
+    }
+    graph.file(&[(&x, &IMAGE)])
+}
+
+/// A value that a third of the nodes read through pools into one concatenation, a third into another, and a third by
+/// convolutions: on the grids of the two and on its own.
+fn readers(nodes: usize) -> Vec<u8> {
+    let (mut graph, mut conv) = begun();
+    conv.add(&mut graph, ["x", "v"], CHANNELS, 0.5);
+    conv.add(&mut graph, ["x", "wide"], CHANNELS, 5.0);
+    conv.add(&mut graph, ["x", "wider"], CHANNELS, 50.0);
+    let mut joined = [vec!["wide".to_owned()], vec!["wider".to_owned()], Vec::new()];
+    while graph.nodes() + 3 < nodes.max(9) {
+        let at = graph.nodes() % 3;
+        let name = format!("r{}", graph.nodes());
+        match at {
+            2 => conv.add(&mut graph, ["v", &name], CHANNELS, 0.5),
+            _ => pool(&mut graph, ["v", &name]),
+        }
+        joined[at].push(name);
+    }
+    let names = ["first", "second", "third"];
+    for (name, operands) in names.iter().zip(&joined) {
+        let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
+        graph.node("Concat", &operands, name, &[("axis", Integer(1))]);
+    }
+    let extents = joined
+        .each_ref()
+        .map(|operands| [1, CHANNELS * operands.len(), SIDE, SIDE]);
+    let outputs: Vec<(&str, &[usize])> = names.iter().copied().zip(extents.iter().map(|e| &e[..])).collect();
+    graph.file(&outputs)
+}
+
+/// Convolutions side by side, a thousand of them joined, and a convolution of what they are joined into.
+fn concatenations(nodes: usize) -> Vec<u8> {
+    let (mut graph, mut conv) = begun();
+    let mut x = "x".to_owned();
+    for block in 0..(nodes / OPERANDS).max(1) {
+        let operands: Vec<String> = (0..OPERANDS).map(|at| format!("b{block}_{at}")).collect();
+        for operand in &operands {
+            conv.add(&mut graph, [&x, operand], CHANNELS, 0.5);
+        }
+        let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
+        let [joined, y] = ["joined", "y"].map(|part| format!("b{block}_{part}"));
+        graph.node("Concat", &operands, &joined, &[("axis", Integer(1))]);
+        conv.add(&mut graph, [&joined, &y], CHANNELS * OPERANDS, 0.01);
+        x = y;
+    }
+    graph.file(&[(&x, &IMAGE)])
+}
+
+/// Pools and transpositions in a row between two convolutions.
+fn moves(nodes: usize) -> Vec<u8> {
+    let (mut graph, mut conv) = begun();
+    conv.add(&mut graph, ["x", "m0"], CHANNELS, 0.5);
+    let mut x = "m0".to_owned();
+    while graph.nodes() + 1 < nodes {
+        let y = format!("m{}", graph.nodes());
+        match graph.nodes() % 2 {
+            0 => graph.node("Transpose", &[&x], &y, &[("perm", Integers(&[0, 1, 3, 2]))]),
+            _ => pool(&mut graph, [&x, &y]),
+        }
+        x = y;
+    }
+    conv.add(&mut graph, [&x, "y"], CHANNELS, 0.5);
+    graph.file(&[("y", &IMAGE)])
+}
+
+/// The largest of three by three neighbours.
+fn pool(graph: &mut Builder, [x, y]: [&str; 2]) {
+    let attributes = [("kernel_shape", Integers(&[3, 3])), ("pads", Integers(&[1, 1, 1, 1]))];
+    graph.node("MaxPool", &[x], y, &attributes);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_model_is_the_same_each_time_and_grows_with_its_nodes() {
+        for shape in SHAPES {
+            assert_eq!((shape.model)(3000), (shape.model)(3000), "{}", shape.name);
+            let (one, ten) = ((shape.model)(2000).len(), (shape.model)(20_000).len());
+            assert!((8 * one..12 * one).contains(&ten), "{}: {one} {ten}", shape.name);
+        }
+    }
+}
