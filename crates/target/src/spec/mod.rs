@@ -6,6 +6,7 @@
 
 mod accept;
 mod build;
+mod by_term;
 mod check;
 mod evidence;
 mod form;
@@ -24,6 +25,7 @@ mod types;
 mod words;
 
 pub use build::{Rescale, Scales};
+use by_term::ByTerm;
 pub use evidence::{Row, Support};
 pub use form::{Arithmetic, ClampSet, FormRow, Holds, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
 pub use fusion::{Difference, FusionDefault, FusionRow, Own, Produced, Verb, When, With};
@@ -112,6 +114,9 @@ pub struct TargetSpec {
     /// SHA-256 of the table's text.
     #[serde(skip)]
     pub digest: [u8; 32],
+    /// The rows of `op` by term.
+    #[serde(skip)]
+    by_term: ByTerm,
 }
 
 /// Whose bits a table's are to be.
@@ -258,11 +263,11 @@ impl TargetSpec {
     /// The rows for an op's term: more than one where it is computed in several ways, by the types that it reads. None
     /// where it runs on the host for want of one.
     pub fn op_rows(&self, term: Term) -> impl Iterator<Item = (&str, &OpRow)> {
-        let names = move |name: &str, row: &OpRow| match &row.ops {
-            Some(ops) => ops.iter().any(|op| op == term.name()),
-            None => name == term.name(),
-        };
-        let rows = self.op.iter().filter(move |(name, row)| names(name, row));
+        let rows = self
+            .by_term
+            .of(term)
+            .iter()
+            .filter_map(|name| self.op.get_key_value(name));
         rows.map(|(name, row)| (name.as_str(), row))
     }
 

@@ -1,5 +1,6 @@
 //! From text to a checked [`TargetSpec`].
 
+use super::by_term::ByTerm;
 use super::check;
 use super::{OptionValue, Options, PartialTable, TargetSpec};
 use sha2::{Digest, Sha256};
@@ -153,20 +154,27 @@ impl Table {
         let mut tree = strait_document::syntax(&self.source())?;
         let mut merged = tree.clone();
         // The first reading tells the options and their defaults, and what is wrong without any overlay.
-        let base: TargetSpec = strait_document::read(&mut tree)?;
+        let base = indexed(&mut tree)?;
         for (option, row) in &base.options {
             let value = options.get(option).unwrap_or(&row.default).to_string();
             if let Some(overlay) = tree.find(&KeyPath::of(&["overlay", option, &value])) {
                 merged.merge(overlay);
             }
         }
-        let mut spec: TargetSpec = strait_document::read(&mut merged)?;
+        let mut spec = indexed(&mut merged)?;
         check::check(&spec, &merged)?;
         // What is missing without an overlay is missing for the other values of its option.
         check::check(&base, &tree)?;
         spec.digest = self.digest;
         Ok((spec, merged))
     }
+}
+
+/// The table in a tree, with its rows by term.
+fn indexed(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
+    let mut spec: TargetSpec = strait_document::read(tree)?;
+    spec.by_term = ByTerm::new(&spec.op);
+    Ok(spec)
 }
 
 /// The options that switch on each of the overlays, one at a time.

@@ -1,0 +1,34 @@
+//! The rows of a table by the terms of the ops that they lower, so that a node finds its rows without a look at all of them.
+
+use super::op::OpRow;
+use std::collections::BTreeMap;
+use strait_core::Term;
+
+/// Names of rows, by term.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct ByTerm {
+    /// At the position of a term: in the order of the table's names.
+    names: Vec<Vec<String>>,
+}
+
+impl ByTerm {
+    /// The index of these rows.
+    pub(super) fn new(rows: &BTreeMap<String, OpRow>) -> ByTerm {
+        let mut names = vec![Vec::new(); Term::ALL.len()];
+        for (name, row) in rows {
+            let own = std::slice::from_ref(name);
+            let words = row.ops.as_deref().unwrap_or(own);
+            for term in words.iter().filter_map(|word| Term::parse(word)) {
+                if let Some(names) = names.get_mut(term as usize) {
+                    names.push(name.clone());
+                }
+            }
+        }
+        ByTerm { names }
+    }
+
+    /// Names of the rows of a term.
+    pub(super) fn of(&self, term: Term) -> &[String] {
+        self.names.get(term as usize).map_or(&[], Vec::as_slice)
+    }
+}
