@@ -64,6 +64,11 @@ const CASES: &[Case] = &[
     case("vendor", Sheet, &[("vendor A", "vendor B")]),
     case("licence", Sheet, &[("licence A", "licence B")]),
     case("docs", Sheet, &[("docs A", "docs B")]),
+    case(
+        "rules",
+        Sheet,
+        &[("emit    = []", "emit    = []\nrules   = [\"silu-to-sigmoid\"]")],
+    ),
     case("emit", Files, &[("emit    = []", "emit    = [\"qdq-onnx\"]")]),
     case("reference.oracle", Report, &[("\"oracle A", "\"oracle B")]),
     case(

@@ -55,6 +55,8 @@ pub struct Sheet {
     pub target: Card,
     /// Widths of sums, and the behaviour of a sum that does not fit.
     pub accumulators: Vec<AccumulatorLine>,
+    /// The rules over the float graph that it wants besides those for every target.
+    pub rules: Vec<String>,
     /// Lowering of ops to integers.
     pub ops: Vec<OpLine>,
     /// The requantizations that it computes.
@@ -184,6 +186,7 @@ pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
             .keys()
             .filter_map(|&of| accumulator(&spec, of))
             .collect(),
+        rules: texts(&spec.rules),
         ops: spec.op.iter().map(|(name, row)| op(&spec, name, row)).collect(),
         forms: spec.form.iter().map(|(name, row)| form(&spec, name, row)).collect(),
         fusions: spec.fusion.iter().map(|row| fusion(&spec, row)).collect(),
@@ -403,11 +406,13 @@ impl Sheet {
             card.claim.clone(),
             format!("table {}; rows by evidence: {}", card.digest, card.rows),
         ];
+        let rules = Some(self.rules.join(", ")).filter(|rules| !rules.is_empty());
         let known = [
             ("vendor", &card.vendor),
             ("licence", &card.licence),
             ("documentation", &card.docs),
             ("silicon", &card.silicon),
+            ("rules over the float graph", &rules),
         ];
         let known = known
             .into_iter()

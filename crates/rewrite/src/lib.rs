@@ -2,20 +2,35 @@
 //!
 //! A rule looks at one node and answers with a patch, a reason, or nothing ([`strait_core::Outcome`]); it never changes
 //! anything itself. [`canonical`] is the set that every model goes through before anything is observed, and is free of
-//! any target. `docs/rules.md` lists them, made from the documentation of the files in [`rules`].
+//! any target; [`of_target`] is the set for those that a target's table switches on. `docs/rules.md` lists them, made from
+//! the documentation of the files in [`rules`].
 
 mod matching;
 pub mod rules;
 
 use strait_core::{Rule, RuleSet};
+use strait_target::spec::FloatRule;
 
 /// The rules that make a graph canonical, in the order in which they are tried at a node.
 ///
-/// Behind them: no identity and no constant subexpression is left, batch normalization is part of its producer, every
-/// product with a constant matrix is a `gemm` whose weights are [outputs, inputs], and functions that exporters take
-/// apart (silu, gelu, mish, hard swish, layer normalization) are one node again.
+/// Behind them: no identity and no constant subexpression is left, batch normalization is part of its producer where that
+/// is a product, every product with a constant matrix is a `gemm` whose weights are [outputs, inputs], and functions that
+/// exporters take apart (silu, gelu, mish, hard swish, layer normalization) are one node again.
 pub fn canonical() -> RuleSet {
-    let rules: Vec<Box<dyn Rule>> = vec![
+    RuleSet::new(for_all())
+}
+
+/// The rules that a target's table switches on, in front of those for every target: what a rule of the target makes is
+/// canonical, too. What makes the opposite of it is left out.
+pub fn of_target(switched_on: &[FloatRule]) -> RuleSet {
+    let own = switched_on.iter().map(|&word| rule(word));
+    let opposite = |other: &dyn Rule| switched_on.iter().any(|&word| opposite(word) == Some(other.name()));
+    let others = for_all().into_iter().filter(|other| !opposite(other.as_ref()));
+    RuleSet::new(own.chain(others).collect())
+}
+
+fn for_all() -> Vec<Box<dyn Rule>> {
+    vec![
         Box::new(rules::DeadNode),
         Box::<rules::FoldConstants>::default(),
         Box::new(rules::RemoveIdentity),
@@ -24,11 +39,24 @@ pub fn canonical() -> RuleSet {
         Box::new(rules::CanonicalGemm),
         Box::new(rules::MatMulToGemm),
         Box::new(rules::BatchNormalizationIntoProducer),
-        Box::new(rules::BatchNormalizationToConv),
         Box::new(rules::BiasIntoProducer),
         Box::new(rules::PadIntoConv),
         Box::new(rules::TakenApart),
         Box::new(rules::LayerNormalization),
-    ];
-    RuleSet::new(rules)
+    ]
+}
+
+fn rule(word: FloatRule) -> Box<dyn Rule> {
+    match word {
+        FloatRule::BatchNormalizationToConv => Box::new(rules::BatchNormalizationToConv),
+        FloatRule::SiluToSigmoid => Box::new(rules::SiluToSigmoid),
+    }
+}
+
+/// The rule for every target that would undo one of a target.
+fn opposite(word: FloatRule) -> Option<&'static str> {
+    match word {
+        FloatRule::BatchNormalizationToConv => None,
+        FloatRule::SiluToSigmoid => Some("function"),
+    }
 }

@@ -6,18 +6,33 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use strait_core::Rule;
 use strait_core::rule::ANY;
-use strait_rewrite::canonical;
+use strait_core::{Rule, RuleSet};
+use strait_rewrite::{canonical, of_target};
+use strait_target::spec::FloatRule;
 
 const HEAD: &str = "\
 # The rules over the float graph
 
 <!-- Made from the documentation in crates/rewrite/src/rules by `cargo xtask bless`; edits here are lost. -->
 
-Every model goes through these rules before anything is observed; at a node they are tried in this order. None of them knows
-a target. What a rule did stands in `report.json`. [writing-rules.md](writing-rules.md) says how to add one.
+Every model goes through the first of these rules before anything is observed; at a node they are tried in this order. None
+of them knows a target. Those of the last part are for targets whose tables name them under `rules`: they run between
+observing and placing, and values that they create are observed then. What a rule did stands in `report.json`.
+[writing-rules.md](writing-rules.md) says how to add one.
 ";
+
+/// Stands above the rules that tables switch on.
+const OF_TARGETS: &str = "\n# Rules that a target's table switches on\n";
+
+/// The rules that no table need name, and those that one must.
+fn both() -> [RuleSet; 2] {
+    [canonical(), of_target(FloatRule::ALL)]
+}
+
+fn own(set: &RuleSet) -> impl Iterator<Item = &dyn Rule> {
+    set.rules().take(FloatRule::ALL.len())
+}
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src/rules")
@@ -53,7 +68,8 @@ fn entry(rule: &dyn Rule) -> String {
 
 #[test]
 fn every_rule_says_its_pattern_its_reason_and_how_exact_it_is() {
-    for rule in canonical().rules() {
+    let [all, targets] = both();
+    for rule in all.rules().chain(own(&targets)) {
         let text = documentation(rule);
         for part in ["**Pattern**:", "**Why**:", "**Exactness**:"] {
             assert!(text.contains(part), "rule `{}` does not say {part}", rule.name());
@@ -63,8 +79,8 @@ fn every_rule_says_its_pattern_its_reason_and_how_exact_it_is() {
 
 #[test]
 fn every_file_is_one_rule_of_the_set_by_its_name() {
-    let set = canonical();
-    let mut rules: Vec<String> = set.rules().map(stem).collect();
+    let [all, targets] = both();
+    let mut rules: Vec<String> = all.rules().chain(own(&targets)).map(stem).collect();
     rules.sort();
     let entries = fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path());
     let stems = entries.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
@@ -73,10 +89,19 @@ fn every_file_is_one_rule_of_the_set_by_its_name() {
 }
 
 #[test]
+fn the_word_of_a_table_is_the_name_of_its_rule() {
+    for &word in FloatRule::ALL {
+        let set = of_target(&[word]);
+        assert_eq!(set.rules().next().map(Rule::name), Some(word.name()));
+    }
+}
+
+#[test]
 fn the_catalogue_is_current() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
-    let entries: String = canonical().rules().map(entry).collect();
-    let content = HEAD.to_owned() + &entries;
+    let [all, targets] = both();
+    let (all, targets): (String, String) = (all.rules().map(entry).collect(), own(&targets).map(entry).collect());
+    let content = HEAD.to_owned() + &all + OF_TARGETS + &targets;
     if std::env::var_os("STRAIT_BLESS").is_some() {
         fs::write(&file, &content).unwrap();
     }

@@ -1,8 +1,10 @@
 //! The float rules.
 
 use super::Outcome;
+use std::collections::BTreeSet;
 use strait_core::verifier::verify;
 use strait_core::{GraphId, Module, NodeId, PassError, Rule, RuleSet, Term};
+use strait_target::spec::FloatRule;
 
 /// One rule of a set, in a set of its own.
 struct Only(RuleSet, usize);
@@ -35,11 +37,21 @@ pub(super) fn canonicalise(module: &mut Module, _: &str) -> Result<Outcome, Stri
 
 /// `rewrite RULE`: that rule alone.
 pub(super) fn rewrite(module: &mut Module, name: &str) -> Result<Outcome, String> {
-    let all = strait_rewrite::canonical();
-    let known: Vec<&str> = all.rules().map(Rule::name).collect();
-    let position = known.iter().position(|&rule| rule == name);
-    let position = position.ok_or_else(|| format!("there is no rule `{name}`; there are {}", known.join(", ")))?;
-    run(&RuleSet::new(vec![Box::new(Only(all, position))]), module)
+    let sets = || [strait_rewrite::canonical(), strait_rewrite::of_target(FloatRule::ALL)];
+    let named = |set: RuleSet| {
+        let position = set.rules().position(|rule| rule.name() == name)?;
+        Some(Only(set, position))
+    };
+    let known = || {
+        let names = sets().map(|set| set.rules().map(Rule::name).collect::<BTreeSet<_>>());
+        let [all, targets] = names;
+        format!(
+            "there is no rule `{name}`; there are {}",
+            Vec::from_iter(all.union(&targets).copied()).join(", ")
+        )
+    };
+    let only = sets().into_iter().find_map(named).ok_or_else(known)?;
+    run(&RuleSet::new(vec![Box::new(only)]), module)
 }
 
 /// Runs the rules; the remarks say what was applied where, and what was refused where and why.

@@ -20,6 +20,17 @@ op! {
     }
 }
 
+impl Mul {
+    /// The product of real numbers.
+    pub fn float() -> Mul {
+        Mul {
+            a_zero: 0,
+            b_zero: 0,
+            accumulator: Carrier::I32,
+        }
+    }
+}
+
 impl Infer for Mul {
     const ARITY: (usize, usize) = (2, 2);
 

@@ -30,6 +30,7 @@ use super::{
     observe,
     read::{FloatModel, Reading},
     ready::{Ready, ready},
+    rewritten::of_target,
     select::Selection,
 };
 
@@ -112,17 +113,22 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
     }
     let mut compiled = Vec::new();
     for (Chosen { target, options }, formats, folder, writer) in jobs {
+        let known = (&canonical, &selection, &observation);
+        let of_target = of_target(known, target.spec(), session, |module, unmet| {
+            observe::statistics(module, unmet, &samples, config.calibration.cache.as_ref(), session)
+        })?;
         let job = Job {
             loaded,
-            canonical: &canonical,
-            selection: &selection,
-            observation: &observation,
+            canonical: &of_target.module,
+            selection: &of_target.selection,
+            observation: &of_target.observation,
             target,
             options,
             formats,
         };
         let lowered = lowered(&job, session)?;
-        let mut report = report_of(&job, &lowered, &rewritten);
+        let applied = [&rewritten.applied[..], &of_target.rewritten.applied].concat();
+        let mut report = report_of(&job, &lowered, &applied);
         report.remarks = remarks.iter().map(Into::into).collect();
         if let Some(evaluation) = &evaluation {
             report.accuracy = Some(accuracy(
@@ -262,7 +268,7 @@ fn accuracy(
     Ok(accuracy)
 }
 
-fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report {
+fn report_of(job: &Job<'_>, lowered: &Lowered, rewrites: &[(&'static str, String)]) -> Report {
     let spec = job.target.spec();
     let mut report = report::build(Material {
         spec,
@@ -274,7 +280,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewritten: &Rewritten) -> Report 
         given_away: &given_away(&lowered.annotated, spec, job.observation),
         coarser: &lowered.coarser,
         overlapped: &lowered.overlapped,
-        rewrites: &rewritten.applied,
+        rewrites,
     });
     report.rules = rules(job.canonical, job.loaded, job.selection);
     report

@@ -18,6 +18,7 @@ mod observe;
 pub mod read;
 mod ready;
 mod requests;
+mod rewritten;
 pub(crate) mod select;
 
 pub use calibrate::{Calibrated, Share, calibrate};

@@ -193,7 +193,6 @@ fn convert(tensor: &TensorData, to: Elem) -> Option<TensorData> {
 mod tests {
     use super::*;
     use smallvec::smallvec;
-    use strait_core::Carrier;
     use strait_core::op::{Add, Cast, Concat, Div, Gather, Mul, Slice, Unary, Unsqueeze};
 
     fn ints(values: &[i64]) -> TensorData {
@@ -207,14 +206,7 @@ mod tests {
 
     #[test]
     fn shape_arithmetic_is_done_exactly() {
-        let (mul, plain) = (
-            Mul {
-                a_zero: 0,
-                b_zero: 0,
-                accumulator: Carrier::I32,
-            },
-            ints(&[2, 3, 4]),
-        );
+        let (mul, plain) = (Mul::float(), ints(&[2, 3, 4]));
         let slice = |starts, ends, steps| Slice {
             starts: smallvec![starts],
             ends: smallvec![ends],

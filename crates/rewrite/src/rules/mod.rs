@@ -13,6 +13,7 @@ mod merge_reshapes;
 mod merge_transposes;
 mod pad_into_conv;
 mod remove_identity;
+mod silu_to_sigmoid;
 
 pub use batch_normalization_into_producer::BatchNormalizationIntoProducer;
 pub use batch_normalization_to_conv::BatchNormalizationToConv;
@@ -27,3 +28,4 @@ pub use merge_reshapes::MergeReshapes;
 pub use merge_transposes::MergeTransposes;
 pub use pad_into_conv::PadIntoConv;
 pub use remove_identity::RemoveIdentity;
+pub use silu_to_sigmoid::SiluToSigmoid;

@@ -43,7 +43,7 @@ pub use types::{
     Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types,
     WeightScheme,
 };
-pub use words::{Evidence, Integer, Interval, Per};
+pub use words::{Evidence, FloatRule, Integer, Interval, Per};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;
@@ -82,6 +82,10 @@ pub struct TargetSpec {
     /// Widths of sums, by the type of the activation.
     #[schemars(extend("propertyNames" = { "enum": Integer::NAMES }))]
     pub accumulator: BTreeMap<Integer, Accumulator>,
+    /// The rules over the float graph that this target wants besides those for every target, in the order in which they
+    /// are tried at a node.
+    #[serde(default)]
+    pub rules: Vec<FloatRule>,
     /// From real numbers to codes.
     pub quantize: Quantize,
     /// The requantizations that the target computes, by name.

@@ -51,6 +51,16 @@ words! {
     }
 }
 
+words! {
+    /// A rule over the float graph that is right for some targets alone. Those that hold for all need no word.
+    FloatRule {
+        /// A batch normalization that stands alone becomes a depthwise convolution.
+        BatchNormalizationToConv = "batch-normalization-to-conv",
+        /// SiLU becomes a product of its operand and that one's sigmoid, whose range is observed.
+        SiluToSigmoid = "silu-to-sigmoid",
+    }
+}
+
 impl From<Integer> for IntType {
     fn from(word: Integer) -> IntType {
         match word {

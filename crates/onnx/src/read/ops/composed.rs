@@ -2,7 +2,6 @@
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::Carrier;
 use strait_core::Dim;
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Clip, Mul, Relu, Reshape, Transpose};
@@ -21,14 +20,7 @@ fn prelu(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         max: 0.0,
     };
     let negative = site.push(clip, &[Arg::Operand(0)])?;
-    let scaled = site.push(
-        Mul {
-            a_zero: 0,
-            b_zero: 0,
-            accumulator: Carrier::I32,
-        },
-        &[negative, Arg::Operand(1)],
-    )?;
+    let scaled = site.push(Mul::float(), &[negative, Arg::Operand(1)])?;
     site.finish(Add {}, &[positive, scaled])
 }
 

@@ -2,23 +2,13 @@
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::Carrier;
 use strait_core::ReasonCode;
 use strait_core::op::{Add, Cast, Clip, Div, Mul, Op, Pow, Sub};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Add", 7, |site| binary(site, Add {})),
     Row::new("Sub", 7, |site| binary(site, Sub {})),
-    Row::new("Mul", 7, |site| {
-        binary(
-            site,
-            Mul {
-                a_zero: 0,
-                b_zero: 0,
-                accumulator: Carrier::I32,
-            },
-        )
-    }),
+    Row::new("Mul", 7, |site| binary(site, Mul::float())),
     Row::new("Div", 7, |site| binary(site, Div {})),
     Row::new("Pow", 7, pow),
     Row::new("Sum", 8, sum),

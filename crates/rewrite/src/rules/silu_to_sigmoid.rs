@@ -1,0 +1,38 @@
+//! **Pattern**: silu(x).
+//! **Why**: a target that has no lookup for it, but one for the sigmoid and a product of two tensors, computes it in these
+//! two steps; the sigmoid between them has a grid of its own.
+//! **Exactness**: exact in real numbers; in f32 the product is rounded once either way.
+
+use crate::matching::{GraphNode, unary};
+use strait_core::op::{Function, Mul};
+use strait_core::{GraphId, Module, NewNode, NodeId, Outcome, PassError, Patch, Rule, Source, Term};
+
+/// See the module's documentation.
+pub struct SiluToSigmoid;
+
+impl Rule for SiluToSigmoid {
+    fn name(&self) -> &'static str {
+        "silu-to-sigmoid"
+    }
+
+    fn anchors(&self) -> &'static [Term] {
+        &[Term::Silu]
+    }
+
+    fn look(&self, module: &Module, graph: GraphId, at: NodeId) -> Result<Outcome, PassError> {
+        let site = GraphNode::new(module, graph, at)?;
+        let (Some(x), Some(y)) = (site.input(0), site.output()) else {
+            return Ok(Outcome::NoMatch);
+        };
+        let x = Some(Source::Old(x));
+        Ok(Outcome::Apply(Patch {
+            add: vec![
+                NewNode::new(unary(Function::Sigmoid), &[x], &[at]),
+                NewNode::new(Mul::float(), &[x, Some(Source::New(0, 0))], &[at]),
+            ],
+            replace: vec![(y, Source::New(1, 0))],
+            remove: vec![at],
+            ..Patch::default()
+        }))
+    }
+}

@@ -1,0 +1,135 @@
+//! Rules over the float graph that a target's table switches on: what they make is observed, and rules of the configuration
+//! find it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::{fs, num::NonZeroUsize, sync::Mutex};
+
+use strait_builtin as _;
+use strait_core::text;
+use strait_driver::{
+    config, pipeline,
+    report::Report,
+    session::{Progress, Session},
+    targets,
+};
+use strait_kernels::Context;
+use strait_samples::{NumberType, encode};
+
+const BOTH: &str = "rules = [\"batch-normalization-to-conv\", \"silu-to-sigmoid\"]";
+
+const MODEL: &str = "
+    strait 1 float
+    graph @main(%x: f32[1,2,4,4]) {
+      %c: f32[1,2,4,4] = conv(%x, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+      %s: f32[1,2,4,4] = unary(%c) {function=silu}
+      %n: f32[1,2,4,4] = batch_normalization(%s, @scale, @bias, @mean, @variance) {epsilon=0.0}
+      %y: f32[1,2,4,4] = conv(%n, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+      return %y
+    }
+    data @w: f32[2,2,1,1] = inline [1.0,-2.0,0.5,1.5]
+    data @scale: f32[2] = inline [2.0,4.0]
+    data @bias: f32[2] = inline [1.0,2.0]
+    data @mean: f32[2] = inline [3.0,1.0]
+    data @variance: f32[2] = inline [4.0,4.0]";
+
+/// Phases that were begun.
+#[derive(Default)]
+struct Phases(Mutex<Vec<String>>);
+
+impl Progress for Phases {
+    fn begin(&self, phase: &str, _: Option<usize>) {
+        self.0.lock().unwrap().push(phase.to_owned());
+    }
+}
+
+/// The report of the model for `generic-int8` with these rules, and the phases.
+fn compiled(rules: &str, configured: &str) -> (Report, Vec<String>) {
+    let folder = tempfile::tempdir().unwrap();
+    let module = text::parse(MODEL).unwrap();
+    let mut model = Vec::new();
+    strait_onnx::write(&module, &mut model).unwrap();
+    fs::write(folder.path().join("model.onnx"), model).unwrap();
+    let samples: Vec<f32> = (0..4 * 32).map(|at| (at as f32 * 0.7).sin() * 3.0).collect();
+    let samples: Vec<u8> = samples.iter().flat_map(|number| number.to_le_bytes()).collect();
+    let samples = encode(NumberType::F32, &[4, 2, 4, 4], &samples);
+    fs::write(folder.path().join("samples.npy"), samples).unwrap();
+    let table = include_str!("../plugins/generic-int8/target.toml");
+    let own = "rules   = [\"batch-normalization-to-conv\"]";
+    assert!(table.contains(own));
+    let table = table
+        .replacen("\"generic-int8\"", "\"with-rules\"", 1)
+        .replacen(own, rules, 1);
+    fs::write(folder.path().join("table.toml"), table).unwrap();
+    let text = format!(
+        "schema = 1\n[model]\nfile = \"model.onnx\"\n[target]\nfile = [\"table.toml\"]\nuse = [\"with-rules\"]\n\
+         [calibration]\ndata = \"samples.npy\"\n[output]\ndir = \"artifact\"\n{configured}"
+    );
+    let loaded = config::parse("test.toml", text, folder.path(), &[]).unwrap_or_else(|found| panic!("{found}"));
+    let phases = Phases::default();
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &phases);
+    let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session);
+    let report = compiled.unwrap_or_else(|stop| panic!("{stop}")).remove(0).report;
+    (report, phases.0.into_inner().unwrap())
+}
+
+fn applied(report: &Report) -> Vec<(&str, usize)> {
+    let applied = report.rewrites.iter().filter(|rewrite| rewrite.rule != "dead-node");
+    applied
+        .map(|rewrite| (rewrite.rule.as_str(), rewrite.applied))
+        .collect()
+}
+
+/// Ops of the layers of the accelerator that were made from a layer of the model.
+fn made_from<'a>(report: &'a Report, source: &str) -> Vec<&'a str> {
+    let made = report
+        .layers
+        .iter()
+        .filter(|layer| layer.sources.iter().any(|name| name == source));
+    made.filter(|layer| layer.host.is_none())
+        .map(|layer| layer.op.as_str())
+        .collect()
+}
+
+#[test]
+fn a_lone_batch_normalization_is_a_convolution_only_where_the_table_wants_it() {
+    let (report, _) = compiled("rules = [\"batch-normalization-to-conv\"]", "");
+    assert_eq!(applied(&report), [("batch-normalization-to-conv", 1), ("function", 1)]);
+    assert_eq!(made_from(&report, "n"), ["conv"]);
+    let (report, phases) = compiled("", "");
+    assert_eq!(applied(&report), [("function", 1)]);
+    let layer = report.layers.iter().find(|layer| layer.name == "n").unwrap();
+    assert_eq!(
+        layer.host.as_ref().map(|reason| reason.code.as_str()),
+        Some("target-host")
+    );
+    assert!(!phases.iter().any(|phase| phase.starts_with("rewrite")), "{phases:?}");
+}
+
+#[test]
+fn only_what_a_rule_creates_is_observed_again() {
+    let observed = |phases: &[String]| phases.iter().filter(|phase| *phase == "observe").count();
+    let (report, phases) = compiled(BOTH, "");
+    assert_eq!(
+        applied(&report),
+        [
+            ("batch-normalization-to-conv", 1),
+            ("function", 1),
+            ("silu-to-sigmoid", 1)
+        ]
+    );
+    assert_eq!(observed(&phases), 2, "{phases:?}");
+    assert_eq!(made_from(&report, "s"), ["lookup", "mul"]);
+    // A batch normalization creates nothing: its result keeps its name.
+    let (_, phases) = compiled("rules = [\"batch-normalization-to-conv\"]", "");
+    assert_eq!(observed(&phases), 1, "{phases:?}");
+}
+
+#[test]
+fn what_a_rule_makes_of_a_layer_is_found_by_the_name_and_the_operator_of_the_layer() {
+    for selector in ["layers = [\"s\"]", "op = [\"silu\"]"] {
+        let rule = format!("[[quantize.rule]]\n{selector}\nrun = \"float\"\nreason = \"as it was\"\n");
+        let (report, _) = compiled(BOTH, &rule);
+        assert_eq!(made_from(&report, "s"), [""; 0], "{selector}");
+        assert_eq!(report.rules[0].layers.len(), 2, "{selector}");
+    }
+}
