@@ -52,7 +52,7 @@ pub use pass::PassError;
 pub use patch::{Applied, NewNode, Patch, PatchError, Source};
 pub use quant::{
     Codes, Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, Policy, Port, QuantConfig,
-    QuantParams, QuantTable, Scheme, SchemeError, State,
+    QuantParams, QuantTable, QuantizableOp, Scheme, SchemeError, State, StoreError,
 };
 pub use reason::Reason;
 pub use reason_code::ReasonCode;

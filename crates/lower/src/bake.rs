@@ -14,8 +14,8 @@ use crate::codes::{How, codes};
 use crate::lowering::LowerError;
 use std::collections::BTreeMap;
 use strait_core::{
-    ConfigId, DataId, Derivation, Failure, Graph, Module, Move, Node, NodeId, Placement, Port, QuantParams, Reason,
-    ReasonCode, Scheme, State, TensorData,
+    ConfigId, DataId, Derivation, Failure, Graph, IllegalMove, Module, Node, NodeId, Placement, Port, QuantParams,
+    QuantizableOp, Reason, ReasonCode, Scheme, TensorData,
 };
 use strait_requantize::Rounding;
 use strait_target::TargetSpec;
@@ -71,29 +71,17 @@ impl Want {
 /// # Errors
 /// [`LowerError::Nodes`] with every node of which a parameter does not fit its type.
 pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result<(), LowerError> {
-    let graph = module.main();
-    let parameters: Vec<(ConfigId, NodeId)> = graph
-        .quant
-        .iter()
-        .filter(|(id, config)| is_parameter(graph, *id, config.node, config.port))
-        .map(|(id, config)| (id, config.node))
-        .collect();
-    // What reads the grid of a set reads it as a derivation from here on, so that it can have codes of its own.
-    for &(id, _) in &parameters {
-        let table = &mut module.main_mut().quant;
-        let root = table.root(id);
-        if table.state(id) == Some(State::Overlapped) {
-            let same = Move::MasteredBy(Derivation::Same(root));
-            table
-                .transition(id, same)
-                .map_err(|refused| LowerError::Ours(refused.to_string()))?;
-        }
-    }
+    let (main, graph) = (module.main, module.main());
+    let on_accelerator = |(_, node): &(NodeId, &Node)| node.place == Placement::Accelerator;
+    let nodes: Vec<NodeId> = graph.nodes().filter(on_accelerator).map(|(id, _)| id).collect();
     let mut refused = Vec::new();
-    for (id, node) in parameters {
-        match one(module, spec, known, id) {
-            Ok(()) => {}
-            Err(failure) => refused.push(failure.refusal(node).map_err(LowerError::Ours)?),
+    for node in nodes {
+        let Some(mut op) = QuantizableOp::new(module, main, node) else {
+            continue;
+        };
+        let baked = op.bake(|module, config| made(module, spec, known, config).map_err(Unbaked));
+        if let Err(Unbaked(failure)) = baked {
+            refused.push(failure.refusal(node).map_err(LowerError::Ours)?);
         }
     }
     match refused.is_empty() {
@@ -102,27 +90,13 @@ pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result
     }
 }
 
-/// True for a constant operand that a node of the accelerator reads on a grid, and that is real numbers still.
-fn is_parameter(graph: &Graph, id: ConfigId, node: NodeId, port: Port) -> bool {
-    let constant = |node: &Node| {
-        let Port::Operand(index) = port else { return None };
-        graph.data_of(node.inputs.get(index).copied().flatten()?)
-    };
-    let node = graph.node(node).filter(|node| node.place == Placement::Accelerator);
-    let state = graph.quant.state(id);
-    let open = matches!(state, Some(State::Activated | State::Overlapped | State::Passive));
-    open && graph.quant.grid(id).is_some() && node.and_then(constant).is_some()
-}
+/// Reason why a node was not baked. A transition that there is not is a defect of ours.
+struct Unbaked(Failure);
 
-/// Bakes one parameter.
-fn one(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId) -> Result<(), Failure> {
-    let given = module.main().quant.codes(id).map(|codes| codes.data);
-    let codes = match given {
-        Some(given) => given,
-        None => made(module, spec, known, id)?,
-    };
-    let baked = module.main_mut().quant.transition(id, Move::Bake(codes));
-    baked.map_err(|refused| Failure::Defect(refused.to_string()))
+impl From<IllegalMove> for Unbaked {
+    fn from(refused: IllegalMove) -> Unbaked {
+        Unbaked(Failure::Defect(refused.to_string()))
+    }
 }
 
 /// The codes of a parameter, those of another reader where it wants the same.
