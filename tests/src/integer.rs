@@ -2,6 +2,7 @@
 
 use crate::passes::annotate_placed;
 use ndarray::ArrayD;
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use strait_container::CertificateRecord;
@@ -13,6 +14,7 @@ use strait_quantize::Requests;
 use strait_quantize::annotate::{Coarser, Placing, Progress, TypeWishes, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
+use strait_target::spec::Nearness;
 use strait_verify::{Finding, analyse};
 
 /// Samples, each with the graph's inputs in order.
@@ -34,6 +36,10 @@ pub struct Integer {
     pub lowered: GraphId,
     /// Fusions that were made.
     pub fusion: Fusion,
+    /// The baked graph that it was lowered from.
+    pub annotated: Module,
+    /// Nearness of its requantizations to the ideal, by their names.
+    pub nearness: BTreeMap<String, Nearness>,
     /// The grids that had to be coarser than their ranges ask for.
     pub coarser: Vec<Coarser>,
 }
@@ -61,12 +67,26 @@ pub fn integer(float: &Module, target: &str, samples: &InMemory) -> Result<Integ
     integer_under(FusionPolicy::Exact, float, target, samples)
 }
 
+/// [`integer_of`] the target's default types.
+///
+/// # Errors
+/// Whatever stopped it, as text.
+pub fn integer_under(
+    policy: FusionPolicy,
+    float: &Module,
+    target: &str,
+    samples: &InMemory,
+) -> Result<Integer, String> {
+    integer_of(&TypeWishes::default(), policy, float, target, samples)
+}
+
 /// Canonicalises, observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between,
 /// and the certificates. `target` is as in the filetests.
 ///
 /// # Errors
 /// Whatever stopped it, as text.
-pub fn integer_under(
+pub fn integer_of(
+    types: &TypeWishes,
     policy: FusionPolicy,
     float: &Module,
     target: &str,
@@ -86,12 +106,12 @@ pub fn integer_under(
     let observation = observation.map_err(|e| text(&e))?;
     let (spec, placing, mut progress) = (target.spec(), Placing::new(), Progress::default());
     let mut baked = Baked::default();
-    place(&mut float, main, spec, &placing, &TypeWishes::default());
-    let mut module = loop {
-        annotate_placed(&mut float, spec, &observation, &mut progress)?;
+    place(&mut float, main, spec, &placing, types);
+    let (mut module, nearness) = loop {
+        annotate_placed(&mut float, spec, &observation, types, &mut progress)?;
         let codes = bake(&mut float, spec, &mut baked);
         match codes.and_then(|()| strait_lower::lower(&float, spec)) {
-            Ok(lowered) => break lowered.module,
+            Ok(lowered) => break (lowered.module, lowered.nearness),
             // What its recipe refuses gets a coarser grid or moves to the host, and all is decided again.
             Err(LowerError::Nodes(nodes)) => {
                 if !refuse(float.main_mut(), spec, &placing, &mut progress, nodes) {
@@ -119,5 +139,7 @@ pub fn integer_under(
         lowered,
         fusion,
         coarser: progress.coarser(float.main()),
+        annotated: float,
+        nearness,
     })
 }

@@ -150,10 +150,15 @@ pub(crate) fn annotate_placed(
     module: &mut Module,
     spec: &TargetSpec,
     observation: &Observation,
+    types: &TypeWishes,
     progress: &mut Progress,
 ) -> Result<(), String> {
     let placing = Placing::new();
-    annotate(module, &Annotation::new(spec, observation, &placing), progress)
+    let how = Annotation {
+        types: types.clone(),
+        ..Annotation::new(spec, observation, &placing)
+    };
+    annotate(module, &how, progress)
 }
 
 fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) -> Result<(), String> {

@@ -1,0 +1,335 @@
+//! The simulation of one op, on what the integer executor gave its operands, makes the codes that the integer op does, but
+//! for one step of the result and what the form is off the ideal by itself.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use strait_core::op::{Conv, Gemm};
+use strait_core::text::parse;
+use strait_core::{
+    Def, Derivation, Graph, Grid, Module, Move, Names, Node, NodeId, Op, Placement, Port, Stage, TensorData, ValueId,
+};
+use strait_execute::{Tensor, TensorView, reference};
+use strait_kernels::Isa;
+use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, bake, lower, simulate};
+use strait_quantize::annotate::TypeWishes;
+use strait_target::TargetSpec;
+use strait_target::spec::{Integer as Type, Nearness};
+use strait_tests::integer::{InMemory, Integer, integer_of};
+use strait_tests::numeric::{inputs, run, signal_to_noise};
+use strait_tests::passes::target;
+use strait_tests::random_graph::random_graph;
+
+/// Every value of the lowered graph by name, as real numbers.
+fn reals(integer: &Integer, inputs: &[Tensor]) -> BTreeMap<String, Tensor> {
+    let (module, graph) = (&integer.module, integer.module.graph(integer.lowered).unwrap());
+    let mut found = BTreeMap::new();
+    let mut observe = |id: ValueId, tensor: TensorView<'_>| {
+        let value = graph.value(id).unwrap();
+        let tensor = tensor.to_tensor();
+        let real = match value.quant.as_deref().and_then(strait_core::QuantParams::as_tensor) {
+            Some((scale, zero)) if value.is_quantized() => {
+                let codes = tensor.to_data().unwrap().to_i64().unwrap();
+                let real = codes.iter().map(|&code| scale * (code - i64::from(zero)) as f32);
+                Tensor::from_values(tensor.view().shape(), &real.collect::<Vec<f32>>()).unwrap()
+            }
+            _ => tensor,
+        };
+        found.insert(module.name(value.name).to_owned(), real);
+    };
+    let views: Vec<TensorView<'_>> = inputs.iter().map(Tensor::view).collect();
+    reference::run(module, integer.lowered, &views, &mut observe).unwrap();
+    for (&id, input) in graph.inputs().iter().zip(inputs) {
+        let name = module.name(graph.value(id).unwrap().name);
+        found.insert(name.to_owned(), input.clone());
+    }
+    found
+}
+
+/// One node of an annotated graph alone, on the same grids, and its operands that are no constants.
+fn alone(annotated: &Module, id: NodeId, node: &Node) -> (Module, Vec<ValueId>) {
+    let (graph, table) = (annotated.main(), &annotated.main().quant);
+    let mut names = Names::default();
+    let main = Graph::new(names.intern("main"), Stage::Annotated);
+    let mut module = Module::new(main, names);
+    let mut fed = Vec::new();
+    let mut made: BTreeMap<ValueId, ValueId> = BTreeMap::new();
+    for value in node.inputs.iter().flatten() {
+        let source = graph.value(*value).unwrap();
+        let name = module.names.intern(annotated.name(source.name));
+        made.entry(*value).or_insert_with(|| match source.def {
+            Def::Data(data) => {
+                let data = module.add_data(annotated.data(data).unwrap().clone());
+                module.main_mut().add_data(name, source.ty.clone(), None, data)
+            }
+            _ => {
+                fed.push(*value);
+                module.main_mut().add_input(name, source.ty.clone(), None)
+            }
+        });
+    }
+    let operands: Vec<Option<ValueId>> = node
+        .inputs
+        .iter()
+        .map(|value| value.map(|value| made[&value]))
+        .collect();
+    let results = node.outputs.iter().map(|&value| graph.value(value).unwrap());
+    let results: Vec<_> = results.collect();
+    let results = results
+        .into_iter()
+        .map(|value| (module.names.intern(annotated.name(value.name)), value.ty.clone(), None))
+        .collect();
+    let name = module.names.intern(annotated.name(node.name));
+    let copy = module.main_mut().add_node(name, node.op.clone(), &operands, results);
+    for output in module.main().node(copy).unwrap().outputs.clone() {
+        module.main_mut().add_output(output);
+    }
+    let ports = (0..node.inputs.len()).map(Port::Operand);
+    for port in ports.chain((0..node.outputs.len()).map(Port::Result)) {
+        let Some(config) = table.id(id, port).and_then(|id| table.config(id)) else {
+            continue;
+        };
+        let quant = &mut module.main_mut().quant;
+        let new = quant.add(copy, port, config.scheme);
+        let own = |at| quant.id(copy, Port::Operand(at)).unwrap();
+        let request = match table.derivation(table.id(id, port).unwrap()) {
+            Some(Derivation::Product(..)) => Move::MasteredBy(Derivation::Product(own(0), own(1))),
+            _ => match table.grid(table.id(id, port).unwrap()) {
+                Some(grid) => Move::Activate(Grid::new(grid.params, grid.origin)),
+                None => continue,
+            },
+        };
+        quant.transition(new, request).unwrap();
+    }
+    (module, fed)
+}
+
+/// Σ w·x + b of each result in f64, from operands in real numbers; none for other ops.
+fn in_f64(op: &Op, operands: &[Option<&TensorData>]) -> Option<Vec<f64>> {
+    let real = |index: usize| -> Option<Vec<f64>> {
+        let tensor = (*operands.get(index)?)?;
+        Some(tensor.to_f32().unwrap().iter().map(|&x| f64::from(x)).collect())
+    };
+    let shape = |index: usize| {
+        operands[index]
+            .unwrap()
+            .shape()
+            .iter()
+            .map(|&d| d as usize)
+            .collect::<Vec<_>>()
+    };
+    let (x, w, bias) = (real(0)?, real(1)?, real(2));
+    match op {
+        Op::Gemm(gemm) if **gemm == Gemm::canonical() => {
+            let [rows, inner] = shape(0)[..] else { return None };
+            let outputs = shape(1)[0];
+            let sum = |(row, out): (usize, usize)| {
+                let products = (0..inner).map(|k| x[row * inner + k] * w[out * inner + k]);
+                products.sum::<f64>() + bias.as_ref().map_or(0.0, |bias| bias[out])
+            };
+            let places = (0..rows).flat_map(|row| (0..outputs).map(move |out| (row, out)));
+            Some(places.map(sum).collect())
+        }
+        Op::Conv(conv) => convolved(conv, (&x, &shape(0)), (&w, &shape(1)), bias.as_deref()),
+        _ => None,
+    }
+}
+
+fn convolved(
+    conv: &Conv,
+    (x, xs): (&[f64], &[usize]),
+    (w, ws): (&[f64], &[usize]),
+    bias: Option<&[f64]>,
+) -> Option<Vec<f64>> {
+    let (&[1, _, height, width], &[outs, each, kh, kw]) = (xs, ws) else {
+        return None;
+    };
+    let pad: Vec<i64> = conv.pad.iter().map(|&p| i64::from(p)).collect();
+    let per_group = outs / conv.groups as usize;
+    let extent = |size: usize, before: i64, after: i64, kernel: usize| {
+        (size as i64 + before + after - kernel as i64 + 1) as usize
+    };
+    if conv.stride.iter().chain(&conv.dilation).any(|&s| s != 1) {
+        return None;
+    }
+    let (rows, columns) = (extent(height, pad[0], pad[2], kh), extent(width, pad[1], pad[3], kw));
+    let mut found = Vec::new();
+    for out in 0..outs {
+        for row in 0..rows {
+            for column in 0..columns {
+                let mut sum = bias.map_or(0.0, |bias| bias[out]);
+                for c in 0..each {
+                    for (i, j) in (0..kh).flat_map(|i| (0..kw).map(move |j| (i, j))) {
+                        let (y, z) = ((row + i) as i64 - pad[0], (column + j) as i64 - pad[1]);
+                        if (0..height as i64).contains(&y) && (0..width as i64).contains(&z) {
+                            let channel = out / per_group * each + c;
+                            let at = (channel * height + y as usize) * width + z as usize;
+                            sum += x[at] * w[((out * each + c) * kh + i) * kw + j];
+                        }
+                    }
+                }
+                found.push(sum);
+            }
+        }
+    }
+    Some(found)
+}
+
+/// Bound of the error of sums of K products in f32: K·2⁻²⁴ of the sum of their sizes.
+fn f32_error(operands: &[Option<&TensorData>]) -> f64 {
+    let most = |index: usize| {
+        let values = operands[index].unwrap().to_f32().unwrap();
+        values.iter().fold(0.0, |most: f64, &x| most.max(f64::from(x).abs()))
+    };
+    let taps: u64 = operands[1].unwrap().shape()[1..].iter().product();
+    (taps * taps) as f64 * most(0) * most(1) / f64::from(1 << 24)
+}
+
+/// The operands of the node of a simulation that is called like one of the model, as it reads them.
+fn operands(simulated: &Module, name: &str, fed: &[Tensor]) -> Vec<Option<TensorData>> {
+    let graph = simulated.main();
+    let mut seen: BTreeMap<ValueId, TensorData> = BTreeMap::new();
+    let mut observe = |id: ValueId, tensor: TensorView<'_>| {
+        seen.insert(id, tensor.to_tensor().to_data().unwrap());
+    };
+    let views: Vec<TensorView<'_>> = fed.iter().map(Tensor::view).collect();
+    reference::run(simulated, simulated.main, &views, &mut observe).unwrap();
+    let mut nodes = graph.nodes();
+    let (_, node) = nodes.find(|(_, node)| simulated.name(node.name) == name).unwrap();
+    let operand = |value: &Option<ValueId>| {
+        let constant = |value| simulated.constant(graph, value).cloned();
+        value.map(|value| seen.get(&value).cloned().or_else(|| constant(value)).unwrap())
+    };
+    node.inputs.iter().map(operand).collect()
+}
+
+/// The largest distance of the node's narrowing form from the ideal, in steps of the result.
+fn deviation(lowered: &Lowered) -> f64 {
+    let narrows = lowered.nearness.iter().filter(|(name, _)| !name.contains(":operand"));
+    let most = narrows.map(|(_, nearness)| match nearness {
+        Nearness::Chosen { distance, .. } => distance.map_or(0, |distance| distance.max_lsb),
+        Nearness::Derived { runtime, .. } => runtime.max_lsb,
+        Nearness::Unknown => 0,
+    });
+    f64::from(most.max().unwrap_or(0))
+}
+
+/// Figures of one comparison.
+#[derive(Default, Debug)]
+struct Seen {
+    ops: usize,
+    elements: usize,
+    /// Elements that are a step apart.
+    apart: usize,
+    in_f64: usize,
+    refused: usize,
+}
+
+/// Holds each node of the accelerator against its simulation.
+fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen, case: &str) {
+    let annotated = &integer.annotated;
+    let reals = reals(integer, fed);
+    for (id, node) in annotated.main().nodes() {
+        if node.place != Placement::Accelerator {
+            continue;
+        }
+        let name = annotated.name(node.name);
+        let case = format!("{name} ({}) of {case}", node.op.term());
+        let (mut module, from) = alone(annotated, id, node);
+        let value = |id: &ValueId| annotated.name(annotated.main().value(*id).unwrap().name);
+        let fed: Vec<Tensor> = from.iter().map(|id| reals[value(id)].clone()).collect();
+        bake(&mut module, spec, &mut Baked::default()).unwrap();
+        let lowered = match lower(&module, spec) {
+            Ok(lowered) => lowered,
+            // Alone its operands can be any pattern of codes, and its sums more.
+            Err(LowerError::Nodes(_)) => {
+                seen.refused += 1;
+                continue;
+            }
+            Err(error) => panic!("{case}: {error}"),
+        };
+        let simulated = simulate(&module, spec).unwrap();
+        let integers = run(&lowered.module, lowered.module.main, &fed, Isa::detect(), 1);
+        let mut floats: Vec<Vec<f64>> = run(&simulated, simulated.main, &fed, Isa::detect(), 1)
+            .iter()
+            .map(|tensor| tensor.values::<f32>().unwrap().iter().map(|&x| f64::from(x)).collect())
+            .collect();
+        seen.ops += 1;
+        for (position, integers) in integers.iter().enumerate() {
+            let integers: &[f32] = integers.values().unwrap();
+            let grid = module.main().quant.params_of(NodeId::new(0), Port::Result(position));
+            let grid = grid.and_then(|grid| grid.as_tensor());
+            let scheme = module.main().quant.scheme_of(NodeId::new(0), Port::Result(position));
+            if let Some((scale, zero)) = grid {
+                let read = operands(&simulated, name, &fed);
+                let read: Vec<Option<&TensorData>> = read.iter().map(Option::as_ref).collect();
+                let product = matches!(node.op, Op::Conv(_) | Op::Gemm(_));
+                if product && f32_error(&read) >= f64::from(scale) / 2.0 {
+                    let exact = in_f64(&node.op, &read).unwrap();
+                    let [low, high] = scheme.unwrap().range().unwrap().map(|end| end as f64);
+                    let code = |y: f64| (y / f64::from(scale)).round_ties_even() + f64::from(zero);
+                    let real = |y: f64| f64::from(scale) * (code(y).clamp(low, high) - f64::from(zero));
+                    floats[position] = exact.into_iter().map(real).collect();
+                    seen.in_f64 += 1;
+                }
+            }
+            let most = integers.iter().fold(0.0, |most: f64, &x| most.max(f64::from(x).abs()));
+            let (step, bound) = match grid {
+                Some((scale, _)) => (f64::from(scale), 1.0 + deviation(&lowered)),
+                // Real numbers: an accumulator has no step to lose.
+                None => (most.max(1e-6), 1e-5),
+            };
+            for (at, (&integer, &float)) in integers.iter().zip(&floats[position]).enumerate() {
+                let steps = (f64::from(integer) - float).abs() / step;
+                assert!(
+                    steps <= bound + 1e-3,
+                    "{case}: element {at} is {integer}, simulated {float}: {steps} steps"
+                );
+                seen.elements += 1;
+                seen.apart += usize::from(grid.is_some() && steps > 0.5);
+            }
+        }
+    }
+}
+
+#[test]
+fn each_op_is_a_step_from_its_simulation_at_most() {
+    let types = |t: Option<Type>| TypeWishes {
+        activation: t,
+        ..TypeWishes::default()
+    };
+    let cases = [
+        ("generic-int8", types(None)),
+        ("generic-int8", types(Some(Type::Int16))),
+        ("sima", types(None)),
+        ("sima,correction_folding=afterwards", types(None)),
+        ("sima,requantization_mode=tflite", types(None)),
+        ("ascend", types(None)),
+    ];
+    for (name, types) in cases {
+        let (target, _) = target(name).unwrap();
+        let mut seen = Seen::default();
+        let mut end_to_end = f64::INFINITY;
+        for seed in 0..16 {
+            let text = random_graph(seed, 9);
+            let float = parse(&text).unwrap();
+            let samples = InMemory((0..4).map(|i| inputs(&float, 1000 * seed + i, 1.0)).collect());
+            let case = format!("seed {seed} for {name} {:?}\n{text}", types.activation);
+            let integer = integer_of(&types, FusionPolicy::Exact, &float, name, &samples);
+            let integer = integer.unwrap_or_else(|error| panic!("{case}: {error}"));
+            each_op(&integer, target.spec(), &samples.0[0], &mut seen, &case);
+            let simulated = simulate(&integer.annotated, target.spec()).unwrap();
+            let whole = run(&simulated, simulated.main, &samples.0[0], Isa::detect(), 1);
+            let lowered = run(&integer.module, integer.lowered, &samples.0[0], Isa::detect(), 1);
+            for (one, other) in whole.iter().zip(&lowered) {
+                let ratio = signal_to_noise(one.values().unwrap(), other.values().unwrap());
+                end_to_end = end_to_end.min(ratio);
+            }
+        }
+        // Steps add up from op to op: that is told and not asserted.
+        println!(
+            "{name} {:?}: {seen:?}, end to end {end_to_end:.1} dB at least",
+            types.activation
+        );
+        assert!(seen.ops > 60 && seen.refused * 10 < seen.ops, "{name}: {seen:?}");
+    }
+}
