@@ -302,10 +302,14 @@ pub(crate) struct Run {
 }
 
 /// Measure a compiled model: top-1 where there are labels, agreement where there is its float model
+///
+/// With --simulated also its simulation: the float model that rounds wherever the integer one has codes. Between float and
+/// simulated lies what the grids cost, between simulated and integer what the target's arithmetic does.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  strait eval build/sima --data eval_x.npy --labels eval_y.npy --model model.onnx")]
+Examples:
+  strait eval build/sima --data eval_x.npy --labels eval_y.npy --model model.onnx
+  strait eval build/sima --data eval_x.npy --labels eval_y.npy --simulated configs/sima.toml")]
 pub(crate) struct Eval {
     #[command(flatten)]
     pub(crate) executed: Executed,
@@ -321,6 +325,9 @@ pub(crate) struct Eval {
     /// Compare with the model of --model even if the artifact was made from another one
     #[arg(long, requires = "model")]
     pub(crate) any_model: bool,
+    /// The configuration that the artifact was made with: measure its simulation in float, too
+    #[arg(long, value_name = "CONFIG")]
+    pub(crate) simulated: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -328,9 +335,10 @@ pub(crate) struct Eval {
 
 impl Eval {
     fn missing(&self) -> Option<String> {
-        let text =
-            "eval needs --labels, to count right answers, or --model, to count those of the float model, or both";
-        (self.labels.is_none() && self.model.is_none()).then(|| text.to_owned())
+        let text = "eval needs --labels, to count right answers, or --model or --simulated, to count those that are the \
+                    float model's or the simulation's";
+        let compared = [self.labels.is_some(), self.model.is_some(), self.simulated.is_some()];
+        (!compared.contains(&true)).then(|| text.to_owned())
     }
 }
 

@@ -1,15 +1,17 @@
-//! Measures an artifact, beside its float model where that is given.
+//! Measures an artifact, beside its float model and its simulation where these are given.
 
 use std::path::Path;
 
 use strait_core::Module;
 use strait_execute::PlanOptions;
 use strait_samples::{Samples, read_labels};
+use strait_target::Registry;
 
 use crate::{
     artifact::Opened,
+    config::Loaded,
     diagnostic::Diagnostic,
-    evaluation::{Accuracy, Side, answers, class_count, doubts},
+    evaluation::{Accuracy, Side, Simulated, answers, class_count, doubts},
     failure::{self, codes},
     pipeline,
     session::Session,
@@ -25,18 +27,27 @@ pub struct FloatSide<'a> {
     pub any: bool,
 }
 
-/// Top-1 where there are labels, agreement where there is a float model.
+/// The configuration that an artifact was made with, and the targets that it may use.
+pub struct SimulatedSide {
+    /// The configuration.
+    pub loaded: Loaded,
+    /// The targets.
+    pub registry: Registry,
+}
+
+/// Top-1 where there are labels, agreement where there is a float model or a configuration to simulate.
 ///
 /// The float model is read as the one that was compiled: with the same sizes, cut at the same places.
 ///
 /// # Errors
-/// Samples or labels that do not fit, a float model that the artifact was not made from, or one with other inputs or
-/// classes, a run that fails, an interruption.
+/// Samples or labels that do not fit, a float model or a configuration that the artifact was not made from, or a model with
+/// other inputs or classes, a run that fails, an interruption.
 pub fn eval(
     opened: &Opened,
     data: &Path,
     labels: Option<&Path>,
     float: Option<FloatSide<'_>>,
+    simulated: Option<SimulatedSide>,
     session: &Session<'_>,
 ) -> Result<Accuracy, Stop> {
     let inputs = opened.inputs()?;
@@ -69,8 +80,19 @@ pub fn eval(
         answers(&side, &samples, session, "evaluate (float)")
     });
     let float = float.transpose()?;
+    let simulated = simulated.map(|SimulatedSide { loaded, registry }| {
+        let module = pipeline::simulated(&loaded, registry, opened, session)?;
+        let options = PlanOptions {
+            context: session.context,
+            ..PlanOptions::default()
+        };
+        let side = Side::new(&module, &options, session)?;
+        answers(&side, &samples, session, "evaluate (simulated)")
+    });
+    let simulated = simulated.transpose()?;
     let integer = answers(&integer, &samples, session, "evaluate (integer)")?;
-    let accuracy = Accuracy::new(&integer, float.as_deref(), labels.as_deref());
+    let mut accuracy = Accuracy::new(&integer, float.as_deref(), labels.as_deref());
+    accuracy.simulated = simulated.map(|simulated| Simulated::new(&integer, &simulated, labels.as_deref()));
     if let Some(share) = accuracy.top1.as_ref().and_then(|top1| top1.float) {
         doubts(share, classes, None)
             .0

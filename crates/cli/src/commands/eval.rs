@@ -2,8 +2,10 @@
 
 use strait_driver::{
     artifact::Opened,
-    eval::{FloatSide, eval},
+    config,
+    eval::{FloatSide, SimulatedSide, eval},
     evaluation::Accuracy,
+    recognise,
     session::Session,
     stop::Stop,
     targets,
@@ -28,5 +30,13 @@ fn measured(arguments: &Eval, session: &Session<'_>) -> Result<Accuracy, Stop> {
         file,
         any: arguments.any_model,
     });
-    eval(&opened, &arguments.data, arguments.labels.as_deref(), float, session)
+    let simulated = arguments.simulated.as_deref().map(|file| {
+        recognise::configuration(file)?;
+        Ok::<_, Stop>(SimulatedSide {
+            loaded: config::load(file, &[])?,
+            registry: targets::registry([])?,
+        })
+    });
+    let labels = arguments.labels.as_deref();
+    eval(&opened, &arguments.data, labels, float, simulated.transpose()?, session)
 }

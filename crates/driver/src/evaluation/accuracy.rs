@@ -13,6 +13,37 @@ pub struct Accuracy {
     pub top1: Option<Top1>,
     /// Share of samples on which the largest output of the integer model is that of the float model.
     pub agreement: Option<Share>,
+    /// The float graph that rounds where the integer one has codes; measured where it is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated: Option<Simulated>,
+}
+
+/// Accuracy of the simulation. Against that of the float model it says what the grids cost, against that of the integer
+/// model what the target's arithmetic does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Simulated {
+    /// Share of samples whose largest output is that of the right class.
+    pub top1: Option<Share>,
+    /// Share of samples on which the largest output of the integer model is that of the simulation.
+    pub agreement: Share,
+}
+
+impl Simulated {
+    /// Compares the answers of the simulation to the same samples with those of the integer model, and with what is right.
+    pub fn new(integer: &[u32], simulated: &[u32], labels: Option<&[u32]>) -> Simulated {
+        Simulated {
+            top1: labels.map(|labels| same(simulated, labels)),
+            agreement: same(integer, simulated),
+        }
+    }
+}
+
+/// Share of samples with the same answer.
+fn same(left: &[u32], right: &[u32]) -> Share {
+    Share {
+        count: left.iter().zip(right).filter(|(left, right)| left == right).count() as u64,
+        samples: left.len() as u64,
+    }
 }
 
 /// Top-1 accuracy of the models.
@@ -30,12 +61,6 @@ impl Accuracy {
     /// Compares answers to the same samples, with each other and with what is right.
     pub fn new(integer: &[u32], float: Option<&[u32]>, labels: Option<&[u32]>) -> Accuracy {
         let samples = integer.len() as u64;
-        let share = |count: usize| Share {
-            count: count as u64,
-            samples,
-        };
-        let same =
-            |left: &[u32], right: &[u32]| share(left.iter().zip(right).filter(|(left, right)| left == right).count());
         let top1 = labels.map(|labels| {
             // Of the samples, those where one model is right and the other is not.
             let only = |right: &[u32], wrong: &[u32]| {
@@ -58,6 +83,7 @@ impl Accuracy {
             samples,
             top1,
             agreement: float.map(|float| same(integer, float)),
+            simulated: None,
         }
     }
 }
@@ -83,6 +109,13 @@ mod tests {
             samples: 5,
         };
         assert_eq!(top1.change, Some(expected));
+    }
+
+    #[test]
+    fn a_simulation_is_counted_beside_the_integers() {
+        let simulated = Simulated::new(&[1, 2, 3], &[1, 2, 1], Some(&[1, 1, 1]));
+        assert_eq!((simulated.agreement.count, simulated.top1.unwrap().count), (2, 2));
+        assert_eq!(Simulated::new(&[1], &[2], None).top1, None);
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod answers;
 mod doubts;
 mod share;
 
-pub use accuracy::{Accuracy, Top1};
+pub use accuracy::{Accuracy, Simulated, Top1};
 pub(crate) use answers::views;
 pub use answers::{Side, answers, class_count};
 pub(crate) use doubts::doubts;

@@ -305,7 +305,8 @@ fn rules(module: &Module, loaded: &Loaded, selection: &Selection) -> Vec<RuleRep
     loaded.config.quantize.rule.iter().enumerate().map(rule).collect()
 }
 
-fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
+/// Digest of all settings that decide on the artifact of a target: all but paths.
+pub(super) fn settings_digest(loaded: &Loaded, target: &str) -> Result<Digest, Stop> {
     let settings = serde_json::to_vec(&loaded.settings_for(target)).map_err(|error| Stop::Defect(error.to_string()))?;
     Ok(sha256(&settings))
 }

@@ -101,6 +101,15 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     })
 }
 
+/// The annotated module that [`lowered`] lowers, with its parameters baked.
+pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, Stop> {
+    let spec = job.target.spec();
+    let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
+    let phase = format!("quantize ({})", spec.id);
+    let Quantized { annotated, .. } = session.phase(&phase, None, |_| quantized(job, spec, &wishes))?;
+    Ok(annotated)
+}
+
 /// Holds the fused graph against the lowered one, by other means than those that made it, on the target's loops. What does
 /// not hold is our defect, or that of the target's code ([`blame`]); nothing is written then.
 fn verify(

@@ -20,8 +20,10 @@ mod ready;
 mod requests;
 mod rewritten;
 pub(crate) mod select;
+mod simulated;
 
 pub use calibrate::{Calibrated, Share, calibrate};
 pub(crate) use compile::canonical;
 pub use compile::{Compiled, REPORT_FILE, compile};
 pub use merge::merge;
+pub(crate) use simulated::simulated;

@@ -197,6 +197,9 @@ fn accuracy(f: &mut fmt::Formatter<'_>, accuracy: &Accuracy) -> fmt::Result {
         if let Some(float) = top1.float {
             writeln!(f, "  top-1, float      {}", share(float))?;
         }
+        if let Some(simulated) = accuracy.simulated.and_then(|simulated| simulated.top1) {
+            writeln!(f, "  top-1, simulated  {}", share(simulated))?;
+        }
         writeln!(f, "  top-1, integer    {}", share(top1.integer))?;
         if let Some(change) = top1.change {
             let error = change
@@ -207,6 +210,9 @@ fn accuracy(f: &mut fmt::Formatter<'_>, accuracy: &Accuracy) -> fmt::Result {
     }
     if let Some(agreement) = accuracy.agreement {
         writeln!(f, "  agreement         {}", share(agreement))?;
+    }
+    if let Some(simulated) = accuracy.simulated {
+        writeln!(f, "  as simulated      {}", share(simulated.agreement))?;
     }
     Ok(())
 }

@@ -1,0 +1,69 @@
+//! Measuring an artifact beside the simulation of it.
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod copy;
+
+use copy::{repository, said};
+use serde_json::Value;
+use std::fs;
+use tempfile::TempDir;
+
+/// A configuration of the repository that keeps its statistics in a folder.
+fn config(target: &str, folder: &TempDir) -> String {
+    let text = fs::read_to_string(repository("configs").join(format!("{target}.toml"))).unwrap();
+    let root = repository("").to_string_lossy().into_owned();
+    let text = text
+        .replace("\"../.strait/cache\"", "\"cache\"")
+        .replace("\"../", &format!("\"{root}/"));
+    let file = folder.path().join(format!("{target}.toml"));
+    fs::write(&file, text).unwrap();
+    file.to_string_lossy().into_owned()
+}
+
+/// An artifact of the model in the repository for `sima`.
+fn compiled(folder: &TempDir, set: &[&str]) -> String {
+    let artifact = folder.path().join("artifact").to_string_lossy().into_owned();
+    let config = config("sima", folder);
+    let (code, printed) = said(&[&["compile", &config, "--out", &artifact][..], set].concat());
+    assert_eq!(code, 0, "{printed}");
+    artifact
+}
+
+fn eval(artifact: &str, more: &[&str]) -> (i32, String) {
+    let digits = |file: &str| repository("models/digits").join(file).to_string_lossy().into_owned();
+    let data = digits("eval_x.npy");
+    said(&[&["eval", artifact, "--data", &data][..], more].concat())
+}
+
+#[test]
+fn a_simulation_is_measured_beside_the_integers() {
+    let folder = tempfile::tempdir().unwrap();
+    let artifact = compiled(&folder, &[]);
+    let labels = repository("models/digits/eval_y.npy").to_string_lossy().into_owned();
+    let sima = config("sima", &folder);
+    let (code, printed) = eval(&artifact, &["--simulated", &sima, "--labels", &labels, "--json"]);
+    assert_eq!(code, 0, "{printed}");
+    let start = printed.find('{').unwrap();
+    let mut values = serde_json::Deserializer::from_str(&printed[start..]).into_iter::<Value>();
+    let accuracy = &values.next().unwrap().unwrap()["accuracy"];
+    let [integer, simulated] = ["/top1/integer/count", "/simulated/top1/count"].map(|at| accuracy.pointer(at).unwrap());
+    // The model is right on 96 of 100; one that were wired wrongly would guess.
+    let [integer, simulated] = [integer, simulated].map(|count| count.as_f64().unwrap());
+    assert!((integer - simulated).abs() <= 0.02 * integer, "{printed}");
+    // Alone it is enough to compare with.
+    let (code, printed) = eval(&artifact, &["--simulated", &sima]);
+    assert!(code == 0 && printed.contains("as simulated"), "{printed}");
+}
+
+#[test]
+fn what_the_artifact_was_not_made_with_is_not_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let artifact = compiled(&folder, &[]);
+    let (code, printed) = eval(&artifact, &["--simulated", &config("ascend", &folder)]);
+    assert!(code == 1 && printed.contains("it is for `sima`"), "{printed}");
+    let artifact = compiled(&folder, &["--set", "calibration.samples=8"]);
+    let (code, printed) = eval(&artifact, &["--simulated", &config("sima", &folder)]);
+    assert!(code == 1 && printed.contains("its settings were others"), "{printed}");
+    let (code, printed) = eval(&artifact, &[]);
+    assert!(code == 2 && printed.contains("--simulated"), "{printed}");
+}

@@ -1,0 +1,81 @@
+//! The simulation of an artifact, from the configuration that it was made with.
+
+use strait_core::Module;
+use strait_target::Registry;
+
+use crate::{
+    artifact::Opened,
+    config::{KeyPath, Loaded},
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+    session::Session,
+    stop::Stop,
+    targets,
+};
+
+use super::{
+    compile::settings_digest,
+    lowered::{Job, annotated},
+    observe,
+    ready::{Ready, ready},
+};
+
+/// The float graph that rounds where the integers of an artifact are codes: `loaded` is annotated and baked for its target
+/// once more, from the same statistics.
+///
+/// # Errors
+/// A configuration, a model or calibration data that the artifact was not made with, and whatever stops a compilation.
+pub(crate) fn simulated(
+    loaded: &Loaded,
+    registry: Registry,
+    opened: &Opened,
+    session: &Session<'_>,
+) -> Result<Module, Stop> {
+    let manifest = opened.artifact.manifest();
+    let id = manifest.target.id.as_str();
+    let chosen = targets::chosen(loaded, registry)?;
+    let chosen = chosen.into_iter().find(|chosen| chosen.target.spec().id.as_str() == id);
+    let chosen = chosen.ok_or_else(|| other(loaded, &["target", "use"], &format!("it is for `{id}`")))?;
+    if settings_digest(loaded, id)? != manifest.sources.config {
+        return Err(other(loaded, &[], "its settings were others").into());
+    }
+    let ready = ready(loaded, session)?;
+    if ready.model != manifest.sources.model {
+        return Err(other(loaded, &["model", "file"], "its model was another").into());
+    }
+    let Ready {
+        canonical,
+        selection,
+        samples,
+        requests,
+        ..
+    } = ready;
+    if manifest
+        .sources
+        .data
+        .get("calibration")
+        .is_none_or(|digest| digest.0 != samples.digest())
+    {
+        return Err(other(loaded, &["calibration", "data"], "its calibration data were others").into());
+    }
+    let cache = loaded.config.calibration.cache.as_ref();
+    let observation = observe::statistics(&canonical, &requests, &samples, cache, session)?;
+    let job = Job {
+        loaded,
+        canonical: &canonical,
+        selection: &selection,
+        observation: &observation,
+        target: chosen.target,
+        options: chosen.options,
+        formats: Vec::new(),
+    };
+    let annotated = annotated(&job, session)?;
+    strait_lower::simulate(&annotated, job.target.spec()).map_err(|error| Stop::Defect(error.to_string()))
+}
+
+/// A configuration that the artifact was not made with.
+fn other(loaded: &Loaded, keys: &[&str], why: &str) -> Diagnostics {
+    let message = format!("the artifact was not made with this configuration: {why}");
+    let finding: Diagnostic = loaded.error(codes::EVALUATION, &KeyPath::of(keys), message, "");
+    finding.help("`strait compile` makes one with it").into()
+}
