@@ -143,7 +143,7 @@ fn masked_attention_is_as_near_to_float_as_without_its_mask() {
                         true => both_noises(plain, ratio_of_rounded_probabilities(&attention(factor, nodes, &data))),
                         false => plain,
                     };
-                    let mark = near - 1.0;
+                    let mark = near - 1.1;
                     marks.check(&format!("{name} {value} ·{factor} for {target}"), found, mark);
                 }
             }

@@ -327,6 +327,14 @@ const CASES: &[Case] = &[
         &[("inputs     = [\"general\"]", "inputs     = [\"once\"]")],
     ),
     case("op.NAME.left_shift", Bits, &[("left_shift = 8", "left_shift = 3")]),
+    case(
+        "op.NAME.definition",
+        Error,
+        &[(
+            "recipe = \"lookup\"",
+            "recipe = \"lookup\"\ndefinition = \"litert.softmax.int8.v1\"",
+        )],
+    ),
     given("op.NAME.weight_grid", Bits, SHIFTS, &[("\"max_abs\"", "\"shift\"")]),
     case(
         "op.NAME.results",

@@ -5,6 +5,7 @@
 
 use crate::ids::DataId;
 use smallvec::{Array, SmallVec};
+use strait_requantize::function::Definition;
 use strait_requantize::{Requantization, Rounding};
 
 /// The value of one attribute. The tags are part of the IR bytes.
@@ -237,23 +238,27 @@ macro_rules! words {
 }
 pub(crate) use words;
 
-impl Field for Rounding {
-    fn to_attribute(&self) -> Attribute {
-        Attribute::Text(self.name().into())
-    }
-    fn from_attribute(attribute: &Attribute) -> Option<Self> {
-        match attribute {
-            Attribute::Text(word) => Rounding::parse(word),
-            _ => None,
+/// Closed sets of `requantize` that can stand in an op by their names.
+macro_rules! named_fields {
+    ($($t:ident),*) => { $(impl Field for $t {
+        fn to_attribute(&self) -> Attribute {
+            Attribute::Text(self.name().into())
         }
-    }
-    fn allowed() -> String {
-        format!("one of {} is expected", Self::words().join(", "))
-    }
-    fn words() -> Vec<&'static str> {
-        Rounding::ALL.map(Rounding::name).to_vec()
-    }
+        fn from_attribute(attribute: &Attribute) -> Option<Self> {
+            match attribute {
+                Attribute::Text(word) => $t::parse(word),
+                _ => None,
+            }
+        }
+        fn allowed() -> String {
+            format!("one of {} is expected", Self::words().join(", "))
+        }
+        fn words() -> Vec<&'static str> {
+            $t::ALL.map($t::name).to_vec()
+        }
+    })* };
 }
+named_fields!(Rounding, Definition);
 
 /// Declares an op: its struct, its name and version, and its attributes from its fields.
 macro_rules! op {

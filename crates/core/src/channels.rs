@@ -65,6 +65,7 @@ impl Op {
             | Op::Dequantize(_)
             | Op::ShiftLeft(_)
             | Op::Lookup(_)
+            | Op::IntegerSoftmax(_)
             | Op::Clamp(_)
             | Op::Call(_)
             | Op::Foreign(_)

@@ -91,7 +91,7 @@ reason_codes! {
         GemmRank = "gemm-rank",
         /// Scale or bias of a layer normalization do not have the normalized shape.
         LayerNormalizationShape = "layer-normalization-shape",
-        /// The table of a lookup has no 256 entries, or its operand is no code of 8 bits.
+        /// The table of a lookup does not have an entry for each code of its operand, or that has more than 16 bits.
         Lookup = "lookup",
         /// The two factors of a `matmul` have different inner extents.
         MatmulInner = "matmul-inner",
@@ -125,6 +125,8 @@ reason_codes! {
         ShiftLeft = "shift-left",
         /// The lists of a slice do not fit its operand, a step is 0, or the axis is symbolic.
         Slice = "slice",
+        /// A softmax on codes of a type, or over rows of a length, that its definition does not have.
+        SoftmaxDomain = "softmax-domain",
         /// The sizes of a split do not add up to the extent of its axis.
         Split = "split",
         /// A squeezed axis does not have the extent 1.
@@ -225,6 +227,8 @@ reason_codes! {
         Island = "island",
         /// A mean is not over all spatial axes.
         MeanAxes = "mean-axes",
+        /// A rule asks for another range than the integer function has that makes the value.
+        GivenGrid = "given-grid",
         /// No grid lets a shift of whole bits be the factor to the output.
         NoShift = "no-shift",
         /// The node computes on integers in the model.

@@ -95,6 +95,7 @@ terms! {
     Requantize = "requantize": Integer,
     ShiftLeft = "shift_left": Integer,
     Lookup = "lookup": Integer,
+    IntegerSoftmax = "integer_softmax": Integer,
     Clamp = "clamp": Integer,
     Sigmoid = "sigmoid": Function,
     Tanh = "tanh": Function,

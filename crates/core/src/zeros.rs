@@ -70,6 +70,7 @@ impl Op {
             | Op::Dequantize(_)
             | Op::Requantize(_)
             | Op::Lookup(_)
+            | Op::IntegerSoftmax(_)
             | Op::Clamp(_)
             | Op::Call(_)
             | Op::Foreign(_)

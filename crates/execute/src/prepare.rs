@@ -60,9 +60,13 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         }
         Op::Reshape(_) | Op::Flatten(_) | Op::Squeeze(_) | Op::Unsqueeze(_) | Op::Identity(_) => Err(unsupported(site)),
         // On integers alone, or with a meaning that stands elsewhere.
-        Op::SumPool(_) | Op::Dequantize(_) | Op::Requantize(_) | Op::ShiftLeft(_) | Op::Lookup(_) | Op::Clamp(_) => {
-            Err(unsupported(site))
-        }
+        Op::SumPool(_)
+        | Op::Dequantize(_)
+        | Op::Requantize(_)
+        | Op::ShiftLeft(_)
+        | Op::Lookup(_)
+        | Op::IntegerSoftmax(_)
+        | Op::Clamp(_) => Err(unsupported(site)),
         Op::Call(_) | Op::Foreign(_) => Err(unsupported(site)),
     }
 }

@@ -330,6 +330,10 @@ impl<'a> Bounds<'a> {
             }
             Op::GlobalAveragePool(_) | Op::Reshape(_) | Op::Transpose(_) => Per::Tensor(self.hull(node, 0)?),
             Op::Lookup(_) => Per::Tensor(self.hull(node, 1)?),
+            Op::IntegerSoftmax(op) => {
+                let [low, high] = op.softmax().ok()?.range().map(i64::from);
+                Per::Tensor((low, high))
+            }
             _ => return None,
         })
     }

@@ -497,3 +497,30 @@ fn text_has_the_definitions_name() {
     let text = serde_json::to_string(&softmax).unwrap();
     assert!(text.starts_with(&format!("{{\"{}\":", softmax.definition())), "{text}");
 }
+
+#[test]
+fn a_softmax_is_its_definition_and_its_factor() {
+    for definition in Definition::ALL {
+        let softmax = match Softmax::of(definition, 0.01, 1.0) {
+            Ok(softmax) => softmax,
+            Err(error) => {
+                let wanted = "softmax";
+                assert_eq!(error, FunctionError::Kind { definition, wanted });
+                assert_eq!(definition.softmax(), None);
+                assert_eq!(Softmax::with_factor(definition, 1 << 30, 1), Err(error));
+                continue;
+            }
+        };
+        assert_eq!(definition.softmax(), Some(softmax.facts()));
+        assert_eq!(softmax.definition(), definition);
+        let (multiplier, exponent) = softmax.factor();
+        assert_eq!(Softmax::with_factor(definition, multiplier, exponent), Ok(softmax));
+        for (multiplier, exponent) in [(-1, 3), (multiplier, 32), (multiplier, -32), (multiplier, i32::MAX)] {
+            let refused = Softmax::with_factor(definition, multiplier, exponent);
+            assert!(
+                matches!(refused, Err(FunctionError::Parameter { .. })),
+                "{multiplier} {exponent}"
+            );
+        }
+    }
+}

@@ -83,7 +83,11 @@ impl Layers {
 }
 
 fn requantizes(node: &Node) -> bool {
-    node.fused.is_some() || matches!(node.op, Op::Requantize(_) | Op::Lookup(_) | Op::Quantize(_))
+    let narrows = matches!(
+        node.op,
+        Op::Requantize(_) | Op::Lookup(_) | Op::IntegerSoftmax(_) | Op::Quantize(_)
+    );
+    node.fused.is_some() || narrows
 }
 
 fn is_integer(graph: &Graph, value: ValueId) -> bool {

@@ -23,6 +23,7 @@ mod gemm;
 mod global_average_pool;
 mod hard_sigmoid;
 mod identity;
+mod integer_softmax;
 mod layer_normalization;
 mod leaky_relu;
 mod lookup;
@@ -68,6 +69,7 @@ pub use gemm::*;
 pub use global_average_pool::*;
 pub use hard_sigmoid::*;
 pub use identity::*;
+pub use integer_softmax::*;
 pub use layer_normalization::*;
 pub use leaky_relu::*;
 pub use lookup::*;
@@ -244,6 +246,7 @@ ops! {
     Requantize,
     ShiftLeft,
     Lookup,
+    IntegerSoftmax,
     Clamp,
     Call,
     Foreign;

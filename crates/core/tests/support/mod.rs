@@ -10,6 +10,7 @@ use strait_core::{
     Attribute, Carrier, DataId, Elem, Fused, Graph, GraphId, Kind, Module, Names, Op, Placement, QuantParams, Reason,
     ReasonCode, Stage, TensorData, TensorType, Term, ValueId,
 };
+use strait_requantize::function::Definition;
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
 /// Decisions, one after the other; 0 when they run out.
@@ -395,6 +396,13 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         }
         "gather" => Gather { axis: -1 }.into(),
         "lookup" => Lookup {}.into(),
+        "integer_softmax" => IntegerSoftmax {
+            axis: choices.pick(&[-1, 0, 7]),
+            definition: choices.pick(&Definition::ALL),
+            multiplier: choices.pick(&[0, 1 << 30, i32::MIN]),
+            exponent: choices.pick(&[-31, 3, i32::MAX]),
+        }
+        .into(),
         "foreign" => {
             let attributes = vec![
                 (

@@ -20,6 +20,7 @@ pub(crate) mod quantize;
 pub(crate) mod reduce;
 pub(crate) mod requantize;
 pub(crate) mod shift_left;
+pub(crate) mod softmax;
 pub(crate) mod sum_pool;
 
 use crate::error::StepError;
@@ -59,6 +60,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::MaxPool(op) => max_pool::prepare(op, site),
         Op::Reduce(op) => reduce::prepare(op, site),
         Op::Lookup(_) => lookup::prepare(site),
+        Op::IntegerSoftmax(op) => softmax::prepare(op, site),
         Op::Clamp(op) => clamp::prepare(op, site),
         Op::Requantize(op) => requantize::prepare(op, site),
         Op::ShiftLeft(op) => shift_left::prepare(op, site),

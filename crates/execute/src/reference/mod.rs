@@ -9,6 +9,7 @@ mod boundary;
 mod elementwise;
 mod primitive;
 mod products;
+mod rows;
 mod windows;
 
 pub(crate) use array::{Array, write};

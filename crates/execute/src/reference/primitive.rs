@@ -3,7 +3,7 @@
 use super::array::Array;
 use super::elementwise::Channels;
 use super::windows::{self, Window};
-use super::{elementwise, products};
+use super::{elementwise, products, rows};
 use crate::error::StepError;
 use strait_core::{Elem, Fused, Kind, Op};
 
@@ -130,6 +130,7 @@ impl Primitive {
                     .map(|&code| table.values[(code - self.lowest()) as usize].into())
                     .collect()
             }
+            Op::IntegerSoftmax(op) => rows::softmax(op, x)?,
             Op::Clamp(op) => {
                 let (min, max) = (i64::from(op.min), i64::from(op.max));
                 x.values.iter().map(|&v| v.min(max).max(min).into()).collect()

@@ -6,6 +6,7 @@ use smallvec::smallvec;
 use strait_core::op::{self, Coordinate, Nearest, PadMode, Reduction, ResizeMode};
 use strait_core::{Carrier, Elem, Fused, Module, Op, QuantParams, Stage, ValueId};
 use strait_execute::Tensor;
+use strait_requantize::function::{Definition, Softmax};
 use strait_requantize::{IntType, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
 /// A value with the extents that ops choose by.
@@ -184,11 +185,31 @@ impl Maker {
         self.builder.integers(carrier.elem(), &[count], &values)
     }
 
+    /// A softmax along any axis, where there is one of the operand's type.
+    fn softmax(&mut self, x: &Known) {
+        let axis = self.random.range(0, x.dims.len() as i64 - 1);
+        let (scale, beta) = (self.random.range(1, 1000) as f32 / 4096.0, 1.0);
+        let definitions = Definition::ALL.into_iter().filter(|definition| {
+            let facts = definition.softmax();
+            facts.is_some_and(|f| f.elements == x.codes() && x.dims[axis as usize] <= f.longest_row as u64)
+        });
+        for softmax in definitions.map(|definition| Softmax::of(definition, scale, beta).unwrap()) {
+            let (multiplier, exponent) = softmax.factor();
+            let op = op::IntegerSoftmax {
+                axis,
+                definition: softmax.definition(),
+                multiplier,
+                exponent,
+            };
+            self.add(op, &[x.id], None);
+        }
+    }
+
     fn step(&mut self) {
         let index = self.random.range(0, self.values.len() as i64 - 1) as usize;
         let x = self.values[index].clone();
         let image = x.dims.len() == 4;
-        match self.random.range(0, 15) {
+        match self.random.range(0, 16) {
             0..=2 if image => self.conv(&x),
             3 => self.gemm(&x),
             4 if image => self.pool(&x),
@@ -215,6 +236,7 @@ impl Maker {
                 let table = self.builder.constant(&[count], &table);
                 self.add(op::Lookup {}, &[x.id, table], None);
             }
+            16 => self.softmax(&x),
             9 => {
                 let ends = [self.random.range(0, 20), self.random.range(30, 100)];
                 let [min, max] = ends.map(|end| x.code(end));

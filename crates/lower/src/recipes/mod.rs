@@ -15,6 +15,7 @@ mod multiply;
 mod multiply_accumulate;
 mod narrow;
 mod pass_through;
+mod softmax;
 mod sum;
 
 use crate::lowering::{Codes, Grid, Lowering};
@@ -64,7 +65,8 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
         Recipe::MaxPool => max_pool::lower(walk, &site),
         Recipe::AveragePoolDivide => average_pool_divide::lower(walk, &site),
         Recipe::AveragePoolRequantize => average_pool_requantize::lower(walk, &site),
-        Recipe::Lookup { left_shift } => lookup::lower(walk, &site, left_shift),
+        Recipe::Lookup => lookup::lower(walk, &site),
+        Recipe::Softmax { definition } => softmax::lower(walk, &site, definition),
         Recipe::Clamp => clamp::lower(walk, &site),
         Recipe::PassThrough => pass_through::lower(walk, &site),
     }

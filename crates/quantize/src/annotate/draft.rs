@@ -8,7 +8,8 @@ use super::types::Types;
 use super::{AnnotateError, Annotation};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
-    ConfigId, Def, Graph, GraphId, Grid, IllegalMove, Module, Move, NodeId, Port, QuantTable, Reason, Scheme, ValueId,
+    ConfigId, Def, Graph, GraphId, Grid, IllegalMove, Module, Move, NodeId, Origin, Port, QuantTable, Reason, Scheme,
+    ValueId,
 };
 
 /// Material of one run of the passes.
@@ -118,10 +119,17 @@ impl Draft {
         }
     }
 
-    /// Joins the group of one config to that of another, which decides. Configs of other schemes stay apart.
+    /// True if the grid of a config was given, and nothing may change it.
+    pub(super) fn is_given(&self, id: ConfigId) -> bool {
+        let grid = self.table.grid(id);
+        grid.is_some_and(|grid| grid.origin == Origin::Given)
+    }
+
+    /// Joins the group of one config to that of another, which decides. Configs of other schemes stay apart, and so does
+    /// a group whose grid was given.
     pub(super) fn join(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let root = self.table.root(id);
-        if root == self.table.root(to) || self.scheme(root) != self.scheme(to) {
+        if root == self.table.root(to) || self.scheme(root) != self.scheme(to) || self.is_given(root) {
             return Ok(());
         }
         self.transition(root, Move::DominatedBy(to))

@@ -353,7 +353,7 @@ fn moves(op: &Op) -> bool {
 }
 
 /// The extent of an axis; negative ones count from the end.
-fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
+pub(super) fn extent(ty: &TensorType, axis: i64) -> Option<u64> {
     let rank = i64::try_from(ty.shape.len()).ok()?;
     let axis = if axis < 0 { axis + rank } else { axis };
     ty.shape.get(usize::try_from(axis).ok()?)?.fixed()

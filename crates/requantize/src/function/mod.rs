@@ -29,7 +29,7 @@ pub use fixed::Factor;
 pub use nearest::Nearest;
 pub use pointwise::{HardSwishInt8, LeakyRelu, LogisticInt8, Pointwise, SigmoidInt16, TanhInt8};
 pub use real::Real;
-pub use softmax::{Softmax, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
+pub use softmax::{Divisor, Softmax, SoftmaxFacts, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
 
 use crate::{IntType, scales::ScaleError};
 use std::{fmt, ops::RangeInclusive};
@@ -94,6 +94,14 @@ impl fmt::Display for Definition {
 /// of a file that are not legal, or operands outside of the domain.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FunctionError {
+    /// A definition of another kind of function.
+    #[error("{definition} is no {wanted}")]
+    Kind {
+        /// The definition.
+        definition: Definition,
+        /// The kind that was asked for.
+        wanted: &'static str,
+    },
     /// Scales that give no parameters.
     #[error("{definition}: {source}")]
     Scale {

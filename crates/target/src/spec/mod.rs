@@ -37,7 +37,7 @@ pub use option::{OptionRow, OptionType, OptionValue, Options};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
 pub use passes::{Alignment, Alignments, Passes};
 pub use place::{OpSite, Operand};
-pub use recipe::{Recipe, RecipeName, Signature, WeightGrid};
+pub use recipe::{IntegerFunction, Recipe, RecipeName, Signature, WeightGrid};
 pub use reference::reference_page;
 pub use types::{
     Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types,

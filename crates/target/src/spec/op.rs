@@ -1,6 +1,6 @@
 //! `[op.NAME]`: how an op becomes integers, and where the target's limits are.
 
-use super::recipe::{Recipe, RecipeName, WeightGrid};
+use super::recipe::{IntegerFunction, Recipe, RecipeName, WeightGrid};
 use super::types::Points;
 use super::words::{Evidence, Integer, Per};
 use schemars::JsonSchema;
@@ -31,11 +31,13 @@ pub struct OpRow {
     /// The forms that bring its operands to a common grid, cheapest first.
     #[serde(default)]
     pub inputs: Vec<String>,
-    /// Parameter of `add_left_shift`, `add_common_grid` and `lookup`.
+    /// Parameter of `add_left_shift` and `add_common_grid`.
     #[schemars(range(min = 0, max = 24))]
     pub left_shift: Option<u8>,
     /// Parameter of `multiply_accumulate`. Absent: `max_abs`.
     pub weight_grid: Option<WeightGrid>,
+    /// Parameter of `softmax`: the integer function that it is.
+    pub definition: Option<IntegerFunction>,
     /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
     /// activation types. Absent: all of `types.pairs`.
     #[schemars(length(min = 1))]
@@ -86,13 +88,6 @@ impl OpRow {
         self.run == Some(Run::Host)
     }
 
-    /// True if its results may have this type though its operands have another, without a grid of their own: it takes bits
-    /// off.
-    pub fn narrows_to(&self, result: Integer) -> bool {
-        let keeps = self.recipe.is_some_and(RecipeName::keeps_grid);
-        keeps && self.results.as_ref().is_some_and(|results| results.contains(&result))
-    }
-
     /// Recipe of the op's lowering to integers; `None` for an op of the host.
     pub fn recipe(&self) -> Option<Recipe> {
         let left_shift = self.left_shift.unwrap_or_default();
@@ -107,7 +102,10 @@ impl OpRow {
             RecipeName::MaxPool => Recipe::MaxPool,
             RecipeName::AveragePoolDivide => Recipe::AveragePoolDivide,
             RecipeName::AveragePoolRequantize => Recipe::AveragePoolRequantize,
-            RecipeName::Lookup => Recipe::Lookup { left_shift },
+            RecipeName::Lookup => Recipe::Lookup,
+            RecipeName::Softmax => Recipe::Softmax {
+                definition: self.definition?.definition(),
+            },
             RecipeName::Clamp => Recipe::Clamp,
             RecipeName::PassThrough => Recipe::PassThrough,
             // It is no op of a model.

@@ -2,6 +2,7 @@
 
 use strait_core::{Kind, Term};
 use strait_document::words;
+use strait_requantize::function::Definition;
 
 words! {
     /// The recipes that a row may name.
@@ -20,8 +21,7 @@ words! {
         /// Elementwise product of the operands less their zero points, then a requantization.
         Multiply = "multiply",
         /// The largest code of a window or along reduced axes (of `reduce_min` the smallest); operand and result share one
-        /// grid. A result of fewer bits than the operand, which the row has among its `results`, is on that grid without
-        /// the lowest bits, which a shift of `requantize` takes off.
+        /// grid.
         MaxPool = "max_pool",
         /// The sum of a window divided by its count, ties away from zero; operand and result share one grid. A mean over all
         /// spatial axes is one window.
@@ -29,9 +29,10 @@ words! {
         /// The sum of a window or over reduced axes, requantized by a factor with the reciprocal of the count in it; of
         /// `reduce_sum` without.
         AveragePoolRequantize = "average_pool_requantize",
-        /// A table with one entry per code: any function of one variable. With `left_shift`, entries for results of at most
-        /// 8 bits have so many bits more, which a shift of `requantize` takes off.
+        /// A table with one entry per code: any function of one variable.
         Lookup = "lookup",
+        /// Softmax on codes: the integer function that `definition` names, which fixes the grid of the result.
+        Softmax = "softmax",
         /// The codes clipped; operand and result share one grid.
         Clamp = "clamp",
         /// Codes are moved or copied; operands and result share one grid. What a concatenation reads is made on the grid of
@@ -40,6 +41,26 @@ words! {
         /// Codes of one grid and type become codes of another, for readers that differ: the row `requantize`, and no op of
         /// a model.
         Requantize = "requantize",
+    }
+}
+
+words! {
+    /// Integer functions that are a recipe of their own. `docs/functions.md` defines each.
+    IntegerFunction {
+        /// LiteRT's SOFTMAX on int8: rows of at most 511 codes, the result on a scale of 1/256 with the zero point -128.
+        LitertSoftmaxInt8 = "litert.softmax.int8.v1",
+        /// LiteRT's SOFTMAX on int16: rows of at most 65,538 codes, the result on a scale of 1/32768.
+        LitertSoftmaxInt16 = "litert.softmax.int16.v1",
+    }
+}
+
+impl IntegerFunction {
+    /// The function.
+    pub fn definition(self) -> Definition {
+        match self {
+            IntegerFunction::LitertSoftmaxInt8 => Definition::LitertSoftmaxInt8,
+            IntegerFunction::LitertSoftmaxInt16 => Definition::LitertSoftmaxInt16,
+        }
     }
 }
 
@@ -96,9 +117,11 @@ pub enum Recipe {
     /// See [`RecipeName::AveragePoolRequantize`].
     AveragePoolRequantize,
     /// See [`RecipeName::Lookup`].
-    Lookup {
-        /// Bits that the entries for results of 8 bits have beside them.
-        left_shift: u8,
+    Lookup,
+    /// See [`RecipeName::Softmax`].
+    Softmax {
+        /// The function.
+        definition: Definition,
     },
     /// See [`RecipeName::Clamp`].
     Clamp,
@@ -118,9 +141,18 @@ impl Recipe {
             Recipe::MaxPool => RecipeName::MaxPool,
             Recipe::AveragePoolDivide => RecipeName::AveragePoolDivide,
             Recipe::AveragePoolRequantize => RecipeName::AveragePoolRequantize,
-            Recipe::Lookup { .. } => RecipeName::Lookup,
+            Recipe::Lookup => RecipeName::Lookup,
+            Recipe::Softmax { .. } => RecipeName::Softmax,
             Recipe::Clamp => RecipeName::Clamp,
             Recipe::PassThrough => RecipeName::PassThrough,
+        }
+    }
+
+    /// Scale and zero point of the result, where the recipe fixes them.
+    pub fn fixed_grid(self) -> Option<(f32, i32)> {
+        match self {
+            Recipe::Softmax { definition } => definition.softmax().map(|facts| facts.output),
+            _ => None,
         }
     }
 }
@@ -130,8 +162,6 @@ impl Recipe {
 pub struct Signature {
     /// True if the row names forms for the result (`requantize`).
     pub requantize: bool,
-    /// True if it may, because codes may have bits that a form takes off.
-    pub may_requantize: bool,
     /// True if the row names forms for the operands (`inputs`).
     pub inputs: bool,
     /// The parameters that it knows, each with whether the row must give it.
@@ -155,6 +185,7 @@ impl RecipeName {
                 Term::ReduceSum,
             ],
             RecipeName::Lookup => Term::of_kind(Kind::Function).collect(),
+            RecipeName::Softmax => vec![Term::Softmax],
             RecipeName::Clamp => vec![Term::Relu, Term::Clip],
             RecipeName::Requantize => vec![Term::Requantize],
             RecipeName::PassThrough => Term::ALL.iter().copied().filter(|term| term.moves_codes()).collect(),
@@ -172,6 +203,7 @@ impl RecipeName {
             | RecipeName::Multiply
             | RecipeName::AveragePoolRequantize
             | RecipeName::Lookup
+            | RecipeName::Softmax
             | RecipeName::Requantize => false,
         }
     }
@@ -188,6 +220,7 @@ impl RecipeName {
             | RecipeName::AveragePoolRequantize => true,
             RecipeName::MaxPool
             | RecipeName::Lookup
+            | RecipeName::Softmax
             | RecipeName::Clamp
             | RecipeName::PassThrough
             | RecipeName::Requantize => false,
@@ -198,13 +231,11 @@ impl RecipeName {
     pub fn signature(self) -> Signature {
         let keeps = Signature {
             requantize: false,
-            may_requantize: false,
             inputs: false,
             parameters: &[],
         };
         let narrows = Signature {
             requantize: true,
-            may_requantize: true,
             ..keeps
         };
         match self {
@@ -217,20 +248,19 @@ impl RecipeName {
                 parameters: &[("left_shift", true)],
                 ..narrows
             },
+            RecipeName::Softmax => Signature {
+                parameters: &[("definition", true)],
+                ..keeps
+            },
             RecipeName::MatmulAccumulate
             | RecipeName::Multiply
             | RecipeName::AveragePoolRequantize
             | RecipeName::Requantize => narrows,
-            RecipeName::MaxPool => Signature {
-                may_requantize: true,
-                ..keeps
-            },
-            RecipeName::Lookup => Signature {
-                may_requantize: true,
-                parameters: &[("left_shift", false)],
-                ..keeps
-            },
-            RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::PassThrough => keeps,
+            RecipeName::MaxPool
+            | RecipeName::AveragePoolDivide
+            | RecipeName::Lookup
+            | RecipeName::Clamp
+            | RecipeName::PassThrough => keeps,
         }
     }
 }

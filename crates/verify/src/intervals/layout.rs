@@ -58,6 +58,7 @@ impl Analysis<'_> {
             | Op::Requantize(_)
             | Op::ShiftLeft(_)
             | Op::Lookup(_)
+            | Op::IntegerSoftmax(_)
             | Op::Clamp(_)
             | Op::Quantize(_)
             | Op::Dequantize(_)

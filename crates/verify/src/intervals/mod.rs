@@ -160,6 +160,10 @@ impl<'a> Analysis<'a> {
             }
             Op::Clamp(op) => one(clamped(self.range(x)?, [op.min, op.max])),
             Op::Lookup(_) => one(self.lookup(node)?),
+            Op::IntegerSoftmax(op) => {
+                let [low, high] = op.softmax().ok()?.range().map(i64::from);
+                one(Range::tensor(Interval { low, high }))
+            }
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),

@@ -169,9 +169,13 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Foreign(op) => foreign(emitter, at, op),
         // What a conv, matmul or mul has beside ONNX's are zero points.
         Op::Conv(_) | Op::MatMul(_) | Op::Mul(_) => Err(at.without_operator()),
-        Op::SumPool(_) | Op::Requantize(_) | Op::ShiftLeft(_) | Op::Lookup(_) | Op::Clamp(_) | Op::Call(_) => {
-            Err(at.without_operator())
-        }
+        Op::SumPool(_)
+        | Op::Requantize(_)
+        | Op::ShiftLeft(_)
+        | Op::Lookup(_)
+        | Op::IntegerSoftmax(_)
+        | Op::Clamp(_)
+        | Op::Call(_) => Err(at.without_operator()),
     }
 }
 

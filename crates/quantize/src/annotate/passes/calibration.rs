@@ -3,14 +3,15 @@
 //! Why: the statistics of the samples are all that is known of values.
 //! Preconditions: the groups stand.
 //! Effect: the root of each group is activated. A directive on any member speaks for the group, on the root it is the last
-//! word. The nodes of a group without a range are refused.
+//! word. A grid that was given stays, and a node that makes one is refused where a directive states a range. So are the nodes of
+//! a group without a range.
 
 use crate::annotate::draft::{Draft, Site};
 use crate::annotate::ranges::{coarser, kind, most_doublings};
 use crate::annotate::roles::{Role, recipe};
 use crate::annotate::{AnnotateError, grid};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{ConfigId, Failure, Grid, Move, Origin, Port, Reason, ValueId};
+use strait_core::{ConfigId, Failure, Grid, Move, Origin, Port, Reason, ReasonCode, ValueId};
 use strait_target::spec::Recipe;
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -42,16 +43,20 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     }
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
-    let roots = activations.iter().filter(|(id, root, _)| id == root);
-    for &(_, root, bound) in roots {
-        // What follows from another grid has none to find.
-        if draft.table.derivation(root).is_some() {
-            continue;
-        }
+    for &(_, root, bound) in activations.iter().filter(|(id, root, _)| id == root) {
         let Some(kind) = draft.table.config(root).map(|config| kind(config.scheme)) else {
             continue;
         };
         let spokesman = spokesman.get(&root).copied();
+        if draft.is_given(root) {
+            if spokesman.is_some_and(|value| directives.ranges.contains_key(&value)) {
+                let text = "a rule states a range for its result, whose grid its integer function fixes";
+                draft
+                    .refused
+                    .push((bound.node, Reason::new(ReasonCode::GivenGrid, text)));
+            }
+            continue;
+        }
         let others = covered.get(&root).filter(|_| spokesman.is_none());
         let value = spokesman.unwrap_or(bound.value);
         let choice = directives.observers.get(&value).unwrap_or(&site.how.observer);

@@ -2,16 +2,17 @@
 //! target's table and the configuration give it.
 //! Why: everything behind this speaks of configs alone.
 //! Preconditions: nodes are placed.
-//! Effect: configs in state `initial`, each for itself. A result that is read in real numbers alone has none where the table
+//! Effect: configs in state `initial`, each for itself; the result of a recipe that fixes its grid, as a softmax does, has that
+//! grid given. A result that is read in real numbers alone has none where the table
 //! narrows operands only.
 
 use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Site, is_made};
 use crate::annotate::roles::{Role, narrows, only_codes_are_read, recipe, role};
 use crate::annotate::types;
-use strait_core::{Elem, Graph, Port, ValueId};
+use strait_core::{Elem, Graph, Grid, Move, Origin, Port, QuantParams, ValueId};
 use strait_target::TargetSpec;
-use strait_target::spec::{OpRow, Points};
+use strait_target::spec::{OpRow, Points, Recipe};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let (graph, how) = (site.graph, site.how);
@@ -47,7 +48,11 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             let float = graph.value(value).is_some_and(|v| v.ty.elem == Elem::F32);
             if float && site.scope.has(value) && has_codes(graph, spec, row, value) {
                 let scheme = types::activation(spec, draft.types.leaves(value).unwrap_or(activation))?;
-                draft.add(id, Port::Result(position), scheme, value, Role::Activation);
+                let result = draft.add(id, Port::Result(position), scheme, value, Role::Activation);
+                if let Some((scale, zero)) = row.recipe().and_then(Recipe::fixed_grid) {
+                    let grid = Grid::new(QuantParams::tensor(scale, zero), Origin::Given);
+                    draft.transition(result, Move::Activate(grid))?;
+                }
             }
         }
     }

@@ -4,7 +4,7 @@
 //! Preconditions: operands and results of each node are bound as its arithmetic and its alignment demand.
 //! Effect: readers without a grid of their own take what the producer leaves. If all others want one grid of the
 //! producer's type, the producer leaves its result on that: what only a concatenation reads is made on the grid of the
-//! concatenation, also in front of nodes that move codes. Where readers differ, the producer leaves its own, and those of
+//! concatenation, also in front of nodes that move codes. A grid that was given stays what it is. Where readers differ, the producer leaves its own, and those of
 //! another grid are requantized. Under `force_overlap`, and where the target requantizes no codes, the grid of an aligned
 //! operand is that of the producer and of all readers; who did not ask for it is told. Readers of what has no producer with
 //! codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
@@ -58,18 +58,17 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
     if let Some(leaves) = leaves {
         let scheme = draft.scheme(leaves);
         let equal = |draft: &Draft, id: ConfigId| draft.scheme(id) == scheme;
-        let derived = draft.table.derivation(leaves).is_some();
         let agreed = fixed.first().copied().filter(|&first| {
             let root = draft.table.root(first);
-            free.is_empty()
-                && !derived
+            !draft.is_given(leaves)
+                && free.is_empty()
                 && equal(draft, first)
                 && fixed.iter().all(|&other| draft.table.root(other) == root)
         });
         match agreed {
             Some(first) => draft.join(leaves, first)?,
             // There is one grid.
-            None if !derived && (site.how.alignments.force_overlap || !requantizes) => {
+            None if (site.how.alignments.force_overlap || !requantizes) && !draft.is_given(leaves) => {
                 let wanted: Vec<ConfigId> = fixed.iter().copied().filter(|&id| equal(draft, id)).collect();
                 overlap(site, draft, value, &wanted, &free);
                 for reader in wanted {

@@ -1,5 +1,6 @@
 //! Requirements of a recipe on a node, whatever the target: the lowering relies on them.
 
+use super::super::reach::extent;
 use strait_core::op::{PadMode, ResizeMode};
 use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode};
 use strait_target::spec::Recipe;
@@ -89,12 +90,24 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
             ),
             _ => Ok(()),
         },
+        Recipe::Softmax { definition } => {
+            let most = definition.softmax().map_or(0, |facts| facts.longest_row);
+            let extent = match &node.op {
+                Op::Softmax(softmax) => value(0).and_then(|x| extent(&x.ty, softmax.axis)),
+                _ => None,
+            };
+            require(
+                extent.is_some_and(|extent| (1..=most as u64).contains(&extent)),
+                ReasonCode::SoftmaxDomain,
+                format!("{definition} takes rows of 1 to {most} codes"),
+            )
+        }
         Recipe::MatmulAccumulate
         | Recipe::AddLeftShift { .. }
         | Recipe::AddCommonGrid { .. }
         | Recipe::Multiply
         | Recipe::MaxPool
-        | Recipe::Lookup { .. }
+        | Recipe::Lookup
         | Recipe::Clamp => Ok(()),
     }
 }

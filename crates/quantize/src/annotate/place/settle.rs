@@ -130,10 +130,11 @@ impl Settling<'_> {
             }
             _ => {
                 (self.spec.host.islands == Islands::Float && !joined[id.index()] && is_island(graph, node)).then(|| {
-                    Reason::new(
-                        ReasonCode::Island,
-                        "only host nodes read its result, so codes in between would cost accuracy alone",
-                    )
+                    let text = match node.outputs.iter().any(|&y| graph.is_output(y)) {
+                        true => "its result leaves the model, and codes of it would cost accuracy alone",
+                        false => "only host nodes read its result, so codes in between would cost accuracy alone",
+                    };
+                    Reason::new(ReasonCode::Island, text)
                 })
             }
         }
@@ -165,11 +166,17 @@ impl Settling<'_> {
 }
 
 /// True if a node is the end of an island: the host alone reads what it computes. Its producers are then asked the same,
-/// and so the whole island leaves.
+/// and so the whole island leaves. A softmax is one in front of an output of the model, too: its codes have even steps,
+/// and tell neither of two small probabilities nor of two that are nearly 1 which is larger.
 fn is_island(graph: &Graph, node: &Node) -> bool {
     let on_host = |node| graph.node(node).is_some_and(|n| matches!(n.place, Placement::Host(_)));
     let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
-    uses.peek().is_some() && uses.all(|at| on_host(at.node)) && !node.outputs.iter().any(|&y| graph.is_output(y))
+    let (is_read, is_output) = (uses.peek().is_some(), node.outputs.iter().any(|&y| graph.is_output(y)));
+    let ends = match node.op {
+        Op::Softmax(_) => is_read || is_output,
+        _ => is_read && !is_output,
+    };
+    ends && uses.all(|at| on_host(at.node))
 }
 
 /// True if the results have fewer elements than the first operand.
@@ -191,7 +198,7 @@ fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = Value
 
 /// True if a node computes each element of its result from one element of its only operand that is no constant.
 fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
-    matches!(recipe, Recipe::Lookup { .. }) || is_elementwise(graph, node)
+    matches!(recipe, Recipe::Lookup) || is_elementwise(graph, node)
 }
 
 /// True if a node is a sum, a product or a quotient with a constant.

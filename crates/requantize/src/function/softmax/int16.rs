@@ -4,6 +4,8 @@ use super::super::{
     interpolated::interpolated,
     tables::{EXPONENTIAL, RECIPROCAL},
 };
+use super::{Divisor, SoftmaxFacts};
+use crate::IntType;
 use crate::scales::ScaleError;
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +28,14 @@ pub struct SoftmaxInt16 {
     pub factor: Factor,
 }
 
-/// 32767 times one more is 2^31 and more.
-pub(super) const LONGEST_ROW: usize = 65_538;
+pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
+    elements: IntType::I16,
+    symmetric: true,
+    output: (1.0 / 32768.0, 0),
+    range: [0, 32767],
+    // 32767 times one more is 2^31 and more.
+    longest_row: 65_538,
+};
 
 /// 65535·2^15 is below 2^31.
 const MOST_EXPONENT: i8 = 15;
@@ -56,24 +64,28 @@ impl SoftmaxInt16 {
         self.factor.check(Definition::LitertSoftmaxInt16, MOST_EXPONENT)
     }
 
-    /// The results of a row of at most [`LONGEST_ROW`] codes.
-    pub(super) fn row(&self, codes: &[i32], largest: i32, results: &mut [i32]) {
-        let mut sum = 0;
-        for (exponential, code) in results.iter_mut().zip(codes) {
-            let steps = self.factor.times(code - largest) + 32767;
-            *exponential = interpolated(&EXPONENTIAL, saturated(steps));
-            sum += *exponential;
-        }
-        // The largest code alone has nearly 2^15: 1 ..= 17 leading zeros.
-        let zeros = sum.leading_zeros();
-        let one_and_more = ((i64::from(sum) << (zeros - 1)) + (1 << 13)) >> 14; // 2^16 ..= 2^17
-        let reciprocal = interpolated(&RECIPROCAL, saturated(one_and_more as i32 - (1 << 15) - (1 << 16)));
-        let shift = 31 - zeros;
-        for result in results {
-            let probability = (i64::from(*result) * i64::from(reciprocal) + (1 << (shift - 1))) >> shift;
-            *result = probability.clamp(0, 32767) as i32;
-        }
+    /// The exponential of the difference -distance, with 15 fractional bits; `distance` is at most 65,535.
+    pub(super) fn exponential(&self, distance: i32) -> i32 {
+        interpolated(&EXPONENTIAL, saturated(self.factor.times(-distance) + 32767))
     }
+}
+
+/// What the exponentials of a row with this sum are divided by.
+pub(super) fn divisor(sum: i32) -> Divisor {
+    // The largest code alone has nearly 2^15: 1 ..= 17 leading zeros.
+    let zeros = sum.leading_zeros();
+    let one_and_more = ((i64::from(sum) << (zeros - 1)) + (1 << 13)) >> 14; // 2^16 ..= 2^17
+    Divisor {
+        reciprocal: interpolated(&RECIPROCAL, saturated(one_and_more as i32 - (1 << 15) - (1 << 16))),
+        shift: (31 - zeros) as u8,
+    }
+}
+
+/// The code of an exponential's share.
+pub(super) fn share(exponential: i32, by: Divisor) -> i32 {
+    let product = i64::from(exponential) * i64::from(by.reciprocal);
+    let probability = (product + (1 << (by.shift - 1))) >> by.shift;
+    probability.clamp(0, 32767) as i32
 }
 
 fn saturated(code: i32) -> i16 {

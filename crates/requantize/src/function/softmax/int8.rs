@@ -1,4 +1,6 @@
 use super::super::{Definition, FunctionError, fixed, in_range};
+use super::{Divisor, SoftmaxFacts};
+use crate::IntType;
 use crate::scales::fixed_point::FixedPoint;
 use serde::{Deserialize, Serialize};
 
@@ -23,8 +25,14 @@ pub struct SoftmaxInt8 {
     pub shift: u8,
 }
 
-/// Equal codes have exponentials of one, and the sum has nine bits before its point.
-pub(super) const LONGEST_ROW: usize = 511;
+pub(super) const FACTS: SoftmaxFacts = SoftmaxFacts {
+    elements: IntType::I8,
+    symmetric: false,
+    output: (1.0 / 256.0, -128),
+    range: [-128, 127],
+    // Equal codes have exponentials of one, and the sum has nine bits before its point.
+    longest_row: 511,
+};
 
 /// Fractional bits of the exponential's argument.
 const FRACTION: u8 = 26;
@@ -72,18 +80,24 @@ impl SoftmaxInt8 {
     }
 }
 
-/// The results of a row of at most [`LONGEST_ROW`] codes.
-pub(super) fn row(exponentials: &[i32], codes: &[i32], largest: i32, results: &mut [i32]) {
-    // The index is 0 ..= 255.
-    let exponential = |code: &i32| exponentials[(largest - code) as usize];
-    let sum: i32 = codes.iter().map(|code| fixed::divided(exponential(code), 12)).sum();
+/// The part of an exponential that is summed up: 19 fractional bits.
+pub(super) fn addend(exponential: i32) -> i32 {
+    fixed::divided(exponential, 12)
+}
+
+/// What the exponentials of a row with this sum are divided by.
+pub(super) fn divisor(sum: i32) -> Divisor {
     // 2^19 for the largest code, less than 2^28 in all: 4 ..= 12 leading zeros.
     let zeros = sum.leading_zeros();
     let above_one = (i64::from(sum) << zeros) - (1 << 31); // 0 ..= 2^31 - 1
-    let reciprocal = fixed::reciprocal_of_one_plus(above_one as i32);
-    let shift = (35 - zeros) as u8;
-    for (result, code) in results.iter_mut().zip(codes) {
-        let probability = fixed::divided(fixed::product(reciprocal, exponential(code)), shift);
-        *result = (probability - 128).clamp(-128, 127);
+    Divisor {
+        reciprocal: fixed::reciprocal_of_one_plus(above_one as i32),
+        shift: (35 - zeros) as u8,
     }
+}
+
+/// The code of an exponential's share.
+pub(super) fn share(exponential: i32, by: Divisor) -> i32 {
+    let probability = fixed::divided(fixed::product(by.reciprocal, exponential), by.shift);
+    (probability - 128).clamp(-128, 127)
 }

@@ -6,7 +6,7 @@ mod int8;
 pub use int8::SoftmaxInt8;
 pub use int16::SoftmaxInt16;
 
-use super::{Definition, FunctionError, code_of};
+use super::{Definition, Factor, FunctionError, code_of, in_range};
 use crate::{
     IntType,
     scales::{ScaleError, positive},
@@ -24,7 +24,77 @@ pub enum Softmax {
     LitertInt16(SoftmaxInt16),
 }
 
+/// Properties of a softmax whatever its parameters are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SoftmaxFacts {
+    /// Type of the operand's codes, and of the result's.
+    pub elements: IntType,
+    /// True if the operand's zero point is 0, as the result's then is.
+    pub symmetric: bool,
+    /// Scale and zero point of the result.
+    pub output: (f32, i32),
+    /// The least and the largest result.
+    pub range: [i32; 2],
+    /// The largest number of codes in a row.
+    pub longest_row: usize,
+}
+
+impl Definition {
+    /// Properties of the softmax that it is; `None` for another kind of function.
+    pub fn softmax(self) -> Option<SoftmaxFacts> {
+        match self {
+            Definition::LitertSoftmaxInt8 => Some(int8::FACTS),
+            Definition::LitertSoftmaxInt16 => Some(int16::FACTS),
+            _ => None,
+        }
+    }
+}
+
 impl Softmax {
+    /// The softmax of a definition on codes of a scale.
+    ///
+    /// # Errors
+    /// [`FunctionError::Kind`] where the definition is no softmax, and those of the definition.
+    pub fn of(definition: Definition, input_scale: f32, beta: f32) -> Result<Softmax, FunctionError> {
+        match definition {
+            Definition::LitertSoftmaxInt8 => Softmax::litert_int8(input_scale, beta),
+            Definition::LitertSoftmaxInt16 => Softmax::litert_int16(input_scale, beta),
+            _ => Err(no_softmax(definition)),
+        }
+    }
+
+    /// The softmax of a definition that multiplies differences of codes by `multiplier * 2^(exponent - 31)`.
+    ///
+    /// # Errors
+    /// [`FunctionError::Kind`] where the definition is no softmax, [`FunctionError::Parameter`] where it has no such factor.
+    pub fn with_factor(definition: Definition, multiplier: i32, exponent: i32) -> Result<Softmax, FunctionError> {
+        in_range(definition, "exponent", exponent, -31..=31)?;
+        let softmax = match definition {
+            Definition::LitertSoftmaxInt8 => Softmax::LitertInt8(SoftmaxInt8 {
+                multiplier,
+                shift: exponent.max(0) as u8,
+            }),
+            Definition::LitertSoftmaxInt16 => Softmax::LitertInt16(SoftmaxInt16 {
+                factor: Factor {
+                    multiplier,
+                    exponent: exponent as i8,
+                },
+            }),
+            _ => return Err(no_softmax(definition)),
+        };
+        softmax.check()?;
+        Ok(softmax)
+    }
+
+    /// The factor of differences of codes, from which [`Softmax::with_factor`] makes the same softmax: multiplier and
+    /// exponent.
+    pub fn factor(&self) -> (i32, i32) {
+        match self {
+            Softmax::LitertInt8(softmax) => (softmax.multiplier, softmax.shift.into()),
+            Softmax::LitertInt16(softmax) => (softmax.factor.multiplier, softmax.factor.exponent.into()),
+        }
+    }
+
     /// LiteRT's SOFTMAX on int8 codes of a scale. Their zero point does not matter.
     ///
     /// # Errors
@@ -51,36 +121,32 @@ impl Softmax {
         }
     }
 
+    /// Properties that its parameters do not change.
+    pub fn facts(&self) -> SoftmaxFacts {
+        match self {
+            Softmax::LitertInt8(_) => int8::FACTS,
+            Softmax::LitertInt16(_) => int16::FACTS,
+        }
+    }
+
     /// Type of the operand's codes, and of the result's.
     pub fn elements(&self) -> IntType {
-        match self {
-            Softmax::LitertInt8(_) => IntType::I8,
-            Softmax::LitertInt16(_) => IntType::I16,
-        }
+        self.facts().elements
     }
 
     /// Scale and zero point of the result.
     pub fn output(&self) -> (f32, i32) {
-        match self {
-            Softmax::LitertInt8(_) => (1.0 / 256.0, -128),
-            Softmax::LitertInt16(_) => (1.0 / 32768.0, 0),
-        }
+        self.facts().output
     }
 
     /// The least and the largest result.
     pub fn range(&self) -> [i32; 2] {
-        match self {
-            Softmax::LitertInt8(_) => [-128, 127],
-            Softmax::LitertInt16(_) => [0, 32767],
-        }
+        self.facts().range
     }
 
     /// The largest number of codes in a row: the sum of their exponentials stays in the definition's type.
     pub fn longest_row(&self) -> usize {
-        match self {
-            Softmax::LitertInt8(_) => int8::LONGEST_ROW,
-            Softmax::LitertInt16(_) => int16::LONGEST_ROW,
-        }
+        self.facts().longest_row
     }
 
     /// Checks that the parameters are legal.
@@ -119,8 +185,16 @@ pub struct SoftmaxRows {
     exponentials: Vec<i32>,
 }
 
+/// Divisor of all exponentials of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Divisor {
+    reciprocal: i32,
+    shift: u8,
+}
+
 impl SoftmaxRows {
-    /// The probabilities of one row, in the order of its codes.
+    /// The probabilities of one row, in the order of its codes: of each code the [`exponential`](Self::exponential) of its
+    /// distance to the largest, the sum of all [`addend`](Self::addend)s, and the [`share`](Self::share)s of that.
     ///
     /// # Errors
     /// [`FunctionError::Row`], [`FunctionError::Lengths`] and [`FunctionError::Code`]; nothing is written then.
@@ -146,11 +220,58 @@ impl SoftmaxRows {
         codes
             .iter()
             .try_for_each(|&code| code_of(definition, self.softmax.elements(), code))?;
-        match &self.softmax {
-            Softmax::LitertInt8(_) => int8::row(&self.exponentials, codes, largest, results),
-            Softmax::LitertInt16(softmax) => softmax.row(codes, largest, results),
+        let mut sum = 0;
+        for (exponential, code) in results.iter_mut().zip(codes) {
+            // At most 65,535 of codes of 16 bits.
+            *exponential = self.exponential((largest - code) as u16);
+            sum += self.addend(*exponential);
+        }
+        let divisor = self.divisor(sum);
+        for result in results {
+            *result = self.share(*result, divisor);
         }
         Ok(())
+    }
+
+    /// The exponential of a code that lies so far below the largest of its row. Codes of int8 are at most 255 apart, and what
+    /// is farther counts as that.
+    pub fn exponential(&self, distance: u16) -> i32 {
+        match &self.softmax {
+            Softmax::LitertInt8(_) => self.exponentials.get(usize::from(distance)).copied().unwrap_or(0),
+            Softmax::LitertInt16(softmax) => softmax.exponential(distance.into()),
+        }
+    }
+
+    /// Contribution of an exponential to the sum of its row.
+    pub fn addend(&self, exponential: i32) -> i32 {
+        match &self.softmax {
+            Softmax::LitertInt8(_) => int8::addend(exponential),
+            Softmax::LitertInt16(_) => exponential,
+        }
+    }
+
+    /// Divisor for a row of these addends' sum: of at least one, which is that of the largest code, and of as many as the
+    /// longest row has.
+    pub fn divisor(&self, sum: i32) -> Divisor {
+        match &self.softmax {
+            Softmax::LitertInt8(_) => int8::divisor(sum),
+            Softmax::LitertInt16(_) => int16::divisor(sum),
+        }
+    }
+
+    /// The code of an exponential's share in its row.
+    pub fn share(&self, exponential: i32, divisor: Divisor) -> i32 {
+        match &self.softmax {
+            Softmax::LitertInt8(_) => int8::share(exponential, divisor),
+            Softmax::LitertInt16(_) => int16::share(exponential, divisor),
+        }
+    }
+}
+
+fn no_softmax(definition: Definition) -> FunctionError {
+    FunctionError::Kind {
+        definition,
+        wanted: "softmax",
     }
 }
 

@@ -2,11 +2,10 @@
 
 use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
-use crate::spec::{Arithmetic, Integer, Limit, OpRow, RecipeName, ScaleSet};
+use crate::spec::{Arithmetic, Integer, IntegerFunction, Limit, OpRow, RecipeName, ScaleSet};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
 use strait_document::{KeyPath, Scalar, nearest};
-use strait_requantize::IntType;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let terms = terms();
@@ -72,6 +71,7 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
         ("inputs", !row.inputs.is_empty()),
         ("left_shift", row.left_shift.is_some()),
         ("weight_grid", row.weight_grid.is_some()),
+        ("definition", row.definition.is_some()),
         ("pairs", row.pairs.is_some()),
         ("points", row.points.is_some()),
         ("accumulator", row.accumulator.is_some()),
@@ -117,19 +117,14 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!("`{recipe}` does not lower `{op}`; it lowers {lowered}")
         });
     }
-    for (key, forms, wanted, known) in [
-        (
-            "requantize",
-            &row.requantize,
-            signature.requantize,
-            signature.may_requantize,
-        ),
-        ("inputs", &row.inputs, signature.inputs, signature.inputs),
+    for (key, forms, wanted) in [
+        ("requantize", &row.requantize, signature.requantize),
+        ("inputs", &row.inputs, signature.inputs),
     ] {
         findings.ensure(!wanted || !forms.is_empty(), path, || {
             format!("`op.{name}` needs forms in `{key}`")
         });
-        findings.ensure(known || forms.is_empty(), &at(key), || {
+        findings.ensure(wanted || forms.is_empty(), &at(key), || {
             format!("`{recipe}` takes no forms in `{key}`")
         });
         findings.forms(&at(key), forms);
@@ -137,6 +132,7 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     let parameters = [
         ("left_shift", row.left_shift.is_some()),
         ("weight_grid", row.weight_grid.is_some()),
+        ("definition", row.definition.is_some()),
     ];
     for (key, given) in parameters {
         let known = signature.parameters.iter().find(|(parameter, _)| *parameter == key);
@@ -147,21 +143,13 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!("`{recipe}` needs `{key}`")
         });
     }
-    let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
-    let shifts = forms.any(|form| form.kind == Arithmetic::Shift);
-    if recipe == RecipeName::Lookup {
-        findings.ensure(shifts == row.left_shift.is_some(), path, || {
-            format!("the bits of `left_shift` of a `{recipe}` are what a shift of `requantize` takes off")
-        });
-        let bits = row.left_shift.is_none_or(|bits| (1..=23).contains(&bits));
-        findings.ensure(bits, &at("left_shift"), || {
-            "1 to 23 bits beside 8 fit into an entry of 32 bits".into()
-        });
-    }
     if let Some(grid) = row.weight_grid.filter(|grid| grid.leaves_a_shift()) {
-        findings.ensure(shifts, &at("weight_grid"), || {
-            format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one")
-        });
+        let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
+        findings.ensure(
+            forms.any(|form| form.kind == Arithmetic::Shift),
+            &at("weight_grid"),
+            || format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one"),
+        );
         let powers = |[activation, weight]: &[Integer; 2]| {
             let [of, from] = [
                 spec.types.weight(*weight).scale,
@@ -176,10 +164,10 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             )
         });
     }
-    if recipe == RecipeName::MaxPool {
-        narrowed(findings, row, ops, shifts, &at);
-    }
     types(findings, row, recipe, &at);
+    if let (Some(function), RecipeName::Softmax) = (row.definition, recipe) {
+        softmax(findings, row, function, &at("definition"));
+    }
     findings.ensure(
         row.accumulator.is_none() || recipe.accumulates(),
         &at("accumulator"),
@@ -202,26 +190,6 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     }
 }
 
-/// That a pool which takes bits off does so by a shift, from codes whose zero point it does not move.
-fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool, at: &impl Fn(&str) -> KeyPath) {
-    let results = row.results.iter().flatten();
-    findings.ensure(shifts == row.results.is_some(), &at("results"), || {
-        "`results` of fewer bits than the operand are what a shift of `requantize` leads to".into()
-    });
-    findings.ensure(row.results.is_none() || ops == ["max_pool"], &at("results"), || {
-        "`max_pool` alone takes bits off its codes".into()
-    });
-    let (spec, narrowest) = (findings.spec, results.map(|t| IntType::from(*t).bits()).min());
-    for [activation, _] in spec.pairs(row) {
-        let wide = narrowest.is_some_and(|bits| bits < IntType::from(*activation).bits());
-        findings.ensure(
-            !wide || spec.types.activation(*activation).symmetric,
-            &at("results"),
-            || format!("a shift keeps a zero point of 0 alone, and that of {activation} may be another"),
-        );
-    }
-}
-
 /// That a row has types that the table has, and that its forms lead to its results.
 fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl Fn(&str) -> KeyPath) {
     let spec = findings.spec;
@@ -238,7 +206,7 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         }
     }
     let Some(results) = &row.results else { return };
-    let makes = recipe.signature().may_requantize;
+    let makes = recipe.signature().requantize || recipe == RecipeName::Lookup;
     findings.ensure(makes && recipe != RecipeName::Requantize, &at("results"), || {
         format!("what `{recipe}` makes has the type of what it reads")
     });
@@ -248,12 +216,36 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         let known = spec.types.pairs.iter().any(|pair| pair[0] == *result);
         findings.ensure(known, &path, || format!("`types.pairs` has no activations of {result}"));
         let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
-        let keeps = matches!(recipe, RecipeName::Lookup | RecipeName::MaxPool);
-        let made = keeps || forms.any(|form| form.output.contains(result));
+        let made = forms.any(|form| form.output.contains(result)) || recipe == RecipeName::Lookup;
         findings.ensure(made, &path, || {
             format!("none of the forms in `requantize` makes {result}")
         });
     }
+}
+
+/// That a softmax reads the row's activations, and that their grids can be its own.
+fn softmax(findings: &mut Findings<'_>, row: &OpRow, function: IntegerFunction, path: &KeyPath) {
+    let spec = findings.spec;
+    let Some(facts) = function.definition().softmax() else {
+        return findings.add(path, format!("`{function}` is no softmax"));
+    };
+    let elements = Integer::from(facts.elements);
+    let others = spec.pairs(row).iter().find(|pair| pair[0] != elements);
+    if let Some([other, _]) = others {
+        let message = format!("`{function}` reads {elements}, and the row is for activations of {other}, too");
+        return findings.add_with(path, message, "`pairs` says what a row is for");
+    }
+    let (scheme, range) = (spec.types.activation(elements), spec.types.activation_range(elements));
+    let [low, high] = facts.range;
+    let (scale, zero) = facts.output;
+    let fits = scheme.symmetric == facts.symmetric && range.contains(&low) && range.contains(&high);
+    findings.ensure(fits, path, || {
+        let symmetry = if facts.symmetric { "" } else { "not " };
+        format!(
+            "`{function}` makes codes from {low} to {high} with the scale {scale} and the zero point {zero}: activations \
+             of {elements} have to be {symmetry}symmetric, with all of these codes"
+        )
+    });
 }
 
 fn limits(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], path: &KeyPath) {

@@ -1,0 +1,55 @@
+//! Softmax on codes.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::Dim;
+use strait_requantize::function::{Definition, FunctionError, Softmax};
+
+op! {
+    /// A softmax of codes along one axis, as `definition` has it. The result has the definition's type, scale and zero point.
+    IntegerSoftmax = "integer_softmax" v 1 {
+        /// The axis; negative counts from the end.
+        axis: i64,
+        /// Name and version of the function, one of `docs/functions.md`.
+        definition: Definition,
+        /// Differences of codes count `multiplier`·2^(`exponent` − 31) of the definition's steps.
+        multiplier: i32,
+        /// See `multiplier`.
+        exponent: i32,
+    }
+}
+
+impl IntegerSoftmax {
+    /// The function.
+    ///
+    /// # Errors
+    /// Where the definition is no softmax, or does not have such a factor.
+    pub fn softmax(&self) -> Result<Softmax, FunctionError> {
+        Softmax::with_factor(self.definition, self.multiplier, self.exponent)
+    }
+}
+
+impl Infer for IntegerSoftmax {
+    const ARITY: (usize, usize) = (1, 1);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let x = support::operand(operands, 0)?;
+        let axis = support::axis(self.axis, x.shape.len())?;
+        let refused = |text: String| Reason::new(ReasonCode::SoftmaxDomain, text);
+        let softmax = self.softmax().map_err(|error| refused(error.to_string()))?;
+        let elements = Elem::from(softmax.elements());
+        support::ensure(x.elem == elements, ReasonCode::SoftmaxDomain, || {
+            format!("{} reads {elements}, not {}", self.definition, x.elem)
+        })?;
+        let most = softmax.longest_row() as u64;
+        support::ensure(
+            matches!(x.shape[axis], Dim::Fixed(extent) if (1..=most).contains(&extent)),
+            ReasonCode::SoftmaxDomain,
+            || format!("{} takes rows of 1 to {most} codes; this is {x}", self.definition),
+        )?;
+        support::same(operands)
+    }
+}

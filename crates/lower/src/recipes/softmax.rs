@@ -1,0 +1,33 @@
+//! `softmax`: an integer function of rows of codes, whole. Its parameters follow from the scale of the operand, and it fixes the
+//! grid of the result, on which annotation has put that.
+
+use super::NodeToLower;
+use crate::lowering::Lowering;
+use strait_core::op::IntegerSoftmax;
+use strait_core::{Failure, Op, Reason, ReasonCode};
+use strait_requantize::function::{Definition, Softmax};
+
+/// A softmax of the float graph has no factor beside the scale.
+const BETA: f32 = 1.0;
+
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, definition: Definition) -> Result<(), Failure> {
+    let Op::Softmax(op) = &site.node.op else {
+        return Err(Failure::defect("it is no softmax"));
+    };
+    let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
+    let softmax = Softmax::of(definition, x.scale, BETA);
+    let softmax = softmax.map_err(|error| Reason::new(ReasonCode::SoftmaxDomain, error.to_string()))?;
+    if (y.scale, y.zero, y.ty) != (softmax.output().0, softmax.output().1, softmax.elements()) {
+        return Err(Failure::defect("its result is not on the grid of its function"));
+    }
+    let (multiplier, exponent) = softmax.factor();
+    let primitive = IntegerSoftmax {
+        axis: op.axis,
+        definition,
+        multiplier,
+        exponent,
+    };
+    let operand = walk.operand(site, 0)?.value;
+    let made = walk.emit(site.node, primitive, &[operand], Some(y.params()), "softmax")?;
+    walk.set_codes(site, 0, made)
+}
