@@ -11,7 +11,7 @@ use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Baked, Fused, Fusion, FusionPolicy, LowerError, bake};
 use strait_quantize::Requests;
-use strait_quantize::annotate::{Coarser, Placing, Progress, TypeWishes, place, refuse};
+use strait_quantize::annotate::{Coarser, Placing, Progress, TypeWishes, borders, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
 use strait_target::spec::Nearness;
@@ -40,6 +40,8 @@ pub struct Integer {
     pub annotated: Module,
     /// Nearness of its requantizations to the ideal, by their names.
     pub nearness: BTreeMap<String, Nearness>,
+    /// The rows of the target's table by which the nodes of the lowered graph were made, by the nodes' names.
+    pub origins: BTreeMap<String, String>,
     /// The grids that had to be coarser than their ranges ask for.
     pub coarser: Vec<Coarser>,
 }
@@ -80,13 +82,27 @@ pub fn integer_under(
     integer_of(&TypeWishes::default(), policy, float, target, samples)
 }
 
-/// Canonicalises, observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between,
-/// and the certificates. `target` is as in the filetests.
+/// [`integer_wanting`] these types, whatever the graph.
 ///
 /// # Errors
 /// Whatever stopped it, as text.
 pub fn integer_of(
     types: &TypeWishes,
+    policy: FusionPolicy,
+    float: &Module,
+    target: &str,
+    samples: &InMemory,
+) -> Result<Integer, String> {
+    integer_wanting(&|_| Ok(types.clone()), policy, float, target, samples)
+}
+
+/// Canonicalises, observes, places, annotates (by the extremes), lowers and fuses, and verifies every graph in between,
+/// and the certificates. `target` is as in the filetests; `types` are those of the canonical graph.
+///
+/// # Errors
+/// Whatever stopped it, as text.
+pub fn integer_wanting(
+    types: &dyn Fn(&Module) -> Result<TypeWishes, String>,
     policy: FusionPolicy,
     float: &Module,
     target: &str,
@@ -106,12 +122,14 @@ pub fn integer_of(
     let observation = observation.map_err(|e| text(&e))?;
     let (spec, placing, mut progress) = (target.spec(), Placing::new(), Progress::default());
     let mut baked = Baked::default();
-    place(&mut float, main, spec, &placing, types);
-    let (mut module, nearness) = loop {
-        annotate_placed(&mut float, spec, &observation, types, &mut progress)?;
+    let mut types = types(&float)?;
+    borders(&mut float, main, &mut types).map_err(|e| text(&e))?;
+    place(&mut float, main, spec, &placing, &types);
+    let (mut module, nearness, origins) = loop {
+        annotate_placed(&mut float, spec, &observation, &types, &mut progress)?;
         let codes = bake(&mut float, spec, &mut baked);
         match codes.and_then(|()| strait_lower::lower(&float, spec)) {
-            Ok(lowered) => break (lowered.module, lowered.nearness),
+            Ok(lowered) => break (lowered.module, lowered.nearness, lowered.origins),
             // What its recipe refuses gets a coarser grid or moves to the host, and all is decided again.
             Err(LowerError::Nodes(nodes)) => {
                 if !refuse(float.main_mut(), spec, &placing, &mut progress, nodes) {
@@ -141,5 +159,6 @@ pub fn integer_of(
         coarser: progress.coarser(float.main()),
         annotated: float,
         nearness,
+        origins,
     })
 }

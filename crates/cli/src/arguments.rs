@@ -387,6 +387,7 @@ Examples:
   strait inspect model.onnx
   strait inspect build/sima --graph text --match '/layer1/**'
   strait inspect build/sima --fusions
+  strait inspect build/sima --quant --match '/layer1/**'
   strait inspect build/sima --graph dot | dot -Tsvg > graph.svg")]
 pub(crate) struct Inspect {
     /// A model or the folder of an artifact
@@ -398,6 +399,9 @@ pub(crate) struct Inspect {
     /// Show each row of the target's fusion table: where it fired and what is proved of it, or why not
     #[arg(long, conflicts_with = "graph")]
     pub(crate) fusions: bool,
+    /// Show type, state and grid of each operand and each result, and where the grid comes from
+    #[arg(long, conflicts_with_all = ["graph", "fusions"])]
+    pub(crate) quant: bool,
     /// Only layers whose source names match this pattern
     #[arg(long = "match", value_name = "PATTERN")]
     pub(crate) pattern: Option<String>,

@@ -9,11 +9,12 @@ use std::fs;
 use copy::{Copy, repository, said};
 
 /// The commands that open an artifact, and the files of it that each reads besides the manifest.
-const COMMANDS: [(&str, &[&str]); 5] = [
+const COMMANDS: [(&str, &[&str]); 6] = [
     ("run", &["model.strait", "deployment.json"]),
     ("eval", &["model.strait", "deployment.json"]),
     ("inspect", &["model.strait"]),
     ("inspect --fusions", &["report.json"]),
+    ("inspect --quant", &["quantization.json"]),
     ("verify", &["model.strait", "deployment.json", "report.json"]),
 ];
 
@@ -58,7 +59,13 @@ fn a_file_that_is_flipped_cut_or_gone_is_exit_code_4_in_every_command_that_reads
         ("empty", Box::new(|_| Some(Vec::new()))),
         ("gone", Box::new(|_| None)),
     ];
-    for file in ["model.strait", "manifest.json", "deployment.json", "report.json"] {
+    for file in [
+        "model.strait",
+        "manifest.json",
+        "deployment.json",
+        "report.json",
+        "quantization.json",
+    ] {
         let path = copy.folder().join(file);
         let whole = fs::read(&path).unwrap();
         for (what, damage) in &damages {

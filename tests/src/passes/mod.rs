@@ -4,7 +4,7 @@ mod quantize;
 mod rewrite;
 
 pub(crate) use quantize::annotate_placed;
-pub use quantize::target;
+pub use quantize::{target, types};
 use strait_core::text::{PrintOptions, parse_beside, print};
 use strait_core::verifier::verify;
 use strait_core::{Module, bytes};

@@ -8,7 +8,7 @@ use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Refusal};
 use strait_lower::{Baked, FusionPolicy, LowerError, Until, bake, simulate};
-use strait_quantize::annotate::{GivenAway, Placing, Progress, TypeWishes, given_away, place};
+use strait_quantize::annotate::{GivenAway, Placing, Progress, TypeWishes, borders, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
 use strait_target::spec::{Alignment, Alignments, Integer, Nearness};
@@ -87,23 +87,36 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
     Ok(observation)
 }
 
-/// `type=int16` for all nodes, `type:NAME=int16` for one; the type of activations. The other words are left.
-fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w str>), String> {
+/// `type=int16` for the activations of all nodes, `type:NAME=int16` for those of one; `weights=` and `weights:NAME=` for
+/// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it. The other words are left.
+pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w str>), String> {
     let (mut types, mut others) = (TypeWishes::default(), Vec::new());
     for word in words {
-        let Some((of, t)) = word.strip_prefix("type").and_then(|rest| rest.split_once('=')) else {
+        let (key, t) = word.split_once('=').unwrap_or((word, ""));
+        let (of, name) = key.split_once(':').unwrap_or((key, ""));
+        if !matches!(of, "type" | "weights" | "leaves") {
             others.push(*word);
             continue;
-        };
+        }
         let known = Integer::ALL.iter().copied().find(|known| known.name() == t);
         let t = known.ok_or_else(|| format!("`{t}` is no type"))?;
-        match of.strip_prefix(':') {
-            None => types.activation = Some(t),
-            Some(name) => {
-                let mut nodes = module.main().nodes();
-                let found = nodes.find(|(_, node)| module.name(node.name) == name);
-                let (id, _) = found.ok_or_else(|| format!("there is no node {name}"))?;
-                types.activations.insert(id, t);
+        let node = || {
+            let mut nodes = module.main().nodes();
+            let found = nodes.find(|(_, node)| module.name(node.name) == name);
+            found
+                .map(|(id, _)| id)
+                .ok_or_else(|| format!("there is no node {name}"))
+        };
+        match (of, name) {
+            ("type", "") => types.activation = Some(t),
+            ("type", _) => _ = types.activations.insert(node()?, t),
+            ("weights", "") => types.weight = Some(t),
+            ("weights", _) => _ = types.weights.insert(node()?, t),
+            _ => {
+                let mut values = module.main().values();
+                let found = values.find(|(_, value)| module.name(value.name) == name);
+                let (id, _) = found.ok_or_else(|| format!("there is no value {name}"))?;
+                types.values.insert(id, t);
             }
         }
     }
@@ -174,11 +187,12 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
     let (target, _) = target(name)?;
-    let (types, ranges) = types(module, ranges)?;
+    let (mut types, ranges) = types(module, ranges)?;
     let mut kinds = target.spec().passes.alignment;
     let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
     let observation = observation(&ranges)?;
     let (main, placing, mut progress) = (module.main, Placing::new(), Progress::default());
+    borders(module, main, &mut types).map_err(|error| error.to_string())?;
     place(module, main, target.spec(), &placing, &types);
     let mut how = Annotation {
         types,

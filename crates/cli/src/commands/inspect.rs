@@ -16,6 +16,13 @@ pub(crate) fn run(arguments: &Inspect) -> Exit {
             Err(stop) => console::stopped(&stop, arguments.json),
         };
     }
+    if arguments.quant {
+        return match inspect::quantization(&arguments.subject, arguments.pattern.as_deref()) {
+            Ok(found) if arguments.json => console::print_json(&serde_json::json!(found)),
+            Ok(found) => console::print(&found.to_string()),
+            Err(stop) => console::stopped(&stop, arguments.json),
+        };
+    }
     let inspected = match Inspected::open(&arguments.subject, arguments.pattern.as_deref()) {
         Ok(inspected) => inspected,
         Err(stop) => return console::stopped(&stop, arguments.json),

@@ -501,6 +501,47 @@ fn every_row_of_the_fusion_table_says_where_it_fired_or_why_not() {
 }
 
 #[test]
+fn the_quantization_of_each_operand_is_shown_with_where_its_grid_comes_from() {
+    let bench = Bench::new();
+    assert_eq!(bench.compile(&[]).status.code(), Some(0));
+    let artifact = bench.path("out");
+    let shown = run(&["inspect", &artifact, "--quant", "--match", "/stem/**", "--json"]);
+    let found: serde_json::Value = serde_json::from_slice(&shown.stdout).unwrap();
+    let layer = &found["layers"][0];
+    assert_eq!(layer["op"], "conv");
+    let configs = layer["configs"].as_array().unwrap();
+    let at = |port: &str| configs.iter().find(|config| config["port"] == port).unwrap();
+    let scheme = |port: &str| &found["schemes"][at(port)["scheme"].as_u64().unwrap() as usize];
+    assert_eq!(
+        (&scheme("operand 0")["type"], &scheme("operand 2")["type"]),
+        (&"i8".into(), &"i32".into())
+    );
+    assert_eq!(scheme("operand 1")["per"], "channel 0");
+    let name = layer["name"].as_str().unwrap();
+    let masters = [0, 1].map(|operand| format!("operand {operand} of {name}"));
+    assert_eq!(at("operand 2")["of"], serde_json::json!(masters));
+    assert_eq!(
+        (&at("operand 1")["origin"], &at("operand 2")["origin"]),
+        (&"observed".into(), &"derived".into())
+    );
+    // One scale for each of the sixteen channels; those of a bias are a product and not written down.
+    assert!(at("operand 1")["scale"].as_array().unwrap().len() > 1);
+    assert!(at("operand 2").get("scale").is_none());
+    let table = text(&run(&["inspect", &artifact, "--quant"]).stdout);
+    for expected in ["passive", &masters.join(" × "), "observed"] {
+        assert!(table.contains(expected), "{expected}: {table}");
+    }
+    for (subject, expected) in [
+        (&artifact, "no layer is called"),
+        (&digits("digits.onnx"), "is a model"),
+    ] {
+        let output = run(&["inspect", subject, "--quant", "--match", "/none"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(text(&output.stderr).contains(expected), "{}", text(&output.stderr));
+    }
+}
+
+#[test]
 fn outputs_go_where_they_are_asked_for() {
     let bench = Bench::new();
     assert_eq!(bench.compile(&[]).status.code(), Some(0));

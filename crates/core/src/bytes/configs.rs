@@ -82,7 +82,15 @@ impl Encoder<'_> {
             }
             Standing::Passive(derivation) => {
                 self.text(w, State::Passive.name());
-                w.u8(u8::from(matches!(derivation, Derivation::Product(..))));
+                // 0, 1, or 2 and the bits of a shift.
+                match *derivation {
+                    Derivation::Same(_) => w.u8(0),
+                    Derivation::Product(..) => w.u8(1),
+                    Derivation::Shifted(_, bits) => {
+                        w.u8(2);
+                        w.u8(bits);
+                    }
+                }
                 derivation.masters().for_each(|master| w.u32(count(master.index())));
             }
         }
@@ -264,12 +272,18 @@ impl<'a> Decoder<'a> {
             }
             State::Overlapped => Standing::Overlapped(other(r)?),
             State::Passive => {
-                let product = r.flag("a derivation")?;
-                let first = other(r)?;
-                Standing::Passive(if product {
-                    Derivation::Product(first, other(r)?)
-                } else {
-                    Derivation::Same(first)
+                const WHAT: &str = "a derivation";
+                Standing::Passive(match r.u8(WHAT)? {
+                    0 => Derivation::Same(other(r)?),
+                    1 => Derivation::Product(other(r)?, other(r)?),
+                    2 => {
+                        let bits = r.u8(WHAT)?;
+                        Derivation::Shifted(other(r)?, bits)
+                    }
+                    found => {
+                        let (what, found) = (WHAT, found.into());
+                        return Err(BytesError::Malformed { what, at, found });
+                    }
                 })
             }
             State::PassiveInitial | State::Baked | State::PassiveBaked | State::Float => {

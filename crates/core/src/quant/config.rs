@@ -131,13 +131,16 @@ pub enum Derivation {
     /// The product of two scales, with zero point 0: of an accumulator, and of the bias that is added to it. The first
     /// has one scale; the second may have one for each channel.
     Product(ConfigId, ConfigId),
+    /// That of another config with its lowest bits taken off, so many of them: the scale is 2^bits times as large, and the
+    /// zero point, a multiple of 2^bits, that much smaller. A plain shift leads from the one to the other.
+    Shifted(ConfigId, u8),
 }
 
 impl Derivation {
     /// The configs that it rests on.
     pub fn masters(self) -> impl Iterator<Item = ConfigId> {
         let masters = match self {
-            Derivation::Same(master) => [Some(master), None],
+            Derivation::Same(master) | Derivation::Shifted(master, _) => [Some(master), None],
             Derivation::Product(first, second) => [Some(first), Some(second)],
         };
         masters.into_iter().flatten()

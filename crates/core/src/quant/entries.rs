@@ -111,6 +111,7 @@ impl QuantTable {
         match (&config.own, config.derivation) {
             (Some(grid), _) => Standing::Own(grid.clone()),
             (None, Some(Derivation::Same(of))) => Standing::Passive(Derivation::Same(place(of))),
+            (None, Some(Derivation::Shifted(of, bits))) => Standing::Passive(Derivation::Shifted(place(of), bits)),
             (None, Some(Derivation::Product(first, second))) => {
                 Standing::Passive(Derivation::Product(place(first), place(second)))
             }

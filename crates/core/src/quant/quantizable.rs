@@ -277,6 +277,7 @@ impl<'m> QuantizableOp<'m> {
                     Move::MasteredBy(match derivation {
                         Derivation::Same(of) => Derivation::Same(other(of)),
                         Derivation::Product(one, another) => Derivation::Product(other(one), other(another)),
+                        Derivation::Shifted(of, bits) => Derivation::Shifted(other(of), bits),
                     }),
                 )?;
             }

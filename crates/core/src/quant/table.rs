@@ -281,6 +281,12 @@ impl QuantTable {
         };
         match config.derivation? {
             Derivation::Same(id) => master(id).map(|grid| grid.params),
+            Derivation::Shifted(id, bits) => {
+                let grid = master(id)?.params;
+                let (scale, zero) = grid.as_tensor()?;
+                let step = 1i32.checked_shl(bits.into()).filter(|step| zero % step == 0)?;
+                Some(Arc::new(QuantParams::tensor(scale * step as f32, zero / step)))
+            }
             Derivation::Product(first, second) => {
                 let (first, second) = (master(first)?.params, master(second)?.params);
                 let (scale, _) = first.as_tensor()?;

@@ -46,6 +46,7 @@ enum Written {
     Overlapped(Place),
     Same(Place),
     Product([Place; 2]),
+    Shifted(Place, u8),
 }
 
 impl Parser<'_> {
@@ -193,8 +194,12 @@ impl Parser<'_> {
                     let one = self.place()?;
                     self.mark(',')?;
                     Written::Product([one, self.place()?])
+                } else if self.eat_word("shifted")? {
+                    let bits = self.integer("the bits of a shift")?;
+                    self.mark(',')?;
+                    Written::Shifted(self.place()?, bits)
                 } else {
-                    return self.unexpected("`same` or `product`");
+                    return self.unexpected("`same`, `product` or `shifted`");
                 }
             }
             State::Initial | State::PassiveInitial | State::Float => Written::Initial,
@@ -264,6 +269,7 @@ pub(super) fn build(
             Written::Own(grid) => Standing::Own(grid),
             Written::Overlapped(root) => Standing::Overlapped(other(&root)?),
             Written::Same(of) => Standing::Passive(Derivation::Same(other(&of)?)),
+            Written::Shifted(of, bits) => Standing::Passive(Derivation::Shifted(other(&of)?, bits)),
             Written::Product([one, another]) => Standing::Passive(Derivation::Product(other(&one)?, other(&another)?)),
         };
         let codes = config

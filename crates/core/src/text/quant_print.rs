@@ -64,6 +64,7 @@ fn lines(entries: &[Entry], labels: &Labels, nodes: &BTreeMap<NodeId, String>, o
                 let state = if baked { State::PassiveBaked } else { State::Passive };
                 let masters = match *derivation {
                     Derivation::Same(of) => format!("same {}", other(of)),
+                    Derivation::Shifted(of, bits) => format!("shifted {bits}, {}", other(of)),
                     Derivation::Product(one, another) => format!("product {}, {}", other(one), other(another)),
                 };
                 format!("{state} {masters}")

@@ -111,7 +111,10 @@ fn an_error_in_a_config_says_where_and_which() {
             "a operand 0: e4m3 floor activated scale=1.0 zero=0",
             "expected an origin: observed, rule",
         ),
-        ("a operand 0: e4m3 floor passive", "expected `same` or `product`"),
+        (
+            "a operand 0: e4m3 floor passive",
+            "expected `same`, `product` or `shifted`",
+        ),
         (
             "a operand 0: e4m3 floor baked scale=1.0 zero=0 given",
             "expected `codes=` or `given_codes=` of a baked config",

@@ -7,12 +7,9 @@ use std::{
 };
 
 use serde::Serialize;
-use strait_container::Artifact;
 
 use crate::{
     config::glob::Glob,
-    diagnostic::Diagnostic,
-    failure::{self, codes},
     report::{FiredReport, Layer, MergedReport, Miss, RefusedReport, Report, grouped},
     stop::Stop,
     table,
@@ -51,12 +48,7 @@ pub struct Row {
 /// # Errors
 /// Fails for a folder that is no artifact, and for a pattern that matches nothing.
 pub fn fusions(folder: &Path, pattern: Option<&str>) -> Result<Fusions, Stop> {
-    if folder.is_file() {
-        let message = format!("{} is a model; fusions are made when it is compiled", folder.display());
-        let help = "name the folder of an artifact";
-        return Err(Diagnostic::error(codes::ARTIFACT, message).help(help).into());
-    }
-    let artifact = Artifact::open(folder).map_err(failure::reading)?;
+    let artifact = super::compiled(folder, "fusions are made")?;
     of_report(super::report(folder, &artifact)?, pattern)
 }
 

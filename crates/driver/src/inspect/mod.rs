@@ -2,6 +2,7 @@
 
 mod extract;
 mod fusions;
+mod quantization;
 mod summary;
 
 use std::path::Path;
@@ -22,6 +23,7 @@ use crate::{
 };
 
 pub use fusions::{Fusions, Row, fusions};
+pub use quantization::quantization;
 pub use summary::{LayerLine, OpCount, Port, Summary};
 
 /// A module to look at.
@@ -42,6 +44,16 @@ fn report(folder: &Path, artifact: &Artifact) -> Result<Report, Stop> {
         let message = format!("{}: {REPORT_FILE} cannot be read: {error}", folder.display());
         Diagnostic::error(codes::DAMAGED, message).into()
     })
+}
+
+/// The artifact in a folder; for what a model lacks, because compiling `makes` it.
+fn compiled(folder: &Path, makes: &str) -> Result<Artifact, Stop> {
+    if folder.is_file() {
+        let message = format!("{} is a model; {makes} when it is compiled", folder.display());
+        let help = "name the folder of an artifact";
+        return Err(Diagnostic::error(codes::ARTIFACT, message).help(help).into());
+    }
+    Artifact::open(folder).map_err(failure::reading)
 }
 
 impl Inspected {

@@ -18,7 +18,7 @@ use crate::{
     eval::check_labels,
     evaluation::{Accuracy, Side, answers, class_count, doubts},
     failure::{self, codes},
-    report::{self, Material, Report, RuleReport},
+    report::{self, Material, Quantization, Report, RuleReport},
     session::Session,
     stop::Stop,
     targets::{self, Chosen, TargetLoops},
@@ -36,6 +36,9 @@ use super::{
 
 /// The file of the report in an artifact.
 pub const REPORT_FILE: &str = "report.json";
+
+/// The file in an artifact that has the quantization of each operand and result.
+pub const QUANTIZATION_FILE: &str = "quantization.json";
 
 /// An artifact that was written.
 #[derive(Clone, Debug)]
@@ -324,6 +327,10 @@ fn write(
         .map_err(failure::writing)?;
     writer
         .add_with(REPORT_FILE, |out| report.write_json(out))
+        .map_err(failure::writing)?;
+    let quantization = Quantization::of(&lowered.annotated);
+    writer
+        .add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))
         .map_err(failure::writing)?;
     let mut deployment =
         serde_json::to_vec_pretty(&deployment(job)?).map_err(|error| Stop::Defect(error.to_string()))?;

@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Baked, Fusion, FusionPolicy, LowerError, Until, bake, fuse, lower};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Coarser, Overlapped, Placing, Progress, place, refuse},
+    annotate::{Coarser, Overlapped, Placing, Progress, borders, place, refuse},
 };
 use strait_target::{
     Options, Target, TargetSpec,
@@ -154,18 +154,20 @@ struct Quantized {
 fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quantized, Stop> {
     let mut module = job.canonical.clone();
     let main = module.main;
+    let mut types = wishes.types.clone();
+    borders(&mut module, main, &mut types).map_err(|error| Stop::Defect(error.to_string()))?;
+    place(&mut module, main, spec, &wishes.placing, &types);
     let how = Annotation {
         spec,
         observation: job.observation,
         observer: wishes.observer.clone(),
         weight_per: wishes.weight_per,
-        types: wishes.types.clone(),
+        types,
         alignments: wishes.alignments,
         directives: wishes.directives.clone(),
         placing: &wishes.placing,
     };
     let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
-    place(&mut module, main, spec, &wishes.placing, &wishes.types);
     // What neither value nor grid of a parameter changes is rounded once, however many turns there are.
     let mut baked = Baked::default();
     let (integer, progress) = turns(&mut module, spec, &wishes.placing, |module, progress| {

@@ -24,6 +24,6 @@ mod simulated;
 
 pub use calibrate::{Calibrated, Share, calibrate};
 pub(crate) use compile::canonical;
-pub use compile::{Compiled, REPORT_FILE, compile};
+pub use compile::{Compiled, QUANTIZATION_FILE, REPORT_FILE, compile};
 pub use merge::merge;
 pub(crate) use simulated::simulated;

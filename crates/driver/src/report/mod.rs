@@ -8,6 +8,7 @@ mod evidence;
 mod fusions;
 mod lints;
 mod nearness;
+mod quantization;
 mod table;
 
 use std::io::{self, Write as _};
@@ -23,6 +24,7 @@ pub use evidence::{Counts, EvidenceReport, Ground, Outside, claim};
 pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowReport};
 pub use lints::{Lint, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
+pub use quantization::{ConfigReport, Quantization, QuantizedLayer, SchemeReport};
 pub(crate) use table::grouped;
 
 /// The version of the report's keys.

@@ -2,31 +2,65 @@
 //!
 //! Of 8 bits f is computed by the float executor, so the table holds what float execution would have seen for these inputs,
 //! rounded once. Of 16 bits f32 is too coarse for that: the functions that `requantize` knows exactly are rounded correctly.
+//!
+//! With a left shift, entries for results of at most 8 bits are on a grid of so many bits more, and a shift leads from there
+//! to the result. Where a fusion row burns it into the table, nothing but the second rounding is left of it.
 
 use super::NodeToLower;
+use super::narrow::{Product, Wide, shift};
 use crate::lowering::{Grid, Lowering, integers};
 use strait_core::op::{Function, Lookup};
-use strait_core::{Elem, Failure, Op, Reason, ReasonCode, TensorData};
+use strait_core::{Channels, Elem, Failure, Op, Reason, ReasonCode, TensorData, ValueId};
 use strait_execute::evaluate;
 use strait_requantize::function::{FunctionError, Nearest, Pointwise, Real};
 use strait_requantize::quantize::dequantize;
+use strait_requantize::{IntType, Per};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
     let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
     if x.ty.bits() > 16 || y.ty.bits() > 16 {
         let text = format!("a table from {} to {} is not one of codes", x.ty, y.ty);
         return Err(Reason::new(ReasonCode::TableType, text).into());
     }
+    if let Some(wide) = finer(&y, left_shift) {
+        let codes = evaluated(&site.node.op, &x, &wide)?;
+        let acc = look_up(walk, site, &codes, &wide)?;
+        let from = Wide {
+            acc,
+            zero: wide.zero,
+            product: Product::Grid(wide.scale.into()),
+            channels: Channels::Axis(0),
+        };
+        let made = shift(walk, site, from, (&y).into(), Per::Tensor(left_shift))?;
+        return walk.set_codes(site, 0, made);
+    }
     let codes = match nearest(&site.node.op, &x, &y) {
         Some(codes) => codes?,
         None => evaluated(&site.node.op, &x, &y)?,
     };
-    let entries = codes.len() as u64;
-    let table = integers(&[entries], &codes, Elem::from(y.ty))?;
-    let table = walk.data("table", table, Some(y.params()));
-    let operands = [walk.operand(site, 0)?.value, table];
-    let made = walk.emit(site.node, Lookup {}, &operands, Some(y.params()), "lookup")?;
+    let made = look_up(walk, site, &codes, &y)?;
     walk.set_codes(site, 0, made)
+}
+
+/// The grid of so many bits more, where codes of 8 bits are to have some: at most 23, so that none is past 32 bits.
+fn finer(grid: &Grid, bits: u8) -> Option<Grid> {
+    let step = (grid.ty.bits() <= 8 && (1..=23).contains(&bits)).then(|| 1 << bits)?;
+    let scale = Some(grid.scale / step as f32).filter(|scale| scale.is_normal())?;
+    Some(Grid {
+        ty: IntType::I32,
+        range: grid.range.start() * step..=grid.range.end() * step,
+        rounding: grid.rounding,
+        scale,
+        zero: grid.zero * step,
+    })
+}
+
+/// The primitive with a table of these entries.
+fn look_up(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, codes: &[i32], grid: &Grid) -> Result<ValueId, Failure> {
+    let table = integers(&[codes.len() as u64], codes, Elem::from(grid.ty))?;
+    let table = walk.data("table", table, Some(grid.params()));
+    let operands = [walk.operand(site, 0)?.value, table];
+    walk.emit(site.node, Lookup {}, &operands, Some(grid.params()), "lookup")
 }
 
 /// The codes of the correctly rounded function, where 16 bits on either side tell it from what f32 computes.

@@ -5,14 +5,14 @@
 //! has it folded in too: b'' = b' + z_y·2^n.
 
 use super::NodeToLower;
-use super::narrow::{Narrow, Product, Wide, emit, narrow};
+use super::narrow::{Product, Wide, narrow, shift};
 use crate::interval::{self, any_code, conv_taps, input};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
 use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, TensorData};
 use strait_requantize::{Per, range};
-use strait_target::spec::{Arithmetic, WeightGrid};
+use strait_target::spec::WeightGrid;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid: WeightGrid) -> Result<(), Failure> {
     let x = site.input(0)?;
@@ -117,17 +117,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     let Some((shifts, y)) = shifts else {
         return narrow(walk, site, wide);
     };
-    let to = Narrow::from(&y);
-    let spec = walk.spec;
-    let mut rows = site
-        .row
-        .requantize
-        .iter()
-        .filter_map(|name| spec.form.get(name.as_str()));
-    let row = rows.find(|row| row.kind == Arithmetic::Shift);
-    let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
-    let form = row.build_shift(shifts, to.out)?;
-    let codes = emit(walk, site, wide, to, form, "requantize")?;
+    let codes = shift(walk, site, wide, (&y).into(), shifts)?;
     walk.set_codes(site, 0, codes)
 }
 

@@ -8,7 +8,7 @@ use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonC
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
-use strait_target::spec::{Built, FormRow, Rescale, Scales};
+use strait_target::spec::{Arithmetic, Built, FormRow, Rescale, Scales};
 
 /// Where the scale of an accumulator comes from; rules round their products differently.
 #[derive(Clone, Copy)]
@@ -150,8 +150,22 @@ pub(super) fn form(
     spec.build(forms, &rescale).map(|(_, built)| built)
 }
 
+/// A requantize node by the row's form that shifts: `wide` without its lowest bits.
+pub(super) fn shift(
+    walk: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    wide: Wide<'_>,
+    to: Narrow,
+    bits: Per<u8>,
+) -> Result<ValueId, Failure> {
+    let row = rows(walk.spec, &site.row.requantize).find(|row| row.kind == Arithmetic::Shift);
+    let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
+    let form = row.build_shift(bits, to.out)?;
+    emit(walk, site, wide, to, form, "requantize")
+}
+
 /// The requantize node of a form that was made elsewhere.
-pub(super) fn emit(
+fn emit(
     walk: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     wide: Wide<'_>,

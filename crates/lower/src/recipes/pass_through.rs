@@ -7,6 +7,11 @@ use strait_core::{Elem, Failure, Op};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     match &site.node.op {
+        // Codes that are already there.
+        Op::Identity(_) => {
+            let codes = walk.operand(site, 0)?;
+            walk.set_codes(site, 0, codes.value)
+        }
         Op::Pad(pad) if pad.mode == PadMode::Constant => {
             // The padding is a real number; on codes it is that number's code.
             let value = walk.needed_grid(site)?.code(pad.value) as f32;

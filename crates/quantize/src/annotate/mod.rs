@@ -5,6 +5,7 @@
 //! that after a refusal only the regions around it are annotated anew ([`Progress`]).
 
 mod binding;
+mod borders;
 mod draft;
 mod given_away;
 mod grid;
@@ -18,6 +19,7 @@ mod scope;
 mod types;
 mod weights;
 
+pub use borders::borders;
 pub use draft::Overlapped;
 pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;

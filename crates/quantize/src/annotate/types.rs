@@ -120,6 +120,7 @@ impl Types {
                         let own = results.contains(&activation).then_some(activation);
                         own.or(results.first().copied()).unwrap_or(activation)
                     }
+                    (true, Wish::One(t)) if row.is_some_and(|row| row.narrows_to(t)) => t,
                     (true, _) => activation,
                 });
             }

@@ -32,6 +32,12 @@ fn bias_limit(bias: Option<Scheme>) -> f64 {
 /// which is folded into the bias is at most 2^29: together they leave a quarter of i32 to the products.
 const NEGLIGIBLE: f64 = 1.0 / (1u64 << 22) as f64;
 
+/// The same where a shift leads to results of so many bits: they and the shift leave a quarter of the sums' bits, too.
+fn negligible(accumulator: u8, result: u8) -> f64 {
+    let bits = accumulator.saturating_sub(2).saturating_sub(result);
+    NEGLIGIBLE.max((-f64::from(bits)).exp2())
+}
+
 /// Below this the grid of the accumulator is not an f32 of full precision any more.
 const FINEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 
@@ -109,6 +115,17 @@ pub(super) fn weights(
         .weight_observers
         .get(&id)
         .unwrap_or(&directives.weight_observer);
+    let result = table
+        .scheme_of(id, Port::Result(0))
+        .and_then(|scheme| scheme.elem()?.int_type());
+    let negligible = match (result, row) {
+        (Some(result), Some((_, row))) if weight_grid.leaves_a_shift() => {
+            let sums = reads.and_then(|t| how.spec.accumulator.get(&t.into()));
+            let bits = row.accumulator.or(sums.map(|sums| sums.bits)).unwrap_or(32);
+            negligible(bits, result.bits())
+        }
+        _ => NEGLIGIBLE,
+    };
     let limit = bias_limit(table.scheme_of(id, Port::Operand(2)));
     let least: Vec<f64> = reach(&values, channels, observer, kind(scheme))?
         .iter()
@@ -118,7 +135,7 @@ pub(super) fn weights(
             let range = (high / last).max(low / first);
             range
                 .max(bias / (limit * x_scale))
-                .max(y_scale.map_or(0.0, |y| NEGLIGIBLE * y / x_scale))
+                .max(y_scale.map_or(0.0, |y| negligible * y / x_scale))
         })
         .collect();
     let largest = least.iter().copied().fold(0.0, f64::max);

@@ -31,7 +31,7 @@ pub struct OpRow {
     /// The forms that bring its operands to a common grid, cheapest first.
     #[serde(default)]
     pub inputs: Vec<String>,
-    /// Parameter of `add_left_shift` and `add_common_grid`.
+    /// Parameter of `add_left_shift`, `add_common_grid` and `lookup`.
     #[schemars(range(min = 0, max = 24))]
     pub left_shift: Option<u8>,
     /// Parameter of `multiply_accumulate`. Absent: `max_abs`.
@@ -88,6 +88,13 @@ impl OpRow {
         self.run == Some(Run::Host)
     }
 
+    /// True if its results may have this type though its operands have another, without a grid of their own: it takes bits
+    /// off.
+    pub fn narrows_to(&self, result: Integer) -> bool {
+        let keeps = self.recipe.is_some_and(RecipeName::keeps_grid);
+        keeps && self.results.as_ref().is_some_and(|results| results.contains(&result))
+    }
+
     /// Recipe of the op's lowering to integers; `None` for an op of the host.
     pub fn recipe(&self) -> Option<Recipe> {
         let left_shift = self.left_shift.unwrap_or_default();
@@ -102,7 +109,7 @@ impl OpRow {
             RecipeName::MaxPool => Recipe::MaxPool,
             RecipeName::AveragePoolDivide => Recipe::AveragePoolDivide,
             RecipeName::AveragePoolRequantize => Recipe::AveragePoolRequantize,
-            RecipeName::Lookup => Recipe::Lookup,
+            RecipeName::Lookup => Recipe::Lookup { left_shift },
             RecipeName::Softmax => Recipe::Softmax {
                 definition: self.definition?.definition(),
             },

@@ -21,7 +21,8 @@ words! {
         /// Elementwise product of the operands less their zero points, then a requantization.
         Multiply = "multiply",
         /// The largest code of a window or along reduced axes (of `reduce_min` the smallest); operand and result share one
-        /// grid.
+        /// grid. A result of fewer bits than the operand, which the row has among its `results`, is on that grid without
+        /// the lowest bits, which a shift of `requantize` takes off.
         MaxPool = "max_pool",
         /// The sum of a window divided by its count, ties away from zero; operand and result share one grid. A mean over all
         /// spatial axes is one window.
@@ -29,7 +30,8 @@ words! {
         /// The sum of a window or over reduced axes, requantized by a factor with the reciprocal of the count in it; of
         /// `reduce_sum` without.
         AveragePoolRequantize = "average_pool_requantize",
-        /// A table with one entry per code: any function of one variable.
+        /// A table with one entry per code: any function of one variable. With `left_shift`, entries for results of at most
+        /// 8 bits have so many bits more, which a shift of `requantize` takes off.
         Lookup = "lookup",
         /// Softmax on codes: the integer function that `definition` names, which fixes the grid of the result.
         Softmax = "softmax",
@@ -117,7 +119,10 @@ pub enum Recipe {
     /// See [`RecipeName::AveragePoolRequantize`].
     AveragePoolRequantize,
     /// See [`RecipeName::Lookup`].
-    Lookup,
+    Lookup {
+        /// Bits that the entries for results of 8 bits have beside them.
+        left_shift: u8,
+    },
     /// See [`RecipeName::Softmax`].
     Softmax {
         /// The function.
@@ -141,7 +146,7 @@ impl Recipe {
             Recipe::MaxPool => RecipeName::MaxPool,
             Recipe::AveragePoolDivide => RecipeName::AveragePoolDivide,
             Recipe::AveragePoolRequantize => RecipeName::AveragePoolRequantize,
-            Recipe::Lookup => RecipeName::Lookup,
+            Recipe::Lookup { .. } => RecipeName::Lookup,
             Recipe::Softmax { .. } => RecipeName::Softmax,
             Recipe::Clamp => RecipeName::Clamp,
             Recipe::PassThrough => RecipeName::PassThrough,
@@ -162,6 +167,8 @@ impl Recipe {
 pub struct Signature {
     /// True if the row names forms for the result (`requantize`).
     pub requantize: bool,
+    /// True if it may, because codes may have bits that a form takes off.
+    pub may_requantize: bool,
     /// True if the row names forms for the operands (`inputs`).
     pub inputs: bool,
     /// The parameters that it knows, each with whether the row must give it.
@@ -231,11 +238,13 @@ impl RecipeName {
     pub fn signature(self) -> Signature {
         let keeps = Signature {
             requantize: false,
+            may_requantize: false,
             inputs: false,
             parameters: &[],
         };
         let narrows = Signature {
             requantize: true,
+            may_requantize: true,
             ..keeps
         };
         match self {
@@ -256,11 +265,16 @@ impl RecipeName {
             | RecipeName::Multiply
             | RecipeName::AveragePoolRequantize
             | RecipeName::Requantize => narrows,
-            RecipeName::MaxPool
-            | RecipeName::AveragePoolDivide
-            | RecipeName::Lookup
-            | RecipeName::Clamp
-            | RecipeName::PassThrough => keeps,
+            RecipeName::MaxPool => Signature {
+                may_requantize: true,
+                ..keeps
+            },
+            RecipeName::Lookup => Signature {
+                may_requantize: true,
+                parameters: &[("left_shift", false)],
+                ..keeps
+            },
+            RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::PassThrough => keeps,
         }
     }
 }

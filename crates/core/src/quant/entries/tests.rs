@@ -38,6 +38,7 @@ fn any_move() -> impl Strategy<Value = (ConfigId, Move)> {
         4 => grid.prop_map(|(params, origin)| Move::Activate(Grid::new(params, origin))),
         4 => id().prop_map(Move::DominatedBy),
         2 => id().prop_map(|of| Move::MasteredBy(Derivation::Same(of))),
+        2 => (id(), 0u8..20).prop_map(|(of, bits)| Move::MasteredBy(Derivation::Shifted(of, bits))),
         2 => (id(), id()).prop_map(|(one, other)| Move::MasteredBy(Derivation::Product(one, other))),
         2 => data().prop_map(Move::Bake),
         1 => data().prop_map(Move::Give),

@@ -43,7 +43,12 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     }
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
-    for &(_, root, bound) in activations.iter().filter(|(id, root, _)| id == root) {
+    let roots = activations.iter().filter(|(id, root, _)| id == root);
+    for &(_, root, bound) in roots {
+        // What follows from another grid has none to find.
+        if draft.table.derivation(root).is_some() {
+            continue;
+        }
         let Some(kind) = draft.table.config(root).map(|config| kind(config.scheme)) else {
             continue;
         };

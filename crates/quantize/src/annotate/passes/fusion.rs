@@ -11,6 +11,7 @@
 use crate::annotate::AnnotateError;
 use crate::annotate::binding::{Binding, binding};
 use crate::annotate::draft::{Draft, Site};
+use strait_core::{ConfigId, Derivation, Move};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for &id in &site.scope.nodes {
@@ -30,11 +31,22 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             Binding::Passive => {
                 for &result in &results {
-                    draft.join(result, operand)?;
+                    match bits_off(draft, operand, result) {
+                        0 => draft.join(result, operand)?,
+                        bits => draft.transition(result, Move::MasteredBy(Derivation::Shifted(operand, bits)))?,
+                    }
                 }
             }
             Binding::Free | Binding::Aligned { .. } => {}
         }
     }
     Ok(())
+}
+
+/// The bits that a node takes off codes that it moves: its result has a type of fewer bits, on the grid of the operand
+/// without the lowest ones.
+fn bits_off(draft: &Draft, operand: ConfigId, result: ConfigId) -> u8 {
+    let bits = |id| Some(draft.scheme(id)?.elem()?.int_type()?.bits());
+    let bits = bits(operand).zip(bits(result));
+    bits.map_or(0, |(from, to)| from.saturating_sub(to))
 }

@@ -9,7 +9,7 @@ use crate::annotate::draft::{Draft, Site};
 use crate::annotate::weights::{self, Weights};
 use crate::annotate::{AnnotateError, COARSEST};
 use std::collections::BTreeSet;
-use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
+use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
 /// The first sweep looks at the nodes that read or make a value of the scope, a later one at those whose operand or result
 /// has become coarser behind them. A grid becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node
@@ -101,17 +101,19 @@ fn dependents(site: &Site<'_>, draft: &Draft, root: ConfigId) -> Vec<Place> {
     let Some(value) = draft.bound.get(root.index()).map(|bound| bound.value) else {
         return Vec::new();
     };
+    // A grid that follows from this one moves with it.
+    let follows = |config: ConfigId| {
+        let own = draft.table.root(config);
+        own == root
+            || matches!(draft.table.derivation(own), Some(Derivation::Shifted(of, _)) if draft.table.root(of) == root)
+    };
     let mut found = Vec::new();
     for value in site.regions.ring(value) {
         let made = site.graph.producer(value).map(|(id, _)| (id, Port::Result(0)));
         let read = site.graph.uses(value).filter(|at| at.operand == 0);
         let ports = made.into_iter().chain(read.map(|at| (at.node, Port::Operand(0))));
         for (id, port) in ports {
-            if draft
-                .table
-                .id(id, port)
-                .is_some_and(|config| draft.table.root(config) == root)
-            {
+            if draft.table.id(id, port).is_some_and(follows) {
                 found.push((site.position(id), id));
             }
         }

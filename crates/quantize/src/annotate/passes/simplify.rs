@@ -58,17 +58,18 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
     if let Some(leaves) = leaves {
         let scheme = draft.scheme(leaves);
         let equal = |draft: &Draft, id: ConfigId| draft.scheme(id) == scheme;
+        let kept = draft.table.derivation(leaves).is_some() || draft.is_given(leaves);
         let agreed = fixed.first().copied().filter(|&first| {
             let root = draft.table.root(first);
-            !draft.is_given(leaves)
-                && free.is_empty()
+            free.is_empty()
+                && !kept
                 && equal(draft, first)
                 && fixed.iter().all(|&other| draft.table.root(other) == root)
         });
         match agreed {
             Some(first) => draft.join(leaves, first)?,
             // There is one grid.
-            None if (site.how.alignments.force_overlap || !requantizes) && !draft.is_given(leaves) => {
+            None if !kept && (site.how.alignments.force_overlap || !requantizes) => {
                 let wanted: Vec<ConfigId> = fixed.iter().copied().filter(|&id| equal(draft, id)).collect();
                 overlap(site, draft, value, &wanted, &free);
                 for reader in wanted {

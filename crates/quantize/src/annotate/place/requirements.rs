@@ -107,7 +107,7 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         | Recipe::AddCommonGrid { .. }
         | Recipe::Multiply
         | Recipe::MaxPool
-        | Recipe::Lookup
+        | Recipe::Lookup { .. }
         | Recipe::Clamp => Ok(()),
     }
 }

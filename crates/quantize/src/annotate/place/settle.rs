@@ -198,7 +198,7 @@ fn variables<'a>(graph: &'a Graph, node: &'a Node) -> impl Iterator<Item = Value
 
 /// True if a node computes each element of its result from one element of its only operand that is no constant.
 fn is_function(graph: &Graph, node: &Node, recipe: Recipe) -> bool {
-    matches!(recipe, Recipe::Lookup) || is_elementwise(graph, node)
+    matches!(recipe, Recipe::Lookup { .. }) || is_elementwise(graph, node)
 }
 
 /// True if a node is a sum, a product or a quotient with a constant.

@@ -6,6 +6,7 @@ use crate::spec::{Arithmetic, Integer, IntegerFunction, Limit, OpRow, RecipeName
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
 use strait_document::{KeyPath, Scalar, nearest};
+use strait_requantize::IntType;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let terms = terms();
@@ -117,14 +118,19 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!("`{recipe}` does not lower `{op}`; it lowers {lowered}")
         });
     }
-    for (key, forms, wanted) in [
-        ("requantize", &row.requantize, signature.requantize),
-        ("inputs", &row.inputs, signature.inputs),
+    for (key, forms, wanted, known) in [
+        (
+            "requantize",
+            &row.requantize,
+            signature.requantize,
+            signature.may_requantize,
+        ),
+        ("inputs", &row.inputs, signature.inputs, signature.inputs),
     ] {
         findings.ensure(!wanted || !forms.is_empty(), path, || {
             format!("`op.{name}` needs forms in `{key}`")
         });
-        findings.ensure(wanted || forms.is_empty(), &at(key), || {
+        findings.ensure(known || forms.is_empty(), &at(key), || {
             format!("`{recipe}` takes no forms in `{key}`")
         });
         findings.forms(&at(key), forms);
@@ -143,13 +149,21 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!("`{recipe}` needs `{key}`")
         });
     }
+    let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
+    let shifts = forms.any(|form| form.kind == Arithmetic::Shift);
+    if recipe == RecipeName::Lookup {
+        findings.ensure(shifts == row.left_shift.is_some(), path, || {
+            format!("the bits of `left_shift` of a `{recipe}` are what a shift of `requantize` takes off")
+        });
+        let bits = row.left_shift.is_none_or(|bits| (1..=23).contains(&bits));
+        findings.ensure(bits, &at("left_shift"), || {
+            "1 to 23 bits beside 8 fit into an entry of 32 bits".into()
+        });
+    }
     if let Some(grid) = row.weight_grid.filter(|grid| grid.leaves_a_shift()) {
-        let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
-        findings.ensure(
-            forms.any(|form| form.kind == Arithmetic::Shift),
-            &at("weight_grid"),
-            || format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one"),
-        );
+        findings.ensure(shifts, &at("weight_grid"), || {
+            format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one")
+        });
         let powers = |[activation, weight]: &[Integer; 2]| {
             let [of, from] = [
                 spec.types.weight(*weight).scale,
@@ -163,6 +177,9 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
                 "`{grid}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks"
             )
         });
+    }
+    if recipe == RecipeName::MaxPool {
+        narrowed(findings, row, ops, shifts, &at);
     }
     types(findings, row, recipe, &at);
     if let (Some(function), RecipeName::Softmax) = (row.definition, recipe) {
@@ -190,6 +207,26 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     }
 }
 
+/// That a pool which takes bits off does so by a shift, from codes whose zero point it does not move.
+fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool, at: &impl Fn(&str) -> KeyPath) {
+    let results = row.results.iter().flatten();
+    findings.ensure(shifts == row.results.is_some(), &at("results"), || {
+        "`results` of fewer bits than the operand are what a shift of `requantize` leads to".into()
+    });
+    findings.ensure(row.results.is_none() || ops == ["max_pool"], &at("results"), || {
+        "`max_pool` alone takes bits off its codes".into()
+    });
+    let (spec, narrowest) = (findings.spec, results.map(|t| IntType::from(*t).bits()).min());
+    for [activation, _] in spec.pairs(row) {
+        let wide = narrowest.is_some_and(|bits| bits < IntType::from(*activation).bits());
+        findings.ensure(
+            !wide || spec.types.activation(*activation).symmetric,
+            &at("results"),
+            || format!("a shift keeps a zero point of 0 alone, and that of {activation} may be another"),
+        );
+    }
+}
+
 /// That a row has types that the table has, and that its forms lead to its results.
 fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl Fn(&str) -> KeyPath) {
     let spec = findings.spec;
@@ -206,7 +243,7 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         }
     }
     let Some(results) = &row.results else { return };
-    let makes = recipe.signature().requantize || recipe == RecipeName::Lookup;
+    let makes = recipe.signature().may_requantize;
     findings.ensure(makes && recipe != RecipeName::Requantize, &at("results"), || {
         format!("what `{recipe}` makes has the type of what it reads")
     });
@@ -216,7 +253,8 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         let known = spec.types.pairs.iter().any(|pair| pair[0] == *result);
         findings.ensure(known, &path, || format!("`types.pairs` has no activations of {result}"));
         let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
-        let made = forms.any(|form| form.output.contains(result)) || recipe == RecipeName::Lookup;
+        let keeps = matches!(recipe, RecipeName::Lookup | RecipeName::MaxPool);
+        let made = keeps || forms.any(|form| form.output.contains(result));
         findings.ensure(made, &path, || {
             format!("none of the forms in `requantize` makes {result}")
         });

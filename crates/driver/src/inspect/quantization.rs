@@ -1,0 +1,35 @@
+//! Quantization of the operands and results of an artifact's layers.
+
+use std::path::Path;
+
+use crate::{
+    config::glob::Glob,
+    diagnostic::Diagnostic,
+    failure::{self, codes},
+    pipeline::QUANTIZATION_FILE,
+    report::Quantization,
+    stop::Stop,
+};
+
+/// Reads the configs of the artifact in a folder. `pattern` chooses layers by their source names.
+///
+/// # Errors
+/// Fails for a folder that is no artifact, and for a pattern that matches no layer with a config.
+pub fn quantization(folder: &Path, pattern: Option<&str>) -> Result<Quantization, Stop> {
+    let artifact = super::compiled(folder, "it is quantized")?;
+    let bytes = artifact.file(QUANTIZATION_FILE).map_err(failure::reading)?;
+    let mut found: Quantization = serde_json::from_slice(&bytes).map_err(|error| {
+        let message = format!("{}: {QUANTIZATION_FILE} cannot be read: {error}", folder.display());
+        Stop::from(Diagnostic::error(codes::DAMAGED, message))
+    })?;
+    let Some(pattern) = pattern else { return Ok(found) };
+    let glob = Glob::new(pattern);
+    let (chosen, others): (Vec<_>, Vec<_>) =
+        (found.layers.into_iter()).partition(|layer| layer.sources.iter().any(|source| glob.matches(source)));
+    if chosen.is_empty() {
+        let sources = others.iter().flat_map(|layer| &layer.sources);
+        return Err(super::no_layer(pattern, sources.map(String::as_str)).into());
+    }
+    found.layers = chosen;
+    Ok(found)
+}

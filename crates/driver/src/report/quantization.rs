@@ -1,0 +1,255 @@
+//! Quantization of each operand and each result, as plain data: a file of the artifact, which has no annotated graph.
+
+use std::{
+    fmt::{self, Display},
+    io,
+};
+
+use serde::{Deserialize, Serialize};
+use strait_core::{ConfigId, Derivation, Graph, Module, NodeId, Policy, Port, QuantConfig, QuantTable};
+
+use crate::table;
+
+/// The version of this form.
+const SCHEMA: u32 = 1;
+
+/// The configs of an annotated graph, layer by layer in topological order.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Quantization {
+    /// The version of this form: 1.
+    pub schema: u32,
+    /// The schemes that configs have, each once.
+    pub schemes: Vec<SchemeReport>,
+    /// Layers that have configs.
+    pub layers: Vec<QuantizedLayer>,
+}
+
+/// Policy, type, range and rounding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchemeReport {
+    /// The type of the codes; that of a small float is `e4m3` and the like.
+    #[serde(rename = "type")]
+    pub codes: String,
+    /// Smallest and largest code; none for small floats.
+    pub range: Option<[i64; 2]>,
+    /// True if the zero point is fixed at 0.
+    pub symmetric: bool,
+    /// True if scales are powers of two.
+    pub power_of_two: bool,
+    /// True if the range is taken anew for each run.
+    pub dynamic: bool,
+    /// Elements that share a scale: `tensor`, `channel AXIS`, or `block SIZE of axis AXIS`.
+    pub per: String,
+    /// Rounding of real numbers to codes.
+    pub rounding: String,
+}
+
+/// Configs of one layer.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuantizedLayer {
+    /// Its name.
+    pub name: String,
+    /// The layers of the model that it was made from.
+    pub sources: Vec<String>,
+    /// Its operator.
+    pub op: String,
+    /// Of its operands, then of its results.
+    pub configs: Vec<ConfigReport>,
+}
+
+/// Quantization of one operand or result.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ConfigReport {
+    /// `operand N` or `result N`, counted from 0.
+    pub port: String,
+    /// The value there.
+    pub tensor: String,
+    /// The position of its scheme.
+    pub scheme: usize,
+    /// Its state.
+    pub state: String,
+    /// Who made the grid; absent where there is none yet.
+    pub origin: Option<String>,
+    /// The configs whose grid it reads or whose grids its own follows from, as `PORT of LAYER`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub of: Vec<String>,
+    /// Scales, one or one for each channel or block: real = scale × (code − zero point). Absent where a product of the
+    /// scales of `of` says them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scale: Vec<f32>,
+    /// Zero points, as many as scales, or one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zero_point: Vec<i32>,
+}
+
+impl Quantization {
+    /// The configs of an annotated module's main graph.
+    pub fn of(module: &Module) -> Quantization {
+        let graph = module.main();
+        let mut schemes = Vec::new();
+        let mut layers = Vec::new();
+        // The verifier has held the graph against cycles.
+        for id in graph.topological_order().unwrap_or_default() {
+            let Some(node) = graph.node(id) else { continue };
+            let operands = (0..node.inputs.len()).map(Port::Operand);
+            let ports = operands.chain((0..node.outputs.len()).map(Port::Result));
+            let configs = ports.filter_map(|port| config(module, graph, (id, port), &mut schemes));
+            let configs: Vec<ConfigReport> = configs.collect();
+            if !configs.is_empty() {
+                layers.push(QuantizedLayer {
+                    name: module.name(node.name).to_owned(),
+                    sources: node.sources.iter().map(|&name| module.name(name).to_owned()).collect(),
+                    op: node.op.term().name().to_owned(),
+                    configs,
+                });
+            }
+        }
+        Quantization {
+            schema: SCHEMA,
+            schemes,
+            layers,
+        }
+    }
+
+    /// Writes it as JSON, one layer a line.
+    ///
+    /// # Errors
+    /// Those of the writer.
+    pub fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let head = (
+            serde_json::to_string(&self.schema)?,
+            serde_json::to_string(&self.schemes)?,
+        );
+        write!(out, "{{\"schema\":{},\"schemes\":{},\"layers\":[", head.0, head.1)?;
+        for (position, layer) in self.layers.iter().enumerate() {
+            out.write_all(if position == 0 { b"\n" } else { b",\n" })?;
+            serde_json::to_writer(&mut *out, layer)?;
+        }
+        out.write_all(b"\n]}\n")
+    }
+}
+
+fn config(
+    module: &Module,
+    graph: &Graph,
+    (id, port): (NodeId, Port),
+    schemes: &mut Vec<SchemeReport>,
+) -> Option<ConfigReport> {
+    let (node, table) = (graph.node(id)?, &graph.quant);
+    let config_id = table.id(id, port)?;
+    let found = table.config(config_id)?;
+    let value = match port {
+        Port::Operand(index) => *node.inputs.get(index)?,
+        Port::Result(index) => node.outputs.get(index).copied(),
+    };
+    let scheme = scheme(found);
+    let scheme = schemes.iter().position(|known| *known == scheme).unwrap_or_else(|| {
+        schemes.push(scheme);
+        schemes.len() - 1
+    });
+    let masters = masters(table, config_id);
+    let grid = table.grid(config_id);
+    let params = grid.as_ref().filter(|_| masters.len() < 2).map(|grid| &grid.params);
+    let place = |&id: &ConfigId| {
+        let config = table.config(id)?;
+        let layer = graph.node(config.node)?;
+        Some(format!("{} of {}", config.port, module.name(layer.name)))
+    };
+    Some(ConfigReport {
+        port: port.to_string(),
+        tensor: module.name(graph.value(value?)?.name).to_owned(),
+        scheme,
+        state: table.state(config_id)?.to_string(),
+        origin: grid.as_ref().map(|grid| grid.origin.to_string()),
+        of: masters.iter().filter_map(place).collect(),
+        scale: params.map(|params| params.scale.values().to_vec()).unwrap_or_default(),
+        zero_point: params
+            .map(|params| params.zero_point.values().to_vec())
+            .unwrap_or_default(),
+    })
+}
+
+/// The configs that a grid comes from: the root of its set, or those of the root's derivation. None where it is its own.
+fn masters(table: &QuantTable, id: ConfigId) -> Vec<ConfigId> {
+    let root = table.root(id);
+    if root != id {
+        return vec![root];
+    }
+    table.derivation(id).into_iter().flat_map(Derivation::masters).collect()
+}
+
+fn scheme(config: &QuantConfig) -> SchemeReport {
+    let (scheme, policy) = (config.scheme, config.scheme.policy());
+    SchemeReport {
+        codes: match policy {
+            Policy::Floating { format, .. } => format.to_string(),
+            Policy::Linear { .. } => scheme.elem().map(|elem| elem.to_string()).unwrap_or_default(),
+        },
+        range: scheme.range(),
+        symmetric: policy.is_symmetric(),
+        power_of_two: policy.has_powers_of_two(),
+        dynamic: matches!(policy, Policy::Linear { dynamic: true, .. }),
+        per: policy.per().to_string(),
+        rounding: scheme.rounding().name().to_owned(),
+    }
+}
+
+impl Display for Quantization {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let head = ["layer", "", "tensor", "type", "state", "origin", "scale", "zero"].map(str::to_owned);
+        let lines = self.layers.iter().flat_map(|layer| {
+            let configs = layer.configs.iter().enumerate();
+            configs.map(|(position, config)| self.line(layer, position, config))
+        });
+        table::write(f, std::iter::once(head).chain(lines))
+    }
+}
+
+impl Quantization {
+    fn line(&self, layer: &QuantizedLayer, position: usize, config: &ConfigReport) -> [String; 8] {
+        let codes = self.schemes.get(config.scheme).map(|scheme| scheme.codes.clone());
+        let name = if position == 0 {
+            table::shortened(&layer.name)
+        } else {
+            String::new()
+        };
+        let of = config
+            .of
+            .iter()
+            .map(|place| table::shortened(place))
+            .collect::<Vec<_>>();
+        let state = match &of[..] {
+            [] => config.state.clone(),
+            of => format!("{}: {}", config.state, of.join(" × ")),
+        };
+        [
+            name,
+            config.port.clone(),
+            table::shortened(&config.tensor),
+            codes.unwrap_or_default(),
+            state,
+            config.origin.clone().unwrap_or_default(),
+            extent(&config.scale),
+            extent(&config.zero_point),
+        ]
+    }
+}
+
+/// One number, or the smallest and the largest of several.
+fn extent<T: Copy + PartialOrd + Display>(numbers: &[T]) -> String {
+    let least = |a: T, b: T| if b < a { b } else { a };
+    let most = |a: T, b: T| if b > a { b } else { a };
+    let (low, high) = (
+        numbers.iter().copied().reduce(least),
+        numbers.iter().copied().reduce(most),
+    );
+    match (low, high) {
+        (Some(low), Some(high)) if low < high => format!("{low} .. {high}"),
+        (Some(low), _) => low.to_string(),
+        _ => String::new(),
+    }
+}
