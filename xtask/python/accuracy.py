@@ -15,8 +15,15 @@ import processes
 import score
 from accuracy_table import Row, document
 from models import MODELS
+from weights_alone import weights_alone
 
 TARGETS = ["generic-int8", "sima", "ascend"]
+
+
+def network_outputs(arguments, model, network):
+    """Outputs of a network under ONNX Runtime for every evaluation set."""
+    sets = {name: arguments.data / f"{inputs}.npy" for name, (inputs, _) in model.evaluations.items()}
+    return {name: peers.outputs(network, model, np.load(file, mmap_mode="r")) for name, file in sets.items()}
 
 
 def reference_outputs(model, source, data, folder):
@@ -103,6 +110,11 @@ def measure(arguments, model):
                 varied[variant] = outputs and score.score(model, arguments.data, outputs, reference, peer)
             except processes.Failed as failed:
                 failures[variant] = str(failed)
+            if variant == group.weights_alone and variant not in failures:
+                network = place / "weights_alone.onnx"
+                weights_alone(place / "artifact" / "model.qdq.onnx", network)
+                outputs = network_outputs(arguments, model, network)
+                varied[variants.WEIGHTS_ALONE] = score.score(model, arguments.data, outputs, reference, peer)
             print(f"{model.name} {variant}: {varied.get(variant) or failures.get(variant, 'the same')}", file=sys.stderr, flush=True)
 
     def of(name, scores):
