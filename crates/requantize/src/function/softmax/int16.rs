@@ -70,7 +70,7 @@ impl SoftmaxInt16 {
     }
 }
 
-/// What the exponentials of a row with this sum are divided by.
+/// Divisor of the exponentials of a row with this sum.
 pub(super) fn divisor(sum: i32) -> Divisor {
     // The largest code alone has nearly 2^15: 1 ..= 17 leading zeros.
     let zeros = sum.leading_zeros();

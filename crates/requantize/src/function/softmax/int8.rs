@@ -85,7 +85,7 @@ pub(super) fn addend(exponential: i32) -> i32 {
     fixed::divided(exponential, 12)
 }
 
-/// What the exponentials of a row with this sum are divided by.
+/// Divisor of the exponentials of a row with this sum.
 pub(super) fn divisor(sum: i32) -> Divisor {
     // 2^19 for the largest code, less than 2^28 in all: 4 ..= 12 leading zeros.
     let zeros = sum.leading_zeros();
