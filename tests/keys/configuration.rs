@@ -317,6 +317,27 @@ const CASES: &[Case] = &[
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ per='tensor' } }]"],
     ),
     case(
+        "quantize.activations.symmetric",
+        Bits,
+        &["quantize.activations.symmetric=true"],
+    ),
+    case(
+        "quantize.weights.symmetric",
+        Error,
+        &["quantize.weights.symmetric=false"],
+    ),
+    case(
+        "quantize.rule[].activations.symmetric",
+        Bits,
+        &["quantize.rule=[{ layers=['/block/Add'], activations={ symmetric=true } }]"],
+    ),
+    given(
+        "quantize.rule[].weights.symmetric",
+        Error,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ symmetric=true } }]"],
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ symmetric=false } }]"],
+    ),
+    case(
         "quantize.alignment.elementwise",
         Bits,
         &["quantize.alignment.elementwise='output'"],

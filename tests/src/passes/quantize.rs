@@ -88,18 +88,13 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
 }
 
 /// `type=int16` for the activations of all nodes, `type:NAME=int16` for those of one; `weights=` and `weights:NAME=` for
-/// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it. The other words are left.
+/// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it. `symmetric` for all
+/// activations, `symmetric:NAME` for those of one node. The other words are left.
 pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w str>), String> {
     let (mut types, mut others) = (TypeWishes::default(), Vec::new());
     for word in words {
         let (key, t) = word.split_once('=').unwrap_or((word, ""));
         let (of, name) = key.split_once(':').unwrap_or((key, ""));
-        if !matches!(of, "type" | "weights" | "leaves") {
-            others.push(*word);
-            continue;
-        }
-        let known = Integer::ALL.iter().copied().find(|known| known.name() == t);
-        let t = known.ok_or_else(|| format!("`{t}` is no type"))?;
         let node = || {
             let mut nodes = module.main().nodes();
             let found = nodes.find(|(_, node)| module.name(node.name) == name);
@@ -107,6 +102,20 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
                 .map(|(id, _)| id)
                 .ok_or_else(|| format!("there is no node {name}"))
         };
+        match (of, name) {
+            ("symmetric", "") => types.symmetric.activation = true,
+            ("symmetric", _) => _ = types.symmetric.activations.insert(node()?, true),
+            _ => {}
+        }
+        if of == "symmetric" {
+            continue;
+        }
+        if !matches!(of, "type" | "weights" | "leaves") {
+            others.push(*word);
+            continue;
+        }
+        let known = Integer::ALL.iter().copied().find(|known| known.name() == t);
+        let t = known.ok_or_else(|| format!("`{t}` is no type"))?;
         match (of, name) {
             ("type", "") => types.activation = Some(t),
             ("type", _) => _ = types.activations.insert(node()?, t),

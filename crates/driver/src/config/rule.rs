@@ -20,12 +20,16 @@ pub struct Settings {
     pub alignment: Option<Align>,
     /// The type of its weights.
     pub weight_type: Option<IntegerType>,
+    /// True: its weights have no zero point.
+    pub weight_symmetric: Option<bool>,
     /// Granularity of the scales of its weights.
     pub weight_per: Option<Per>,
     /// Observer that makes the ranges of its weights.
     pub weight_observer: Option<Observer>,
     /// The type of its output.
     pub activation_type: Option<IntegerType>,
+    /// True: its output has no zero point.
+    pub activation_symmetric: Option<bool>,
 }
 
 impl Settings {
@@ -39,9 +43,11 @@ impl Settings {
             observer_options: later.observer_options.or(&self.observer_options),
             alignment: later.alignment.or(self.alignment),
             weight_type: later.weight_type.or(self.weight_type),
+            weight_symmetric: later.weight_symmetric.or(self.weight_symmetric),
             weight_per: later.weight_per.or(self.weight_per),
             weight_observer: later.weight_observer.or(self.weight_observer),
             activation_type: later.activation_type.or(self.activation_type),
+            activation_symmetric: later.activation_symmetric.or(self.activation_symmetric),
         }
     }
 }
@@ -79,9 +85,11 @@ impl Quantize {
 fn of_types(weights: &Weights, activations: &Activations) -> Settings {
     Settings {
         weight_type: weights.integer,
+        weight_symmetric: weights.symmetric,
         weight_per: weights.per,
         weight_observer: weights.observer,
         activation_type: activations.integer,
+        activation_symmetric: activations.symmetric,
         ..Settings::default()
     }
 }

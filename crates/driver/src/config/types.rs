@@ -227,6 +227,8 @@ pub struct Weights {
     /// Their type, one that the target has.
     #[serde(rename = "type")]
     pub integer: Option<IntegerType>,
+    /// True: the zero point is 0. False, where the target has others: it need not be.
+    pub symmetric: Option<bool>,
     /// One scale for what.
     pub per: Option<Per>,
     /// Observer that makes a range from them, for each scale. Absent: `"minmax"`.
@@ -240,6 +242,8 @@ pub struct Activations {
     /// Their type, one that the target has.
     #[serde(rename = "type")]
     pub integer: Option<IntegerType>,
+    /// True: the zero point is 0. False, where the target has others: it need not be.
+    pub symmetric: Option<bool>,
 }
 
 /// Which grids the operands and results of some layers share.

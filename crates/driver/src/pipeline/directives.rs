@@ -1,28 +1,26 @@
 //! Directives of the configuration for single layers and values, as placing and annotating take them for one target.
 
-use std::collections::BTreeSet;
-
 use strait_core::{Module, ValueId};
 use strait_quantize::{
     ObserverChoice,
-    annotate::{Directives, Placing, TypeWishes, Wish, denied},
+    annotate::{Directives, Placing, Symmetric, TypeWishes, Wish, denied},
 };
 use strait_target::{
     TargetSpec,
-    spec::{Alignments, Codes, Integer, Observed, Observer, Per, WeightGrid},
+    spec::{Alignments, Integer, Per},
 };
 
 use crate::{
     config::{
         KeyPath, Loaded,
         rule::Settings,
-        types::{Alignment, IntegerType, Run},
+        types::{Alignment, IntegerType, Quantize, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
 
-use super::select::Selection;
+use super::{asked, select::Selection};
 
 /// See the module.
 pub(super) struct Wishes {
@@ -45,8 +43,7 @@ pub(super) fn wishes(
     spec: &TargetSpec,
 ) -> Result<Wishes, Diagnostics> {
     let quantize = &loaded.config.quantize;
-    check_types(module, loaded, selection, spec)?;
-    check_weight_observers(loaded, spec)?;
+    asked::check(module, loaded, selection, spec)?;
     let mut placing = Placing::new();
     let mut directives = Directives {
         weight_observer: quantize.weights.observer.unwrap_or_default().into(),
@@ -55,6 +52,11 @@ pub(super) fn wishes(
     let mut types = TypeWishes {
         activation: quantize.activations.integer.map(Integer::from),
         weight: quantize.weights.integer.map(Integer::from),
+        symmetric: Symmetric {
+            activation: quantize.activations.symmetric.unwrap_or_default(),
+            weight: quantize.weights.symmetric.unwrap_or_default(),
+            ..Symmetric::default()
+        },
         ..TypeWishes::default()
     };
     for (&node, rules) in &selection.nodes {
@@ -79,6 +81,9 @@ pub(super) fn wishes(
         let [activation, weight] = asked.map(|asked| asked.map(Integer::from));
         types.activations.extend(activation.map(|t| (node, t)));
         types.weights.extend(weight.map(|t| (node, t)));
+        let [activation, weight] = symmetric(quantize, rules);
+        types.symmetric.activations.extend(activation.map(|zero| (node, zero)));
+        types.symmetric.weights.extend(weight.map(|zero| (node, zero)));
     }
     for (&value, rules) in &selection.values {
         let settings = quantize.settings(rules.iter().copied());
@@ -94,6 +99,8 @@ pub(super) fn wishes(
         if let Some(asked) = asked.filter(|_| !made_here) {
             types.values.insert(value, asked.into());
         }
+        let [asked, _] = symmetric(quantize, rules);
+        types.symmetric.values.extend(asked.map(|zero| (value, zero)));
         if settings.observer.is_some() || settings.observer_options != Default::default() {
             directives.observers.insert(value, observer(loaded, spec, &settings));
         }
@@ -120,6 +127,17 @@ fn alignments(config: &Alignment, table: Alignments) -> Alignments {
         resize: config.resize.unwrap_or(table.resize),
         force_overlap: config.force_overlap.unwrap_or(table.force_overlap),
     }
+}
+
+/// What the rules that match say of zero points: of activations, and of weights.
+fn symmetric(quantize: &Quantize, rules: &[usize]) -> [Option<bool>; 2] {
+    let rules = rules.iter().filter_map(|&index| quantize.rule.get(index));
+    rules.fold([None; 2], |asked, rule| {
+        [
+            rule.activations.symmetric.or(asked[0]),
+            rule.weights.symmetric.or(asked[1]),
+        ]
+    })
 }
 
 fn wish(loaded: &Loaded, settings: &Settings, rules: &[usize]) -> Option<Wish> {
@@ -162,108 +180,6 @@ fn input_ranges(module: &Module, loaded: &Loaded) -> Vec<(ValueId, [f32; 2])> {
         Some((id, range.0.map(|limit| limit as f32)))
     };
     graph.inputs().iter().filter_map(range).collect()
-}
-
-/// Refuses observers that make no ranges of integers for weights, and all but the extremes where scales of weights follow
-/// from those of activations.
-fn check_weight_observers(loaded: &Loaded, spec: &TargetSpec) -> Result<(), Diagnostics> {
-    let quantize = &loaded.config.quantize;
-    let table = KeyPath::of(&["quantize"]);
-    let rules = quantize.rule.iter().enumerate();
-    let rules = rules.map(|(index, rule)| (table.clone().key("rule").index(index), rule.weights.observer));
-    let shifts = (spec.op.values()).any(|row| row.weight_grid.is_some_and(WeightGrid::leaves_a_shift));
-    let findings = rules
-        .chain([(table.clone(), quantize.weights.observer)])
-        .filter_map(|(table, observer)| {
-            let observer = observer?;
-            let text = observer.refusal(Observed::Weights, Codes::Integers).or_else(|| {
-                let text = "makes the scales of weights from those of activations: a shift holds every weight";
-                (shifts && observer != Observer::MinMax).then(|| format!("the target `{}` {text}", spec.id))
-            })?;
-            let finding = loaded.error(codes::UNSUPPORTED, &table.key("weights").key("observer"), text, "");
-            Some(if shifts {
-                finding.help("leave it out, or write \"minmax\"")
-            } else {
-                finding
-            })
-        });
-    let findings: Vec<Diagnostic> = findings.collect();
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings))
-    }
-}
-
-/// Refuses types that the target's table does not have: of all layers, those that no pair of it has; of the layers that a
-/// rule matches, those that no pair of the op's row has.
-fn check_types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetSpec) -> Result<(), Diagnostics> {
-    let quantize = &loaded.config.quantize;
-    let mut findings = Vec::new();
-    let table = KeyPath::of(&["quantize"]);
-    let everywhere = [quantize.activations.integer, quantize.weights.integer];
-    for (position, asked) in everywhere.into_iter().enumerate() {
-        if let Some(asked) = asked.filter(|&asked| !has(&spec.types.pairs, position, asked)) {
-            let path = table.clone().key(SIDES[position]).key("type");
-            findings.push(without(loaded, &path, spec, position, asked, "", &spec.types.pairs));
-        }
-    }
-    let mut told = BTreeSet::new();
-    for (&id, rules) in &selection.nodes {
-        let Some(node) = module.main().node(id) else { continue };
-        let term = node.op.term();
-        if spec.op_row(term).is_none_or(|(_, row)| row.is_host()) {
-            continue;
-        }
-        let pairs = spec.pairs_of(term);
-        for &index in rules {
-            let Some(rule) = quantize.rule.get(index) else { continue };
-            let asked = [rule.activations.integer, rule.weights.integer];
-            for (position, asked) in asked.into_iter().enumerate() {
-                let Some(asked) = asked.filter(|&asked| !has(&pairs, position, asked)) else {
-                    continue;
-                };
-                if told.insert((index, position)) {
-                    let path = table.clone().key("rule").index(index).key(SIDES[position]).key("type");
-                    let of = format!(" for `{}`", module.name(node.name));
-                    findings.push(without(loaded, &path, spec, position, asked, &of, &pairs));
-                }
-            }
-        }
-    }
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings))
-    }
-}
-
-/// The tables of the configuration that name a type, by their position in a pair.
-const SIDES: [&str; 2] = ["activations", "weights"];
-
-fn has(pairs: &[[Integer; 2]], position: usize, asked: IntegerType) -> bool {
-    pairs.iter().any(|pair| pair[position] == Integer::from(asked))
-}
-
-/// The finding for a type that a table, or a row of it, does not have; with the pairs that there are.
-fn without(
-    loaded: &Loaded,
-    path: &KeyPath,
-    spec: &TargetSpec,
-    position: usize,
-    asked: IntegerType,
-    of: &str,
-    pairs: &[[Integer; 2]],
-) -> Diagnostic {
-    let message = format!(
-        "the target `{}` has no {} {}{of}",
-        spec.id,
-        Integer::from(asked),
-        SIDES[position]
-    );
-    let pairs: Vec<String> = pairs.iter().map(|[a, w]| format!("{a} with {w}")).collect();
-    let help = format!("activations with weights that it has: {}", pairs.join(", "));
-    loaded.error(codes::UNSUPPORTED, path, message, "").help(help)
 }
 
 impl From<IntegerType> for Integer {

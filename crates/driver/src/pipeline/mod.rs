@@ -5,6 +5,7 @@
 //!                                  └▶ …                                                 for the next one
 //! ```
 
+mod asked;
 mod blame;
 mod calibrate;
 mod compile;

@@ -129,7 +129,16 @@ impl Draft {
     /// a group whose grid was given.
     pub(super) fn join(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
         let root = self.table.root(id);
-        if root == self.table.root(to) || self.scheme(root) != self.scheme(to) || self.is_given(root) {
+        if self.scheme(root) != self.scheme(to) || self.is_given(root) {
+            return Ok(());
+        }
+        self.bind(id, to)
+    }
+
+    /// The same where both have to share a grid, which is none that was given: a defect where they cannot.
+    pub(super) fn bind(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
+        let root = self.table.root(id);
+        if root == self.table.root(to) {
             return Ok(());
         }
         self.transition(root, Move::DominatedBy(to))

@@ -26,7 +26,7 @@ pub use grid::grid;
 pub use place::{Placing, Wish, denied, place};
 pub use progress::{Progress, annotate, refuse};
 pub use ranges::Coarser;
-pub use types::TypeWishes;
+pub use types::{Symmetric, TypeWishes};
 
 use crate::observers::ObserverChoice;
 use crate::statistics::Observation;

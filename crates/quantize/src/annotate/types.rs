@@ -13,11 +13,19 @@ use strait_requantize::IntType;
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer, Per, Recipe, ScaleSet};
 
-/// Types that the readers of a value want.
+/// Type of codes, and the kind of their grid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Codes {
+    pub(super) ty: Integer,
+    /// The zero point is 0, because the configuration wants that. Where the table wants it, this says nothing.
+    pub(super) symmetric: bool,
+}
+
+/// Codes that the readers of a value want.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Wish {
     Nothing,
-    One(Integer),
+    One(Codes),
     Several,
 }
 
@@ -34,22 +42,22 @@ impl Wish {
 /// Types of the nodes of the accelerator, and of what they make.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Types {
-    /// By node: the type of its activation operands, and that of its weights.
-    of: Vec<Option<[Integer; 2]>>,
-    /// By value that a node of the accelerator makes: its type.
-    leaves: Vec<Option<Integer>>,
+    /// By node: the codes of its activation operands, and those of its weights.
+    of: Vec<Option<[Codes; 2]>>,
+    /// By value that a node of the accelerator makes: its codes.
+    leaves: Vec<Option<Codes>>,
     /// By value: what its readers want.
     wishes: Vec<Wish>,
 }
 
 impl Types {
-    /// Types of the activations and weights that a node of the accelerator reads.
-    pub(super) fn of(&self, id: NodeId) -> Option<[Integer; 2]> {
+    /// Codes of the activations and weights that a node of the accelerator reads.
+    pub(super) fn of(&self, id: NodeId) -> Option<[Codes; 2]> {
         *self.of.get(id.index())?
     }
 
-    /// The type in which a value leaves a node of the accelerator.
-    pub(super) fn leaves(&self, value: ValueId) -> Option<Integer> {
+    /// The codes as which a value leaves a node of the accelerator.
+    pub(super) fn leaves(&self, value: ValueId) -> Option<Codes> {
         *self.leaves.get(value.index())?
     }
 
@@ -70,8 +78,8 @@ impl Types {
             nodes.filter_map(|(id, node)| Some((id, node, recipe(how.spec, node)?)))
         };
         for (id, node, (_, kind)) in nodes().collect::<Vec<_>>().into_iter().rev() {
-            let wish = match moves(how, id, kind) {
-                false => Wish::One(how.types.pair(how.spec, id, node.op.term())[0]),
+            let wish = match moves(how, id, node, kind) {
+                false => Wish::One(how.types.codes(how.spec, id, node, kind)[0]),
                 // Where readers differ, the group keeps its producer's type.
                 true => match self.behind(node) {
                     Wish::Several => Wish::Nothing,
@@ -89,15 +97,15 @@ impl Types {
         }
         for (id, node, (_, kind)) in nodes() {
             let term = node.op.term();
-            let [preferred, weight] = how.types.pair(how.spec, id, term);
-            let activation = match (moves(how, id, kind), self.behind(node)) {
+            let [preferred, weight] = how.types.codes(how.spec, id, node, kind);
+            let activation = match (moves(how, id, node, kind), self.behind(node)) {
                 (false, _) => preferred,
                 (true, behind) => {
                     let agreed = match (self.operands(graph, node, kind), behind) {
                         (Wish::One(t), _) | (_, Wish::One(t)) => t,
                         _ => preferred,
                     };
-                    if how.spec.row_for(term, agreed).is_some() {
+                    if how.spec.row_for(term, agreed.ty).is_some() {
                         agreed
                     } else {
                         preferred
@@ -105,23 +113,41 @@ impl Types {
                 }
             };
             self.of[id.index()] = Some([activation, weight]);
-            let row = how.spec.row_for(term, activation).map(|(_, row)| row);
+            let row = how.spec.row_for(term, activation.ty).map(|(_, row)| row);
             let results = row
                 .and_then(|row| row.results.clone())
-                .unwrap_or_else(|| vec![activation]);
+                .unwrap_or_else(|| vec![activation.ty]);
             for &value in node.outputs.iter().filter(|&&value| scope.has(value)) {
-                let wish = match how.types.values.get(&value) {
-                    Some(&t) => Wish::One(t),
-                    None => self.wishes[value.index()],
+                if keeps_grid(kind) {
+                    let narrower = match self.wishes[value.index()] {
+                        Wish::One(codes) if moves(how, id, node, kind) => Some(codes.ty),
+                        _ => None,
+                    };
+                    let narrower = narrower.filter(|&ty| row.is_some_and(|row| row.narrows_to(ty)));
+                    self.leaves[value.index()] = Some(Codes {
+                        ty: narrower.unwrap_or(activation.ty),
+                        ..activation
+                    });
+                    continue;
+                }
+                let wish = match self.wishes[value.index()] {
+                    Wish::One(codes) if results.contains(&codes.ty) => codes,
+                    _ if results.contains(&activation.ty) => activation,
+                    _ => Codes {
+                        ty: results.first().copied().unwrap_or(activation.ty),
+                        ..activation
+                    },
                 };
-                self.leaves[value.index()] = Some(match (moves(how, id, kind), wish) {
-                    (false, Wish::One(t)) if results.contains(&t) => t,
-                    (false, _) => {
-                        let own = results.contains(&activation).then_some(activation);
-                        own.or(results.first().copied()).unwrap_or(activation)
-                    }
-                    (true, Wish::One(t)) if row.is_some_and(|row| row.narrows_to(t)) => t,
-                    (true, _) => activation,
+                let own = how.types.values.get(&value).filter(|ty| results.contains(ty));
+                self.leaves[value.index()] = Some(Codes {
+                    ty: own.copied().unwrap_or(wish.ty),
+                    symmetric: how
+                        .types
+                        .symmetric
+                        .values
+                        .get(&value)
+                        .copied()
+                        .unwrap_or(wish.symmetric),
                 });
             }
         }
@@ -143,8 +169,10 @@ impl Types {
 }
 
 /// True if a node has the types of its neighbours, because it moves codes and nobody has said otherwise.
-fn moves(how: &Annotation<'_>, id: NodeId, kind: Recipe) -> bool {
-    keeps_grid(kind) && !how.types.activations.contains_key(&id)
+fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
+    let types = &how.types;
+    let own = types.activations.contains_key(&id) || types.symmetric.of(id, node).is_some();
+    keeps_grid(kind) && !own
 }
 
 /// Types that the configuration wants.
@@ -160,9 +188,50 @@ pub struct TypeWishes {
     pub weights: BTreeMap<NodeId, Integer>,
     /// In which single values leave the nodes that make them, where these have it.
     pub values: BTreeMap<ValueId, Integer>,
+    /// Zero points.
+    pub symmetric: Symmetric,
+}
+
+/// Where the configuration wants grids without a zero point, though the target's table may have one; and where it does not,
+/// though it wants so elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct Symmetric {
+    /// Activations.
+    pub activation: bool,
+    /// Weights.
+    pub weight: bool,
+    /// Activations that single nodes compute on.
+    pub activations: BTreeMap<NodeId, bool>,
+    /// Weights of single nodes.
+    pub weights: BTreeMap<NodeId, bool>,
+    /// Single values, as they leave the nodes that make them.
+    pub values: BTreeMap<ValueId, bool>,
+}
+
+impl Symmetric {
+    /// What is said of a node whose operands and results share a grid.
+    fn of(&self, id: NodeId, node: &Node) -> Option<bool> {
+        let results = || node.outputs.iter().find_map(|y| self.values.get(y));
+        self.activations.get(&id).or_else(results).copied()
+    }
 }
 
 impl TypeWishes {
+    /// The codes that a node computes on, unless it only moves those of others.
+    fn codes(&self, spec: &TargetSpec, id: NodeId, node: &Node, kind: Recipe) -> [Codes; 2] {
+        let [activation, weight] = self.pair(spec, id, node.op.term());
+        let wishes = &self.symmetric;
+        let own = match keeps_grid(kind) {
+            true => wishes.of(id, node),
+            false => wishes.activations.get(&id).copied(),
+        };
+        let codes = |ty, symmetric| Codes { ty, symmetric };
+        [
+            codes(activation, own.unwrap_or(wishes.activation)),
+            codes(weight, wishes.weights.get(&id).copied().unwrap_or(wishes.weight)),
+        ]
+    }
+
     /// The pair that a node computes on: of those that the table has for its op the first with what is wanted of this node,
     /// and else of all nodes, as far as there is one.
     pub(super) fn pair(&self, spec: &TargetSpec, id: NodeId, term: Term) -> [Integer; 2] {
@@ -197,23 +266,25 @@ fn ours(error: SchemeError) -> AnnotateError {
     AnnotateError::Ours(error.to_string())
 }
 
-/// The scheme of activations of a type.
-pub(super) fn activation(spec: &TargetSpec, t: Integer) -> Result<Scheme, AnnotateError> {
+/// The scheme of activations.
+pub(super) fn activation(spec: &TargetSpec, codes: Codes) -> Result<Scheme, AnnotateError> {
+    let t = codes.ty;
     let (row, range) = (spec.types.activation(t), spec.types.activation_range(t));
-    let policy = policy(row.symmetric, row.scale, Granularity::Tensor);
+    let policy = policy(row.symmetric || codes.symmetric, row.scale, Granularity::Tensor);
     let range = [*range.start(), *range.end()].map(i64::from);
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, spec.quantize.rounding).map_err(ours)
 }
 
-/// The scheme of weights of a type.
-pub(super) fn weight(spec: &TargetSpec, t: Integer, per: Per) -> Result<Scheme, AnnotateError> {
+/// The scheme of weights.
+pub(super) fn weight(spec: &TargetSpec, codes: Codes, per: Per) -> Result<Scheme, AnnotateError> {
+    let t = codes.ty;
     let (row, range) = (spec.types.weight(t), spec.types.weight_range(t));
     let per = match per {
         Per::Channel => Granularity::Channel { axis: 0 },
         Per::Tensor => Granularity::Tensor,
     };
     let range = [*range.start(), *range.end()].map(i64::from);
-    let policy = policy(row.symmetric, row.scale, per);
+    let policy = policy(row.symmetric || codes.symmetric, row.scale, per);
     let rounding = spec.quantize.weight_rounding();
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }

@@ -35,32 +35,33 @@ fn align(
     let (Some(&first), result) = (operands.first(), results.first().copied()) else {
         return Ok(());
     };
+    let bind = |draft: &mut Draft, id, to| if moves { draft.bind(id, to) } else { draft.join(id, to) };
     match (to, result) {
         (Alignment::Input, _) => {
             for &other in results.iter().chain(&operands[1..]).filter(|_| moves) {
-                draft.join(other, first)?;
+                bind(draft, other, first)?;
             }
             for &result in results {
-                draft.join(result, first)?;
+                bind(draft, result, first)?;
             }
         }
         (Alignment::None | Alignment::Output, Some(result)) => {
             for &operand in operands {
-                draft.join(operand, result)?;
+                bind(draft, operand, result)?;
                 draft.mark(operand, |at| at.apart = to == Alignment::None);
             }
             for &other in results.iter().skip(1).filter(|_| moves) {
-                draft.join(other, result)?;
+                bind(draft, other, result)?;
             }
         }
         (Alignment::Large, _) => {
             let root = result.filter(|_| moves).unwrap_or(first);
             for &operand in operands {
-                draft.join(operand, root)?;
+                bind(draft, operand, root)?;
                 draft.mark(operand, |at| at.covered = true);
             }
             for &other in results.iter().filter(|_| moves) {
-                draft.join(other, root)?;
+                bind(draft, other, root)?;
             }
             draft.mark(root, |at| at.anchored = true);
         }

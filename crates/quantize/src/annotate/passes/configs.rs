@@ -23,7 +23,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let (Some((_, kind)), Some([activation, weight])) = (recipe(spec, node), draft.types.of(id)) else {
             continue;
         };
-        let Some((_, row)) = spec.row_for(node.op.term(), activation) else {
+        let Some((_, row)) = spec.row_for(node.op.term(), activation.ty) else {
             continue;
         };
         for (index, input) in node.inputs.iter().enumerate() {
@@ -38,9 +38,9 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                 Role::Weight => {
                     let per = how.directives.weight_per.get(&id).copied();
                     let per = per.or(row.weight_per).or(how.weight_per);
-                    types::weight(spec, weight, per.unwrap_or(spec.types.weight_per(weight)))?
+                    types::weight(spec, weight, per.unwrap_or(spec.types.weight_per(weight.ty)))?
                 }
-                Role::Bias => types::bias(spec, activation)?,
+                Role::Bias => types::bias(spec, activation.ty)?,
             };
             draft.add(id, Port::Operand(index), scheme, value, role);
         }

@@ -11,12 +11,16 @@
 use crate::annotate::AnnotateError;
 use crate::annotate::binding::{Binding, binding};
 use crate::annotate::draft::{Draft, Site};
+use crate::annotate::roles::{keeps_grid, recipe};
 use strait_core::{ConfigId, Derivation, Move};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     for &id in &site.scope.nodes {
         let Some(node) = site.graph.node(id) else { continue };
         let bound = binding(site.graph, site.how, id);
+        // A function by a table may leave codes of another type, which stay on their own grid.
+        let moves = recipe(site.how.spec, node).is_some_and(|(_, kind)| keeps_grid(kind));
+        let bind = |draft: &mut Draft, id, to| if moves { draft.bind(id, to) } else { draft.join(id, to) };
         let (operands, results) = (
             draft.activations(id, node.inputs.len()),
             draft.results(id, node.outputs.len()),
@@ -26,13 +30,13 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         };
         match bound {
             Binding::Clipped | Binding::Padded => {
-                draft.join(operand, result)?;
+                bind(draft, operand, result)?;
                 draft.mark(operand, |at| at.covered |= bound == Binding::Padded);
             }
             Binding::Passive => {
                 for &result in &results {
                     match bits_off(draft, operand, result) {
-                        0 => draft.join(result, operand)?,
+                        0 => bind(draft, result, operand)?,
                         bits => draft.transition(result, Move::MasteredBy(Derivation::Shifted(operand, bits)))?,
                     }
                 }

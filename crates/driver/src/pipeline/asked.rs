@@ -1,0 +1,188 @@
+//! What rules ask for, held against what a target's table has.
+
+use std::collections::BTreeSet;
+
+use strait_core::Module;
+use strait_target::{
+    TargetSpec,
+    spec::{Codes, Integer, Observed, Observer, WeightGrid},
+};
+
+use crate::{
+    config::{KeyPath, Loaded, types::IntegerType},
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+use super::select::Selection;
+
+/// Refuses types, zero points and observers that the target does not have.
+///
+/// # Errors
+/// Each of them, with what there is.
+pub(super) fn check(
+    module: &Module,
+    loaded: &Loaded,
+    selection: &Selection,
+    spec: &TargetSpec,
+) -> Result<(), Diagnostics> {
+    types(module, loaded, selection, spec)?;
+    weight_observers(loaded, spec)
+}
+
+/// Refuses observers that make no ranges of integers for weights, and all but the extremes where scales of weights follow
+/// from those of activations.
+fn weight_observers(loaded: &Loaded, spec: &TargetSpec) -> Result<(), Diagnostics> {
+    let quantize = &loaded.config.quantize;
+    let table = KeyPath::of(&["quantize"]);
+    let rules = quantize.rule.iter().enumerate();
+    let rules = rules.map(|(index, rule)| (table.clone().key("rule").index(index), rule.weights.observer));
+    let shifts = (spec.op.values()).any(|row| row.weight_grid.is_some_and(WeightGrid::leaves_a_shift));
+    let findings = rules
+        .chain([(table.clone(), quantize.weights.observer)])
+        .filter_map(|(table, observer)| {
+            let observer = observer?;
+            let text = observer.refusal(Observed::Weights, Codes::Integers).or_else(|| {
+                let text = "makes the scales of weights from those of activations: a shift holds every weight";
+                (shifts && observer != Observer::MinMax).then(|| format!("the target `{}` {text}", spec.id))
+            })?;
+            let finding = loaded.error(codes::UNSUPPORTED, &table.key("weights").key("observer"), text, "");
+            Some(if shifts {
+                finding.help("leave it out, or write \"minmax\"")
+            } else {
+                finding
+            })
+        });
+    let findings: Vec<Diagnostic> = findings.collect();
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(findings))
+    }
+}
+
+/// Refuses types that the target's table does not have: of all layers, those that no pair of it has; of the layers that a
+/// rule matches, those that no pair of the op's row has.
+fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetSpec) -> Result<(), Diagnostics> {
+    let quantize = &loaded.config.quantize;
+    let mut findings = Vec::new();
+    let table = KeyPath::of(&["quantize"]);
+    let everywhere = [quantize.activations.integer, quantize.weights.integer];
+    for (position, asked) in everywhere.into_iter().enumerate() {
+        if let Some(asked) = asked.filter(|&asked| !has(&spec.types.pairs, position, asked)) {
+            let path = table.clone().key(SIDES[position]).key("type");
+            findings.push(without(loaded, &path, spec, position, asked, "", &spec.types.pairs));
+        }
+    }
+    let zeros = [quantize.activations.symmetric, quantize.weights.symmetric];
+    for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
+        if !has_zeros(spec, &spec.types.pairs, position) {
+            let path = table.clone().key(SIDES[position]).key("symmetric");
+            findings.push(without_zeros(loaded, &path, spec, position));
+        }
+    }
+    let mut told = BTreeSet::new();
+    for (&id, rules) in &selection.nodes {
+        let Some(node) = module.main().node(id) else { continue };
+        let term = node.op.term();
+        if spec.op_row(term).is_none_or(|(_, row)| row.is_host()) {
+            continue;
+        }
+        let pairs = spec.pairs_of(term);
+        for &index in rules {
+            let Some(rule) = quantize.rule.get(index) else { continue };
+            let asked = [rule.activations.integer, rule.weights.integer];
+            for (position, asked) in asked.into_iter().enumerate() {
+                let Some(asked) = asked.filter(|&asked| !has(&pairs, position, asked)) else {
+                    continue;
+                };
+                if told.insert((index, position)) {
+                    let path = table.clone().key("rule").index(index).key(SIDES[position]).key("type");
+                    let of = format!(" for `{}`", module.name(node.name));
+                    findings.push(without(loaded, &path, spec, position, asked, &of, &pairs));
+                }
+            }
+            if let [Some(activation), Some(weight)] = asked.map(|asked| asked.map(Integer::from))
+                && has(&pairs, 0, activation)
+                && has(&pairs, 1, weight)
+                && !pairs.contains(&[activation, weight])
+                && told.insert((index, SIDES.len()))
+            {
+                let path = table.clone().key("rule").index(index);
+                let message = format!(
+                    "the target `{}` has no {activation} activations with {weight} weights for `{}`",
+                    spec.id,
+                    module.name(node.name)
+                );
+                findings.push(loaded.error(codes::UNSUPPORTED, &path, message, "").help(those(&pairs)));
+            }
+            let zeros = [rule.activations.symmetric, rule.weights.symmetric];
+            for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
+                if !has_zeros(spec, &pairs, position) && told.insert((index, SIDES.len() + 1 + position)) {
+                    let path = table
+                        .clone()
+                        .key("rule")
+                        .index(index)
+                        .key(SIDES[position])
+                        .key("symmetric");
+                    findings.push(without_zeros(loaded, &path, spec, position));
+                }
+            }
+        }
+    }
+    if findings.is_empty() {
+        Ok(())
+    } else {
+        Err(Diagnostics(findings))
+    }
+}
+
+/// The tables of the configuration that name a type, by their position in a pair.
+const SIDES: [&str; 2] = ["activations", "weights"];
+
+fn has(pairs: &[[Integer; 2]], position: usize, asked: impl Into<Integer>) -> bool {
+    let asked = asked.into();
+    pairs.iter().any(|pair| pair[position] == asked)
+}
+
+/// True if some of the types in this position may have a zero point.
+fn has_zeros(spec: &TargetSpec, pairs: &[[Integer; 2]], position: usize) -> bool {
+    pairs.iter().any(|pair| match position {
+        0 => !spec.types.activation(pair[0]).symmetric,
+        _ => !spec.types.weight(pair[1]).symmetric,
+    })
+}
+
+fn without_zeros(loaded: &Loaded, path: &KeyPath, spec: &TargetSpec, position: usize) -> Diagnostic {
+    let message = format!(
+        "the zero points of {} are 0 in the target `{}`",
+        SIDES[position], spec.id
+    );
+    let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
+    finding.help("leave it out, or write true")
+}
+
+/// The pairs that there are, as a help.
+fn those(pairs: &[[Integer; 2]]) -> String {
+    let pairs: Vec<String> = pairs.iter().map(|[a, w]| format!("{a} with {w}")).collect();
+    format!("activations with weights that it has: {}", pairs.join(", "))
+}
+
+/// The finding for a type that a table, or a row of it, does not have; with the pairs that there are.
+fn without(
+    loaded: &Loaded,
+    path: &KeyPath,
+    spec: &TargetSpec,
+    position: usize,
+    asked: IntegerType,
+    of: &str,
+    pairs: &[[Integer; 2]],
+) -> Diagnostic {
+    let message = format!(
+        "the target `{}` has no {} {}{of}",
+        spec.id,
+        Integer::from(asked),
+        SIDES[position]
+    );
+    loaded.error(codes::UNSUPPORTED, path, message, "").help(those(pairs))
+}
