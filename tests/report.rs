@@ -139,6 +139,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         given_away: &[],
         coarser: &[],
         overlapped: &[],
+        raised: &[],
         rewrites: &[],
     });
     let dropped = |name| layer(&report, name).fusion.as_ref().unwrap().dropped_clamp.as_ref();
@@ -186,6 +187,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         given_away: &[],
         coarser: &[],
         overlapped: &[],
+        raised: &[],
         rewrites: &[],
     });
     let past = layer(&report, "a").outside.first().map(|outside| outside.past);
@@ -254,6 +256,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         given_away: &given_away(&module, target.spec(), &observation),
         coarser: &[coarser],
         overlapped: &[],
+        raised: &[],
         rewrites: &[],
     });
     let [weights, sums, coarser] = &report.lints[..] else {

@@ -197,6 +197,7 @@ const CASES: &[Case] = &[
     case("quantize.weights.type", Bits, &["quantize.weights.type='int4'"]),
     case("quantize.weights.observer", Bits, &["quantize.weights.observer='arq'"]),
     case("quantize.weights.per", Bits, &["quantize.weights.per='tensor'"]),
+    case("quantize.weights.unfit", Error, &["quantize.weights.unfit='coarse'"]),
     case(
         "quantize.activations.type",
         Bits,
@@ -310,6 +311,11 @@ const CASES: &[Case] = &[
         "quantize.rule[].weights.observer",
         Bits,
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ observer='arq' } }]"],
+    ),
+    case(
+        "quantize.rule[].weights.unfit",
+        Error,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ unfit='coarse' } }]"],
     ),
     case(
         "quantize.rule[].weights.per",

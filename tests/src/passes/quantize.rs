@@ -8,7 +8,7 @@ use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Refusal};
 use strait_lower::{Baked, FusionPolicy, LowerError, Until, bake, simulate};
-use strait_quantize::annotate::{GivenAway, Placing, Progress, TypeWishes, borders, given_away, place};
+use strait_quantize::annotate::{GivenAway, Placing, Progress, TypeWishes, Unfit, borders, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
 use strait_target::spec::{Alignment, Alignments, Integer, Nearness};
@@ -189,7 +189,7 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD …`: places the graph and gives each operand its type
+/// `annotate TARGET NAME=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places the graph and gives each operand its type
 /// and grid, from these ranges of values. The remarks say what is on the host, who has a grid that another reader is aligned
 /// to, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
@@ -199,6 +199,8 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let (mut types, ranges) = types(module, ranges)?;
     let mut kinds = target.spec().passes.alignment;
     let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
+    let (unfit, ranges): (Vec<&str>, Vec<&str>) = ranges.into_iter().partition(|word| *word == "unfit=float");
+    let unfit = !unfit.is_empty();
     let observation = observation(&ranges)?;
     let (main, placing, mut progress) = (module.main, Placing::new(), Progress::default());
     borders(module, main, &mut types).map_err(|error| error.to_string())?;
@@ -209,7 +211,19 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         ..Annotation::new(target.spec(), &observation, &placing)
     };
     how.directives.alignments = nodes;
+    if unfit {
+        how.directives.weight_unfit = Unfit::Float;
+    }
     annotate(module, &how, &mut progress)?;
+    let raised = progress.raised(module.main());
+    let raised = raised.into_iter().map(|raised| {
+        let name = module
+            .main()
+            .node(raised.node)
+            .map_or("", |node| module.name(node.name));
+        format!("raised {name}: {} channels, {}", raised.channels, raised.reason)
+    });
+    let raised: Vec<String> = raised.collect();
     let name = |id| module.main().value(id).map_or("", |value| module.name(value.name));
     let lint = |away: GivenAway| {
         let (name, GivenAway { loss, .. }) = (name(away.value), away);
@@ -226,7 +240,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         let (value, aligned) = (name(found.value), node(found.aligned));
         format!("{value} is on the grid of {aligned} for {}", readers.join(", "))
     });
-    let remarks = hosted(module).into_iter().chain(imposed).chain(lints);
+    let remarks = hosted(module).into_iter().chain(raised).chain(imposed).chain(lints);
     Ok(Outcome::Module(remarks.collect()))
 }
 

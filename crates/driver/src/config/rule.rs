@@ -2,7 +2,7 @@
 
 use super::{
     leaf::Range,
-    types::{Activations, Align, IntegerType, Observer, ObserverOptions, Per, Quantize, Rule, Run, Weights},
+    types::{Activations, Align, IntegerType, Observer, ObserverOptions, Per, Quantize, Rule, Run, Unfit, Weights},
 };
 
 /// Settings of one layer or tensor in the configuration. `None`: the target's default.
@@ -26,6 +26,8 @@ pub struct Settings {
     pub weight_per: Option<Per>,
     /// Observer that makes the ranges of its weights.
     pub weight_observer: Option<Observer>,
+    /// Consequence where a bias or a scale does not fit.
+    pub weight_unfit: Option<Unfit>,
     /// The type of its output.
     pub activation_type: Option<IntegerType>,
     /// True: its output has no zero point.
@@ -46,6 +48,7 @@ impl Settings {
             weight_symmetric: later.weight_symmetric.or(self.weight_symmetric),
             weight_per: later.weight_per.or(self.weight_per),
             weight_observer: later.weight_observer.or(self.weight_observer),
+            weight_unfit: later.weight_unfit.or(self.weight_unfit),
             activation_type: later.activation_type.or(self.activation_type),
             activation_symmetric: later.activation_symmetric.or(self.activation_symmetric),
         }
@@ -88,6 +91,7 @@ fn of_types(weights: &Weights, activations: &Activations) -> Settings {
         weight_symmetric: weights.symmetric,
         weight_per: weights.per,
         weight_observer: weights.observer,
+        weight_unfit: weights.unfit,
         activation_type: activations.integer,
         activation_symmetric: activations.symmetric,
         ..Settings::default()

@@ -233,6 +233,19 @@ pub struct Weights {
     pub per: Option<Per>,
     /// Observer that makes a range from them, for each scale. Absent: `"minmax"`.
     pub observer: Option<Observer>,
+    /// Consequence where the bias of a channel does not fit into its type on the grid of the sums, or the scale of the
+    /// channel's weights is too small. Absent: `"coarser"`.
+    pub unfit: Option<Unfit>,
+}
+
+/// Consequence where a bias or a scale of weights does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unfit {
+    /// The scale of the channel's weights is raised until it fits; the report names the channel and the factor.
+    Coarser,
+    /// The layer runs in float, on the host.
+    Float,
 }
 
 /// Quantization of activations.

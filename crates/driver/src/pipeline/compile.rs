@@ -283,6 +283,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewrites: &[(&'static str, String
         given_away: &given_away(&lowered.annotated, spec, job.observation),
         coarser: &lowered.coarser,
         overlapped: &lowered.overlapped,
+        raised: &lowered.raised,
         rewrites,
     });
     report.rules = rules(job.canonical, job.loaded, job.selection);

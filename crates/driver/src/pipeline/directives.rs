@@ -3,7 +3,7 @@
 use strait_core::{Module, ValueId};
 use strait_quantize::{
     ObserverChoice,
-    annotate::{Directives, Placing, Symmetric, TypeWishes, Wish, denied},
+    annotate::{Directives, Placing, Symmetric, TypeWishes, Unfit, Wish, denied},
 };
 use strait_target::{
     TargetSpec,
@@ -14,7 +14,7 @@ use crate::{
     config::{
         KeyPath, Loaded,
         rule::Settings,
-        types::{Alignment, IntegerType, Quantize, Run},
+        types::{self, Alignment, IntegerType, Quantize, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -47,6 +47,7 @@ pub(super) fn wishes(
     let mut placing = Placing::new();
     let mut directives = Directives {
         weight_observer: quantize.weights.observer.unwrap_or_default().into(),
+        weight_unfit: quantize.weights.unfit.map(Unfit::from).unwrap_or_default(),
         ..Directives::default()
     };
     let mut types = TypeWishes {
@@ -72,6 +73,9 @@ pub(super) fn wishes(
         }
         if let Some(observer) = settings.weight_observer {
             directives.weight_observers.insert(node, observer.into());
+        }
+        if let Some(unfit) = settings.weight_unfit {
+            directives.weights_unfit.insert(node, unfit.into());
         }
         // What `[quantize]` says holds as far as the table has it; a rule is held to its word.
         let own = rules.iter().filter_map(|&index| quantize.rule.get(index));
@@ -180,6 +184,15 @@ fn input_ranges(module: &Module, loaded: &Loaded) -> Vec<(ValueId, [f32; 2])> {
         Some((id, range.0.map(|limit| limit as f32)))
     };
     graph.inputs().iter().filter_map(range).collect()
+}
+
+impl From<types::Unfit> for Unfit {
+    fn from(word: types::Unfit) -> Unfit {
+        match word {
+            types::Unfit::Coarser => Unfit::Coarser,
+            types::Unfit::Float => Unfit::Float,
+        }
+    }
 }
 
 impl From<IntegerType> for Integer {

@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Baked, Fusion, FusionPolicy, LowerError, Until, bake, fuse, lower};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Coarser, Overlapped, Placing, Progress, borders, place, refuse},
+    annotate::{Coarser, Overlapped, Placing, Progress, Raised, borders, place, refuse},
 };
 use strait_target::{
     Options, Target, TargetSpec,
@@ -55,6 +55,8 @@ pub(super) struct Lowered {
     pub(super) coarser: Vec<Coarser>,
     /// The values whose other readers have the grid of an aligned operand.
     pub(super) overlapped: Vec<Overlapped>,
+    /// The weights whose scale is larger than they ask for.
+    pub(super) raised: Vec<Raised>,
     pub(super) fusion: Fusion,
     /// The rows of the target's table by which its nodes were made, by the nodes' names.
     pub(super) origins: BTreeMap<String, String>,
@@ -75,6 +77,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         integer,
         coarser,
         overlapped,
+        raised,
     } = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
     unfused(job.loaded, &fusion)?;
@@ -94,6 +97,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         annotated,
         coarser,
         overlapped,
+        raised,
         fusion,
         origins: integer.origins,
         nearness: integer.nearness,
@@ -148,6 +152,7 @@ struct Quantized {
     integer: strait_lower::Lowered,
     coarser: Vec<Coarser>,
     overlapped: Vec<Overlapped>,
+    raised: Vec<Raised>,
 }
 
 /// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
@@ -184,11 +189,13 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
     })?;
     whole(&integer.module, "lower")?;
     let (coarser, overlapped) = (progress.coarser(module.main()), progress.overlapped());
+    let raised = progress.raised(module.main());
     Ok(Quantized {
         annotated: module,
         integer,
         coarser,
         overlapped,
+        raised,
     })
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strait_core::{Module, Node};
 use strait_lower::{Fused, Fusion};
-use strait_quantize::annotate::{Coarser, GivenAway, Overlapped};
+use strait_quantize::annotate::{Coarser, GivenAway, Overlapped, Raised};
 use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
@@ -36,6 +36,8 @@ pub struct Material<'a> {
     pub coarser: &'a [Coarser],
     /// The values whose other readers have the grid of an aligned operand.
     pub overlapped: &'a [Overlapped],
+    /// The weights whose scale is larger than they ask for.
+    pub raised: &'a [Raised],
     /// The rewrites that made the canonical module, in their order.
     pub rewrites: &'a [(&'static str, String)],
 }
@@ -52,6 +54,7 @@ pub fn build(material: Material<'_>) -> Report {
         given_away,
         coarser,
         overlapped,
+        raised,
         rewrites,
     } = material;
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
@@ -98,7 +101,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
-        lints: lints(canonical, given_away, coarser, overlapped),
+        lints: lints(canonical, given_away, coarser, overlapped, raised),
         rewrites: counts
             .into_iter()
             .map(|(rule, applied)| Rewrite {

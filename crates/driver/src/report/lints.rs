@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Module, NodeId, ValueId};
-use strait_quantize::annotate::{Coarser, GivenAway, Overlapped};
+use strait_quantize::annotate::{Coarser, GivenAway, Overlapped, Raised};
 
 /// Something that costs accuracy.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -10,6 +10,7 @@ use strait_quantize::annotate::{Coarser, GivenAway, Overlapped};
 pub struct Lint {
     /// Stable, kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the others are not all
     /// zero. `grid-coarser`: no form of the target serves the grid that the range asks for.
+    /// `scale-raised`: weights have a larger scale than they ask for, since a bias or that scale does not fit.
     /// `grid-imposed`: readers have the grid of an operand that is aligned elsewhere.
     pub code: String,
     /// One sentence.
@@ -48,10 +49,12 @@ pub(super) fn lints(
     away: &[GivenAway],
     coarser: &[Coarser],
     overlapped: &[Overlapped],
+    raised: &[Raised],
 ) -> Vec<Lint> {
     let away = away.iter().filter_map(|away| given_away(canonical, away));
     away.chain(coarser.iter().filter_map(|coarser| too_coarse(canonical, coarser)))
         .chain(overlapped.iter().filter_map(|found| imposed(canonical, found)))
+        .chain(raised.iter().filter_map(|found| too_large(canonical, found)))
         .collect()
 }
 
@@ -113,6 +116,28 @@ fn too_coarse(canonical: &Module, coarser: &Coarser) -> Option<Lint> {
         channel: None,
         taken: None,
         factor: Some(factor),
+        readers: Vec::new(),
+    })
+}
+
+fn too_large(canonical: &Module, raised: &Raised) -> Option<Lint> {
+    let [layer, tensor] = names(canonical, raised.node, raised.weights)?;
+    let others = match raised.channels {
+        0 | 1 => String::new(),
+        channels => format!(", and of {} more channels", channels - 1),
+    };
+    let text = format!(
+        "the scale of the weights of layer `{layer}`, channel {}{others}, is raised: {}",
+        raised.channel, raised.reason.text,
+    );
+    Some(Lint {
+        code: "scale-raised".to_owned(),
+        text,
+        layer: layer.to_owned(),
+        tensor: tensor.to_owned(),
+        channel: Some(raised.channel),
+        taken: None,
+        factor: None,
         readers: Vec::new(),
     })
 }

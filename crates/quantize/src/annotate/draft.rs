@@ -5,6 +5,7 @@ use super::reach::Reach;
 use super::roles::Role;
 use super::scope::{Regions, Scope};
 use super::types::Types;
+use super::weights::Raised;
 use super::{AnnotateError, Annotation};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
@@ -73,6 +74,7 @@ pub(super) struct Draft {
     /// The nodes whose weights are to be looked at.
     pub(super) pending: BTreeSet<NodeId>,
     pub(super) overlapped: BTreeMap<ValueId, Overlapped>,
+    pub(super) raised: BTreeMap<NodeId, Raised>,
     /// The nodes that have to leave the accelerator.
     pub(super) refused: Vec<(NodeId, Reason)>,
 }

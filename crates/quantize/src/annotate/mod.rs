@@ -27,6 +27,7 @@ pub use place::{Placing, Wish, denied, place};
 pub use progress::{Progress, annotate, refuse};
 pub use ranges::Coarser;
 pub use types::{Symmetric, TypeWishes};
+pub use weights::{Raised, Unfit};
 
 use crate::observers::ObserverChoice;
 use crate::statistics::Observation;
@@ -48,6 +49,10 @@ pub struct Directives {
     pub weight_observer: ObserverChoice,
     /// Observers of weights other than that, for single nodes.
     pub weight_observers: BTreeMap<NodeId, ObserverChoice>,
+    /// Choice where a bias or a scale does not fit.
+    pub weight_unfit: Unfit,
+    /// Choices other than that, for single nodes.
+    pub weights_unfit: BTreeMap<NodeId, Unfit>,
     /// Which grids the operands and results of single nodes share.
     pub alignments: BTreeMap<NodeId, Alignment>,
 }

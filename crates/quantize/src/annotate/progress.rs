@@ -5,6 +5,7 @@ use super::place::settle;
 use super::ranges::Coarser;
 use super::reach::Reach;
 use super::scope::{Regions, Scope};
+use super::weights::Raised;
 use super::{AnnotateError, Annotation, Placing, passes};
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, Refusal, Stage, ValueId};
 use strait_target::TargetSpec;
@@ -41,6 +42,13 @@ impl Progress {
     pub fn overlapped(&self) -> Vec<Overlapped> {
         let all = self.draft.overlapped.values();
         all.filter(|found| !found.readers.is_empty()).cloned().collect()
+    }
+
+    /// The weights of nodes on the accelerator whose scale is larger than they ask for, in the order of nodes.
+    pub fn raised(&self, graph: &Graph) -> Vec<Raised> {
+        let runs = |id: &NodeId| graph.node(*id).is_some_and(|node| node.place == Placement::Accelerator);
+        let all = self.draft.raised.iter().filter(|(id, _)| runs(id));
+        all.map(|(_, raised)| raised.clone()).collect()
     }
 
     /// The number of nodes that were annotated in the last turn.

@@ -13,10 +13,88 @@ use strait_target::spec::{Observer, Recipe};
 
 /// Outcome for one node's weights.
 pub(super) enum Weights {
-    /// Their grid.
-    Grid(QuantParams),
+    /// Their grid, and the channel that it had to be coarser for the most.
+    Grid(QuantParams, Option<Raised>),
     /// No shift reaches the result's grid: its scale must grow by this power of two.
     Coarsen(f64),
+}
+
+/// Choice where a bias does not fit into its type on the grid of the sums, or the scale of a channel's weights is too small
+/// for an f32.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Unfit {
+    /// The scale of these weights is raised until it serves.
+    #[default]
+    Coarser,
+    /// The node runs on the host.
+    Float,
+}
+
+/// Weights whose scale is larger than they ask for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Raised {
+    /// The node that has them.
+    pub node: NodeId,
+    /// Their tensor.
+    pub weights: ValueId,
+    /// The channel whose scale is raised the most.
+    pub channel: usize,
+    /// By this factor.
+    pub factor: f64,
+    /// Number of channels whose scale is raised.
+    pub channels: usize,
+    /// Reason for the channel's.
+    pub reason: Reason,
+}
+
+/// The scales that one channel asks for.
+#[derive(Clone, Copy)]
+struct Asked {
+    /// That on which its weights fill their type.
+    range: f64,
+    /// The least on which its bias fits.
+    bias: f64,
+    /// That below which nothing is resolved.
+    negligible: f64,
+}
+
+impl Asked {
+    fn least(self) -> f64 {
+        self.range.max(self.bias).max(self.negligible)
+    }
+
+    /// The scale that has to be, where its weights lose by that, and why; `finest` is the least that there is. Zeros lose
+    /// nothing, and neither does what resolves nothing.
+    fn unfit(self, channel: usize, finest: f64) -> Option<(f64, Reason)> {
+        let enough = self.range.max(self.negligible);
+        if self.range <= 0.0 || self.bias.max(finest) <= enough {
+            return None;
+        }
+        let factor = self.bias.max(finest) / self.range;
+        Some(if self.bias >= finest {
+            let text = format!(
+                "the bias of channel {channel} fits into its type only where the scale of the weights is {} times \
+                 what they ask for",
+                times(factor)
+            );
+            (factor, Reason::new(ReasonCode::BiasWidth, text))
+        } else {
+            let text = format!(
+                "the scale that the weights of channel {channel} ask for, {:e}, is too small for an f32",
+                self.range
+            );
+            (factor, Reason::new(ReasonCode::WeightScale, text))
+        })
+    }
+}
+
+/// A factor as people read it.
+fn times(factor: f64) -> String {
+    if factor < 1e4 {
+        format!("{factor:.1}")
+    } else {
+        format!("{factor:.0e}")
+    }
 }
 
 /// Biases stay a factor of two inside their type, and below 2^46: LiteRT's sums of 16-bit codes end at 2^47.
@@ -127,17 +205,21 @@ pub(super) fn weights(
         _ => NEGLIGIBLE,
     };
     let limit = bias_limit(table.scheme_of(id, Port::Operand(2)));
-    let least: Vec<f64> = reach(&values, channels, observer, kind(scheme))?
+    let mut asked: Vec<Asked> = reach(&values, channels, observer, kind(scheme))?
         .iter()
         .enumerate()
-        .map(|(c, &(low, high))| {
-            let bias = f64::from(bias.get(c).copied().unwrap_or(0.0)).abs();
-            let range = (high / last).max(low / first);
-            range
-                .max(bias / (limit * x_scale))
-                .max(y_scale.map_or(0.0, |y| negligible * y / x_scale))
+        .map(|(c, &(low, high))| Asked {
+            range: (high / last).max(low / first),
+            bias: f64::from(bias.get(c).copied().unwrap_or(0.0)).abs() / (limit * x_scale),
+            negligible: y_scale.map_or(0.0, |y| negligible * y / x_scale),
         })
         .collect();
+    if !per_channel {
+        // All channels have the scale of the one that asks for most.
+        let range = asked.iter().map(|asked| asked.range).fold(0.0, f64::max);
+        asked.iter_mut().for_each(|asked| asked.range = range);
+    }
+    let least: Vec<f64> = asked.iter().map(|asked| asked.least()).collect();
     let largest = least.iter().copied().fold(0.0, f64::max);
     if bias.iter().any(|b| !b.is_finite()) {
         return Err(Reason::new(ReasonCode::WeightNotFinite, "a bias is NaN or infinite").into());
@@ -152,6 +234,27 @@ pub(super) fn weights(
             .map(|&s| if s > 0.0 { s } else { fallback }.max(finest))
             .collect(),
         false => vec![fallback.max(finest)],
+    };
+    let choice = directives.weights_unfit.get(&id).unwrap_or(&directives.weight_unfit);
+    let unfit = asked.iter().enumerate();
+    let unfit: Vec<(usize, f64, Reason)> = unfit
+        .filter_map(|(channel, asked)| {
+            let (factor, reason) = asked.unfit(channel, finest)?;
+            Some((channel, factor, reason))
+        })
+        .collect();
+    let worst = unfit.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let raised = match (worst, choice) {
+        (Some((_, _, reason)), Unfit::Float) => return Err(reason.clone().into()),
+        (Some((channel, factor, reason)), Unfit::Coarser) => Some(Raised {
+            node: id,
+            weights: node.inputs.get(1).copied().flatten().unwrap_or(ValueId::new(0)),
+            channel: *channel,
+            factor: *factor,
+            channels: unfit.len(),
+            reason: reason.clone(),
+        }),
+        (None, _) => None,
     };
     let powers = scheme.policy().has_powers_of_two();
     let mut scales = Vec::with_capacity(least.len());
@@ -180,17 +283,20 @@ pub(super) fn weights(
         return Ok(Some(Weights::Coarsen(coarsen)));
     }
     let accumulates = |s: f32| (s * x_scale as f32).is_normal();
-    if !scales.iter().all(|&s| s.is_normal() && accumulates(s)) {
-        return Err(Reason::new(
-            ReasonCode::WeightScale,
-            "its weights are too large or too small for a scale in f32",
-        )
-        .into());
+    if let Some(channel) = scales.iter().position(|&s| !s.is_normal() || !accumulates(s)) {
+        let whose = if per_channel {
+            format!(" of channel {channel}")
+        } else {
+            String::new()
+        };
+        let text = format!("its weights{whose} are too large or too small for a scale in f32");
+        return Err(Reason::new(ReasonCode::WeightScale, text).into());
     }
-    Ok(Some(Weights::Grid(match per_channel {
+    let grid = match per_channel {
         true => QuantParams::channel(scales.into(), 0),
         false => QuantParams::tensor(scales[0], 0),
-    })))
+    };
+    Ok(Some(Weights::Grid(grid, raised)))
 }
 
 /// The scale of the first result, where it has codes.

@@ -34,7 +34,9 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
             Ok(None) => continue,
-            Ok(Some(Weights::Grid(params))) => {
+            Ok(Some(Weights::Grid(params, raised))) => {
+                draft.raised.remove(&id);
+                draft.raised.extend(raised.map(|raised| (id, raised)));
                 if let Some(config) = draft.table.id(id, Port::Operand(1)) {
                     draft.transition(config, Move::Activate(Grid::new(params, Origin::Observed)))?;
                 }
