@@ -6,7 +6,7 @@ mod common;
 use common::run;
 use strait_core::text::parse;
 use strait_core::{Elem, Module};
-use strait_execute::{Tensor, reference};
+use strait_execute::{ExecuteError, Plan, PlanOptions, Tensor, Workspace, reference};
 
 fn both(module: &Module, input: &Tensor) -> Vec<Tensor> {
     let inputs = std::slice::from_ref(input);
@@ -124,4 +124,36 @@ fn a_sum_that_its_type_does_not_hold_is_an_error_of_the_interpreter() {
         data @w: i16[1,3] scale=1.0 zero=0 = splat 32767";
     let text = refused(&parse(fused).unwrap());
     assert!(text.contains("does not fit into i32"), "{text}");
+}
+
+#[test]
+fn an_input_of_4_bits_has_no_other_codes() {
+    for (elem, good, bad) in [
+        ("i4", [-8i8, 7], [7i8, 8]),
+        ("i4", [0, -1], [-9, 0]),
+        ("u4", [0, 15], [16, 0]),
+    ] {
+        let text = format!(
+            "strait 1 integer
+            graph @main(%x: {elem}[2] scale=1.0 zero=0) {{
+              %y: i8[2] scale=1.0 zero=0 = lookup(%x, @t)
+              return %y
+            }}
+            data @t: i8[16] = inline [0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15]"
+        );
+        let module = parse(&text).unwrap();
+        let elem = Elem::parse(elem).unwrap();
+        let input = |codes: [i8; 2]| Tensor::from_bytes(elem, &[2], &codes.map(i8::cast_unsigned)).unwrap();
+        both(&module, &input(good));
+        let bad = input(bad);
+        let plan = Plan::new(&module, module.main, &PlanOptions::default()).unwrap();
+        let planned = plan.run(&mut Workspace::new(&plan, &common::threads(1)), &[bad.view()]);
+        let interpreted = reference::run(&module, module.main, &[bad.view()], &mut |_, _| {});
+        for outcome in [planned, interpreted] {
+            assert!(
+                matches!(outcome, Err(ExecuteError::Input { .. })),
+                "{elem}: {outcome:?}"
+            );
+        }
+    }
 }

@@ -6,6 +6,7 @@ pub(crate) use build::{is_aligned, ordered};
 
 use crate::aligned::AlignedBytes;
 use crate::error::{ExecuteError, StepError};
+use crate::inputs;
 use crate::loops_for::{LoopsFor, Standard};
 use crate::step::{Input, Io, Step};
 use crate::tensor::{Dims, Tensor, TensorView};
@@ -274,13 +275,7 @@ impl Plan {
             });
         }
         for ((port, _), input) in self.inputs.iter().zip(inputs) {
-            if input.elem() != port.elem || input.shape() != port.shape {
-                return Err(ExecuteError::Input {
-                    input: port.name.clone(),
-                    expected: format!("{} {:?}", port.elem, port.shape),
-                    found: format!("{} {:?}", input.elem(), input.shape()),
-                });
-            }
+            inputs::check(|| port.name.clone(), port.elem, &port.shape, *input)?;
         }
         Ok(())
     }

@@ -17,6 +17,7 @@ pub(crate) use boundary::{Grid, Grids, dequantize};
 pub(crate) use primitive::Primitive;
 
 use crate::error::{ExecuteError, StepError};
+use crate::inputs;
 use crate::layout;
 use crate::plan::PlanOptions;
 use crate::prepare::prepare;
@@ -53,15 +54,12 @@ pub fn run(
     }
     for (&value, input) in graph.inputs().iter().zip(inputs) {
         let slot = slot(module, graph, value)?;
-        if slot.elem != input.elem() || slot.dims[..] != *input.shape() {
-            return Err(ExecuteError::Input {
-                input: graph
-                    .value(value)
-                    .map_or_else(String::new, |v| module.name(v.name).into()),
-                expected: format!("{} {:?}", slot.elem, slot.dims),
-                found: format!("{} {:?}", input.elem(), input.shape()),
-            });
-        }
+        let name = || {
+            graph
+                .value(value)
+                .map_or_else(String::new, |v| module.name(v.name).into())
+        };
+        inputs::check(name, slot.elem, &slot.dims, *input)?;
         observe(value, *input);
         values[value.index()] = Some(input.to_tensor());
     }

@@ -125,10 +125,14 @@ impl Primitive {
             Op::Reduce(op) => windows::reduce(op, x)?,
             Op::Lookup(_) => {
                 let table = operand(1)?;
-                x.values
-                    .iter()
-                    .map(|&code| table.values[(code - self.lowest()) as usize].into())
-                    .collect()
+                let entry = |&code: &i64| {
+                    let entry = usize::try_from(code - self.lowest()).ok();
+                    let found = entry.and_then(|entry| table.values.get(entry));
+                    found
+                        .map(|&entry| entry.into())
+                        .ok_or_else(|| StepError::Model(format!("the table of a lookup has no entry for {code}")))
+                };
+                x.values.iter().map(entry).collect::<Result<_, _>>()?
             }
             Op::IntegerSoftmax(op) => rows::softmax(op, x)?,
             Op::Clamp(op) => {
