@@ -5,7 +5,10 @@ use strait_core::text::parse;
 use strait_core::{Module, Op, Placement};
 use strait_execute::Tensor;
 use strait_kernels::Isa;
-use strait_tests::integer::{InMemory, integer};
+use strait_lower::FusionPolicy;
+use strait_quantize::annotate::TypeWishes;
+use strait_target::spec::Integer;
+use strait_tests::integer::{InMemory, integer, integer_of};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
 
 const TARGETS: [&str; 3] = ["generic-int8", "sima", "ascend"];
@@ -255,6 +258,32 @@ fn a_decomposed_norm_keeps_its_precision() {
                  data @epsilon: f32[] = inline [1e-6]"
             );
             marks.check(&format!("{name} for {target}"), ratio(&text, target), 30.0);
+        }
+    }
+}
+
+#[test]
+fn masked_attention_on_16_bits_stays_right_with_its_softmax_in_integers() {
+    let mut marks = Marks::default();
+    let wide = TypeWishes {
+        activation: Some(Integer::Int16),
+        ..TypeWishes::default()
+    };
+    for factor in [0.33, 3.3] {
+        for value in MASKS {
+            for (name, nodes, _, data) in masks(value) {
+                let float = parse(&attention(factor, nodes, &data)).unwrap();
+                let samples = samples(&float);
+                let integer = integer_of(&wide, FusionPolicy::Exact, &float, TARGETS[0], &samples).unwrap();
+                let softmax = |(_, node): (_, &strait_core::Node)| matches!(node.op, Op::IntegerSoftmax(_));
+                assert_eq!(
+                    integer.module.main().nodes().filter(|&at| softmax(at)).count(),
+                    1,
+                    "{name}"
+                );
+                let found = nearness(&float, &integer.module, &samples);
+                marks.check(&format!("{name} {value} ·{factor} on int16"), found, 50.0);
+            }
         }
     }
 }
