@@ -81,10 +81,12 @@ impl Default for Passes {
 }
 
 impl Default for Alignments {
+    /// Each for itself, but for concatenations: an observer that clips sees less of the whole than of its parts, one of which
+    /// would then saturate.
     fn default() -> Alignments {
         Alignments {
             elementwise: Alignment::None,
-            concat: Alignment::Output,
+            concat: Alignment::Large,
             pooling: Alignment::None,
             resize: Alignment::None,
             force_overlap: false,
