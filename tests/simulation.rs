@@ -10,7 +10,7 @@ use strait_core::{
 };
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
-use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, bake, lower, simulate};
+use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, Parameters, bake, lower, simulate};
 use strait_quantize::annotate::TypeWishes;
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer as Type, Nearness};
@@ -247,7 +247,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
             }
             Err(error) => panic!("{case}: {error}"),
         };
-        let simulated = simulate(&module, spec).unwrap();
+        let simulated = simulate(&module, spec, Parameters::Codes).unwrap();
         let integers = run(&lowered.module, lowered.module.main, &fed, Isa::detect(), 1);
         let mut floats: Vec<Vec<f64>> = run(&simulated, simulated.main, &fed, Isa::detect(), 1)
             .iter()
@@ -317,7 +317,7 @@ fn each_op_is_a_step_from_its_simulation_at_most() {
             let integer = integer_of(&types, FusionPolicy::Exact, &float, name, &samples);
             let integer = integer.unwrap_or_else(|error| panic!("{case}: {error}"));
             each_op(&integer, target.spec(), &samples.0[0], &mut seen, &case);
-            let simulated = simulate(&integer.annotated, target.spec()).unwrap();
+            let simulated = simulate(&integer.annotated, target.spec(), Parameters::Reals).unwrap();
             let whole = run(&simulated, simulated.main, &samples.0[0], Isa::detect(), 1);
             let lowered = run(&integer.module, integer.lowered, &samples.0[0], Isa::detect(), 1);
             for (one, other) in whole.iter().zip(&lowered) {

@@ -19,4 +19,4 @@ mod taps;
 pub use bake::{Baked, bake};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{LowerError, Lowered, lower};
-pub use simulate::simulate;
+pub use simulate::{Parameters, simulate};

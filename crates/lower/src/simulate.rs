@@ -1,14 +1,15 @@
 //! Simulation: the annotated graph in float, with a `quantize` and a `dequantize` wherever the integer graph has codes.
 //!
 //! Nodes keep their names and stay what they are. What a node leaves on a grid is rounded to that; what another reads on
-//! another grid or type is rounded from there once more, once for each grid and type. Parameters that are baked are read as
-//! their codes, with a `dequantize` behind them, and not quantized again; before they are baked, the float values are rounded
-//! whenever the graph runs. A bias of 64 bits, which no other runtime dequantizes, is stored as the real numbers of its codes.
+//! another grid or type is rounded from there once more, once for each grid and type. Parameters that are baked are not
+//! quantized again: what is read are their codes ([`Parameters`]). Before they are baked, the float values are rounded
+//! whenever the graph runs.
 //!
 //! It differs from the integer graph in that sums and functions are of real numbers, and are rounded once, at the end: by
 //! a step of the result where the target's own arithmetic is not exact to one. Q/DQ files are this graph.
 
 use crate::boundary;
+use crate::codes::reals;
 use crate::lowering::LowerError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,14 +18,24 @@ use strait_core::{
     DataId, Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Scheme, Stage,
     Symbol, TensorData, ValueId,
 };
-use strait_requantize::quantize::{ZeroPoint, dequantize};
+use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
+
+/// Form in which baked parameters stand in a simulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameters {
+    /// The codes with a `dequantize` behind them, for other runtimes to read; but for 64 bits, which none of these
+    /// dequantizes.
+    Codes,
+    /// The real numbers of the codes: a run of the graph computes nothing but with them.
+    Reals,
+}
 
 /// The module whose main graph is that of `annotated` with the pairs, in the float stage but for them.
 ///
 /// # Errors
 /// A defect of ours: what was lowered can be written like this, too.
-pub fn simulate(annotated: &Module, spec: &TargetSpec) -> Result<Module, LowerError> {
+pub fn simulate(annotated: &Module, spec: &TargetSpec, parameters: Parameters) -> Result<Module, LowerError> {
     let graph = annotated.main();
     let ours = |failure: Failure| LowerError::Ours(failure.to_string());
     let order = graph
@@ -43,6 +54,7 @@ pub fn simulate(annotated: &Module, spec: &TargetSpec) -> Result<Module, LowerEr
         out: Module::new(main, names),
         plain: vec![None; graph.value_bound()],
         rounded: vec![Vec::new(); graph.value_bound()],
+        form: parameters,
         parameters: BTreeMap::new(),
     };
     for &input in graph.inputs() {
@@ -73,6 +85,7 @@ struct Walk<'a> {
     plain: Vec<Option<ValueId>>,
     /// The same, rounded to grids: the one that its producer leaves it on first.
     rounded: Vec<Vec<Rounded>>,
+    form: Parameters,
     /// Baked parameters by value and codes.
     parameters: BTreeMap<(ValueId, DataId), ValueId>,
 }
@@ -137,11 +150,8 @@ impl Walk<'_> {
         let tensor = self.source.data(codes).ok_or_else(missing)?;
         let name = self.graph.value(value).ok_or_else(missing)?.name;
         let name = self.source.name(name).to_owned();
-        let made = if tensor.elem() == Elem::I64 {
-            let step = |index: usize| config.grid.scale.get(index).copied().unwrap_or(1.0);
-            let real = |(index, &code): (usize, &i64)| dequantize(code, step(index), 0);
-            let real: Vec<f32> = tensor.to_i64()?.iter().enumerate().map(real).collect();
-            let tensor = TensorData::from_values(tensor.shape(), &real)?;
+        let made = if self.form == Parameters::Reals || tensor.elem() == Elem::I64 {
+            let tensor = TensorData::from_values(tensor.shape(), &reals(tensor, &config.grid)?)?;
             let (name, ty) = (
                 self.out.names.fresh(&format!("{name}_dequantized")),
                 tensor.tensor_type(),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Refusal};
-use strait_lower::{Baked, FusionPolicy, LowerError, Until, bake, simulate};
+use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
 use strait_quantize::annotate::{GivenAway, Placing, Progress, TypeWishes, Unfit, borders, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -252,10 +252,16 @@ pub(super) fn bake_graph(module: &mut Module, argument: &str) -> Result<Outcome,
     Ok(Outcome::Module(Vec::new()))
 }
 
-/// `simulate TARGET`: the annotated graph in float, rounded where the integer one has codes.
+/// `simulate TARGET [reals]`: the annotated graph in float, rounded where the integer one has codes; baked parameters as
+/// codes, or as real numbers.
 pub(super) fn simulate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
-    let (target, _) = target(argument)?;
-    *module = simulate(module, target.spec()).map_err(|error| told(module, error))?;
+    let (name, parameters) = match argument.split_once(' ') {
+        None => (argument, Parameters::Codes),
+        Some((name, "reals")) => (name, Parameters::Reals),
+        Some((_, form)) => return Err(format!("`{form}` is no form of parameters")),
+    };
+    let (target, _) = target(name)?;
+    *module = simulate(module, target.spec(), parameters).map_err(|error| told(module, error))?;
     verify(module).map_err(|violation| violation.to_string())?;
     Ok(Outcome::Module(Vec::new()))
 }

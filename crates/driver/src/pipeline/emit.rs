@@ -4,6 +4,7 @@ use std::io;
 
 use strait_container::{ArtifactError, ArtifactWriter};
 use strait_core::Module;
+use strait_lower::Parameters;
 use strait_target::{Sink, TargetError, TargetSpec, spec::Format};
 
 use crate::{
@@ -53,7 +54,7 @@ pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter
         let written = match format {
             Format::Package => job.target.emit(&lowered.module, &mut sink),
             Format::QdqOnnx => {
-                let module = strait_lower::simulate(&lowered.annotated, job.target.spec());
+                let module = strait_lower::simulate(&lowered.annotated, job.target.spec(), Parameters::Codes);
                 let module = module.map_err(|error| Stop::Defect(error.to_string()))?;
                 sink.graph(QDQ_ONNX_FILE, ONNX, &module)
             }

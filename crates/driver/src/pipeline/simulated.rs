@@ -1,6 +1,7 @@
 //! The simulation of an artifact, from the configuration that it was made with.
 
 use strait_core::Module;
+use strait_lower::Parameters;
 use strait_target::Registry;
 
 use crate::{
@@ -70,7 +71,8 @@ pub(crate) fn simulated(
         formats: Vec::new(),
     };
     let annotated = annotated(&job, session)?;
-    strait_lower::simulate(&annotated, job.target.spec()).map_err(|error| Stop::Defect(error.to_string()))
+    strait_lower::simulate(&annotated, job.target.spec(), Parameters::Reals)
+        .map_err(|error| Stop::Defect(error.to_string()))
 }
 
 /// A configuration that the artifact was not made with.
