@@ -247,7 +247,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
             }
             Err(error) => panic!("{case}: {error}"),
         };
-        let simulated = simulate(&module, spec, Parameters::Codes).unwrap();
+        let simulated = simulate(&module, Some(spec), Parameters::Codes).unwrap();
         let integers = run(&lowered.module, lowered.module.main, &fed, Isa::detect(), 1);
         let mut floats: Vec<Vec<f64>> = run(&simulated, simulated.main, &fed, Isa::detect(), 1)
             .iter()
@@ -317,7 +317,7 @@ fn each_op_is_a_step_from_its_simulation_at_most() {
             let integer = integer_of(&types, FusionPolicy::Exact, &float, name, &samples);
             let integer = integer.unwrap_or_else(|error| panic!("{case}: {error}"));
             each_op(&integer, target.spec(), &samples.0[0], &mut seen, &case);
-            let simulated = simulate(&integer.annotated, target.spec(), Parameters::Reals).unwrap();
+            let simulated = simulate(&integer.annotated, Some(target.spec()), Parameters::Reals).unwrap();
             let whole = run(&simulated, simulated.main, &samples.0[0], Isa::detect(), 1);
             let lowered = run(&integer.module, integer.lowered, &samples.0[0], Isa::detect(), 1);
             for (one, other) in whole.iter().zip(&lowered) {
@@ -332,4 +332,84 @@ fn each_op_is_a_step_from_its_simulation_at_most() {
         );
         assert!(seen.ops > 60 && seen.refused * 10 < seen.ops, "{name}: {seen:?}");
     }
+}
+
+/// The results of `add(%x, 0)` with a config of its first operand, on these numbers.
+fn rounded(config: &str, x: &[f32]) -> Vec<f32> {
+    let count = x.len();
+    let text = format!(
+        "strait 1 annotated
+        graph @main(%x: f32[2,{half}]) {{
+          %y: f32[2,{half}] = add(%x, @zero)
+          return %y
+        }}
+        quant @main {{
+          y operand 0: {config}
+          y operand 1: i8[-128,127] symmetric half_even initial
+        }}
+        data @zero: f32[1] = inline [0.0]",
+        half = count / 2
+    );
+    let module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let simulated = simulate(&module, None, Parameters::Reals).unwrap();
+    let x = [Tensor::from_values(&[2, count / 2], x).unwrap()];
+    let planned = run(&simulated, simulated.main, &x, Isa::detect(), 1);
+    let views: Vec<TensorView<'_>> = x.iter().map(Tensor::view).collect();
+    let interpreted = reference::run(&simulated, simulated.main, &views, &mut |_, _| {}).unwrap();
+    assert_eq!(planned[0].view().bytes(), interpreted[0].view().bytes());
+    planned[0].values().unwrap().to_vec()
+}
+
+#[test]
+fn small_floats_are_those_of_a_table() {
+    // e4m3 by its codes: 8 · 16 of them, the last of which is no number.
+    let code = |code: i32| match code / 8 {
+        0 => f64::from(code % 8) / 512.0,
+        field => f64::from(8 + code % 8) * 2f64.powi(field - 10),
+    };
+    let table: Vec<f64> = (0..127).map(code).collect();
+    assert_eq!(table.last(), Some(&448.0));
+    let points: Vec<f32> = (0..2000u16)
+        .map(|n| (f32::from(n) - 1000.0) / 1000.0)
+        .map(|x| x * x * x * 1000.0)
+        .collect();
+    for scale in [1.0, 0.25, 8.0f64] {
+        let found = rounded(
+            &format!("e4m3 half_even activated scale={scale:?} zero=0 observed"),
+            &points,
+        );
+        for (&x, found) in points.iter().zip(found) {
+            let size = f64::from(x).abs() / scale;
+            let distance = |at: &usize| (table[*at] - size).abs();
+            // Ties go to the even code, that is the even mantissa.
+            let nearest = (0..127).min_by(|a, b| distance(a).total_cmp(&distance(b)).then((a % 2).cmp(&(b % 2))));
+            let expected = (table[nearest.unwrap()] * scale).copysign(x.into()) as f32;
+            assert_eq!(found, expected, "{x} by {scale}");
+        }
+    }
+}
+
+#[test]
+fn a_dynamic_range_is_that_of_each_run() {
+    let asymmetric = "u8[0,255] asymmetric dynamic half_even initial";
+    // [−1, 3] in 255 steps; real zero is 63.75 steps above the lowest code, so 64.
+    let found = rounded(asymmetric, &[-1.0, 0.0, 1.5, 3.0]);
+    let step = 4.0f32 / 255.0;
+    assert_eq!(found, [-64.0 * step, 0.0, 96.0 * step, 191.0 * step]);
+    // Ten times as far, ten times as coarse: the second run knows nothing of the first.
+    let ten = rounded(asymmetric, &[-10.0, 0.0, 15.0, 30.0]);
+    for (one, ten) in found.iter().zip(ten) {
+        assert!((10.0 * one - ten).abs() < 1e-4);
+    }
+    // By row: powers of two that hold 127·2^−6 = 1.98 and 127·2^−3 = 15.9.
+    let rows = "i8[-127,127] symmetric power_of_two dynamic channel=0 half_even initial";
+    assert_eq!(
+        rounded(rows, &[1.3, -1.9, 0.3, 12.0]),
+        [1.296_875, -1.906_25, 0.25, 12.0]
+    );
+    // Blocks of two along the last axis.
+    let blocks = "i4[-8,7] symmetric dynamic axis=1 block=2 half_even initial";
+    let found = rounded(blocks, &[7.0, 3.4, 0.7, 0.12, -8.0, 2.6, 0.0, 0.0]);
+    let fine = (f64::from(0.7f32) / 7.0) as f32;
+    assert_eq!(found, [7.0, 3.0, fine * 7.0, fine, -8.0, 3.0, 0.0, 0.0]);
 }

@@ -129,7 +129,7 @@ fn main() {
         // Only parameters are baked.
         let _ = table.transition(id, Move::Unbake);
     }
-    let of = |module: &Module, form| time(&simulate(module, target.spec(), form).unwrap(), &sample);
+    let of = |module: &Module, form| time(&simulate(module, Some(target.spec()), form).unwrap(), &sample);
     let plain = time(&float, &sample);
     let before = of(&annotated, Parameters::Reals);
     let after = of(&baked, Parameters::Reals);

@@ -62,6 +62,7 @@ impl Op {
             | Op::Cast(_)
             | Op::Identity(_)
             | Op::Quantize(_)
+            | Op::RoundTo(_)
             | Op::Dequantize(_)
             | Op::ShiftLeft(_)
             | Op::Lookup(_)

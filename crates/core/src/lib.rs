@@ -51,7 +51,7 @@ pub use op::Op;
 pub use pass::PassError;
 pub use patch::{Applied, NewNode, Patch, PatchError, Source};
 pub use quant::{
-    Codes, Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, Policy, Port, QuantConfig,
+    Codes, Derivation, FloatFormat, Granularity, Grid, IllegalMove, Move, Origin, Parts, Policy, Port, QuantConfig,
     QuantParams, QuantTable, QuantizableOp, Scheme, SchemeError, State, StoreError,
 };
 pub use reason::Reason;

@@ -91,6 +91,7 @@ terms! {
     Cast = "cast": Converts,
     Identity = "identity": Rearranges,
     Quantize = "quantize": Boundary,
+    RoundTo = "round_to": Real,
     Dequantize = "dequantize": Boundary,
     Requantize = "requantize": Integer,
     ShiftLeft = "shift_left": Integer,

@@ -67,6 +67,7 @@ impl Op {
             | Op::Cast(_)
             | Op::Identity(_)
             | Op::Quantize(_)
+            | Op::RoundTo(_)
             | Op::Dequantize(_)
             | Op::Requantize(_)
             | Op::Lookup(_)

@@ -21,6 +21,7 @@ fn some(name: &str, keys: &[&str]) -> Op {
             Attribute::Float(1.0),
             Attribute::Floats(vec![1.0]),
             Attribute::Text("f32".into()),
+            Attribute::Text("e4m3 half_even".into()),
             Attribute::Form(Box::new(form.into())),
         ];
         words.chain(others).collect()

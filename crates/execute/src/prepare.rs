@@ -53,6 +53,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Reduce(op) => float::reduce::prepare(op, site),
         Op::Softmax(op) => float::softmax::prepare(op, site),
         Op::Quantize(op) => integer::quantize::prepare(op, site),
+        Op::RoundTo(op) => float::round_to::prepare(op, site),
         Op::Resize(op) => float::resize::prepare(op, site),
         // Moved above, or the operand under another name.
         Op::Transpose(_) | Op::Concat(_) | Op::Split(_) | Op::Slice(_) | Op::Pad(_) | Op::Gather(_) | Op::Cast(_) => {

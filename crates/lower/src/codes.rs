@@ -1,7 +1,7 @@
 //! Codes of parameters: real numbers on a grid, rounded.
 
 use std::ops::RangeInclusive;
-use strait_core::{QuantParams, TensorData, TensorError};
+use strait_core::{Parts, QuantParams, TensorData, TensorError};
 use strait_requantize::quantize::{dequantize, quantize};
 use strait_requantize::{Per, Rounding};
 
@@ -27,7 +27,7 @@ pub(crate) fn codes(
     how: &How,
 ) -> Result<Vec<i64>, TensorError> {
     let values = tensor.to_f32()?;
-    let part = Parts::new(grid, tensor.shape());
+    let part = parts(grid, tensor.shape());
     if let How::Product(x, weights) = how {
         let code = |(index, &real): (usize, &f32)| {
             let step = f64::from(*x) * f64::from(weights.get(part.of(index)).copied().unwrap_or(1.0));
@@ -61,7 +61,7 @@ pub(crate) fn codes(
 
 /// The real numbers of codes.
 pub(crate) fn reals(codes: &TensorData, grid: &QuantParams) -> Result<Vec<f32>, TensorError> {
-    let part = Parts::new(grid, codes.shape());
+    let part = parts(grid, codes.shape());
     let real = |(index, &code): (usize, &i64)| {
         let part = part.of(index);
         let zero = grid.zero_point.get(part).copied().unwrap_or(0);
@@ -83,36 +83,10 @@ fn finest(values: &[f32], part: &Parts, like: &Per<f32>, range: &RangeInclusive<
     like.map(|&scale| least.next().filter(|&least| least > 0.0).unwrap_or(scale))
 }
 
-/// The elements that share a scale.
-struct Parts {
-    /// Elements of one index of the axis that lie together, and the extent of the axis; without them there is one scale.
-    axis: Option<[usize; 2]>,
-    /// Indices of the axis that share a scale.
-    block: Option<usize>,
-}
-
-impl Parts {
-    fn new(grid: &QuantParams, shape: &[u64]) -> Parts {
-        let several = grid.scale.channels().is_some() || grid.zero_point.channels().is_some();
-        let axis = grid.axis.map(usize::from).filter(|axis| several && *axis < shape.len());
-        Parts {
-            axis: axis.map(|axis| {
-                let inner: u64 = shape[axis + 1..].iter().product();
-                [inner, shape[axis]].map(|count| (count as usize).max(1))
-            }),
-            block: grid.block.map(|block| block.get() as usize),
-        }
-    }
-
-    /// The position of the scale of an element.
-    fn of(&self, index: usize) -> usize {
-        let Some([inner, extent]) = self.axis else { return 0 };
-        let along = index / inner % extent;
-        let Some(block) = self.block else { return along };
-        // One number for each block of the tensor, in row-major order.
-        let outer = index / inner / extent;
-        (outer * (extent / block) + along / block) * inner + index % inner
-    }
+/// The parts of a tensor on a grid, which the verifier has held against its shape.
+fn parts(grid: &QuantParams, shape: &[u64]) -> Parts {
+    let shape: Vec<usize> = shape.iter().map(|&extent| extent as usize).collect();
+    Parts::of_grid(grid, &shape).unwrap_or(Parts::WHOLE)
 }
 
 #[cfg(test)]

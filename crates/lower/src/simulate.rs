@@ -3,7 +3,8 @@
 //! Nodes keep their names and stay what they are. What a node leaves on a grid is rounded to that; what another reads on
 //! another grid or type is rounded from there once more, once for each grid and type. Parameters that are baked are not
 //! quantized again: what is read are their codes ([`Parameters`]). Before they are baked, the float values are rounded
-//! whenever the graph runs.
+//! whenever the graph runs. Small floats, blocks and ranges of each run have no codes that other runtimes know: what they leave
+//! is a `round_to`.
 //!
 //! It differs from the integer graph in that sums and functions are of real numbers, and are rounded once, at the end: by
 //! a step of the result where the target's own arithmetic is not exact to one. Q/DQ files are this graph.
@@ -13,10 +14,10 @@ use crate::codes::reals;
 use crate::lowering::LowerError;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use strait_core::op::{Dequantize, Quantize};
+use strait_core::op::{Dequantize, Quantize, RoundTo};
 use strait_core::{
-    DataId, Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Scheme, Stage,
-    Symbol, TensorData, ValueId,
+    DataId, Def, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Policy, Port, QuantParams, Scheme,
+    Stage, State, Symbol, TensorData, ValueId,
 };
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
@@ -31,11 +32,12 @@ pub enum Parameters {
     Reals,
 }
 
-/// The module whose main graph is that of `annotated` with the pairs, in the float stage but for them.
+/// The module whose main graph is that of `annotated` with the pairs, in the float stage but for them. Activations are
+/// quantized as the target does; where none is named, with a true division and the scheme's rounding.
 ///
 /// # Errors
 /// A defect of ours: what was lowered can be written like this, too.
-pub fn simulate(annotated: &Module, spec: &TargetSpec, parameters: Parameters) -> Result<Module, LowerError> {
+pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Parameters) -> Result<Module, LowerError> {
     let graph = annotated.main();
     let ours = |failure: Failure| LowerError::Ours(failure.to_string());
     let order = graph
@@ -79,7 +81,7 @@ pub fn simulate(annotated: &Module, spec: &TargetSpec, parameters: Parameters) -
 struct Walk<'a> {
     source: &'a Module,
     graph: &'a Graph,
-    spec: &'a TargetSpec,
+    spec: Option<&'a TargetSpec>,
     out: Module,
     /// By value of the source: as its producer makes it.
     plain: Vec<Option<ValueId>>,
@@ -93,16 +95,15 @@ struct Walk<'a> {
 /// A value that is rounded to a grid.
 #[derive(Clone)]
 struct Rounded {
-    elem: Elem,
-    grid: Arc<QuantParams>,
+    config: Config,
     value: ValueId,
 }
 
-/// Rounding of an operand or a result.
+/// Rounding of an operand or a result; a range of each run has no grid.
+#[derive(Clone, PartialEq)]
 struct Config {
     scheme: Scheme,
-    elem: Elem,
-    grid: Arc<QuantParams>,
+    grid: Option<Arc<QuantParams>>,
 }
 
 impl Walk<'_> {
@@ -147,11 +148,12 @@ impl Walk<'_> {
             return Ok(made);
         }
         let missing = || Failure::defect("the codes of a parameter are not there");
-        let tensor = self.source.data(codes).ok_or_else(missing)?;
+        let (tensor, grid) = (self.source.data(codes), config.grid.clone());
+        let (tensor, grid) = tensor.zip(grid).ok_or_else(missing)?;
         let name = self.graph.value(value).ok_or_else(missing)?.name;
         let name = self.source.name(name).to_owned();
         let made = if self.form == Parameters::Reals || tensor.elem() == Elem::I64 {
-            let tensor = TensorData::from_values(tensor.shape(), &reals(tensor, &config.grid)?)?;
+            let tensor = TensorData::from_values(tensor.shape(), &reals(tensor, &grid)?)?;
             let (name, ty) = (
                 self.out.names.fresh(&format!("{name}_dequantized")),
                 tensor.tensor_type(),
@@ -160,7 +162,7 @@ impl Walk<'_> {
             self.out.main_mut().add_data(name, ty, None, data)
         } else {
             let tensor = tensor.clone();
-            self.dequantized(value, tensor, config.grid.clone())
+            self.dequantized(value, tensor, grid)
         };
         self.parameters.insert((value, codes), made);
         Ok(made)
@@ -169,11 +171,16 @@ impl Walk<'_> {
     /// Scheme and grid of an operand or a result, where it has them.
     fn config(&self, id: NodeId, port: Port) -> Option<Config> {
         let table = &self.graph.quant;
-        let (scheme, grid) = (table.scheme_of(id, port)?, table.params_of(id, port)?);
-        Some(Config {
+        let config = table.id(id, port)?;
+        let (scheme, grid) = (table.scheme_of(id, port)?, table.params(config));
+        let dynamic = matches!(scheme.policy(), Policy::Linear { dynamic: true, .. });
+        let rounds = match dynamic {
+            true => table.state(config) != Some(State::Float),
+            false => grid.is_some(),
+        };
+        rounds.then(|| Config {
             scheme,
-            elem: scheme.elem()?,
-            grid,
+            grid: grid.filter(|_| !dynamic),
         })
     }
 
@@ -191,7 +198,7 @@ impl Walk<'_> {
     /// A value rounded to a grid: as its producer leaves it, and from there where the grid is another one.
     fn rounded(&mut self, value: ValueId, config: &Config) -> Result<ValueId, Failure> {
         let known = self.rounded[value.index()].iter();
-        let mut known = known.filter(|known| known.elem == config.elem && known.grid == config.grid);
+        let mut known = known.filter(|known| known.config == *config);
         if let Some(known) = known.next() {
             return Ok(known.value);
         }
@@ -204,31 +211,41 @@ impl Walk<'_> {
             Some(Def::Node(id, position)) => self.config(id, Port::Result(position.into())),
             _ => None,
         };
-        let own = own.filter(|own| own.elem != config.elem || own.grid != config.grid);
+        let own = own.filter(|own| own != config);
         let operand = match own {
             Some(own) => self.rounded(value, &own)?,
             None => self.plain(value)?,
         };
         // A bias of 64 bits stays float until it is baked.
-        let Some(to) = config.elem.int_type() else {
+        if config.scheme.elem() == Some(Elem::I64) {
             return Ok(operand);
+        }
+        let codes = config.scheme.elem().and_then(Elem::int_type);
+        let quantizes = config.grid.clone().zip(codes).filter(|(grid, _)| grid.block.is_none());
+        let made = match quantizes {
+            Some((grid, to)) => {
+                let target = self.spec.filter(|_| self.graph.data_of(value).is_none());
+                let quantize = match target {
+                    Some(spec) => boundary::quantize(spec, to),
+                    // As constants are baked, which need not be as the target quantizes what it reads.
+                    None => Quantize {
+                        to: to.into(),
+                        rounding: config.scheme.rounding(),
+                        reciprocal: false,
+                        zero_point: ZeroPoint::After,
+                    },
+                };
+                let codes = self.convert(name, quantize.into(), operand, to.into(), Some(grid), "quantized");
+                self.convert(name, Dequantize {}.into(), codes, Elem::F32, None, "dequantized")
+            }
+            None => {
+                let scheme = config.scheme;
+                let grid = config.grid.clone();
+                self.convert(name, RoundTo { scheme }.into(), operand, Elem::F32, grid, "rounded")
+            }
         };
-        let quantize = match self.graph.data_of(value) {
-            // As it is baked, which need not be as the target quantizes what it reads.
-            Some(_) => Quantize {
-                to: to.into(),
-                rounding: config.scheme.rounding(),
-                reciprocal: false,
-                zero_point: ZeroPoint::After,
-            },
-            None => boundary::quantize(self.spec, to),
-        };
-        let grid = Some(config.grid.clone());
-        let codes = self.convert(name, quantize.into(), operand, config.elem, grid, "quantized");
-        let made = self.convert(name, Dequantize {}.into(), codes, Elem::F32, None, "dequantized");
         self.rounded[value.index()].push(Rounded {
-            elem: config.elem,
-            grid: config.grid.clone(),
+            config: config.clone(),
             value: made,
         });
         Ok(made)

@@ -31,6 +31,7 @@ pub mod quantize;
 pub mod range;
 mod rounding;
 pub mod scales;
+pub mod small_float;
 mod step;
 
 pub use certificate::{Argument, Because, Certificate, FromFloat};

@@ -252,7 +252,7 @@ pub(super) fn bake_graph(module: &mut Module, argument: &str) -> Result<Outcome,
     Ok(Outcome::Module(Vec::new()))
 }
 
-/// `simulate TARGET [reals]`: the annotated graph in float, rounded where the integer one has codes; baked parameters as
+/// `simulate [TARGET [reals]]`: the annotated graph in float, rounded where the integer one has codes; baked parameters as
 /// codes, or as real numbers.
 pub(super) fn simulate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let (name, parameters) = match argument.split_once(' ') {
@@ -260,8 +260,9 @@ pub(super) fn simulate_graph(module: &mut Module, argument: &str) -> Result<Outc
         Some((name, "reals")) => (name, Parameters::Reals),
         Some((_, form)) => return Err(format!("`{form}` is no form of parameters")),
     };
-    let (target, _) = target(name)?;
-    *module = simulate(module, target.spec(), parameters).map_err(|error| told(module, error))?;
+    let target = (!name.is_empty()).then(|| target(name)).transpose()?;
+    let spec = target.as_ref().map(|(target, _)| target.spec());
+    *module = simulate(module, spec, parameters).map_err(|error| told(module, error))?;
     verify(module).map_err(|violation| violation.to_string())?;
     Ok(Outcome::Module(Vec::new()))
 }

@@ -38,6 +38,7 @@ mod relu;
 mod requantize;
 mod reshape;
 mod resize;
+mod round_to;
 mod shift_left;
 mod slice;
 mod softmax;
@@ -84,6 +85,7 @@ pub use relu::*;
 pub use requantize::*;
 pub use reshape::*;
 pub use resize::*;
+pub use round_to::*;
 pub use shift_left::*;
 pub use slice::*;
 pub use softmax::*;
@@ -242,6 +244,7 @@ ops! {
     Cast,
     Identity,
     Quantize,
+    RoundTo,
     Dequantize,
     Requantize,
     ShiftLeft,

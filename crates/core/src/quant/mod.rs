@@ -16,7 +16,7 @@ mod table;
 
 pub use config::{Codes, Derivation, Grid, Move, Origin, QuantConfig, State};
 pub use entries::{Entry, EntryError, Parameter, Standing};
-pub use params::QuantParams;
+pub use params::{Parts, QuantParams};
 pub use policy::{FloatFormat, Granularity, Policy};
 pub use port::Port;
 pub use quantizable::{QuantizableOp, StoreError};

@@ -62,3 +62,84 @@ impl QuantParams {
             .then(|| (extent / block).checked_mul(others))?
     }
 }
+
+/// The elements of a tensor that share a scale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Elements of one index of the axis that lie together, and the extent of the axis; without them there is one part.
+    axis: Option<[usize; 2]>,
+    /// Indices of the axis in one part.
+    block: Option<usize>,
+    count: usize,
+}
+
+impl Parts {
+    /// All elements are one part.
+    pub const WHOLE: Parts = Parts {
+        axis: None,
+        block: None,
+        count: 1,
+    };
+
+    /// One part for each index of an axis, or for each block of so many of them; none where the shape does not have these.
+    pub fn new(shape: &[usize], axis: Option<usize>, block: Option<usize>) -> Option<Parts> {
+        let Some(axis) = axis else {
+            return Some(Parts::WHOLE);
+        };
+        let extent = *shape.get(axis)?;
+        let inner: usize = shape[axis + 1..].iter().product();
+        let outer: usize = shape[..axis].iter().product();
+        let count = match block {
+            None => extent,
+            Some(block) if block > 0 && extent.is_multiple_of(block) => outer * (extent / block) * inner,
+            Some(_) => return None,
+        };
+        Some(Parts {
+            axis: Some([inner.max(1), extent.max(1)]),
+            block,
+            count,
+        })
+    }
+
+    /// Those of the scales of a grid.
+    pub fn of_grid(grid: &QuantParams, shape: &[usize]) -> Option<Parts> {
+        let several = grid.scale.channels().is_some() || grid.zero_point.channels().is_some();
+        let axis = grid.axis.map(usize::from).filter(|_| several);
+        Parts::new(shape, axis, grid.block.map(|block| block.get() as usize))
+    }
+
+    /// The number of parts.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The part of an element, by its position in row-major order. Blocks count in row-major order, too.
+    pub fn of(&self, index: usize) -> usize {
+        let Some([inner, extent]) = self.axis else { return 0 };
+        let along = index / inner % extent;
+        let Some(block) = self.block else { return along };
+        let outer = index / inner / extent;
+        (outer * (extent / block) + along / block) * inner + index % inner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_channels_or_blocks() {
+        let of = |axis, block| {
+            let parts = Parts::new(&[2, 3, 2], axis, block)?;
+            Some((parts.count(), (0..12).map(|index| parts.of(index)).collect::<Vec<_>>()))
+        };
+        assert_eq!(of(None, None), Some((1, vec![0; 12])));
+        assert_eq!(of(Some(1), None), Some((3, vec![0, 0, 1, 1, 2, 2, 0, 0, 1, 1, 2, 2])));
+        assert_eq!(
+            of(Some(1), Some(3)),
+            Some((4, vec![0, 1, 0, 1, 0, 1, 2, 3, 2, 3, 2, 3]))
+        );
+        assert_eq!(of(Some(2), Some(1)), Some((12, (0..12).collect())));
+        assert_eq!((of(Some(3), None), of(Some(1), Some(2))), (None, None));
+    }
+}

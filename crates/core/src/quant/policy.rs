@@ -1,6 +1,8 @@
 //! Kinds of grids.
 
+use super::params::Parts;
 use std::fmt;
+use strait_requantize::{Rounding, small_float};
 
 /// Granularity of the scale: the elements that share one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,11 +113,29 @@ impl FloatFormat {
     pub fn mantissa(self) -> u8 {
         self.mantissa
     }
+
+    /// A real number on the grid s·f of the numbers f of the format, as [`strait_requantize::small_float::round`] rounds.
+    pub fn round(self, x: f32, scale: f32, rounding: Rounding) -> f32 {
+        let scale = f64::from(scale);
+        let number = small_float::round(f64::from(x) / scale, self.exponent, self.mantissa, rounding);
+        (number * scale) as f32
+    }
 }
 
 impl fmt::Display for FloatFormat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "e{}m{}", self.exponent, self.mantissa)
+    }
+}
+
+impl Granularity {
+    /// The parts of a tensor that share a scale; none where the shape does not have these.
+    pub fn parts(self, shape: &[usize]) -> Option<Parts> {
+        match self {
+            Granularity::Tensor => Some(Parts::WHOLE),
+            Granularity::Channel { axis } => Parts::new(shape, Some(axis.into()), None),
+            Granularity::Block { axis, size } => Parts::new(shape, Some(axis.into()), Some(size as usize)),
+        }
     }
 }
 

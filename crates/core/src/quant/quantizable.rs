@@ -100,8 +100,8 @@ impl<'m> QuantizableOp<'m> {
         }
     }
 
-    /// Turns its parameters, the constant operands that have a grid and are not baked yet, into codes: those that were
-    /// given, else those that `codes` puts into the pool. Codes belong to a config: nodes that share a value on different
+    /// Turns its parameters, the constant operands that have a grid of codes and are not baked yet, into codes: those that
+    /// were given, else those that `codes` puts into the pool. Codes belong to a config: nodes that share a value on different
     /// grids have different ones of it.
     ///
     /// # Errors
@@ -114,7 +114,9 @@ impl<'m> QuantizableOp<'m> {
             let Port::Operand(index) = port else { continue };
             let table = &self.graph().quant;
             let (state, root) = (table.state(id), table.root(id));
-            let open = matches!(state, Some(State::Activated | State::Overlapped | State::Passive));
+            let scheme = table.config(id).map(|config| config.scheme);
+            let open = matches!(state, Some(State::Activated | State::Overlapped | State::Passive))
+                && scheme.is_some_and(|scheme| scheme.has_codes());
             let constant = self.operand(index).and_then(|value| self.graph().data_of(value));
             if !open || constant.is_none() || table.grid(id).is_none() {
                 continue;

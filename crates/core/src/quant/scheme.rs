@@ -90,6 +90,11 @@ impl Scheme {
         self.codes.map(|codes| codes.range)
     }
 
+    /// True if numbers become integers of a fixed grid: neither small floats nor a range of each run.
+    pub fn has_codes(&self) -> bool {
+        self.codes.is_some() && matches!(self.policy, Policy::Linear { dynamic: false, .. })
+    }
+
     /// Rounding of real numbers to codes.
     pub fn rounding(&self) -> Rounding {
         self.rounding

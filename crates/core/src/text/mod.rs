@@ -74,6 +74,8 @@ pub use error::{Position, TextError, TextFault};
 pub use json::to_json;
 pub(crate) use print::NodePrinter;
 pub use print::{PrintOptions, print, type_text};
+pub use quant_parse::scheme_from_text;
+pub use quant_print::scheme_text;
 
 use crate::module::Module;
 use crate::tensor::TensorData;

@@ -208,6 +208,13 @@ impl Parser<'_> {
     }
 }
 
+/// The inverse of [`scheme_text`](super::scheme_text).
+pub fn scheme_from_text(text: &str) -> Option<Scheme> {
+    let mut parser = Parser::new(text).ok()?;
+    let scheme = parser.scheme().ok()?;
+    (parser.token == Token::End).then_some(scheme)
+}
+
 /// Looks names up in a graph.
 struct Places<'a> {
     graph: &'a Graph,

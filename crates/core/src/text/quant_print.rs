@@ -73,7 +73,7 @@ fn lines(entries: &[Entry], labels: &Labels, nodes: &BTreeMap<NodeId, String>, o
         out.push_str(&format!(
             "  {}: {}{float} {standing}{}\n",
             place(entry),
-            scheme(&entry.scheme),
+            scheme_text(&entry.scheme),
             parameter(&entry.parameter, labels)
         ));
     }
@@ -91,8 +91,8 @@ fn parameter(parameter: &Parameter, labels: &Labels) -> String {
     }
 }
 
-/// `i8[-128,127] asymmetric half_even`
-fn scheme(scheme: &Scheme) -> String {
+/// A scheme as the text form has it: `i8[-128,127] asymmetric half_even`.
+pub fn scheme_text(scheme: &Scheme) -> String {
     let per = match scheme.policy().per() {
         Granularity::Tensor => String::new(),
         Granularity::Channel { axis } => format!(" channel={axis}"),

@@ -347,6 +347,12 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             zero_point: choices.pick(&ZeroPoint::ALL),
         }
         .into(),
+        "round_to" => {
+            let format = strait_core::FloatFormat::new(4, 3).unwrap();
+            let scheme =
+                strait_core::Scheme::floats(format, strait_core::Granularity::Tensor, choices.pick(&Rounding::ALL));
+            RoundTo { scheme }.into()
+        }
         "dequantize" => Dequantize {}.into(),
         "requantize" => Requantize {
             form: form(choices, 3),

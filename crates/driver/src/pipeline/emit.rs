@@ -54,7 +54,7 @@ pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter
         let written = match format {
             Format::Package => job.target.emit(&lowered.module, &mut sink),
             Format::QdqOnnx => {
-                let module = strait_lower::simulate(&lowered.annotated, job.target.spec(), Parameters::Codes);
+                let module = strait_lower::simulate(&lowered.annotated, Some(job.target.spec()), Parameters::Codes);
                 let module = module.map_err(|error| Stop::Defect(error.to_string()))?;
                 sink.graph(QDQ_ONNX_FILE, ONNX, &module)
             }

@@ -71,7 +71,7 @@ pub(crate) fn simulated(
         formats: Vec::new(),
     };
     let annotated = annotated(&job, session)?;
-    strait_lower::simulate(&annotated, job.target.spec(), Parameters::Reals)
+    strait_lower::simulate(&annotated, Some(job.target.spec()), Parameters::Reals)
         .map_err(|error| Stop::Defect(error.to_string()))
 }
 

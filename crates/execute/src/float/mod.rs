@@ -13,5 +13,6 @@ pub(crate) mod matmul;
 pub(crate) mod max_pool;
 pub(crate) mod reduce;
 pub(crate) mod resize;
+pub(crate) mod round_to;
 pub(crate) mod softmax;
 pub(crate) mod unary;

@@ -76,7 +76,8 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Clip(_)
         | Op::LeakyRelu(_)
         | Op::HardSigmoid(_)
-        | Op::Elu(_) => return Err(unsupported(site)),
+        | Op::Elu(_)
+        | Op::RoundTo(_) => return Err(unsupported(site)),
         // Moved for every element type, or from floats.
         Op::Reshape(_)
         | Op::Flatten(_)

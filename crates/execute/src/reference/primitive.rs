@@ -159,6 +159,7 @@ impl Primitive {
             | Op::LeakyRelu(_)
             | Op::HardSigmoid(_)
             | Op::Elu(_)
+            | Op::RoundTo(_)
             | Op::Reshape(_)
             | Op::Flatten(_)
             | Op::Squeeze(_)

@@ -2,59 +2,22 @@
 
 use crate::observers::GridKind;
 use strait_core::{QuantParams, Reason, ReasonCode};
-use strait_requantize::scales::fixed_point::{frexp, ldexp};
+use strait_requantize::scales::of_range;
 
-/// Below this step a grid resolves nothing that an f32 computation upstream had not already lost.
-const FINEST: f64 = f32::MIN_POSITIVE as f64;
-
-/// The grid of `kind` whose codes cover [low, high], widened to hold zero.
-///
-/// Asymmetric: scale = (high − low) / (q_max − q_min), zero point = q_min − low / scale, rounded half away from zero and
-/// kept in the type (as LiteRT's converter nudges it). Symmetric: scale = max(−low / −q_min, high / q_max), zero
-/// point 0. A range of nothing but zero gets scale 1.
+/// The grid of `kind` whose codes cover [low, high], by [`of_range`].
 ///
 /// # Errors
-/// A range that is not finite.
+/// A range that is not finite, or that needs a step which no f32 holds.
 pub fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason> {
-    let (low, high) = (f64::from(low.min(0.0)), f64::from(high.max(0.0)));
-    if !low.is_finite() || !high.is_finite() {
-        return Err(Reason::new(ReasonCode::Range, format!("[{low}, {high}] is no range")));
-    }
-    let [first, last] = kind.ends();
-    let mut scale = match kind.symmetric {
-        // A side without codes (a symmetric unsigned type) can hold no real numbers either.
-        true => (high / last).max(if first < 0.0 { low / first } else { 0.0 }),
-        false => (high - low) / (last - first),
+    let found = of_range([low, high], kind.ends(), kind.symmetric, kind.power_of_two);
+    let Some((scale, zero_point)) = found else {
+        let text = match low.is_finite() && high.is_finite() {
+            true => format!("[{low}, {high}] needs a step that no f32 holds"),
+            false => format!("[{low}, {high}] is no range"),
+        };
+        return Err(Reason::new(ReasonCode::Range, text));
     };
-    if low == 0.0 && high == 0.0 {
-        scale = 1.0;
-    }
-    scale = scale.max(FINEST);
-    if kind.power_of_two {
-        scale = power_of_two(scale);
-    }
-    let zero_point = if kind.symmetric {
-        0.0
-    } else {
-        (first - low / scale).round().clamp(first, last)
-    };
-    let scale = scale as f32;
-    if !scale.is_finite() {
-        return Err(Reason::new(
-            ReasonCode::Range,
-            format!("[{low}, {high}] needs a step that no f32 holds"),
-        ));
-    }
-    Ok(QuantParams::tensor(scale, zero_point as i32))
-}
-
-/// The smallest power of two that is not below a positive number; exact, as no logarithm is.
-pub(super) fn power_of_two(x: f64) -> f64 {
-    match frexp(x) {
-        (fraction, exponent) if x.is_finite() && fraction > 0.5 => ldexp(1.0, exponent),
-        // It is one, or infinite.
-        _ => x,
-    }
+    Ok(QuantParams::tensor(scale, zero_point))
 }
 
 #[cfg(test)]
@@ -94,17 +57,6 @@ mod tests {
             let found = grid(kind, range).unwrap().as_tensor().unwrap();
             assert_eq!(found, (scale, zero), "{kind:?} {range:?}");
         }
-    }
-
-    #[test]
-    fn the_next_power_of_two_is_exact() {
-        for exponent in [-1022, -149, -1, 0, 1, 10, 1000] {
-            let power = 2f64.powi(exponent);
-            assert_eq!(power_of_two(power), power);
-            assert_eq!(power_of_two(power.next_up()), 2.0 * power, "just above 2^{exponent}");
-            assert_eq!(power_of_two(0.75 * power), power);
-        }
-        assert_eq!(power_of_two(f64::INFINITY), f64::INFINITY);
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! The grids of weights.
 
 use super::Annotation;
-use super::grid::power_of_two;
 use super::ranges::kind;
 use crate::observers::{GridKind, ObserverChoice};
 use strait_core::{
     Failure, Granularity, GraphId, Module, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme,
     ValueId,
 };
+use strait_requantize::scales::next_power_of_two;
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_target::spec::{Observer, Recipe};
 
@@ -269,12 +269,12 @@ pub(super) fn weights(
                     if !(excess > 1.0 && excess.is_finite()) || shares_grid(table, id) {
                         return Err(Reason::new(ReasonCode::NoShift, error.to_string()).into());
                     }
-                    coarsen = coarsen.max(power_of_two(excess).max(2.0));
+                    coarsen = coarsen.max(next_power_of_two(excess).max(2.0));
                     continue;
                 }
             },
             // A power of two that is not below it; a shift between scales that are powers of two leaves one by itself.
-            _ if powers => power_of_two(least),
+            _ if powers => next_power_of_two(least),
             _ => least,
         };
         scales.push(scale as f32);

@@ -8,10 +8,13 @@ pub mod ascend;
 pub mod ascend_words;
 pub mod fixed_point;
 pub mod litert;
+mod of_range;
 pub mod onnx_runtime;
 pub mod packed_float;
 pub mod power_of_two;
 pub mod tosa;
+
+pub use of_range::{next_power_of_two, of_range};
 
 use crate::{FormError, Per};
 

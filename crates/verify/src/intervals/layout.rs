@@ -61,6 +61,7 @@ impl Analysis<'_> {
             | Op::IntegerSoftmax(_)
             | Op::Clamp(_)
             | Op::Quantize(_)
+            | Op::RoundTo(_)
             | Op::Dequantize(_)
             | Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
