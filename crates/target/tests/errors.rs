@@ -427,6 +427,18 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "`types.pairs` has no activations of int16",
         ),
         (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\nleft_shift = 15"),
+            "the bits of `left_shift` of a `lookup` are what a shift of `requantize` takes off",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\nleft_shift = 24\nrequantize = [\"shift\"]"),
+            "1 to 23 bits beside 8 fit into an entry of 32 bits",
+        ),
+        (
+            row("[op.max_pool]\nrecipe = \"max_pool\"\nresults = [\"int8\"]"),
+            "`results` of fewer bits than the operand are what a shift of `requantize` leads to",
+        ),
+        (
             row("[op.relu]\nrecipe = \"clamp\"\nresults = [\"int8\"]"),
             "what `clamp` makes has the type of what it reads",
         ),
