@@ -137,7 +137,7 @@ mod tests {
         let grid = QuantParams::tensor(x * w, 0);
         // b = 2^30: by the exact product 1 + 2ε + ε², and not by what f32 makes of it.
         let exact = (1u64 << 30) as f64 / (f64::from(x) * f64::from(w));
-        let found = all(&[1], &[1_073_741_824.0], &grid, &How::Product(x, Per::Tensor(w)));
+        let found = all(&[1], &[2f32.powi(30)], &grid, &How::Product(x, Per::Tensor(w)));
         assert_eq!(found, [exact.round() as i64]);
         let channels = QuantParams::channel([1.0, 0.5].into(), 0);
         let how = How::Product(1.0, [1.0f32, 0.5].into_iter().collect());

@@ -62,7 +62,7 @@ fn bake(module: &mut Module, node: usize) {
     op(module, node).bake(rounded).unwrap();
 }
 
-/// What the nodes of the model read for their parameters, to the bit, with grids and states.
+/// The parameters that the nodes of the model read, to the bit, with grids and states.
 fn read(module: &mut Module) -> impl PartialEq + std::fmt::Debug + use<> {
     let tensors = PARAMETERS.map(|(node, index, _)| op(module, node).parameter(index).cloned());
     let table = &module.main().quant;
