@@ -1,4 +1,4 @@
-//! What a run is given for an input of the graph.
+//! Inputs of a run, held against those of the graph.
 
 use crate::error::ExecuteError;
 use crate::tensor::TensorView;

@@ -289,6 +289,22 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "`op.resize` needs a `recipe`, or `run = \"host\"` with `why`\n    [op.resize]\n    allowed: `pass_through`",
         ),
         (
+            "run = \"host\"\nwhy = \"no exponential unit\"",
+            "recipe = \"softmax\"",
+            "`softmax` needs `definition`",
+        ),
+        (
+            "run = \"host\"\nwhy = \"no exponential unit\"",
+            "recipe = \"softmax\"\ndefinition = \"litert.softmax.int16.v1\"",
+            "`litert.softmax.int16.v1` reads int16, and the row is for activations of int8, too\n    \
+             definition = \"litert.softmax.int16.v1\"\n    `pairs` says what a row is for",
+        ),
+        (
+            "recipe = \"pass_through\"",
+            "recipe = \"pass_through\"\ndefinition = \"litert.softmax.int8.v1\"",
+            "`pass_through` has no parameter `definition`",
+        ),
+        (
             "why = \"no exponential unit\"\n",
             "",
             "`op.softmax` runs on the host and does not say `why`",
