@@ -1,5 +1,6 @@
 //! The keys of a target's table.
 
+mod passes;
 mod types;
 
 use super::Effect::{self, Bits, Error, Files, Placement, Report, Sheet};
@@ -341,51 +342,6 @@ const CASES: &[Case] = &[
         Error,
         &[("recipe = \"lookup\"", "recipe = \"lookup\"\nresults = [\"int16\"]")],
     ),
-    // A sum and its ReLU in front of a pool on the host.
-    given(
-        "passes.computing",
-        Placement,
-        &[(
-            "[op.max_pool]\nrecipe = \"max_pool\"",
-            "[op.max_pool]\nrun = \"host\"\nwhy = \"why C\"",
-        )],
-        &[(
-            "[\"conv\", \"gemm\", \"matmul\"]",
-            "[\"conv\", \"gemm\", \"matmul\", \"add\"]",
-        )],
-    ),
-    case(
-        "passes.passive",
-        Bits,
-        &[("[\"max_pool\", \"reshape\"]", "[\"global_average_pool\"]")],
-    ),
-    case("passes.activation", Bits, &[("[\"relu\", \"clip\"]\n\n", "[]\n\n")]),
-    case(
-        "passes.alignment.elementwise",
-        Bits,
-        &[("elementwise   = \"none\"", "elementwise   = \"output\"")],
-    ),
-    case(
-        "passes.alignment.concat",
-        Error,
-        &[("concat        = \"output\"", "concat        = \"least\"")],
-    ),
-    case(
-        "passes.alignment.pooling",
-        Bits,
-        &[("pooling       = \"none\"", "pooling       = \"input\"")],
-    ),
-    case(
-        "passes.alignment.resize",
-        Error,
-        &[("resize        = \"none\"", "resize        = \"least\"")],
-    ),
-    given(
-        "passes.alignment.force_overlap",
-        Bits,
-        &[("elementwise   = \"none\"", "elementwise   = \"output\"")],
-        &[("force_overlap = false", "force_overlap = true")],
-    ),
     case(
         "op.NAME.pairs",
         Error,
@@ -579,7 +535,7 @@ fn changed(text: &str, changes: Changes) -> String {
 
 #[test]
 fn every_key_of_a_table_takes_effect_or_is_refused() {
-    let all = || CASES.iter().chain(types::CASES);
+    let all = || CASES.iter().chain(types::CASES).chain(passes::CASES);
     let keys: Vec<&str> = all().map(|case| case.key).collect();
     let mut wrong = unmatched(TargetSpec::shape(), &keys);
     let mut outcomes = BTreeMap::new();

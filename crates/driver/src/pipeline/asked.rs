@@ -1,4 +1,4 @@
-//! What rules ask for, held against what a target's table has.
+//! Types, zero points and observers that rules ask for, held against those that a target's table has.
 
 use std::collections::BTreeSet;
 

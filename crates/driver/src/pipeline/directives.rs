@@ -133,7 +133,7 @@ fn alignments(config: &Alignment, table: Alignments) -> Alignments {
     }
 }
 
-/// What the rules that match say of zero points: of activations, and of weights.
+/// Wishes of the rules that match for zero points: of activations, and of weights.
 fn symmetric(quantize: &Quantize, rules: &[usize]) -> [Option<bool>; 2] {
     let rules = rules.iter().filter_map(|&index| quantize.rule.get(index));
     rules.fold([None; 2], |asked, rule| {

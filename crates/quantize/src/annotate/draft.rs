@@ -19,7 +19,7 @@ pub(super) struct Site<'a> {
     pub(super) id: GraphId,
     pub(super) graph: &'a Graph,
     pub(super) how: &'a Annotation<'a>,
-    /// What of the graph is annotated.
+    /// The part of the graph that is annotated.
     pub(super) scope: &'a Scope,
     pub(super) regions: &'a Regions,
     pub(super) reach: &'a Reach,
@@ -59,7 +59,7 @@ pub struct Overlapped {
     pub readers: Vec<NodeId>,
 }
 
-/// What passes write.
+/// The work of passes: configs, and all that later passes and turns need of earlier ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
     pub(super) table: QuantTable,

@@ -153,7 +153,7 @@ impl Types {
         }
     }
 
-    /// What the readers of all results of a node want.
+    /// The wish of the readers of all results of a node.
     fn behind(&self, node: &Node) -> Wish {
         let wishes = node.outputs.iter().map(|y| self.wishes[y.index()]);
         wishes.fold(Wish::Nothing, Wish::and)
@@ -209,7 +209,7 @@ pub struct Symmetric {
 }
 
 impl Symmetric {
-    /// What is said of a node whose operands and results share a grid.
+    /// The wish for a node whose operands and results share a grid.
     fn of(&self, id: NodeId, node: &Node) -> Option<bool> {
         let results = || node.outputs.iter().find_map(|y| self.values.get(y));
         self.activations.get(&id).or_else(results).copied()
