@@ -1,7 +1,7 @@
 //! Annotate: a quantization config per operand of every node that the target computes, with its grid.
 //!
-//! [`place()`] dispatches nodes to accelerator and host. [`passes`] then make configs, bind those that share a grid, and find
-//! the grids, one file each. What they decide in [`scope`] of a region of the graph depends on nothing outside of it, so
+//! [`place()`] dispatches nodes to accelerator and host. The passes then make configs, bind those that share a grid, and find
+//! the grids, one file each. What they decide in a region of the graph (`scope.rs`) depends on nothing outside of it, so
 //! that after a refusal only the regions around it are annotated anew ([`Progress`]).
 
 mod binding;
