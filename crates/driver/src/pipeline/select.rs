@@ -158,9 +158,10 @@ impl<'a> Names<'a> {
                 .nodes()
                 .any(|(_, node)| op_names(node).iter().any(|name| glob.matches(name)))
             {
+                let near = nearest::closest(&plain(pattern.as_str()), ops.iter().copied(), 1).join("");
                 let ops: Vec<&str> = ops.iter().copied().collect();
                 help.push(format!(
-                    "no layer has an operator `{}`; there are {}",
+                    "no layer has an operator `{}`; near it is `{near}`, of {}",
                     pattern.as_str(),
                     ops.join(", ")
                 ));
