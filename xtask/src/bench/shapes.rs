@@ -20,6 +20,8 @@ pub(super) struct Shape {
     pub(super) name: &'static str,
     /// The model with about so many nodes, as a file.
     pub(super) model: fn(usize) -> Vec<u8>,
+    /// True if seconds and bytes have marks. Other shapes have larger tensors or other ops.
+    pub(super) is_marked: bool,
 }
 
 /// Every shape.
@@ -27,22 +29,27 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape {
         name: "chains of residual blocks",
         model: |nodes| residual(nodes, None),
+        is_marked: true,
     },
     Shape {
         name: "one value that all nodes read, on three grids",
         model: readers,
+        is_marked: false,
     },
     Shape {
         name: "concatenations of 1,000 operands",
         model: concatenations,
+        is_marked: false,
     },
     Shape {
         name: "moves that share one grid",
         model: moves,
+        is_marked: false,
     },
     Shape {
         name: "residual blocks, every hundredth node refused",
         model: |nodes| residual(nodes, Some(REFUSED)),
+        is_marked: false,
     },
 ];
 
