@@ -7,6 +7,7 @@ mod summary;
 
 use std::path::Path;
 
+use serde::de::DeserializeOwned;
 use strait_container::{Artifact, Digest, Integrity, MANIFEST_FILE, MODEL_FILE};
 use strait_core::{Module, text};
 use strait_document::nearest;
@@ -39,9 +40,14 @@ pub struct Inspected {
 
 /// The report in an artifact's folder.
 fn report(folder: &Path, artifact: &Artifact) -> Result<Report, Stop> {
-    let bytes = artifact.file(REPORT_FILE).map_err(failure::reading)?;
+    json(folder, artifact, REPORT_FILE)
+}
+
+/// A JSON file in an artifact's folder.
+fn json<T: DeserializeOwned>(folder: &Path, artifact: &Artifact, file: &str) -> Result<T, Stop> {
+    let bytes = artifact.file(file).map_err(failure::reading)?;
     serde_json::from_slice(&bytes).map_err(|error| {
-        let message = format!("{}: {REPORT_FILE} cannot be read: {error}", folder.display());
+        let message = format!("{}: {file} cannot be read: {error}", folder.display());
         Diagnostic::error(codes::DAMAGED, message).into()
     })
 }

@@ -2,14 +2,7 @@
 
 use std::path::Path;
 
-use crate::{
-    config::glob::Glob,
-    diagnostic::Diagnostic,
-    failure::{self, codes},
-    pipeline::QUANTIZATION_FILE,
-    report::Quantization,
-    stop::Stop,
-};
+use crate::{config::glob::Glob, pipeline::QUANTIZATION_FILE, report::Quantization, stop::Stop};
 
 /// Reads the configs of the artifact in a folder. `pattern` chooses layers by their source names.
 ///
@@ -17,11 +10,7 @@ use crate::{
 /// Fails for a folder that is no artifact, and for a pattern that matches no layer with a config.
 pub fn quantization(folder: &Path, pattern: Option<&str>) -> Result<Quantization, Stop> {
     let artifact = super::compiled(folder, "it is quantized")?;
-    let bytes = artifact.file(QUANTIZATION_FILE).map_err(failure::reading)?;
-    let mut found: Quantization = serde_json::from_slice(&bytes).map_err(|error| {
-        let message = format!("{}: {QUANTIZATION_FILE} cannot be read: {error}", folder.display());
-        Stop::from(Diagnostic::error(codes::DAMAGED, message))
-    })?;
+    let mut found: Quantization = super::json(folder, &artifact, QUANTIZATION_FILE)?;
     let Some(pattern) = pattern else { return Ok(found) };
     let glob = Glob::new(pattern);
     let (chosen, others): (Vec<_>, Vec<_>) =
