@@ -161,7 +161,7 @@ impl<'a> Names<'a> {
                 let near = nearest::closest(&plain(pattern.as_str()), ops.iter().copied(), 1).join("");
                 let ops: Vec<&str> = ops.iter().copied().collect();
                 help.push(format!(
-                    "no layer has an operator `{}`; near it is `{near}`, of {}",
+                    "no layer has an operator `{}`; near it is `{near}`; the model has {}",
                     pattern.as_str(),
                     ops.join(", ")
                 ));
@@ -294,7 +294,7 @@ mod tests {
     fn a_rule_without_a_match_names_what_is_near() {
         for (rule, expected) in [
             ("layers = [\"/m/bb\"]", "near it are `/m/b`"),
-            ("op = [\"Conv\"]", "there are add, relu, sigmoid"),
+            ("op = [\"Conv\"]", "near it is `add`; the model has add, relu, sigmoid"),
             (
                 "between = { from = [\"/n/d\"], to = [\"/m/a\"] }",
                 "nothing is matched by all",
