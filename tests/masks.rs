@@ -266,7 +266,7 @@ fn a_decomposed_norm_keeps_its_precision() {
 fn masked_attention_on_16_bits_stays_right_with_its_softmax_in_integers() {
     let mut marks = Marks::default();
     let wide = TypeWishes {
-        activation: Some(Integer::Int16),
+        activation: Some(Integer::Int16.into()),
         ..TypeWishes::default()
     };
     for factor in [0.33, 3.3] {

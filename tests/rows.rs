@@ -23,7 +23,7 @@ use strait_builtin as _;
 use strait_core::text::parse;
 use strait_core::{Elem, Graph, Module, Node, Op, Placement, Port, Term, ValueId};
 use strait_lower::FusionPolicy;
-use strait_target::spec::{Integer, OpRow, RecipeName};
+use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
 use strait_target::{Options, Registry, TargetSpec};
 use strait_tests::integer::{InMemory, integer_wanting};
 use strait_tests::numeric::inputs;
@@ -36,7 +36,7 @@ fn table(spec: &TargetSpec) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     for (name, row) in &spec.op {
         for term in terms(name, row) {
-            for [activation, weight] in row.pairs.as_ref().unwrap_or(&spec.types.pairs) {
+            for Pair { activation, weight } in spec.pairs(row) {
                 all.insert(match row.recipe {
                     None => format!("op {name}: {term} on the host"),
                     Some(RecipeName::MultiplyAccumulate) => format!("op {name}: {term} on {activation}, {weight}"),

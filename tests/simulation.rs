@@ -294,7 +294,7 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
 #[test]
 fn each_op_is_a_step_from_its_simulation_at_most() {
     let types = |t: Option<Type>| TypeWishes {
-        activation: t,
+        activation: t.map(Into::into),
         ..TypeWishes::default()
     };
     let cases = [

@@ -72,6 +72,12 @@ impl Checker {
                     self.report(&place, &format!("expected {}", shape.expectation()), finding);
                 }
             }
+            (Shape::Tuple(items), Value::List(elements)) => {
+                for (index, (item, element)) in items.iter().zip(&mut *elements).enumerate() {
+                    self.value(item, element, &path.clone().index(index));
+                }
+                self.length(shape, elements.len(), (items.len(), items.len()), &place, path);
+            }
             (Shape::Word(words), Value::Text(text)) => self.word(words, text, &place, path),
             (Shape::Text { format }, Value::Text(text)) => self.text(shape, *format, text, &place, path),
             (Shape::Integer { min, max }, Value::Integer(number)) => {

@@ -181,6 +181,7 @@ fn words(shape: &Shape) -> &[(String, String)] {
     match shape {
         Shape::Word(words) => words,
         Shape::List { items: inner, .. } | Shape::Map { values: inner, .. } => words(inner),
+        Shape::Tuple(items) => items.last().map_or(&[], words),
         _ => &[],
     }
 }

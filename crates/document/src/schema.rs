@@ -125,6 +125,8 @@ pub enum Shape {
         /// The documentation of an element.
         doc: String,
     },
+    /// A list of as many elements as there are shapes, one for each.
+    Tuple(Vec<Shape>),
     /// One of these strings, each with what it means. `custom:NAME` stands for all that begin with `custom:`.
     Word(Vec<(String, String)>),
     /// A string that is not empty.
@@ -248,6 +250,9 @@ impl Shape {
                 (None, None) => Shape::Part,
                 _ => Shape::Unknown,
             },
+            Some("array") if schema["items"].is_array() => {
+                Shape::Tuple(schema["items"].as_array().into_iter().flatten().map(read).collect())
+            }
             Some("array") => Shape::List {
                 items: Box::new(read(&schema["items"])),
                 min: count(&schema["minItems"]).unwrap_or(0),
@@ -283,6 +288,10 @@ impl Shape {
                 format!("a list of {min}, each element {}", items.expectation())
             }
             Shape::List { items, .. } => format!("a list, each element {}", items.expectation()),
+            Shape::Tuple(items) => {
+                let items: Vec<String> = items.iter().map(Shape::expectation).collect();
+                format!("a list of {}: {}", items.len(), items.join("; then "))
+            }
             Shape::Word(words) => match words.as_slice() {
                 [(only, _)] => format!("{only:?}"),
                 words => format!("one of {}", quoted(words.iter().map(|(word, _)| word))),

@@ -140,6 +140,26 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         (
             "[[\"int8\", \"int8\"]]",
+            "[[\"int8\", \"float32\"]]",
+            "t.toml:10:24: `types.pairs[0][1]` cannot be \"float32\", expected one of \"int8\"",
+        ),
+        (
+            "[[\"int8\", \"int8\"]]",
+            "[[\"float16\", \"int8\"]]",
+            "\"uint4\", \"float32\"\n    pairs      = [[\"float16\", \"int8\"]]\n    did you mean \"float32\"?",
+        ),
+        (
+            "[[\"int8\", \"int8\"]]",
+            "[[\"int8\", \"int8\", \"int8\"]]",
+            "`types.pairs[0]` has 3 elements",
+        ),
+        (
+            "[[\"int8\", \"int8\"]]",
+            "[[\"int8\", \"int8\"], [\"float32\", \"int8\"]]",
+            "no row takes activations of float32 with int8: `pairs` of a row says that it does",
+        ),
+        (
+            "[[\"int8\", \"int8\"]]",
             "[[\"int8\", \"int8\"], [\"uint8\", \"int8\"]]",
             "between activations of several types codes are requantized, and there is no row `op.requantize`",
         ),

@@ -117,8 +117,8 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
         let known = Integer::ALL.iter().copied().find(|known| known.name() == t);
         let t = known.ok_or_else(|| format!("`{t}` is no type"))?;
         match (of, name) {
-            ("type", "") => types.activation = Some(t),
-            ("type", _) => _ = types.activations.insert(node()?, t),
+            ("type", "") => types.activation = Some(t.into()),
+            ("type", _) => _ = types.activations.insert(node()?, t.into()),
             ("weights", "") => types.weight = Some(t),
             ("weights", _) => _ = types.weights.insert(node()?, t),
             _ => {

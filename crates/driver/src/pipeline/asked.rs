@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use strait_core::Module;
 use strait_target::{
     TargetSpec,
-    spec::{Codes, Integer, Observed, Observer, WeightGrid},
+    spec::{Codes, Integer, Observed, Observer, Pair, WeightGrid},
 };
 
 use crate::{
@@ -88,7 +88,7 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         if spec.op_row(term).is_none_or(|(_, row)| row.is_host()) {
             continue;
         }
-        let pairs = spec.pairs_of(term);
+        let pairs: Vec<Pair> = spec.pairs_of(term).collect();
         for &index in rules {
             let Some(rule) = quantize.rule.get(index) else { continue };
             let asked = [rule.activations.integer, rule.weights.integer];
@@ -105,7 +105,7 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
             if let [Some(activation), Some(weight)] = asked.map(|asked| asked.map(Integer::from))
                 && has(&pairs, 0, activation)
                 && has(&pairs, 1, weight)
-                && !pairs.contains(&[activation, weight])
+                && !pairs.contains(&Pair::from((activation.into(), weight)))
                 && told.insert((index, SIDES.len()))
             {
                 let path = table.clone().key("rule").index(index);
@@ -140,16 +140,21 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
 /// The tables of the configuration that name a type, by their position in a pair.
 const SIDES: [&str; 2] = ["activations", "weights"];
 
-fn has(pairs: &[[Integer; 2]], position: usize, asked: impl Into<Integer>) -> bool {
+fn has(pairs: &[Pair], position: usize, asked: impl Into<Integer>) -> bool {
     let asked = asked.into();
-    pairs.iter().any(|pair| pair[position] == asked)
+    pairs.iter().any(|pair| match position {
+        0 => pair.codes() == Some(asked),
+        _ => pair.weight == asked,
+    })
 }
 
 /// True if some of the types in this position may have a zero point.
-fn has_zeros(spec: &TargetSpec, pairs: &[[Integer; 2]], position: usize) -> bool {
+fn has_zeros(spec: &TargetSpec, pairs: &[Pair], position: usize) -> bool {
     pairs.iter().any(|pair| match position {
-        0 => !spec.types.activation(pair[0]).symmetric,
-        _ => !spec.types.weight(pair[1]).symmetric,
+        0 => pair
+            .codes()
+            .is_some_and(|codes| !spec.types.activation(codes).symmetric),
+        _ => !spec.types.weight(pair.weight).symmetric,
     })
 }
 
@@ -163,8 +168,8 @@ fn without_zeros(loaded: &Loaded, path: &KeyPath, spec: &TargetSpec, position: u
 }
 
 /// The pairs that there are, as a help.
-fn those(pairs: &[[Integer; 2]]) -> String {
-    let pairs: Vec<String> = pairs.iter().map(|[a, w]| format!("{a} with {w}")).collect();
+fn those(pairs: &[Pair]) -> String {
+    let pairs: Vec<String> = pairs.iter().map(Pair::to_string).collect();
     format!("activations with weights that it has: {}", pairs.join(", "))
 }
 
@@ -176,7 +181,7 @@ fn without(
     position: usize,
     asked: IntegerType,
     of: &str,
-    pairs: &[[Integer; 2]],
+    pairs: &[Pair],
 ) -> Diagnostic {
     let message = format!(
         "the target `{}` has no {} {}{of}",

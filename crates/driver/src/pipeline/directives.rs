@@ -51,7 +51,7 @@ pub(super) fn wishes(
         ..Directives::default()
     };
     let mut types = TypeWishes {
-        activation: quantize.activations.integer.map(Integer::from),
+        activation: quantize.activations.integer.map(|t| Integer::from(t).into()),
         weight: quantize.weights.integer.map(Integer::from),
         symmetric: Symmetric {
             activation: quantize.activations.symmetric.unwrap_or_default(),
@@ -83,7 +83,7 @@ pub(super) fn wishes(
             [rule.activations.integer.or(asked[0]), rule.weights.integer.or(asked[1])]
         });
         let [activation, weight] = asked.map(|asked| asked.map(Integer::from));
-        types.activations.extend(activation.map(|t| (node, t)));
+        types.activations.extend(activation.map(|t| (node, t.into())));
         types.weights.extend(weight.map(|t| (node, t)));
         let [activation, weight] = symmetric(quantize, rules);
         types.symmetric.activations.extend(activation.map(|zero| (node, zero)));

@@ -28,7 +28,9 @@ pub fn borders(module: &mut Module, graph: GraphId, types: &mut TypeWishes) -> R
             ..Patch::default()
         };
         let added = module.apply(graph, patch)?.added;
-        types.activations.extend(added.into_iter().map(|node| (node, wanted)));
+        types
+            .activations
+            .extend(added.into_iter().map(|node| (node, wanted.into())));
     }
     Ok(())
 }

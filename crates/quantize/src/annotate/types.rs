@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use strait_core::{Elem, Granularity, Graph, Node, NodeId, Policy, Scheme, SchemeError, Term, ValueId};
 use strait_requantize::IntType;
 use strait_target::TargetSpec;
-use strait_target::spec::{Integer, Per, Recipe, ScaleSet};
+use strait_target::spec::{Activation, Integer, Pair, Per, Recipe, ScaleSet};
 
 /// Type of codes, and the kind of their grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,10 @@ impl Types {
         };
         for (id, node, (_, kind)) in nodes().collect::<Vec<_>>().into_iter().rev() {
             let wish = match moves(how, id, node, kind) {
-                false => Wish::One(how.types.codes(how.spec, id, node, kind)[0]),
+                false => match how.types.codes(how.spec, id, node, kind) {
+                    Some([codes, _]) => Wish::One(codes),
+                    None => continue,
+                },
                 // Where readers differ, the group keeps its producer's type.
                 true => match self.behind(node) {
                     Wish::Several => Wish::Nothing,
@@ -97,7 +100,9 @@ impl Types {
         }
         for (id, node, (_, kind)) in nodes() {
             let term = node.op.term();
-            let [preferred, weight] = how.types.codes(how.spec, id, node, kind);
+            let Some([preferred, weight]) = how.types.codes(how.spec, id, node, kind) else {
+                continue;
+            };
             let activation = match (moves(how, id, node, kind), self.behind(node)) {
                 (false, _) => preferred,
                 (true, behind) => {
@@ -105,7 +110,7 @@ impl Types {
                         (Wish::One(t), _) | (_, Wish::One(t)) => t,
                         _ => preferred,
                     };
-                    if how.spec.row_for(term, agreed.ty).is_some() {
+                    if how.spec.row_for(term, agreed.ty.into()).is_some() {
                         agreed
                     } else {
                         preferred
@@ -113,7 +118,7 @@ impl Types {
                 }
             };
             self.of[id.index()] = Some([activation, weight]);
-            let row = how.spec.row_for(term, activation.ty).map(|(_, row)| row);
+            let row = how.spec.row_for(term, activation.ty.into()).map(|(_, row)| row);
             let results = row
                 .and_then(|row| row.results.clone())
                 .unwrap_or_else(|| vec![activation.ty]);
@@ -179,11 +184,11 @@ fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
 #[derive(Clone, Debug, Default)]
 pub struct TypeWishes {
     /// Of the activations that nodes compute on, as far as the target's table has it for them.
-    pub activation: Option<Integer>,
+    pub activation: Option<Activation>,
     /// The same of weights.
     pub weight: Option<Integer>,
     /// Of the activations that single nodes compute on, which the table has for them.
-    pub activations: BTreeMap<NodeId, Integer>,
+    pub activations: BTreeMap<NodeId, Activation>,
     /// The same of weights.
     pub weights: BTreeMap<NodeId, Integer>,
     /// In which single values leave the nodes that make them, where these have it.
@@ -217,39 +222,33 @@ impl Symmetric {
 }
 
 impl TypeWishes {
-    /// The codes that a node computes on, unless it only moves those of others.
-    fn codes(&self, spec: &TargetSpec, id: NodeId, node: &Node, kind: Recipe) -> [Codes; 2] {
-        let [activation, weight] = self.pair(spec, id, node.op.term());
+    /// The codes that a node computes on, unless it only moves those of others; none where it computes on real numbers.
+    fn codes(&self, spec: &TargetSpec, id: NodeId, node: &Node, kind: Recipe) -> Option<[Codes; 2]> {
+        let pair = self.pair(spec, id, node.op.term())?;
         let wishes = &self.symmetric;
         let own = match keeps_grid(kind) {
             true => wishes.of(id, node),
             false => wishes.activations.get(&id).copied(),
         };
         let codes = |ty, symmetric| Codes { ty, symmetric };
-        [
-            codes(activation, own.unwrap_or(wishes.activation)),
-            codes(weight, wishes.weights.get(&id).copied().unwrap_or(wishes.weight)),
-        ]
+        Some([
+            codes(pair.codes()?, own.unwrap_or(wishes.activation)),
+            codes(pair.weight, wishes.weights.get(&id).copied().unwrap_or(wishes.weight)),
+        ])
     }
 
     /// The pair that a node computes on: of those that the table has for its op the first with what is wanted of this node,
-    /// and else of all nodes, as far as there is one.
-    pub(super) fn pair(&self, spec: &TargetSpec, id: NodeId, term: Term) -> [Integer; 2] {
-        let own = [self.activations.get(&id).copied(), self.weights.get(&id).copied()];
-        let pairs = spec.pairs_of(term);
-        let fits = |pair: &[Integer; 2], wanted: [Option<Integer>; 2]| {
-            let mut both = pair.iter().zip(wanted);
-            both.all(|(has, wanted)| wanted.is_none_or(|wanted| wanted == *has))
-        };
-        let [activation, weight] = [own[0].or(self.activation), own[1].or(self.weight)];
-        let tries = [[activation, weight], [activation, own[1]], [own[0], weight], own];
-        let found = tries
-            .into_iter()
-            .find_map(|wanted| pairs.iter().copied().find(|pair| fits(pair, wanted)));
-        // A table has at least one pair, and what it does not have was refused before.
-        found
-            .or(spec.types.pairs.first().copied())
-            .unwrap_or([Integer::Int8; 2])
+    /// and else of all nodes, as far as there is one. None where the table has no row for the op.
+    pub(super) fn pair(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
+        let own = (self.activations.get(&id).copied(), self.weights.get(&id).copied());
+        let (activation, weight) = (own.0.or(self.activation), own.1.or(self.weight));
+        let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];
+        tries.into_iter().find_map(|(activation, weight)| {
+            spec.pairs_of(term).find(|pair| {
+                activation.is_none_or(|wanted| wanted == pair.activation)
+                    && weight.is_none_or(|wanted| wanted == pair.weight)
+            })
+        })
     }
 }
 

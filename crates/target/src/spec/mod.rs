@@ -16,6 +16,7 @@ mod nearness;
 mod observer;
 mod op;
 mod option;
+mod pair;
 mod parse;
 mod passes;
 mod place;
@@ -34,6 +35,7 @@ pub use nearness::{Distance, Nearness, PossibleGain};
 pub use observer::{Codes, Observed, Observer, ObserverOptions};
 pub use op::{Limit, OpRow, Run};
 pub use option::{OptionRow, OptionType, OptionValue, Options};
+pub use pair::{Activation, Pair};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
 pub use passes::{Alignment, Alignments, Passes};
 pub use place::{OpSite, Operand};
@@ -284,25 +286,30 @@ impl TargetSpec {
     }
 
     /// The row by which an op is computed on activations of a type.
-    pub fn row_for(&self, term: Term, activation: Integer) -> Option<(&str, &OpRow)> {
+    pub fn row_for(&self, term: Term, activation: Activation) -> Option<(&str, &OpRow)> {
         let mut rows = self.op_rows(term);
-        rows.find(|(_, row)| row.is_host() || self.pairs(row).iter().any(|pair| pair[0] == activation))
+        rows.find(|(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
     }
 
-    /// The pairs of activation type and weight type of a row.
-    pub fn pairs<'a>(&'a self, row: &'a OpRow) -> &'a [[Integer; 2]] {
-        row.pairs.as_deref().unwrap_or(&self.types.pairs)
+    /// The pairs of activation type and weight type of a row: those that it names, or all of codes.
+    pub fn pairs<'a>(&'a self, row: &'a OpRow) -> impl Iterator<Item = Pair> + 'a {
+        let pairs = row.pairs.as_deref().unwrap_or(&self.types.pairs).iter().copied();
+        pairs.filter(|pair| row.pairs.is_some() || !pair.is_weight_only())
     }
 
     /// The pairs of activation type and weight type of an op, the preferred one first.
-    pub fn pairs_of(&self, term: Term) -> Vec<[Integer; 2]> {
-        let has = |pair: &&[Integer; 2]| self.op_rows(term).any(|(_, row)| self.pairs(row).contains(pair));
-        self.types.pairs.iter().filter(has).copied().collect()
+    pub fn pairs_of(&self, term: Term) -> impl Iterator<Item = Pair> + '_ {
+        let all = self.types.pairs.iter().copied();
+        all.filter(move |&pair| {
+            self.op_rows(term)
+                .any(|(_, row)| self.pairs(row).any(|has| has == pair))
+        })
     }
 
     /// The row that brings codes of a type to another grid or type; none where the target cannot.
     pub fn requantizes(&self, from: Integer) -> Option<(&str, &OpRow)> {
-        self.row_for(Term::Requantize, from).filter(|(_, row)| !row.is_host())
+        self.row_for(Term::Requantize, from.into())
+            .filter(|(_, row)| !row.is_host())
     }
 
     /// The formats that can be written for it.

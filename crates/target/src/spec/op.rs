@@ -1,5 +1,6 @@
 //! `[op.NAME]`: how an op becomes integers, and where the target's limits are.
 
+use super::pair::Pair;
 use super::recipe::{IntegerFunction, Recipe, RecipeName, WeightGrid};
 use super::types::Points;
 use super::words::{Evidence, Integer, Per};
@@ -41,7 +42,7 @@ pub struct OpRow {
     /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
     /// activation types. Absent: all of `types.pairs`.
     #[schemars(length(min = 1))]
-    pub pairs: Option<Vec<[Integer; 2]>>,
+    pub pairs: Option<Vec<Pair>>,
     /// The types that its results may have; of `lookup` those of the entries. Where the readers of a result agree on one
     /// of them, the result has it; else it has the activation type, or the first of these where that is none of them.
     /// Absent: the activation type.

@@ -1,6 +1,6 @@
 //! Placement of an op by the target: the op's row, and the limits in it.
 
-use super::{Integer, Limit, OpRow, TargetSpec};
+use super::{Activation, Limit, OpRow, TargetSpec};
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
 
@@ -27,7 +27,7 @@ pub struct OpSite<'a> {
 impl TargetSpec {
     /// The row that an op is computed by on the accelerator, on activations of a type, with the row's name; or why it stays
     /// on the host.
-    pub fn place(&self, site: &OpSite<'_>, activation: Integer) -> Result<(&str, &OpRow), Reason> {
+    pub fn place(&self, site: &OpSite<'_>, activation: Activation) -> Result<(&str, &OpRow), Reason> {
         let term = site.op.term();
         let (name, row) = self.row_for(term, activation).ok_or_else(|| {
             Reason::new(

@@ -1,6 +1,7 @@
 //! `[types]`, `[accumulator]` and `[quantize]`: what codes there are, and how a real number becomes one.
 
 use super::observer::Observer;
+use super::pair::Pair;
 use super::words::{Evidence, Integer, Interval, Per, RoundingWord};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -13,8 +14,9 @@ use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 #[serde(deny_unknown_fields)]
 pub struct Types {
     /// Pairs of activation type and weight type that the target multiplies, the preferred one first. Ops without weights
-    /// have the activation types. The row of an op may have fewer.
-    pub pairs: Vec<[Integer; 2]>,
+    /// have the activation types. The row of an op may have fewer. Where activations are `"float32"`, the weights alone have
+    /// codes: a row says which ops take such a pair.
+    pub pairs: Vec<Pair>,
     /// Which values are narrowed.
     #[serde(default)]
     pub points: Points,
@@ -206,6 +208,11 @@ impl From<QuantizeZeroPoint> for ZeroPoint {
 }
 
 impl Types {
+    /// The types of codes that activations may have, those of the preferred pair first; each as often as it has pairs.
+    pub fn activations(&self) -> impl Iterator<Item = Integer> {
+        self.pairs.iter().filter_map(|pair| pair.codes())
+    }
+
     /// The grids of activations of a type.
     pub fn activation(&self, t: Integer) -> &ActivationScheme {
         self.activation_of.get(&t).unwrap_or(&self.activation)

@@ -23,7 +23,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let (Some((_, kind)), Some([activation, weight])) = (recipe(spec, node), draft.types.of(id)) else {
             continue;
         };
-        let Some((_, row)) = spec.row_for(node.op.term(), activation.ty) else {
+        let Some((_, row)) = spec.row_for(node.op.term(), activation.ty.into()) else {
             continue;
         };
         for (index, input) in node.inputs.iter().enumerate() {

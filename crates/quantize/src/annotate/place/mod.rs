@@ -9,7 +9,7 @@ pub(super) use settle::settle;
 use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
 use strait_target::TargetSpec;
-use strait_target::spec::{Integer, OpSite, Operand};
+use strait_target::spec::{Activation, OpSite, Operand};
 
 /// Placement that the configuration asks of a node.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,7 +32,9 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
             let reason = match wishes.get(&id) {
                 Some(Wish::Float(why)) => Reason::new(ReasonCode::Configuration, why.clone()),
                 _ => {
-                    let [activation, _] = types.pair(spec, id, node.op.term());
+                    // An op without a pair has no row, whatever it would read.
+                    let pair = types.pair(spec, id, node.op.term());
+                    let activation = pair.map_or(Activation::Float32, |pair| pair.activation);
                     refusal(module, g, spec, node, activation)?
                 }
             };
@@ -57,7 +59,7 @@ pub fn denied(graph: &Graph, wishes: &Placing) -> Vec<(NodeId, Reason)> {
 }
 
 /// Reason why a node cannot run on the accelerator: the table's word, then what the recipe needs.
-fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node, activation: Integer) -> Option<Reason> {
+fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node, activation: Activation) -> Option<Reason> {
     let operands: Vec<Option<Operand<'_>>> = (node.inputs.iter())
         .map(|input| {
             let value = graph.value((*input)?)?;

@@ -2,7 +2,7 @@
 
 use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
-use crate::spec::{Arithmetic, Integer, IntegerFunction, Limit, OpRow, RecipeName, ScaleSet};
+use crate::spec::{Activation, Arithmetic, Integer, IntegerFunction, Limit, OpRow, Pair, RecipeName, ScaleSet};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
 use strait_document::{KeyPath, Scalar, nearest};
@@ -49,7 +49,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
 fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, name: &str) {
     let spec = findings.spec;
     let Some(other) = spec.op.get(name) else { return };
-    let types = |row: &OpRow| -> BTreeSet<Integer> { spec.pairs(row).iter().map(|pair| pair[0]).collect() };
+    let types = |row: &OpRow| -> BTreeSet<Activation> { spec.pairs(row).map(|pair| pair.activation).collect() };
     if row.is_host() || other.is_host() || !types(row).is_disjoint(&types(other)) {
         return findings.add(path, format!("`{op}` has a row already: `op.{name}`"));
     }
@@ -164,14 +164,11 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         findings.ensure(shifts, &at("weight_grid"), || {
             format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one")
         });
-        let powers = |[activation, weight]: &[Integer; 2]| {
-            let [of, from] = [
-                spec.types.weight(*weight).scale,
-                spec.types.activation(*activation).scale,
-            ];
-            of == ScaleSet::Any || from == ScaleSet::PowerOfTwo
+        let powers = |pair: Pair| {
+            let from = pair.codes().map(|activation| spec.types.activation(activation).scale);
+            spec.types.weight(pair.weight).scale == ScaleSet::Any || from == Some(ScaleSet::PowerOfTwo)
         };
-        let reached = spec.pairs(row).iter().all(powers);
+        let reached = spec.pairs(row).all(powers);
         findings.ensure(reached, &at("weight_grid"), || {
             format!(
                 "`{grid}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks"
@@ -197,10 +194,8 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         findings.ensure(recipe == RecipeName::MultiplyAccumulate, &at("weight_per"), || {
             format!("`{recipe}` has no weights")
         });
-        let pairs = spec.pairs(row).iter();
-        let known = pairs
-            .map(|pair| spec.types.weight(pair[1]))
-            .any(|scheme| scheme.per.contains(&per));
+        let schemes = spec.pairs(row).map(|pair| spec.types.weight(pair.weight));
+        let known = schemes.into_iter().any(|scheme| scheme.per.contains(&per));
         findings.ensure(known, &at("weight_per"), || {
             format!("`types.weight.per` does not have `{per}`")
         });
@@ -217,10 +212,10 @@ fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool
         "`max_pool` alone takes bits off its codes".into()
     });
     let (spec, narrowest) = (findings.spec, results.map(|t| IntType::from(*t).bits()).min());
-    for [activation, _] in spec.pairs(row) {
-        let wide = narrowest.is_some_and(|bits| bits < IntType::from(*activation).bits());
+    for activation in spec.pairs(row).filter_map(Pair::codes) {
+        let wide = narrowest.is_some_and(|bits| bits < IntType::from(activation).bits());
         findings.ensure(
-            !wide || spec.types.activation(*activation).symmetric,
+            !wide || spec.types.activation(activation).symmetric,
             &at("results"),
             || format!("a shift keeps a zero point of 0 alone, and that of {activation} may be another"),
         );
@@ -236,9 +231,8 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         });
         findings.list(&at("pairs"), pairs);
         for (index, pair) in pairs.iter().enumerate() {
-            let [activation, weight] = pair;
             findings.ensure(spec.types.pairs.contains(pair), &at("pairs").index(index), || {
-                format!("`types.pairs` does not have {activation} with {weight}")
+                format!("`types.pairs` does not have {pair}")
             });
         }
     }
@@ -250,7 +244,7 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
     findings.list(&at("results"), results);
     for (index, result) in results.iter().enumerate() {
         let path = at("results").index(index);
-        let known = spec.types.pairs.iter().any(|pair| pair[0] == *result);
+        let known = spec.types.activations().any(|activation| activation == *result);
         findings.ensure(known, &path, || format!("`types.pairs` has no activations of {result}"));
         let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
         let keeps = matches!(recipe, RecipeName::Lookup | RecipeName::MaxPool);
@@ -268,8 +262,11 @@ fn softmax(findings: &mut Findings<'_>, row: &OpRow, function: IntegerFunction, 
         return findings.add(path, format!("`{function}` is no softmax"));
     };
     let elements = Integer::from(facts.elements);
-    let others = spec.pairs(row).iter().find(|pair| pair[0] != elements);
-    if let Some([other, _]) = others {
+    let other = spec
+        .pairs(row)
+        .map(|pair| pair.activation)
+        .find(|&a| a != elements.into());
+    if let Some(other) = other {
         let message = format!("`{function}` reads {elements}, and the row is for activations of {other}, too");
         return findings.add_with(path, message, "`pairs` says what a row is for");
     }

@@ -25,22 +25,32 @@ fn types(findings: &mut Findings<'_>) {
     let types = &findings.spec.types;
     let at = |keys: &[&str]| KeyPath::of(&[&["types"], keys].concat());
     findings.list(&at(&["pairs"]), &types.pairs);
-    for (index, [_, weight]) in types.pairs.iter().enumerate() {
+    for (index, pair) in types.pairs.iter().enumerate() {
+        let (weight, path) = (pair.weight, at(&["pairs"]).index(index));
         let signed = matches!(weight, Integer::Int4 | Integer::Int8 | Integer::Int16);
-        findings.ensure(signed, &at(&["pairs"]).index(index), || {
+        findings.ensure(signed, &path, || {
             format!("weights of {weight} cannot be compiled yet: they are int4, int8 or int16")
         });
+        let mut rows = findings.spec.op.values();
+        let used = !pair.is_weight_only() || rows.any(|row| findings.spec.pairs(row).any(|has| has == *pair));
+        findings.ensure(used, &path, || {
+            format!("no row takes activations of {pair}: `pairs` of a row says that it does")
+        });
     }
-    let typed = |position: usize| -> BTreeSet<Integer> { types.pairs.iter().map(|pair| pair[position]).collect() };
-    let schemes = typed(0).into_iter().map(|t| {
+    let activations: BTreeSet<Integer> = types.activations().collect();
+    let weights: BTreeSet<Integer> = types.pairs.iter().map(|pair| pair.weight).collect();
+    findings.ensure(!activations.is_empty(), &at(&["pairs"]), || {
+        "`types.pairs` has no activations of integers".into()
+    });
+    let schemes = activations.iter().map(|&t| {
         let scheme = types.activation(t);
         ("activation", t, scheme.range, scheme.symmetric)
     });
-    let weights = typed(1).into_iter().map(|t| {
+    let of_weights = weights.iter().map(|&t| {
         let scheme = types.weight(t);
         ("weight", t, scheme.range, scheme.symmetric)
     });
-    for (of, t, range, symmetric) in schemes.chain(weights) {
+    for (of, t, range, symmetric) in schemes.chain(of_weights) {
         let own = match of {
             "activation" => types.activation_of.contains_key(&t),
             _ => types.weight_of.contains_key(&t),
@@ -59,35 +69,35 @@ fn types(findings: &mut Findings<'_>) {
             format!("{range} does not contain 0")
         });
     }
-    let weights = [(at(&["weight"]), &types.weight)].into_iter();
-    let weights = weights.chain(
+    let schemes = [(at(&["weight"]), &types.weight)].into_iter();
+    let schemes = schemes.chain(
         types
             .weight_of
             .iter()
             .map(|(t, scheme)| (at(&["weight_of", t.name()]), scheme)),
     );
-    for (path, scheme) in weights {
+    for (path, scheme) in schemes {
         findings.ensure(scheme.symmetric, &path.clone().key("symmetric"), || {
             "weights with a zero point cannot be compiled yet; their grids are symmetric".into()
         });
         findings.list(&path.key("per"), &scheme.per);
     }
-    let unused = types.activation_of.keys().filter(|t| !typed(0).contains(t));
+    let unused = types.activation_of.keys().filter(|t| !activations.contains(t));
     let unused = unused.map(|t| at(&["activation_of", t.name()]));
-    let others = types.weight_of.keys().filter(|t| !typed(1).contains(t));
+    let others = types.weight_of.keys().filter(|t| !weights.contains(t));
     for path in unused.chain(others.map(|t| at(&["weight_of", t.name()]))) {
         findings.add(
             &path,
             format!("`{path}` is for a type that `types.pairs` does not have"),
         );
     }
-    let several = typed(0).len() > 1;
+    let several = activations.len() > 1;
     let requantizes = findings.spec.op_row(Term::Requantize).is_some();
     findings.ensure(!several || requantizes, &at(&["pairs"]), || {
         "between activations of several types codes are requantized, and there is no row `op.requantize`".into()
     });
     let accumulators = &findings.spec.accumulator;
-    for [activation, _] in &types.pairs {
+    for activation in &activations {
         let path = KeyPath::of(&["accumulator", activation.name()]);
         findings.ensure(accumulators.contains_key(activation), &path, || {
             format!("`{path}` is missing")
@@ -110,7 +120,7 @@ fn types(findings: &mut Findings<'_>) {
         .map(|of| (KeyPath::of(&["accumulator", of.name()]), of));
     let lines = lines.chain(types.bias.keys().map(|of| (at(&["bias", of.name()]), of)));
     for (path, activation) in lines {
-        findings.ensure(types.pairs.iter().any(|pair| pair[0] == *activation), &path, || {
+        findings.ensure(activations.contains(activation), &path, || {
             format!("`{path}` is for activations that `types.pairs` does not have")
         });
     }

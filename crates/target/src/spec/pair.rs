@@ -1,0 +1,104 @@
+//! Pairs of types that a target multiplies.
+
+use super::words::Integer;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Serialize};
+use std::{borrow::Cow, fmt};
+use strait_requantize::IntType;
+
+/// The type of the activations that an op computes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Activation {
+    /// Real numbers: the weights alone have codes, from which they become real numbers in front of the op.
+    #[serde(rename = "float32")]
+    Float32,
+    /// Codes.
+    #[serde(untagged)]
+    Codes(Integer),
+}
+
+/// A type of activations and a type of weights that a target multiplies; written `[activation, weight]`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
+#[serde(from = "(Activation, Integer)")]
+#[schemars(with = "(Activation, Integer)")]
+pub struct Pair {
+    /// Of the activations.
+    pub activation: Activation,
+    /// Of the weights.
+    pub weight: Integer,
+}
+
+impl Activation {
+    /// The word of real numbers.
+    pub const FLOAT32: &'static str = "float32";
+
+    /// The type of the codes; none for real numbers.
+    pub fn codes(self) -> Option<Integer> {
+        match self {
+            Activation::Float32 => None,
+            Activation::Codes(codes) => Some(codes),
+        }
+    }
+
+    /// The word in the document.
+    pub fn name(self) -> &'static str {
+        self.codes().map_or(Activation::FLOAT32, Integer::name)
+    }
+}
+
+impl Pair {
+    /// The type of the activations' codes; none where the weights alone have codes.
+    pub fn codes(self) -> Option<Integer> {
+        self.activation.codes()
+    }
+
+    /// True if the weights alone have codes.
+    pub fn is_weight_only(self) -> bool {
+        self.activation == Activation::Float32
+    }
+}
+
+impl From<(Activation, Integer)> for Pair {
+    fn from((activation, weight): (Activation, Integer)) -> Pair {
+        Pair { activation, weight }
+    }
+}
+
+impl From<Integer> for Activation {
+    fn from(codes: Integer) -> Activation {
+        Activation::Codes(codes)
+    }
+}
+
+impl From<IntType> for Activation {
+    fn from(codes: IntType) -> Activation {
+        Activation::Codes(codes.into())
+    }
+}
+
+impl fmt::Display for Activation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} with {}", self.activation, self.weight)
+    }
+}
+
+impl JsonSchema for Activation {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Activation".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let words: Vec<&str> = Integer::NAMES.iter().copied().chain([Activation::FLOAT32]).collect();
+        json_schema!({ "type": "string", "enum": words })
+    }
+}
