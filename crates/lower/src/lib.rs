@@ -6,7 +6,6 @@
 //! each with a certificate.
 
 mod bake;
-mod boundary;
 mod codes;
 pub mod fuse;
 
@@ -15,6 +14,7 @@ mod lowering;
 mod recipes;
 mod simulate;
 mod taps;
+mod walk;
 
 pub use bake::{Baked, bake};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};

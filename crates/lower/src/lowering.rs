@@ -1,19 +1,19 @@
-//! The walk over the annotated graph that builds the integer one.
+//! Lowering: the integer graph that is built on a walk over the annotated one.
 
-mod counterparts;
+mod operands;
 mod sums;
 
-pub(crate) use counterparts::{Codes, Grid};
+pub(crate) use operands::{Codes, Grid};
 
 use crate::interval::Known;
-use crate::recipes::{self};
-use counterparts::Counterparts;
+use crate::recipes;
+use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
 use strait_core::{
-    DataId, Elem, Failure, Graph, Module, Names, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode,
-    Refusal, Stage, Symbol, TensorData, TensorError, TensorType, ValueId,
+    Def, Elem, Failure, Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams, Reason, ReasonCode, Refusal,
+    Stage, Symbol, TensorData, TensorError, ValueId,
 };
 use strait_target::TargetSpec;
 use strait_target::spec::{Nearness, OpRow};
@@ -41,21 +41,17 @@ pub struct Lowered {
     pub origins: BTreeMap<String, String>,
 }
 
-/// The state of the walk.
+/// Builder of the integer graph.
 pub(crate) struct Lowering<'a> {
-    source: &'a Module,
-    graph: &'a Graph,
+    walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
-    out: Module,
-    counterparts: Vec<Counterparts>,
-    /// Codes of parameters: by tensor of the source, that of the new module.
-    shared: BTreeMap<DataId, DataId>,
     known: Known,
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
     /// The name of the row by which primitives are made just now.
     row: Option<&'a str>,
+    refused: Vec<Refusal>,
 }
 
 /// Lowers the main graph of a baked module into a new module.
@@ -63,62 +59,19 @@ pub(crate) struct Lowering<'a> {
 /// # Errors
 /// [`LowerError::Nodes`] with every node that its recipe refuses, all at once.
 pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
-    let graph = source.main();
-    let order = graph
-        .topological_order()
-        .map_err(|_| LowerError::Ours("the graph has a cycle".into()))?;
-    let mut names = Names::default();
-    let main = Graph::new(names.intern("lowered"), Stage::Integer);
-    let counterparts = vec![Counterparts::default(); graph.value_bound()];
-    let mut walk = Lowering {
-        source,
-        graph,
-        spec,
-        out: Module::new(main, names),
-        counterparts,
-        shared: BTreeMap::new(),
-        known: Known::default(),
-        nearness: BTreeMap::new(),
-        origins: BTreeMap::new(),
-        row: None,
-    };
-    // The model's names come first, so that a fresh name never takes one of them.
-    let names = graph.values().map(|(_, value)| value.name);
-    for name in names.chain(graph.nodes().map(|(_, node)| node.name)) {
-        walk.out.names.intern(source.name(name));
-    }
-    for &input in graph.inputs() {
-        if let Some(value) = graph.value(input) {
-            let name = walk.out.names.intern(source.name(value.name));
-            let id = walk.out.main_mut().add_input(name, value.ty.clone(), None);
-            walk.counterparts[input.index()].float = Some(id);
-        }
-    }
-    let mut refused = Vec::new();
-    for id in order {
-        let Some(node) = graph.node(id) else { continue };
-        let ours = |failure: Failure| LowerError::Ours(format!("lowering {}: {failure}", source.name(node.name)));
-        match walk.node(id, node) {
-            Ok(()) => {}
-            Err(failure) => {
-                refused.push(failure.refusal(id).map_err(|defect| ours(Failure::Defect(defect)))?);
-                // What follows needs the results; they are computed in float, and this module is thrown away.
-                walk.host(node, Reason::new(ReasonCode::Refused, "refused"))
-                    .map_err(ours)?;
-            }
-        }
-    }
+    let mut lowering = Lowering::new(source, spec);
+    let done = lowering.run();
+    done.map_err(|failure| LowerError::Ours(failure.to_string()))?;
+    let Lowering {
+        walk: Walk { out, .. },
+        nearness,
+        origins,
+        refused,
+        ..
+    } = lowering;
     if !refused.is_empty() {
         return Err(LowerError::Nodes(refused));
     }
-    for &output in graph.outputs() {
-        let float = walk.float(output);
-        let float = float.map_err(|failure| LowerError::Ours(failure.to_string()))?;
-        walk.out.main_mut().add_output(float);
-    }
-    let Lowering {
-        out, nearness, origins, ..
-    } = walk;
     let name = |id| out.main().producer(id).map(|(_, node)| out.name(node.name).to_owned());
     let nearness = nearness.into_iter().filter_map(|(id, near)| Some((name(id)?, near)));
     let origins = origins
@@ -131,19 +84,73 @@ pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> 
     })
 }
 
-/// Name of a primitive that is made from a node of this name.
-fn primitive_name(origin: &str, what: &str) -> String {
-    format!("{origin}:{what}")
-}
+impl<'a> Build<'a> for Lowering<'a> {
+    type Config = Grid;
 
-impl<'a> Lowering<'a> {
+    fn walk(&mut self) -> &mut Walk<'a, Grid> {
+        &mut self.walk
+    }
+
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure> {
-        match &node.place {
+        let name = self.walk.source.name(node.name);
+        let ours = |text: String| Failure::Defect(format!("lowering {name}: {text}"));
+        let done = match &node.place {
             Placement::Host(reason) => self.host(node, (**reason).clone()),
             Placement::Accelerator => {
                 self.row = self.row(id, node).map(|(name, _)| name);
                 recipes::lower(self, id, node)
             }
+        };
+        let Err(failure) = done else { return Ok(()) };
+        self.refused.push(failure.refusal(id).map_err(ours)?);
+        // What follows needs the results; they are computed in float, and this module is thrown away.
+        let done = self.host(node, Reason::new(ReasonCode::Refused, "refused"));
+        done.map_err(|failure| ours(failure.to_string()))
+    }
+
+    fn left(&self, value: ValueId) -> Option<Grid> {
+        let Def::Node(id, position) = self.graph().value(value)?.def else {
+            return None;
+        };
+        let port = Port::Result(position.into());
+        self.grid(id, port).filter(|_| !self.walk.is_plain(value))
+    }
+
+    /// Codes on the grid: those of a parameter, requantized from where the producer leaves them, or quantized from float.
+    fn convert(&mut self, value: ValueId, from: Basis<Grid>, to: &Grid) -> Result<ValueId, Failure> {
+        match from {
+            Basis::Codes(codes) => {
+                let base = primitive_name(self.walk.name_of(value), "codes");
+                self.walk.shared(&base, codes, to.params())
+            }
+            Basis::Left(grid, codes) => self.requantize(value, &Codes { value: codes, grid }, to),
+            Basis::Real(float) => {
+                let quantize = quantize(self.spec, to.ty);
+                self.walk.boundary(value, quantize, float, Some(to.params()))
+            }
+        }
+    }
+
+    fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure> {
+        let made = self.walk.boundary(value, Dequantize {}, left, None)?;
+        if self.graph().is_output(value) {
+            self.rename(value, made);
+        }
+        Ok(made)
+    }
+}
+
+impl<'a> Lowering<'a> {
+    /// The builder in front of its first step.
+    fn new(source: &'a Module, spec: &'a TargetSpec) -> Lowering<'a> {
+        Lowering {
+            walk: Walk::new(source, "lowered", Stage::Integer),
+            spec,
+            known: Known::default(),
+            nearness: BTreeMap::new(),
+            origins: BTreeMap::new(),
+            row: None,
+            refused: Vec::new(),
         }
     }
 
@@ -159,66 +166,30 @@ impl<'a> Lowering<'a> {
         self.row = None;
         let mut operands = Vec::with_capacity(node.inputs.len());
         for input in &node.inputs {
-            operands.push(input.map(|v| self.float(v)).transpose()?);
+            operands.push(input.map(|value| self.real(value)).transpose()?);
         }
-        let results = (node.outputs.iter())
-            .filter_map(|&v| self.graph.value(v))
-            .map(|v| (self.out.names.intern(self.source.name(v.name)), v.ty.clone(), None))
-            .collect();
-        let id = self.add(node, node.op.clone(), &operands, results, false);
-        self.out.main_mut().place_on_host(id, reason);
-        for (position, &output) in node.outputs.iter().enumerate() {
-            let made = self.out.main().node(id).map(|n| n.outputs[position]);
-            self.counterparts[output.index()] = Counterparts {
-                float: made,
-                ..Counterparts::default()
-            };
-        }
+        let id = self.walk.copy(node, &operands)?;
+        self.add_sources(id, node);
+        self.walk.out.main_mut().place_on_host(id, reason);
         Ok(())
     }
 
-    fn add(
-        &mut self,
-        origin: &Node,
-        op: Op,
-        operands: &[Option<ValueId>],
-        results: Vec<(Symbol, TensorType, Option<Arc<QuantParams>>)>,
-        origin_is_taken_apart: bool,
-    ) -> NodeId {
-        // A primitive is called like its first result, which is fresh: a recipe may use one twice.
-        let name = match results.first() {
-            Some((result, ..)) if origin_is_taken_apart => *result,
-            _ => self.out.names.intern(self.source.name(origin.name)),
-        };
-        let sources: Vec<Symbol> = origin
-            .sources
-            .iter()
-            .map(|&s| self.source.name(s).to_string())
-            .map(|s| self.out.names.intern(&s))
-            .collect();
-        let id = self.out.main_mut().add_node(name, op, operands, results);
-        self.out.main_mut().add_sources(id, &sources);
-        if let Some(row) = self.row {
-            self.origins.insert(name, row);
-        }
-        id
+    fn add_sources(&mut self, id: NodeId, origin: &Node) {
+        let sources = origin.sources.iter().map(|&name| self.walk.intern(name));
+        let sources: Vec<Symbol> = sources.collect();
+        self.walk.out.main_mut().add_sources(id, &sources);
     }
 
     // ---- what recipes ask for ----
 
     /// The source graph.
     pub(crate) fn graph(&self) -> &'a Graph {
-        self.graph
-    }
-
-    /// The name of a value of the source graph.
-    fn name_of(&self, value: ValueId) -> &'a str {
-        self.graph.value(value).map_or("", |value| self.source.name(value.name))
+        self.walk.graph
     }
 
     /// The float constant that a value of the source graph is.
     pub(crate) fn constant(&self, value: ValueId) -> Option<&'a TensorData> {
-        self.source.constant(self.graph, value)
+        self.walk.source.constant(self.walk.graph, value)
     }
 
     /// Appends a primitive with one result and answers with that; its type is inferred.
@@ -247,20 +218,24 @@ impl<'a> Lowering<'a> {
         suffix: &str,
     ) -> Result<Vec<ValueId>, Failure> {
         let op = op.into();
-        let types: Vec<Option<&TensorType>> = operands
-            .iter()
-            .map(|&v| self.out.main().value(v).map(|v| &v.ty))
-            .collect();
-        let types = self.out.result_types(&op, &types, None);
+        let main = self.walk.out.main();
+        let types = operands.iter().map(|&value| main.value(value).map(|value| &value.ty));
+        let types = self.walk.out.result_types(&op, &types.collect::<Vec<_>>(), None);
         let types = types.map_err(|reason| Failure::Defect(format!("the primitive {suffix}: {reason}")))?;
-        let base = primitive_name(self.source.name(origin.name), suffix);
-        let results = types
-            .into_iter()
-            .map(|ty| (self.out.names.fresh(&base), ty, quant.clone()))
-            .collect();
+        let base = primitive_name(self.walk.source.name(origin.name), suffix);
+        let results = types.into_iter();
+        let results = results.map(|ty| (self.walk.out.names.fresh(&base), ty, quant.clone()));
+        let results: Vec<_> = results.collect();
+        // A primitive is called like its first result, which is fresh: a recipe may use one twice.
+        let name = results.first().map_or(origin.name, |(result, ..)| *result);
         let operands: Vec<Option<ValueId>> = operands.iter().copied().map(Some).collect();
-        let id = self.add(origin, op, &operands, results, true);
-        Ok(self.out.main().node(id).map(|n| n.outputs.to_vec()).unwrap_or_default())
+        let id = self.walk.out.main_mut().add_node(name, op, &operands, results);
+        self.add_sources(id, origin);
+        if let Some(row) = self.row {
+            self.origins.insert(name, row);
+        }
+        let made = self.walk.out.main().node(id);
+        Ok(made.map(|node| node.outputs.to_vec()).unwrap_or_default())
     }
 
     /// `(x - zero) 2^bits` as 32-bit integers. Of a constant it is computed here, so that what requantizes it then
@@ -273,26 +248,26 @@ impl<'a> Lowering<'a> {
         quant: Option<Arc<QuantParams>>,
         suffix: &str,
     ) -> Result<ValueId, Failure> {
-        let main = self.out.main();
-        let (Some(tensor), Some(value)) = (self.out.constant(main, operand), main.value(operand)) else {
+        let main = self.walk.out.main();
+        let (Some(tensor), Some(value)) = (self.walk.out.constant(main, operand), main.value(operand)) else {
             let ty = main.value(operand).map(|value| &value.ty);
-            self.out.result_types(&shift.clone().into(), &[ty], None)?;
+            self.walk.out.result_types(&shift.clone().into(), &[ty], None)?;
             return self.emit(origin, shift, &[operand], quant, suffix);
         };
         // It proves that nothing overflows, or is the reason.
-        self.out.result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
+        self.walk
+            .out
+            .result_types(&shift.clone().into(), &[Some(&value.ty)], None)?;
         let codes = tensor.to_i64()?;
         let shifted = codes.iter().map(|&code| (code - i64::from(shift.zero)) << shift.bits);
         let made = TensorData::from_integers(shift.accumulator.elem(), tensor.shape(), &shifted.collect::<Vec<i64>>())?;
-        let base = primitive_name(self.source.name(origin.name), suffix);
+        let base = primitive_name(self.walk.source.name(origin.name), suffix);
         Ok(self.data(&base, made, quant))
     }
 
     /// A tensor of integers in the new module.
     pub(crate) fn data(&mut self, base: &str, tensor: TensorData, quant: Option<Arc<QuantParams>>) -> ValueId {
-        let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
-        let data = self.out.add_data(tensor);
-        self.out.main_mut().add_data(name, ty, quant, data)
+        self.walk.data(base, tensor, quant)
     }
 
     /// Lowers `value`, the result of a node that is left in accumulators, to real numbers.
@@ -303,13 +278,14 @@ impl<'a> Lowering<'a> {
         acc: ValueId,
     ) -> Result<(), Failure> {
         let made = self.emit(origin, Dequantize {}, &[acc], None, "dequantize")?;
-        self.set_float(value, made);
+        self.walk.set_plain(value, made)?;
+        self.rename(value, made);
         Ok(())
     }
 
     /// Element type and scale of a value of the new module that has one grid.
     pub(crate) fn made(&self, value: ValueId) -> Result<(Elem, f32), Failure> {
-        let value = self.out.main().value(value);
+        let value = self.walk.out.main().value(value);
         let found = value.and_then(|v| Some((v.ty.elem, v.quant.as_deref()?.as_tensor()?.0)));
         found.ok_or_else(|| Failure::defect("what a primitive made has no single grid"))
     }
@@ -321,12 +297,8 @@ impl<'a> Lowering<'a> {
 
     /// The shape of a value of the new module; all are fixed by now.
     pub(crate) fn dims(&self, value: ValueId) -> Vec<u64> {
-        self.out
-            .main()
-            .value(value)
-            .and_then(|v| v.ty.dims())
-            .unwrap_or_default()
-            .to_vec()
+        let value = self.walk.out.main().value(value);
+        value.and_then(|value| value.ty.dims()).unwrap_or_default().to_vec()
     }
 }
 

@@ -11,7 +11,12 @@ impl Lowering<'_> {
     /// The integers that a term of a sum can be.
     pub(crate) fn term(&mut self, value: ValueId) -> Result<Interval, Reason> {
         let found = self.bounds(value).as_ref().and_then(around_all);
-        let elem = self.out.main().value(value).map_or(Elem::I32, |value| value.ty.elem);
+        let elem = self
+            .walk
+            .out
+            .main()
+            .value(value)
+            .map_or(Elem::I32, |value| value.ty.elem);
         let (least, most) = elem.integers().unwrap_or_default();
         // Bounds that end where the type does say nothing, or are those of codes that saturate.
         let fits = |&(low, high): &Interval| low > least && high < most;
@@ -54,7 +59,7 @@ impl Lowering<'_> {
 
     /// The integers that a value of the new module can take.
     pub(crate) fn bounds(&mut self, value: ValueId) -> Option<Per<Interval>> {
-        let mut bounds = Bounds::knowing(&self.out, self.out.main(), std::mem::take(&mut self.known));
+        let mut bounds = Bounds::knowing(&self.walk.out, self.walk.out.main(), std::mem::take(&mut self.known));
         let found = bounds.of(value);
         self.known = bounds.into_known();
         found

@@ -75,24 +75,6 @@ fn what_stands_against_a_node_is_a_reason_beside_it() {
     }
 }
 
-/// A walk over a module before its first step.
-fn walk<'a>(source: &'a Module, spec: &'a TargetSpec) -> Lowering<'a> {
-    let mut names = Names::default();
-    let main = Graph::new(names.intern("lowered"), Stage::Integer);
-    Lowering {
-        source,
-        graph: source.main(),
-        spec,
-        out: Module::new(main, names),
-        counterparts: vec![Counterparts::default(); source.main().value_bound()],
-        shared: BTreeMap::new(),
-        known: Known::default(),
-        nearness: BTreeMap::new(),
-        origins: BTreeMap::new(),
-        row: None,
-    }
-}
-
 #[test]
 fn what_a_recipe_asks_for_and_does_not_get_is_a_defect() {
     let [result, node] = RELU;
@@ -100,13 +82,13 @@ fn what_a_recipe_asks_for_and_does_not_get_is_a_defect() {
     let graph = source.main();
     let (_, relu) = graph.nodes().next().expect("a node");
     let (x, y) = (graph.inputs()[0], graph.outputs()[0]);
-    let mut walk = walk(&source, &spec);
+    let mut walk = Lowering::new(&source, &spec);
     let of = |failure: Failure| match failure {
         Failure::Defect(text) => text,
         other => panic!("the node goes to the host: {other}"),
     };
-    assert_eq!(of(walk.float(y).unwrap_err()), "y was never made");
-    assert_eq!(of(walk.float(ValueId::new(99)).unwrap_err()), "a value is missing");
+    assert_eq!(of(walk.real(y).unwrap_err()), "y was never made");
+    assert_eq!(of(walk.real(ValueId::new(99)).unwrap_err()), "a value is missing");
     assert_eq!(
         of(walk.made(x).unwrap_err()),
         "what a primitive made has no single grid"

@@ -2,8 +2,8 @@
 //! decrease, so that is the clamp of the real numbers, quantized.
 
 use super::NodeToLower;
-use crate::boundary;
 use crate::lowering::Lowering;
+use crate::walk::quantize;
 use strait_core::op::Clamp;
 use strait_core::{Failure, Op, Reason, ReasonCode};
 use strait_requantize::certificate::FromFloat;
@@ -15,7 +15,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         Op::Clip(clip) => (clip.min, clip.max),
         other => return Err(Failure::Defect(format!("{} is no clamp", other.term()))),
     };
-    let how = boundary::quantize(walk.spec, grid.ty);
+    let how = quantize(walk.spec, grid.ty);
     let quantization = FromFloat {
         scale: grid.scale,
         zero_point: grid.zero,

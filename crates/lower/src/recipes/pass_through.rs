@@ -2,6 +2,7 @@
 
 use super::NodeToLower;
 use crate::lowering::Lowering;
+use crate::walk::Build;
 use strait_core::op::{Pad, PadMode};
 use strait_core::{Elem, Failure, Op};
 
@@ -38,7 +39,7 @@ pub(super) fn lower_as(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, op: Op) 
         let float = walk.graph().value(value).is_some_and(|v| v.ty.elem == Elem::F32);
         operands.push(match float {
             true => walk.operand(site, index)?.value,
-            false => walk.float(value)?,
+            false => walk.real(value)?,
         });
     }
     let made = walk.emit_all(site.node, op, &operands, Some(grid.params()), "codes")?;

@@ -1,26 +1,13 @@
-//! Counterparts of values: their codes on the grids that are wanted, and their real numbers.
+//! Operands and results as recipes ask for them: their grids, and their codes.
 
-use super::{Lowering, primitive_name};
-use crate::boundary;
+use super::Lowering;
 use crate::recipes::{self, NodeToLower};
-use smallvec::SmallVec;
+use crate::walk::Build;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use strait_core::op::Dequantize;
-use strait_core::{DataId, Def, Elem, Failure, Kind, NodeId, Op, Port, QuantParams, Symbol, TensorData, ValueId};
+use strait_core::{DataId, Failure, Kind, NodeId, Port, QuantParams, TensorData, ValueId};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
-
-/// Counterparts of a value of the annotated graph in the integer graph, as codes of any number of grids and types, and as
-/// floats. Each is made when first asked for.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Counterparts {
-    /// The codes that its producer leaves.
-    pub(super) left: Option<Codes>,
-    /// Those that readers want on other grids.
-    pub(super) others: SmallVec<[Codes; 1]>,
-    pub(super) float: Option<ValueId>,
-}
 
 /// Codes of a value on one grid.
 #[derive(Clone, Debug)]
@@ -61,8 +48,8 @@ impl Grid {
 impl Lowering<'_> {
     /// The grid of an operand, or the one on which a result leaves. None where it has none, or several scales.
     pub(super) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
-        let scheme = self.graph.quant.scheme_of(id, port)?;
-        let (scale, zero) = self.graph.quant.params_of(id, port)?.as_tensor()?;
+        let scheme = self.graph().quant.scheme_of(id, port)?;
+        let (scale, zero) = self.graph().quant.params_of(id, port)?.as_tensor()?;
         let [first, last] = scheme.range()?.map(|code| i32::try_from(code).ok());
         Some(Grid {
             ty: scheme.elem()?.int_type()?,
@@ -92,30 +79,25 @@ impl Lowering<'_> {
 
     /// Grid and codes of the weights of a node.
     pub(crate) fn weights(&self, site: &NodeToLower<'_>) -> Result<(Arc<QuantParams>, DataId), Failure> {
-        let grid = self.graph.quant.params_of(site.id, Port::Operand(1));
+        let grid = self.graph().quant.params_of(site.id, Port::Operand(1));
         let grid = grid.ok_or_else(|| Failure::defect("its weights have no grid"))?;
         Ok((grid, self.baked(site, 1)?))
     }
 
     /// The codes that a constant operand was baked to: a tensor of the source.
     pub(crate) fn baked(&self, site: &NodeToLower<'_>, index: usize) -> Result<DataId, Failure> {
-        let codes = self.graph.quant.baked(site.id, Port::Operand(index));
+        let codes = self.graph().quant.baked(site.id, Port::Operand(index));
         codes.ok_or_else(|| Failure::Defect(format!("operand {index} is a constant that was not baked")))
     }
 
     /// A tensor of the source.
     pub(crate) fn parameter(&self, codes: DataId) -> Result<&TensorData, Failure> {
-        let tensor = self.source.data(codes);
-        tensor.ok_or_else(|| Failure::defect("the codes of a parameter are not there"))
+        self.walk.parameter(codes)
     }
 
     /// Codes of the source as a value of the new module; all readers share the tensor.
     pub(crate) fn shared(&mut self, base: &str, codes: DataId, grid: Arc<QuantParams>) -> Result<ValueId, Failure> {
-        let tensor = self.parameter(codes)?.clone();
-        let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
-        let (out, shared) = (&mut self.out, &mut self.shared);
-        let data = *shared.entry(codes).or_insert_with(|| out.add_data(tensor));
-        Ok(self.out.main_mut().add_data(name, ty, Some(grid), data))
+        self.walk.shared(base, codes, grid)
     }
 
     /// Declares `made` to be the codes that a node leaves as one of its results; it takes over the name.
@@ -124,23 +106,18 @@ impl Lowering<'_> {
         let (Some(grid), Some(&value)) = (grid, site.node.outputs.get(position)) else {
             return Err(Failure::Defect(format!("result {position} has no grid")));
         };
-        self.counterparts[value.index()].left = Some(Codes { value: made, grid });
-        if !self.graph.is_output(value) {
+        self.walk.set(value, grid, None, made)?;
+        if !self.graph().is_output(value) {
             self.rename(value, made);
         }
         Ok(())
     }
 
-    /// Declares `made` to be the float form of `value`; it takes over the name.
-    pub(crate) fn set_float(&mut self, value: ValueId, made: ValueId) {
-        self.counterparts[value.index()].float = Some(made);
-        self.rename(value, made);
-    }
-
-    fn rename(&mut self, value: ValueId, made: ValueId) {
-        if let Some(source) = self.graph.value(value) {
-            let name = self.out.names.intern(self.source.name(source.name));
-            self.out.main_mut().rename(made, name);
+    /// Lets `made` take over the name of `value`.
+    pub(super) fn rename(&mut self, value: ValueId, made: ValueId) {
+        if let Some(source) = self.graph().value(value) {
+            let name = self.walk.intern(source.name);
+            self.walk.out.main_mut().rename(made, name);
         }
     }
 
@@ -149,42 +126,20 @@ impl Lowering<'_> {
     /// agree.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<Codes, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
-        let known = &self.counterparts[value.index()];
-        let mut codes = known.left.iter().chain(&known.others);
-        if let Some(known) = codes.find(|known| known.grid == grid) {
-            return Ok(known.clone());
-        }
-        let left = known.left.clone();
-        let source = self.graph.value(value);
-        let name = source.ok_or_else(|| Failure::defect("a value is missing"))?.name;
-        let (to, quant) = (Elem::from(grid.ty), Some(grid.params()));
-        let made = match (self.constant(value), left) {
-            (Some(_), _) => {
-                let codes = self.baked(site, index)?;
-                let base = format!("{}:codes", self.source.name(name));
-                self.shared(&base, codes, grid.params())?
-            }
-            (None, Some(left)) => self.requantize(value, &left, &grid)?,
-            (None, None) => {
-                let float = self.float(value)?;
-                let quantize = boundary::quantize(self.spec, grid.ty);
-                self.boundary(name, quantize.into(), float, to, quant, "quantize")
-            }
-        };
-        let made = Codes { value: made, grid };
-        self.counterparts[value.index()].others.push(made.clone());
-        Ok(made)
+        let codes = self.constant(value).map(|_| self.baked(site, index)).transpose()?;
+        let made = self.on(value, &grid, codes)?;
+        Ok(Codes { value: made, grid })
     }
 
     /// The codes of `value` on another grid than its producer leaves them on, by the table's row for that.
-    fn requantize(&mut self, value: ValueId, left: &Codes, to: &Grid) -> Result<ValueId, Failure> {
-        let (graph, spec) = (self.graph, self.spec);
+    pub(super) fn requantize(&mut self, value: ValueId, left: &Codes, to: &Grid) -> Result<ValueId, Failure> {
+        let (graph, spec) = (self.graph(), self.spec);
         let producer = graph.producer(value);
         let row = spec.requantizes(left.grid.ty.into());
         let (Some((id, node)), Some((name, row))) = (producer, row) else {
             return Err(Failure::defect(format!(
                 "{} is read on two grids, and the target has one",
-                self.name_of(value)
+                self.walk.name_of(value)
             )));
         };
         let site = NodeToLower { id, node, row };
@@ -195,55 +150,14 @@ impl Lowering<'_> {
         made
     }
 
-    /// The real numbers of a value: as they are, or dequantized from its codes.
-    pub(crate) fn float(&mut self, value: ValueId) -> Result<ValueId, Failure> {
-        if let Some(made) = self.counterparts.get(value.index()).and_then(|made| made.float) {
-            return Ok(made);
-        }
-        let missing = || Failure::defect("a value is missing");
-        let source = self.graph.value(value).ok_or_else(missing)?;
-        if let Some(left) = self.counterparts[value.index()].left.as_ref().map(|left| left.value) {
-            let made = self.boundary(source.name, Dequantize {}.into(), left, Elem::F32, None, "dequantize");
-            self.counterparts[value.index()].float = Some(made);
-            if self.graph.is_output(value) {
-                self.rename(value, made);
-            }
-            return Ok(made);
-        }
-        let Def::Data(data) = source.def else {
-            return Err(Failure::defect(format!("{} was never made", self.name_of(value))));
-        };
-        let tensor = self.source.data(data).ok_or_else(missing)?.clone();
-        let name = self.out.names.intern(self.source.name(source.name));
-        let data = self.out.add_data(tensor);
-        let made = self.out.main_mut().add_data(name, source.ty.clone(), None, data);
-        self.counterparts[value.index()].float = Some(made);
-        Ok(made)
-    }
-
-    /// A quantize or dequantize node, named after the value that it converts.
-    fn boundary(
-        &mut self,
-        name: Symbol,
-        op: Op,
-        operand: ValueId,
-        elem: Elem,
-        quant: Option<Arc<QuantParams>>,
-        what: &str,
-    ) -> ValueId {
-        let text = primitive_name(self.source.name(name), what);
-        let (node, result) = (self.out.names.fresh(&text), self.out.names.fresh(&format!("{text}d")));
-        boundary::convert(&mut self.out, [node, result], op, operand, elem, quant)
-    }
-
     /// The input of the model that an operand is, perhaps with another shape: its codes can be any pattern. `None` for
     /// what other layers make.
     pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
         let (mut id, mut node, mut index) = (site.id, site.node, index);
         loop {
             let value = (*node.inputs.get(index)?)?;
-            let Some((producer, maker)) = self.graph.producer(value) else {
-                return self.graph.inputs().contains(&value).then_some(value);
+            let Some((producer, maker)) = self.graph().producer(value) else {
+                return self.graph().inputs().contains(&value).then_some(value);
             };
             let moves = maker.op.term().kind() == Kind::Rearranges;
             // From one grid to another not every code has to be left.

@@ -1,0 +1,300 @@
+//! The walk over an annotated graph that makes another one of it, and the counterparts of its values there.
+//!
+//! A value has one counterpart for each config that it is left or read on, and one in real numbers. Each is made when first
+//! asked for, and shared by the readers that agree. What is made of a node, and of a value between two configs, is the
+//! builder's ([`Build`]): integers when lowering, floats when simulating.
+
+use smallvec::SmallVec;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use strait_core::op::Quantize;
+use strait_core::{
+    DataId, Def, Failure, Graph, Module, Names, Node, NodeId, Op, QuantParams, Stage, Symbol, TensorData, ValueId,
+};
+use strait_requantize::IntType;
+use strait_target::TargetSpec;
+use strait_target::spec::Divide;
+
+/// The graph that is walked over and the one that is made; `C` is a config as the builder tells them apart.
+pub(crate) struct Walk<'a, C> {
+    pub(crate) source: &'a Module,
+    /// The main graph of the source.
+    pub(crate) graph: &'a Graph,
+    pub(crate) out: Module,
+    /// By value of the source.
+    made: Vec<Counterparts<C>>,
+    /// Codes of parameters: by tensor of the source, that of the new module.
+    shared: BTreeMap<DataId, DataId>,
+}
+
+/// Counterparts of a value.
+#[derive(Clone)]
+struct Counterparts<C> {
+    /// As its producer makes it, where that makes real numbers.
+    plain: Option<ValueId>,
+    /// In real numbers, for readers that want no config.
+    real: Option<ValueId>,
+    /// On configs; those of a parameter with its codes.
+    on: SmallVec<[(C, Option<DataId>, ValueId); 1]>,
+}
+
+/// Basis of a counterpart on a config.
+pub(crate) enum Basis<C> {
+    /// The codes of a parameter: a tensor of the source.
+    Codes(DataId),
+    /// The value as its producer leaves it, on another config.
+    Left(C, ValueId),
+    /// Real numbers.
+    Real(ValueId),
+}
+
+/// A builder of graphs.
+pub(crate) trait Build<'a>: Sized {
+    /// Whatever readers of one counterpart have to agree on.
+    type Config: Clone + PartialEq;
+
+    /// The walk.
+    fn walk(&mut self) -> &mut Walk<'a, Self::Config>;
+
+    /// The counterpart of a node.
+    fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure>;
+
+    /// The config that the producer of a value leaves it on; none for real numbers.
+    fn left(&self, value: ValueId) -> Option<Self::Config>;
+
+    /// Makes the counterpart of a value on a config.
+    fn convert(&mut self, value: ValueId, from: Basis<Self::Config>, to: &Self::Config) -> Result<ValueId, Failure>;
+
+    /// Makes real numbers of what the producer of a value leaves.
+    fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure>;
+
+    /// Walks over the whole graph.
+    fn run(&mut self) -> Result<(), Failure> {
+        let graph = self.walk().graph;
+        let order = graph.topological_order();
+        for id in order.map_err(|_| Failure::defect("the graph has a cycle"))? {
+            if let Some(node) = graph.node(id) {
+                self.node(id, node)?;
+            }
+        }
+        for &output in graph.outputs() {
+            let made = self.real(output)?;
+            self.walk().out.main_mut().add_output(made);
+        }
+        Ok(())
+    }
+
+    /// A value in real numbers: those of what its producer leaves.
+    fn real(&mut self, value: ValueId) -> Result<ValueId, Failure> {
+        if let Some(made) = self.walk().counterparts(value)?.real {
+            return Ok(made);
+        }
+        let made = match self.left(value) {
+            Some(left) => {
+                let made = self.on(value, &left, None)?;
+                self.real_of(value, made)?
+            }
+            None => self.walk().plain(value)?,
+        };
+        self.walk().counterparts(value)?.real = Some(made);
+        Ok(made)
+    }
+
+    /// A value on a config: of its codes if it is a parameter that has some, of what its producer leaves, or of real
+    /// numbers.
+    fn on(&mut self, value: ValueId, want: &Self::Config, codes: Option<DataId>) -> Result<ValueId, Failure> {
+        let mut known = self.walk().counterparts(value)?.on.iter();
+        if let Some((.., made)) = known.find(|(config, of, _)| config == want && *of == codes) {
+            return Ok(*made);
+        }
+        let from = match (codes, self.left(value).filter(|left| left != want)) {
+            (Some(codes), _) => Basis::Codes(codes),
+            (None, Some(left)) => {
+                let made = self.on(value, &left, None)?;
+                Basis::Left(left, made)
+            }
+            (None, None) => Basis::Real(self.walk().plain(value)?),
+        };
+        let made = self.convert(value, from, want)?;
+        self.walk().set(value, want.clone(), codes, made)?;
+        Ok(made)
+    }
+}
+
+impl<'a, C: Clone> Walk<'a, C> {
+    /// The walk over the main graph of a module in front of its first step: the inputs are there.
+    pub(crate) fn new(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
+        let (graph, mut names) = (source.main(), Names::default());
+        let main = Graph::new(names.intern(name), stage);
+        // The model's names come first, so that a fresh name never takes one of them.
+        let model = graph.values().map(|(_, value)| value.name);
+        for name in model.chain(graph.nodes().map(|(_, node)| node.name)) {
+            names.intern(source.name(name));
+        }
+        let none = Counterparts {
+            plain: None,
+            real: None,
+            on: SmallVec::new(),
+        };
+        let mut walk = Walk {
+            source,
+            graph,
+            out: Module::new(main, names),
+            made: vec![none; graph.value_bound()],
+            shared: BTreeMap::new(),
+        };
+        for &input in graph.inputs() {
+            if let Some(value) = graph.value(input) {
+                let name = walk.intern(value.name);
+                let made = walk.out.main_mut().add_input(name, value.ty.clone(), None);
+                walk.made[input.index()].plain = Some(made);
+            }
+        }
+        walk
+    }
+
+    /// The name of a value of the source.
+    pub(crate) fn name_of(&self, value: ValueId) -> &'a str {
+        self.graph.value(value).map_or("", |value| self.source.name(value.name))
+    }
+
+    /// A name of the source in the new module.
+    pub(crate) fn intern(&mut self, name: Symbol) -> Symbol {
+        self.out.names.intern(self.source.name(name))
+    }
+
+    fn counterparts(&mut self, value: ValueId) -> Result<&mut Counterparts<C>, Failure> {
+        let made = self.made.get_mut(value.index());
+        made.ok_or_else(|| Failure::defect("a value is missing"))
+    }
+
+    /// Declares `made` to be a value on a config.
+    pub(crate) fn set(
+        &mut self,
+        value: ValueId,
+        config: C,
+        codes: Option<DataId>,
+        made: ValueId,
+    ) -> Result<(), Failure> {
+        self.counterparts(value)?.on.push((config, codes, made));
+        Ok(())
+    }
+
+    /// Declares `made` to be what the producer of a value makes, in real numbers.
+    pub(crate) fn set_plain(&mut self, value: ValueId, made: ValueId) -> Result<(), Failure> {
+        self.counterparts(value)?.plain = Some(made);
+        Ok(())
+    }
+
+    /// True if the producer of a value makes real numbers.
+    pub(crate) fn is_plain(&self, value: ValueId) -> bool {
+        self.made.get(value.index()).is_some_and(|made| made.plain.is_some())
+    }
+
+    /// What the producer of a value makes, in real numbers; a constant is copied when first asked for.
+    pub(crate) fn plain(&mut self, value: ValueId) -> Result<ValueId, Failure> {
+        if let Some(made) = self.counterparts(value)?.plain {
+            return Ok(made);
+        }
+        let missing = || Failure::defect("a value is missing");
+        let source = self.graph.value(value).ok_or_else(missing)?;
+        let Def::Data(data) = source.def else {
+            return Err(Failure::Defect(format!("{} was never made", self.name_of(value))));
+        };
+        let tensor = self.source.data(data).ok_or_else(missing)?.clone();
+        let (name, data) = (self.intern(source.name), self.out.add_data(tensor));
+        let made = self.out.main_mut().add_data(name, source.ty.clone(), None, data);
+        self.set_plain(value, made)?;
+        Ok(made)
+    }
+
+    /// Appends a node as it is.
+    pub(crate) fn copy(&mut self, node: &Node, operands: &[Option<ValueId>]) -> Result<NodeId, Failure> {
+        let results = node.outputs.iter().filter_map(|&value| self.graph.value(value));
+        let results = results.map(|value| {
+            (
+                self.out.names.intern(self.source.name(value.name)),
+                value.ty.clone(),
+                None,
+            )
+        });
+        let results = results.collect();
+        let name = self.intern(node.name);
+        let id = self.out.main_mut().add_node(name, node.op.clone(), operands, results);
+        let made = self.out.main().node(id).map(|node| node.outputs.clone());
+        for (&value, made) in node.outputs.iter().zip(made.unwrap_or_default()) {
+            *self.counterparts(value)? = Counterparts {
+                plain: Some(made),
+                real: None,
+                on: SmallVec::new(),
+            };
+        }
+        Ok(id)
+    }
+
+    /// Appends a node from real numbers to codes or back, which is named after the value of the source that it converts.
+    pub(crate) fn boundary(
+        &mut self,
+        value: ValueId,
+        op: impl Into<Op>,
+        operand: ValueId,
+        quant: Option<Arc<QuantParams>>,
+    ) -> Result<ValueId, Failure> {
+        let (op, value, stage) = (op.into(), self.name_of(value), self.out.main().stage());
+        let [now, then] = match op {
+            Op::Quantize(_) => ["quantize", "quantized"],
+            Op::Dequantize(_) => ["dequantize", "dequantized"],
+            _ => ["round", "rounded"],
+        };
+        let names = &mut self.out.names;
+        let [node, result] = match stage {
+            Stage::Integer => [now, then].map(|word| names.fresh(&primitive_name(value, word))),
+            // Other runtimes read these.
+            _ => [names.fresh(&format!("{value}_{then}")); 2],
+        };
+        let ty = self.out.main().value(operand).map(|value| &value.ty);
+        let types = self.out.result_types(&op, &[ty], None)?;
+        let results = types.into_iter().map(|ty| (result, ty, quant.clone())).collect();
+        let main = self.out.main_mut();
+        let id = main.add_node(node, op, &[Some(operand)], results);
+        let made = main.node(id).and_then(|node| node.outputs.first().copied());
+        made.ok_or_else(|| Failure::defect("a boundary has no result"))
+    }
+
+    /// A tensor of the source.
+    pub(crate) fn parameter(&self, codes: DataId) -> Result<&'a TensorData, Failure> {
+        let tensor = self.source.data(codes);
+        tensor.ok_or_else(|| Failure::defect("the codes of a parameter are not there"))
+    }
+
+    /// Codes of the source as a value of the new module; all readers share the tensor.
+    pub(crate) fn shared(&mut self, base: &str, codes: DataId, grid: Arc<QuantParams>) -> Result<ValueId, Failure> {
+        let tensor = self.parameter(codes)?;
+        let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
+        let (out, shared) = (&mut self.out, &mut self.shared);
+        let data = *shared.entry(codes).or_insert_with(|| out.add_data(tensor.clone()));
+        Ok(self.out.main_mut().add_data(name, ty, Some(grid), data))
+    }
+
+    /// A tensor as a value of the new module.
+    pub(crate) fn data(&mut self, base: &str, tensor: TensorData, quant: Option<Arc<QuantParams>>) -> ValueId {
+        let (name, ty) = (self.out.names.fresh(base), tensor.tensor_type());
+        let data = self.out.add_data(tensor);
+        self.out.main_mut().add_data(name, ty, quant, data)
+    }
+}
+
+/// Name of a primitive that is made from a node or a value of this name.
+pub(crate) fn primitive_name(origin: &str, what: &str) -> String {
+    format!("{origin}:{what}")
+}
+
+/// From real numbers to activation codes of a type, as the table says it.
+pub(crate) fn quantize(spec: &TargetSpec, to: IntType) -> Quantize {
+    Quantize {
+        to: to.into(),
+        rounding: spec.quantize.rounding,
+        reciprocal: spec.quantize.divide == Divide::MultiplyByReciprocal,
+        zero_point: spec.quantize.zero_point.into(),
+    }
+}
