@@ -11,6 +11,7 @@ pub mod fuse;
 
 pub mod interval;
 mod lowering;
+mod part;
 mod recipes;
 mod simulate;
 mod taps;
@@ -19,4 +20,4 @@ mod walk;
 pub use bake::{Baked, bake};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
 pub use lowering::{LowerError, Lowered, lower};
-pub use simulate::{Parameters, simulate};
+pub use simulate::{Parameters, Resimulated, resimulate, simulate};

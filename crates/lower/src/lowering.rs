@@ -6,6 +6,7 @@ mod sums;
 pub(crate) use operands::{Codes, Grid};
 
 use crate::interval::Known;
+use crate::part::Part;
 use crate::recipes;
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::collections::BTreeMap;
@@ -60,7 +61,7 @@ pub(crate) struct Lowering<'a> {
 /// [`LowerError::Nodes`] with every node that its recipe refuses, all at once.
 pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
     let mut lowering = Lowering::new(source, spec);
-    let done = lowering.run();
+    let done = lowering.run(&Part::whole(source.main())?);
     done.map_err(|failure| LowerError::Ours(failure.to_string()))?;
     let Lowering {
         walk: Walk { out, .. },

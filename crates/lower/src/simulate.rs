@@ -11,12 +11,13 @@
 
 use crate::codes::reals;
 use crate::lowering::LowerError;
+use crate::part::Part;
 use crate::walk::{Basis, Build, Walk, quantize};
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, RoundTo};
 use strait_core::{
-    Def, Elem, Failure, Module, Node, NodeId, Placement, Policy, Port, QuantParams, Scheme, Stage, State, TensorData,
-    ValueId,
+    Def, Elem, Failure, Module, Node, NodeId, Placement, Policy, Port, QuantParams, QuantTable, Scheme, Stage, State,
+    TensorData, ValueId,
 };
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
@@ -37,12 +38,53 @@ pub enum Parameters {
 /// # Errors
 /// A defect of ours: what was lowered can be written like this, too.
 pub fn simulate(annotated: &Module, spec: Option<&TargetSpec>, parameters: Parameters) -> Result<Module, LowerError> {
+    part(annotated, spec, parameters, &Part::whole(annotated.main())?)
+}
+
+/// The part of a simulation that a change of the table touches.
+#[derive(Debug)]
+pub struct Resimulated {
+    /// The part, in the form of [`simulate`]: nodes and values of the model have their names. Its inputs are values in front
+    /// of the first nodes that the change touches. They are as the simulation under the table before makes them, under the
+    /// same names.
+    pub module: Module,
+    /// The nodes of the model that are made anew, in the order of the graph.
+    pub nodes: Vec<NodeId>,
+    /// The outputs of the model that the main graph has, by position; the others are as they were.
+    pub outputs: Vec<usize>,
+}
+
+/// The part of `simulate(annotated, …)` that differs from the simulation of the same graph under the table `before`: the
+/// nodes that read something else, and all behind them.
+///
+/// # Errors
+/// Those of [`simulate`].
+pub fn resimulate(
+    annotated: &Module,
+    before: &QuantTable,
+    spec: Option<&TargetSpec>,
+    parameters: Parameters,
+) -> Result<Resimulated, LowerError> {
+    let touched = Part::touched(annotated.main(), before)?;
+    Ok(Resimulated {
+        module: part(annotated, spec, parameters, &touched)?,
+        nodes: touched.nodes,
+        outputs: touched.outputs,
+    })
+}
+
+fn part(
+    annotated: &Module,
+    spec: Option<&TargetSpec>,
+    parameters: Parameters,
+    part: &Part,
+) -> Result<Module, LowerError> {
     let mut simulation = Simulation {
         walk: Walk::new(annotated, "main", Stage::Float),
         spec,
         form: parameters,
     };
-    let done = simulation.run();
+    let done = simulation.run(part);
     done.map_err(|failure| LowerError::Ours(failure.to_string()))?;
     Ok(simulation.walk.out)
 }

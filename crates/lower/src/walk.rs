@@ -4,6 +4,7 @@
 //! asked for, and shared by the readers that agree. What is made of a node, and of a value between two configs, is the
 //! builder's ([`Build`]): integers when lowering, floats when simulating.
 
+use crate::part::Part;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -68,17 +69,23 @@ pub(crate) trait Build<'a>: Sized {
     /// Makes real numbers of what the producer of a value leaves.
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure>;
 
-    /// Walks over the whole graph.
-    fn run(&mut self) -> Result<(), Failure> {
+    /// Walks over a part of the graph. Its inputs are those of the new graph.
+    fn run(&mut self, part: &Part) -> Result<(), Failure> {
         let graph = self.walk().graph;
-        let order = graph.topological_order();
-        for id in order.map_err(|_| Failure::defect("the graph has a cycle"))? {
+        for &input in &part.inputs {
+            self.walk().input(input)?;
+        }
+        for &id in &part.nodes {
             if let Some(node) = graph.node(id) {
                 self.node(id, node)?;
             }
         }
-        for &output in graph.outputs() {
-            let made = self.real(output)?;
+        for output in part
+            .outputs
+            .iter()
+            .filter_map(|&position| graph.outputs().get(position))
+        {
+            let made = self.real(*output)?;
             self.walk().out.main_mut().add_output(made);
         }
         Ok(())
@@ -122,7 +129,7 @@ pub(crate) trait Build<'a>: Sized {
 }
 
 impl<'a, C: Clone> Walk<'a, C> {
-    /// The walk over the main graph of a module in front of its first step: the inputs are there.
+    /// The walk over the main graph of a module in front of its first step.
     pub(crate) fn new(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let (graph, mut names) = (source.main(), Names::default());
         let main = Graph::new(names.intern(name), stage);
@@ -136,21 +143,22 @@ impl<'a, C: Clone> Walk<'a, C> {
             real: None,
             on: SmallVec::new(),
         };
-        let mut walk = Walk {
+        Walk {
             source,
             graph,
             out: Module::new(main, names),
             made: vec![none; graph.value_bound()],
             shared: BTreeMap::new(),
-        };
-        for &input in graph.inputs() {
-            if let Some(value) = graph.value(input) {
-                let name = walk.intern(value.name);
-                let made = walk.out.main_mut().add_input(name, value.ty.clone(), None);
-                walk.made[input.index()].plain = Some(made);
-            }
         }
-        walk
+    }
+
+    /// Adds an input of the new graph for a value that no node makes there.
+    fn input(&mut self, value: ValueId) -> Result<(), Failure> {
+        let source = self.graph.value(value);
+        let source = source.ok_or_else(|| Failure::defect("an input is missing"))?;
+        let name = self.intern(source.name);
+        let made = self.out.main_mut().add_input(name, source.ty.clone(), None);
+        self.set_plain(value, made)
     }
 
     /// The name of a value of the source.
