@@ -158,7 +158,14 @@ impl Maker {
         );
         let biases: Vec<i64> = (0..outputs).map(|_| self.below(4000) as i64 - 2000).collect();
         let _ = writeln!(self.data, "data @{bias}: i32[{outputs}] = inline {biases:?}");
-        let attributes = format!("{}, groups={groups}, pad_value={ZERO}", window.attributes);
+        // Weights have a zero point or not, for all outputs or for each.
+        let zeros: Vec<i64> = (0..outputs).map(|_| self.below(256) as i64 - 128).collect();
+        let weight_zero = match self.below(3) {
+            0 => String::new(),
+            1 => format!(", weight_zero={}", zeros[0]),
+            _ => format!(", weight_zero={zeros:?}"),
+        };
+        let attributes = format!("{}, groups={groups}, pad_value={ZERO}{weight_zero}", window.attributes);
         let [h, w] = window.result;
         self.sum(
             &format!("conv(%{x}, @{weight}, @{bias}) {{{attributes}}}"),

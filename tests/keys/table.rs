@@ -100,7 +100,7 @@ const CASES: &[Case] = &[
     case("types.activation.range", Bits, &[("[-128, 127]", "[-127, 127]")]),
     case(
         "types.weight.symmetric",
-        Error,
+        Bits,
         &[("symmetric = true", "symmetric = false")],
     ),
     given(

@@ -62,4 +62,4 @@ pub use stage::Stage;
 pub use tensor::{TensorData, TensorError};
 pub use term::{Kind, Term};
 pub use use_list::Use;
-pub use zeros::Zero;
+pub use zeros::{WeightZero, Zero};

@@ -137,6 +137,8 @@ reason_codes! {
         SymbolicWindow = "symbolic-window",
         /// A result is past the limits of rank or of the number of elements.
         TooLarge = "too-large",
+        /// The zero points of weights are neither one nor as many as there are outputs.
+        WeightZeros = "weight-zeros",
         /// A window does not fit its operand.
         Window = "window",
     }

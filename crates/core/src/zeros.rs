@@ -1,7 +1,9 @@
 //! Numbers of an op that stand for real zero among the codes of an operand.
 
+use crate::attribute::{Attribute, Field};
 use crate::op::Op;
 use smallvec::{SmallVec, smallvec};
+use strait_requantize::Per;
 
 /// The code of real zero of an operand, as an op carries it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,7 +16,53 @@ pub struct Zero {
     pub pads: bool,
 }
 
+/// Zero points of the constant weights of a product: one, or one for each output. In float they are 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WeightZero(pub Per<i32>);
+
+impl WeightZero {
+    /// The zero point of the weights of an output; 0 past the last one.
+    pub fn of(&self, output: usize) -> i32 {
+        self.0.get(output).copied().unwrap_or(0)
+    }
+
+    /// True if all are 0, so that codes are the weights themselves.
+    pub fn is_zero(&self) -> bool {
+        self.0.all(|&zero| zero == 0)
+    }
+}
+
+impl Default for WeightZero {
+    fn default() -> Self {
+        WeightZero(Per::Tensor(0))
+    }
+}
+
+impl Field for WeightZero {
+    fn to_attribute(&self) -> Attribute {
+        self.0.to_attribute()
+    }
+    fn from_attribute(attribute: &Attribute) -> Option<Self> {
+        Per::from_attribute(attribute).map(WeightZero)
+    }
+    fn allowed() -> String {
+        <Per<i32> as Field>::allowed()
+    }
+    fn implied() -> Option<Self> {
+        Some(WeightZero::default())
+    }
+}
+
 impl Op {
+    /// The zero points of constant weights, for ops that have such.
+    pub fn weight_zero(&self) -> Option<&WeightZero> {
+        match self {
+            Op::Conv(op) => Some(&op.weight_zero),
+            Op::Gemm(op) => Some(&op.weight_zero),
+            _ => None,
+        }
+    }
+
     /// The codes of real zero that the op carries. An op that is new has to say which.
     pub fn zeros(&self) -> SmallVec<[Zero; 2]> {
         let padding = |code, pad: &[u32]| Zero {
@@ -30,14 +78,24 @@ impl Op {
             };
             codes.into_iter().enumerate().map(zero).collect()
         };
+        let weight = |&code: &i32| Zero {
+            operand: 1,
+            code,
+            pads: false,
+        };
+        let weights = self
+            .weight_zero()
+            .into_iter()
+            .flat_map(|zeros| zeros.0.values())
+            .map(weight);
         match self {
-            Op::Conv(op) => smallvec![padding(op.pad_value, &op.pad)],
+            Op::Conv(op) => weights.chain([padding(op.pad_value, &op.pad)]).collect(),
+            Op::Gemm(_) => weights.collect(),
             Op::SumPool(op) => smallvec![padding(op.pad_value, &op.pad)],
             Op::MatMul(op) => of_operands([op.a_zero, op.b_zero]),
             Op::Mul(op) => of_operands([op.a_zero, op.b_zero]),
             // That of `shift_left` is any number that its operand is to be less by.
             Op::ShiftLeft(_)
-            | Op::Gemm(_)
             | Op::BatchNormalization(_)
             | Op::LayerNormalization(_)
             | Op::Add(_)

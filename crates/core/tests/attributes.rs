@@ -92,7 +92,7 @@ fn every_zero_point_among_the_attributes_is_known_as_one() {
         let op = some(name, keys);
         let mut codes: Vec<i64> = op.zeros().iter().map(|zero| zero.code.into()).collect();
         for (key, value) in op.attribute_list() {
-            if let ("pad_value" | "a_zero" | "b_zero", Attribute::Int(code)) = (&*key, &value) {
+            if let ("pad_value" | "a_zero" | "b_zero" | "weight_zero", Attribute::Int(code)) = (&*key, &value) {
                 let at = codes.iter().position(|found| found == code);
                 codes.remove(at.unwrap_or_else(|| panic!("{name}: {key}")));
                 seen += 1;
@@ -100,7 +100,10 @@ fn every_zero_point_among_the_attributes_is_known_as_one() {
         }
         assert!(codes.is_empty(), "{name}: {codes:?}");
         let pads = op.attribute_list().iter().any(|(key, _)| key == "pad_value");
-        assert!(op.zeros().iter().all(|zero| zero.pads == pads), "{name}");
+        assert!(
+            op.zeros().iter().all(|zero| zero.pads == (pads && zero.operand == 0)),
+            "{name}"
+        );
     }
-    assert_eq!(seen, 6);
+    assert_eq!(seen, 8);
 }

@@ -184,7 +184,13 @@ fn packed_bytes(op: &Op, x: Option<&TensorType>, weight: &TensorType) -> u64 {
         return 0;
     };
     let dims: SmallVec<[usize; 4]> = dims.iter().map(|&extent| extent as usize).collect();
-    let ends = [codes.min(), codes.max()];
+    let zeros = || {
+        op.weight_zero()
+            .into_iter()
+            .flat_map(|zeros| zeros.0.values().iter().copied())
+    };
+    let [least, most] = [zeros().min().unwrap_or(0), zeros().max().unwrap_or(0)];
+    let ends = [codes.min().saturating_sub(most), codes.max().saturating_sub(least)];
     let packed = match (op, &dims[..]) {
         _ if dims.contains(&0) => return 0,
         (Op::Conv(op), [out_channels, taps @ ..]) => {

@@ -5,8 +5,8 @@ mod common;
 
 use common::float_op;
 use smallvec::smallvec;
-use strait_core::Carrier;
 use strait_core::op::{self, Coordinate, Function, Nearest, PadMode, Reduction, ResizeMode};
+use strait_core::{Carrier, WeightZero};
 
 fn close(found: &[f32], expected: &[f32]) {
     assert_eq!(found.len(), expected.len());
@@ -144,6 +144,7 @@ fn products_are_sums_of_products() {
         transpose_b: false,
         alpha: 2.0,
         beta: 0.5,
+        weight_zero: WeightZero::default(),
     };
     assert_eq!(gemm(scaled, (&[1], &[100.0])), [102.0, 110.0, 126.0, 138.0]);
     let matmul = op::MatMul {

@@ -2,7 +2,7 @@
 
 use crate::taps::{Taps, Window};
 use strait_core::op::{Conv, Reduction};
-use strait_core::{Graph, Module, Node, Op, TensorData, ValueId};
+use strait_core::{Graph, Module, Node, Op, TensorData, ValueId, WeightZero};
 use strait_requantize::range::{self, Accumulator, Order, Summands};
 use strait_requantize::{IntType, Per};
 use strait_target::TargetSpec;
@@ -59,7 +59,7 @@ pub(crate) fn input(codes: Interval, taps: Option<&Taps>, code: i32) -> range::I
     }
 }
 
-/// The channels of Σ w·q + b, where `weight` holds the codes channel by channel.
+/// The channels of Σ w·q + b, where `weight` holds the weights channel by channel, less their zero points.
 pub(crate) fn sums<'a>(
     weight: &'a [i32],
     bias: &'a [i64],
@@ -349,13 +349,23 @@ impl<'a> Bounds<'a> {
     fn products(&self, node: &Node, input: range::Input<'_>) -> Option<Per<Interval>> {
         let weight = self.module.constant(self.graph, node.inputs[1]?)?;
         let channels = *weight.shape().first()? as usize;
-        let codes: Vec<i32> = weight.to_i64().ok()?.iter().map(|&w| w as i32).collect();
+        let codes = weight.to_i64().ok()?;
+        let weights = less(&codes, channels, node.op.weight_zero());
         let bias = match node.inputs.get(2).copied().flatten() {
             Some(bias) => self.module.constant(self.graph, bias)?.to_i64().ok()?,
             None => vec![0; channels],
         };
-        Some(sums(&codes, &bias, input).map(|sum| sum.range().interval()).collect())
+        Some(sums(&weights, &bias, input).map(|sum| sum.range().interval()).collect())
     }
+}
+
+/// Weights by their codes, channel by channel: less the zero points.
+pub(crate) fn less(codes: &[i64], channels: usize, zeros: Option<&WeightZero>) -> Vec<i32> {
+    let each = (codes.len() / channels.max(1)).max(1);
+    let zero = |at: usize| zeros.map_or(0, |zeros| zeros.of(at / each));
+    // Both have at most 16 bits.
+    let weight = |(at, &code): (usize, &i64)| (code as i32).saturating_sub(zero(at));
+    codes.iter().enumerate().map(weight).collect()
 }
 
 /// The smallest interval around those of all channels.

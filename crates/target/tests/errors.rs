@@ -136,7 +136,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "[[\"int8\", \"int8\"]]",
             "[[\"int8\", \"uint8\"]]",
-            "t.toml:10:15: weights of uint8 cannot be compiled yet: they are int4, int8 or int16",
+            "t.toml:10:15: symmetric weights of uint8 hold no negative numbers",
         ),
         (
             "[[\"int8\", \"int8\"]]",

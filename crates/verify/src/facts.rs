@@ -80,6 +80,8 @@ impl About<'_> {
                 })
             }
             Because::ZeroPoints => match &node.op {
+                Op::Conv(op) => !op.weight_zero.is_zero(),
+                Op::Gemm(op) => !op.weight_zero.is_zero(),
                 Op::MatMul(op) => [op.a_zero, op.b_zero] != [0, 0],
                 Op::Mul(op) => [op.a_zero, op.b_zero] != [0, 0],
                 Op::ShiftLeft(op) => op.zero != 0,

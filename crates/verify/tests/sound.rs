@@ -178,6 +178,7 @@ fn another_structure_is_found_at_its_value() {
         assert!(found, "{from} -> {to}: {:?}", report.findings);
     };
     one("pad_value=-3", "pad_value=-2", "r");
+    one("pad_value=-3", "pad_value=-3, weight_zero=1", "r");
     one("gemm(%f, @m, @n)", "gemm(%f, @other, @n)", "other");
     one("gemm(%f, @m, @n)", "gemm(%f, @m, _)", "h");
     one("add(%r, %r)", "sub(%r, %r)", "t");

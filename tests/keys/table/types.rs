@@ -1,6 +1,6 @@
 //! The keys that single types have.
 
-use super::super::Effect::{Bits, Error};
+use super::super::Effect::Bits;
 use super::{Case, Changes, given};
 
 /// Grids of one type apart from the others.
@@ -38,7 +38,7 @@ pub(super) const CASES: &[Case] = &[
     ),
     given(
         "types.weight_of.NAME.symmetric",
-        Error,
+        Bits,
         WEIGHT_OF,
         &[("int8 = { symmetric = true", "int8 = { symmetric = false")],
     ),

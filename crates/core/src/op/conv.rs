@@ -6,15 +6,16 @@ use crate::carrier::Carrier;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, TensorType};
+use crate::zeros::WeightZero;
 use smallvec::{SmallVec, smallvec};
 
 op! {
     /// Convolution over one to three spatial axes.
     ///
     /// Operands: `x` `[N, C, spatial…]`, `weight` `[O, C/groups, kernel…]` and, optionally, `bias` `[O]`. Result
-    /// `[N, O, spatial…]`. On integers, result = Σ weight·x + bias, where a padded x reads as `pad_value`; the
-    /// zero point of x is folded into the bias when parameters become integers.
-    Conv = "conv" v 2 {
+    /// `[N, O, spatial…]`. On integers, result = Σ (weight − `weight_zero`)·x + bias, where a padded x reads as
+    /// `pad_value`; the zero point of x is folded into the bias when parameters become integers.
+    Conv = "conv" v 3 {
         /// One step per spatial axis.
         stride: SmallVec<[u32; 2]>,
         /// All begins, then all ends.
@@ -27,6 +28,8 @@ op! {
         pad_value: i32,
         /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
         accumulator: Carrier,
+        /// Zero point of the weight, or one for each of O; 0, if nothing is said, and in float.
+        weight_zero: WeightZero,
     }
 }
 
@@ -67,6 +70,7 @@ impl Infer for Conv {
             ReasonCode::ConvChannels,
             || format!("{channels} input channels, {groups} groups and a weight of {kernel:?} do not fit together"),
         )?;
+        support::one_for_each(&self.weight_zero, outputs)?;
         if let Some(bias) = operands.get(2).copied().flatten() {
             support::ensure(
                 bias.shape.as_slice() == [Dim::Fixed(outputs)],
@@ -106,6 +110,7 @@ impl Conv {
             groups: 1,
             pad_value: 0,
             accumulator: Carrier::I32,
+            weight_zero: WeightZero::default(),
         }
     }
 }

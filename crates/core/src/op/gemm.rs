@@ -5,14 +5,15 @@ use crate::attribute::op;
 use crate::carrier::Carrier;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
+use crate::zeros::WeightZero;
 
 op! {
     /// `a`·`b` + `bias`, the fully connected layer.
     ///
     /// Operands: `a` `[…, K]` (any rank from 1; leading axes are rows), `b` `[K, N]`, or `[N, K]` where `transpose_b`,
     /// and, optionally, `bias`, broadcastable to `[N]`. Result `[…, N]`. `alpha` scales the product, `beta` the bias.
-    /// On integers alpha and beta are 1.
-    Gemm = "gemm" v 2 {
+    /// On integers alpha and beta are 1, and the result is `a`·(`b` − `weight_zero`) + `bias`.
+    Gemm = "gemm" v 3 {
         /// `a` is `[K, M]`; only for rank 2.
         transpose_a: bool,
         /// `b` is `[N, K]`.
@@ -23,6 +24,8 @@ op! {
         beta: f32,
         /// The type of the sum of codes; i32, if nothing is said, and where the operands are no codes.
         accumulator: Carrier,
+        /// Zero point of `b`, or one for each of N; 0, if nothing is said, and in float.
+        weight_zero: WeightZero,
     }
 }
 
@@ -61,6 +64,9 @@ impl Infer for Gemm {
             format!("the inner dimensions differ: {} and {inner}", shape[last])
         })?;
         shape[last] = columns;
+        if let (Some(_), columns) = (self.weight_zero.0.channels(), columns.fixed()) {
+            support::one_for_each(&self.weight_zero, columns.unwrap_or(0))?;
+        }
         if let Some(bias) = operands.get(2).copied().flatten() {
             let fits = support::broadcast(&bias.shape, &shape)? == shape;
             support::ensure(fits, ReasonCode::GemmBias, || {
@@ -80,13 +86,15 @@ impl Gemm {
             alpha: 1.0,
             beta: 1.0,
             accumulator: Carrier::I32,
+            weight_zero: WeightZero::default(),
         }
     }
 
-    /// True if this is the canonical form, whatever type the sums have.
+    /// True if this is the canonical form, whatever type the sums and zero points the weights have.
     pub fn is_canonical(&self) -> bool {
         let canonical = Gemm {
             accumulator: self.accumulator,
+            weight_zero: self.weight_zero.clone(),
             ..Gemm::canonical()
         };
         *self == canonical

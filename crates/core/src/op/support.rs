@@ -6,6 +6,7 @@ use crate::elem::Elem;
 use crate::reason::Reason;
 use crate::reason_code::ReasonCode;
 use crate::shape::{Dim, MAX_ELEMENTS, MAX_RANK, Shape, TensorType, element_count};
+use crate::zeros::WeightZero;
 use smallvec::smallvec;
 
 /// Operand `index`; `Op::infer` has already refused absent required ones, so an error here is an optional operand that
@@ -67,6 +68,17 @@ pub(super) fn factors(
         })?;
     }
     Ok(sum)
+}
+
+/// There is one zero point, or one for each of so many outputs.
+pub(super) fn one_for_each(zeros: &WeightZero, outputs: u64) -> Result<(), Reason> {
+    let fits = zeros.0.channels().is_none_or(|zeros| zeros as u64 == outputs);
+    ensure(fits, ReasonCode::WeightZeros, || {
+        format!(
+            "{} zero points of weights, for {outputs} outputs",
+            zeros.0.values().len()
+        )
+    })
 }
 
 /// Operand `index` picks a channel for each element of a result: i32, of a shape that broadcasts to `result`.

@@ -12,7 +12,7 @@
 //!    ([`crate::Op::channel_axis`]), or an operand picks them: a constant of no others; a clamp is in order and inside its
 //!    type; only an accumulator of i32 or i64 is requantized by a fused form.
 //! 6. Grids are legal: scales finite and positive, zero points inside the type, as many channels as their axis.
-//! 7. The numbers that ops carry: zero points (`pad_value`, `a_zero`, `b_zero`) are codes of the operand's type, 0 for
+//! 7. The numbers that ops carry: zero points (`pad_value`, `weight_zero`, `a_zero`, `b_zero`) are codes of the operand's type, 0 for
 //!    floats; no float attribute is NaN.
 //! 16. Names are data: no two values of a graph have the same, and no two nodes. Observation, fusion and proof of a value
 //!     are kept by its name, and so is what a report says of a node. A value may have the name of a node.
@@ -46,7 +46,7 @@
 //!     accumulator of i64, because an i64 without one is a shape or an index.
 //! 14. Functions of real numbers ([`Term::is_real_function`](crate::Term::is_real_function)) are not applied to codes.
 //! 15. Padding reads as real zero: the `pad_value` of a `conv` or `sum_pool` that pads is the zero point of its
-//!     operand.
+//!     operand. The `weight_zero` of a `conv` or `gemm` has the zero points of the weight's grid, where that has one.
 
 mod configs;
 mod edges;

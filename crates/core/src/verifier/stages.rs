@@ -8,6 +8,7 @@ use crate::op::Op;
 use crate::quant::Port;
 use crate::stage::Stage;
 use crate::term::Kind;
+use strait_requantize::Per;
 
 pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let stage = view.graph.stage();
@@ -102,7 +103,29 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
             view.place(node)
         )
     })?;
-    padding(view, node)
+    padding(view, node)?;
+    weight_zeros(view, node)
+}
+
+fn weight_zeros(view: View<'_>, node: &Node) -> Verified {
+    let Some(told) = node.op.weight_zero() else {
+        return Ok(());
+    };
+    let grid = view.operand(node, 1).and_then(|weight| weight.quant.as_deref());
+    let Some(real) = grid.map(|grid| &grid.zero_point) else {
+        return Ok(());
+    };
+    let same = match (&told.0, real) {
+        (Per::Tensor(told), real) => real.all(|zero| zero == told),
+        (told, Per::Tensor(real)) => told.all(|zero| zero == real),
+        (told, real) => told == real,
+    };
+    ensure(same, 15, || {
+        format!(
+            "{}: `weight_zero` has other zero points than the grid of its weight",
+            view.place(node)
+        )
+    })
 }
 
 fn padding(view: View<'_>, node: &Node) -> Verified {

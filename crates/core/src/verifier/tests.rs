@@ -57,6 +57,16 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         );
         graph("integer", "i8[1,2,2,2]", &body, "data @p: i32[1,2] = splat 1")
     };
+    let weights = |grid: &str, zero: &str| {
+        let attributes = GEMM.replace('}', &format!(", {zero}}}"));
+        let body = format!("%y: i32[4,2] scale=1.0 zero=0 = gemm(%x, @w) {attributes} return %y");
+        graph(
+            "integer",
+            "i8[4,2] scale=1.0 zero=0",
+            &body,
+            &format!("data @w: i8[2,2] {grid} = splat 1"),
+        )
+    };
     // Channels along axis 1 of [N, C, spatial…], and not along the last one.
     let max_pool = |shift: &str| {
         let body = format!(
@@ -101,6 +111,12 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         ("padding with what is no code", Some(7), conv("i8[1,1,1,1]", 0, 128)),
         ("padding floats with a code", Some(7), graph("float", "f32[1,1,1,1]", &format!("%y: f32[1,1,1,1] = conv(%x, %x) {{{CONV}, pad=[0,0,0,0], pad_value=1}} return %y"), "")),
         ("zero points of a product", Some(7), integer("i8[2,2] scale=1.0 zero=0", "%y: i32[2,2] scale=1.0 zero=0 = matmul(%x, @w) {a_zero=0, b_zero=-129} return %y")),
+        ("a zero point of no weight", Some(7), weights("", "weight_zero=128")),
+        ("a zero point of a real weight", Some(7), float("f32[2,2]", &format!("%y: f32[2,2] = gemm(%x, %x) {} return %y", GEMM.replace('}', ", weight_zero=1}")))),
+        ("the zero point of a grid of weights", None, weights("scale=1.0 zero=3", "weight_zero=3")),
+        ("the zero points of a grid of weights", None, weights("scale=[1.0,1.0] zero=[3,-4] axis=0", "weight_zero=[3,-4]")),
+        ("another zero point than that of the grid", Some(15), weights("scale=1.0 zero=3", "weight_zero=0")),
+        ("another zero point than that of a channel", Some(15), weights("scale=[1.0,1.0] zero=[3,-4] axis=0", "weight_zero=3")),
         ("a foreign node before export", Some(8), float("f32[2]", "%y: f32[2] = foreign(%x) {domain=d, name=n} return %y")),
         ("a foreign node in export", None, graph("export", "f32[2]", "%y: f32[2] = foreign(%x) {domain=d, name=n} return %y", "")),
         ("codes in the float stage", Some(9), float("i8[2]", "%y: i8[2] = clamp(%x) {min=0, max=1} return %y")),

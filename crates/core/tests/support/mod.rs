@@ -8,7 +8,7 @@ use std::sync::Arc;
 use strait_core::op::*;
 use strait_core::{
     Attribute, Carrier, DataId, Elem, Fused, Graph, GraphId, Kind, Module, Names, Op, Placement, QuantParams, Reason,
-    ReasonCode, Stage, TensorData, TensorType, Term, ValueId,
+    ReasonCode, Stage, TensorData, TensorType, Term, ValueId, WeightZero,
 };
 use strait_requantize::function::Definition;
 use strait_requantize::{IntType, Narrowing, Per, Requantization, Rounding, form, quantize::ZeroPoint};
@@ -237,6 +237,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             groups: 1,
             pad_value: 0,
             accumulator: choices.pick(Carrier::ALL),
+            weight_zero: WeightZero::default(),
         }
         .into(),
         "gemm" => Gemm {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use strait_core::Module;
+use strait_requantize::IntType;
 use strait_target::{
     TargetSpec,
     spec::{Codes, Integer, Observed, Observer, Pair, WeightGrid},
@@ -76,10 +77,16 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
     }
     let zeros = [quantize.activations.symmetric, quantize.weights.symmetric];
     for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
-        if !has_zeros(spec, &spec.types.pairs, position) {
+        if let Some(t) = without_zero(spec, &spec.types.pairs, position, everywhere[position]) {
             let path = table.clone().key(SIDES[position]).key("symmetric");
-            findings.push(without_zeros(loaded, &path, spec, position));
+            findings.push(without_zeros(loaded, &path, spec, position, t, &spec.types.pairs));
         }
+    }
+    if quantize.weights.symmetric == Some(true)
+        && let Some(unsigned) = unsigned(&spec.types.pairs, everywhere[1])
+    {
+        let path = table.clone().key(SIDES[1]).key("symmetric");
+        findings.push(without_negatives(loaded, &path, unsigned));
     }
     let mut told = BTreeSet::new();
     for (&id, rules) in &selection.nodes {
@@ -116,16 +123,26 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
                 );
                 findings.push(loaded.error(codes::UNSUPPORTED, &path, message, "").help(those(&pairs)));
             }
+            if rule.weights.symmetric == Some(true)
+                && let Some(unsigned) = unsigned(&pairs, asked[1].or(everywhere[1]))
+                && told.insert((index, SIDES.len() + 1 + SIDES.len()))
+            {
+                let path = table.clone().key("rule").index(index).key(SIDES[1]).key("symmetric");
+                findings.push(without_negatives(loaded, &path, unsigned));
+            }
             let zeros = [rule.activations.symmetric, rule.weights.symmetric];
             for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
-                if !has_zeros(spec, &pairs, position) && told.insert((index, SIDES.len() + 1 + position)) {
+                let asked = asked[position].or(everywhere[position]);
+                if let Some(t) = without_zero(spec, &pairs, position, asked)
+                    && told.insert((index, SIDES.len() + 1 + position))
+                {
                     let path = table
                         .clone()
                         .key("rule")
                         .index(index)
                         .key(SIDES[position])
                         .key("symmetric");
-                    findings.push(without_zeros(loaded, &path, spec, position));
+                    findings.push(without_zeros(loaded, &path, spec, position, t, &pairs));
                 }
             }
         }
@@ -142,29 +159,68 @@ const SIDES: [&str; 2] = ["activations", "weights"];
 
 fn has(pairs: &[Pair], position: usize, asked: impl Into<Integer>) -> bool {
     let asked = asked.into();
-    pairs.iter().any(|pair| match position {
-        0 => pair.codes() == Some(asked),
-        _ => pair.weight == asked,
-    })
+    pairs.iter().any(|pair| side(pair, position) == Some(asked))
 }
 
-/// True if some of the types in this position may have a zero point.
-fn has_zeros(spec: &TargetSpec, pairs: &[Pair], position: usize) -> bool {
-    pairs.iter().any(|pair| match position {
-        0 => pair
-            .codes()
-            .is_some_and(|codes| !spec.types.activation(codes).symmetric),
-        _ => !spec.types.weight(pair.weight).symmetric,
-    })
+/// The type in a position of a pair; none for real numbers.
+fn side(pair: &Pair, position: usize) -> Option<Integer> {
+    match position {
+        0 => pair.codes(),
+        _ => Some(pair.weight),
+    }
 }
 
-fn without_zeros(loaded: &Loaded, path: &KeyPath, spec: &TargetSpec, position: usize) -> Diagnostic {
-    let message = format!(
-        "the zero points of {} are 0 in the target `{}`",
-        SIDES[position], spec.id
-    );
+/// The type in a position that is asked for, or the preferred one.
+fn chosen(pairs: &[Pair], position: usize, asked: Option<IntegerType>) -> Option<Integer> {
+    let preferred = || pairs.iter().find_map(|pair| side(pair, position));
+    asked.map(Integer::from).or_else(preferred)
+}
+
+/// True if codes of a type may have a zero point.
+fn has_zero(spec: &TargetSpec, position: usize, t: Integer) -> bool {
+    match position {
+        0 => !spec.types.activation(t).symmetric,
+        _ => !spec.types.weight(t).symmetric,
+    }
+}
+
+/// The chosen type, if its zero points are 0.
+fn without_zero(spec: &TargetSpec, pairs: &[Pair], position: usize, asked: Option<IntegerType>) -> Option<Integer> {
+    chosen(pairs, position, asked).filter(|&t| !has_zero(spec, position, t))
+}
+
+/// The chosen type of weights, if it has no sign.
+fn unsigned(pairs: &[Pair], asked: Option<IntegerType>) -> Option<Integer> {
+    chosen(pairs, 1, asked).filter(|&t| IntType::from(t).min() == 0)
+}
+
+fn without_negatives(loaded: &Loaded, path: &KeyPath, unsigned: Integer) -> Diagnostic {
+    let message = format!("weights of {unsigned} with the zero point 0 hold no negative numbers");
     let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-    finding.help("leave it out, or write true")
+    finding.help("leave it out, or write false")
+}
+
+fn without_zeros(
+    loaded: &Loaded,
+    path: &KeyPath,
+    spec: &TargetSpec,
+    position: usize,
+    t: Integer,
+    pairs: &[Pair],
+) -> Diagnostic {
+    let what = SIDES[position];
+    let message = format!("the zero points of {t} {what} are 0 in the target `{}`", spec.id);
+    let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
+    let types: BTreeSet<Integer> = pairs.iter().filter_map(|pair| side(pair, position)).collect();
+    let others = types.into_iter().filter(|&t| has_zero(spec, position, t));
+    let others: Vec<&str> = others.map(Integer::name).collect();
+    finding.help(match others.is_empty() {
+        true => "leave it out, or write true".to_owned(),
+        false => format!(
+            "leave it out, write true, or choose a type of {what} that has them: {}",
+            others.join(", ")
+        ),
+    })
 }
 
 /// The pairs that there are, as a help.

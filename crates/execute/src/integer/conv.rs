@@ -17,7 +17,7 @@ struct Conv {
 pub(crate) fn prepare(op: &op::Conv, site: &NodeSlots<'_>) -> Prepared {
     let (x, weight) = (site.input(0)?, site.input(1)?);
     let bias = ConstantBias::of(site.optional(2), carrier(op.accumulator));
-    let (Some(element), Some(weights), Some(bias)) = (codes(x), Constant::of(weight), bias) else {
+    let (Some(element), Some(weights), Some(bias)) = (codes(x), Constant::of(weight, &op.weight_zero, 0), bias) else {
         return Ok(None);
     };
     let Ok(conv) = window::conv(op, site) else {

@@ -21,7 +21,12 @@ pub(crate) fn prepare(op: &op::Gemm, site: &NodeSlots<'_>) -> Prepared {
     }
     let (a, b) = (site.input(0)?, site.input(1)?);
     let bias = ConstantBias::of(site.optional(2), carrier(op.accumulator));
-    let (Some(element), Some(weights), Some(bias), false) = (codes(a), Constant::of(b), bias, op.transpose_a) else {
+    let (Some(element), Some(weights), Some(bias), false) = (
+        codes(a),
+        Constant::of(b, &op.weight_zero, usize::from(!op.transpose_b)),
+        bias,
+        op.transpose_a,
+    ) else {
         return Ok(None);
     };
     let [depth, columns] = if op.transpose_b {

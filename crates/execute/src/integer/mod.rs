@@ -27,7 +27,7 @@ use crate::error::StepError;
 use crate::site::{NodeSlots, Slot};
 use crate::step::Step;
 use std::borrow::Cow;
-use strait_core::{Elem, Op};
+use strait_core::{Elem, Op, WeightZero};
 use strait_kernels::integer::{Bias, Carrier, Loops, Weights, accumulators};
 use strait_requantize::IntType;
 
@@ -150,21 +150,25 @@ pub(crate) fn carrier(carrier: strait_core::Carrier) -> Carrier {
 pub(crate) enum Constant<'a> {
     /// Of up to 8 bits with a sign, or of 4 without.
     I8(Cow<'a, [i8]>),
-    /// Of any other type.
+    /// Of any other type, or with a zero point.
     I32(Vec<i32>),
 }
 
 impl Constant<'_> {
-    /// The weights of a slot; `None` where they are no constants.
-    pub(crate) fn of<'a>(slot: &'a Slot<'_>) -> Option<Constant<'a>> {
+    /// The weights of a slot, codes less the zero points of the outputs, which run along an axis; `None` where they are no
+    /// constants.
+    pub(crate) fn of<'a>(slot: &'a Slot<'_>, zeros: &WeightZero, axis: usize) -> Option<Constant<'a>> {
         let tensor = slot.constant?;
         codes(slot)?;
         Some(match slot.elem {
-            Elem::I8 | Elem::I4 => Constant::I8(tensor.values().ok()?),
+            Elem::I8 | Elem::I4 if zeros.is_zero() => Constant::I8(tensor.values().ok()?),
             _ => {
-                let wide = tensor.to_i64().ok()?.into_iter();
-                // Codes of up to 16 bits.
-                Constant::I32(wide.map(|code| code as i32).collect())
+                let inner = slot.dims.iter().skip(axis + 1).product::<usize>().max(1);
+                let outputs = slot.dims.get(axis).copied().unwrap_or(1).max(1);
+                let wide = tensor.to_i64().ok()?.into_iter().enumerate();
+                // Codes of up to 16 bits, and so are zero points.
+                let weight = |(at, code): (usize, i64)| code as i32 - zeros.of(at / inner % outputs);
+                Constant::I32(wide.map(weight).collect())
             }
         })
     }

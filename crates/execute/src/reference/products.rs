@@ -7,7 +7,7 @@ use crate::error::StepError;
 use crate::tensor::Dims;
 use strait_core::op;
 
-/// Σ weight·x + bias over one to three spatial axes, where a padded x reads as `pad_value`.
+/// Σ (weight − zero)·x + bias over one to three spatial axes, where a padded x reads as `pad_value`.
 pub(super) fn conv(
     op: &op::Conv,
     x: &Array,
@@ -20,6 +20,7 @@ pub(super) fn conv(
     let kernel = &weight.dims[2..];
     let at = |position: &[usize]| {
         let (image, output) = (position[0], position[1]);
+        let zero = i128::from(op.weight_zero.of(output));
         let mut sum = bias.map_or(0, |b| i128::from(b.values[output]));
         for channel in 0..channels {
             for tap in positions(kernel) {
@@ -35,7 +36,7 @@ pub(super) fn conv(
                     at.is_some()
                 });
                 let value = if inside { x.at(&from) } else { i64::from(op.pad_value) };
-                sum += i128::from(weight.at(&of)) * i128::from(value);
+                sum += (i128::from(weight.at(&of)) - zero) * i128::from(value);
             }
         }
         sum
@@ -43,7 +44,7 @@ pub(super) fn conv(
     Ok(positions(dims).map(|position| at(&position)).collect())
 }
 
-/// Σ a·b + bias.
+/// Σ a·(b − zero) + bias.
 pub(super) fn gemm(
     op: &op::Gemm,
     a: &Array,
@@ -62,6 +63,7 @@ pub(super) fn gemm(
     let mut values = Vec::new();
     for row in 0..rows {
         for column in 0..columns {
+            let zero = i128::from(op.weight_zero.of(column));
             let product = |k: usize| {
                 let left = if op.transpose_a {
                     k * rows + row
@@ -73,7 +75,7 @@ pub(super) fn gemm(
                 } else {
                     k * columns + column
                 };
-                i128::from(a.values[left]) * i128::from(b.values[right])
+                i128::from(a.values[left]) * (i128::from(b.values[right]) - zero)
             };
             values.push((0..depth).map(product).sum::<i128>());
         }

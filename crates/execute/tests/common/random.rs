@@ -4,7 +4,7 @@ use super::Builder;
 use super::numbers::Random;
 use smallvec::smallvec;
 use strait_core::op::{self, Coordinate, Nearest, PadMode, Reduction, ResizeMode};
-use strait_core::{Carrier, Elem, Fused, Module, Op, QuantParams, Stage, ValueId};
+use strait_core::{Carrier, Elem, Fused, Module, Op, QuantParams, Stage, ValueId, WeightZero};
 use strait_execute::Tensor;
 use strait_requantize::function::{Definition, Softmax};
 use strait_requantize::{IntType, Per, Requantization, Rounding, form, quantize::ZeroPoint};
@@ -180,6 +180,22 @@ impl Maker {
         self.builder.integers(codes.into(), dims, &values)
     }
 
+    /// Zero points of such weights: none, one, or one for each output, any code and the ends among them.
+    fn weight_zero(&mut self, codes: IntType, outputs: u64) -> WeightZero {
+        let r = &mut self.random;
+        let mut zero = || match r.range(0, 3) {
+            0 => codes.min(),
+            1 => codes.max(),
+            _ => r.range(codes.min().into(), codes.max().into()) as i32,
+        };
+        let zeros: Vec<i32> = (0..outputs).map(|_| zero()).collect();
+        match r.range(0, 2) {
+            0 => WeightZero::default(),
+            1 => WeightZero(Per::Tensor(zeros[0])),
+            _ => WeightZero(zeros.into_iter().collect()),
+        }
+    }
+
     fn bias(&mut self, count: u64, carrier: Carrier) -> ValueId {
         let values: Vec<i64> = (0..count).map(|_| self.random.range(-20_000, 20_000)).collect();
         self.builder.integers(carrier.elem(), &[count], &values)
@@ -306,13 +322,15 @@ impl Maker {
         if (0..2).any(|a| x.dims[a + 2] + u64::from(pad[a] + pad[a + 2]) < kernel[a]) {
             return;
         }
+        let stride = smallvec![r.range(1, 2) as u32, r.range(1, 2) as u32];
         let op = op::Conv {
-            stride: smallvec![r.range(1, 2) as u32, r.range(1, 2) as u32],
+            stride,
             pad: pad.into(),
             dilation: smallvec![1, 1],
             groups: groups as u32,
             pad_value,
             accumulator: r.carrier(bits + 7),
+            weight_zero: self.weight_zero(codes, outputs),
         };
         let weights = self.weights(codes, &[outputs, channels / groups, kernel[0], kernel[1]]);
         let bias = self.bias(outputs, op.accumulator);
@@ -328,10 +346,11 @@ impl Maker {
         let (depth, columns) = (*x.dims.last().unwrap(), self.random.range(1, 40) as u64);
         let transpose_b = self.random.flip();
         let codes = self.random.codes();
-        let bits = x.bits() + i64::from(codes.bits());
+        let bits = x.bits() + i64::from(codes.bits()) + 1;
         let op = op::Gemm {
             transpose_b,
             accumulator: self.random.carrier(bits + 7),
+            weight_zero: self.weight_zero(codes, columns),
             ..op::Gemm::canonical()
         };
         let extents = if transpose_b {

@@ -3,7 +3,7 @@
 use super::site::{Found, Producer};
 use sha2::{Digest as _, Sha256};
 use strait_core::op::Reduction;
-use strait_core::{Node, Op, TensorData};
+use strait_core::{Node, Op, TensorData, WeightZero};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Because, Certificate};
 
@@ -28,6 +28,7 @@ pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
     };
     let padding = |pad: &[u32], value: i32| pad.iter().any(|&p| p > 0).then_some(Because::Padding { value });
     let zero_points = |zeros: [i32; 2]| (zeros != [0, 0]).then_some(Because::ZeroPoints);
+    let weight_zero = |zeros: &WeightZero| (!zeros.is_zero()).then_some(Because::ZeroPoints);
     let parameters = |node: &Node| {
         let has_bias = node.inputs.get(2).is_some_and(Option::is_some);
         [Some(Because::Weights), has_bias.then_some(Because::Bias)]
@@ -35,11 +36,15 @@ pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
     match &node.op {
         Op::Conv(op) => {
             let facts = operands(1).into_iter().chain(parameters(node).into_iter().flatten());
-            facts.chain(padding(&op.pad, op.pad_value)).collect()
+            facts
+                .chain(padding(&op.pad, op.pad_value))
+                .chain(weight_zero(&op.weight_zero))
+                .collect()
         }
         Op::Gemm(op) if op.is_canonical() => operands(1)
             .into_iter()
             .chain(parameters(node).into_iter().flatten())
+            .chain(weight_zero(&op.weight_zero))
             .collect(),
         Op::MatMul(op) => {
             let elements = found.extents().last().copied().unwrap_or(1);

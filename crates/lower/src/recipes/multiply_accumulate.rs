@@ -1,16 +1,16 @@
 //! `multiply_accumulate`: convolution or fully connected layer with constant weights.
 //!
-//! acc = Σ w·q_x + b', y = requantize(acc), where b' holds the bias and −z_x·Σ w, so that acc stands for
-//! Σ w·(q_x − z_x) + b on the grid s_x·s_w\[c\] per output channel. A form without a zero point of its own (a plain shift)
+//! acc = Σ (q_w − z_w\[c\])·q_x + b', y = requantize(acc), where b' holds the bias and −z_x·Σ (q_w − z_w), so that acc stands for
+//! Σ (q_w − z_w)·(q_x − z_x) + b on the grid s_x·s_w\[c\] per output channel. A form without a zero point of its own (a plain shift)
 //! has it folded in too: b'' = b' + z_y·2^n.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, shift};
-use crate::interval::{self, any_code, conv_taps, input};
+use crate::interval::{self, any_code, conv_taps, input, less};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
-use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, TensorData};
+use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, TensorData, WeightZero};
 use strait_requantize::{Per, range};
 use strait_target::spec::WeightGrid;
 
@@ -22,8 +22,9 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     // The grid that a shift leads to: there is one where the result has codes.
     let target = walk.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
     let baked = walk.parameter(weight)?;
-    let codes: Vec<i32> = baked.to_i64()?.iter().map(|&code| code as i32).collect();
     let channels = baked.shape().first().copied().unwrap_or(1) as usize;
+    let weight_zero = WeightZero(grid.zero_point.clone());
+    let codes = less(&baked.to_i64()?, channels, Some(&weight_zero));
     let bias = match site.node.inputs.get(2).copied().flatten() {
         Some(_) => walk.parameter(walk.baked(site, 2)?)?.to_i64()?,
         None => vec![0; channels],
@@ -94,11 +95,13 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         Op::Conv(conv) => Conv {
             pad_value: x_zero,
             accumulator: carrier,
+            weight_zero,
             ..(**conv).clone()
         }
         .into(),
         _ => Gemm {
             accumulator: carrier,
+            weight_zero,
             ..Gemm::canonical()
         }
         .into(),
@@ -123,7 +126,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
 
 /// The biases with the zero point of the operand folded in:
 ///
-/// Σ w·(q − z_x) + b = Σ w·q + [b − z_x·Σ w], channel by channel of the weights' codes.
+/// Σ w·(q − z_x) + b = Σ w·q + [b − z_x·Σ w], channel by channel of the weights, which are codes less their zero points.
 fn folded(bias: &[i64], weights: &[i32], zero: i32, channels: usize) -> Vec<i64> {
     let each = weights.len() / channels.max(1);
     let fold = |c: usize| {

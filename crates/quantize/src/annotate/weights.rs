@@ -7,8 +7,9 @@ use strait_core::{
     Failure, Granularity, GraphId, Module, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme,
     ValueId,
 };
-use strait_requantize::scales::next_power_of_two;
+use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
+use strait_requantize::scales::{next_power_of_two, zero_of};
 use strait_target::spec::{Observer, Recipe};
 
 /// Outcome for one node's weights.
@@ -149,7 +150,8 @@ fn reach(
 /// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, or those
 /// between the ends that an observer chooses in place of max W and min W, the bias on the accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y and that grid itself representable. Where
 /// the target multiplies by a shift alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the
-/// scales of weights are powers of two, s_w is the smallest one that is not below it.
+/// scales of weights are powers of two, s_w is the smallest one that is not below it. A grid with a zero point takes
+/// (max W − min W) / (q_max − q_min) for the first two, and then that code as the zero point with which min W is the first one.
 pub(super) fn weights(
     module: &Module,
     graph: GraphId,
@@ -205,20 +207,31 @@ pub(super) fn weights(
         _ => NEGLIGIBLE,
     };
     let limit = bias_limit(table.scheme_of(id, Port::Operand(2)));
-    let mut asked: Vec<Asked> = reach(&values, channels, observer, kind(scheme))?
+    let symmetric = scheme.policy().is_symmetric();
+    let mut ends = reach(&values, channels, observer, kind(scheme))?;
+    if !per_channel {
+        let all = ends.iter().fold((0.0, 0.0), |all: (f64, f64), ends| {
+            (all.0.min(ends.0), all.1.max(ends.1))
+        });
+        ends.fill(all);
+    }
+    if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
+        let text = "a weight is negative, and its type is unsigned, with the zero point 0";
+        return Err(Reason::new(ReasonCode::WeightScale, text).into());
+    }
+    let asked: Vec<Asked> = ends
         .iter()
         .enumerate()
         .map(|(c, &(low, high))| Asked {
-            range: (high / last).max(low / first),
+            range: match symmetric {
+                true if low < 0.0 => (high / last).max(low / first),
+                true => high / last,
+                false => (high - low) / (last - first),
+            },
             bias: f64::from(bias.get(c).copied().unwrap_or(0.0)).abs() / (limit * x_scale),
             negligible: y_scale.map_or(0.0, |y| negligible * y / x_scale),
         })
         .collect();
-    if !per_channel {
-        // All channels have the scale of the one that asks for most.
-        let range = asked.iter().map(|asked| asked.range).fold(0.0, f64::max);
-        asked.iter_mut().for_each(|asked| asked.range = range);
-    }
     let least: Vec<f64> = asked.iter().map(|asked| asked.least()).collect();
     let largest = least.iter().copied().fold(0.0, f64::max);
     if bias.iter().any(|b| !b.is_finite()) {
@@ -292,9 +305,19 @@ pub(super) fn weights(
         let text = format!("its weights{whose} are too large or too small for a scale in f32");
         return Err(Reason::new(ReasonCode::WeightScale, text).into());
     }
-    let grid = match per_channel {
-        true => QuantParams::channel(scales.into(), 0),
-        false => QuantParams::tensor(scales[0], 0),
+    let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| zero_of(low, scale.into(), [first, last]);
+    let zeros = scales.iter().zip(&ends).map(zero);
+    let zero_point = match (symmetric, per_channel) {
+        (true, _) => Per::Tensor(0),
+        (false, true) => zeros.collect(),
+        (false, false) => Per::Tensor(zeros.last().unwrap_or(0)),
+    };
+    let grid = QuantParams {
+        zero_point,
+        ..match per_channel {
+            true => QuantParams::channel(scales.into(), 0),
+            false => QuantParams::tensor(scales[0], 0),
+        }
     };
     Ok(Some(Weights::Grid(grid, raised)))
 }

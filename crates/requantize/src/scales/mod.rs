@@ -14,7 +14,7 @@ pub mod packed_float;
 pub mod power_of_two;
 pub mod tosa;
 
-pub use of_range::{next_power_of_two, of_range};
+pub use of_range::{next_power_of_two, of_range, zero_of};
 
 use crate::{FormError, Per};
 

@@ -28,13 +28,18 @@ pub fn of_range([low, high]: [f32; 2], [first, last]: [f64; 2], symmetric: bool,
     if powers {
         scale = next_power_of_two(scale);
     }
-    let zero_point = if symmetric {
-        0.0
-    } else {
-        (first - low / scale).round().clamp(first, last)
+    let zero_point = match symmetric {
+        true => 0,
+        false => zero_of(low, scale, [first, last]),
     };
     let scale = scale as f32;
-    scale.is_finite().then_some((scale, zero_point as i32))
+    scale.is_finite().then_some((scale, zero_point))
+}
+
+/// The zero point of a grid with this scale whose codes begin at `low`, which is not above 0: the nearest one among the
+/// codes, halves away from 0.
+pub fn zero_of(low: f64, scale: f64, [first, last]: [f64; 2]) -> i32 {
+    (first - low / scale).round().clamp(first, last) as i32
 }
 
 /// The smallest power of two that is not below a positive number; exact, as no logarithm is.

@@ -104,7 +104,8 @@ pub struct ActivationScheme {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WeightScheme {
-    /// The zero point is 0.
+    /// The zero point is 0. False: each scale has a zero point, which products take off the weights' codes. An unsigned type
+    /// needs it.
     pub symmetric: bool,
     /// Granularities that a scale may have, the preferred one first.
     pub per: Vec<Per>,

@@ -3,28 +3,37 @@
 use super::taps::{Attributes, Tap, Window};
 use super::{Analysis, Interval, Range};
 use strait_core::tensor::Element;
-use strait_core::{Elem, Node, TensorData, ValueId, op};
+use strait_core::{Elem, Node, TensorData, ValueId, WeightZero, op};
 
 /// Weights that are computed are bounded up to this many; there is no more behind their number than a shape.
 const MOST_COMPUTED: u64 = 1 << 24;
 
-/// The weights of one output, given as `intervals` of the inputs that each meets: Σ w·x. The extremes of each term are
+/// The weights of one output, which have a zero point, given as `intervals` of the inputs that each meets: Σ (w − z)·x. The extremes of each term are
 /// at the ends of its interval, low end for a negative weight.
-fn sum<T: Copy + Into<i64>>(weights: impl Iterator<Item = T>, inputs: impl Iterator<Item = Interval>) -> Interval {
+fn sum<T: Copy + Into<i64>>(
+    weights: impl Iterator<Item = T>,
+    zero: Interval,
+    inputs: impl Iterator<Item = Interval>,
+) -> Interval {
     weights.zip(inputs).fold(Interval::point(0), |sum, (weight, x)| {
-        sum.plus(x.times(Interval::point(weight.into())))
+        sum.plus(x.times(Interval::point(weight.into()).minus(zero)))
     })
 }
 
-/// The same for each output: `f` picks the weights of one.
+/// The zero point of the weights of an output.
+fn zero(zeros: &WeightZero, output: usize) -> Interval {
+    Interval::point(zeros.of(output).into())
+}
+
+/// The same for each output: `index` picks the weights of one.
 fn sums(
-    weight: &TensorData,
+    given: (&TensorData, &WeightZero),
     outputs: usize,
     index: impl Fn(usize, usize) -> usize,
     inputs: impl Fn(usize) -> Vec<Interval>,
 ) -> Option<Vec<Interval>> {
     fn of<T: Element + Into<i64>>(
-        weight: &TensorData,
+        (weight, zeros): (&TensorData, &WeightZero),
         outputs: usize,
         index: impl Fn(usize, usize) -> usize,
         inputs: impl Fn(usize) -> Vec<Interval>,
@@ -36,23 +45,23 @@ fn sums(
             // All others are below it, by the layout.
             weights.get(last)?;
             let weights = (0..inputs.len()).map(|k| weights[index(o, k)]);
-            Some(sum(weights, inputs.iter().copied()))
+            Some(sum(weights, zero(zeros, o), inputs.iter().copied()))
         };
         (0..outputs).map(output).collect()
     }
-    match weight.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(weight, outputs, index, inputs),
-        Elem::U8 | Elem::U4 => of::<u8>(weight, outputs, index, inputs),
-        Elem::I16 => of::<i16>(weight, outputs, index, inputs),
-        Elem::U16 => of::<u16>(weight, outputs, index, inputs),
-        Elem::I32 => of::<i32>(weight, outputs, index, inputs),
-        Elem::I64 => of::<i64>(weight, outputs, index, inputs),
+    match given.0.elem() {
+        Elem::I8 | Elem::I4 => of::<i8>(given, outputs, index, inputs),
+        Elem::U8 | Elem::U4 => of::<u8>(given, outputs, index, inputs),
+        Elem::I16 => of::<i16>(given, outputs, index, inputs),
+        Elem::U16 => of::<u16>(given, outputs, index, inputs),
+        Elem::I32 => of::<i32>(given, outputs, index, inputs),
+        Elem::I64 => of::<i64>(given, outputs, index, inputs),
         Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
     }
 }
 
 impl Analysis<'_> {
-    /// Σ w·x + b per output channel, where a tap may read the padding's value in place of x.
+    /// Σ (w − z)·x + b per output channel, where a tap may read the padding's value in place of x.
     pub(super) fn conv(&self, op: &op::Conv, node: &Node) -> Option<Range> {
         let [x, weight, bias] = [0, 1, 2].map(|i| node.inputs.get(i).copied().flatten());
         let (x, weight) = (x?, weight?);
@@ -79,11 +88,16 @@ impl Analysis<'_> {
         };
         let products = match self.constant(weight) {
             // A row of the weight is the weights of one output: channel by channel, tap by tap.
-            Some(weight) => sums(weight, outputs, |output, k| output * channels * taps + k, inputs)?,
+            Some(weight) => sums(
+                (weight, &op.weight_zero),
+                outputs,
+                |output, k| output * channels * taps + k,
+                inputs,
+            )?,
             None => {
                 let weight = self.range(weight)?;
                 let product = |output| {
-                    let weight = weight.at(0, output);
+                    let weight = weight.at(0, output).minus(zero(&op.weight_zero, output));
                     inputs(output)
                         .into_iter()
                         .fold(Interval::point(0), |sum, x| sum.plus(x.times(weight)))
@@ -117,7 +131,7 @@ impl Analysis<'_> {
         Some(window.map_or_else(|| vec![any; taps], |window| window.taps()))
     }
 
-    /// Σ a·b + bias per column.
+    /// Σ a·(b − z) + bias per column.
     pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<Range> {
         if (op.alpha, op.beta) != (1.0, 1.0) {
             return None;
@@ -132,15 +146,20 @@ impl Analysis<'_> {
             (columns, rows)
         };
         let inner = if op.transpose_a { 0 } else { a_rank.checked_sub(1)? };
-        let a = self.range(a)?;
+        let (a, zeros) = (self.range(a)?, &op.weight_zero);
         let inputs: Vec<Interval> = (0..depth).map(|k| a.at(inner, k)).collect();
         let products = match self.constant(b) {
-            Some(b) if op.transpose_b => sums(b, outputs, |column, k| column * depth + k, |_| inputs.clone())?,
-            Some(b) => sums(b, outputs, |column, k| k * outputs + column, |_| inputs.clone())?,
+            Some(b) if op.transpose_b => sums((b, zeros), outputs, |column, k| column * depth + k, |_| inputs.clone())?,
+            Some(b) => sums(
+                (b, zeros),
+                outputs,
+                |column, k| k * outputs + column,
+                |_| inputs.clone(),
+            )?,
             None => {
                 let b = self.range(b)?;
                 let product = |column| {
-                    let b = b.at(usize::from(!op.transpose_b), column);
+                    let b = b.at(usize::from(!op.transpose_b), column).minus(zero(zeros, column));
                     inputs.iter().fold(Interval::point(0), |sum, x| sum.plus(x.times(b)))
                 };
                 (0..outputs).map(product).collect()

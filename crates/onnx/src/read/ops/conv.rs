@@ -3,10 +3,9 @@
 use super::Row;
 use super::window::{kernel_shape, window};
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::Carrier;
-use strait_core::ReasonCode;
 use strait_core::op::Conv;
 use strait_core::shape::fixed_dims;
+use strait_core::{Carrier, ReasonCode, WeightZero};
 
 pub(super) const ROWS: &[Row] = &[Row::new("Conv", 1, conv)];
 
@@ -30,6 +29,7 @@ fn conv(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
             .map_err(|_| Refusal::invalid(ReasonCode::ConvChannels, format!("`group` is {groups}")))?,
         pad_value: 0,
         accumulator: Carrier::I32,
+        weight_zero: WeightZero::default(),
     };
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }

@@ -2,9 +2,8 @@
 
 use super::Row;
 use crate::read::site::{Arg, NodeReader, Refusal};
-use strait_core::Carrier;
-use strait_core::ReasonCode;
 use strait_core::op::{Gemm, MatMul};
+use strait_core::{Carrier, ReasonCode, WeightZero};
 
 pub(super) const ROWS: &[Row] = &[
     Row::new("Gemm", 7, gemm),
@@ -32,6 +31,7 @@ fn gemm(site: &mut NodeReader<'_, '_>) -> Result<(), Refusal> {
         alpha: site.float("alpha")?.unwrap_or(1.0),
         beta: site.float("beta")?.unwrap_or(1.0),
         accumulator: Carrier::I32,
+        weight_zero: WeightZero::default(),
     };
     site.finish(op, &[Arg::Operand(0), Arg::Operand(1), Arg::Operand(2)])
 }

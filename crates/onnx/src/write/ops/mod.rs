@@ -79,7 +79,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Ok(())
     };
     match &node.op {
-        Op::Conv(conv) if conv.pad_value == 0 => plain(
+        Op::Conv(conv) if conv.pad_value == 0 && conv.weight_zero.is_zero() => plain(
             "Conv",
             vec![
                 ints("strides", &conv.stride),
@@ -159,7 +159,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Clip(op) => clip(emitter, at, op),
         Op::Pad(op) => pad(emitter, at, op),
         Op::Resize(op) => resize(emitter, at, op),
-        Op::Gemm(op) => gemm::gemm(emitter, at, op),
+        Op::Gemm(op) if op.weight_zero.is_zero() => gemm::gemm(emitter, at, op),
         Op::Unary(op) => unary::unary(emitter, at, op.function),
         Op::Quantize(op) if op.to == Elem::I32 => {
             Err(at.unwritable("QuantizeLinear makes codes of 8 and 16 bits only"))
@@ -168,8 +168,8 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         Op::Dequantize(_) => linear(emitter, at, "DequantizeLinear", node.inputs.first().copied().flatten()),
         Op::RoundTo(_) => Err(at.unwritable("no operator rounds to small floats, to blocks or to a range of each run")),
         Op::Foreign(op) => foreign(emitter, at, op),
-        // What a conv, matmul or mul has beside ONNX's are zero points.
-        Op::Conv(_) | Op::MatMul(_) | Op::Mul(_) => Err(at.without_operator()),
+        // What a conv, gemm, matmul or mul has beside ONNX's are zero points.
+        Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Mul(_) => Err(at.without_operator()),
         Op::SumPool(_)
         | Op::Requantize(_)
         | Op::ShiftLeft(_)

@@ -2,7 +2,9 @@
 
 use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
-use crate::spec::{Activation, Arithmetic, Integer, IntegerFunction, Limit, OpRow, Pair, RecipeName, ScaleSet};
+use crate::spec::{
+    Activation, Arithmetic, Integer, IntegerFunction, Limit, OpRow, Pair, RecipeName, ScaleSet, WeightGrid,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
 use strait_document::{KeyPath, Scalar, nearest};
@@ -173,6 +175,12 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!(
                 "`{grid}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks"
             )
+        });
+    }
+    if row.weight_grid == Some(WeightGrid::MaxAbsThenShift) {
+        let symmetric = spec.pairs(row).all(|pair| spec.types.weight(pair.weight).symmetric);
+        findings.ensure(symmetric, &at("weight_grid"), || {
+            "weights that are rounded to their largest magnitude first have no zero point".into()
         });
     }
     if recipe == RecipeName::MaxPool {

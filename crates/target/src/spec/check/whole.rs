@@ -27,9 +27,11 @@ fn types(findings: &mut Findings<'_>) {
     findings.list(&at(&["pairs"]), &types.pairs);
     for (index, pair) in types.pairs.iter().enumerate() {
         let (weight, path) = (pair.weight, at(&["pairs"]).index(index));
-        let signed = matches!(weight, Integer::Int4 | Integer::Int8 | Integer::Int16);
-        findings.ensure(signed, &path, || {
-            format!("weights of {weight} cannot be compiled yet: they are int4, int8 or int16")
+        let unsigned = IntType::from(weight).min() == 0;
+        findings.ensure(!unsigned || !types.weight(weight).symmetric, &path, || {
+            format!(
+                "symmetric weights of {weight} hold no negative numbers: `types.weight_of.{weight}` needs a zero point"
+            )
         });
         let mut rows = findings.spec.op.values();
         let used = !pair.is_weight_only() || rows.any(|row| findings.spec.pairs(row).any(|has| has == *pair));
@@ -77,9 +79,6 @@ fn types(findings: &mut Findings<'_>) {
             .map(|(t, scheme)| (at(&["weight_of", t.name()]), scheme)),
     );
     for (path, scheme) in schemes {
-        findings.ensure(scheme.symmetric, &path.clone().key("symmetric"), || {
-            "weights with a zero point cannot be compiled yet; their grids are symmetric".into()
-        });
         findings.list(&path.key("per"), &scheme.per);
     }
     let unused = types.activation_of.keys().filter(|t| !activations.contains(t));
