@@ -1,7 +1,7 @@
 //! From a module to IR bytes.
 
 use super::configs::write_grid;
-use super::writer::{Strings, Writer, count};
+use super::writer::{Writer, count};
 use super::{ABSENT, BytesError, MAGIC, MAJOR, MINOR};
 use crate::attribute::Attribute;
 use crate::elem::Elem;
@@ -9,6 +9,7 @@ use crate::form_list::form_list;
 use crate::graph::{Def, Graph, Node, Placement, Value};
 use crate::ids::{DataId, NodeId, Symbol, ValueId};
 use crate::module::Module;
+use crate::names::Names;
 use crate::shape::Dim;
 use crate::tensor::TensorData;
 use std::borrow::Cow;
@@ -28,7 +29,7 @@ pub struct Encoded {
 pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
     let mut encoder = Encoder {
         module,
-        strings: Strings::default(),
+        strings: Names::default(),
         ops: Vec::new(),
         tensors: Vec::new(),
         positions: BTreeMap::new(),
@@ -40,18 +41,19 @@ pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
     for graph in &module.graphs {
         body.record(|w| encoder.graph(w, graph))?;
     }
-    let ops: Vec<(u32, u16)> = encoder
-        .ops
+    let ops = std::mem::take(&mut encoder.ops);
+    let ops: Vec<(u32, u16)> = ops
         .iter()
-        .map(|&(name, version)| (encoder.strings.index(name), version))
+        .map(|&(name, version)| (encoder.string(name), version))
         .collect();
     let mut out = Writer(MAGIC.to_vec());
     out.u16(MAJOR);
     out.u16(MINOR);
-    out.list(&encoder.strings.list, |w, text| {
-        w.u32(count(text.len()));
-        w.0.extend(text.as_bytes());
-    });
+    out.u32(count(encoder.strings.texts().len()));
+    for text in encoder.strings.texts() {
+        out.u32(count(text.len()));
+        out.0.extend(text.as_bytes());
+    }
     out.list(&ops, |w, &(name, version)| {
         w.u32(name);
         w.u16(version);
@@ -70,7 +72,8 @@ pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
 
 pub(super) struct Encoder<'a> {
     pub(super) module: &'a Module,
-    strings: Strings,
+    /// In the order of their first use.
+    strings: Names,
     ops: Vec<(&'static str, u16)>,
     tensors: Vec<TensorData>,
     positions: BTreeMap<DataId, u32>,
@@ -83,7 +86,12 @@ impl<'a> Encoder<'a> {
     }
 
     pub(super) fn text(&mut self, w: &mut Writer, text: &str) {
-        w.u32(self.strings.index(text));
+        w.u32(self.string(text));
+    }
+
+    /// The number of a text in the table of strings.
+    fn string(&mut self, text: &str) -> u32 {
+        count(self.strings.intern(text).index())
     }
 
     /// The position of a tensor, which is entered at its first use unless an equal one is there.
@@ -148,7 +156,7 @@ impl<'a> Encoder<'a> {
                     }
                     Dim::Named(name) => {
                         w.u8(1);
-                        w.u64(u64::from(self.strings.index(self.module.name(name))));
+                        w.u64(u64::from(self.string(self.module.name(name))));
                     }
                 }
             }

@@ -1,26 +1,5 @@
 //! Little-endian fields, counted lists and records with their size.
 
-use std::collections::BTreeMap;
-
-/// The table of strings, in the order of their first use.
-#[derive(Default)]
-pub(super) struct Strings {
-    pub(super) list: Vec<String>,
-    index: BTreeMap<String, u32>,
-}
-
-impl Strings {
-    pub(super) fn index(&mut self, text: &str) -> u32 {
-        if let Some(&index) = self.index.get(text) {
-            return index;
-        }
-        let index = count(self.list.len());
-        self.list.push(text.into());
-        self.index.insert(text.into(), index);
-        index
-    }
-}
-
 /// A count as it is stored. Ids are 32 bits wide, hence so is everything that is counted.
 pub(super) fn count(n: usize) -> u32 {
     debug_assert!(u32::try_from(n).is_ok());

@@ -8,7 +8,7 @@ use crate::proto::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::graph::Def;
-use strait_core::{Dim, Elem, Graph, Module, TensorData, TensorType, ValueId};
+use strait_core::{Dim, Elem, Graph, Module, Names, TensorData, TensorType, ValueId};
 
 /// Collects nodes and constants under unique names.
 pub(super) struct Emitter<'m> {
@@ -19,8 +19,8 @@ pub(super) struct Emitter<'m> {
     values: BTreeMap<ValueId, String>,
     /// Scale and zero point of the values whose grid is written already.
     pub(super) grids: BTreeMap<ValueId, Vec<String>>,
-    used: BTreeSet<String>,
-    used_by_nodes: BTreeSet<String>,
+    used: Names,
+    used_by_nodes: Names,
     nodes: Vec<NodeProto>,
     initializers: Vec<TensorProto>,
     domains: BTreeSet<String>,
@@ -38,8 +38,8 @@ impl<'m> Emitter<'m> {
             opset,
             values: BTreeMap::new(),
             grids: BTreeMap::new(),
-            used: BTreeSet::new(),
-            used_by_nodes: BTreeSet::new(),
+            used: Names::default(),
+            used_by_nodes: Names::default(),
             nodes: Vec::new(),
             initializers: Vec::new(),
             domains: BTreeSet::new(),
@@ -75,7 +75,7 @@ impl<'m> Emitter<'m> {
 
     /// A name for a value: `base`, or `base_1`, `base_2`, … where it is taken.
     pub(super) fn fresh(&mut self, base: &str) -> String {
-        unique(&mut self.used, if base.is_empty() { "value" } else { base })
+        fresh(&mut self.used, if base.is_empty() { "value" } else { base })
     }
 
     /// The name of a value of the module.
@@ -126,7 +126,7 @@ impl<'m> Emitter<'m> {
         self.nodes.push(NodeProto {
             input: inputs,
             output: outputs,
-            name: unique(&mut self.used_by_nodes, base),
+            name: fresh(&mut self.used_by_nodes, base),
             op_type: op.into(),
             attribute: attributes,
             domain: domain.into(),
@@ -241,14 +241,9 @@ impl<'m> Emitter<'m> {
     }
 }
 
-fn unique(used: &mut BTreeSet<String>, base: &str) -> String {
-    let mut name = base.to_string();
-    let mut number = 0usize;
-    while !used.insert(name.clone()) {
-        number += 1;
-        name = format!("{base}_{number}");
-    }
-    name
+fn fresh(names: &mut Names, base: &str) -> String {
+    let symbol = names.fresh(base);
+    names.text(symbol).to_owned()
 }
 
 /// A tensor as a message; the bytes are shared.
