@@ -9,20 +9,24 @@ use crate::model::{self, ModelError};
 use crate::path::{is_file_name, place};
 use crate::staging::Staging;
 use crate::{ArtifactError, MANIFEST_FILE, MODEL_FILE};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use strait_core::Module;
 
 /// An artifact in the making, in a folder beside its destination. Unless it is committed, the destination stays as it
-/// was and the folder goes away with this value; what an interrupted run leaves is removed by the next one.
+/// was and the folder goes away with this value; what an interrupted run leaves is removed by the next one. Threads may
+/// add files at the same time.
 #[derive(Debug)]
 pub struct ArtifactWriter {
     destination: PathBuf,
     parent: PathBuf,
     staging: Staging,
-    files: BTreeMap<String, FileEntry>,
+    /// By name; without an entry until a file is whole.
+    files: Mutex<BTreeMap<String, Option<FileEntry>>>,
 }
 
 impl ArtifactWriter {
@@ -62,59 +66,64 @@ impl ArtifactWriter {
         Ok(ArtifactWriter {
             parent: parent.into(),
             staging,
-            files: BTreeMap::new(),
+            files: Mutex::default(),
             destination: resolved,
         })
     }
 
     /// Adds a file. Names are parts of ASCII letters, digits and `._-+`, separated by `/`.
-    pub fn add_bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
+    pub fn add_bytes(&self, name: &str, bytes: &[u8]) -> Result<(), ArtifactError> {
         self.add_with(name, |out| out.write_all(bytes))
     }
 
     /// Adds a file whose bytes `write` produces.
     pub fn add_with(
-        &mut self,
+        &self,
         name: &str,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), ArtifactError> {
         if !is_file_name(name) || name == MANIFEST_FILE {
             return Err(ArtifactError::FileName(name.into()));
         }
-        if self.files.contains_key(name) {
-            return Err(ArtifactError::SameFile(name.into()));
-        }
+        match self.files().entry(name.into()) {
+            Entry::Occupied(_) => return Err(ArtifactError::SameFile(name.into())),
+            Entry::Vacant(place) => place.insert(None),
+        };
         let path = place(self.staging.folder(), name);
         let entry = write_file(&path, write).map_err(ArtifactError::io(&path))?;
-        self.files.insert(name.into(), entry);
+        self.files().insert(name.into(), Some(entry));
         Ok(())
     }
 
+    /// The map is whole at any time, so that a thread that panicked leaves nothing half done in it.
+    fn files(&self) -> MutexGuard<'_, BTreeMap<String, Option<FileEntry>>> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Adds the container file with the graphs of `module`, its tensors and the certificates of its fusions.
-    pub fn add_model(&mut self, module: &Module, certificates: &[CertificateRecord]) -> Result<(), ArtifactError> {
+    pub fn add_model(&self, module: &Module, certificates: &[CertificateRecord]) -> Result<(), ArtifactError> {
         let path = self.destination.join(MODEL_FILE);
         let encoded = model::encode(module, certificates).map_err(|source| ArtifactError::Model { path, source })?;
         self.add_with(MODEL_FILE, |out| encoded.write(out))
-    }
-
-    /// The length of each file so far.
-    pub fn sizes(&self) -> impl Iterator<Item = (&str, u64)> {
-        self.files.iter().map(|(name, entry)| (name.as_str(), entry.bytes))
     }
 
     /// Writes the manifest, waits until everything is on the disk, and puts the folder in the place of the destination.
     ///
     /// Until this returns the destination is the previous artifact or the new one, whole. Other writers to the same
     /// destination may commit at the same time; the last one stays.
-    pub fn commit(mut self, provenance: Provenance) -> Result<Manifest, ArtifactError> {
+    pub fn commit(self, provenance: Provenance) -> Result<Manifest, ArtifactError> {
         let staged = self.staging.folder();
         let path = staged.join(MANIFEST_FILE);
-        if !self.files.contains_key(MODEL_FILE) {
+        let files = self.files.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let files: BTreeMap<String, FileEntry> = files
+            .into_iter()
+            .filter_map(|(name, file)| Some((name, file?)))
+            .collect();
+        if !files.contains_key(MODEL_FILE) {
             let source = ModelError::Missing;
             return Err(ArtifactError::Model { path, source });
         }
-        let encoded = Manifest::new(provenance, std::mem::take(&mut self.files))
-            .and_then(|manifest| Ok((manifest.encode()?, manifest)));
+        let encoded = Manifest::new(provenance, files).and_then(|manifest| Ok((manifest.encode()?, manifest)));
         let (bytes, manifest) = encoded.map_err(io::Error::from).map_err(ArtifactError::io(&path))?;
         write_file(&path, |out| out.write_all(&bytes)).map_err(ArtifactError::io(&path))?;
         for folder in folders(manifest.files.keys()) {

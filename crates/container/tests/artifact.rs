@@ -49,8 +49,8 @@ fn the_manifest_has_sorted_keys_and_the_same_bytes_every_time() {
 fn a_previous_artifact_is_replaced_whole() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("out");
-    let mut writer = ArtifactWriter::create(&out).unwrap();
-    fill(&mut writer, "old");
+    let writer = ArtifactWriter::create(&out).unwrap();
+    fill(&writer, "old");
     writer.add_bytes("only-in-old.txt", b"").unwrap();
     writer.commit(provenance()).unwrap();
     write(&out, "new");
@@ -65,8 +65,8 @@ fn a_run_that_stops_leaves_the_previous_artifact_as_it_was() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("out");
     write(&out, "old");
-    let mut writer = ArtifactWriter::create(&out).unwrap();
-    fill(&mut writer, "new");
+    let writer = ArtifactWriter::create(&out).unwrap();
+    fill(&writer, "new");
     assert_eq!(open(&out).file("report.json").unwrap(), &b"old"[..]);
     drop(writer);
     assert_eq!(open(&out).file("report.json").unwrap(), &b"old"[..]);
@@ -87,9 +87,9 @@ fn what_dead_runs_left_is_taken_away_and_what_living_ones_use_is_not() {
         fs::write(root.path().join(lock), b"").unwrap();
     }
     fs::create_dir(root.path().join(".outer.strait-aaaaaa")).unwrap();
-    let mut living = ArtifactWriter::create(&out).unwrap();
+    let living = ArtifactWriter::create(&out).unwrap();
     write(&out, "other");
-    fill(&mut living, "living");
+    fill(&living, "living");
     living.commit(provenance()).unwrap();
     assert_eq!(names(root.path()), [".outer.strait-aaaaaa", "out"]);
     assert_eq!(open(&out).file("report.json").unwrap(), &b"living"[..]);
@@ -193,8 +193,8 @@ fn an_empty_folder_and_an_artifact_of_a_later_schema_are_replaced() {
 fn something_that_comes_between_is_not_taken_away() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("out");
-    let mut writer = ArtifactWriter::create(&out).unwrap();
-    fill(&mut writer, "new");
+    let writer = ArtifactWriter::create(&out).unwrap();
+    fill(&writer, "new");
     fs::create_dir(&out).unwrap();
     fs::write(out.join("thesis.tex"), b"mine").unwrap();
     assert!(matches!(
@@ -238,7 +238,7 @@ fn a_file_of_the_artifact_is_no_link() {
 fn names_of_files_are_checked() {
     let root = tempfile::tempdir().unwrap();
     let out = root.path().join("out");
-    let mut writer = ArtifactWriter::create(&out).unwrap();
+    let writer = ArtifactWriter::create(&out).unwrap();
     for name in [
         "../evil",
         "/evil",
@@ -380,8 +380,8 @@ fn artifacts_are_compared_file_by_file() {
     let [a, b, c] = ["a", "b", "c"].map(|name| root.path().join(name));
     write(&a, "report");
     write(&b, "report");
-    let mut writer = ArtifactWriter::create(&c).unwrap();
-    fill(&mut writer, "repair");
+    let writer = ArtifactWriter::create(&c).unwrap();
+    fill(&writer, "repair");
     writer.add_bytes("extra", b"").unwrap();
     writer.commit(provenance()).unwrap();
     assert_eq!(compare(&open(&a), &open(&b)).unwrap(), []);

@@ -1,12 +1,13 @@
 //! The means of the work, apart from its inputs: threads, an instruction set, limits, and an observer of the progress.
 //! None of them changes a bit of any result.
 
-use std::{num::NonZeroUsize, ops::ControlFlow, sync::Mutex, time::Instant};
+use std::{num::NonZeroUsize, ops::ControlFlow, panic::resume_unwind, sync::Mutex, thread, time::Instant};
 
 use serde::Serialize;
+use strait_execute::ExecuteError;
 use strait_kernels::Context;
 
-use crate::{diagnostic::Diagnostic, limits::Limits, stop::Stop};
+use crate::{diagnostic::Diagnostic, failure, limits::Limits, stop::Stop};
 
 /// Somebody who watches the work and may stop it. Methods are called from one thread at a time.
 pub trait Progress: Sync {
@@ -123,6 +124,29 @@ impl<'a> Session<'a> {
         result
     }
 
+    /// Does both, at the same time where the session has threads for it.
+    ///
+    /// # Errors
+    /// Those of `first`, or else those of `second`; a thread that cannot be made.
+    pub fn both<T: Send>(
+        &self,
+        first: impl FnOnce() -> Result<T, Stop> + Send,
+        second: impl FnOnce() -> Result<T, Stop>,
+    ) -> Result<[T; 2], Stop> {
+        let (first, second) = if self.threads.get() == 1 {
+            (first()?, second())
+        } else {
+            thread::scope(|scope| {
+                let beside = thread::Builder::new().spawn_scoped(scope, first);
+                let beside = beside.map_err(|error| failure::execute(ExecuteError::Threads(error.to_string())))?;
+                let second = second();
+                let first = beside.join().unwrap_or_else(|panic| resume_unwind(panic))?;
+                Ok::<_, Stop>((first, second))
+            })?
+        };
+        Ok([first, second?])
+    }
+
     /// Says something worth knowing.
     pub fn say(&self, text: &str) {
         self.progress.say(text);
@@ -179,6 +203,27 @@ mod tests {
             ["one", "two"]
         );
         assert_eq!(phases[0].peak_bytes.is_some(), cfg!(target_os = "linux"));
+    }
+
+    #[test]
+    fn two_works_give_the_same_whatever_the_number_of_threads() {
+        for threads in 1..3 {
+            let session = Session::new(NonZeroUsize::new(threads).unwrap(), Context::detect(), &Silent);
+            let bad = |text: &str| Err(Stop::Defect(text.into()));
+            assert_eq!(session.both(|| Ok(1), || Ok(2)), Ok([1, 2]));
+            assert_eq!(
+                session.both(|| bad("first"), || Ok(2)),
+                Err(Stop::Defect("first".into()))
+            );
+            assert_eq!(
+                session.both(|| Ok(1), || bad("second")),
+                Err(Stop::Defect("second".into()))
+            );
+            assert_eq!(
+                session.both::<i32>(|| bad("first"), || bad("second")),
+                Err(Stop::Defect("first".into()))
+            );
+        }
     }
 
     #[test]

@@ -90,7 +90,7 @@ fn an_artifact_that_is_as_it_should_be_has_no_findings() {
 fn an_artifact_is_verified_from_its_folder() {
     use strait_container::{Artifact, ArtifactWriter, Provenance, Sources, TargetVersion, ToolVersion, sha256};
     let root = tempfile::tempdir().unwrap();
-    let mut writer = ArtifactWriter::create(&root.path().join("out")).unwrap();
+    let writer = ArtifactWriter::create(&root.path().join("out")).unwrap();
     let module = parse(&text(LOWERED, FUSED, DATA));
     writer.add_model(&module, &grounded(&module, &records())).unwrap();
     let digest = sha256(b"");

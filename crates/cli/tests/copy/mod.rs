@@ -84,7 +84,7 @@ impl Copy {
             provenance: Provenance { sources, target, tool },
         };
         change(&mut parts);
-        let mut writer = ArtifactWriter::create(&self.folder()).unwrap();
+        let writer = ArtifactWriter::create(&self.folder()).unwrap();
         for (name, bytes) in &parts.files {
             writer.add_bytes(name, bytes).unwrap();
         }

@@ -82,12 +82,12 @@ pub(crate) fn provenance() -> Provenance {
 
 /// Writes an artifact with a report of this text.
 pub(crate) fn write(destination: &Path, report: &str) -> Manifest {
-    let mut writer = ArtifactWriter::create(destination).unwrap();
-    fill(&mut writer, report);
+    let writer = ArtifactWriter::create(destination).unwrap();
+    fill(&writer, report);
     writer.commit(provenance()).unwrap()
 }
 
-pub(crate) fn fill(writer: &mut ArtifactWriter, report: &str) {
+pub(crate) fn fill(writer: &ArtifactWriter, report: &str) {
     writer.add_model(&module(), &certificates()).unwrap();
     writer.add_bytes("report.json", report.as_bytes()).unwrap();
     writer.add_bytes("vendor/model.qdq.onnx", &[1, 2, 3]).unwrap();

@@ -146,7 +146,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let id = job.target.spec().id.to_string();
         sources.config = settings_digest(loaded, &id)?;
         let digest = session.phase(&format!("write ({id})"), None, |_| {
-            write(&job, &lowered, &report, sources.clone(), writer)
+            write(&job, &lowered, &report, sources.clone(), writer, session)
         })?;
         compiled.push(Compiled {
             target: id,
@@ -320,26 +320,19 @@ fn write(
     lowered: &Lowered,
     report: &Report,
     sources: Sources,
-    mut writer: ArtifactWriter,
+    writer: ArtifactWriter,
+    session: &Session<'_>,
 ) -> Result<Digest, Stop> {
     let spec = job.target.spec();
-    writer
-        .add_model(&lowered.module, &lowered.certificates)
-        .map_err(failure::writing)?;
-    writer
-        .add_with(REPORT_FILE, |out| report.write_json(out))
-        .map_err(failure::writing)?;
-    let quantization = Quantization::of(&lowered.annotated);
-    writer
-        .add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))
-        .map_err(failure::writing)?;
-    let mut deployment =
-        serde_json::to_vec_pretty(&deployment(job)?).map_err(|error| Stop::Defect(error.to_string()))?;
-    deployment.push(b'\n');
-    writer
-        .add_bytes(DEPLOYMENT_FILE, &deployment)
-        .map_err(failure::writing)?;
-    emit::emit(job, lowered, &mut writer)?;
+    let model = || {
+        let model = writer.add_model(&lowered.module, &lowered.certificates);
+        model.map_err(failure::writing)
+    };
+    let others = || {
+        documents(job, lowered, report, &writer)?;
+        emit::emit(job, lowered, &writer)
+    };
+    session.both(model, others)?;
     let provenance = Provenance {
         sources,
         target: TargetVersion {
@@ -354,6 +347,21 @@ fn write(
     };
     let manifest = writer.commit(provenance).map_err(failure::writing)?;
     Ok(manifest.digest())
+}
+
+/// Writes the report, the configs of all operands, and the deployment.
+fn documents(job: &Job<'_>, lowered: &Lowered, report: &Report, writer: &ArtifactWriter) -> Result<(), Stop> {
+    writer
+        .add_with(REPORT_FILE, |out| report.write_json(out))
+        .map_err(failure::writing)?;
+    let quantization = Quantization::of(&lowered.annotated);
+    writer
+        .add_with(QUANTIZATION_FILE, |out| quantization.write_json(out))
+        .map_err(failure::writing)?;
+    let mut deployment =
+        serde_json::to_vec_pretty(&deployment(job)?).map_err(|error| Stop::Defect(error.to_string()))?;
+    deployment.push(b'\n');
+    writer.add_bytes(DEPLOYMENT_FILE, &deployment).map_err(failure::writing)
 }
 
 fn deployment(job: &Job<'_>) -> Result<Deployment, Stop> {

@@ -48,7 +48,7 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
 }
 
 /// Writes the job's formats.
-pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &mut ArtifactWriter) -> Result<(), Stop> {
+pub(super) fn emit(job: &Job<'_>, lowered: &Lowered, writer: &ArtifactWriter) -> Result<(), Stop> {
     let mut sink = Files(writer);
     for format in &job.formats {
         let written = match format {
@@ -71,7 +71,7 @@ fn sink_error(job: &Job<'_>, error: &TargetError) -> Stop {
 }
 
 /// Files go into the artifact.
-struct Files<'a>(&'a mut ArtifactWriter);
+struct Files<'a>(&'a ArtifactWriter);
 
 impl Sink for Files<'_> {
     fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
