@@ -229,7 +229,7 @@ reason_codes! {
         Island = "island",
         /// A mean is not over all spatial axes.
         MeanAxes = "mean-axes",
-        /// A rule asks for another range than the integer function has that makes the value.
+        /// A pass or a rule needs another grid than the one that is given: with the model, from a record, or by a definition.
         GivenGrid = "given-grid",
         /// No grid lets a shift of whole bits be the factor to the output.
         NoShift = "no-shift",

@@ -1,8 +1,11 @@
 //! Schemes: all of the way from real numbers to codes, but for scale and zero point.
 
+use super::params::QuantParams;
 use super::policy::{FloatFormat, Granularity, Policy};
 use crate::elem::Elem;
+use crate::shape::Dim;
 use std::fmt;
+use std::num::NonZeroU32;
 use strait_requantize::Rounding;
 
 /// Policy, type, range and rounding of a config. Two configs share a grid only if their schemes are equal.
@@ -99,6 +102,62 @@ impl Scheme {
     pub fn rounding(&self) -> Rounding {
         self.rounding
     }
+
+    /// Reason why these are no scale and zero point of a value of a shape under the scheme, as the end of a sentence about the
+    /// grid; none where they are. A grid may be coarser than its scheme allows, one scale for all. The other way around it is
+    /// not.
+    pub fn misfit(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
+        self.illegal_numbers(params)
+            .or_else(|| self.illegal_parts(params, shape))
+    }
+
+    fn illegal_numbers(&self, params: &QuantParams) -> Option<&'static str> {
+        let (first, last) = self.elem().and_then(Elem::integers).unwrap_or((0, 0));
+        let rules = [
+            (
+                params.scale.all(|s| s.is_finite() && *s > 0.0),
+                "has a scale that is not finite and positive",
+            ),
+            (
+                !self.policy.has_powers_of_two() || params.scale.all(|s| is_power_of_two(*s)),
+                "has a scale that is no power of two",
+            ),
+            (
+                !self.policy.is_symmetric() || params.zero_point.all(|z| *z == 0),
+                "has a zero point, but is symmetric",
+            ),
+            (
+                params.zero_point.all(|z| (first..=last).contains(&i64::from(*z))),
+                "has a zero point outside of the type",
+            ),
+        ];
+        rules.into_iter().find(|(holds, _)| !holds).map(|(_, wrong)| wrong)
+    }
+
+    fn illegal_parts(&self, params: &QuantParams, shape: &[Dim]) -> Option<&'static str> {
+        let counts = [params.scale.channels(), params.zero_point.channels()];
+        if counts == [None, None] {
+            let inside = params.axis.is_none_or(|axis| usize::from(axis) < shape.len());
+            return (!inside).then_some("has an axis that its value lacks");
+        }
+        let (axis, size) = match self.policy.per() {
+            Granularity::Tensor => (None, None),
+            Granularity::Channel { axis } => (Some(axis), None),
+            Granularity::Block { axis, size } => (Some(axis), Some(size)),
+        };
+        if params.axis != axis || params.block.map(NonZeroU32::get) != size {
+            return Some("is along another axis, or in other blocks");
+        }
+        let parts = params.parts(shape);
+        let fits = counts.into_iter().flatten().all(|count| parts == Some(count as u64));
+        (!fits).then_some("has not as many scales as its value has parts")
+    }
+}
+
+/// True of a positive one: nothing but the exponent is set, or one bit of a number below the smallest exponent.
+fn is_power_of_two(scale: f32) -> bool {
+    let mantissa = scale.to_bits() & 0x007f_ffff;
+    mantissa.count_ones() == u32::from(!scale.is_normal())
 }
 
 impl fmt::Display for Scheme {

@@ -4,11 +4,10 @@ use super::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Def, Node, Value};
 use crate::ids::{ConfigId, DataId};
-use crate::quant::{Granularity, Port, QuantConfig, QuantParams, Scheme};
+use crate::quant::{Port, QuantConfig};
 use crate::shape::TensorType;
 use crate::stage::Stage;
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 
 pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     let graph = view.graph;
@@ -66,11 +65,9 @@ fn set(view: View<'_>, id: ConfigId, config: &QuantConfig, node: &Node) -> Verif
 /// The grid that a config has or reads, also one that only waits to be restored.
 fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, (node, value): (&Node, &Value)) -> Verified {
     let table = &view.graph.quant;
-    let wrong = table.kept(id).and_then(|grid| {
-        let own = table.root(id) == id;
-        let numbers = own.then(|| illegal_numbers(&config.scheme, &grid.params)).flatten();
-        numbers.or_else(|| illegal_parts(&config.scheme, &grid.params, value))
-    });
+    let wrong = table
+        .kept(id)
+        .and_then(|grid| config.scheme.misfit(&grid.params, &value.ty.shape));
     ensure(wrong.is_none(), 20, || {
         let (place, wrong) = (view.place(node), wrong.unwrap_or_default());
         format!("{place}: the grid of {}, {}, {wrong}", config.port, config.scheme)
@@ -110,54 +107,4 @@ fn codes(
         let (place, wrong) = (view.place(node), wrong.unwrap_or_default());
         format!("{place}: the codes of {}, {}, {wrong}", config.port, config.scheme)
     })
-}
-
-fn illegal_numbers(scheme: &Scheme, params: &QuantParams) -> Option<&'static str> {
-    let policy = scheme.policy();
-    let (first, last) = scheme.elem().and_then(Elem::integers).unwrap_or((0, 0));
-    let rules = [
-        (
-            params.scale.all(|s| s.is_finite() && *s > 0.0),
-            "has a scale that is not finite and positive",
-        ),
-        (
-            !policy.has_powers_of_two() || params.scale.all(|s| is_power_of_two(*s)),
-            "has a scale that is no power of two",
-        ),
-        (
-            !policy.is_symmetric() || params.zero_point.all(|z| *z == 0),
-            "has a zero point, but is symmetric",
-        ),
-        (
-            params.zero_point.all(|z| (first..=last).contains(&i64::from(*z))),
-            "has a zero point outside of the type",
-        ),
-    ];
-    rules.into_iter().find(|(holds, _)| !holds).map(|(_, wrong)| wrong)
-}
-
-/// True of a positive one: nothing but the exponent is set, or one bit of a number below the smallest exponent.
-fn is_power_of_two(scale: f32) -> bool {
-    let mantissa = scale.to_bits() & 0x007f_ffff;
-    mantissa.count_ones() == u32::from(!scale.is_normal())
-}
-
-/// A grid may be coarser than its scheme allows, one scale for all. The other way around it is not.
-fn illegal_parts(scheme: &Scheme, params: &QuantParams, value: &Value) -> Option<&'static str> {
-    let counts = [params.scale.channels(), params.zero_point.channels()];
-    if counts == [None, None] {
-        let inside = params.axis.is_none_or(|axis| usize::from(axis) < value.ty.shape.len());
-        return (!inside).then_some("has an axis that its value lacks");
-    }
-    let (axis, size) = match scheme.policy().per() {
-        Granularity::Tensor => (None, None),
-        Granularity::Channel { axis } => (Some(axis), None),
-        Granularity::Block { axis, size } => (Some(axis), Some(size)),
-    };
-    if params.axis != axis || params.block.map(NonZeroU32::get) != size {
-        return Some("is along another axis, or in other blocks");
-    }
-    let parts = params.parts(&value.ty.shape);
-    let fits = counts.into_iter().flatten().all(|count| parts == Some(count as u64));
-    (!fits).then_some("has not as many scales as its value has parts")
 }

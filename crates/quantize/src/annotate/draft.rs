@@ -1,5 +1,6 @@
 //! The configs of a graph while passes make them, with all that they decide from.
 
+use super::given::refuse;
 use super::ranges::Ranges;
 use super::reach::Reach;
 use super::roles::Role;
@@ -73,6 +74,8 @@ pub(super) struct Draft {
     pub(super) coarsened: BTreeMap<ConfigId, (Grid, f64)>,
     /// The nodes whose weights are to be looked at.
     pub(super) pending: BTreeSet<NodeId>,
+    /// The nodes that the last pass has not looked at since their configs were made.
+    pub(super) unchecked: BTreeSet<NodeId>,
     pub(super) overlapped: BTreeMap<ValueId, Overlapped>,
     pub(super) raised: BTreeMap<NodeId, Raised>,
     /// The nodes that have to leave the accelerator.
@@ -137,13 +140,30 @@ impl Draft {
         self.bind(id, to)
     }
 
-    /// The same where both have to share a grid, which is none that was given: a defect where they cannot.
+    /// True if the grids of both were given, and are one grid.
+    pub(super) fn are_given_alike(&self, id: ConfigId, other: ConfigId) -> bool {
+        let alike = self.table.params(id) == self.table.params(other) && self.scheme(id) == self.scheme(other);
+        alike && self.is_given(id) && self.is_given(other)
+    }
+
+    /// The same where both have to share a grid: a defect where their schemes differ. One that was given decides; of two
+    /// that are not the same the node of the first cannot be computed.
     pub(super) fn bind(&mut self, id: ConfigId, to: ConfigId) -> Result<(), AnnotateError> {
-        let root = self.table.root(id);
-        if root == self.table.root(to) {
-            return Ok(());
+        let (root, other) = (self.table.root(id), self.table.root(to));
+        match (self.is_given(root), self.is_given(other)) {
+            _ if root == other => Ok(()),
+            (false, _) => self.transition(root, Move::DominatedBy(to)),
+            (true, false) => self.transition(other, Move::DominatedBy(id)),
+            (true, true) if self.are_given_alike(root, other) => Ok(()),
+            (true, true) => {
+                refuse(
+                    self,
+                    id,
+                    "has to share a grid with another port of its node, and both are given",
+                );
+                Ok(())
+            }
         }
-        self.transition(root, Move::DominatedBy(to))
     }
 
     pub(super) fn transition(&mut self, config: ConfigId, request: Move) -> Result<(), AnnotateError> {
@@ -157,6 +177,7 @@ impl Draft {
         self.fresh.clear();
         self.refused.clear();
         self.pending.extend(site.scope.nodes.iter().copied());
+        self.unchecked.extend(site.scope.nodes.iter().copied());
         let mut gone = Vec::new();
         for &id in &site.scope.nodes {
             let Some(node) = site.graph.node(id) else { continue };

@@ -7,6 +7,7 @@
 mod binding;
 mod borders;
 mod draft;
+mod given;
 mod given_away;
 mod grid;
 mod passes;
@@ -21,6 +22,7 @@ mod weights;
 
 pub use borders::borders;
 pub use draft::Overlapped;
+pub use given::Given;
 pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;
 pub use place::{Placing, Wish, denied, place};
@@ -32,7 +34,7 @@ pub use weights::{Raised, Unfit};
 use crate::observers::ObserverChoice;
 use crate::statistics::Observation;
 use std::collections::BTreeMap;
-use strait_core::{NodeId, ValueId};
+use strait_core::{NodeId, Port, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{Alignment, Alignments, Per};
 
@@ -55,6 +57,8 @@ pub struct Directives {
     pub weights_unfit: BTreeMap<NodeId, Unfit>,
     /// Which grids the operands and results of single nodes share.
     pub alignments: BTreeMap<NodeId, Alignment>,
+    /// Grids and codes that are known before.
+    pub given: BTreeMap<(NodeId, Port), Given>,
 }
 
 /// Everything that annotation depends on besides the graph.

@@ -7,7 +7,7 @@ use super::reach::Reach;
 use super::scope::{Regions, Scope};
 use super::weights::Raised;
 use super::{AnnotateError, Annotation, Placing, passes};
-use strait_core::{Graph, GraphId, Module, NodeId, Placement, Refusal, Stage, ValueId};
+use strait_core::{Graph, GraphId, Module, NodeId, Placement, Port, Refusal, Stage, ValueId};
 use strait_target::TargetSpec;
 
 /// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
@@ -113,7 +113,9 @@ pub fn annotate(
             reach: &known.reach,
             positions: &known.positions,
         };
-        passes::run(&site, &mut progress.draft)?;
+        if !passes::run(&site, &mut progress.draft)? {
+            progress.touched.extend(&scope.values);
+        }
         let g = &mut module.graphs[graph.index()];
         if progress.draft.refused.is_empty() {
             g.quant = progress.draft.table.clone();
@@ -150,7 +152,9 @@ pub fn refuse(
             continue;
         };
         changed = true;
-        let result = node.outputs.first().copied();
+        let own = progress.draft.table.id(id, Port::Result(0));
+        let given = own.is_some_and(|config| progress.draft.is_given(config));
+        let result = node.outputs.first().copied().filter(|_| !given);
         match result.filter(|&y| progress.draft.ranges.coarsen(y, doublings, &reason)) {
             Some(result) => progress.touched.push(result),
             None => {

@@ -4,8 +4,8 @@ use super::Annotation;
 use super::ranges::kind;
 use crate::observers::{GridKind, ObserverChoice};
 use strait_core::{
-    Failure, Granularity, GraphId, Module, Node, NodeId, Port, QuantParams, QuantTable, Reason, ReasonCode, Scheme,
-    ValueId,
+    Failure, Granularity, GraphId, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode,
+    Scheme, ValueId,
 };
 use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
@@ -144,7 +144,7 @@ fn reach(
     ends.collect()
 }
 
-/// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`].
+/// The grid of the weights of `node`, a [`Recipe::MultiplyAccumulate`]; none where they have one that is given.
 ///
 /// With the scales s_x and s_y of operand and result, the smallest scale that serves is
 /// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, or those
@@ -187,6 +187,11 @@ pub(super) fn weights(
     };
     let x_scale = f64::from(x_scale);
     let y_scale = result_scale(table, id);
+    let own = table.id(id, Port::Operand(1)).and_then(|config| table.grid(config));
+    if let Some(own) = own.filter(|own| own.origin == Origin::Given) {
+        reached(x_scale, &own.params, y_scale.filter(|_| weight_grid.leaves_a_shift()))?;
+        return Ok(None);
+    }
     let channels = channels(module, node, graph);
     let bias = tensor(2).transpose()?.unwrap_or_default();
     let [first, last] = scheme.range().unwrap_or([-127, 127]).map(|q| q as f64);
@@ -331,6 +336,21 @@ fn result_scale(table: &QuantTable, id: NodeId) -> Option<f64> {
 fn shares_grid(table: &QuantTable, id: NodeId) -> bool {
     let root = |port| table.id(id, port).map(|config| table.root(config));
     root(Port::Operand(0)) == root(Port::Result(0))
+}
+
+/// Looks at weights whose grid is given: where shifts are all that leads to the result's grid, there has to be one.
+fn reached(x: f64, given: &QuantParams, y: Option<f64>) -> Result<(), Reason> {
+    let Some(y) = y else { return Ok(()) };
+    let off = |scale: &f32| {
+        let bits = (y / (x * f64::from(*scale))).log2();
+        // Scales are rounded to f32: the logarithm is within 2^-20 of a whole number.
+        (bits - bits.round()).abs() > 1e-5 || !(0.0..=31.0).contains(&bits.round())
+    };
+    if given.scale.all(|scale| !off(scale)) {
+        return Ok(());
+    }
+    let text = "no shift leads from the grids that its operand and weights are given to that of its result";
+    Err(Reason::new(ReasonCode::NoShift, text))
 }
 
 fn channels(module: &Module, node: &Node, graph: &strait_core::Graph) -> usize {

@@ -7,11 +7,12 @@
 //! a group without a range.
 
 use crate::annotate::draft::{Draft, Site};
+use crate::annotate::given::refuse;
 use crate::annotate::ranges::{coarser, kind, most_doublings};
 use crate::annotate::roles::{Role, recipe};
 use crate::annotate::{AnnotateError, grid};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{ConfigId, Failure, Grid, Move, Origin, Port, Reason, ReasonCode, ValueId};
+use strait_core::{ConfigId, Failure, Grid, Move, Origin, Port, Reason, ValueId};
 use strait_target::spec::Recipe;
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -55,10 +56,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let spokesman = spokesman.get(&root).copied();
         if draft.is_given(root) {
             if spokesman.is_some_and(|value| directives.ranges.contains_key(&value)) {
-                let text = "a rule states a range for its result, whose grid its integer function fixes";
-                draft
-                    .refused
-                    .push((bound.node, Reason::new(ReasonCode::GivenGrid, text)));
+                refuse(draft, root, "has a range by a rule, and its grid is given");
             }
             continue;
         }

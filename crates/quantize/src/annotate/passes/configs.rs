@@ -3,13 +3,13 @@
 //! Why: everything behind this speaks of configs alone.
 //! Preconditions: nodes are placed.
 //! Effect: configs in state `initial`, each for itself; the result of a recipe that fixes its grid, as a softmax does, has that
-//! grid given. A result that is read in real numbers alone has none where the table
+//! grid given, and so has each for which the annotation states one. A result that is read in real numbers alone has none where the table
 //! narrows operands only.
 
 use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Site, is_made};
 use crate::annotate::roles::{Role, narrows, only_codes_are_read, recipe, role};
-use crate::annotate::types;
+use crate::annotate::{given, types};
 use strait_core::{Elem, Graph, Grid, Move, Origin, Port, QuantParams, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{OpRow, Points, Recipe};
@@ -42,7 +42,8 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                 }
                 Role::Bias => types::bias(spec, activation.ty)?,
             };
-            draft.add(id, Port::Operand(index), scheme, value, role);
+            let config = draft.add(id, Port::Operand(index), scheme, value, role);
+            given::activate(site, draft, config, role == Role::Bias)?;
         }
         for (position, &value) in node.outputs.iter().enumerate() {
             let float = graph.value(value).is_some_and(|v| v.ty.elem == Elem::F32);
@@ -53,6 +54,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     let grid = Grid::new(QuantParams::tensor(scale, zero), Origin::Given);
                     draft.transition(result, Move::Activate(grid))?;
                 }
+                given::activate(site, draft, result, false)?;
             }
         }
     }

@@ -11,6 +11,7 @@
 use crate::annotate::AnnotateError;
 use crate::annotate::binding::{Binding, binding};
 use crate::annotate::draft::{Draft, Site};
+use crate::annotate::given::refuse;
 use crate::annotate::roles::{keeps_grid, recipe};
 use strait_core::{ConfigId, Derivation, Move};
 
@@ -37,6 +38,13 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                 for &result in &results {
                     match bits_off(draft, operand, result) {
                         0 => bind(draft, result, operand)?,
+                        _ if draft.is_given(result) => {
+                            refuse(
+                                draft,
+                                result,
+                                "follows from operand 0 by a shift, and its grid is given",
+                            );
+                        }
                         bits => draft.transition(result, Move::MasteredBy(Derivation::Shifted(operand, bits)))?,
                     }
                 }

@@ -7,6 +7,7 @@ mod alignment;
 mod calibration;
 mod configs;
 mod fusion;
+mod given;
 mod parameters;
 mod passive;
 mod simplify;
@@ -17,25 +18,24 @@ use super::draft::{Draft, Site};
 /// A step over the draft.
 type Pass = fn(&Site<'_>, &mut Draft) -> Result<(), AnnotateError>;
 
-/// All passes. The last two may refuse nodes.
-const PASSES: &[Pass] = &[
-    configs::run,
-    passive::run,
-    fusion::run,
-    alignment::run,
-    simplify::run,
-    calibration::run,
-    parameters::run,
-];
+/// The passes that say which configs share a grid. They refuse nodes where two grids that are given stand against that.
+const GROUPS: &[Pass] = &[configs::run, passive::run, fusion::run, alignment::run, simplify::run];
 
-/// Runs the passes until one refuses nodes: what follows needs what these have not.
-pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+/// The passes that find the grids. Each may refuse nodes.
+const GRIDS: &[Pass] = &[calibration::run, parameters::run, given::run];
+
+/// Runs the passes until one refuses nodes: what follows needs what these have not. Answers whether the groups of the
+/// scope stand; if not, all of it is to be done again.
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<bool, AnnotateError> {
     draft.withdraw(site);
-    for pass in PASSES {
+    for pass in GROUPS {
         pass(site, draft)?;
-        if !draft.refused.is_empty() {
-            break;
+    }
+    let stands = draft.refused.is_empty();
+    for pass in GRIDS {
+        if draft.refused.is_empty() {
+            pass(site, draft)?;
         }
     }
-    Ok(())
+    Ok(stands)
 }

@@ -6,6 +6,7 @@
 //! grid.
 
 use crate::annotate::draft::{Draft, Site};
+use crate::annotate::given::refuse;
 use crate::annotate::weights::{self, Weights};
 use crate::annotate::{AnnotateError, COARSEST};
 use std::collections::BTreeSet;
@@ -49,6 +50,14 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         };
         let root = draft.table.root(config);
         let Some(asked) = draft.table.grid(root) else { continue };
+        if asked.origin == Origin::Given {
+            refuse(
+                draft,
+                config,
+                "would have to be coarser for the shift, and its grid is given",
+            );
+            continue;
+        }
         let Some((scale, zero)) = asked.params.as_tensor() else {
             continue;
         };

@@ -28,7 +28,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
 }
 
 /// True if the target brings codes of a scheme to other grids.
-fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
+pub(super) fn can_requantize(spec: &TargetSpec, from: Option<Scheme>) -> bool {
     let from = from.and_then(|scheme| scheme.elem()?.int_type());
     from.is_some_and(|from| spec.requantizes(Integer::from(from)).is_some())
 }
@@ -64,7 +64,9 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
             free.is_empty()
                 && !kept
                 && equal(draft, first)
-                && fixed.iter().all(|&other| draft.table.root(other) == root)
+                && fixed
+                    .iter()
+                    .all(|&other| draft.table.root(other) == root || draft.are_given_alike(other, root))
         });
         match agreed {
             Some(first) => draft.join(leaves, first)?,

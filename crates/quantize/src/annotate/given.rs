@@ -1,0 +1,80 @@
+//! Grids and codes that are known before annotation: they came with the model, or from a record.
+
+use super::AnnotateError;
+use super::draft::{Draft, Site};
+use std::sync::Arc;
+use strait_core::{ConfigId, DataId, Def, Elem, Grid, Move, Origin, QuantParams, Reason, ReasonCode};
+
+/// Grid of an operand or a result, which no observer, alignment or coarsening changes. A pass that needs another one
+/// refuses the node. What runs on the host has no configs, and takes none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Given {
+    /// The type of the codes: that which the node has there by the target's table and the wishes.
+    pub elem: Elem,
+    /// Scale and zero point. Those of a bias are the product of the grids of operand and weights, to a part in a million.
+    pub params: Arc<QuantParams>,
+    /// Of a constant: its codes, a tensor of the module of the same shape. Those of a bias rest on two grids that are
+    /// given as well.
+    pub codes: Option<DataId>,
+}
+
+/// Gives a config that was just made its grid, if it is an activation or weights. A bias has that of its sum.
+pub(super) fn activate(site: &Site<'_>, draft: &mut Draft, id: ConfigId, is_bias: bool) -> Result<(), AnnotateError> {
+    let Some(given) = of(site, draft, id) else {
+        return Ok(());
+    };
+    if let Some(wrong) = unfit(site, draft, id, given) {
+        refuse(draft, id, &wrong);
+    } else if !is_bias {
+        draft.transition(id, Move::Activate(Grid::new(given.params.clone(), Origin::Given)))?;
+        draft.mark(id, |at| at.anchored = true);
+    }
+    Ok(())
+}
+
+/// Grid and codes that are given for a config.
+pub(super) fn of<'a>(site: &Site<'a>, draft: &Draft, id: ConfigId) -> Option<&'a Given> {
+    let config = draft.table.config(id)?;
+    site.how.directives.given.get(&(config.node, config.port))
+}
+
+/// Refuses the node of a config for the sake of a grid that is given.
+pub(super) fn refuse(draft: &mut Draft, id: ConfigId, why: &str) {
+    if let Some(config) = draft.table.config(id) {
+        let (node, text) = (config.node, format!("{} {why}", config.port));
+        draft.refused.push((node, Reason::new(ReasonCode::GivenGrid, text)));
+    }
+}
+
+/// Reason why a config cannot have what is given for it.
+fn unfit(site: &Site<'_>, draft: &Draft, id: ConfigId, given: &Given) -> Option<String> {
+    let (scheme, bound) = (draft.scheme(id)?, draft.bound.get(id.index())?);
+    let value = site.graph.value(bound.value)?;
+    if scheme.elem() != Some(given.elem) {
+        return Some(format!("is given in {}, and is {scheme} here", given.elem));
+    }
+    if let Some(wrong) = scheme.misfit(&given.params, &value.ty.shape) {
+        return Some(format!("is {scheme}, and the grid that is given {wrong}"));
+    }
+    if let Some(own) = draft.table.grid(id).filter(|own| own.params != given.params) {
+        let (scale, zero) = own.params.as_tensor().unwrap_or_default();
+        return Some(format!(
+            "has the scale {scale} and the zero point {zero} by its definition, and others are given"
+        ));
+    }
+    let codes = site.module.data(given.codes?);
+    let [low, high] = scheme.range()?;
+    let fits = codes.is_some_and(|codes| {
+        let inside = codes
+            .extremes()
+            .is_none_or(|(least, most)| least >= low && most <= high);
+        codes.elem() == given.elem && codes.tensor_type().shape == value.ty.shape && inside
+    });
+    match value.def {
+        Def::Data(_) if fits => None,
+        Def::Data(_) => Some(format!(
+            "is {scheme}, and the codes that are given have another type, shape or range"
+        )),
+        _ => Some("has codes given, and is no constant".into()),
+    }
+}

@@ -1,0 +1,78 @@
+//! **Given codes.** What: the codes of parameters that are given, and a last look at what given grids ask of others.
+//! Why: what comes with a model or from a record is taken as it is, and a node that cannot have it so says why.
+//! Preconditions: every config has its grid.
+//! Effect: parameters with given codes carry them, and baking takes them in place of rounding. Refused are a bias whose given
+//! grid is not the product of those of operand and weights, or whose codes rest on a grid that is not given; and a reader
+//! of another grid than its producer leaves, where one of the two is given and the target requantizes no codes.
+
+use super::simplify::can_requantize;
+use crate::annotate::AnnotateError;
+use crate::annotate::draft::{Draft, Site};
+use crate::annotate::given::{Given, of, refuse};
+use crate::annotate::roles::Role;
+use strait_core::{ConfigId, Def, Derivation, Move, Node, Port, QuantParams};
+
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    let nodes = std::mem::take(&mut draft.unchecked);
+    let nodes = nodes.into_iter().filter_map(|id| Some((id, site.graph.node(id)?)));
+    for (id, port) in nodes.flat_map(|(id, node)| ports(node).map(move |port| (id, port))) {
+        let Some(id) = draft.table.id(id, port) else { continue };
+        if let Some(wrong) = meets(site, draft, id) {
+            refuse(draft, id, wrong);
+        }
+        let Some(given) = of(site, draft, id) else { continue };
+        let wrong = draft
+            .table
+            .derivation(id)
+            .and_then(|from| rests(draft, id, from, given));
+        match (wrong, given.codes) {
+            (Some(wrong), _) => refuse(draft, id, wrong),
+            (None, Some(codes)) if draft.table.codes(id).is_none() => draft.transition(id, Move::Give(codes))?,
+            (None, _) => {}
+        }
+    }
+    Ok(())
+}
+
+fn ports(node: &Node) -> impl Iterator<Item = Port> {
+    let operands = (0..node.inputs.len()).map(Port::Operand);
+    operands.chain((0..node.outputs.len()).map(Port::Result))
+}
+
+/// Reason why an operand does not take what its producer leaves.
+fn meets(site: &Site<'_>, draft: &Draft, id: ConfigId) -> Option<&'static str> {
+    let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
+    let Def::Node(producer, position) = site.graph.value(bound.value)?.def else {
+        return None;
+    };
+    if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
+        return None;
+    }
+    let leaves = draft.table.id(producer, Port::Result(position.into()))?;
+    let scheme = draft.scheme(leaves);
+    if can_requantize(site.how.spec, scheme) || !(draft.is_given(id) || draft.is_given(leaves)) {
+        return None;
+    }
+    let met = draft.table.params(id) == draft.table.params(leaves) && draft.scheme(id) == scheme;
+    (!met).then_some("is on another grid than its producer leaves, one of them given, and the target has one for both")
+}
+
+/// Reason why a bias cannot have what is given for it.
+fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option<&'static str> {
+    let own = draft.table.params(id)?;
+    if !agree(&own, &given.params) {
+        return Some("is given on another grid than that of the sum that it is added to");
+    }
+    let free = given.codes.is_some() && from.masters().any(|master| !draft.is_given(master));
+    free.then_some("has codes given for grids of operand and weights that are not given")
+}
+
+/// True if two grids are one, to a part in a million of each scale.
+fn agree(one: &QuantParams, other: &QuantParams) -> bool {
+    let parts = [one, other].map(|grid| grid.scale.channels().unwrap_or(1));
+    let near = |at| match (one.scale.get(at), other.scale.get(at)) {
+        (Some(one), Some(other)) => (f64::from(*one) / f64::from(*other) - 1.0).abs() < 1e-6,
+        _ => false,
+    };
+    (0..parts[0].max(parts[1])).all(near) && other.zero_point.all(|&zero| zero == 0)
+}

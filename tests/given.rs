@@ -1,0 +1,292 @@
+//! Grids and codes that are given: through annotation, simulation, baking and lowering they stay what they are, and a node
+//! that needs another grid says so.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::collections::BTreeMap;
+use strait_core::text::random::SplitMix64;
+use strait_core::text::{PrintOptions, parse, print};
+use strait_core::verifier::verify;
+use strait_core::{Codes, DataId, Elem, Module, NodeId, Origin, Placement, Port, QuantParams, QuantTable, ReasonCode};
+use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, bake, lower, simulate};
+use strait_quantize::annotate::{Given, Placing, Progress, TypeWishes, place, refuse};
+use strait_quantize::statistics::{Kind, Record};
+use strait_quantize::{Annotation, Observation, Statistics, annotate};
+use strait_target::spec::{Alignment, Alignments};
+use strait_tests::integer::{InMemory, integer_under};
+use strait_tests::numeric::inputs;
+use strait_tests::passes::target;
+use strait_tests::random_graph::random_graph;
+
+type Givens = BTreeMap<(NodeId, Port), Given>;
+
+fn text(module: &Module) -> String {
+    print(module, &PrintOptions::default())
+}
+
+/// All that a table says, as if it had come with the model.
+fn all_of(table: &QuantTable) -> Givens {
+    let given = table.iter().filter_map(|(id, config)| {
+        let given = Given {
+            elem: config.scheme.elem()?,
+            params: table.params(id)?,
+            codes: table.codes(id).map(|codes| codes.data),
+        };
+        Some(((config.node, config.port), given))
+    });
+    given.collect()
+}
+
+fn observation(module: &Module, random: &mut SplitMix64) -> Observation {
+    let mut observation = Observation::default();
+    for (_, value) in module.main().values() {
+        let end = (random.next_u64() % 4000) as f32 / 100.0 + 0.01;
+        let mut statistics = Statistics::default();
+        statistics.add(0, &[-end * (random.next_u64() % 3) as f32, 0.5 * end, end]);
+        observation.insert(Kind::Elements, module.name(value.name), Record::Statistics(statistics));
+    }
+    observation
+}
+
+#[test]
+fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without_statistics() {
+    let mut parameters = 0;
+    for seed in 0..12u64 {
+        let float = parse(&random_graph(seed, 20)).unwrap();
+        let samples = InMemory((0..2).map(|at| inputs(&float, 1000 * seed + at, 1.0)).collect());
+        for name in ["generic-int8", "sima", "ascend"] {
+            let (target, _) = target(name).unwrap();
+            let (spec, case) = (target.spec(), format!("seed {seed} for {name}"));
+            let first = integer_under(FusionPolicy::Exact, &float, name, &samples)
+                .unwrap()
+                .annotated;
+            let mut second = first.clone();
+            second.main_mut().quant = QuantTable::default();
+            let (observation, wishes) = (Observation::default(), Placing::new());
+            let mut how = Annotation::new(spec, &observation, &wishes);
+            how.directives.given = all_of(&first.main().quant);
+            let main = second.main;
+            annotate(&mut second, main, &how, &mut Progress::default()).unwrap();
+            bake(&mut second, spec, &mut Baked::default()).unwrap();
+            verify(&second).unwrap_or_else(|error| panic!("{case}: {error}"));
+            let table = &second.main().quant;
+            for (id, config) in table.iter() {
+                let given = &how.directives.given[&(config.node, config.port)];
+                assert_eq!(table.params(id), Some(given.params.clone()), "{case}");
+                let codes = given.codes.map(|data| Codes { data, given: true });
+                assert_eq!(table.codes(id), codes, "{case}");
+                assert_eq!(table.baked(config.node, config.port), given.codes, "{case}");
+                parameters += usize::from(codes.is_some());
+            }
+            let of = |module: &Module| lower(module, spec).unwrap().module;
+            assert_eq!(text(&of(&first)), text(&of(&second)), "{case}");
+            let of = |module: &Module| simulate(module, Some(spec), Parameters::Codes).unwrap();
+            assert_eq!(text(&of(&first)), text(&of(&second)), "{case}");
+        }
+    }
+    assert!(parameters > 100, "{parameters}");
+}
+
+#[test]
+fn what_is_given_stays_through_alignments_refusals_and_turns() {
+    let words = [Alignment::None, Alignment::Large, Alignment::Output, Alignment::Input];
+    let (mut kept, mut refused) = (0, 0);
+    for seed in 0..24u64 {
+        let float = parse(&random_graph(seed, 30)).unwrap();
+        let mut random = SplitMix64::new(seed);
+        let observation = observation(&float, &mut random);
+        for name in ["generic-int8", "sima", "ascend"] {
+            let (target, _) = target(name).unwrap();
+            let (spec, case) = (target.spec(), format!("seed {seed} for {name}"));
+            let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
+            place(&mut module, main, spec, &wishes, &TypeWishes::default());
+            let mut how = Annotation::new(spec, &observation, &wishes);
+            let mut word = || words[(random.next_u64() >> 8) as usize % words.len()];
+            how.alignments = Alignments {
+                elementwise: word(),
+                concat: word(),
+                pooling: word(),
+                resize: word(),
+                force_overlap: seed % 3 == 0,
+            };
+            // Every fourth grid, two or four times as coarse as it would be.
+            let mut plain = module.clone();
+            annotate(&mut plain, main, &how, &mut Progress::default()).unwrap();
+            let all = all_of(&plain.main().quant).into_iter();
+            let some = all.filter_map(|(place, given)| {
+                let (scale, zero) = given.params.as_tensor()?;
+                let factor = if random.next_u64() & 256 == 0 { 2.0 } else { 4.0 };
+                let params = QuantParams::tensor(factor * scale, zero).into();
+                (random.next_u64() >> 8)
+                    .is_multiple_of(4)
+                    .then_some((place, Given { params, ..given }))
+            });
+            how.directives.given = some.collect();
+            let (mut progress, mut baked) = (Progress::default(), Baked::default());
+            loop {
+                annotate(&mut module, main, &how, &mut progress).unwrap_or_else(|error| panic!("{case}: {error}"));
+                let mut again = module.clone();
+                annotate(&mut again, main, &how, &mut Progress::default()).unwrap();
+                assert_eq!(text(&module), text(&again), "{case}");
+                let lowered = bake(&mut module, spec, &mut baked).and_then(|()| lower(&module, spec));
+                verify(&module).unwrap_or_else(|error| panic!("{case}: {error}"));
+                let nodes = match lowered {
+                    Ok(_) => break,
+                    Err(LowerError::Nodes(nodes)) => nodes,
+                    Err(error) => panic!("{case}: {error}"),
+                };
+                assert!(refuse(module.main_mut(), spec, &wishes, &mut progress, nodes));
+            }
+            let (graph, table) = (module.main(), &module.main().quant);
+            for (&(id, port), given) in &how.directives.given {
+                match &graph.node(id).unwrap().place {
+                    Placement::Host(reason) => refused += usize::from(reason.code == ReasonCode::GivenGrid),
+                    Placement::Accelerator => {
+                        let Some(config) = table.id(id, port) else { continue };
+                        assert_eq!(
+                            table.params(config),
+                            Some(given.params.clone()),
+                            "{port} of {id}: {case}"
+                        );
+                        let bias = table.derivation(config).is_some();
+                        assert!(bias || table.grid(config).unwrap().origin == Origin::Given, "{case}");
+                        kept += 1;
+                    }
+                }
+            }
+        }
+    }
+    println!("{kept} grids stay, {refused} of nodes that were refused for their sake");
+    assert!(kept > 300 && refused > 20, "{kept}, {refused}");
+}
+
+/// The reasons for which a graph with these grids has nodes on the host, by name.
+fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], directed: Option<[f32; 2]>) -> String {
+    let text = format!(
+        "strait 1 float\ngraph @main(%x: f32[1,2]) {{\n{lines}}}\n\
+         data @w: f32[2,2] = splat 1.0\ndata @b: f32[2] = splat 0.5\ndata @codes: i32[2] = splat 7\n\
+         data @bytes: i8[2,2] = splat 5\ndata @long: f32[2,4] = splat 1.0\n"
+    );
+    let mut module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let (target, _) = target(target_name).unwrap();
+    let (spec, main, wishes) = (target.spec(), module.main, Placing::new());
+    place(&mut module, main, spec, &wishes, &TypeWishes::default());
+    let mut observation = Observation::default();
+    for (_, value) in module.main().values() {
+        let mut statistics = Statistics::default();
+        statistics.add(0, &[-1.0, 0.25, 1.0]);
+        observation.insert(Kind::Elements, module.name(value.name), Record::Statistics(statistics));
+    }
+    let mut how = Annotation::new(spec, &observation, &wishes);
+    let node = |name: &str| {
+        let mut nodes = module.main().nodes();
+        nodes.find(|(_, node)| module.name(node.name) == name).unwrap()
+    };
+    how.directives.given = given
+        .iter()
+        .map(|(name, port, given)| ((node(name).0, *port), given.clone()))
+        .collect();
+    if let (Some(range), Some((name, ..))) = (directed, given.first()) {
+        how.directives.ranges.insert(node(name).1.outputs[0], range);
+    }
+    annotate(&mut module, main, &how, &mut Progress::default()).unwrap();
+    let told = module.main().nodes().filter_map(|(_, node)| match &node.place {
+        Placement::Host(reason) => Some(format!("{}: {reason}", module.name(node.name))),
+        Placement::Accelerator => None,
+    });
+    told.collect::<Vec<_>>().join("\n")
+}
+
+fn tensor(elem: Elem, scale: f32, zero: i32) -> Given {
+    Given {
+        elem,
+        params: QuantParams::tensor(scale, zero).into(),
+        codes: None,
+    }
+}
+
+#[test]
+fn who_needs_another_grid_is_refused_and_says_so() {
+    let gemm = "  %y: f32[1,2] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}\n  return %y\n";
+    let two = "  %y: f32[1,2] = gemm(%x, @w, @b) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}\n\
+               \x20 %z: f32[1,4] = concat(%x, %y) {axis=1}\n\
+               \x20 %v: f32[1,2] = gemm(%z, @long) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}\n  return %v\n";
+    let (operand, result) = (Port::Operand, Port::Result);
+    let int8 = |scale| tensor(Elem::I8, scale, 0);
+    let with_codes = |given: Given, at: usize| Given {
+        codes: Some(DataId::new(at)),
+        ..given
+    };
+    for (lines, target, given, range, told) in [
+        (gemm, "generic-int8", vec![("y", result(0), int8(0.5))], None, ""),
+        (
+            gemm,
+            "generic-int8",
+            vec![("y", result(0), tensor(Elem::I16, 0.5, 0))],
+            None,
+            "is given in i16",
+        ),
+        (
+            gemm,
+            "generic-int8",
+            vec![("y", result(0), tensor(Elem::I8, 0.5, 200))],
+            None,
+            "the grid that is given has a zero point outside of the type",
+        ),
+        (
+            gemm,
+            "generic-int8",
+            vec![("y", result(0), int8(0.5))],
+            Some([0.0, 3.0]),
+            "result 0 has a range by a rule, and its grid is given",
+        ),
+        (
+            two,
+            "generic-int8",
+            vec![("z", operand(0), int8(0.5)), ("z", operand(1), int8(0.25))],
+            None,
+            "has to share a grid with another port of its node, and both are given",
+        ),
+        (
+            gemm,
+            "generic-int8",
+            vec![("y", operand(0), with_codes(int8(0.5), 3))],
+            None,
+            "operand 0 has codes given, and is no constant",
+        ),
+        (
+            gemm,
+            "generic-int8",
+            vec![("y", operand(1), with_codes(int8(0.5), 2))],
+            None,
+            "the codes that are given have another type, shape or range",
+        ),
+        (
+            gemm,
+            "generic-int8",
+            vec![
+                ("y", operand(1), with_codes(int8(0.5), 3)),
+                ("y", operand(2), with_codes(tensor(Elem::I32, 0.25, 0), 2)),
+            ],
+            None,
+            "operand 2 is given on another grid than that of the sum",
+        ),
+        (
+            gemm,
+            "ascend",
+            vec![
+                ("y", operand(0), int8(0.5)),
+                ("y", operand(1), int8(0.5)),
+                ("y", result(0), int8(0.3)),
+            ],
+            None,
+            "",
+        ),
+    ] {
+        let found = reasons(lines, target, &given, range);
+        let expected = told.is_empty() == found.is_empty() && found.contains(told);
+        assert!(
+            expected,
+            "`{told}` is expected of {given:?} for {target}, and found is `{found}`"
+        );
+    }
+}
