@@ -16,6 +16,9 @@ const TARGETS: [&str; 3] = ["generic-int8", "sima", "ascend"];
 /// A table whose islands run on the accelerator: the masked scores have codes there.
 const IN_INTEGERS: &str = "filetests/tables/islands.toml";
 
+/// A table that narrows operands, with products of 8 bits and scores of 16: their scale, their mask and their softmax.
+const SCORES_OF_16_BITS: &str = "filetests/tables/operands.toml";
+
 const MASKS: [&str; 4] = ["-100.0", "-10000.0", "-3.4e38", "-inf"];
 
 fn samples(float: &Module) -> InMemory {
@@ -283,6 +286,25 @@ fn masked_attention_on_16_bits_stays_right_with_its_softmax_in_integers() {
                 );
                 let found = nearness(&float, &integer.module, &samples);
                 marks.check(&format!("{name} {value} ·{factor} on int16"), found, 50.0);
+            }
+        }
+    }
+}
+
+#[test]
+fn masked_scores_of_16_bits_stay_right_between_products_of_8() {
+    let mut marks = Marks::default();
+    for factor in [0.33, 3.3] {
+        for value in MASKS {
+            for (name, nodes, _, data) in masks(value) {
+                let text = attention(factor, nodes, &data);
+                let [eight, sixteen] = [IN_INTEGERS, SCORES_OF_16_BITS].map(|table| ratio(&text, table));
+                // The eight bits have a softmax in float behind them.
+                marks.check(
+                    &format!("{name} {value} ·{factor}, scores of 16 bits"),
+                    sixteen,
+                    eight + 4.0,
+                );
             }
         }
     }

@@ -154,5 +154,6 @@ fn rounds_twice(graph: &Graph, spec: &TargetSpec, id: NodeId, node: &Node) -> bo
         weight_grid: WeightGrid::MaxAbsThenShift,
     };
     let recipe = row.and_then(|(_, row)| row.recipe());
-    recipe == Some(folds) && graph.quant.params_of(id, Port::Result(0)).is_some()
+    let result = graph.quant.scheme_of(id, Port::Result(0));
+    recipe == Some(folds) && result.is_some_and(|scheme| !scheme.is_of_sums())
 }

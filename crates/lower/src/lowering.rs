@@ -7,7 +7,7 @@ pub(crate) use operands::{Codes, Grid};
 
 use crate::interval::Known;
 use crate::part::Part;
-use crate::recipes;
+use crate::recipes::{self, Wide};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,6 +47,8 @@ pub(crate) struct Lowering<'a> {
     walk: Walk<'a, Grid>,
     /// The target's table.
     pub(crate) spec: &'a TargetSpec,
+    /// Sums that nodes have left for their readers to narrow, by value of the source.
+    sums: BTreeMap<ValueId, Wide>,
     known: Known,
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
@@ -147,6 +149,7 @@ impl<'a> Lowering<'a> {
         Lowering {
             walk: Walk::new(source, "lowered", Stage::Integer),
             spec,
+            sums: BTreeMap::new(),
             known: Known::default(),
             nearness: BTreeMap::new(),
             origins: BTreeMap::new(),
@@ -170,6 +173,7 @@ impl<'a> Lowering<'a> {
             operands.push(input.map(|value| self.real(value)).transpose()?);
         }
         let id = self.walk.copy(node, &operands)?;
+        node.outputs.iter().for_each(|value| _ = self.sums.remove(value));
         self.add_sources(id, node);
         self.walk.out.main_mut().place_on_host(id, reason);
         Ok(())

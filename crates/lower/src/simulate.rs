@@ -108,6 +108,10 @@ impl Simulation<'_> {
         let table = &self.walk.graph.quant;
         let config = table.id(id, port)?;
         let (scheme, grid) = (table.scheme_of(id, port)?, table.params(config));
+        // What stays a sum of codes is on its grid already.
+        if matches!(port, Port::Result(_)) && scheme.is_of_sums() {
+            return None;
+        }
         let dynamic = matches!(scheme.policy(), Policy::Linear { dynamic: true, .. });
         let rounds = match dynamic {
             true => table.state(config) != Some(State::Float),

@@ -110,9 +110,8 @@ pub(crate) trait Build<'a>: Sized {
     /// A value on a config: of its codes if it is a parameter that has some, of what its producer leaves, or of real
     /// numbers.
     fn on(&mut self, value: ValueId, want: &Self::Config, codes: Option<DataId>) -> Result<ValueId, Failure> {
-        let mut known = self.walk().counterparts(value)?.on.iter();
-        if let Some((.., made)) = known.find(|(config, of, _)| config == want && *of == codes) {
-            return Ok(*made);
+        if let Some(made) = self.walk().found(value, want, codes) {
+            return Ok(made);
         }
         let from = match (codes, self.left(value).filter(|left| left != want)) {
             (Some(codes), _) => Basis::Codes(codes),
@@ -128,7 +127,7 @@ pub(crate) trait Build<'a>: Sized {
     }
 }
 
-impl<'a, C: Clone> Walk<'a, C> {
+impl<'a, C: Clone + PartialEq> Walk<'a, C> {
     /// The walk over the main graph of a module in front of its first step.
     pub(crate) fn new(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let (graph, mut names) = (source.main(), Names::default());
@@ -174,6 +173,13 @@ impl<'a, C: Clone> Walk<'a, C> {
     fn counterparts(&mut self, value: ValueId) -> Result<&mut Counterparts<C>, Failure> {
         let made = self.made.get_mut(value.index());
         made.ok_or_else(|| Failure::defect("a value is missing"))
+    }
+
+    /// A value on a config, where it was made; of a parameter with these codes.
+    pub(crate) fn found(&self, value: ValueId, want: &C, codes: Option<DataId>) -> Option<ValueId> {
+        let mut known = self.made.get(value.index())?.on.iter();
+        let found = known.find(|(config, of, _)| config == want && *of == codes);
+        found.map(|(.., made)| *made)
     }
 
     /// Declares `made` to be a value on a config.

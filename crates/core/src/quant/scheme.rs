@@ -98,6 +98,11 @@ impl Scheme {
         self.codes.is_some() && matches!(self.policy, Policy::Linear { dynamic: false, .. })
     }
 
+    /// True of sums, and of what is added to them: integers of 32 or 64 bits.
+    pub fn is_of_sums(&self) -> bool {
+        matches!(self.elem(), Some(Elem::I32 | Elem::I64))
+    }
+
     /// Rounding of real numbers to codes.
     pub fn rounding(&self) -> Rounding {
         self.rounding

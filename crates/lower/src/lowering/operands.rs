@@ -1,11 +1,11 @@
 //! Operands and results as recipes ask for them: their grids, and their codes.
 
 use super::Lowering;
-use crate::recipes::{self, NodeToLower};
+use crate::recipes::{self, NodeToLower, Wide};
 use crate::walk::Build;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use strait_core::{DataId, Failure, Kind, NodeId, Port, QuantParams, TensorData, ValueId};
+use strait_core::{DataId, Failure, Kind, NodeId, Port, QuantParams, TensorData, Use, ValueId};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
 
@@ -46,9 +46,11 @@ impl Grid {
 }
 
 impl Lowering<'_> {
-    /// The grid of an operand, or the one on which a result leaves. None where it has none, or several scales.
+    /// The grid of an operand, or the one on which a result leaves. None where it has none, stays a sum, or has several
+    /// scales.
     pub(super) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
-        let scheme = self.graph().quant.scheme_of(id, port)?;
+        let scheme = self.graph().quant.scheme_of(id, port);
+        let scheme = scheme.filter(|scheme| !scheme.is_of_sums())?;
         let (scale, zero) = self.graph().quant.params_of(id, port)?.as_tensor()?;
         let [first, last] = scheme.range()?.map(|code| i32::try_from(code).ok());
         Some(Grid {
@@ -121,13 +123,20 @@ impl Lowering<'_> {
         }
     }
 
-    /// The codes of an operand on the grid that its node wants: as the producer leaves them, requantized from there, baked
-    /// from a constant, or quantized from float. They are made once for each grid and type, and shared by the readers that
+    /// The codes of an operand on the grid that its node wants: as the producer leaves them, requantized from there, narrowed
+    /// from the sum that it leaves, baked from a constant, or quantized from float. They are made once for each grid and type, and shared by the readers that
     /// agree.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<Codes, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
         let codes = self.constant(value).map(|_| self.baked(site, index)).transpose()?;
-        let made = self.on(value, &grid, codes)?;
+        let made = match (self.walk.found(value, &grid, codes), self.sums.get(&value)) {
+            (None, Some(sum)) => {
+                let made = self.narrowed(value, sum.clone(), &grid)?;
+                self.walk.set(value, grid.clone(), None, made)?;
+                made
+            }
+            _ => self.on(value, &grid, codes)?,
+        };
         Ok(Codes { value: made, grid })
     }
 
@@ -148,6 +157,31 @@ impl Lowering<'_> {
         let made = recipes::between(self, &site, left, to, &suffix);
         self.row = before;
         made
+    }
+
+    /// The sum that a node has left, narrowed to the grid of one of its readers by a form of the node's own row.
+    fn narrowed(&mut self, value: ValueId, sum: Wide, to: &Grid) -> Result<ValueId, Failure> {
+        let missing = || Failure::defect("what leaves a sum has no row");
+        let (id, node) = self.graph().producer(value).ok_or_else(missing)?;
+        let (name, row) = self.row(id, node).ok_or_else(missing)?;
+        let site = NodeToLower { id, node, row };
+        let suffix = format!("requantize-{}", to.ty);
+        let before = self.row.replace(name);
+        let made = recipes::narrowed(self, &site, sum, to, &suffix);
+        self.row = before;
+        made
+    }
+
+    /// True if the first result of a node is read as real numbers, or leaves the model.
+    pub(crate) fn is_read_in_float(&self, site: &NodeToLower<'_>) -> Result<bool, Failure> {
+        let (graph, y) = (self.graph(), site.output()?);
+        let read = |at: Use| graph.quant.id(at.node, Port::Operand(at.operand.into())).is_none();
+        Ok(graph.is_output(y) || graph.uses(y).any(read))
+    }
+
+    /// Keeps the sum that a node leaves, for its readers to narrow.
+    pub(crate) fn set_sum(&mut self, value: ValueId, sum: Wide) {
+        self.sums.insert(value, sum);
     }
 
     /// The input of the model that an operand is, perhaps with another shape: its codes can be any pattern. `None` for

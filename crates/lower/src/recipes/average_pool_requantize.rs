@@ -79,7 +79,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
             Channels::Picked(walk.data("divisors", integers(&shape, &picks, Elem::I32)?, None))
         }
     };
-    let product = Product::Mean(x_scale, &count);
+    let product = Product::Mean(x_scale, count);
     narrow(
         walk,
         site,

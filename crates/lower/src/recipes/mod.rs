@@ -19,7 +19,8 @@ mod softmax;
 mod sum;
 
 use crate::lowering::{Codes, Grid, Lowering};
-use narrow::{Product, Wide, requantize};
+pub(crate) use narrow::Wide;
+use narrow::{Product, requantize};
 use strait_core::{Channels, Failure, Node, NodeId, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
@@ -86,6 +87,17 @@ pub(crate) fn between(
         product: Product::Grid(left.grid.scale.into()),
         channels: Channels::Axis(0),
     };
+    narrowed(walk, site, wide, to, suffix)
+}
+
+/// A sum, or codes, on the grid of a reader, by one of the forms of the row.
+pub(crate) fn narrowed(
+    walk: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    wide: Wide,
+    to: &Grid,
+    suffix: &str,
+) -> Result<ValueId, Failure> {
     let made = requantize(walk, site, wide, to.into(), &site.row.requantize, suffix);
     made.map_err(|failure| match failure {
         // The grid is another node's, which a coarser grid of this one's result would not change.

@@ -108,8 +108,8 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     };
     let acc = walk.emit(site.node, op, &operands, Some(Arc::new(acc_grid)), "accumulate")?;
     let product = match &site.node.op {
-        Op::Conv(_) => Product::Convolution(x_scale, &grid.scale),
-        _ => Product::FullyConnected(x_scale, &grid.scale),
+        Op::Conv(_) => Product::Convolution(x_scale, grid.scale.clone()),
+        _ => Product::FullyConnected(x_scale, grid.scale.clone()),
     };
     let wide = Wide {
         acc,

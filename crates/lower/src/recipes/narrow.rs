@@ -8,47 +8,47 @@ use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonC
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
-use strait_target::spec::{Arithmetic, Built, FormRow, Rescale, Scales};
+use strait_target::spec::{Arithmetic, Built, FormRow, Rescale, Scales, WeightGrid};
 
 /// Where the scale of an accumulator comes from; rules round their products differently.
-#[derive(Clone, Copy)]
-pub(super) enum Product<'a> {
+#[derive(Clone, Debug)]
+pub(crate) enum Product {
     /// A convolution: input scale · weight scale.
-    Convolution(f32, &'a Per<f32>),
+    Convolution(f32, Per<f32>),
     /// A fully connected layer: input scale · weight scale.
-    FullyConnected(f32, &'a Per<f32>),
+    FullyConnected(f32, Per<f32>),
     /// A matrix product of two activations.
     Matrices(f32, f32),
     /// An elementwise product of two activations.
     Activations(f32, f32),
     /// A sum of so many elements on one grid, that is to become their mean; a channel for each number that there is.
-    Mean(f32, &'a Per<u32>),
+    Mean(f32, Per<u32>),
     /// One grid, whatever is behind it.
     Grid(f64),
 }
 
-impl<'a> Product<'a> {
-    fn scales(self, output: f32) -> Scales<'a> {
-        match self {
-            Product::Convolution(input, weight) => Scales::Convolution { input, weight, output },
-            Product::FullyConnected(input, weight) => Scales::FullyConnected { input, weight, output },
+impl Product {
+    fn scales(&self, output: f32) -> Scales<'_> {
+        match *self {
+            Product::Convolution(input, ref weight) => Scales::Convolution { input, weight, output },
+            Product::FullyConnected(input, ref weight) => Scales::FullyConnected { input, weight, output },
             Product::Matrices(a, b) => Scales::MatrixProduct { a, b, output },
             Product::Activations(a, b) => Scales::Product { a, b, output },
-            Product::Mean(input, count) => Scales::Mean { input, count, output },
+            Product::Mean(input, ref count) => Scales::Mean { input, count, output },
             Product::Grid(scale) => Scales::Ratio(scale / f64::from(output)),
         }
     }
 }
 
 /// An accumulator that is to be narrowed.
-#[derive(Clone, Copy)]
-pub(super) struct Wide<'a> {
+#[derive(Clone, Debug)]
+pub(crate) struct Wide {
     /// The i32 value, or codes that are requantized as they are.
     pub(super) acc: ValueId,
     /// Its code of real zero, the same for every element.
     pub(super) zero: i32,
     /// Where its scale comes from.
-    pub(super) product: Product<'a>,
+    pub(super) product: Product,
     /// Channels of its elements among the parameters.
     pub(super) channels: Channels,
 }
@@ -71,16 +71,24 @@ impl From<&Grid> for Narrow {
     }
 }
 
-/// Requantizes `wide` to the grid of the node's first result; where that has none, because it is read in float alone,
-/// makes it real.
-pub(super) fn narrow(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide<'_>) -> Result<(), Failure> {
+/// Requantizes `wide` to the grid of the node's first result. Where that has none, it stays a sum: who reads codes narrows
+/// it, and who reads real numbers finds these.
+pub(super) fn narrow(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, wide: Wide) -> Result<(), Failure> {
     let y = site.output()?;
     let Some(grid) = walk.result_grid(site) else {
-        if let Channels::Picked(_) = wide.channels {
+        let is_real = walk.is_read_in_float(site)?;
+        if let (true, Channels::Picked(_)) = (is_real, wide.channels) {
             let text = "its result is read as real numbers, and sums with different divisors have no scale in common";
             return Err(Reason::new(ReasonCode::NoGrid, text).into());
         }
-        return walk.dequantize_accumulator(site.node, y, wide.acc);
+        if is_real {
+            walk.dequantize_accumulator(site.node, y, wide.acc)?;
+        }
+        // A shift leads to the one grid that the weights were made for.
+        if !site.row.weight_grid.is_some_and(WeightGrid::leaves_a_shift) {
+            walk.set_sum(y, wide);
+        }
+        return Ok(());
     };
     let codes = requantize(walk, site, wide, (&grid).into(), &site.row.requantize, "requantize")?;
     walk.set_codes(site, 0, codes)
@@ -94,7 +102,7 @@ const MOST_DOUBLINGS: u32 = 127;
 pub(super) fn requantize(
     walk: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
-    mut wide: Wide<'_>,
+    mut wide: Wide,
     to: Narrow,
     forms: &[String],
     suffix: &str,
@@ -106,7 +114,7 @@ pub(super) fn requantize(
         wide.zero = 0;
     }
     let accumulators = walk.bounds(wide.acc);
-    let built = |to| form(spec, forms, wide.product, wide.zero, to, accumulators.as_ref());
+    let built = |to| form(spec, forms, &wide.product, wide.zero, to, accumulators.as_ref());
     // Every doubling halves the factor, and with it what the form has to cover.
     let coarser = |doublings: &u32| {
         let scale = to.scale * 2f32.powi(*doublings as i32);
@@ -132,7 +140,7 @@ fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &
 pub(super) fn form(
     spec: &TargetSpec,
     forms: &[String],
-    product: Product<'_>,
+    product: &Product,
     zero: i32,
     to: Narrow,
     accumulators: Option<&Per<(i64, i64)>>,
@@ -154,7 +162,7 @@ pub(super) fn form(
 pub(super) fn shift(
     walk: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
-    wide: Wide<'_>,
+    wide: Wide,
     to: Narrow,
     bits: Per<u8>,
 ) -> Result<ValueId, Failure> {
@@ -168,7 +176,7 @@ pub(super) fn shift(
 fn emit(
     walk: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
-    wide: Wide<'_>,
+    wide: Wide,
     to: Narrow,
     form: Requantization,
     suffix: &str,

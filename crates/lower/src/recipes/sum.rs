@@ -42,7 +42,7 @@ pub(super) fn reaches(walk: &Lowering<'_>, site: &NodeToLower<'_>, operand: &Cod
     form(
         walk.spec,
         forms,
-        Product::Grid(scale.into()),
+        &Product::Grid(scale.into()),
         zero,
         common(step),
         Some(&codes),

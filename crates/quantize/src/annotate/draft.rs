@@ -108,10 +108,15 @@ impl Draft {
         (0..operands).filter_map(|index| self.activation(node, index)).collect()
     }
 
-    /// The configs of a node's results.
+    /// The config of a result that leaves codes.
+    pub(super) fn result(&self, node: NodeId, result: usize) -> Option<ConfigId> {
+        let config = self.table.id(node, Port::Result(result))?;
+        (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
+    }
+
+    /// Those of a node, in order.
     pub(super) fn results(&self, node: NodeId, results: usize) -> Vec<ConfigId> {
-        let ports = (0..results).map(Port::Result);
-        ports.filter_map(|port| self.table.id(node, port)).collect()
+        (0..results).filter_map(|index| self.result(node, index)).collect()
     }
 
     pub(super) fn scheme(&self, id: ConfigId) -> Option<Scheme> {
@@ -203,13 +208,20 @@ impl Draft {
     }
 }
 
-/// True if the config of an operand or a result is made in this scope. Parameters come with the first operand.
+/// True if the config of an operand or a result is made in this scope. Parameters come with the first operand, sums with
+/// any.
 pub(super) fn is_made(site: &Site<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
         Role::Weight | Role::Bias => {
             let node = site.graph.node(node);
             let first = node.and_then(|node| node.inputs.first().copied().flatten());
             first.is_some_and(|first| site.scope.has(first))
+        }
+        // Its grid follows from those of the operands.
+        Role::Accumulator => {
+            let node = site.graph.node(node);
+            let mut operands = node.iter().flat_map(|node| node.inputs.iter().flatten());
+            site.scope.has(value) || operands.any(|&operand| site.scope.has(operand))
         }
         Role::Activation | Role::Other => site.scope.has(value),
     }

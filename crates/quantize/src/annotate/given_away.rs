@@ -69,7 +69,9 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
             if !is_weight && std::mem::replace(&mut told[value.index()], true) {
                 continue;
             }
-            let config = graph.quant.scheme_of(id, port).and_then(|scheme| scheme.range());
+            // Nor has a sum too few of them.
+            let config = graph.quant.scheme_of(id, port).filter(|scheme| !scheme.is_of_sums());
+            let config = config.and_then(|scheme| scheme.range());
             let (Some(codes), Some(grid)) = (config, graph.quant.params_of(id, port)) else {
                 continue;
             };

@@ -2,7 +2,7 @@
 
 use strait_core::{Elem, Graph, Node, NodeId, Placement, Use, ValueId};
 use strait_target::TargetSpec;
-use strait_target::spec::{OpRow, Recipe};
+use strait_target::spec::{OpRow, Points, Recipe, WeightGrid};
 
 /// Role of an operand in the recipe of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,8 @@ pub(crate) enum Role {
     Weight,
     /// A constant on the grid of the accumulator.
     Bias,
+    /// A result that stays a sum, on the grid of its products.
+    Accumulator,
     /// Not quantized: indices and the like.
     Other,
 }
@@ -49,6 +51,16 @@ pub(crate) fn recipe<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow
 /// True if the recipe narrows an accumulator (and so may take a clamp along).
 pub(crate) fn narrows(row: &OpRow) -> bool {
     row.recipe.is_some_and(|name| name.signature().requantize)
+}
+
+/// True if results of the row stay sums where their readers do not want codes of one grid.
+pub(crate) fn leaves_sums(spec: &TargetSpec, row: &OpRow) -> bool {
+    narrows(row) && row.points.unwrap_or(spec.types.points) == Points::Operands
+}
+
+/// True if readers of such a sum can each narrow it: a shift leads from it to the one grid that its weights were made for.
+pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
+    leaves_sums(spec, row) && !row.weight_grid.is_some_and(WeightGrid::leaves_a_shift)
 }
 
 /// True if operand and result have one grid.

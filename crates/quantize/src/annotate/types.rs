@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use strait_core::{Elem, Granularity, Graph, Node, NodeId, Policy, Scheme, SchemeError, Term, ValueId};
 use strait_requantize::IntType;
 use strait_target::TargetSpec;
-use strait_target::spec::{Activation, Integer, Pair, Per, Recipe, ScaleSet};
+use strait_target::spec::{Activation, Integer, OpRow, Pair, Per, Recipe, ScaleSet};
 
 /// Type of codes, and the kind of their grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -288,11 +288,27 @@ pub(super) fn weight(spec: &TargetSpec, codes: Codes, per: Per) -> Result<Scheme
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
 
-/// The scheme of the bias of sums over activations of a type, and of these sums themselves.
+/// The scheme of sums over activations of a type, of a row: as wide as the target forms them.
+pub(super) fn accumulator(
+    spec: &TargetSpec,
+    row: &OpRow,
+    activation: Integer,
+    per: Granularity,
+) -> Result<Scheme, AnnotateError> {
+    let sums = spec.accumulator.get(&activation).map(|sums| sums.bits);
+    sum(spec, row.accumulator.or(sums).unwrap_or(32), per)
+}
+
+/// The scheme of the bias of sums over activations of a type.
 pub(super) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, AnnotateError> {
-    let policy = policy(true, ScaleSet::Any, Granularity::Channel { axis: 0 });
     let bits = spec.types.bias.get(&activation).map_or(32, |bias| bias.bits());
+    sum(spec, bits, Granularity::Channel { axis: 0 })
+}
+
+/// Integers of so many bits, without a zero point, in the type that carries them.
+fn sum(spec: &TargetSpec, bits: u8, per: Granularity) -> Result<Scheme, AnnotateError> {
     let elem = if bits <= 32 { Elem::I32 } else { Elem::I64 };
     let end = (1i64 << (bits - 2)) + ((1i64 << (bits - 2)) - 1);
+    let policy = policy(true, ScaleSet::Any, per);
     Scheme::integers(policy, elem, [-end - 1, end], spec.quantize.bias_rounding()).map_err(ours)
 }

@@ -200,9 +200,9 @@ pub(super) fn weights(
         .weight_observers
         .get(&id)
         .unwrap_or(&directives.weight_observer);
-    let result = table
-        .scheme_of(id, Port::Result(0))
-        .and_then(|scheme| scheme.elem()?.int_type());
+    let result = table.scheme_of(id, Port::Result(0));
+    let result = result.filter(|scheme| !scheme.is_of_sums());
+    let result = result.and_then(|scheme| scheme.elem()?.int_type());
     let negligible = match (result, row) {
         (Some(result), Some((_, row))) if weight_grid.leaves_a_shift() => {
             let sums = reads.and_then(|t| how.spec.accumulator.get(&t.into()));
@@ -329,6 +329,8 @@ pub(super) fn weights(
 
 /// The scale of the first result, where it has codes.
 fn result_scale(table: &QuantTable, id: NodeId) -> Option<f64> {
+    let codes = |scheme: Scheme| !scheme.is_of_sums();
+    table.scheme_of(id, Port::Result(0)).filter(|&scheme| codes(scheme))?;
     Some(f64::from(table.params_of(id, Port::Result(0))?.as_tensor()?.0))
 }
 

@@ -3,16 +3,16 @@
 //! Why: everything behind this speaks of configs alone.
 //! Preconditions: nodes are placed.
 //! Effect: configs in state `initial`, each for itself; the result of a recipe that fixes its grid, as a softmax does, has that
-//! grid given, and so has each for which the annotation states one. A result that is read in real numbers alone has none where the table
-//! narrows operands only.
+//! grid given, and so has each for which the annotation states one. Where the table narrows operands only, a result that is
+//! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid.
 
 use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Site, is_made};
-use crate::annotate::roles::{Role, narrows, only_codes_are_read, recipe, role};
+use crate::annotate::roles::{Role, leaves_sums, only_codes_are_read, recipe, role};
 use crate::annotate::{given, types};
-use strait_core::{Elem, Graph, Grid, Move, Origin, Port, QuantParams, ValueId};
+use strait_core::{ConfigId, Elem, Granularity, Graph, Grid, Move, NodeId, Op, Origin, Port, QuantParams, ValueId};
 use strait_target::TargetSpec;
-use strait_target::spec::{OpRow, Points, Recipe};
+use strait_target::spec::{OpRow, Recipe};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let (graph, how) = (site.graph, site.how);
@@ -33,7 +33,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                 continue;
             }
             let scheme = match role {
-                Role::Other => continue,
+                Role::Other | Role::Accumulator => continue,
                 Role::Activation => types::activation(spec, activation)?,
                 Role::Weight => {
                     let per = how.directives.weight_per.get(&id).copied();
@@ -47,7 +47,16 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         }
         for (position, &value) in node.outputs.iter().enumerate() {
             let float = graph.value(value).is_some_and(|v| v.ty.elem == Elem::F32);
-            if float && site.scope.has(value) && has_codes(graph, spec, row, value) {
+            if !float {
+                continue;
+            }
+            // What readers that differ have made a sum of outside of the scope stays one.
+            let known = site.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
+            if !has_codes(graph, spec, row, value) || !known {
+                if is_made(site, id, Role::Accumulator, value) {
+                    accumulator(site, draft, id, value)?;
+                }
+            } else if site.scope.has(value) {
                 let scheme = types::activation(spec, draft.types.leaves(value).unwrap_or(activation))?;
                 let result = draft.add(id, Port::Result(position), scheme, value, Role::Activation);
                 if let Some((scale, zero)) = row.recipe().and_then(Recipe::fixed_grid) {
@@ -64,8 +73,33 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
 /// True if a node of the accelerator leaves codes: always where every result is narrowed, and else where codes are all
 /// that is read.
 fn has_codes(graph: &Graph, spec: &TargetSpec, row: &OpRow, value: ValueId) -> bool {
-    match row.points.unwrap_or(spec.types.points) {
-        Points::Results => true,
-        Points::Operands => !narrows(row) || only_codes_are_read(graph, spec, value),
-    }
+    !leaves_sums(spec, row) || only_codes_are_read(graph, spec, value)
+}
+
+/// The config of a result that stays a sum: of a product, on the grid of which it is. Other sums have grids that their
+/// recipes choose, and no config.
+pub(super) fn accumulator(
+    site: &Site<'_>,
+    draft: &mut Draft,
+    id: NodeId,
+    value: ValueId,
+) -> Result<Option<ConfigId>, AnnotateError> {
+    let (graph, spec) = (site.graph, site.how.spec);
+    let (Some(node), Some([activation, _])) = (graph.node(id), draft.types.of(id)) else {
+        return Ok(None);
+    };
+    let Some((_, row)) = spec.row_for(node.op.term(), activation.ty.into()) else {
+        return Ok(None);
+    };
+    let rank = graph.value(value).map_or(0, |value| value.ty.shape.len());
+    let per = match (row.recipe(), &node.op) {
+        (Some(Recipe::MultiplyAccumulate { .. }), Op::Conv(_)) => Granularity::Channel { axis: 1 },
+        (Some(Recipe::MultiplyAccumulate { .. }), _) => Granularity::Channel {
+            axis: rank.saturating_sub(1) as u8,
+        },
+        (Some(Recipe::MatmulAccumulate | Recipe::Multiply), _) => Granularity::Tensor,
+        _ => return Ok(None),
+    };
+    let scheme = types::accumulator(spec, row, activation.ty, per)?;
+    Ok(Some(draft.add(id, Port::Result(0), scheme, value, Role::Accumulator)))
 }

@@ -4,14 +4,17 @@
 //! Preconditions: operands and results of each node are bound as its arithmetic and its alignment demand.
 //! Effect: readers without a grid of their own take what the producer leaves. If all others want one grid of the
 //! producer's type, the producer leaves its result on that: what only a concatenation reads is made on the grid of the
-//! concatenation, also in front of nodes that move codes. A grid that was given stays what it is. Where readers differ, the producer leaves its own, and those of
-//! another grid are requantized. Under `force_overlap`, and where the target requantizes no codes, the grid of an aligned
-//! operand is that of the producer and of all readers; who did not ask for it is told. Readers of what has no producer with
-//! codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
+//! concatenation, also in front of nodes that move codes. A grid that was given stays what it is. Where readers differ, the
+//! producer leaves its own, and those of another grid are requantized; but where the table narrows operands, what is left
+//! is the sum, and each reader narrows that. Under `force_overlap`, and where the target requantizes no codes, the grid of
+//! an aligned operand is that of the producer and of all readers; who did not ask for it is told. Readers of what has no
+//! producer with codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
 
+use super::{configs, passive};
 use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Overlapped, Site};
-use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
+use crate::annotate::roles::readers_narrow;
+use strait_core::{ConfigId, Def, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
@@ -19,7 +22,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     // Readers first, so that what is wanted behind nodes that move codes is known in front of them.
     for &value in &site.scope.values {
         let leaves = match site.graph.value(value).map(|value| value.def) {
-            Some(strait_core::Def::Node(id, position)) => draft.table.id(id, Port::Result(position.into())),
+            Some(Def::Node(id, position)) => draft.result(id, position.into()),
             _ => None,
         };
         agree(site, draft, value, leaves)?;
@@ -52,10 +55,20 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
     readers.sort_unstable();
     let requantizes = can_requantize(site.how.spec, leaves.and_then(|leaves| draft.scheme(leaves)));
     let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
-    let readers = readers.into_iter().map(|(.., config)| config).filter(|&id| !apart(id));
+    let all: Vec<ConfigId> = readers.into_iter().map(|(.., config)| config).collect();
+    let readers = all.iter().copied().filter(|&id| !apart(id));
     // What stands behind a result is on the grid of that result; anything else takes what comes.
     let (fixed, free): (Vec<ConfigId>, Vec<ConfigId>) = readers.partition(|&reader| is_fixed(draft, reader));
-    if let Some(leaves) = leaves {
+    let sum = leaves.filter(|&leaves| stays_a_sum(site, draft, leaves, [&all, &fixed, &free]));
+    if let Some(sum) = sum {
+        let node = draft.table.config(sum).map(|config| config.node);
+        draft.table.withdraw([sum]);
+        if let Some(node) = node
+            && let Some(config) = configs::accumulator(site, draft, node, value)?
+        {
+            passive::rest_on_product(draft, config, node)?;
+        }
+    } else if let Some(leaves) = leaves {
         let scheme = draft.scheme(leaves);
         let equal = |draft: &Draft, id: ConfigId| draft.scheme(id) == scheme;
         let kept = draft.table.derivation(leaves).is_some() || draft.is_given(leaves);
@@ -99,6 +112,45 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
         }
     }
     Ok(())
+}
+
+/// True if the result of a node of the accelerator is left as the sum that it is, for each of its readers to narrow: the
+/// table narrows operands, and `all` of these want codes that the row makes, but not all on one grid.
+fn stays_a_sum(site: &Site<'_>, draft: &Draft, leaves: ConfigId, [all, fixed, free]: [&[ConfigId]; 3]) -> bool {
+    let (spec, table) = (site.how.spec, &draft.table);
+    let maker = table.config(leaves).and_then(|config| site.graph.node(config.node));
+    let row = maker.zip(table.config(leaves)).and_then(|(node, config)| {
+        let [activation, _] = draft.types.of(config.node)?;
+        Some((activation.ty, spec.row_for(node.op.term(), activation.ty.into())?.1))
+    });
+    let Some((activation, row)) = row.filter(|(_, row)| readers_narrow(spec, row)) else {
+        return false;
+    };
+    // Codes that are aligned with what the node reads have to be there.
+    let aligned = maker.zip(table.config(leaves)).is_some_and(|(node, config)| {
+        let mut operands = draft.activations(config.node, node.inputs.len()).into_iter();
+        operands.any(|operand| table.root(operand) == table.root(leaves))
+    });
+    if site.how.alignments.force_overlap || aligned || draft.is_given(leaves) {
+        return false;
+    }
+    let made = |id: &ConfigId| {
+        let ty = draft
+            .scheme(*id)
+            .and_then(|scheme| scheme.elem()?.int_type())
+            .map(Integer::from);
+        ty.is_some_and(|ty| {
+            row.results
+                .as_ref()
+                .map_or(ty == activation, |results| results.contains(&ty))
+        })
+    };
+    let grids = fixed.iter().map(|&id| table.root(id));
+    let one_grid =
+        grids.clone().all(|root| grids.clone().next() == Some(root)) && fixed.len() + free.len() == all.len();
+    let one_type = all.iter().all(|&id| draft.scheme(id) == draft.scheme(leaves));
+    let agree = one_type && one_grid && (fixed.is_empty() || free.is_empty());
+    !agree && all.iter().all(made)
 }
 
 /// Keeps what the first of these imposes on others.
