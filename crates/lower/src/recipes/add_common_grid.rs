@@ -1,5 +1,6 @@
 //! `add_common_grid`: each operand is requantized to the grid s_y·2^−L with zero point 0; their sum or difference is on
-//! the result's grid but for a shift by L and the zero point.
+//! the result's grid but for a shift by L and the zero point. Where the result stays a sum, the coarser one of the operands'
+//! grids stands for s_y.
 //!
 //! L is the row's `left_shift`, or as much of it as the forms reach: the factor of an operand is s_x·2^L / s_y, and a
 //! multiplier of b bits without a shift to the left ends at 2^b. Every bit of L less doubles what can be reached, and
@@ -7,15 +8,13 @@
 
 use super::{NodeToLower, sum};
 use crate::lowering::{Codes, Lowering};
-use strait_core::{Failure, Reason, ReasonCode};
+use strait_core::Failure;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
-    let Some(y) = walk.result_grid(site) else {
-        let text = "its result is read as real numbers, and the common grid is made from the grid of the result";
-        return Err(Reason::new(ReasonCode::NoGrid, text).into());
-    };
-    let step = |shift: u8| y.scale * (-f32::from(shift)).exp2();
     let operands = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+    let [a, b] = operands.each_ref().map(|codes| codes.grid.scale);
+    let scale = walk.result_grid(site).map_or(a.max(b), |y| y.scale);
+    let step = |shift: u8| scale * (-f32::from(shift)).exp2();
     let reached = |shift: &u8| {
         operands
             .iter()
