@@ -3,10 +3,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use strait_builtin as _;
 use strait_core::text::random::SplitMix64;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::verifier::verify;
 use strait_core::{Codes, DataId, Elem, Module, NodeId, Origin, Placement, Port, QuantParams, QuantTable, ReasonCode};
+use strait_driver::config::{self, Override};
+use strait_driver::session::{Session, Silent};
+use strait_driver::{pipeline, targets};
+use strait_kernels::Context;
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, bake, lower, simulate};
 use strait_quantize::annotate::{Given, Placing, Progress, TypeWishes, place, refuse};
 use strait_quantize::statistics::{Kind, Record};
@@ -289,4 +296,59 @@ fn who_needs_another_grid_is_refused_and_says_so() {
             "`{told}` is expected of {given:?} for {target}, and found is `{found}`"
         );
     }
+}
+
+/// The layers of `quantization.json` of the digits, compiled with what is given, or what stopped that.
+fn compiled(given: Vec<config::Given>) -> Result<serde_json::Value, String> {
+    let (folder, repository) = (
+        tempfile::tempdir().unwrap(),
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
+    );
+    let out = folder.path().join("artifact");
+    let cache = format!("calibration.cache='{}'", folder.path().join("cache").display());
+    let overrides = [Override::output(out.to_string_lossy()), Override::set(cache)];
+    let mut loaded = config::load(&repository.join("configs/generic-int8.toml"), &overrides).unwrap();
+    loaded.given = given;
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    let compiled = pipeline::compile(&loaded, targets::registry([]).unwrap(), &session);
+    compiled.map_err(|stop| stop.to_string())?;
+    let text = std::fs::read_to_string(out.join(pipeline::QUANTIZATION_FILE)).unwrap();
+    Ok(serde_json::from_str::<serde_json::Value>(&text).unwrap()["layers"].take())
+}
+
+#[test]
+fn a_program_states_grids_of_a_compilation_by_layer_and_position() {
+    let given = |layer: &str, port, params| config::Given {
+        layer: layer.into(),
+        port,
+        elem: Elem::I8,
+        params,
+        codes: None,
+    };
+    let (stem, conv) = ("/stem/norm/BatchNormalization", Port::Result(0));
+    let layers = compiled(vec![given(stem, conv, QuantParams::tensor(0.125, -100))]).unwrap();
+    // The layer answers for the normalization that was folded into it.
+    let found = layers
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|layer| layer["name"] == "/stem/conv/Conv")
+        .unwrap();
+    let configs = found["configs"].as_array().unwrap();
+    let result = configs.iter().find(|config| config["port"] == "result 0").unwrap();
+    assert_eq!(
+        (
+            result["origin"].as_str(),
+            result["scale"][0].as_f64(),
+            result["zero_point"][0].as_i64()
+        ),
+        (Some("given"), Some(0.125), Some(-100))
+    );
+    let told = compiled(vec![given("/stem/conv/Conw", conv, QuantParams::tensor(1.0, 0))]).unwrap_err();
+    assert!(
+        told.contains("no such layer") && told.contains("/stem/conv/Conv"),
+        "{told}"
+    );
+    let told = compiled(vec![given(stem, Port::Result(7), QuantParams::tensor(1.0, 0))]).unwrap_err();
+    assert!(told.contains("result 7"), "{told}");
 }

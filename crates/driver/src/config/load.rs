@@ -7,7 +7,7 @@ use strait_document::{
     diagnostic::{Excerpt, SourceText},
 };
 
-use super::{Override, consistency, settings, types::Config};
+use super::{Given, Override, consistency, settings, types::Config};
 
 /// A larger file is no configuration.
 const MOST_BYTES: u64 = 10 << 20;
@@ -17,6 +17,8 @@ const MOST_BYTES: u64 = 10 << 20;
 pub struct Loaded {
     /// The values, defaults filled in, paths resolved.
     pub config: Config,
+    /// Grids and codes that are known before; none but those that a program puts here.
+    pub given: Vec<Given>,
     tree: Node,
 }
 
@@ -34,9 +36,14 @@ impl Loaded {
     }
 
     /// Settings for the manifest of one target, in a form that is the same on every machine: the keys that were given,
-    /// without paths (the manifest has the digests of the files) and without other targets and their options.
+    /// without paths (the manifest has the digests of the files) and without other targets and their options; and the grids that
+    /// a program states.
     pub fn settings_for(&self, target: &str) -> serde_json::Value {
-        settings::settings_for(&self.tree, target)
+        let mut settings = settings::settings_for(&self.tree, target);
+        if let (false, Some(keys)) = (self.given.is_empty(), settings.as_object_mut()) {
+            keys.insert("given".into(), self.given.iter().map(Given::settings).collect());
+        }
+        settings
     }
 }
 
@@ -85,7 +92,11 @@ pub fn parse(name: &str, text: String, folder: &Path, overrides: &[Override]) ->
         return Err(Diagnostics(refused));
     }
     let config: Config = strait_document::read(&mut tree)?;
-    let loaded = Loaded { config, tree };
+    let loaded = Loaded {
+        config,
+        given: Vec::new(),
+        tree,
+    };
     consistency::check(&loaded)?;
     Ok(loaded)
 }

@@ -4,6 +4,7 @@
 //! reference page are made of them by `strait_document`. Keys that have to go together are checked in `consistency.rs`.
 
 mod consistency;
+mod given;
 pub mod glob;
 pub mod leaf;
 mod load;
@@ -14,6 +15,7 @@ pub mod rule;
 mod settings;
 pub mod types;
 
+pub use given::Given;
 pub use load::{Loaded, load, parse};
 pub use overrides::Override;
 pub use reference::reference_page;

@@ -160,6 +160,11 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
     let mut module = job.canonical.clone();
     let main = module.main;
     let mut types = wishes.types.clone();
+    let mut directives = wishes.directives.clone();
+    for given in &job.loaded.given {
+        let place = (given.node(&module)?, given.port);
+        directives.given.insert(place, given.annotation(&mut module));
+    }
     borders(&mut module, main, &mut types).map_err(|error| Stop::Defect(error.to_string()))?;
     place(&mut module, main, spec, &wishes.placing, &types);
     let how = Annotation {
@@ -169,7 +174,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
         weight_per: wishes.weight_per,
         types,
         alignments: wishes.alignments,
-        directives: wishes.directives.clone(),
+        directives,
         placing: &wishes.placing,
     };
     let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);

@@ -1,0 +1,85 @@
+//! Grids and codes that a program states beside a configuration: no key of the file has them.
+
+use strait_container::sha256;
+use strait_core::{DataId, Elem, Module, NodeId, Port, QuantParams, TensorData};
+use strait_document::nearest;
+
+use crate::{
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+};
+
+/// The grid of an operand or a result that is known before the model is quantized, as from a record of another compilation.
+/// Where its layer runs in integers, it is kept as it is, or the layer moves to the host and says why (`given-grid`).
+#[derive(Clone, Debug)]
+pub struct Given {
+    /// The source name of the layer.
+    pub layer: String,
+    /// Which of its operands or results, as the layer stands behind the rules that know no target.
+    pub port: Port,
+    /// The type of the codes.
+    pub elem: Elem,
+    /// Scale and zero point.
+    pub params: QuantParams,
+    /// Of a parameter: its codes, which are taken instead of rounding.
+    pub codes: Option<TensorData>,
+}
+
+impl Given {
+    /// The node that is meant.
+    ///
+    /// # Errors
+    /// A name that no node of the main graph answers for, or a port that the node lacks.
+    pub(crate) fn node(&self, module: &Module) -> Result<NodeId, Diagnostics> {
+        let graph = module.main();
+        let answers = |sources: &[_]| sources.iter().any(|&name| module.name(name) == self.layer);
+        let own = graph.nodes().find(|(_, node)| module.name(node.name) == self.layer);
+        let found = own.or_else(|| graph.nodes().find(|(_, node)| answers(&node.sources)));
+        let Some((id, node)) = found else {
+            let names = graph.nodes().flat_map(|(_, node)| &node.sources);
+            let near = nearest::closest(&self.layer, names.map(|&name| module.name(name)), 3);
+            let message = format!("a grid is given for `{}`, and the model has no such layer", self.layer);
+            let finding = Diagnostic::error(codes::RULE, message);
+            return Err(finding.help(format!("near it are {}", near.join(", "))).into());
+        };
+        let has = match self.port {
+            Port::Operand(index) => index < node.inputs.len(),
+            Port::Result(index) => index < node.outputs.len(),
+        };
+        if has {
+            return Ok(id);
+        }
+        let message = format!("a grid is given for {} of `{}`, which it lacks", self.port, self.layer);
+        Err(Diagnostic::error(codes::RULE, message).into())
+    }
+
+    /// The same as annotation takes it, with the codes in the pool of the module.
+    pub(crate) fn annotation(&self, module: &mut Module) -> strait_quantize::annotate::Given {
+        let data: Option<DataId> = self.codes.as_ref().map(|codes| module.add_data(codes.clone()));
+        strait_quantize::annotate::Given {
+            elem: self.elem,
+            params: self.params.clone().into(),
+            codes: data,
+        }
+    }
+
+    /// All that it says, for the digest of the settings.
+    pub(super) fn settings(&self) -> serde_json::Value {
+        let QuantParams {
+            scale,
+            zero_point,
+            axis,
+            block,
+        } = &self.params;
+        serde_json::json!({
+            "layer": self.layer,
+            "port": self.port.to_string(),
+            "type": self.elem.name(),
+            "scale": scale.values(),
+            "zero_point": zero_point.values(),
+            "axis": axis,
+            "block": block,
+            "codes": self.codes.as_ref().map(|codes| sha256(codes.bytes()).to_string()),
+        })
+    }
+}
