@@ -3,10 +3,14 @@
 
 mod common;
 
-use common::float_op;
+use common::{Builder, float_op, run};
 use smallvec::smallvec;
+use std::num::NonZeroU32;
 use strait_core::op::{self, Coordinate, Function, Nearest, PadMode, Reduction, ResizeMode};
-use strait_core::{Carrier, WeightZero};
+use strait_core::{Carrier, Elem, FloatFormat, Granularity, Policy, QuantParams, Scheme, Stage, WeightZero};
+use strait_execute::Tensor;
+use strait_requantize::Rounding;
+use strait_requantize::quantize::ZeroPoint;
 
 fn close(found: &[f32], expected: &[f32]) {
     assert_eq!(found.len(), expected.len());
@@ -16,6 +20,88 @@ fn close(found: &[f32], expected: &[f32]) {
 }
 
 const SIX: [f32; 6] = [1.0, -2.0, 3.0, -4.0, 5.0, -6.0];
+
+/// The result of `round_to` with a grid.
+fn rounded(scheme: Scheme, grid: Option<QuantParams>, dims: &[u64], x: &[f32]) -> Vec<f32> {
+    let mut builder = Builder::new(Stage::Float);
+    let input = builder.input(Elem::F32, dims);
+    let result = builder.op(op::RoundTo { scheme }, &[input]);
+    if let Some(grid) = grid {
+        builder.quant(result, grid);
+    }
+    let shape: Vec<usize> = dims.iter().map(|&d| d as usize).collect();
+    let x = Tensor::from_values(&shape, x).unwrap();
+    run(&builder.output(&[result]), &[x])[0]
+        .values::<f32>()
+        .unwrap()
+        .to_vec()
+}
+
+#[test]
+fn rounding_without_codes_is_that_to_the_nearest_of_a_grid() {
+    let codes = |policy| Scheme::integers(policy, Elem::I8, [-8, 7], Rounding::HalfEven).unwrap();
+    let (tensor, channel) = (Granularity::Tensor, Granularity::Channel { axis: 0 });
+    let fixed = |per| codes(Policy::linear(false, per));
+    // Steps of a half from −8.5 (code −8 above the zero point 9 of −17 halves) to −1: all else is cut off.
+    let x = [-9.0, -8.25, -3.75, -1.25, 0.0, 100.0];
+    assert_eq!(
+        rounded(fixed(tensor), Some(QuantParams::tensor(0.5, 9)), &[6], &x),
+        [-8.5, -8.0, -4.0, -1.0, -1.0, -1.0]
+    );
+    // Two rows of their own steps; 1.5 and 2.5 of them are ties.
+    let grid = QuantParams::channel([1.0, 4.0].into(), 0);
+    let found = rounded(fixed(channel), Some(grid), &[2, 3], &[1.5, 2.5, 9.0, 6.0, 10.0, -40.0]);
+    assert_eq!(found, [2.0, 2.0, 7.0, 8.0, 8.0, -32.0]);
+    // e2m1 has 0, 0.5, 1, 1.5, 2, 3, 4 and 6, here times a quarter.
+    let small = FloatFormat::new(2, 1).unwrap();
+    let small = Scheme::floats(small, tensor, Rounding::HalfEven);
+    let found = rounded(
+        small,
+        Some(QuantParams::tensor(0.25, 0)),
+        &[6],
+        &[0.1, 0.3, -0.6, 0.9, 1.1, 7.0],
+    );
+    assert_eq!(found, [0.125, 0.25, -0.5, 1.0, 1.0, 1.5]);
+    // A range of each run: 7 steps hold 14.
+    let dynamic = codes(Policy::Linear {
+        symmetric: true,
+        power_of_two: false,
+        dynamic: true,
+        per: tensor,
+    });
+    assert_eq!(rounded(dynamic, None, &[3], &[14.0, -3.1, 0.9]), [14.0, -4.0, 0.0]);
+}
+
+#[test]
+fn codes_by_block_are_those_of_each_block() {
+    let scales = [1.0f32, 0.5, 0.25, 2.0];
+    let of = |axis, dims: &[u64]| {
+        let grid = QuantParams {
+            block: NonZeroU32::new(2),
+            ..QuantParams::channel(scales.into(), axis)
+        };
+        let mut builder = Builder::new(Stage::Annotated);
+        let x = builder.input(Elem::F32, dims);
+        let quantize = op::Quantize {
+            to: Elem::I8,
+            rounding: Rounding::HalfEven,
+            reciprocal: false,
+            zero_point: ZeroPoint::After,
+        };
+        let codes = builder.op(quantize, &[x]);
+        builder.quant(codes, grid);
+        let reals = builder.op(op::Dequantize {}, &[codes]);
+        let shape: Vec<usize> = dims.iter().map(|&d| d as usize).collect();
+        let x = Tensor::from_values(&shape, &[1.3f32; 8]).unwrap();
+        run(&builder.output(&[reals]), &[x])[0]
+            .values::<f32>()
+            .unwrap()
+            .to_vec()
+    };
+    // 1.3 on steps of 1, 0.5, 0.25 and 2. Along the last axis a block lies together, along the first in two columns.
+    assert_eq!(of(1, &[2, 4]), [1.0, 1.0, 1.5, 1.5, 1.25, 1.25, 2.0, 2.0]);
+    assert_eq!(of(0, &[4, 2]), [1.0, 1.5, 1.0, 1.5, 1.25, 2.0, 1.25, 2.0]);
+}
 
 #[test]
 fn activations_are_their_formulas() {

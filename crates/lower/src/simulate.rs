@@ -3,8 +3,8 @@
 //! Nodes keep their names and stay what they are. What a node leaves on a grid is rounded to that; what another reads on
 //! another grid or type is rounded from there once more, once for each grid and type. Parameters that are baked are not
 //! quantized again: what is read are their codes ([`Parameters`]). Before they are baked, the float values are rounded
-//! whenever the graph runs. Small floats, blocks and ranges of each run have no codes that other runtimes know: what they leave
-//! is a `round_to`.
+//! whenever the graph runs. Small floats and ranges of each run have no codes that other runtimes know: what they leave is a
+//! `round_to`.
 //!
 //! It differs from the integer graph in that sums and functions are of real numbers, and are rounded once, at the end: by
 //! a step of the result where the target's own arithmetic is not exact to one. Q/DQ files are this graph.
@@ -191,7 +191,7 @@ impl<'a> Build<'a> for Simulation<'a> {
         if scheme.elem() == Some(Elem::I64) {
             return Ok(operand);
         }
-        let fixed = grid.clone().filter(|grid| grid.block.is_none()).zip(scheme.elem());
+        let fixed = grid.clone().zip(scheme.elem());
         let quantize = fixed.and_then(|(grid, to)| Some((self.quantize(value, scheme, to)?, grid)));
         match quantize {
             Some((quantize, grid)) => {

@@ -2,7 +2,7 @@
 
 use crate::error::StepError;
 use crate::site::Slot;
-use strait_core::{QuantParams, op};
+use strait_core::{Parts, QuantParams, op};
 use strait_requantize::{
     IntType, Per,
     quantize::{Dequantization, Quantization, Scaling},
@@ -47,12 +47,12 @@ impl Grid {
     }
 }
 
-/// The grids of a quantized value along one axis.
+/// The grids of a quantized value along one axis: one for each index of it, or for each block.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Grids {
-    /// One, or one per channel.
+    /// One, one per channel, or one for each run of elements of a block.
     grids: Vec<Grid>,
-    /// The elements of one channel that lie together.
+    /// The elements of one channel or block that lie together.
     inner: usize,
 }
 
@@ -67,12 +67,11 @@ impl Grids {
             .flatten()
             .max();
         let axis = quant.axis.map_or(0, usize::from);
-        let extent = slot.dims.get(axis).copied();
-        if let Some(channels) = channels
-            && Some(channels) != extent
-        {
+        let parts = Parts::of_grid(quant, &slot.dims);
+        let parts = parts.filter(|parts| channels.is_none_or(|channels| parts.count() == channels));
+        if let (Some(channels), None) = (channels, parts) {
             return Err(StepError::Model(format!(
-                "a grid of {channels} channels on axis {axis} of {:?}",
+                "a grid of {channels} channels or blocks on axis {axis} of {:?}",
                 slot.dims
             )));
         }
@@ -82,13 +81,19 @@ impl Grids {
                 "channel {channel} of a grid has no positive, finite scale"
             ))),
         };
-        Ok(Grids {
-            grids: (0..channels.unwrap_or(1)).map(grid).collect::<Result<_, _>>()?,
-            inner: match channels {
-                Some(_) => slot.dims[axis + 1..].iter().product(),
-                None => slot.count(),
-            },
-        })
+        let grids: Vec<Grid> = (0..channels.unwrap_or(1)).map(grid).collect::<Result<_, _>>()?;
+        let inner = slot.dims.get(axis + 1..).map_or(1, |inner| inner.iter().product());
+        let (grids, inner) = match (channels, quant.block, parts) {
+            (None, ..) => (grids, slot.count()),
+            (Some(_), None, _) | (Some(_), _, None) => (grids, inner),
+            // Along the last axis the elements of a block lie together. Elsewhere they do not.
+            (Some(_), Some(block), Some(_)) if inner == 1 => (grids, block.get() as usize),
+            (Some(_), Some(_), Some(parts)) => {
+                let grid = |index| grids.get(parts.of(index)).copied();
+                ((0..slot.count()).filter_map(grid).collect(), 1)
+            }
+        };
+        Ok(Grids { grids, inner })
     }
 
     /// A function of each grid, for kernels.

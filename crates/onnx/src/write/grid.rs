@@ -5,7 +5,7 @@ use super::emitter::Emitter;
 use super::ops::At;
 use crate::error::OnnxError;
 use crate::proto::AttributeProto;
-use strait_core::{Elem, QuantParams, TensorData, TensorError, ValueId};
+use strait_core::{Dim, Elem, QuantParams, TensorData, TensorError, TensorType, ValueId};
 use strait_requantize::Per;
 
 /// Writes `QuantizeLinear` (the grid is the result's) or `DequantizeLinear` (the grid is the operand's). Nodes around the
@@ -20,10 +20,7 @@ pub(super) fn linear(
     let Some((id, value, quant)) = found.and_then(|(id, v)| Some((id, v, v.quant.as_deref()?))) else {
         return Err(at.unwritable("the integer value has no grid"));
     };
-    let channels = quant
-        .axis
-        .and_then(|axis| value.ty.shape.get(usize::from(axis))?.fixed());
-    let parameters = parameters(quant, value.ty.elem, channels).map_err(|text| at.unwritable(text))?;
+    let parameters = parameters(quant, &value.ty).map_err(|text| at.unwritable(text))?;
     let names = match emitter.grids.get(&id) {
         Some(names) => names.clone(),
         None => {
@@ -49,13 +46,27 @@ struct Parameters {
     axis: Vec<AttributeProto>,
 }
 
-/// Both per tensor as scalars, or both as lists along one axis of `channels` entries.
-fn parameters(quant: &QuantParams, elem: Elem, channels: Option<u64>) -> Result<Parameters, String> {
-    let fault = |e: TensorError| e.to_string();
-    let (shape, scales, zeros) = match (&quant.scale, &quant.zero_point, channels) {
+/// The shape of scales along the axis of a grid: that of the value, with blocks in place of their elements, or the extent of
+/// the axis alone.
+fn shape(quant: &QuantParams, shape: &[Dim]) -> Option<Vec<u64>> {
+    let axis = usize::from(quant.axis?);
+    let extent = shape.get(axis)?.fixed()?;
+    let Some(block) = quant.block else {
+        return Some(vec![extent]);
+    };
+    let mut dims: Vec<u64> = shape.iter().map(|dim| dim.fixed()).collect::<Option<_>>()?;
+    dims[axis] = extent / u64::from(block.get());
+    Some(dims)
+}
+
+/// Both per tensor as scalars, or both along one axis.
+fn parameters(quant: &QuantParams, ty: &TensorType) -> Result<Parameters, String> {
+    let (fault, elem) = (|e: TensorError| e.to_string(), ty.elem);
+    let (shape, scales, zeros) = match (&quant.scale, &quant.zero_point, shape(quant, &ty.shape)) {
         (Per::Tensor(scale), Per::Tensor(zero), _) => (vec![], vec![*scale], vec![*zero]),
         (_, _, None) => return Err("its grid runs along an axis that it does not have".into()),
-        (scale, zero, Some(channels)) => {
+        (scale, zero, Some(shape)) => {
+            let channels: u64 = shape.iter().product();
             let count = usize::try_from(channels).map_err(|e| e.to_string())?;
             let fits = |length: usize| length == count;
             let scales = match scale {
@@ -68,7 +79,7 @@ fn parameters(quant: &QuantParams, elem: Elem, channels: Option<u64>) -> Result<
                 Per::Channel(zeros) if fits(zeros.len()) => zeros.to_vec(),
                 Per::Channel(zeros) => return Err(format!("{} zero points for {count} channels", zeros.len())),
             };
-            (vec![channels], scales, zeros)
+            (shape, scales, zeros)
         }
     };
     let zero_point = match elem {
@@ -83,7 +94,10 @@ fn parameters(quant: &QuantParams, elem: Elem, channels: Option<u64>) -> Result<
     };
     let axis = match (shape.as_slice(), quant.axis) {
         ([], _) | (_, None) => Vec::new(),
-        (_, Some(axis)) => vec![int("axis", axis)],
+        (_, Some(axis)) => {
+            let block = quant.block.map(|block| int("block_size", block.get()));
+            std::iter::once(int("axis", axis)).chain(block).collect()
+        }
     };
     Ok(Parameters {
         scale: TensorData::from_values(&shape, &scales).map_err(fault)?,

@@ -16,12 +16,13 @@ use emitter::Emitter;
 use prost::Message;
 use std::io::Write;
 use strait_core::op::Op;
-use strait_core::{Elem, Module};
+use strait_core::{Elem, Module, Value};
 
 /// The operator set that is written: old enough for most runtimes. With its version of the file format.
 const OPSET: (i64, i64) = (17, 8);
 
-/// The operator set that is written where the older one lacks something: 16-bit codes, dilated average pools.
+/// The operator set that is written where the older one lacks something: codes of 16 or 4 bits, grids by block, dilated
+/// average pools.
 const NEWER_OPSET: (i64, i64) = (21, 10);
 
 /// The version under which the domains of foreign nodes are imported.
@@ -82,5 +83,7 @@ fn needs_newer(module: &Module) -> bool {
     let is_dilated = |op: &Op| matches!(op, Op::AveragePool(pool) if pool.dilation.iter().any(|&d| d != 1));
     // Codes of 16 and of 4 bits.
     let is_newer = |elem: Elem| matches!(elem, Elem::I16 | Elem::U16 | Elem::I4 | Elem::U4);
-    graph.values().any(|(_, value)| is_newer(value.ty.elem)) || graph.nodes().any(|(_, node)| is_dilated(&node.op))
+    let has_blocks = |value: &Value| value.quant.as_ref().is_some_and(|grid| grid.block.is_some());
+    let is_newer = |value: &Value| is_newer(value.ty.elem) || has_blocks(value);
+    graph.values().any(|(_, value)| is_newer(value)) || graph.nodes().any(|(_, node)| is_dilated(&node.op))
 }

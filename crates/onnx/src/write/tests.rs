@@ -241,6 +241,34 @@ fn codes_of_4_and_16_bits_take_a_newer_operator_set() {
 }
 
 #[test]
+fn a_grid_by_block_has_its_scales_in_the_shape_of_the_blocks() {
+    let text = "strait 1 annotated\ngraph @main() {\n  %y: f32[2,4] = dequantize(@w)\n  return %y\n}\n\
+        data @w: i4[2,4] scale=[1.0,2.0,3.0,4.0] zero=0 axis=1 block=2 = inline [1,2,3,4,5,6,7,-8]\n";
+    let model = decoded(text);
+    assert_eq!(model.opset_import[0].version, 21);
+    let graph = model.graph.unwrap();
+    let attributes: Vec<_> = graph.node[0].attribute.iter().map(|a| (a.name.as_str(), a.i)).collect();
+    assert_eq!(attributes, [("axis", Some(1)), ("block_size", Some(2))]);
+    let scale = graph.initializer.iter().find(|t| t.name == "w_scale").unwrap();
+    let scales = [1.0f32, 2.0, 3.0, 4.0].map(f32::to_le_bytes).concat();
+    assert_eq!(
+        (&scale.dims[..], scale.raw_data.as_deref()),
+        (&[2i64, 2][..], Some(&scales[..]))
+    );
+}
+
+#[test]
+fn numbers_that_no_operator_rounds_to_cannot_be_written() {
+    for scheme in ["e4m3 half_even", "i8[-127,127] symmetric dynamic half_even"] {
+        let text = format!(
+            "strait 1 float\ngraph @main(%x: f32[2]) {{\n  %y: f32[2] = round_to(%x) {{scheme=\"{scheme}\"}}\n  return %y\n}}\n"
+        );
+        let error = write(&module(&text), &mut Vec::new()).unwrap_err().to_string();
+        assert!(error.contains("`y`: no operator rounds to small floats"), "{error}");
+    }
+}
+
+#[test]
 fn outputs_that_no_node_makes_get_one() {
     let text = "strait 1 float\ngraph @main(%x: f32[2]) {\n  %y: f32[2] = relu(%x)\n  return %x, %y, %y, @c\n}\ndata @c: f32[1] = splat 1.0\n";
     let model = decoded(text);

@@ -166,7 +166,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         }
         Op::Quantize(_) => linear(emitter, at, "QuantizeLinear", node.outputs.first().copied()),
         Op::Dequantize(_) => linear(emitter, at, "DequantizeLinear", node.inputs.first().copied().flatten()),
-        Op::RoundTo(_) => Err(at.unwritable("no operator rounds to small floats, to blocks or to a range of each run")),
+        Op::RoundTo(_) => Err(at.unwritable("no operator rounds to small floats or to a range of each run")),
         Op::Foreign(op) => foreign(emitter, at, op),
         // What a conv, gemm, matmul or mul has beside ONNX's are zero points.
         Op::Conv(_) | Op::Gemm(_) | Op::MatMul(_) | Op::Mul(_) => Err(at.without_operator()),
