@@ -80,7 +80,7 @@ fn codes_by_block_are_those_of_each_block() {
             block: NonZeroU32::new(2),
             ..QuantParams::channel(scales.into(), axis)
         };
-        let mut builder = Builder::new(Stage::Annotated);
+        let mut builder = Builder::new(Stage::Float);
         let x = builder.input(Elem::F32, dims);
         let quantize = op::Quantize {
             to: Elem::I8,
