@@ -12,7 +12,7 @@ use std::{
 
 use strait_builtin as _;
 use strait_container::{Artifact, compare};
-use strait_core::{Elem, Op};
+use strait_core::{Elem, Op, Placement};
 use strait_driver::{
     artifact::Opened,
     config::{self, Override},
@@ -427,6 +427,40 @@ fn types_are_chosen_for_all_layers_or_by_rules_and_lose_little() {
 }
 
 #[test]
+fn weights_alone_have_codes_and_cost_next_to_nothing() {
+    // Agreement, and how many times smaller than the float model's tensors those of the artifact are, at least.
+    for (target, weight, agreement, smaller) in [
+        ("generic-int8", "int8", 99.5, 3.5),
+        ("generic-int8", "int4", 95.0, 7.0),
+        ("ascend", "int8", 99.5, 3.5),
+        ("ascend", "int4", 95.0, 7.0),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let setting = Setting::new(folder.path()).set("quantize.activations.type='float32'");
+        let compiled = setting
+            .set(format!("quantize.weights.type='{weight}'"))
+            .compile(target)
+            .unwrap();
+        let case = format!("{target} {weight}");
+        assert_eq!(Artifact::open(&compiled.folder).unwrap().check().unwrap(), [], "{case}");
+        let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap()).unwrap();
+        let nodes = opened.module().main().nodes();
+        let on_accelerator = |node: &strait_core::Node| node.place == Placement::Accelerator;
+        let products = nodes.filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)));
+        assert_eq!(products.filter(|(_, node)| on_accelerator(node)).count(), 5, "{case}");
+        let found = compiled.report.accuracy.unwrap().agreement.unwrap().percent();
+        let size = fs::metadata(compiled.folder.join("model.strait")).unwrap().len();
+        let tensors = &compiled.report.size;
+        let ratio = tensors.float_bytes as f64 / tensors.integer_bytes as f64;
+        println!("{case}: {found} % agree; model.strait has {size} bytes; tensors: {tensors:?}, 1/{ratio:.2}");
+        assert!(
+            found >= agreement && ratio >= smaller,
+            "{case}: {found} %, 1/{ratio:.2}"
+        );
+    }
+}
+
+#[test]
 fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |target: &str, assignment: &str| match Setting::new(folder.path()).set(assignment).compile(target) {
@@ -443,7 +477,30 @@ fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
         "{told}"
     );
     assert!(
-        told.contains("int8 with int8, int16 with int8, int8 with int4"),
+        told.contains("int8 with int8, int16 with int8, int8 with int4, float32 with int8, float32 with int4"),
         "{told}"
     );
+    let told = refused("sima", "quantize.activations.type='float32'");
+    assert!(told.contains("the target `sima` has no float32 activations"), "{told}");
+    let rule = "quantize.rule=[{ op = ['Relu'], activations = { type = 'float32' } }]";
+    let told = refused("generic-int8", rule);
+    assert!(
+        told.contains("the target `generic-int8` has no float32 activations for `"),
+        "{told}"
+    );
+    // Where codes read them, its weights have 8 bits.
+    let told = refused(
+        "ascend",
+        "quantize.rule=[{ op = ['Conv'], weights = { type = 'int4' } }]",
+    );
+    assert!(told.contains("the target `ascend` has no int4 weights for `"), "{told}");
+    assert!(
+        told.contains("int8 with int8, float32 with int8, float32 with int4"),
+        "{told}"
+    );
+    let told = refused(
+        "generic-int8",
+        "quantize.rule=[{ tensors = ['*'], activations = { type = 'float32' } }]",
+    );
+    assert!(told.contains("float32 is for `layers` and `op`"), "{told}");
 }

@@ -141,7 +141,14 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
                     Err(LowerError::Nodes(nodes)) => nodes,
                     Err(error) => panic!("{case}: {error}"),
                 };
-                assert!(refuse(module.main_mut(), spec, &wishes, &mut progress, nodes));
+                assert!(refuse(
+                    module.main_mut(),
+                    spec,
+                    &wishes,
+                    &how.types,
+                    &mut progress,
+                    nodes
+                ));
             }
             let (graph, table) = (module.main(), &module.main().quant);
             for (&(id, port), given) in &how.directives.given {

@@ -302,14 +302,28 @@ fn nodes_that_have_settled_stay_where_they_are() {
             let refused = module.main().nodes().map(|(id, _)| id).filter(third);
             let refused = refused.map(|id| (id, Reason::new(ReasonCode::Range, "")).into());
             let (mut progress, refused) = (Progress::default(), refused.collect());
-            refuse(module.main_mut(), target.spec(), &wishes, &mut progress, refused);
+            refuse(
+                module.main_mut(),
+                target.spec(),
+                &wishes,
+                &TypeWishes::default(),
+                &mut progress,
+                refused,
+            );
             let places = |module: &Module| -> Vec<Placement> {
                 module.main().nodes().map(|(_, node)| node.place.clone()).collect()
             };
             let settled = places(&module);
             let is_island = |place: &&Placement| matches!(place, Placement::Host(r) if r.code == ReasonCode::Island);
             islands += settled.iter().filter(is_island).count();
-            refuse(module.main_mut(), target.spec(), &wishes, &mut progress, Vec::new());
+            refuse(
+                module.main_mut(),
+                target.spec(),
+                &wishes,
+                &TypeWishes::default(),
+                &mut progress,
+                Vec::new(),
+            );
             assert_eq!(places(&module), settled, "seed {seed} for {name}");
         }
     }

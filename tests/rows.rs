@@ -39,7 +39,9 @@ fn table(spec: &TargetSpec) -> BTreeSet<String> {
             for Pair { activation, weight } in spec.pairs(row) {
                 all.insert(match row.recipe {
                     None => format!("op {name}: {term} on the host"),
-                    Some(RecipeName::MultiplyAccumulate) => format!("op {name}: {term} on {activation}, {weight}"),
+                    Some(RecipeName::MultiplyAccumulate | RecipeName::DequantizeWeights) => {
+                        format!("op {name}: {term} on {activation}, {weight}")
+                    }
                     Some(_) => format!("op {name}: {term} on {activation}"),
                 });
             }
@@ -121,6 +123,8 @@ fn fired(case: &Case<'_>, spec: &TargetSpec) -> Result<BTreeSet<String>, String>
             found.insert(match (row.recipe, code(lowered, node, 1)) {
                 (Some(RecipeName::MultiplyAccumulate), Some(w)) => format!("op {name}: {term} on {activation}, {w}"),
                 (Some(RecipeName::MultiplyAccumulate), None) => continue,
+                // What it reads are the codes of the weights.
+                (Some(RecipeName::DequantizeWeights), _) => format!("op {name}: {term} on float32, {activation}"),
                 _ => format!("op {name}: {term} on {activation}"),
             });
         }

@@ -62,7 +62,14 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
                 }
                 let chosen = left[(random.next_u64() >> 8) as usize % left.len()];
                 let refusal: Refusal = (chosen, Reason::new(ReasonCode::Range, "")).into();
-                refuse(module.main_mut(), spec, &wishes, &mut progress, vec![refusal]);
+                refuse(
+                    module.main_mut(),
+                    spec,
+                    &wishes,
+                    &TypeWishes::default(),
+                    &mut progress,
+                    vec![refusal],
+                );
                 let mut again = module.clone();
                 annotate(&mut module, main, &how, &mut progress).unwrap();
                 annotate(&mut again, main, &how, &mut Progress::default()).unwrap();

@@ -132,7 +132,7 @@ pub fn integer_wanting(
             Ok(lowered) => break (lowered.module, lowered.nearness, lowered.origins),
             // What its recipe refuses gets a coarser grid or moves to the host, and all is decided again.
             Err(LowerError::Nodes(nodes)) => {
-                if !refuse(float.main_mut(), spec, &placing, &mut progress, nodes) {
+                if !refuse(float.main_mut(), spec, &placing, &types, &mut progress, nodes) {
                     return Err("recipes refuse nodes of the host".into());
                 }
             }

@@ -5,6 +5,9 @@ For each target of configs/: compile, run the evaluation images by the integer e
 same artifact in ONNX Runtime. The two follow the same scales but not the same roundings (Q/DQ computes between its
 quantization points in float), so outputs may differ by a step and a few close calls by the class.
 
+The same where weights alone have codes, of 8 and of 4 bits: nothing is rounded between them then, and outputs agree but for the
+order of float sums.
+
 The package of the target `sima` is read back and run with numpy, which must give the very integers of our executor; the
 packages of small networks likewise, of the ops that the model in the repository does not have.
 
@@ -31,6 +34,9 @@ MOST_TOP1_LOSS = 1.0  # points, integer against float
 LEAST_SAME_CLASS = 99.0  # percent of the images, integer executor against Q/DQ model
 
 
+# Of outputs up to about 20 in float: sums of 1,024 products in another order.
+WEIGHTS_TOLERANCE = 1e-4
+WEIGHTS = [(target, bits) for target in ("generic-int8", "ascend") for bits in ("int8", "int4")]
 METRICS_TOLERANCE = 0.0025  # of the value: on another CPU one close call of 400 may fall the other way
 
 
@@ -52,6 +58,7 @@ def main():
     arguments = parser.parse_args()
     report = Report()
     digits(arguments, report)
+    weights(arguments, report)
     package(arguments, report)
     for good, text in sima_package_ops.compared(arguments.strait, arguments.work / "package-ops"):
         report.expect(good, text)
@@ -93,6 +100,31 @@ def digits(arguments, report):
             largest = np.abs(ours.reshape(theirs.shape) - theirs).max()
             text = f"{model.name} in ONNX Runtime has the same class for {same:.2f} %, outputs within {largest:.4f}"
             report.expect(same >= LEAST_SAME_CLASS, f"{target}: {text}")
+
+
+def weights(arguments, report):
+    folder = arguments.repository / "models" / "digits"
+    inputs = (np.load(folder / "eval_x.npy").astype(np.float32) / 16).transpose(0, 3, 1, 2)
+    for target, bits in WEIGHTS:
+        work = arguments.work / f"weights-{target}-{bits}"
+        artifact, file = work / "artifact", work / "outputs.npy"
+        config = arguments.repository / "configs" / f"{target}.toml"
+        settings = ('quantize.activations.type="float32"', f'quantize.weights.type="{bits}"', 'output.emit=["qdq-onnx"]')
+        try:
+            command = [arguments.strait, "compile", config, "--out", artifact]
+            command += [part for setting in settings for part in ("--set", setting)]
+            processes.check(command, work / "compile.log")
+            command = [arguments.strait, "run", artifact, "--input", folder / "eval_x.npy", "--output", file]
+            processes.check(command, work / "run.log")
+        except processes.Failed as failed:
+            report.expect(False, f"{target}, weights of {bits}: {failed}")
+            continue
+        theirs = run(artifact / "model.qdq.onnx", inputs)
+        ours = np.load(file).reshape(theirs.shape)
+        same = bool((metrics.classes(ours) == metrics.classes(theirs)).all())
+        largest = np.abs(ours - theirs).max()
+        text = f"{target}, weights of {bits} in ONNX Runtime: the same classes: {same}, outputs within {largest:.1e}"
+        report.expect(same and largest <= WEIGHTS_TOLERANCE, text)
 
 
 def package(arguments, report):

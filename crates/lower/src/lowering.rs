@@ -158,8 +158,14 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// The row by which a node of the accelerator is lowered: that for the activations that it reads.
+    /// The row by which a node of the accelerator is lowered: that for the activations that it reads, real ones if they
+    /// have no config.
     pub(crate) fn row(&self, id: NodeId, node: &Node) -> Option<(&'a str, &'a OpRow)> {
+        let reals = self.graph().quant.id(id, Port::Operand(0)).is_none();
+        let row = self.spec.weight_only_row(node.op.term()).filter(|_| reals);
+        if row.is_some() {
+            return row;
+        }
         let mut read = (0..node.inputs.len()).map(Port::Operand);
         let read = read.find_map(|port| self.grid(id, port).map(|grid| grid.ty));
         self.spec.row_for(node.op.term(), read?.into())
@@ -172,11 +178,21 @@ impl<'a> Lowering<'a> {
         for input in &node.inputs {
             operands.push(input.map(|value| self.real(value)).transpose()?);
         }
-        let id = self.walk.copy(node, &operands)?;
+        let id = self.on_reals(node, &operands)?;
         node.outputs.iter().for_each(|value| _ = self.sums.remove(value));
-        self.add_sources(id, node);
         self.walk.out.main_mut().place_on_host(id, reason);
         Ok(())
+    }
+
+    /// The node as it is, on these operands in real numbers; its results are real, too.
+    pub(crate) fn on_reals(&mut self, node: &Node, operands: &[Option<ValueId>]) -> Result<NodeId, Failure> {
+        let id = self.walk.copy(node, operands)?;
+        self.add_sources(id, node);
+        if let Some(row) = self.row {
+            let name = self.walk.intern(node.name);
+            self.origins.insert(name, row);
+        }
+        Ok(id)
     }
 
     fn add_sources(&mut self, id: NodeId, origin: &Node) {

@@ -156,7 +156,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "[[\"int8\", \"int8\"]]",
             "[[\"int8\", \"int8\"], [\"float32\", \"int8\"]]",
-            "no row takes activations of float32 with int8: `pairs` of a row says that it does",
+            "no row takes float32 with int8: that is one with the recipe `dequantize_weights`",
         ),
         (
             "[[\"int8\", \"int8\"]]",

@@ -78,7 +78,14 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
         match baked.and_then(|()| lower(&float, spec)) {
             Ok(lowered) => break lowered.module,
             Err(LowerError::Nodes(nodes)) => {
-                assert!(refuse(float.main_mut(), spec, &placing, &mut progress, nodes));
+                assert!(refuse(
+                    float.main_mut(),
+                    spec,
+                    &placing,
+                    &TypeWishes::default(),
+                    &mut progress,
+                    nodes
+                ));
             }
             Err(error) => panic!("{error}"),
         }

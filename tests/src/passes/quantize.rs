@@ -11,7 +11,7 @@ use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, sim
 use strait_quantize::annotate::{GivenAway, Placing, Progress, TypeWishes, Unfit, borders, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
-use strait_target::spec::{Alignment, Alignments, Integer, Nearness};
+use strait_target::spec::{Activation, Alignment, Alignments, Integer, Nearness};
 use strait_target::{Options, Registry, Target, TargetSpec};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
@@ -112,6 +112,13 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
         }
         if !matches!(of, "type" | "weights" | "leaves") {
             others.push(*word);
+            continue;
+        }
+        if let ("type", Activation::FLOAT32) = (of, t) {
+            match name {
+                "" => types.activation = Some(Activation::Float32),
+                _ => _ = types.activations.insert(node()?, Activation::Float32),
+            }
             continue;
         }
         let known = Integer::ALL.iter().copied().find(|known| known.name() == t);

@@ -27,7 +27,8 @@
 //!
 //! **Annotated**
 //!
-//! 10. Each float operand of a node on the accelerator has a quantization config.
+//! 10. Each float operand of a node on the accelerator has a quantization config; or, of a `conv` or `gemm`, its constant
+//!     weights alone have one, and it computes on real numbers.
 //! 17. The configs alone tell grids: no value has one.
 //! 18. Configs are of operands and results that are there, one for each. No other stage has any.
 //! 19. All configs that read one grid have one scheme.
@@ -40,7 +41,8 @@
 //! **Integer**
 //!
 //! 11. The accelerator computes in integers: no node on it has a float operand or result, but for what `quantize` reads
-//!     and `dequantize` makes.
+//!     and `dequantize` makes, and for a `conv` or `gemm` of real numbers alone whose weights a `dequantize` makes of
+//!     constant codes.
 //! 12. The host computes in floats: nothing on it but `quantize` and `dequantize` touches values with a grid.
 //! 13. What `dequantize` reads, what `quantize` makes and what leaves the graph as codes has a grid; so has every
 //!     accumulator of i64, because an i64 without one is a shape or an index.

@@ -2,7 +2,7 @@
 
 use super::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
-use crate::graph::{Node, Placement, Value};
+use crate::graph::{Def, Node, Placement, Value};
 use crate::ids::NodeId;
 use crate::op::Op;
 use crate::quant::Port;
@@ -52,6 +52,9 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     if node.place != Placement::Accelerator {
         return Ok(());
     }
+    if computes_on_reals(view, id, node) {
+        return Ok(());
+    }
     for index in 0..node.inputs.len() {
         let float = view.operand(node, index).is_some_and(|v| v.ty.elem.is_float());
         ensure(
@@ -61,6 +64,30 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
         )?;
     }
     Ok(())
+}
+
+/// True of a product of which the weights alone have a config: a constant that becomes real numbers in front of it.
+fn computes_on_reals(view: View<'_>, id: NodeId, node: &Node) -> bool {
+    let operands = (0..node.inputs.len()).map(Port::Operand);
+    let mut ports = operands.chain((0..node.outputs.len()).map(Port::Result));
+    let constant = view
+        .operand(node, 1)
+        .is_some_and(|weights| matches!(weights.def, Def::Data(_)));
+    let alone = ports.all(|port| (port == Port::Operand(1)) == view.graph.quant.id(id, port).is_some());
+    is_product(node) && constant && alone
+}
+
+fn is_product(node: &Node) -> bool {
+    matches!(node.op, Op::Conv(_) | Op::Gemm(_))
+}
+
+/// True of a product of real numbers whose weights a `dequantize` makes of constant codes.
+fn has_dequantized_weights(view: View<'_>, node: &Node) -> bool {
+    let weights = node.inputs.get(1).copied().flatten();
+    let made = weights.and_then(|weights| view.graph.producer(weights));
+    let codes = made.and_then(|(_, made)| Some((made, view.operand(made, 0)?)));
+    is_product(node)
+        && codes.is_some_and(|(made, codes)| matches!((&made.op, codes.def), (Op::Dequantize(_), Def::Data(_))))
 }
 
 fn has_grid(view: View<'_>, value: &Value, how: &str) -> Verified {
@@ -87,6 +114,16 @@ fn integer(view: View<'_>, node: &Node) -> Verified {
         });
     }
     // A call stands for the nodes of the called graph, which are looked at there.
+    if has_dequantized_weights(view, node) {
+        let codes = touched.find(|v| v.quant.is_some());
+        return ensure(codes.is_none(), 11, || {
+            let name = codes.map(|v| view.value(v)).unwrap_or_default();
+            format!(
+                "{} computes on real numbers, but touches the codes of {name}",
+                view.place(node)
+            )
+        });
+    }
     let float = touched.find(|v| v.ty.elem.is_float() && !matches!(node.op, Op::Call(_)));
     ensure(float.is_none(), 11, || {
         let name = float.map(|v| view.value(v)).unwrap_or_default();

@@ -38,6 +38,17 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         );
         graph("integer", x, &body, "data @k: i8[1,1,1,1] = splat 1")
     };
+    // A product of which one operand has a config.
+    let alone = |stage: &str, port: &str| {
+        let body = format!("%y: f32[2,2] = gemm(%x, @w) {GEMM} return %y");
+        let config = format!("{port}: i8[-127,127] symmetric half_even activated scale=1.0 zero=0 observed");
+        graph(
+            stage,
+            "f32[2,2]",
+            &body,
+            &format!("quant @g {{ {config} }} data @w: f32[2,2] = splat 1.0"),
+        )
+    };
     // Two channels of a form, picked by an operand of this shape and of these values.
     let picked = |shape: &str, values: &str, shift: &str| {
         let body = format!(
@@ -122,6 +133,11 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         ("codes in the float stage", Some(9), float("i8[2]", "%y: i8[2] = clamp(%x) {min=0, max=1} return %y")),
         ("an operand without a config", Some(10), graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) return %y", "")),
         ("an operand on the host without a config", None, graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y", "")),
+        ("weights alone with a config", None, alone("annotated", "y operand 1")),
+        ("an operand with a config beside weights that have none", Some(10), alone("annotated", "y operand 0")),
+        ("weights that a dequantize makes", None, graph("integer", "f32[2,2]", &format!("%d: f32[2,2] = dequantize(@w) %y: f32[2,2] = gemm(%x, %d) {GEMM} return %y"), "data @w: i8[2,2] scale=1.0 zero=0 = splat 1")),
+        ("weights that are floats", Some(11), graph("integer", "f32[2,2]", &format!("%y: f32[2,2] = gemm(%x, @w) {GEMM} return %y"), "data @w: f32[2,2] = splat 1.0")),
+        ("weights that are codes of a run", Some(11), graph("integer", "i8[2,2] scale=1.0 zero=0", &format!("%d: f32[2,2] = dequantize(%x) %y: f32[2,2] = gemm(%d, %d) {GEMM} return %y"), "")),
         ("floats on the accelerator", Some(11), integer("f32[2]", "%y: f32[2] = identity(%x) return %y")),
         ("floats on the host", None, integer("f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y")),
         ("codes on the host", Some(12), integer("i8[2] scale=1.0 zero=0", "%y: i8[2] = identity(%x) host=[a,b] return %y")),

@@ -2,7 +2,10 @@
 
 use super::{
     leaf::Range,
-    types::{Activations, Align, IntegerType, Observer, ObserverOptions, Per, Quantize, Rule, Run, Unfit, Weights},
+    types::{
+        ActivationType, Activations, Align, IntegerType, Observer, ObserverOptions, Per, Quantize, Rule, Run, Unfit,
+        Weights,
+    },
 };
 
 /// Settings of one layer or tensor in the configuration. `None`: the target's default.
@@ -29,7 +32,7 @@ pub struct Settings {
     /// Consequence where a bias or a scale does not fit.
     pub weight_unfit: Option<Unfit>,
     /// The type of its output.
-    pub activation_type: Option<IntegerType>,
+    pub activation_type: Option<ActivationType>,
     /// True: its output has no zero point.
     pub activation_symmetric: Option<bool>,
 }
@@ -92,7 +95,7 @@ fn of_types(weights: &Weights, activations: &Activations) -> Settings {
         weight_per: weights.per,
         weight_observer: weights.observer,
         weight_unfit: weights.unfit,
-        activation_type: activations.integer,
+        activation_type: activations.ty,
         activation_symmetric: activations.symmetric,
         ..Settings::default()
     }

@@ -252,9 +252,10 @@ pub enum Unfit {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Activations {
-    /// Their type, one that the target has.
+    /// Their type, one that the target has. `"float32"`: layers with weights compute on real numbers, with weights that have
+    /// codes; all other layers run in float.
     #[serde(rename = "type")]
-    pub integer: Option<IntegerType>,
+    pub ty: Option<ActivationType>,
     /// True: the zero point is 0. False, where the target has others: it need not be.
     pub symmetric: Option<bool>,
 }
@@ -287,6 +288,20 @@ pub enum IntegerType {
     Uint8,
     Int16,
     Uint16,
+}
+
+/// A type of activations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs, reason = "the names say all")]
+pub enum ActivationType {
+    Int4,
+    Uint4,
+    Int8,
+    Uint8,
+    Int16,
+    Uint16,
+    Float32,
 }
 
 /// It holds for the layers that all of `layers`, `op` and `between` choose, and for the tensors that `tensors` names;

@@ -6,11 +6,14 @@ use strait_core::Module;
 use strait_requantize::IntType;
 use strait_target::{
     TargetSpec,
-    spec::{Codes, Integer, Observed, Observer, Pair, WeightGrid},
+    spec::{Activation, Codes, Integer, Observed, Observer, Pair, WeightGrid},
 };
 
 use crate::{
-    config::{KeyPath, Loaded, types::IntegerType},
+    config::{
+        KeyPath, Loaded,
+        types::{ActivationType, Activations, Weights},
+    },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
@@ -68,25 +71,34 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
     let quantize = &loaded.config.quantize;
     let mut findings = Vec::new();
     let table = KeyPath::of(&["quantize"]);
-    let everywhere = [quantize.activations.integer, quantize.weights.integer];
-    for (position, asked) in everywhere.into_iter().enumerate() {
-        if let Some(asked) = asked.filter(|&asked| !has(&spec.types.pairs, position, asked)) {
-            let path = table.clone().key(SIDES[position]).key("type");
-            findings.push(without(loaded, &path, spec, position, asked, "", &spec.types.pairs));
-        }
+    let everywhere = Asked::new(&quantize.activations, &quantize.weights);
+    for side in everywhere.lacking(&spec.types.pairs) {
+        let path = table.clone().key(SIDES[side]).key("type");
+        findings.push(everywhere.without(loaded, &path, spec, side, "", &spec.types.pairs));
     }
     let zeros = [quantize.activations.symmetric, quantize.weights.symmetric];
     for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
-        if let Some(t) = without_zero(spec, &spec.types.pairs, position, everywhere[position]) {
+        if let Some(t) = without_zero(spec, &spec.types.pairs, position, everywhere.codes(position)) {
             let path = table.clone().key(SIDES[position]).key("symmetric");
             findings.push(without_zeros(loaded, &path, spec, position, t, &spec.types.pairs));
         }
     }
     if quantize.weights.symmetric == Some(true)
-        && let Some(unsigned) = unsigned(&spec.types.pairs, everywhere[1])
+        && let Some(unsigned) = unsigned(&spec.types.pairs, everywhere.weight)
     {
         let path = table.clone().key(SIDES[1]).key("symmetric");
         findings.push(without_negatives(loaded, &path, unsigned));
+    }
+    for (index, rule) in quantize.rule.iter().enumerate() {
+        if !rule.tensors.is_empty() && rule.activations.ty == Some(ActivationType::Float32) {
+            let path = table.clone().key("rule").index(index).key("activations").key("type");
+            let message = "a tensor has codes of some type, or the layers that read it run in float";
+            findings.push(
+                loaded
+                    .error(codes::UNSUPPORTED, &path, message, "")
+                    .help("float32 is for `layers` and `op`"),
+            );
+        }
     }
     let mut told = BTreeSet::new();
     for (&id, rules) in &selection.nodes {
@@ -98,21 +110,18 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         let pairs: Vec<Pair> = spec.pairs_of(term).collect();
         for &index in rules {
             let Some(rule) = quantize.rule.get(index) else { continue };
-            let asked = [rule.activations.integer, rule.weights.integer];
-            for (position, asked) in asked.into_iter().enumerate() {
-                let Some(asked) = asked.filter(|&asked| !has(&pairs, position, asked)) else {
-                    continue;
-                };
-                if told.insert((index, position)) {
-                    let path = table.clone().key("rule").index(index).key(SIDES[position]).key("type");
+            let asked = Asked::new(&rule.activations, &rule.weights);
+            let lacking = asked.lacking(&pairs);
+            for &side in &lacking {
+                if told.insert((index, side)) {
+                    let path = table.clone().key("rule").index(index).key(SIDES[side]).key("type");
                     let of = format!(" for `{}`", module.name(node.name));
-                    findings.push(without(loaded, &path, spec, position, asked, &of, &pairs));
+                    findings.push(asked.without(loaded, &path, spec, side, &of, &pairs));
                 }
             }
-            if let [Some(activation), Some(weight)] = asked.map(|asked| asked.map(Integer::from))
-                && has(&pairs, 0, activation)
-                && has(&pairs, 1, weight)
-                && !pairs.contains(&Pair::from((activation.into(), weight)))
+            if let (Some(activation), Some(weight)) = (asked.activation, asked.weight)
+                && lacking.is_empty()
+                && !pairs.contains(&Pair { activation, weight })
                 && told.insert((index, SIDES.len()))
             {
                 let path = table.clone().key("rule").index(index);
@@ -124,7 +133,7 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
                 findings.push(loaded.error(codes::UNSUPPORTED, &path, message, "").help(those(&pairs)));
             }
             if rule.weights.symmetric == Some(true)
-                && let Some(unsigned) = unsigned(&pairs, asked[1].or(everywhere[1]))
+                && let Some(unsigned) = unsigned(&pairs, asked.weight.or(everywhere.weight))
                 && told.insert((index, SIDES.len() + 1 + SIDES.len()))
             {
                 let path = table.clone().key("rule").index(index).key(SIDES[1]).key("symmetric");
@@ -132,7 +141,7 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
             }
             let zeros = [rule.activations.symmetric, rule.weights.symmetric];
             for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
-                let asked = asked[position].or(everywhere[position]);
+                let asked = asked.codes(position).or(everywhere.codes(position));
                 if let Some(t) = without_zero(spec, &pairs, position, asked)
                     && told.insert((index, SIDES.len() + 1 + position))
                 {
@@ -157,9 +166,58 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
 /// The tables of the configuration that name a type, by their position in a pair.
 const SIDES: [&str; 2] = ["activations", "weights"];
 
-fn has(pairs: &[Pair], position: usize, asked: impl Into<Integer>) -> bool {
-    let asked = asked.into();
-    pairs.iter().any(|pair| side(pair, position) == Some(asked))
+/// The types that `[quantize]` or a rule asks for.
+struct Asked {
+    activation: Option<Activation>,
+    weight: Option<Integer>,
+}
+
+impl Asked {
+    fn new(activations: &Activations, weights: &Weights) -> Asked {
+        Asked {
+            activation: activations.ty.map(Activation::from),
+            weight: weights.integer.map(Integer::from),
+        }
+    }
+
+    /// The type of codes that is asked for in a position.
+    fn codes(&self, position: usize) -> Option<Integer> {
+        match position {
+            0 => self.activation?.codes(),
+            _ => self.weight,
+        }
+    }
+
+    /// The sides whose type none of these pairs has. A type of weights that are to be read by codes is that of a pair with
+    /// codes, if there are any.
+    fn lacking(&self, pairs: &[Pair]) -> Vec<usize> {
+        let reals = self.activation == Some(Activation::Float32) || pairs.iter().all(Pair::is_weight_only);
+        let activation = self
+            .activation
+            .is_none_or(|t| pairs.iter().any(|pair| pair.activation == t));
+        let weight = self.weight.is_none_or(|t| {
+            let mut having = pairs.iter().filter(|pair| pair.weight == t);
+            having.any(|pair| reals || !pair.is_weight_only())
+        });
+        let sides = [activation, weight].into_iter().enumerate();
+        sides.filter(|(_, has)| !has).map(|(side, _)| side).collect()
+    }
+
+    /// The finding for a type that a table, or a row of it, does not have; with the pairs that there are.
+    fn without(
+        &self,
+        loaded: &Loaded,
+        path: &KeyPath,
+        spec: &TargetSpec,
+        side: usize,
+        of: &str,
+        pairs: &[Pair],
+    ) -> Diagnostic {
+        let activation = self.activation.map(Activation::name);
+        let asked = [activation, self.weight.map(Integer::name)][side].unwrap_or_default();
+        let message = format!("the target `{}` has no {asked} {}{of}", spec.id, SIDES[side]);
+        loaded.error(codes::UNSUPPORTED, path, message, "").help(those(pairs))
+    }
 }
 
 /// The type in a position of a pair; none for real numbers.
@@ -171,9 +229,9 @@ fn side(pair: &Pair, position: usize) -> Option<Integer> {
 }
 
 /// The type in a position that is asked for, or the preferred one.
-fn chosen(pairs: &[Pair], position: usize, asked: Option<IntegerType>) -> Option<Integer> {
+fn chosen(pairs: &[Pair], position: usize, asked: Option<Integer>) -> Option<Integer> {
     let preferred = || pairs.iter().find_map(|pair| side(pair, position));
-    asked.map(Integer::from).or_else(preferred)
+    asked.or_else(preferred)
 }
 
 /// True if codes of a type may have a zero point.
@@ -185,12 +243,12 @@ fn has_zero(spec: &TargetSpec, position: usize, t: Integer) -> bool {
 }
 
 /// The chosen type, if its zero points are 0.
-fn without_zero(spec: &TargetSpec, pairs: &[Pair], position: usize, asked: Option<IntegerType>) -> Option<Integer> {
+fn without_zero(spec: &TargetSpec, pairs: &[Pair], position: usize, asked: Option<Integer>) -> Option<Integer> {
     chosen(pairs, position, asked).filter(|&t| !has_zero(spec, position, t))
 }
 
 /// The chosen type of weights, if it has no sign.
-fn unsigned(pairs: &[Pair], asked: Option<IntegerType>) -> Option<Integer> {
+fn unsigned(pairs: &[Pair], asked: Option<Integer>) -> Option<Integer> {
     chosen(pairs, 1, asked).filter(|&t| IntType::from(t).min() == 0)
 }
 
@@ -227,23 +285,4 @@ fn without_zeros(
 fn those(pairs: &[Pair]) -> String {
     let pairs: Vec<String> = pairs.iter().map(Pair::to_string).collect();
     format!("activations with weights that it has: {}", pairs.join(", "))
-}
-
-/// The finding for a type that a table, or a row of it, does not have; with the pairs that there are.
-fn without(
-    loaded: &Loaded,
-    path: &KeyPath,
-    spec: &TargetSpec,
-    position: usize,
-    asked: IntegerType,
-    of: &str,
-    pairs: &[Pair],
-) -> Diagnostic {
-    let message = format!(
-        "the target `{}` has no {} {}{of}",
-        spec.id,
-        Integer::from(asked),
-        SIDES[position]
-    );
-    loaded.error(codes::UNSUPPORTED, path, message, "").help(those(pairs))
 }

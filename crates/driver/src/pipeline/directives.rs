@@ -7,14 +7,14 @@ use strait_quantize::{
 };
 use strait_target::{
     TargetSpec,
-    spec::{Alignments, Integer, Per},
+    spec::{Activation, Alignments, Integer, Per},
 };
 
 use crate::{
     config::{
         KeyPath, Loaded,
         rule::Settings,
-        types::{self, Alignment, IntegerType, Quantize, Run},
+        types::{self, ActivationType, Alignment, IntegerType, Quantize, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -51,7 +51,7 @@ pub(super) fn wishes(
         ..Directives::default()
     };
     let mut types = TypeWishes {
-        activation: quantize.activations.integer.map(|t| Integer::from(t).into()),
+        activation: quantize.activations.ty.map(Activation::from),
         weight: quantize.weights.integer.map(Integer::from),
         symmetric: Symmetric {
             activation: quantize.activations.symmetric.unwrap_or_default(),
@@ -79,12 +79,11 @@ pub(super) fn wishes(
         }
         // What `[quantize]` says holds as far as the table has it; a rule is held to its word.
         let own = rules.iter().filter_map(|&index| quantize.rule.get(index));
-        let asked = own.fold([None; 2], |asked, rule| {
-            [rule.activations.integer.or(asked[0]), rule.weights.integer.or(asked[1])]
+        let (activation, weight) = own.fold((None, None), |(activation, weight), rule| {
+            (rule.activations.ty.or(activation), rule.weights.integer.or(weight))
         });
-        let [activation, weight] = asked.map(|asked| asked.map(Integer::from));
         types.activations.extend(activation.map(|t| (node, t.into())));
-        types.weights.extend(weight.map(|t| (node, t)));
+        types.weights.extend(weight.map(|t| (node, t.into())));
         let [activation, weight] = symmetric(quantize, rules);
         types.symmetric.activations.extend(activation.map(|zero| (node, zero)));
         types.symmetric.weights.extend(weight.map(|zero| (node, zero)));
@@ -95,13 +94,14 @@ pub(super) fn wishes(
             directives.ranges.insert(value, range.0.map(|limit| limit as f32));
         }
         let own = rules.iter().filter_map(|&index| quantize.rule.get(index));
-        let asked = own.rev().find_map(|rule| rule.activations.integer);
+        let asked = own.rev().find_map(|rule| rule.activations.ty);
+        let asked = asked.and_then(|asked| Activation::from(asked).codes());
         let made_here = module
             .main()
             .producer(value)
             .is_some_and(|(id, _)| selection.nodes.contains_key(&id));
         if let Some(asked) = asked.filter(|_| !made_here) {
-            types.values.insert(value, asked.into());
+            types.values.insert(value, asked);
         }
         let [asked, _] = symmetric(quantize, rules);
         types.symmetric.values.extend(asked.map(|zero| (value, zero)));
@@ -204,6 +204,20 @@ impl From<IntegerType> for Integer {
             IntegerType::Uint8 => Integer::Uint8,
             IntegerType::Int16 => Integer::Int16,
             IntegerType::Uint16 => Integer::Uint16,
+        }
+    }
+}
+
+impl From<ActivationType> for Activation {
+    fn from(word: ActivationType) -> Activation {
+        match word {
+            ActivationType::Int4 => Integer::Int4.into(),
+            ActivationType::Uint4 => Integer::Uint4.into(),
+            ActivationType::Int8 => Integer::Int8.into(),
+            ActivationType::Uint8 => Integer::Uint8.into(),
+            ActivationType::Int16 => Integer::Int16.into(),
+            ActivationType::Uint16 => Integer::Uint16.into(),
+            ActivationType::Float32 => Activation::Float32,
         }
     }
 }

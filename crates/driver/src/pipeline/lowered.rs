@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Baked, Fusion, FusionPolicy, LowerError, Until, bake, fuse, lower};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Coarser, Overlapped, Placing, Progress, Raised, borders, place, refuse},
+    annotate::{Coarser, Overlapped, Progress, Raised, borders, place, refuse},
 };
 use strait_target::{
     Options, Target, TargetSpec,
@@ -180,7 +180,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
     let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
     // What neither value nor grid of a parameter changes is rounded once, however many turns there are.
     let mut baked = Baked::default();
-    let (integer, progress) = turns(&mut module, spec, &wishes.placing, |module, progress| {
+    let (integer, progress) = turns(&mut module, &how, |module, progress| {
         keep(module)?;
         annotate(module, main, &how, progress).map_err(|error| Stop::Defect(error.to_string()))?;
         keep(module)?;
@@ -216,8 +216,7 @@ enum Turn<T> {
 /// done, and with what is kept of the turns.
 fn turns<T>(
     module: &mut Module,
-    spec: &TargetSpec,
-    wishes: &Placing,
+    how: &Annotation<'_>,
     mut turn: impl FnMut(&mut Module, &mut Progress) -> Result<Turn<T>, Stop>,
 ) -> Result<(T, Progress), Stop> {
     let mut progress = Progress::default();
@@ -225,7 +224,14 @@ fn turns<T>(
         match turn(module, &mut progress)? {
             Turn::Done(done) => return Ok((done, progress)),
             Turn::Refused(nodes) => {
-                if !refuse(module.main_mut(), spec, wishes, &mut progress, nodes) {
+                if !refuse(
+                    module.main_mut(),
+                    how.spec,
+                    how.placing,
+                    &how.types,
+                    &mut progress,
+                    nodes,
+                ) {
                     return Err(Stop::Defect("a node on the host was refused".to_owned()));
                 }
             }
@@ -302,6 +308,8 @@ pub(super) fn pass(error: PassError) -> Stop {
 mod tests {
     use super::*;
     use strait_core::{Placement, Reason, ReasonCode, text::parse};
+    use strait_quantize::annotate::Placing;
+    use strait_quantize::statistics::Observation;
     use strait_target::Table;
 
     /// `count` convolutions of one weight in a row.
@@ -325,8 +333,10 @@ mod tests {
     #[test]
     fn refusals_end_by_themselves_however_many_turns_they_take() {
         let (mut module, spec) = (row(200), spec());
+        let (observation, placing) = (Observation::default(), Placing::new());
+        let how = Annotation::new(&spec, &observation, &placing);
         let mut count = 0;
-        let done = turns(&mut module, &spec, &Placing::new(), |module, _| {
+        let done = turns(&mut module, &how, |module, _| {
             count += 1;
             // Each turn finds one more: what it depends on has only just moved.
             let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
@@ -341,8 +351,10 @@ mod tests {
     #[test]
     fn a_refusal_that_moves_nothing_is_a_defect() {
         let (mut module, spec) = (row(2), spec());
+        let (observation, placing) = (Observation::default(), Placing::new());
+        let how = Annotation::new(&spec, &observation, &placing);
         let id = module.main().nodes().next().expect("a node").0;
-        let stop = turns(&mut module, &spec, &Placing::new(), |_, _| {
+        let stop = turns(&mut module, &how, |_, _| {
             let why = Reason::new(ReasonCode::NoForm, "again and again");
             Ok(Turn::<()>::Refused(vec![(id, why).into()]))
         });

@@ -1,7 +1,7 @@
 //! Binding: why operands and results of one node share a grid.
 
 use super::Annotation;
-use super::roles::{Role, clamp_producer, keeps_grid, recipe, role};
+use super::roles::{Role, keeps_grid, role};
 use strait_core::op::PadMode;
 use strait_core::{Graph, NodeId, Op, ValueId};
 use strait_target::spec::{Alignment, Recipe};
@@ -28,7 +28,10 @@ pub(super) enum Binding {
 
 /// The binding of a node.
 pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Binding {
-    let Some((node, (_, kind))) = graph.node(id).and_then(|node| Some((node, recipe(how.spec, node)?))) else {
+    let Some((node, (_, kind))) = graph
+        .node(id)
+        .and_then(|node| Some((node, how.roles().recipe(id, node)?)))
+    else {
         return Binding::Free;
     };
     let (term, passes) = (node.op.term(), &how.spec.passes);
@@ -36,7 +39,7 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     let to = own.unwrap_or_else(|| how.alignments.of(term));
     let moves = keeps_grid(kind);
     let operands = activations(graph, node, kind).count();
-    if passes.is_activation(term) && clamp_producer(graph, how.spec, node).is_some() {
+    if passes.is_activation(term) && how.roles().clamp_producer(graph, node).is_some() {
         return Binding::Clipped;
     }
     if operands > 1 && moves {
@@ -54,7 +57,10 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
 
 /// The values that a node binds to each other, so that grids spread from one to the other; none where it binds nothing.
 pub(super) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<ValueId> {
-    let Some((node, (_, kind))) = graph.node(id).and_then(|node| Some((node, recipe(how.spec, node)?))) else {
+    let Some((node, (_, kind))) = graph
+        .node(id)
+        .and_then(|node| Some((node, how.roles().recipe(id, node)?)))
+    else {
         return Vec::new();
     };
     match binding(graph, how, id) {

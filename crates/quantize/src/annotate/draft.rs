@@ -186,7 +186,7 @@ impl Draft {
         let mut gone = Vec::new();
         for &id in &site.scope.nodes {
             let Some(node) = site.graph.node(id) else { continue };
-            let left = super::roles::recipe(site.how.spec, node).is_none();
+            let left = super::roles::computed(site.how.spec, node).is_none();
             let ports = (0..node.inputs.len()).map(Port::Operand);
             let ports = ports.chain((0..node.outputs.len()).map(Port::Result));
             for config in ports.filter_map(|port| self.table.id(id, port)) {

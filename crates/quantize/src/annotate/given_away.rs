@@ -4,7 +4,7 @@
 //! to nothing beside it, the codes in between are nobody's, and the others share what is left. Zeros have a code on
 //! every grid and lose nothing, so a grid of zeros and M alone is a good one.
 
-use super::roles::{Role, recipe, role};
+use super::roles::{Role, computed, role};
 use crate::statistics::{Observation, Statistics};
 use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams, ValueId};
 use strait_requantize::Per;
@@ -92,7 +92,7 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
 }
 
 fn role_of(graph: &Graph, spec: &TargetSpec, node: &Node, port: Port) -> Role {
-    match (recipe(spec, node), port) {
+    match (computed(spec, node), port) {
         (Some((_, recipe)), Port::Operand(index)) => role(graph, node, recipe, index),
         _ => Role::Activation,
     }

@@ -19,6 +19,7 @@ pub(crate) mod roles;
 mod scope;
 mod types;
 mod weights;
+mod weights_alone;
 
 pub use borders::borders;
 pub use draft::Overlapped;
@@ -33,6 +34,7 @@ pub use weights::{Raised, Unfit};
 
 use crate::observers::ObserverChoice;
 use crate::statistics::Observation;
+use roles::Roles;
 use std::collections::BTreeMap;
 use strait_core::{NodeId, Port, ValueId};
 use strait_target::TargetSpec;
@@ -79,6 +81,16 @@ pub struct Annotation<'a> {
     pub directives: Directives,
     /// Where the configuration wants nodes to run.
     pub placing: &'a Placing,
+}
+
+impl Annotation<'_> {
+    /// Which nodes compute on codes, and by which recipes.
+    fn roles(&self) -> Roles<'_> {
+        Roles {
+            spec: self.spec,
+            types: &self.types,
+        }
+    }
 }
 
 impl<'a> Annotation<'a> {

@@ -4,7 +4,9 @@ use super::draft::{Draft, Overlapped, Site};
 use super::place::settle;
 use super::ranges::Coarser;
 use super::reach::Reach;
+use super::roles::Roles;
 use super::scope::{Regions, Scope};
+use super::types::TypeWishes;
 use super::weights::Raised;
 use super::{AnnotateError, Annotation, Placing, passes};
 use strait_core::{Graph, GraphId, Module, NodeId, Placement, Port, Refusal, Stage, ValueId};
@@ -124,7 +126,7 @@ pub fn annotate(
         }
         let refused = std::mem::take(&mut progress.draft.refused);
         let refused = refused.into_iter().map(Refusal::from).collect();
-        if !refuse(g, how.spec, how.placing, progress, refused) {
+        if !refuse(g, how.spec, how.placing, &how.types, progress, refused) {
             return Err(ours("a node on the host was refused"));
         }
     }
@@ -137,6 +139,7 @@ pub fn refuse(
     graph: &mut Graph,
     spec: &TargetSpec,
     wishes: &Placing,
+    types: &TypeWishes,
     progress: &mut Progress,
     refused: Vec<Refusal>,
 ) -> bool {
@@ -163,7 +166,7 @@ pub fn refuse(
             }
         }
     }
-    moved.extend(settle(graph, spec, wishes));
+    moved.extend(settle(graph, Roles { spec, types }, wishes));
     for node in moved.into_iter().filter_map(|id| graph.node(id)) {
         progress
             .touched

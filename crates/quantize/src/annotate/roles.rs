@@ -1,8 +1,9 @@
 //! Roles of a node's operands in its recipe.
 
+use super::types::TypeWishes;
 use strait_core::{Elem, Graph, Node, NodeId, Placement, Use, ValueId};
 use strait_target::TargetSpec;
-use strait_target::spec::{OpRow, Points, Recipe, WeightGrid};
+use strait_target::spec::{Integer, OpRow, Points, Recipe, WeightGrid};
 
 /// Role of an operand in the recipe of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub(crate) enum Role {
     Bias,
     /// A result that stays a sum, on the grid of its products.
     Accumulator,
-    /// Not quantized: indices and the like.
+    /// Not quantized: indices and the like, and what is read beside weights that alone have codes.
     Other,
 }
 
@@ -30,14 +31,16 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
         .map(|v| v.ty.elem);
     match (recipe, index) {
         _ if elem != Some(Elem::F32) => Role::Other,
-        (Recipe::MultiplyAccumulate { .. }, 1) => Role::Weight,
+        (Recipe::MultiplyAccumulate { .. } | Recipe::DequantizeWeights, 1) => Role::Weight,
+        (Recipe::DequantizeWeights, _) => Role::Other,
         (Recipe::MultiplyAccumulate { .. }, 2) => Role::Bias,
         _ => Role::Activation,
     }
 }
 
-/// The row and the recipe of a node that runs on the accelerator.
-pub(crate) fn recipe<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
+/// The row and the recipe of a node that runs on the accelerator: where only its weights have codes, those for others that
+/// compute on codes stand for them, if there are any. Both have the same parameters.
+pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow, Recipe)> {
     if node.place != Placement::Accelerator {
         return None;
     }
@@ -46,6 +49,52 @@ pub(crate) fn recipe<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpRow
         return None;
     }
     Some((row, row.recipe()?))
+}
+
+/// Rows and recipes of nodes, as the table and the configuration's types have it.
+#[derive(Clone, Copy)]
+pub(crate) struct Roles<'a> {
+    pub(crate) spec: &'a TargetSpec,
+    pub(crate) types: &'a TypeWishes,
+}
+
+impl<'a> Roles<'a> {
+    /// The row and the recipe of a node that computes on codes: on the accelerator, and not on real numbers with weights that
+    /// have codes.
+    pub(crate) fn recipe(self, id: NodeId, node: &Node) -> Option<(&'a OpRow, Recipe)> {
+        let found = computed(self.spec, node)?;
+        self.weights_alone(id, node).is_none().then_some(found)
+    }
+
+    /// The type of the weights of a node of the accelerator of which nothing else has codes.
+    pub(crate) fn weights_alone(self, id: NodeId, node: &Node) -> Option<(&'a OpRow, Integer)> {
+        let term = node.op.term();
+        let (_, row) = self.spec.weight_only_row(term)?;
+        let pair = self.types.pair(self.spec, id, term)?;
+        (pair.is_weight_only() && node.place == Placement::Accelerator).then_some((row, pair.weight))
+    }
+
+    /// True if `at` reads codes: an activation operand of a node of the accelerator.
+    pub(crate) fn reads_codes(self, graph: &Graph, at: Use) -> bool {
+        let Some(node) = graph.node(at.node) else { return false };
+        let recipe = self.recipe(at.node, node);
+        recipe.is_some_and(|(_, r)| role(graph, node, r, usize::from(at.operand)) == Role::Activation)
+    }
+
+    /// True if every reader of `value` reads codes, and there is one.
+    pub(crate) fn only_codes_are_read(self, graph: &Graph, value: ValueId) -> bool {
+        let mut uses = graph.uses(value).peekable();
+        uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| self.reads_codes(graph, at))
+    }
+
+    /// The producer of the only operand of an activation function that may be clipped for free inside it: a node of the
+    /// accelerator that narrows, whose result nobody else reads.
+    pub(crate) fn clamp_producer(self, graph: &Graph, clamp: &Node) -> Option<NodeId> {
+        let x = clamp.inputs.first().copied().flatten()?;
+        let (id, producer) = graph.producer(x)?;
+        let (row, _) = self.recipe(id, producer)?;
+        (narrows(row) && graph.only_use(x).is_some()).then_some(id)
+    }
 }
 
 /// True if the recipe narrows an accumulator (and so may take a clamp along).
@@ -66,25 +115,4 @@ pub(crate) fn readers_narrow(spec: &TargetSpec, row: &OpRow) -> bool {
 /// True if operand and result have one grid.
 pub(crate) fn keeps_grid(recipe: Recipe) -> bool {
     recipe.name().keeps_grid()
-}
-
-/// True if `at` reads codes: an activation operand of a node of the accelerator.
-pub(crate) fn reads_codes(graph: &Graph, spec: &TargetSpec, at: Use) -> bool {
-    let Some(node) = graph.node(at.node) else { return false };
-    recipe(spec, node).is_some_and(|(_, r)| role(graph, node, r, usize::from(at.operand)) == Role::Activation)
-}
-
-/// True if every reader of `value` reads codes, and there is one.
-pub(crate) fn only_codes_are_read(graph: &Graph, spec: &TargetSpec, value: ValueId) -> bool {
-    let mut uses = graph.uses(value).peekable();
-    uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| reads_codes(graph, spec, at))
-}
-
-/// The producer of the only operand of an activation function that may be clipped for free inside it: a node of the
-/// accelerator that narrows, whose result nobody else reads.
-pub(crate) fn clamp_producer(graph: &Graph, spec: &TargetSpec, clamp: &Node) -> Option<NodeId> {
-    let x = clamp.inputs.first().copied().flatten()?;
-    let (id, producer) = graph.producer(x)?;
-    let (row, _) = recipe(spec, producer)?;
-    (narrows(row) && graph.only_use(x).is_some()).then_some(id)
 }

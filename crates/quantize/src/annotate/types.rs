@@ -5,10 +5,12 @@
 //! the producer's row has, the result leaves in that one, and is rounded once.
 
 use super::draft::Site;
-use super::roles::{Role, keeps_grid, recipe, role};
+use super::roles::{Role, keeps_grid, role};
 use super::{AnnotateError, Annotation};
 use std::collections::BTreeMap;
-use strait_core::{Elem, Granularity, Graph, Node, NodeId, Policy, Scheme, SchemeError, Term, ValueId};
+use strait_core::{
+    Elem, Granularity, Graph, Node, NodeId, Policy, Reason, ReasonCode, Scheme, SchemeError, Term, ValueId,
+};
 use strait_requantize::IntType;
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, OpRow, Pair, Per, Recipe, ScaleSet};
@@ -75,7 +77,7 @@ impl Types {
         }
         let nodes = || {
             let nodes = scope.nodes.iter().filter_map(|&id| Some((id, graph.node(id)?)));
-            nodes.filter_map(|(id, node)| Some((id, node, recipe(how.spec, node)?)))
+            nodes.filter_map(|(id, node)| Some((id, node, how.roles().recipe(id, node)?)))
         };
         for (id, node, (_, kind)) in nodes().collect::<Vec<_>>().into_iter().rev() {
             let wish = match moves(how, id, node, kind) {
@@ -237,15 +239,32 @@ impl TypeWishes {
         ])
     }
 
+    /// Reason why a node is on the host though the target has its op: activations are to be real numbers, and the op is none
+    /// whose weights alone can have codes.
+    pub(super) fn stays_float(&self, spec: &TargetSpec, id: NodeId, node: &Node) -> Option<Reason> {
+        let wanted = self.activations.get(&id).copied().or(self.activation);
+        let pair = self.pair(spec, id, node.op.term());
+        let float = wanted == Some(Activation::Float32) && !pair.is_some_and(|pair| pair.is_weight_only());
+        float.then(|| {
+            let text = format!(
+                "activations are float32, and the target has no such pair for `{}`",
+                node.op.term()
+            );
+            Reason::new(ReasonCode::Configuration, text)
+        })
+    }
+
     /// The pair that a node computes on: of those that the table has for its op the first with what is wanted of this node,
-    /// and else of all nodes, as far as there is one. None where the table has no row for the op.
+    /// and else of all nodes, as far as there is one. Real activations are taken where they are wanted, or where the op has
+    /// no others. None where the table has no row for the op.
     pub(super) fn pair(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
         let own = (self.activations.get(&id).copied(), self.weights.get(&id).copied());
         let (activation, weight) = (own.0.or(self.activation), own.1.or(self.weight));
         let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];
+        let reals = spec.pairs_of(term).all(|pair| pair.is_weight_only());
         tries.into_iter().find_map(|(activation, weight)| {
             spec.pairs_of(term).find(|pair| {
-                activation.is_none_or(|wanted| wanted == pair.activation)
+                activation.map_or(reals || !pair.is_weight_only(), |wanted| wanted == pair.activation)
                     && weight.is_none_or(|wanted| wanted == pair.weight)
             })
         })

@@ -121,7 +121,7 @@ fn negligible(accumulator: u8, result: u8) -> f64 {
 const FINEST: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 
 /// The ends that the codes of each sign must hold, per index of axis 0, as an observer chooses them.
-fn reach(
+pub(super) fn reach(
     values: &[f32],
     channels: usize,
     observer: &ObserverChoice,

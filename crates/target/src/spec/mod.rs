@@ -277,12 +277,17 @@ impl TargetSpec {
         rows.map(|(name, row)| (name.as_str(), row))
     }
 
-    /// One of the rows for an op's term. They agree in all that does not depend on types: where the op runs, which operands
-    /// are parameters, whether its result keeps the grid of its operand.
+    /// One of the rows for an op's term, for codes if there is one. These agree in all that does not depend on types: where
+    /// the op runs, which operands are parameters, whether its result keeps the grid of its operand.
     pub fn op_row(&self, term: Term) -> Option<(&str, &OpRow)> {
-        let named = self.op.get_key_value(term.name()).filter(|(_, row)| row.ops.is_none());
-        let named = named.map(|(name, row)| (name.as_str(), row));
-        named.or_else(|| self.op_rows(term).next())
+        let named = |name: &str, row: &OpRow| row.ops.is_none() && name == term.name();
+        self.op_rows(term)
+            .min_by_key(|(name, row)| (row.is_weight_only(), !named(name, row)))
+    }
+
+    /// The row by which an op is computed on real numbers, with weights that have codes.
+    pub fn weight_only_row(&self, term: Term) -> Option<(&str, &OpRow)> {
+        self.op_rows(term).find(|(_, row)| row.is_weight_only())
     }
 
     /// The row by which an op is computed on activations of a type.
@@ -291,10 +296,10 @@ impl TargetSpec {
         rows.find(|(_, row)| row.is_host() || self.pairs(row).any(|pair| pair.activation == activation))
     }
 
-    /// The pairs of activation type and weight type of a row: those that it names, or all of codes.
+    /// The pairs of activation type and weight type of a row: those that it names, or all that its recipe takes.
     pub fn pairs<'a>(&'a self, row: &'a OpRow) -> impl Iterator<Item = Pair> + 'a {
         let pairs = row.pairs.as_deref().unwrap_or(&self.types.pairs).iter().copied();
-        pairs.filter(|pair| row.pairs.is_some() || !pair.is_weight_only())
+        pairs.filter(|pair| pair.is_weight_only() == row.is_weight_only())
     }
 
     /// The pairs of activation type and weight type of an op, the preferred one first.

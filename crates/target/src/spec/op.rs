@@ -40,7 +40,8 @@ pub struct OpRow {
     /// Parameter of `softmax`: the integer function that it is.
     pub definition: Option<IntegerFunction>,
     /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
-    /// activation types. Absent: all of `types.pairs`.
+    /// activation types. Absent: all of `types.pairs` that its recipe takes: those with `"float32"` are for
+    /// `dequantize_weights`.
     #[schemars(length(min = 1))]
     pub pairs: Option<Vec<Pair>>,
     /// The types that its results may have; of `lookup` those of the entries. Where the readers of a result agree on one
@@ -89,6 +90,11 @@ impl OpRow {
         self.run == Some(Run::Host)
     }
 
+    /// True if it computes on real numbers, with weights that have codes.
+    pub fn is_weight_only(&self) -> bool {
+        self.recipe.is_some_and(RecipeName::is_weight_only)
+    }
+
     /// True if its results may have this type though its operands have another, without a grid of their own: it takes bits
     /// off.
     pub fn narrows_to(&self, result: Integer) -> bool {
@@ -103,6 +109,7 @@ impl OpRow {
             RecipeName::MultiplyAccumulate => Recipe::MultiplyAccumulate {
                 weight_grid: self.weight_grid.unwrap_or(WeightGrid::MaxAbs),
             },
+            RecipeName::DequantizeWeights => Recipe::DequantizeWeights,
             RecipeName::MatmulAccumulate => Recipe::MatmulAccumulate,
             RecipeName::AddLeftShift => Recipe::AddLeftShift { left_shift },
             RecipeName::AddCommonGrid => Recipe::AddCommonGrid { left_shift },

@@ -53,7 +53,7 @@ impl Pair {
     }
 
     /// True if the weights alone have codes.
-    pub fn is_weight_only(self) -> bool {
+    pub fn is_weight_only(&self) -> bool {
         self.activation == Activation::Float32
     }
 }

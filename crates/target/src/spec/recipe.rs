@@ -9,6 +9,9 @@ words! {
     RecipeName {
         /// Convolution or matrix product with constant weights: i32 accumulators, then a requantization.
         MultiplyAccumulate = "multiply_accumulate",
+        /// Convolution or matrix product of real numbers with constant weights, which have codes alone: they become real
+        /// numbers in front of it, and bias and result are real. For pairs with activations of `"float32"`.
+        DequantizeWeights = "dequantize_weights",
         /// Product of two activations: i32 accumulators, then a requantization.
         MatmulAccumulate = "matmul_accumulate",
         /// Sum or difference: each operand, less its zero point, is shifted left by `left_shift` bits and requantized
@@ -98,6 +101,8 @@ pub enum Recipe {
         /// Which grid weights are quantized on.
         weight_grid: WeightGrid,
     },
+    /// See [`RecipeName::DequantizeWeights`].
+    DequantizeWeights,
     /// See [`RecipeName::MatmulAccumulate`].
     MatmulAccumulate,
     /// See [`RecipeName::AddLeftShift`].
@@ -139,6 +144,7 @@ impl Recipe {
     pub fn name(self) -> RecipeName {
         match self {
             Recipe::MultiplyAccumulate { .. } => RecipeName::MultiplyAccumulate,
+            Recipe::DequantizeWeights => RecipeName::DequantizeWeights,
             Recipe::MatmulAccumulate => RecipeName::MatmulAccumulate,
             Recipe::AddLeftShift { .. } => RecipeName::AddLeftShift,
             Recipe::AddCommonGrid { .. } => RecipeName::AddCommonGrid,
@@ -179,7 +185,7 @@ impl RecipeName {
     /// The terms of the ops that it lowers.
     pub fn lowers(self) -> Vec<Term> {
         match self {
-            RecipeName::MultiplyAccumulate => vec![Term::Conv, Term::Gemm],
+            RecipeName::MultiplyAccumulate | RecipeName::DequantizeWeights => vec![Term::Conv, Term::Gemm],
             RecipeName::MatmulAccumulate => vec![Term::MatMul],
             RecipeName::AddLeftShift | RecipeName::AddCommonGrid => vec![Term::Add, Term::Sub],
             RecipeName::Multiply => vec![Term::Mul],
@@ -204,6 +210,7 @@ impl RecipeName {
         match self {
             RecipeName::MaxPool | RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::PassThrough => true,
             RecipeName::MultiplyAccumulate
+            | RecipeName::DequantizeWeights
             | RecipeName::MatmulAccumulate
             | RecipeName::AddLeftShift
             | RecipeName::AddCommonGrid
@@ -213,6 +220,12 @@ impl RecipeName {
             | RecipeName::Softmax
             | RecipeName::Requantize => false,
         }
+    }
+
+    /// True if it computes on real numbers, with weights that have codes: it takes the pairs without codes of activations,
+    /// and no others.
+    pub fn is_weight_only(self) -> bool {
+        self == RecipeName::DequantizeWeights
     }
 
     /// True if it adds up or multiplies, and so needs an accumulator.
@@ -225,7 +238,8 @@ impl RecipeName {
             | RecipeName::Multiply
             | RecipeName::AveragePoolDivide
             | RecipeName::AveragePoolRequantize => true,
-            RecipeName::MaxPool
+            RecipeName::DequantizeWeights
+            | RecipeName::MaxPool
             | RecipeName::Lookup
             | RecipeName::Softmax
             | RecipeName::Clamp
@@ -274,7 +288,10 @@ impl RecipeName {
                 parameters: &[("left_shift", false)],
                 ..keeps
             },
-            RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::PassThrough => keeps,
+            RecipeName::DequantizeWeights
+            | RecipeName::AveragePoolDivide
+            | RecipeName::Clamp
+            | RecipeName::PassThrough => keeps,
         }
     }
 }

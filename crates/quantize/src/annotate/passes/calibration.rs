@@ -9,7 +9,7 @@
 use crate::annotate::draft::{Draft, Site};
 use crate::annotate::given::refuse;
 use crate::annotate::ranges::{coarser, kind, most_doublings};
-use crate::annotate::roles::{Role, recipe};
+use crate::annotate::roles::Role;
 use crate::annotate::{AnnotateError, grid};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Failure, Grid, Move, Origin, Port, Reason, ValueId};
@@ -100,7 +100,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
 /// Lets the grids of what a pool divides cover that: its sums are of codes that must not have saturated.
 fn cover_divided(site: &Site<'_>, draft: &mut Draft) {
     for &id in &site.scope.nodes {
-        let kind = site.graph.node(id).and_then(|node| recipe(site.how.spec, node));
+        let kind = site.graph.node(id).and_then(|node| site.how.roles().recipe(id, node));
         let (Some((_, Recipe::AveragePoolDivide)), Some(operand)) = (kind, draft.activation(id, 0)) else {
             continue;
         };

@@ -4,15 +4,17 @@
 //! Preconditions: nodes are placed.
 //! Effect: configs in state `initial`, each for itself; the result of a recipe that fixes its grid, as a softmax does, has that
 //! grid given, and so has each for which the annotation states one. Where the table narrows operands only, a result that is
-//! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid.
+//! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
+//! product of real numbers the weights alone have one.
 
-use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Site, is_made};
-use crate::annotate::roles::{Role, leaves_sums, only_codes_are_read, recipe, role};
-use crate::annotate::{given, types};
-use strait_core::{ConfigId, Elem, Granularity, Graph, Grid, Move, NodeId, Op, Origin, Port, QuantParams, ValueId};
-use strait_target::TargetSpec;
-use strait_target::spec::{OpRow, Recipe};
+use crate::annotate::roles::{Role, Roles, leaves_sums, role};
+use crate::annotate::types::{self, Codes};
+use crate::annotate::{AnnotateError, Annotation, given};
+use strait_core::{
+    ConfigId, Elem, Granularity, Graph, Grid, Move, Node, NodeId, Op, Origin, Port, QuantParams, ValueId,
+};
+use strait_target::spec::{Integer, OpRow, Per, Recipe};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let (graph, how) = (site.graph, site.how);
@@ -20,7 +22,17 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     draft.types.update(site);
     for &id in &site.scope.nodes {
         let Some(node) = graph.node(id) else { continue };
-        let (Some((_, kind)), Some([activation, weight])) = (recipe(spec, node), draft.types.of(id)) else {
+        if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(id, node), weights(node)) {
+            if is_made(site, id, Role::Weight, weights) {
+                let symmetric = how.types.symmetric.weights.get(&id).copied();
+                let symmetric = symmetric.unwrap_or(how.types.symmetric.weight);
+                let scheme = types::weight(spec, Codes { ty, symmetric }, weight_per(how, id, row, ty))?;
+                let config = draft.add(id, Port::Operand(1), scheme, weights, Role::Weight);
+                given::activate(site, draft, config, false)?;
+            }
+            continue;
+        }
+        let (Some((_, kind)), Some([activation, weight])) = (how.roles().recipe(id, node), draft.types.of(id)) else {
             continue;
         };
         let Some((_, row)) = spec.row_for(node.op.term(), activation.ty.into()) else {
@@ -35,11 +47,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             let scheme = match role {
                 Role::Other | Role::Accumulator => continue,
                 Role::Activation => types::activation(spec, activation)?,
-                Role::Weight => {
-                    let per = how.directives.weight_per.get(&id).copied();
-                    let per = per.or(row.weight_per).or(how.weight_per);
-                    types::weight(spec, weight, per.unwrap_or(spec.types.weight_per(weight.ty)))?
-                }
+                Role::Weight => types::weight(spec, weight, weight_per(how, id, row, weight.ty))?,
                 Role::Bias => types::bias(spec, activation.ty)?,
             };
             let config = draft.add(id, Port::Operand(index), scheme, value, role);
@@ -52,7 +60,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             // What readers that differ have made a sum of outside of the scope stays one.
             let known = site.scope.has(value) || draft.table.id(id, Port::Result(position)).is_some();
-            if !has_codes(graph, spec, row, value) || !known {
+            if !has_codes(graph, how.roles(), row, value) || !known {
                 if is_made(site, id, Role::Accumulator, value) {
                     accumulator(site, draft, id, value)?;
                 }
@@ -70,10 +78,22 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     Ok(())
 }
 
+/// The weights of a product.
+fn weights(node: &Node) -> Option<ValueId> {
+    node.inputs.get(1).copied().flatten()
+}
+
+/// Granularity of the scales of a node's weights.
+fn weight_per(how: &Annotation<'_>, id: NodeId, row: &OpRow, ty: Integer) -> Per {
+    let own = how.directives.weight_per.get(&id).copied();
+    let own = own.or(row.weight_per).or(how.weight_per);
+    own.unwrap_or(how.spec.types.weight_per(ty))
+}
+
 /// True if a node of the accelerator leaves codes: always where every result is narrowed, and else where codes are all
 /// that is read.
-fn has_codes(graph: &Graph, spec: &TargetSpec, row: &OpRow, value: ValueId) -> bool {
-    !leaves_sums(spec, row) || only_codes_are_read(graph, spec, value)
+fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
+    !leaves_sums(roles.spec, row) || roles.only_codes_are_read(graph, value)
 }
 
 /// The config of a result that stays a sum: of a product, on the grid of which it is. Other sums have grids that their

@@ -12,7 +12,7 @@ use crate::annotate::AnnotateError;
 use crate::annotate::binding::{Binding, binding};
 use crate::annotate::draft::{Draft, Site};
 use crate::annotate::given::refuse;
-use crate::annotate::roles::{keeps_grid, recipe};
+use crate::annotate::roles::keeps_grid;
 use strait_core::{ConfigId, Derivation, Move};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -20,7 +20,11 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let Some(node) = site.graph.node(id) else { continue };
         let bound = binding(site.graph, site.how, id);
         // A function by a table may leave codes of another type, which stay on their own grid.
-        let moves = recipe(site.how.spec, node).is_some_and(|(_, kind)| keeps_grid(kind));
+        let moves = site
+            .how
+            .roles()
+            .recipe(id, node)
+            .is_some_and(|(_, kind)| keeps_grid(kind));
         let bind = |draft: &mut Draft, id, to| if moves { draft.bind(id, to) } else { draft.join(id, to) };
         let (operands, results) = (
             draft.activations(id, node.inputs.len()),

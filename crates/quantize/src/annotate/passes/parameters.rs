@@ -8,6 +8,7 @@
 use crate::annotate::draft::{Draft, Site};
 use crate::annotate::given::refuse;
 use crate::annotate::weights::{self, Weights};
+use crate::annotate::weights_alone;
 use crate::annotate::{AnnotateError, COARSEST};
 use std::collections::BTreeSet;
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
@@ -28,6 +29,16 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             std::mem::swap(&mut sweep, &mut next);
             continue;
         };
+        match weights_alone::grid(site.module, site.id, site.how, &draft.table, id) {
+            Err(Failure::Reason(reason)) => draft.refused.push((id, reason)),
+            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
+            Ok(Some(grid)) => {
+                if let Some(config) = draft.table.id(id, Port::Operand(1)) {
+                    draft.transition(config, Move::Activate(Grid::new(grid, Origin::Observed)))?;
+                }
+            }
+            Ok(None) => {}
+        }
         let factor = match weights::weights(site.module, site.id, site.how, &draft.table, id) {
             Err(Failure::Reason(reason)) => {
                 draft.refused.push((id, reason));

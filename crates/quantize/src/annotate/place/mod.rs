@@ -4,6 +4,7 @@ mod requirements;
 mod settle;
 mod statistics;
 
+use super::roles::Roles;
 use super::types::TypeWishes;
 pub(super) use settle::settle;
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
                     // An op without a pair has no row, whatever it would read.
                     let pair = types.pair(spec, id, node.op.term());
                     let activation = pair.map_or(Activation::Float32, |pair| pair.activation);
-                    refusal(module, g, spec, node, activation)?
+                    refusal(module, g, spec, node, activation).or_else(|| types.stays_float(spec, id, node))?
                 }
             };
             Some((id, reason))
@@ -45,7 +46,7 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
     for (id, reason) in moved {
         g.place_on_host(id, reason);
     }
-    settle(g, spec, wishes);
+    settle(g, Roles { spec, types }, wishes);
 }
 
 /// The nodes that the configuration wants in integers and that are on the host, with the reasons.

@@ -9,6 +9,16 @@ fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(),
     if holds { Ok(()) } else { Err(Reason::new(code, text)) }
 }
 
+/// Of a Gemm that the first axis of its weights are its outputs.
+fn canonical(node: &Node) -> Result<(), Reason> {
+    let canonical = !matches!(&node.op, Op::Gemm(gemm) if !gemm.is_canonical());
+    require(
+        canonical,
+        ReasonCode::GemmForm,
+        "it is not a·bᵀ + bias with a constant b",
+    )
+}
+
 /// Checks that `recipe` can lower `node`.
 pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe) -> Result<(), Reason> {
     let value = |index: usize| node.inputs.get(index).copied().flatten().and_then(|v| graph.value(v));
@@ -41,18 +51,22 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
                 "its weights are not constants",
             )?;
             require(constant(2), ReasonCode::BiasNotConstant, "its bias is not a constant")?;
-            if let Op::Gemm(gemm) = &node.op {
-                require(
-                    gemm.is_canonical(),
-                    ReasonCode::GemmForm,
-                    "it is not a·bᵀ + bias with a constant b",
-                )?;
+            canonical(node)?;
+            if let Op::Gemm(_) = &node.op {
                 let outputs = value(1).and_then(|w| w.ty.dims()).map(|d| d[0]);
                 let bias = value(2).map(|b| b.ty.dims());
                 let fits = bias.is_none_or(|b| b.as_deref().is_some_and(|d| Some(d) == outputs.as_slice().into()));
                 require(fits, ReasonCode::BiasShape, "its bias is not one number per output")?;
             }
             Ok(())
+        }
+        Recipe::DequantizeWeights => {
+            require(
+                node.inputs.get(1).copied().flatten().is_some() && constant(1),
+                ReasonCode::WeightNotConstant,
+                "its weights are not constants",
+            )?;
+            canonical(node)
         }
         Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize => match &node.op {
             Op::AveragePool(pool) if recipe == Recipe::AveragePoolDivide => require(

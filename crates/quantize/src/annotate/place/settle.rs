@@ -4,21 +4,20 @@
 //! behind it alone. Backward, a node moves because of its readers, all of them decided; what it takes from the nodes
 //! behind it is nothing that they stay for: whoever reads codes for the sake of a product keeps the node, too.
 
-use super::super::roles::{clamp_producer, keeps_grid, only_codes_are_read, reads_codes, recipe};
+use super::super::roles::{Roles, keeps_grid};
 use super::statistics::is_statistic;
 use super::{Placing, Wish};
 use strait_core::shape::element_count;
-use strait_core::{Graph, Node, NodeId, Op, Placement, Reason, ReasonCode, ValueId};
-use strait_target::TargetSpec;
+use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, ValueId};
 use strait_target::spec::{Islands, Points, Recipe};
 
 /// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has. A node
 /// that the configuration wants in integers stays. Answers with those that have moved.
-pub(crate) fn settle(graph: &mut Graph, spec: &TargetSpec, wishes: &Placing) -> Vec<NodeId> {
+pub(crate) fn settle(graph: &mut Graph, roles: Roles<'_>, wishes: &Placing) -> Vec<NodeId> {
     let Ok(order) = graph.topological_order() else {
         return Vec::new();
     };
-    let settling = Settling { spec, wishes };
+    let settling = Settling { roles, wishes };
     let mut moved = settling.keep_reals(graph, &order);
     let above = settling.behind_integers(graph, &order);
     let joined = settling.joined(graph, &order);
@@ -34,7 +33,7 @@ pub(crate) fn settle(graph: &mut Graph, spec: &TargetSpec, wishes: &Placing) -> 
 }
 
 struct Settling<'a> {
-    spec: &'a TargetSpec,
+    roles: Roles<'a>,
     wishes: &'a Placing,
 }
 
@@ -42,17 +41,17 @@ impl Settling<'_> {
     /// The recipe of a node of the accelerator that may leave it.
     fn movable(&self, graph: &Graph, id: NodeId) -> Option<Recipe> {
         let wished = self.wishes.get(&id) == Some(&Wish::Integer);
-        let found = graph.node(id).and_then(|node| recipe(self.spec, node));
+        let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
         found.filter(|_| !wished).map(|(_, recipe)| recipe)
     }
 
     /// True if a node only passes codes on.
     fn passes_on(&self, graph: &Graph, id: NodeId) -> bool {
-        let found = graph.node(id).and_then(|node| recipe(self.spec, node));
+        let found = graph.node(id).and_then(|node| self.roles.recipe(id, node));
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
-    /// Moves functions of real numbers that the host has computed for them alone. A clamp would spend half of the codes
+    /// Moves functions of real numbers that were computed for them alone. A clamp would spend half of the codes
     /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal
     /// has at will. A sum or product with a constant is such a function, too. A mean that such a function is taken of
     /// moves for its sake.
@@ -79,8 +78,8 @@ impl Settling<'_> {
                 }
                 _ => continue,
             };
-            let on_host = |(_, producer): (_, &Node)| matches!(producer.place, Placement::Host(_));
-            let is_real = |x| graph.producer(x).is_some_and(on_host) && graph.only_use(x).is_some();
+            let on_reals = |(id, producer): (_, &Node)| self.roles.recipe(id, producer).is_none();
+            let is_real = |x| graph.producer(x).is_some_and(on_reals) && graph.only_use(x).is_some();
             if variables(graph, node).next().is_some() && variables(graph, node).all(is_real) {
                 graph.place_on_host(id, Reason::new(reason.0, reason.1));
                 moved.push(id);
@@ -95,7 +94,7 @@ impl Settling<'_> {
         for &id in order {
             let Some(node) = graph.node(id) else { continue };
             let mut producers = node.inputs.iter().flatten().filter_map(|&v| graph.producer(v));
-            above[id.index()] = recipe(self.spec, node).is_some()
+            above[id.index()] = self.roles.recipe(id, node).is_some()
                 && (!self.passes_on(graph, id) || producers.any(|(producer, _)| above[producer.index()]));
         }
         above
@@ -105,8 +104,8 @@ impl Settling<'_> {
     fn wants_codes(&self, graph: &Graph, id: NodeId, below: &[bool]) -> bool {
         let Some(node) = graph.node(id) else { return false };
         let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y));
-        let wanted = |at| reads_codes(graph, self.spec, at) && below[at.node.index()];
-        recipe(self.spec, node).is_some() && (!self.passes_on(graph, id) || uses.any(wanted))
+        let wanted = |at| self.roles.reads_codes(graph, at) && below[at.node.index()];
+        self.roles.recipe(id, node).is_some() && (!self.passes_on(graph, id) || uses.any(wanted))
     }
 
     /// Reason why a node leaves the accelerator; all that reads it is decided.
@@ -116,8 +115,8 @@ impl Settling<'_> {
         let passes_on = self.passes_on(graph, id);
         // Where only operands have codes, the accumulator in front of a node becomes a real number anyway, unless codes
         // are all that is read of it.
-        let read = |&y: &ValueId| only_codes_are_read(graph, self.spec, y);
-        match self.spec.types.points {
+        let read = |&y: &ValueId| self.roles.only_codes_are_read(graph, y);
+        match self.roles.spec.types.points {
             Points::Operands if passes_on && !node.outputs.iter().all(read) => Some(Reason::new(
                 ReasonCode::FloatIsRead,
                 "its result is read in float, so it stays between float ops",
@@ -128,15 +127,14 @@ impl Settling<'_> {
                     "it only passes on what the host computes for the host",
                 ))
             }
-            _ => {
-                (self.spec.host.islands == Islands::Float && !joined[id.index()] && is_island(graph, node)).then(|| {
+            _ => (self.roles.spec.host.islands == Islands::Float && !joined[id.index()] && self.is_island(graph, node))
+                .then(|| {
                     let text = match node.outputs.iter().any(|&y| graph.is_output(y)) {
                         true => "its result leaves the model, and codes of it would cost accuracy alone",
                         false => "only host nodes read its result, so codes in between would cost accuracy alone",
                     };
                     Reason::new(ReasonCode::Island, text)
-                })
-            }
+                }),
         }
     }
 
@@ -147,36 +145,36 @@ impl Settling<'_> {
         let mut joined = vec![false; graph.node_bound()];
         for &id in order {
             let Some(node) = graph.node(id) else { continue };
-            let Some((_, recipe)) = recipe(self.spec, node) else {
+            let Some((_, recipe)) = self.roles.recipe(id, node) else {
                 continue;
             };
             let producer = match recipe {
-                Recipe::Clamp => clamp_producer(graph, self.spec, node),
+                Recipe::Clamp => self.roles.clamp_producer(graph, node),
                 _ if condenses(graph, node) => {
                     let operand = node.inputs.first().copied().flatten();
                     operand.and_then(|x| graph.producer(x)).map(|(producer, _)| producer)
                 }
                 _ => None,
             };
-            let computes = self.spec.passes.is_computing(node.op.term());
+            let computes = self.roles.spec.passes.is_computing(node.op.term());
             joined[id.index()] = computes || producer.is_some_and(|producer| joined[producer.index()]);
         }
         joined
     }
-}
 
-/// True if a node is the end of an island: the host alone reads what it computes. Its producers are then asked the same,
-/// and so the whole island leaves. A softmax is one in front of an output of the model, too: its codes have even steps,
-/// and tell neither of two small probabilities nor of two that are nearly 1 which is larger.
-fn is_island(graph: &Graph, node: &Node) -> bool {
-    let on_host = |node| graph.node(node).is_some_and(|n| matches!(n.place, Placement::Host(_)));
-    let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
-    let (is_read, is_output) = (uses.peek().is_some(), node.outputs.iter().any(|&y| graph.is_output(y)));
-    let ends = match node.op {
-        Op::Softmax(_) => is_read || is_output,
-        _ => is_read && !is_output,
-    };
-    ends && uses.all(|at| on_host(at.node))
+    /// True if a node is the end of an island: the host alone reads what it computes. Its producers are then asked the same,
+    /// and so the whole island leaves. A softmax is one in front of an output of the model, too: its codes have even steps,
+    /// and tell neither of two small probabilities nor of two that are nearly 1 which is larger.
+    fn is_island(&self, graph: &Graph, node: &Node) -> bool {
+        let on_reals = |id| graph.node(id).is_some_and(|node| self.roles.recipe(id, node).is_none());
+        let mut uses = node.outputs.iter().flat_map(|&y| graph.uses(y)).peekable();
+        let (is_read, is_output) = (uses.peek().is_some(), node.outputs.iter().any(|&y| graph.is_output(y)));
+        let ends = match node.op {
+            Op::Softmax(_) => is_read || is_output,
+            _ => is_read && !is_output,
+        };
+        ends && uses.all(|at| on_reals(at.node))
+    }
 }
 
 /// True if the results have fewer elements than the first operand.

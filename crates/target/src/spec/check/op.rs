@@ -59,7 +59,8 @@ fn beside(findings: &mut Findings<'_>, path: &KeyPath, op: &str, row: &OpRow, na
         let recipe = row.recipe?;
         Some((recipe.keeps_grid(), recipe.signature().requantize, row.points))
     };
-    findings.ensure(structure(row) == structure(other), path, || {
+    let alike = row.is_weight_only() || other.is_weight_only() || structure(row) == structure(other);
+    findings.ensure(alike, path, || {
         format!("`{op}` keeps its grid, narrows sums and has `points` as in its other row, `op.{name}`, or not at all")
     });
 }
@@ -199,9 +200,8 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         format!("`{recipe}` narrows no sums")
     });
     if let Some(per) = row.weight_per {
-        findings.ensure(recipe == RecipeName::MultiplyAccumulate, &at("weight_per"), || {
-            format!("`{recipe}` has no weights")
-        });
+        let weighs = recipe == RecipeName::MultiplyAccumulate || recipe.is_weight_only();
+        findings.ensure(weighs, &at("weight_per"), || format!("`{recipe}` has no weights"));
         let schemes = spec.pairs(row).map(|pair| spec.types.weight(pair.weight));
         let known = schemes.into_iter().any(|scheme| scheme.per.contains(&per));
         findings.ensure(known, &at("weight_per"), || {
@@ -242,6 +242,18 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
             findings.ensure(spec.types.pairs.contains(pair), &at("pairs").index(index), || {
                 format!("`types.pairs` does not have {pair}")
             });
+            findings.ensure(
+                pair.is_weight_only() == recipe.is_weight_only(),
+                &at("pairs").index(index),
+                || {
+                    let takes = if recipe.is_weight_only() {
+                        "float32 alone"
+                    } else {
+                        "codes alone"
+                    };
+                    format!("`{recipe}` takes activations of {takes}")
+                },
+            );
         }
     }
     let Some(results) = &row.results else { return };

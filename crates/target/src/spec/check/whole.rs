@@ -36,7 +36,7 @@ fn types(findings: &mut Findings<'_>) {
         let mut rows = findings.spec.op.values();
         let used = !pair.is_weight_only() || rows.any(|row| findings.spec.pairs(row).any(|has| has == *pair));
         findings.ensure(used, &path, || {
-            format!("no row takes activations of {pair}: `pairs` of a row says that it does")
+            format!("no row takes {pair}: that is one with the recipe `dequantize_weights`")
         });
     }
     let activations: BTreeSet<Integer> = types.activations().collect();

@@ -1,0 +1,92 @@
+//! The grids of weights in front of products of real numbers.
+//!
+//! Neither operand nor bias nor result has one, so that a scale is the least on which the weights fill their type:
+//! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) where there is a zero point, of each channel
+//! or of all.
+
+use super::Annotation;
+use super::ranges::kind;
+use super::weights::reach;
+use strait_core::{
+    Failure, Granularity, GraphId, Module, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode,
+};
+use strait_requantize::Per;
+use strait_requantize::scales::{next_power_of_two, zero_of};
+
+/// The grid of the weights of a node of which nothing else has codes; none for other nodes, and where one is given.
+pub(super) fn grid(
+    module: &Module,
+    graph: GraphId,
+    how: &Annotation<'_>,
+    table: &QuantTable,
+    id: NodeId,
+) -> Result<Option<QuantParams>, Failure> {
+    let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
+        return Ok(None);
+    };
+    let scheme = how.roles().weights_alone(id, node);
+    let Some(scheme) = scheme.and_then(|_| table.scheme_of(id, Port::Operand(1))) else {
+        return Ok(None);
+    };
+    let own = table.id(id, Port::Operand(1)).and_then(|config| table.grid(config));
+    if own.is_some_and(|own| own.origin == Origin::Given) {
+        return Ok(None);
+    }
+    let weights = node.inputs.get(1).copied().flatten();
+    let weights = weights.and_then(|value| module.constant(graph, value));
+    let weights = weights.ok_or_else(|| Failure::defect("its weights are not constants"))?;
+    let values = weights.to_f32()?;
+    if !values.iter().all(|w| w.is_finite()) {
+        return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
+    }
+    let channels = match scheme.policy().per() {
+        Granularity::Channel { .. } => weights.shape().first().copied().unwrap_or(1) as usize,
+        Granularity::Tensor | Granularity::Block { .. } => 1,
+    };
+    let observers = &how.directives;
+    let observer = observers
+        .weight_observers
+        .get(&id)
+        .unwrap_or(&observers.weight_observer);
+    let [first, last] = scheme.range().unwrap_or([-127, 127]).map(|code| code as f64);
+    let ends = reach(&values, channels, observer, kind(scheme))?;
+    let symmetric = scheme.policy().is_symmetric();
+    if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
+        let text = "a weight is negative, and its type is unsigned, with the zero point 0";
+        return Err(Reason::new(ReasonCode::WeightScale, text).into());
+    }
+    let scale = |&(low, high): &(f64, f64)| {
+        let least = match symmetric {
+            true if low < 0.0 => (high / last).max(low / first),
+            true => high / last,
+            false => (high - low) / (last - first),
+        };
+        let scale = match (least > 0.0, scheme.policy().has_powers_of_two()) {
+            // Zeros are zeros on any grid.
+            (false, _) => 1.0,
+            (true, true) => next_power_of_two(least) as f32,
+            (true, false) => least as f32,
+        };
+        scale.max(f32::MIN_POSITIVE)
+    };
+    let scales: Vec<f32> = ends.iter().map(scale).collect();
+    if !scales.iter().all(|scale| scale.is_finite()) {
+        let text = "its weights are too large for a scale in f32";
+        return Err(Reason::new(ReasonCode::WeightScale, text).into());
+    }
+    let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| match symmetric {
+        true => 0,
+        false => zero_of(low, scale.into(), [first, last]),
+    };
+    let zeros: Vec<i32> = scales.iter().zip(&ends).map(zero).collect();
+    Ok(Some(match (scheme.policy().per(), scales.first(), zeros.first()) {
+        (Granularity::Tensor, Some(&scale), Some(&zero)) => QuantParams::tensor(scale, zero),
+        _ => QuantParams {
+            zero_point: match symmetric {
+                true => Per::Tensor(0),
+                false => zeros.into_iter().collect(),
+            },
+            ..QuantParams::channel(scales.into(), 0)
+        },
+    }))
+}

@@ -1,0 +1,137 @@
+//! Products of real numbers whose weights alone have codes: the codes are the nearest ones of the finest grid, the artifact
+//! holds them, and integer graph, fused graph and simulation compute the same bits.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use strait_core::text::parse;
+use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port};
+use strait_execute::{Tensor, TensorView, reference};
+use strait_kernels::Isa;
+use strait_lower::{FusionPolicy, Parameters, simulate};
+use strait_quantize::annotate::TypeWishes;
+use strait_target::spec::{Activation, Integer as Type};
+use strait_tests::integer::{InMemory, Integer, integer_of};
+use strait_tests::numeric::{inputs, run};
+use strait_tests::passes::target;
+use strait_tests::random_graph::random_graph;
+
+const CASES: [(&str, Type, [f64; 2]); 4] = [
+    ("generic-int8", Type::Int8, [-127.0, 127.0]),
+    ("generic-int8", Type::Int4, [-7.0, 7.0]),
+    ("ascend", Type::Int8, [-128.0, 127.0]),
+    ("ascend", Type::Int4, [-8.0, 7.0]),
+];
+
+fn compiled(name: &str, weight: Type, seed: u64) -> (Integer, Vec<Tensor>) {
+    let float = parse(&random_graph(seed, 12)).unwrap();
+    let samples = InMemory((0..4).map(|i| inputs(&float, 1000 * seed + i, 1.0)).collect());
+    let types = TypeWishes {
+        activation: Some(Activation::Float32),
+        weight: Some(weight),
+        ..TypeWishes::default()
+    };
+    let integer = integer_of(&types, FusionPolicy::Exact, &float, name, &samples);
+    let integer = integer.unwrap_or_else(|error| panic!("seed {seed} for {name}: {error}"));
+    (integer, samples.0.into_iter().next().unwrap())
+}
+
+/// Products of the accelerator.
+fn products(graph: &Graph) -> impl Iterator<Item = (NodeId, &Node)> {
+    let on_accelerator = |(_, node): &(NodeId, &Node)| node.place == Placement::Accelerator;
+    let nodes = graph.nodes().filter(on_accelerator);
+    nodes.filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)))
+}
+
+#[test]
+fn codes_are_the_nearest_of_the_finest_grid_that_holds_the_weights() {
+    let mut seen = 0;
+    for (name, weight, [first, last]) in CASES {
+        for seed in 0..8 {
+            let (integer, _) = compiled(name, weight, seed);
+            let (module, graph) = (&integer.annotated, integer.annotated.main());
+            for (id, node) in products(graph) {
+                let weights = module.constant(graph, node.inputs[1].unwrap()).unwrap();
+                let reals = weights.to_f32().unwrap();
+                let codes = graph.quant.baked(id, Port::Operand(1)).unwrap();
+                let codes = module.data(codes).unwrap().to_i64().unwrap();
+                let grid = graph.quant.params_of(id, Port::Operand(1)).unwrap();
+                let rows = grid.scale.channels().unwrap_or(1);
+                for (row, (reals, codes)) in reals
+                    .chunks(reals.len() / rows)
+                    .zip(codes.chunks(codes.len() / rows))
+                    .enumerate()
+                {
+                    let scale = f64::from(*grid.scale.get(row).unwrap());
+                    let asked = |&w: &f32| f64::from(w) / if w < 0.0 { first } else { last };
+                    let finest = reals.iter().map(asked).fold(0.0, f64::max);
+                    assert!(
+                        finest == 0.0 || (scale / finest - 1.0).abs() < 1e-6,
+                        "{scale} for {finest}"
+                    );
+                    for (&real, &code) in reals.iter().zip(codes) {
+                        let (real, code) = (f64::from(real), code as f64);
+                        assert!((first..=last).contains(&code) && (real - scale * code).abs() <= 0.500_01 * scale);
+                    }
+                }
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 60, "{seen} products");
+}
+
+/// The results of a graph as planned, which are those of the interpreter.
+fn results(module: &Module, graph: strait_core::GraphId, fed: &[Tensor]) -> Vec<Vec<u8>> {
+    let views: Vec<TensorView<'_>> = fed.iter().map(Tensor::view).collect();
+    let bytes = |tensors: &[Tensor]| tensors.iter().map(|t| t.view().bytes().to_vec()).collect::<Vec<_>>();
+    let planned = bytes(&run(module, graph, fed, Isa::detect(), 1));
+    let plain = bytes(&reference::run(module, graph, &views, &mut |_, _| {}).unwrap());
+    assert_eq!(planned, plain);
+    planned
+}
+
+#[test]
+fn integer_graph_and_simulation_compute_the_same_bits() {
+    let mut seen = 0;
+    for (name, weight, _) in CASES {
+        let (target, _) = target(name).unwrap();
+        for seed in 0..8 {
+            let (integer, fed) = compiled(name, weight, seed);
+            seen += products(integer.annotated.main()).count();
+            let lowered = results(&integer.module, integer.lowered, &fed);
+            assert_eq!(
+                results(&integer.module, integer.module.main, &fed),
+                lowered,
+                "{name} {seed}"
+            );
+            for form in [Parameters::Codes, Parameters::Reals] {
+                let simulated = simulate(&integer.annotated, Some(target.spec()), form).unwrap();
+                assert_eq!(
+                    results(&simulated, simulated.main, &fed),
+                    lowered,
+                    "{name} {seed} {form:?}"
+                );
+            }
+        }
+    }
+    assert!(seen > 60, "{seen} products");
+}
+
+#[test]
+fn the_artifact_holds_codes_and_no_weights_beside_them() {
+    for (name, weight, _) in CASES {
+        for seed in 0..8 {
+            let (integer, _) = compiled(name, weight, seed);
+            let graph = integer.module.main();
+            for (_, node) in products(graph) {
+                let (_, made) = graph.producer(node.inputs[1].unwrap()).unwrap();
+                let codes = integer.module.constant(graph, made.inputs[0].unwrap()).unwrap();
+                assert!(matches!(made.op, Op::Dequantize(_)));
+                assert_eq!(
+                    codes.elem().int_type().map(Type::from),
+                    Some(weight),
+                    "{name}, seed {seed}"
+                );
+            }
+        }
+    }
+}
