@@ -205,7 +205,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         self.made.get(value.index()).is_some_and(|made| made.plain.is_some())
     }
 
-    /// What the producer of a value makes, in real numbers; a constant is copied when first asked for.
+    /// Value that a producer makes in real numbers; a constant is copied when first asked for.
     pub(crate) fn plain(&mut self, value: ValueId) -> Result<ValueId, Failure> {
         if let Some(made) = self.counterparts(value)?.plain {
             return Ok(made);
