@@ -293,7 +293,8 @@ fn who_needs_another_grid_is_refused_and_says_so() {
                 ("y", result(0), int8(0.3)),
             ],
             None,
-            "",
+            // A sum that is read as real numbers has no other grid.
+            "result 0 is given in another type than that of the sum that it belongs to",
         ),
     ] {
         let found = reasons(lines, target, &given, range);

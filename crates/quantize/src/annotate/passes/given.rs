@@ -1,9 +1,9 @@
 //! **Given codes.** What: the codes of parameters that are given, and a last look at what given grids ask of others.
 //! Why: what comes with a model or from a record is taken as it is, and a node that cannot have it so says why.
 //! Preconditions: every config has its grid.
-//! Effect: parameters with given codes carry them, and baking takes them in place of rounding. Refused are a bias whose given
-//! grid is not the product of those of operand and weights, or whose codes rest on a grid that is not given; and a reader
-//! of another grid than its producer leaves, where one of the two is given and the target requantizes no codes.
+//! Effect: parameters with given codes carry them, and baking takes them in place of rounding. Refused are a bias or
+//! a sum whose given grid or type is not that of the products, a bias whose codes rest on a grid that is not given, and a
+//! reader of another grid than its producer leaves, where one of the two is given and the target requantizes no codes.
 
 use super::simplify::can_requantize;
 use crate::annotate::AnnotateError;
@@ -48,7 +48,8 @@ fn meets(site: &Site<'_>, draft: &Draft, id: ConfigId) -> Option<&'static str> {
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
-    let leaves = draft.table.id(producer, Port::Result(position.into()))?;
+    // A sum is narrowed by each reader for itself.
+    let leaves = draft.result(producer, position.into())?;
     let scheme = draft.scheme(leaves);
     if can_requantize(site.how.spec, scheme) || !(draft.is_given(id) || draft.is_given(leaves)) {
         return None;
@@ -60,8 +61,11 @@ fn meets(site: &Site<'_>, draft: &Draft, id: ConfigId) -> Option<&'static str> {
 /// Reason why a bias cannot have what is given for it.
 fn rests(draft: &Draft, id: ConfigId, from: Derivation, given: &Given) -> Option<&'static str> {
     let own = draft.table.params(id)?;
+    if draft.scheme(id)?.elem() != Some(given.elem) {
+        return Some("is given in another type than that of the sum that it belongs to");
+    }
     if !agree(&own, &given.params) {
-        return Some("is given on another grid than that of the sum that it is added to");
+        return Some("is given on another grid than that of the sum that it belongs to");
     }
     let free = given.codes.is_some() && from.masters().any(|master| !draft.is_given(master));
     free.then_some("has codes given for grids of operand and weights that are not given")
