@@ -167,8 +167,10 @@ impl<'a> Lowering<'a> {
             return row;
         }
         let mut read = (0..node.inputs.len()).map(Port::Operand);
-        let read = read.find_map(|port| self.grid(id, port).map(|grid| grid.ty));
-        self.spec.row_for(node.op.term(), read?.into())
+        let (read, term) = (read.find_map(|port| self.grid(id, port)), node.op.term());
+        let row = read.and_then(|grid| self.spec.row_for(term, grid.ty.into()));
+        // Of what reads sums there is one.
+        row.or_else(|| self.spec.op_row(term))
     }
 
     /// The node as it is, on float operands.

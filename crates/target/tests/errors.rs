@@ -56,7 +56,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "kind       = \"shift\"",
             "kind       = \"shfit\"",
-            "`form.shift.kind` cannot be \"shfit\", expected one of \"shift\", \"multiply_shift\", \"gemmlowp\", \"sixteen_by_eight\", \"tosa_rescale\", \"float_scale\", \"float64_scale\", \"ascend_requant\", \"dequant_quant\", \"steps\"\n    kind       = \"shfit\"\n    did you mean \"shift\"?",
+            "`form.shift.kind` cannot be \"shfit\", expected one of \"shift\", \"multiply_shift\", \"gemmlowp\", \"sixteen_by_eight\", \"tosa_rescale\", \"float_scale\", \"float64_scale\", \"ascend_requant\", \"dequant_quant\", \"dequant_s16\", \"requant_s16\", \"steps\"\n    kind       = \"shfit\"\n    did you mean \"shift\"?",
         ),
         (
             "rounding = \"half_even\"",
@@ -290,6 +290,11 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "recipe     = \"add_common_grid\"",
             "recipe     = \"multiply\"",
             "`multiply` does not lower `add`; it lowers `mul`",
+        ),
+        (
+            "recipe     = \"add_common_grid\"",
+            "recipe     = \"add_shifted\"",
+            "`add_shifted` needs a form of the kind `dequant_s16`",
         ),
         ("left_shift = 7\n", "", "`add_common_grid` needs `left_shift`"),
         (

@@ -14,6 +14,8 @@ inventory::submit! {
         kernels: &[
             FormKernel { form: "requant", prepare: requant::prepare },
             FormKernel { form: "dequant-quant", prepare: strait_kernels::integer::standard },
+            FormKernel { form: "dequant-s16", prepare: strait_kernels::integer::standard },
+            FormKernel { form: "requant-s16", prepare: strait_kernels::integer::standard },
         ],
         make: None,
     }

@@ -283,9 +283,15 @@ impl QuantTable {
             Derivation::Same(id) => master(id).map(|grid| grid.params),
             Derivation::Shifted(id, bits) => {
                 let grid = master(id)?.params;
-                let (scale, zero) = grid.as_tensor()?;
-                let step = 1i32.checked_shl(bits.into()).filter(|step| zero % step == 0)?;
-                Some(Arc::new(QuantParams::tensor(scale * step as f32, zero / step)))
+                let step = 1i32.checked_shl(bits.into())?;
+                let whole = grid.block.is_none() && grid.zero_point.all(|zero| zero % step == 0);
+                whole.then(|| {
+                    Arc::new(QuantParams {
+                        scale: grid.scale.map(|scale| scale * step as f32),
+                        zero_point: grid.zero_point.map(|zero| zero / step),
+                        ..(*grid).clone()
+                    })
+                })
             }
             Derivation::Product(first, second) => {
                 let (first, second) = (master(first)?.params, master(second)?.params);

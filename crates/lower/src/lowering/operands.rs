@@ -5,7 +5,7 @@ use crate::recipes::{self, NodeToLower, Wide};
 use crate::walk::Build;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use strait_core::{DataId, Failure, Kind, NodeId, Port, QuantParams, TensorData, Use, ValueId};
+use strait_core::{DataId, Derivation, Failure, Kind, NodeId, Port, QuantParams, TensorData, Use, ValueId};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
 
@@ -177,6 +177,25 @@ impl Lowering<'_> {
         let (graph, y) = (self.graph(), site.output()?);
         let read = |at: Use| graph.quant.id(at.node, Port::Operand(at.operand.into())).is_none();
         Ok(graph.is_output(y) || graph.uses(y).any(read))
+    }
+
+    /// The sum that the producer of a value has left.
+    pub(crate) fn sum(&self, value: ValueId) -> Option<Wide> {
+        self.sums.get(&value).cloned()
+    }
+
+    /// The bits that an operand lacks of the sum that it is.
+    pub(crate) fn bits_off(&self, site: &NodeToLower<'_>, index: usize) -> Option<u8> {
+        let table = &self.graph().quant;
+        match table.derivation(table.id(site.id, Port::Operand(index))?)? {
+            Derivation::Shifted(_, bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// The grid of a value of the new module.
+    pub(crate) fn grid_of(&self, value: ValueId) -> Option<Arc<QuantParams>> {
+        self.walk.out.main().value(value)?.quant.clone()
     }
 
     /// Keeps the sum that a node leaves, for its readers to narrow.

@@ -5,6 +5,7 @@
 
 mod add_common_grid;
 mod add_left_shift;
+mod add_shifted;
 mod average_pool_divide;
 mod average_pool_requantize;
 mod clamp;
@@ -64,6 +65,7 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
         Recipe::MatmulAccumulate => matmul_accumulate::lower(walk, &site),
         Recipe::AddLeftShift { left_shift } => add_left_shift::lower(walk, &site, left_shift),
         Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(walk, &site, left_shift),
+        Recipe::AddShifted => add_shifted::lower(walk, &site),
         Recipe::Multiply => multiply::lower(walk, &site),
         Recipe::MaxPool => max_pool::lower(walk, &site),
         Recipe::AveragePoolDivide => average_pool_divide::lower(walk, &site),

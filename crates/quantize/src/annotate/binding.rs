@@ -63,6 +63,13 @@ pub(super) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
     else {
         return Vec::new();
     };
+    if let Some(pair) = how.roles().shifted_pair(graph, id) {
+        // The grids of the products are made equal, so that they depend on what both of them read.
+        let read = pair
+            .into_iter()
+            .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());
+        return read.chain(node.inputs.iter().copied().flatten()).collect();
+    }
     match binding(graph, how, id) {
         Binding::Free => Vec::new(),
         _ => activations(graph, node, kind)

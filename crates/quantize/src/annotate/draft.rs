@@ -223,7 +223,7 @@ pub(super) fn is_made(site: &Site<'_>, node: NodeId, role: Role, value: ValueId)
             let mut operands = node.iter().flat_map(|node| node.inputs.iter().flatten());
             site.scope.has(value) || operands.any(|&operand| site.scope.has(operand))
         }
-        Role::Activation | Role::Other => site.scope.has(value),
+        Role::Activation | Role::Shifted | Role::Other => site.scope.has(value),
     }
 }
 

@@ -7,6 +7,7 @@
 mod binding;
 mod borders;
 mod draft;
+mod equal_sums;
 mod given;
 mod given_away;
 mod grid;

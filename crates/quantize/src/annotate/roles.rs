@@ -16,6 +16,8 @@ pub(crate) enum Role {
     Bias,
     /// A result that stays a sum, on the grid of its products.
     Accumulator,
+    /// Such a sum, read as it is but for its lowest bits.
+    Shifted,
     /// Not quantized: indices and the like, and what is read beside weights that alone have codes.
     Other,
 }
@@ -31,6 +33,7 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
         .map(|v| v.ty.elem);
     match (recipe, index) {
         _ if elem != Some(Elem::F32) => Role::Other,
+        (Recipe::AddShifted, _) => Role::Shifted,
         (Recipe::MultiplyAccumulate { .. } | Recipe::DequantizeWeights, 1) => Role::Weight,
         (Recipe::DequantizeWeights, _) => Role::Other,
         (Recipe::MultiplyAccumulate { .. }, 2) => Role::Bias,
@@ -85,6 +88,31 @@ impl<'a> Roles<'a> {
     pub(crate) fn only_codes_are_read(self, graph: &Graph, value: ValueId) -> bool {
         let mut uses = graph.uses(value).peekable();
         uses.peek().is_some() && !graph.is_output(value) && uses.all(|at| self.reads_codes(graph, at))
+    }
+
+    /// The products whose sums a node of the accelerator adds shifted: both run there, nothing else reads them, and their
+    /// results and channels are alike.
+    pub(crate) fn shifted_pair(self, graph: &Graph, id: NodeId) -> Option<[NodeId; 2]> {
+        let node = graph.node(id)?;
+        let (_, Recipe::AddShifted) = self.recipe(id, node)? else {
+            return None;
+        };
+        let product = |index: usize| {
+            let value = node.inputs.get(index).copied().flatten()?;
+            let (id, producer) = graph.producer(value).filter(|_| graph.only_use(value).is_some())?;
+            let (row, kind) = self.recipe(id, producer)?;
+            let fits = matches!(kind, Recipe::MultiplyAccumulate { .. }) && readers_narrow(self.spec, row);
+            fits.then_some((id, producer.op.term(), &graph.value(value)?.ty))
+        };
+        let (first, second) = (product(0)?, product(1)?);
+        (first.1 == second.1 && first.2 == second.2).then_some([first.0, second.0])
+    }
+
+    /// The product whose sum is added, shifted, to that of a node.
+    pub(crate) fn shifted_partner(self, graph: &Graph, id: NodeId) -> Option<NodeId> {
+        let value = graph.node(id)?.outputs.first().copied()?;
+        let pair = self.shifted_pair(graph, graph.only_use(value)?.node)?;
+        pair.into_iter().find(|&other| other != id)
     }
 
     /// The producer of the only operand of an activation function that may be clipped for free inside it: a node of the

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use strait_core::{
     Elem, Granularity, Graph, Node, NodeId, Policy, Reason, ReasonCode, Scheme, SchemeError, Term, ValueId,
 };
-use strait_requantize::IntType;
+use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, OpRow, Pair, Per, Recipe, ScaleSet};
 
@@ -316,6 +316,12 @@ pub(super) fn accumulator(
 ) -> Result<Scheme, AnnotateError> {
     let sums = spec.accumulator.get(&activation).map(|sums| sums.bits);
     sum(spec, row.accumulator.or(sums).unwrap_or(32), per)
+}
+
+/// The scheme of sums that are shifted to 16 bits, of what a node reads.
+pub(super) fn shifted(per: Granularity) -> Result<Scheme, AnnotateError> {
+    let range = [i16::MIN, i16::MAX].map(i64::from);
+    Scheme::integers(policy(true, ScaleSet::Any, per), Elem::I16, range, Rounding::Floor).map_err(ours)
 }
 
 /// The scheme of the bias of sums over activations of a type.

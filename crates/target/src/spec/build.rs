@@ -1,6 +1,6 @@
 //! Derivation of a form's integers from scales.
 
-use super::{Built, FormRow, ScaleRule, TargetSpec};
+use super::{Arithmetic, Built, FormRow, ScaleRule, TargetSpec};
 use std::borrow::Cow;
 use strait_core::{Reason, ReasonCode};
 use strait_requantize::scales::{
@@ -195,13 +195,16 @@ impl FormRow {
 
     /// `sat(round(x / 2^shift))` within this row's limits, for a factor that is folded into the weights.
     pub fn build_shift(&self, shift: Per<u8>, out: IntType) -> Result<Requantization, Reason> {
-        let form = Requantization::ArithFolded(form::ArithFolded {
-            narrowing: Narrowing {
-                shift,
-                rounding: self.rounding(),
-                out,
-            },
-        });
+        let form = match self.kind {
+            Arithmetic::DequantS16 => form::AscendDequantS16 { shift, relu: false }.into(),
+            _ => Requantization::ArithFolded(form::ArithFolded {
+                narrowing: Narrowing {
+                    shift,
+                    rounding: self.rounding(),
+                    out,
+                },
+            }),
+        };
         self.accepts(&form, None)?;
         Ok(form)
     }
@@ -253,13 +256,13 @@ impl FormRow {
                 litert::product_in_f64(&rescale.scales.factor(), rescale.output_zero, rescale.out).map_err(refused)
             }
             FormKind::TosaRescale => self.tosa_rescale(rescale).map_err(refused),
-            FormKind::Float | FormKind::FloatZeroInside | FormKind::AscendRequant => {
+            FormKind::Float | FormKind::FloatZeroInside | FormKind::AscendRequant | FormKind::AscendRequantS16 => {
                 self.float(kind, rescale).map_err(refused)
             }
             FormKind::DequantQuant => self.dequant_quant(rescale),
-            FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => Err(Reason::new(
+            FormKind::AscendDequantS16 => Err(Reason::new(
                 ReasonCode::FormKind,
-                format!("{kind} is half a requantization"),
+                "it leads to sums of 16 bits, and to no grid by itself",
             )),
             FormKind::Fixed => self.fixed(rescale).map_err(refused),
             FormKind::Steps => self.steps(rescale),
@@ -353,6 +356,7 @@ impl FormRow {
             }
             .into(),
             FormKind::FloatZeroInside => form::FloatZeroInside { scale, zp, out }.into(),
+            FormKind::AscendRequantS16 => form::AscendRequantS16 { scale, offset: zp }.into(),
             _ => form::Float { scale, zp, out }.into(),
         };
         form.check()?;

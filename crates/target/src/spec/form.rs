@@ -82,6 +82,10 @@ words! {
         /// half_even(max(f32(acc) · m, 0) · (1 / s) + z), every operation in `f32`: a dequantization, a ReLU and a
         /// quantization.
         DequantQuant = "dequant_quant",
+        /// floor(acc / 2^s), saturated to 16 bits: the first half of a path through sums of 16 bits.
+        DequantS16 = "dequant_s16",
+        /// half_even(f32(acc) · m) + z of 16 bits, in `f32`: the second half.
+        RequantS16 = "requant_s16",
         /// The number of thresholds that acc reaches.
         Steps = "steps",
     }
@@ -163,7 +167,7 @@ impl Arithmetic {
     pub(super) fn is_float(self) -> bool {
         matches!(
             self,
-            Arithmetic::FloatScale | Arithmetic::AscendRequant | Arithmetic::DequantQuant
+            Arithmetic::FloatScale | Arithmetic::AscendRequant | Arithmetic::DequantQuant | Arithmetic::RequantS16
         )
     }
 }
@@ -186,6 +190,8 @@ impl FormRow {
             (Arithmetic::FloatScale, ZeroPoint::InsideRounding) => FormKind::FloatZeroInside,
             (Arithmetic::AscendRequant, ZeroPoint::After) => FormKind::AscendRequant,
             (Arithmetic::DequantQuant, ZeroPoint::InsideRounding) => FormKind::DequantQuant,
+            (Arithmetic::DequantS16, ZeroPoint::Folded) => FormKind::AscendDequantS16,
+            (Arithmetic::RequantS16, ZeroPoint::After) => FormKind::AscendRequantS16,
             (Arithmetic::Steps, ZeroPoint::Folded) => FormKind::Steps,
             _ => return None,
         })
@@ -200,12 +206,12 @@ impl FormRow {
         }
     }
 
-    /// The rounding, half even where the kind leaves no choice and the row says nothing.
+    /// The rounding, that of the kind where it leaves no choice and the row says nothing.
     pub fn rounding(&self) -> Rounding {
-        let default = if self.form_kind() == Some(FormKind::Gemmlowp) {
-            Rounding::HalfAway
-        } else {
-            Rounding::HalfEven
+        let default = match self.form_kind() {
+            Some(FormKind::Gemmlowp) => Rounding::HalfAway,
+            Some(FormKind::AscendDequantS16) => Rounding::Floor,
+            _ => Rounding::HalfEven,
         };
         self.rounding.unwrap_or(default)
     }

@@ -113,6 +113,7 @@ impl OpRow {
             RecipeName::MatmulAccumulate => Recipe::MatmulAccumulate,
             RecipeName::AddLeftShift => Recipe::AddLeftShift { left_shift },
             RecipeName::AddCommonGrid => Recipe::AddCommonGrid { left_shift },
+            RecipeName::AddShifted => Recipe::AddShifted,
             RecipeName::Multiply => Recipe::Multiply,
             RecipeName::MaxPool => Recipe::MaxPool,
             RecipeName::AveragePoolDivide => Recipe::AveragePoolDivide,

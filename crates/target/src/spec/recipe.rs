@@ -21,6 +21,10 @@ words! {
         /// `left_shift` more bits, or as many of them as the forms can express the factors for, and a zero point of 0;
         /// the sum is requantized.
         AddCommonGrid = "add_common_grid",
+        /// Sum of two convolutions, or of two fully connected layers, which nothing else reads: their sums, whose grids
+        /// are made equal, are each shifted right by one number of bits (by one of `inputs`) to 16 bits, and their sum,
+        /// saturated to 16 bits, is requantized.
+        AddShifted = "add_shifted",
         /// Elementwise product of the operands less their zero points, then a requantization.
         Multiply = "multiply",
         /// The largest code of a window or along reduced axes (of `reduce_min` the smallest); operand and result share one
@@ -115,6 +119,8 @@ pub enum Recipe {
         /// Bits that the common grid has more than the output's, at most.
         left_shift: u8,
     },
+    /// See [`RecipeName::AddShifted`].
+    AddShifted,
     /// See [`RecipeName::Multiply`].
     Multiply,
     /// See [`RecipeName::MaxPool`].
@@ -148,6 +154,7 @@ impl Recipe {
             Recipe::MatmulAccumulate => RecipeName::MatmulAccumulate,
             Recipe::AddLeftShift { .. } => RecipeName::AddLeftShift,
             Recipe::AddCommonGrid { .. } => RecipeName::AddCommonGrid,
+            Recipe::AddShifted => RecipeName::AddShifted,
             Recipe::Multiply => RecipeName::Multiply,
             Recipe::MaxPool => RecipeName::MaxPool,
             Recipe::AveragePoolDivide => RecipeName::AveragePoolDivide,
@@ -188,6 +195,7 @@ impl RecipeName {
             RecipeName::MultiplyAccumulate | RecipeName::DequantizeWeights => vec![Term::Conv, Term::Gemm],
             RecipeName::MatmulAccumulate => vec![Term::MatMul],
             RecipeName::AddLeftShift | RecipeName::AddCommonGrid => vec![Term::Add, Term::Sub],
+            RecipeName::AddShifted => vec![Term::Add],
             RecipeName::Multiply => vec![Term::Mul],
             RecipeName::MaxPool => vec![Term::MaxPool, Term::ReduceMax, Term::ReduceMin],
             RecipeName::AveragePoolDivide => vec![Term::AveragePool, Term::GlobalAveragePool, Term::ReduceMean],
@@ -214,6 +222,7 @@ impl RecipeName {
             | RecipeName::MatmulAccumulate
             | RecipeName::AddLeftShift
             | RecipeName::AddCommonGrid
+            | RecipeName::AddShifted
             | RecipeName::Multiply
             | RecipeName::AveragePoolRequantize
             | RecipeName::Lookup
@@ -235,6 +244,7 @@ impl RecipeName {
             | RecipeName::MatmulAccumulate
             | RecipeName::AddLeftShift
             | RecipeName::AddCommonGrid
+            | RecipeName::AddShifted
             | RecipeName::Multiply
             | RecipeName::AveragePoolDivide
             | RecipeName::AveragePoolRequantize => true,
@@ -269,6 +279,10 @@ impl RecipeName {
             RecipeName::AddLeftShift | RecipeName::AddCommonGrid => Signature {
                 inputs: true,
                 parameters: &[("left_shift", true)],
+                ..narrows
+            },
+            RecipeName::AddShifted => Signature {
+                inputs: true,
                 ..narrows
             },
             RecipeName::Softmax => Signature {

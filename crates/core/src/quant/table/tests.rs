@@ -215,8 +215,9 @@ fn derived_grids_follow_those_that_they_rest_on() {
         Elem::I32,
         [i64::from(i32::MIN), i64::from(i32::MAX)],
         Rounding::HalfEven,
-    );
-    let bias = table.add(NodeId::new(0), Port::Operand(2), wide.unwrap());
+    )
+    .unwrap();
+    let bias = table.add(NodeId::new(0), Port::Operand(2), wide);
     let product = Move::MasteredBy(Derivation::Product(x, weight));
     table.transition(bias, product).unwrap();
     assert_eq!((table.state(bias), table.params(bias)), (Some(PassiveInitial), None));
@@ -229,6 +230,16 @@ fn derived_grids_follow_those_that_they_rest_on() {
     table.transition(x, grid(0.25)).unwrap();
     assert_eq!(scales(&table), [0.5, 1.0]);
     assert_eq!(table.grid(bias).unwrap().origin, Origin::Derived);
+    // Without its lowest bits, in each channel.
+    let short = table.add(NodeId::new(1), Port::Operand(0), wide);
+    table
+        .transition(short, Move::MasteredBy(Derivation::Shifted(bias, 3)))
+        .unwrap();
+    let shifted = table.params(short).unwrap();
+    assert_eq!(
+        (shifted.scale.values().to_vec(), shifted.axis),
+        (vec![4.0, 8.0], Some(0))
+    );
 }
 
 #[test]

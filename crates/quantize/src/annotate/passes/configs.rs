@@ -46,6 +46,10 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             let scheme = match role {
                 Role::Other | Role::Accumulator => continue,
+                Role::Shifted => match graph.producer(value) {
+                    Some((_, producer)) => types::shifted(channels(producer, rank(graph, value)))?,
+                    None => continue,
+                },
                 Role::Activation => types::activation(spec, activation)?,
                 Role::Weight => types::weight(spec, weight, weight_per(how, id, row, weight.ty))?,
                 Role::Bias => types::bias(spec, activation.ty)?,
@@ -111,15 +115,24 @@ pub(super) fn accumulator(
     let Some((_, row)) = spec.row_for(node.op.term(), activation.ty.into()) else {
         return Ok(None);
     };
-    let rank = graph.value(value).map_or(0, |value| value.ty.shape.len());
-    let per = match (row.recipe(), &node.op) {
-        (Some(Recipe::MultiplyAccumulate { .. }), Op::Conv(_)) => Granularity::Channel { axis: 1 },
-        (Some(Recipe::MultiplyAccumulate { .. }), _) => Granularity::Channel {
-            axis: rank.saturating_sub(1) as u8,
-        },
-        (Some(Recipe::MatmulAccumulate | Recipe::Multiply), _) => Granularity::Tensor,
+    let per = match row.recipe() {
+        Some(Recipe::MultiplyAccumulate { .. }) => channels(node, rank(graph, value)),
+        Some(Recipe::MatmulAccumulate | Recipe::Multiply) => Granularity::Tensor,
         _ => return Ok(None),
     };
     let scheme = types::accumulator(spec, row, activation.ty, per)?;
     Ok(Some(draft.add(id, Port::Result(0), scheme, value, Role::Accumulator)))
+}
+
+/// The channels of sums that have one for each of the weights'.
+fn channels(node: &Node, rank: usize) -> Granularity {
+    let axis = match node.op {
+        Op::Conv(_) => 1,
+        _ => rank.saturating_sub(1) as u8,
+    };
+    Granularity::Channel { axis }
+}
+
+fn rank(graph: &Graph, value: ValueId) -> usize {
+    graph.value(value).map_or(0, |value| value.ty.shape.len())
 }

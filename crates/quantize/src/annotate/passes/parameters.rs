@@ -6,8 +6,9 @@
 //! grid.
 
 use crate::annotate::draft::{Draft, Site};
+use crate::annotate::equal_sums;
 use crate::annotate::given::refuse;
-use crate::annotate::weights::{self, Weights};
+use crate::annotate::weights::Weights;
 use crate::annotate::weights_alone;
 use crate::annotate::{AnnotateError, COARSEST};
 use std::collections::BTreeSet;
@@ -39,7 +40,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             Ok(None) => {}
         }
-        let factor = match weights::weights(site.module, site.id, site.how, &draft.table, id) {
+        let factor = match equal_sums::weights(site.module, site.id, site.how, &draft.table, id) {
             Err(Failure::Reason(reason)) => {
                 draft.refused.push((id, reason));
                 continue;

@@ -119,6 +119,7 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         Recipe::MatmulAccumulate
         | Recipe::AddLeftShift { .. }
         | Recipe::AddCommonGrid { .. }
+        | Recipe::AddShifted
         | Recipe::Multiply
         | Recipe::MaxPool
         | Recipe::Lookup { .. }

@@ -62,6 +62,12 @@ impl Settling<'_> {
                 continue;
             };
             let reason = match recipe {
+                Recipe::AddShifted if self.roles.shifted_pair(graph, id).is_none() => {
+                    let text = "it does not add two products that nothing else reads, and the target adds no others";
+                    graph.place_on_host(id, Reason::new(ReasonCode::NoGrid, text));
+                    moved.push(id);
+                    continue;
+                }
                 Recipe::Clamp => (
                     ReasonCode::ClipsReals,
                     "it clips real numbers, which have codes only behind it",

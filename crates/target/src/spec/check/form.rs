@@ -13,14 +13,15 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         let Some(kind) = row.form_kind() else {
             let message = format!("`{name}`: no {} has its zero point `{}`", row.kind, row.zero_point);
             let allowed = match row.kind {
-                Arithmetic::Shift | Arithmetic::Steps => "`folded_in_bias`",
+                Arithmetic::Shift | Arithmetic::DequantS16 | Arithmetic::Steps => "`folded_in_bias`",
                 Arithmetic::FloatScale => "`after` and `inside_rounding`",
                 Arithmetic::DequantQuant => "`inside_rounding`",
                 Arithmetic::Gemmlowp
                 | Arithmetic::SixteenByEight
                 | Arithmetic::Float64Scale
                 | Arithmetic::TosaRescale
-                | Arithmetic::AscendRequant => "`after`",
+                | Arithmetic::AscendRequant
+                | Arithmetic::RequantS16 => "`after`",
                 Arithmetic::MultiplyShift => "`after`, or with one stage also `before_shift` and `before_and_after`",
             };
             findings.add_with(&at("zero_point"), message, format!("allowed: {allowed}"));
@@ -65,6 +66,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
                 FormKind::Gemmlowp => (-30, 31),
                 FormKind::SixteenByEight => (-7, 31),
                 FormKind::TosaRescale => (2, 62),
+                FormKind::AscendDequantS16 => (1, 16),
                 _ => (0, 62),
             };
             let ShiftLimits { min, max } = *shift;
@@ -75,6 +77,7 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         let fixed = match kind {
             FormKind::Gemmlowp => Some(Rounding::HalfAway),
             FormKind::Float | FormKind::FloatZeroInside => Some(Rounding::HalfEven),
+            FormKind::AscendDequantS16 => Some(Rounding::Floor),
             _ => None,
         };
         if let (Some(rounding), Some(fixed)) = (row.rounding, fixed) {
@@ -107,7 +110,8 @@ fn keys(findings: &mut Findings<'_>, name: &str, row: &FormRow) {
         Arithmetic::SixteenByEight => (No, Must, No, No),
         Arithmetic::TosaRescale => (Must, Must, No, Must),
         Arithmetic::FloatScale => (May, No, May, No),
-        Arithmetic::AscendRequant | Arithmetic::DequantQuant => (May, No, No, No),
+        Arithmetic::AscendRequant | Arithmetic::DequantQuant | Arithmetic::RequantS16 => (May, No, No, No),
+        Arithmetic::DequantS16 => (No, Must, May, No),
         Arithmetic::Float64Scale | Arithmetic::Steps => (No, No, No, No),
     };
     let keys = [
@@ -144,9 +148,9 @@ pub(super) fn rules(kind: FormKind) -> &'static [ScaleRule] {
         FormKind::SixteenByEight | FormKind::Float64 => &[ScaleRule::Litert],
         FormKind::Float => &[ScaleRule::OnnxRuntime, ScaleRule::Ascend, ScaleRule::Free],
         FormKind::FloatZeroInside => &[ScaleRule::OnnxRuntime, ScaleRule::Free],
-        FormKind::AscendRequant | FormKind::DequantQuant => &[ScaleRule::Ascend],
+        FormKind::AscendRequant | FormKind::DequantQuant | FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => {
+            &[ScaleRule::Ascend]
+        }
         FormKind::TosaRescale | FormKind::Fixed | FormKind::Steps => &[ScaleRule::Free],
-        // No row describes them: they are halves of a requantization.
-        FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => &[],
     }
 }

@@ -184,6 +184,20 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             "weights that are rounded to their largest magnitude first have no zero point".into()
         });
     }
+    if recipe == RecipeName::AddShifted {
+        let kinds = |forms: &[String], kind| {
+            let mut rows = forms.iter().filter_map(|form| spec.form.get(form));
+            rows.any(|row| row.kind == kind)
+        };
+        findings.ensure(kinds(&row.inputs, Arithmetic::DequantS16), &at("inputs"), || {
+            format!("`{recipe}` needs a form of the kind `dequant_s16`")
+        });
+        findings.ensure(
+            kinds(&row.requantize, Arithmetic::RequantS16),
+            &at("requantize"),
+            || format!("`{recipe}` needs a form of the kind `requant_s16`"),
+        );
+    }
     if recipe == RecipeName::MaxPool {
         narrowed(findings, row, ops, shifts, &at);
     }

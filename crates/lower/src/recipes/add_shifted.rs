@@ -1,0 +1,71 @@
+//! `add_shifted`: the sums of two products, each without its lowest N bits and saturated to 16 bits, added and saturated again.
+//!
+//! t = sat16(sat16(floor(a / 2^N)) + sat16(floor(b / 2^N))) on the grid s·2^N, where s is that of both sums; then
+//! y = requantize(t). Annotation has made the two grids one, and N is part of the operands' configs.
+
+use super::NodeToLower;
+use super::narrow::{Product, Wide, narrow};
+use crate::lowering::Lowering;
+use std::sync::Arc;
+use strait_core::op::{Add, Clamp, Requantize, ShiftLeft};
+use strait_core::{Carrier, Channels, Failure, QuantParams, Reason, ReasonCode};
+use strait_requantize::{IntType, Per};
+use strait_target::spec::Arithmetic;
+
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let missing = || {
+        Reason::new(
+            ReasonCode::NoGrid,
+            "it does not add two products that nothing else reads",
+        )
+    };
+    let (first, second) = (walk.sum(site.input(0)?), walk.sum(site.input(1)?));
+    let (first, second) = first.zip(second).ok_or_else(missing)?;
+    let bits = walk.bits_off(site, 0).ok_or_else(missing)?;
+    let sums = walk.grid_of(first.acc).ok_or_else(missing)?;
+    if walk.grid_of(second.acc).as_ref() != Some(&sums) || walk.bits_off(site, 1) != Some(bits) {
+        return Err(Failure::defect("the sums that it adds are on two grids"));
+    }
+    let rows = site.row.inputs.iter().filter_map(|name| walk.spec.form.get(name));
+    let mut rows = rows.filter(|row| row.kind == Arithmetic::DequantS16);
+    let row = rows
+        .next()
+        .ok_or_else(|| Failure::defect("its row has no shift to 16 bits"))?;
+    let form = row.build_shift(Per::Tensor(bits), IntType::I16)?;
+    let step = f32::from(bits).exp2();
+    let grid = Some(Arc::new(QuantParams {
+        scale: sums.scale.map(|scale| scale * step),
+        ..(*sums).clone()
+    }));
+    let axis = match first.channels {
+        Channels::Axis(axis) => axis as u32,
+        Channels::Picked(_) => return Err(missing().into()),
+    };
+    let mut terms = [first.acc, second.acc];
+    for term in &mut terms {
+        let narrowed = Requantize {
+            form: form.clone(),
+            axis,
+        };
+        *term = walk.emit(site.node, narrowed, &[*term], grid.clone(), "short")?;
+        let widened = ShiftLeft {
+            zero: 0,
+            bits: 0,
+            accumulator: Carrier::I32,
+        };
+        *term = walk.shift_left(site.node, widened, *term, grid.clone(), "wide")?;
+    }
+    let total = walk.emit(site.node, Add {}, &terms, grid.clone(), "accumulate")?;
+    let saturated = Clamp {
+        min: i16::MIN.into(),
+        max: i16::MAX.into(),
+    };
+    let acc = walk.emit(site.node, saturated, &[total], grid, "saturate")?;
+    // A power of two, so that scales are exact.
+    let product = match first.product {
+        Product::Convolution(x, weights) => Product::Convolution(x, weights.map(|w| w * step)),
+        Product::FullyConnected(x, weights) => Product::FullyConnected(x, weights.map(|w| w * step)),
+        _ => return Err(Failure::defect("its operands are no sums of weights' products")),
+    };
+    narrow(walk, site, Wide { acc, product, ..first })
+}

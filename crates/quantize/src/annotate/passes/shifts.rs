@@ -1,0 +1,71 @@
+//! **Shifts of sums.** What: the number of bits N that two products lose before they are added in 16 bits.
+//! Why: the sums have 32 bits, and what adds them has 16.
+//! Preconditions: the weights of both products have grids, made so that their sums are on one ([`super::parameters`]).
+//! Effect: the operands of the addition follow from the sums, shifted by the least N in 1 ..= 16 on which the ranges of both
+//! and of their total fit into 16 bits in every channel; beyond 16 they saturate. AMCT's search takes the N of the least
+//! error on the samples instead. A node without a range, or without two such sums, is refused.
+
+use crate::annotate::AnnotateError;
+use crate::annotate::draft::{Draft, Site};
+use crate::annotate::ranges::kind;
+use crate::annotate::roles::Role;
+use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, ReasonCode};
+
+/// The shifts that the form knows.
+const MOST: u8 = 16;
+
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    for &id in &site.scope.nodes {
+        let operand = |draft: &Draft, index| {
+            let config = draft.table.id(id, Port::Operand(index))?;
+            (draft.bound.get(config.index())?.role == Role::Shifted).then_some(config)
+        };
+        let (Some(first), Some(second)) = (operand(draft, 0), operand(draft, 1)) else {
+            continue;
+        };
+        match shift(site, draft, id) {
+            Ok((sums, bits)) => {
+                for (config, sum) in [first, second].into_iter().zip(sums) {
+                    draft.transition(config, Move::MasteredBy(Derivation::Shifted(sum, bits)))?;
+                }
+            }
+            Err(Failure::Reason(reason)) => draft.refused.push((id, reason)),
+            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
+        }
+    }
+    Ok(())
+}
+
+/// The configs of both sums, and N.
+fn shift(site: &Site<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2], u8), Failure> {
+    let none = || {
+        Reason::new(
+            ReasonCode::NoGrid,
+            "it does not add two products that nothing else reads",
+        )
+    };
+    let node = site.graph.node(id).ok_or_else(none)?;
+    let pair = site.how.roles().shifted_pair(site.graph, id).ok_or_else(none)?;
+    let [Some(first), Some(second)] = pair.map(|id| draft.table.id(id, Port::Result(0))) else {
+        return Err(none().into());
+    };
+    let scheme = draft.scheme(first).ok_or_else(none)?;
+    let [Some(grid), Some(other)] = [first, second].map(|config| draft.table.params(config)) else {
+        return Err(none().into());
+    };
+    if grid != other {
+        let text = "the grids of the weights that it adds the products of are given, and their sums are on two grids";
+        return Err(Reason::new(ReasonCode::GivenGrid, text).into());
+    }
+    let scales = (0..grid.scale.channels().unwrap_or(1)).filter_map(|channel| grid.scale.get(channel));
+    let finest = scales.fold(f64::INFINITY, |finest, &scale| finest.min(scale.into()));
+    let mut reach = 0f64;
+    for value in node.inputs.iter().flatten().chain(&node.outputs).copied() {
+        let choice = site.how.directives.observers.get(&value).unwrap_or(&site.how.observer);
+        let [low, high] = draft.ranges.of(site, value, choice, kind(scheme))?;
+        reach = reach.max(f64::from(high)).max(-f64::from(low));
+    }
+    let codes = reach / finest;
+    let fits = |bits: &u8| codes <= f64::from(i16::MAX) * f64::from(1u32 << bits);
+    Ok(([first, second], (1..MOST).find(fits).unwrap_or(MOST)))
+}
