@@ -160,8 +160,14 @@ fn sample(
             offset: zp,
             out,
         }),
-        // No row describes them.
-        FormKind::AscendDequantS16 | FormKind::AscendRequantS16 => return None,
+        FormKind::AscendDequantS16 => Requantization::AscendDequantS16(form::AscendDequantS16 {
+            shift: pick.per(channels, |p| shift(p) as u8),
+            relu: false,
+        }),
+        FormKind::AscendRequantS16 => Requantization::AscendRequantS16(form::AscendRequantS16 {
+            scale: scales(&mut pick, channels, bits),
+            offset: zp,
+        }),
         FormKind::Steps => {
             let codes = out.max() - out.min();
             let mut list = |_: usize| {
@@ -208,6 +214,7 @@ fn zero_point(form: &Requantization) -> i32 {
         | Requantization::FloatZeroInside(form::FloatZeroInside { zp, .. })
         | Requantization::TosaRescale(form::TosaRescale { output_zp: zp, .. })
         | Requantization::AscendRequant(form::AscendRequant { offset: zp, .. })
+        | Requantization::AscendRequantS16(form::AscendRequantS16 { offset: zp, .. })
         | Requantization::DequantQuant(form::DequantQuant { offset: zp, .. }) => *zp,
         _ => 0,
     }
