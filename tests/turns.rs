@@ -43,6 +43,7 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
             let mut how = Annotation::new(spec, &observation, &wishes);
             let mut word = || words[(random.next_u64() >> 8) as usize % words.len()];
             how.alignments = Alignments {
+                activation: word(),
                 elementwise: word(),
                 concat: word(),
                 pooling: word(),

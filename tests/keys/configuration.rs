@@ -344,6 +344,11 @@ const CASES: &[Case] = &[
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ symmetric=false } }]"],
     ),
     case(
+        "quantize.alignment.activation",
+        Bits,
+        &["quantize.alignment.activation='none'"],
+    ),
+    case(
         "quantize.alignment.elementwise",
         Bits,
         &["quantize.alignment.elementwise='output'"],

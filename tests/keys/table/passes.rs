@@ -24,6 +24,11 @@ pub(super) const CASES: &[Case] = &[
     ),
     case("passes.activation", Bits, &[("[\"relu\", \"clip\"]\n\n", "[]\n\n")]),
     case(
+        "passes.alignment.activation",
+        Bits,
+        &[("activation    = \"output\"", "activation    = \"none\"")],
+    ),
+    case(
         "passes.alignment.elementwise",
         Bits,
         &[("elementwise   = \"none\"", "elementwise   = \"output\"")],

@@ -164,6 +164,7 @@ fn alignments<'w>(
             continue;
         }
         *match of {
+            ":activation" => &mut kinds.activation,
             ":elementwise" => &mut kinds.elementwise,
             ":concat" => &mut kinds.concat,
             ":pooling" => &mut kinds.pooling,

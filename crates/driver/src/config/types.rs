@@ -264,6 +264,8 @@ pub struct Activations {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
+    /// Of functions such as ReLU that the op in front of them clips for.
+    pub activation: Option<Align>,
     /// Of sums and differences.
     pub elementwise: Option<Align>,
     /// Of concatenations.

@@ -125,6 +125,7 @@ pub(super) fn wishes(
 /// As the configuration says, else as the target's table does.
 fn alignments(config: &Alignment, table: Alignments) -> Alignments {
     Alignments {
+        activation: config.activation.unwrap_or(table.activation),
         elementwise: config.elementwise.unwrap_or(table.elementwise),
         concat: config.concat.unwrap_or(table.concat),
         pooling: config.pooling.unwrap_or(table.pooling),

@@ -11,8 +11,6 @@ use strait_target::spec::{Alignment, Recipe};
 pub(super) enum Binding {
     /// They do not.
     Free,
-    /// A function that its producer clips for: what it reads is on the grid of its result.
-    Clipped,
     /// Codes are moved or compared: the results have the grid of the first operand.
     Passive,
     /// The same with numbers beside those of the operand: the operand has the grid of the result, which holds both.
@@ -36,12 +34,13 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     };
     let (term, passes) = (node.op.term(), &how.spec.passes);
     let own = how.directives.alignments.get(&id).copied();
-    let to = own.unwrap_or_else(|| how.alignments.of(term));
+    let of_kind = || match passes.is_activation(term) && how.roles().clamp_producer(graph, node).is_some() {
+        true => how.alignments.activation,
+        false => how.alignments.of(term),
+    };
+    let to = own.unwrap_or_else(of_kind);
     let moves = keeps_grid(kind);
     let operands = activations(graph, node, kind).count();
-    if passes.is_activation(term) && how.roles().clamp_producer(graph, node).is_some() {
-        return Binding::Clipped;
-    }
     if operands > 1 && moves {
         return Binding::Aligned { to, moves };
     }

@@ -13,8 +13,7 @@ pub struct Passes {
     pub computing: Vec<String>,
     /// Ops whose first operand and results share a grid. Those whose recipe keeps the grid share it anyway.
     pub passive: Vec<String>,
-    /// Functions that an op in front of them clips for free, of `relu` and `clip`: where nothing else reads its result, that
-    /// is on the grid of the function's.
+    /// Functions that an op in front of them clips for, of `relu` and `clip`, where nothing else reads its result.
     pub activation: Vec<String>,
     /// Which grids the operands and results of other ops share.
     pub alignment: Alignments,
@@ -24,6 +23,9 @@ pub struct Passes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Alignments {
+    /// Of functions that the op in front of them clips for: `output` makes its result on the grid of the function's, so that
+    /// no codes are spent on what is clipped away.
+    pub activation: Alignment,
     /// Of sums and differences.
     pub elementwise: Alignment,
     /// Of concatenations.
@@ -81,10 +83,11 @@ impl Default for Passes {
 }
 
 impl Default for Alignments {
-    /// Each for itself, but for concatenations: an observer that clips sees less of the whole than of its parts, one of which
-    /// would then saturate.
+    /// Each for itself, but for functions that are clipped for, and for concatenations: an observer that clips sees less of
+    /// the whole than of its parts, one of which would then saturate.
     fn default() -> Alignments {
         Alignments {
+            activation: Alignment::Output,
             elementwise: Alignment::None,
             concat: Alignment::Large,
             pooling: Alignment::None,
@@ -95,7 +98,7 @@ impl Default for Alignments {
 }
 
 impl Alignments {
-    /// That of an op; none for ops of no such kind.
+    /// That of an op by its kind; none for ops of no such kind. Whether an op is clipped for is not told by its kind.
     pub fn of(&self, term: Term) -> Alignment {
         match term {
             Term::Add | Term::Sub => self.elementwise,

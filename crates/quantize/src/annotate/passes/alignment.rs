@@ -1,7 +1,9 @@
 //! **Alignment.** What: operands and results of one node on one grid, as [`Alignment`] says for its kind or for it alone.
-//! Why: a concatenation puts codes side by side; and some targets add only what is on one grid.
+//! Why: a result that is clipped anyway needs no codes beyond the bounds; a concatenation puts codes side by side; and some
+//! targets add only what is on one grid.
 //! Preconditions: configs, one grid for each; configs of other types stay on their own.
-//! Effect: `output` gives the operands the grid of the result. `large` gives them one that covers all of them, which is also
+//! Effect: `output` gives the operands the grid of the result: a `relu` or `clip` in the table's `passes.activation`, behind
+//! any op that narrows a sum for it alone, so has its clamp in that op. `large` gives them one that covers all of them, which is also
 //! the result's where the op moves codes. `input` gives the results the grid of the first operand, as a passive op has it.
 //! `none` leaves each its own; where the op moves codes, its operands are requantized to the grid of the result. Whether
 //! a producer then makes its result on the aligned grid is for [`super::simplify`] to say.

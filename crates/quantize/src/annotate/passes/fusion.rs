@@ -1,10 +1,7 @@
-//! **Fusion.** What: a clamp inside of its producer, and passive operations.
-//! Why: a result that is clipped anyway needs no codes beyond the bounds, and an op that moves or compares codes computes on
-//! whatever grid they have.
-//! Preconditions: configs; which ops are meant is the target's data (`passes.activation`, `passes.passive`).
-//! Effect: the operand of a `relu` or `clip`, behind any op that narrows a sum for it alone, is on the grid of the
-//! function's result, and with it what the producer leaves. The results of a passive op are on the grid of its first operand;
-//! where a pad puts in another number than 0, the operand is on that of the result, which covers both. Functions that an
+//! **Fusion.** What: passive operations.
+//! Why: an op that moves or compares codes computes on whatever grid they have.
+//! Preconditions: configs; which ops are meant is the target's data (`passes.passive`).
+//! Effect: the results of a passive op are on the grid of its first operand; where a pad puts in another number than 0, the operand is on that of the result, which covers both. Functions that an
 //! exporter has taken apart (Swish as a sigmoid and a product, Mish, GELU, HardSwish) are one op since the rewrites, computed
 //! from the codes of one operand: no grid in between is left to be shared.
 
@@ -34,9 +31,9 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             continue;
         };
         match bound {
-            Binding::Clipped | Binding::Padded => {
+            Binding::Padded => {
                 bind(draft, operand, result)?;
-                draft.mark(operand, |at| at.covered |= bound == Binding::Padded);
+                draft.mark(operand, |at| at.covered = true);
             }
             Binding::Passive => {
                 for &result in &results {
