@@ -461,6 +461,33 @@ fn weights_alone_have_codes_and_cost_next_to_nothing() {
 }
 
 #[test]
+fn weights_with_a_zero_point_are_chosen_by_their_type_verify_and_lose_little() {
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(folder.path());
+    let setting = setting
+        .set("quantize.activations.type='uint8'")
+        .set("quantize.weights.type='uint8'");
+    let compiled = setting.compile("generic-int8").unwrap();
+    let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap()).unwrap();
+    let graph = opened.module().main();
+    let zeros: Vec<i32> = graph
+        .nodes()
+        .filter_map(|(_, node)| Some(node.op.weight_zero()?.of(0)))
+        .collect();
+    // Digits have five products; their weights have both signs.
+    assert!(
+        zeros.len() == 5 && zeros.iter().all(|zero| (1..255).contains(zero)),
+        "{zeros:?}"
+    );
+    let agreement = compiled.report.accuracy.unwrap().agreement.unwrap().percent();
+    assert!(agreement > 95.0, "{agreement} %");
+    let artifact = Artifact::open(&compiled.folder).unwrap();
+    let threads = strait_execute::Threads::one().unwrap();
+    let report = strait_verify::verify(&artifact, &strait_verify::VerifyOptions::new(&threads)).unwrap();
+    assert!(report.is_sound() && report.exact > 0, "{:?}", report.findings);
+}
+
+#[test]
 fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |target: &str, assignment: &str| match Setting::new(folder.path()).set(assignment).compile(target) {

@@ -40,29 +40,34 @@ def product_scales(generator, exponents, bits):
 def layer(generator, activations, exponents, per_channel, depth, bias, bits):
     """Operands of a layer of `depth` inputs whose accumulators are its biases and little more, and its scales."""
     narrow = 16 if activations == np.int16 else 8
+    unsigned = activations == np.uint8
     source, weights, target = product_scales(generator, exponents, narrow - 1)
-    zero, out_zero = (0, 0) if narrow == 16 else (int(z) for z in generator.integers(-128, 128, 2))
+    first = 0 if unsigned else -128
+    zero, out_zero = (0, 0) if narrow == 16 else (int(z) for z in generator.integers(first, first + 256, 2))
+    # Weights without a sign have a zero point, those with one do not.
+    weight_zero = int(generator.integers(0, 255)) if unsigned else 0
     limit = 2.0**exponents
     if generator.random() < 0.5:
-        least, most = (-127, 128) if bits == 8 else (-8, 8)
+        least, most = (0, 256) if unsigned else (-127, 128) if bits == 8 else (-8, 8)
         x, w = codes(generator, activations, (PIXELS, depth)), generator.integers(least, most, (CHANNELS, depth))
         biases = generator.uniform(-limit, limit, CHANNELS)
     else:
         # Around the accumulators where the result takes its next value.
-        x = np.clip(generator.integers(-12, 13, (PIXELS, 1)) + zero, -128, 127)
-        w = np.ones((CHANNELS, 1))
-        steps = generator.integers(-(2 ** (narrow - 1)), 2 ** (narrow - 1), CHANNELS) - out_zero + 0.5
+        x = np.clip(generator.integers(-12, 13, (PIXELS, 1)) + zero, first, first + 255)
+        w = np.ones((CHANNELS, 1)) + weight_zero
+        low = 0 if unsigned else -(2 ** (narrow - 1))
+        steps = generator.integers(low, low + 2**narrow, CHANNELS) - out_zero + 0.5
         biases = np.round(steps * (np.float64(target) / (np.float64(source) * weights.astype(np.float64))))
         most = 2.0 ** (46 if bias == np.int64 else 30)
         biases = np.clip(biases, -most, most)
-    x, w, biases = x.astype(activations), w.astype(np.int8), biases.astype(bias)
+    x, w, biases = x.astype(activations), w.astype(np.uint8 if unsigned else np.int8), biases.astype(bias)
     if not per_channel:
         weights = weights[:1]
     return {
         "x": Tensor(x, source, zero),
-        "w": Tensor(w, weights, packed=bits == 4),
+        "w": Tensor(w, weights, weight_zero, packed=bits == 4),
         "b": Tensor(biases, source * weights),
-        "acc": (x.astype(WIDE) - zero) @ w.T.astype(WIDE) + biases,
+        "acc": (x.astype(WIDE) - zero) @ (w.T.astype(WIDE) - weight_zero) + biases,
         "output": (target, out_zero),
         "weights": per(weights if per_channel else weights[0]),
     }
@@ -75,7 +80,8 @@ ACTIVATIONS = {"NONE": None, "RELU": [0, None], "RELU_N1_TO_1": [-1, 1], "RELU6"
 def layers(run, name, rule, others, activations=np.int8, per_channel=True, exponents=(3, 31), depth=DEPTH, bias=None, bits=8,
            activation="NONE"):  # fmt: skip
     """A kernel with constant weights; `run` makes and runs the model of a layer. Accumulators are up to 2^exponents."""
-    kind = "int16 activations" if activations == np.int16 else "int8"
+    kinds = {np.int16: "int16 activations", np.uint8: "uint8, weights with a zero point"}
+    kind = kinds.get(activations, "int8")
     kind += {None: "", np.int32: ", int32 bias"}[bias] + (", int4 weights" if bits == 4 else "")
     kind += "" if activation == "NONE" else f", {activation}"
     past = activations == np.int16 and exponents[1] > 47
@@ -110,7 +116,7 @@ def layers(run, name, rule, others, activations=np.int8, per_channel=True, expon
 def conv_2d(made, output):
     x, w = made["x"], made["w"]
     image = Tensor(x.values.reshape(1, PIXELS, 1, -1), x.scale, x.zero)
-    kernel = Tensor(w.values.reshape(CHANNELS, 1, 1, -1), w.scale, 0, 0, w.packed)
+    kernel = Tensor(w.values.reshape(CHANNELS, 1, 1, -1), w.scale, w.zero, 0, w.packed)
     plain = window("Conv2DOptions", **made.get("fused", {}))
     return litert.run("CONV_2D", plain, [image], [kernel, made["b"]], output((1, PIXELS, 1, CHANNELS)))
 
@@ -135,7 +141,7 @@ def depthwise_conv_2d(made, output):
     """Each channel of its own input; only where the inputs are equal is that a product of matrices."""
     x, w = made["x"], made["w"]
     image = Tensor(np.repeat(x.values, CHANNELS, 1).reshape(1, PIXELS, 1, CHANNELS), x.scale, x.zero)
-    taps = Tensor(w.values.reshape(1, 1, 1, CHANNELS), w.scale, 0, 3, w.packed)
+    taps = Tensor(w.values.reshape(1, 1, 1, CHANNELS), w.scale, w.zero, 3, w.packed)
     plain = window("DepthwiseConv2DOptions", depthMultiplier=1, **made["fused"])
     return litert.run("DEPTHWISE_CONV_2D", plain, [image], [taps, made["b"]], output((1, PIXELS, 1, CHANNELS)))
 
@@ -298,7 +304,8 @@ def requantize(source, elements):
             a = some(generator)
             bits = 8 * (np.dtype(source).itemsize - np.dtype(elements).itemsize)
             target = np.float32(a * 2.0 ** (ratio + bits))
-            zeros = [0 if e == np.int16 else int(generator.integers(-128, 128)) for e in (source, elements)]
+            firsts = [np.iinfo(e).min for e in (source, elements)]
+            zeros = [0 if f == -(2**15) else int(generator.integers(f, f + 256)) for f in firsts]
             y = litert.run("QUANTIZE", None, [Tensor(x, a, zeros[0])], [], result(x.shape, elements, target, zeros[1]))
             kernel.add([x.astype(WIDE) - zeros[0]], [y], short(elements), target, zeros[1], inputs=[real(a)])
         return kernel
@@ -382,7 +389,8 @@ def on_one_grid(name, draw, elements=np.int8):
         kernel = Kernel(PROGRAM, f"{name}, {np.dtype(elements).name}, one grid", "same")
         for _ in range(60):
             operands, operator_options, constants, expected = draw(generator, elements)
-            grid, zero = scale(generator), 0 if elements == np.int16 else int(generator.integers(-128, 128))
+            first = np.iinfo(elements).min
+            grid, zero = scale(generator), 0 if elements == np.int16 else int(generator.integers(first, first + 256))
             expected = expected(zero) if callable(expected) else expected
             inputs = [Tensor(operand, grid, zero) for operand in operands]
             y = litert.run(name, operator_options, inputs, [Tensor(np.array(c, np.int32)) for c in constants],
@@ -544,6 +552,23 @@ KERNELS = [
     on_one_grid("MAX_POOL_2D", pooled(lambda elements: elements.max((1, 2))), np.int16),
     on_one_grid("AVERAGE_POOL_2D", pooled(quotient), np.int16),
     on_one_grid("CONCATENATION", concatenation, np.int16),
+    # LiteRT's older quantization: codes without a sign, weights among them, with one zero point each.
+    layers(conv_2d, "CONV_2D", "litert::convolution", OTHERS, np.uint8, per_channel=False),
+    layers(depthwise_conv_2d, "DEPTHWISE_CONV_2D", "litert::convolution", OTHERS, np.uint8, per_channel=False, depth=1),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected", TWICE, np.uint8, exponents=(3, 20), per_channel=False),
+    layers(fully_connected, "FULLY_CONNECTED", "litert::fully_connected_in_f64", TWICE, np.uint8, per_channel=False),
+    quantize(np.uint8),
+    requantize(np.int8, np.uint8),
+    requantize(np.uint8, np.int8),
+    on_one_grid("MAX_POOL_2D", pooled(lambda elements: elements.max((1, 2))), np.uint8),
+    on_one_grid("AVERAGE_POOL_2D", pooled(quotient), np.uint8),
+    on_one_grid("RESHAPE", reshape, np.uint8),
+    on_one_grid("TRANSPOSE", transpose, np.uint8),
+    on_one_grid("PAD", pad, np.uint8),
+    on_one_grid("SLICE", cut, np.uint8),
+    on_one_grid("CONCATENATION", concatenation, np.uint8),
+    on_one_grid("RESIZE_NEAREST_NEIGHBOR", nearest, np.uint8),
+    on_one_grid("RELU", relu, np.uint8),
 ]  # fmt: skip
 
 

@@ -32,6 +32,9 @@ from models import MODELS
 FLOAT_TOP1 = 98.75  # as models/digits/README.md says
 MOST_TOP1_LOSS = 1.0  # points, integer against float
 LEAST_SAME_CLASS = 99.0  # percent of the images, integer executor against Q/DQ model
+# Configurations that are compiled in other ways besides: weights of uint8 have a zero point.
+UNSIGNED = ["quantize.activations.type='uint8'", "quantize.weights.type='uint8'"]
+VARIANTS = {"generic-int8": {"weights with a zero point": UNSIGNED}}
 
 
 # Of outputs up to about 20 in float: sums of 1,024 products in another order.
@@ -77,13 +80,15 @@ def digits(arguments, report):
 
     float_top1 = top1(run(folder / "digits.onnx", inputs))
     report.expect(float_top1 == FLOAT_TOP1, f"digits in ONNX Runtime: top-1 {float_top1:.2f}, stated {FLOAT_TOP1}")
-    for config in sorted((arguments.repository / "configs").glob("*.toml")):
-        target = config.stem
-        work = arguments.work / target
+    configs = sorted((arguments.repository / "configs").glob("*.toml"))
+    variants = [(config.stem, config, []) for config in configs]
+    variants += [(f"{config.stem}, {name}", config, sets) for config in configs for name, sets in VARIANTS.get(config.stem, {}).items()]
+    for target, config, sets in variants:
+        work = arguments.work / target.replace(", ", "-")
         artifact, file = work / "artifact", work / "outputs.npy"
         try:
             command = [arguments.strait, "compile", config, "--out", artifact, "--set", 'output.emit=["qdq-onnx"]']
-            processes.check(command, work / "compile.log")
+            processes.check([*command, *(word for value in sets for word in ("--set", value))], work / "compile.log")
             command = [arguments.strait, "run", artifact, "--input", folder / "eval_x.npy", "--output", file]
             processes.check(command, work / "run.log")
         except processes.Failed as failed:
