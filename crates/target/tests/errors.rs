@@ -160,6 +160,11 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         (
             "[[\"int8\", \"int8\"]]",
+            "[[\"int8\", \"int32\"]]",
+            "weights of int32 are too wide: they have 4, 8 or 16 bits",
+        ),
+        (
+            "[[\"int8\", \"int8\"]]",
             "[[\"int8\", \"int8\"], [\"uint8\", \"int8\"]]",
             "between activations of several types codes are requantized, and there is no row `op.requantize`",
         ),

@@ -27,6 +27,9 @@ fn types(findings: &mut Findings<'_>) {
     findings.list(&at(&["pairs"]), &types.pairs);
     for (index, pair) in types.pairs.iter().enumerate() {
         let (weight, path) = (pair.weight, at(&["pairs"]).index(index));
+        findings.ensure(IntType::from(weight).bits() <= 16, &path, || {
+            format!("weights of {weight} are too wide: they have 4, 8 or 16 bits")
+        });
         let unsigned = IntType::from(weight).min() == 0;
         findings.ensure(!unsigned || !types.weight(weight).symmetric, &path, || {
             format!(
