@@ -297,9 +297,9 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "`multiply` does not lower `add`; it lowers `mul`",
         ),
         (
-            "recipe     = \"add_common_grid\"",
-            "recipe     = \"add_shifted\"",
-            "`add_shifted` needs a form of the kind `dequant_s16`",
+            "\"add_common_grid\"",
+            "\"add_shifted\"",
+            "needs a form of the kind `dequant_s16`",
         ),
         ("left_shift = 7\n", "", "`add_common_grid` needs `left_shift`"),
         (
