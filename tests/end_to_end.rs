@@ -448,6 +448,12 @@ fn weights_alone_have_codes_and_cost_next_to_nothing() {
         let on_accelerator = |node: &strait_core::Node| node.place == Placement::Accelerator;
         let products = nodes.filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)));
         assert_eq!(products.filter(|(_, node)| on_accelerator(node)).count(), 5, "{case}");
+        let codes = compiled.report.layers.iter().filter(|layer| layer.op == "dequantize");
+        let rows: Vec<&str> = codes.flat_map(|layer| &layer.rests_on).map(String::as_str).collect();
+        assert!(
+            rows.len() == 5 && rows.iter().all(|row| row.starts_with("op weights")),
+            "{case}: {rows:?}"
+        );
         let found = compiled.report.accuracy.unwrap().agreement.unwrap().percent();
         let size = fs::metadata(compiled.folder.join("model.strait")).unwrap().len();
         let tensors = &compiled.report.size;

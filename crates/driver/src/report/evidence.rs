@@ -13,7 +13,7 @@ use strait_lower::interval::Bounds;
 use strait_requantize::{Per, Requantization};
 use strait_target::{
     TargetSpec,
-    spec::{Evidence, Integer, RecipeName, Row, Support},
+    spec::{Evidence, Integer, OpRow, RecipeName, Row, Support},
 };
 
 /// Number of layers for each kind of evidence. A layer rests on the weakest of its rows.
@@ -227,8 +227,15 @@ impl<'a> Grounds<'a> {
     /// Rows that a layer of the main graph rests on, and its accumulators.
     pub(super) fn of(&self, node: &Node) -> Basis<'a> {
         if matches!(node.op, Op::Quantize(_) | Op::Dequantize(_)) {
+            // Weights in front of a product of real numbers are its row's business.
+            let weights = self.op_row(node);
+            let weights = weights.filter(|row| self.spec.op.get(*row).is_some_and(OpRow::is_weight_only));
             return Basis {
-                supports: self.spec.support(Row::Quantize).into_iter().collect(),
+                supports: self
+                    .spec
+                    .support(weights.map_or(Row::Quantize, Row::Op))
+                    .into_iter()
+                    .collect(),
                 outside: Vec::new(),
             };
         }
