@@ -109,6 +109,7 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
             let mut how = Annotation::new(spec, &observation, &wishes);
             let mut word = || words[(random.next_u64() >> 8) as usize % words.len()];
             how.alignments = Alignments {
+                activation: spec.passes.alignment.activation,
                 elementwise: word(),
                 concat: word(),
                 pooling: word(),
