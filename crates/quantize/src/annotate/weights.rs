@@ -311,11 +311,11 @@ pub(super) fn weights(
         return Err(Reason::new(ReasonCode::WeightScale, text).into());
     }
     let zero = |(&scale, &(low, _)): (&f32, &(f64, f64))| zero_of(low, scale.into(), [first, last]);
-    let zeros = scales.iter().zip(&ends).map(zero);
+    let mut zeros = scales.iter().zip(&ends).map(zero);
     let zero_point = match (symmetric, per_channel) {
         (true, _) => Per::Tensor(0),
         (false, true) => zeros.collect(),
-        (false, false) => Per::Tensor(zeros.last().unwrap_or(0)),
+        (false, false) => Per::Tensor(zeros.next().unwrap_or(0)),
     };
     let grid = QuantParams {
         zero_point,
