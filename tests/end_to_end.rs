@@ -510,7 +510,9 @@ fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
         "{told}"
     );
     assert!(
-        told.contains("int8 with int8, int16 with int8, int8 with int4, float32 with int8, float32 with int4"),
+        told.contains(
+            "int8 with int8, int16 with int8, int8 with int4, uint8 with uint8, float32 with int8, float32 with int4"
+        ),
         "{told}"
     );
     let told = refused("sima", "quantize.activations.type='float32'");
