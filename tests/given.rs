@@ -22,7 +22,7 @@ use strait_target::spec::{Alignment, Alignments};
 use strait_tests::integer::{InMemory, integer_under};
 use strait_tests::numeric::inputs;
 use strait_tests::passes::target;
-use strait_tests::random_graph::random_graph;
+use strait_tests::random_graph::{observation, random_graph};
 
 type Givens = BTreeMap<(NodeId, Port), Given>;
 
@@ -41,17 +41,6 @@ fn all_of(table: &QuantTable) -> Givens {
         Some(((config.node, config.port), given))
     });
     given.collect()
-}
-
-fn observation(module: &Module, random: &mut SplitMix64) -> Observation {
-    let mut observation = Observation::default();
-    for (_, value) in module.main().values() {
-        let end = (random.next_u64() % 4000) as f32 / 100.0 + 0.01;
-        let mut statistics = Statistics::default();
-        statistics.add(0, &[-end * (random.next_u64() % 3) as f32, 0.5 * end, end]);
-        observation.insert(Kind::Elements, module.name(value.name), Record::Statistics(statistics));
-    }
-    observation
 }
 
 #[test]

@@ -5,22 +5,9 @@ use strait_core::text::random::SplitMix64;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal};
 use strait_quantize::annotate::{Placing, Progress, TypeWishes, place, refuse};
-use strait_quantize::statistics::{Kind, Record};
-use strait_quantize::{Annotation, Observation, Statistics, annotate};
+use strait_quantize::{Annotation, annotate};
 use strait_target::spec::{Alignment, Alignments};
-use strait_tests::random_graph::random_graph;
-
-/// Ranges of any size for every value, so that grids have to be coarsened where shifts are all there is.
-fn observation(module: &Module, random: &mut SplitMix64) -> Observation {
-    let mut observation = Observation::default();
-    for (_, value) in module.main().values() {
-        let end = (random.next_u64() % 4000) as f32 / 100.0 + 0.01;
-        let mut statistics = Statistics::default();
-        statistics.add(0, &[-end * (random.next_u64() % 3) as f32, 0.5 * end, end]);
-        observation.insert(Kind::Elements, module.name(value.name), Record::Statistics(statistics));
-    }
-    observation
-}
+use strait_tests::random_graph::{observation, random_graph};
 
 fn text(module: &Module) -> String {
     print(module, &PrintOptions::default())

@@ -1,7 +1,10 @@
-//! Random float graphs, as text.
+//! Random float graphs, as text, and random statistics of them.
 
 use std::fmt::Write;
+use strait_core::Module;
 use strait_core::text::random::SplitMix64;
+use strait_quantize::statistics::{Kind, Record};
+use strait_quantize::{Observation, Statistics};
 
 /// Makes one graph.
 struct Maker {
@@ -172,4 +175,16 @@ pub fn random_graph(seed: u64, steps: usize) -> String {
         "strait 1 float\ngraph @main(%x: f32[1,3,5,6]) {{\n{}  return {outputs}\n}}\n{}",
         maker.nodes, maker.data
     )
+}
+
+/// Ranges of any size for every value, so that grids have to be coarsened where shifts are all there is.
+pub fn observation(module: &Module, random: &mut SplitMix64) -> Observation {
+    let mut observation = Observation::default();
+    for (_, value) in module.main().values() {
+        let end = (random.next_u64() % 4000) as f32 / 100.0 + 0.01;
+        let mut statistics = Statistics::default();
+        statistics.add(0, &[-end * (random.next_u64() % 3) as f32, 0.5 * end, end]);
+        observation.insert(Kind::Elements, module.name(value.name), Record::Statistics(statistics));
+    }
+    observation
 }
