@@ -148,8 +148,8 @@ pub(super) fn reach(
 ///
 /// With the scales s_x and s_y of operand and result, the smallest scale that serves is
 /// s_w = max(max W / q_max, min W / q_min, |b| / (2^30·s_x), 2^−22·s_y / s_x, 2^−125 / s_x): it holds every weight, or those
-/// between the ends that an observer chooses in place of max W and min W, the bias on the accumulator's grid s_x·s_w, and keeps the factor s_x·s_w / s_y and that grid itself representable. Where
-/// the target multiplies by a shift alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the
+/// between the ends that an observer chooses in place of max W and min W, the bias on the accumulator's grid s_x·s_w, and
+/// keeps the factor s_x·s_w / s_y and that grid itself representable. Where the target multiplies by a shift alone, s_w = 2^−n·s_y / s_x with the largest n that is not below it. Where the
 /// scales of weights are powers of two, s_w is the smallest one that is not below it. A grid with a zero point takes
 /// (max W − min W) / (q_max − q_min) for the first two, and then that code as the zero point with which min W is the first one.
 pub(super) fn weights(
