@@ -7,6 +7,7 @@ use std::{
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use strait_driver::{
+    config::Override,
     limits::{Limits, Operations},
     pipeline::Share,
     verification::Digest,
@@ -132,6 +133,32 @@ pub(crate) struct Executed {
     pub(crate) machine: Machine,
 }
 
+/// Other values than those of the configuration.
+#[derive(Debug, Args)]
+pub(crate) struct Instead {
+    /// Take this model instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) model: Option<String>,
+    /// Take these samples for calibration instead
+    #[arg(long, value_name = "PATH")]
+    pub(crate) calibration: Option<String>,
+    /// Set any key of the configuration, with a TOML value; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub(crate) set: Vec<String>,
+}
+
+impl Instead {
+    /// In the order in which they hold: a later one of the same key wins.
+    pub(crate) fn overrides(&self) -> impl Iterator<Item = Override> {
+        let model = self.model.as_ref().map(Override::model);
+        let calibration = self.calibration.as_ref().map(Override::calibration);
+        model
+            .into_iter()
+            .chain(calibration)
+            .chain(self.set.iter().map(Override::set))
+    }
+}
+
 /// Compile a model, as a configuration says
 ///
 /// Writes an artifact for each target: the integer model, a report, and what the target asks for besides. The previous
@@ -152,18 +179,11 @@ pub(crate) struct Compile {
     /// Compile for this target instead of those of the configuration; may be given several times
     #[arg(long, value_name = "ID")]
     pub(crate) target: Vec<String>,
-    /// Compile this model instead
-    #[arg(long, value_name = "FILE")]
-    pub(crate) model: Option<String>,
-    /// Take these samples for calibration instead
-    #[arg(long, value_name = "PATH")]
-    pub(crate) calibration: Option<String>,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
     /// Write to this folder instead
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<String>,
-    /// Set any key of the configuration, with a TOML value; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
     /// Print one JSON object: phases with their costs, artifacts with their reports
     #[arg(long)]
     pub(crate) json: bool,
@@ -179,8 +199,8 @@ impl Compile {
 
     fn missing(&self) -> Option<String> {
         let given = [
-            ("--model", self.model.is_some()),
-            ("--calibration", self.calibration.is_some()),
+            ("--model", self.instead.model.is_some()),
+            ("--calibration", self.instead.calibration.is_some()),
             ("--target", !self.target.is_empty()),
             ("--out", self.out.is_some()),
         ];
@@ -226,15 +246,8 @@ pub(crate) struct Calibrate {
     /// configuration]
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Observe this model instead
-    #[arg(long, value_name = "FILE")]
-    pub(crate) model: Option<String>,
-    /// Take these samples for calibration instead
-    #[arg(long, value_name = "PATH")]
-    pub(crate) calibration: Option<String>,
-    /// Set any key of the configuration, with a TOML value; may be given several times
-    #[arg(long, value_name = "KEY=VALUE")]
-    pub(crate) set: Vec<String>,
+    #[command(flatten)]
+    pub(crate) instead: Instead,
     /// Print one JSON object: phases with their costs, and the file
     #[arg(long)]
     pub(crate) json: bool,

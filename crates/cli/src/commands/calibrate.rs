@@ -4,7 +4,7 @@ use std::{num::NonZeroUsize, path::Path};
 
 use serde_json::json;
 use strait_driver::{
-    config::{self, Override},
+    config,
     pipeline::{self, Calibrated},
     recognise,
     session::Session,
@@ -56,10 +56,7 @@ fn watched(
 fn calibrated(arguments: &Calibrate, session: &Session<'_>) -> Result<Calibrated, Stop> {
     // The command line has one, unless it has a command below this one.
     let file = arguments.file.as_deref().unwrap_or(Path::new(""));
-    let mut overrides = Vec::new();
-    overrides.extend(arguments.model.as_ref().map(Override::model));
-    overrides.extend(arguments.calibration.as_ref().map(Override::calibration));
-    overrides.extend(arguments.set.iter().map(Override::set));
+    let overrides: Vec<_> = arguments.instead.overrides().collect();
     recognise::configuration(file)?;
     let loaded = config::load(file, &overrides)?;
     pipeline::calibrate(&loaded, arguments.shard, arguments.out.as_deref(), session)

@@ -71,13 +71,13 @@ fn compile(arguments: &Compile, session: &Session<'_>) -> Result<Vec<Compiled>, 
 
 /// Keys that the command line sets; `--set` comes last, so it wins.
 fn overrides(arguments: &Compile) -> Vec<Override> {
-    let mut overrides = Vec::new();
-    overrides.extend((!arguments.target.is_empty()).then(|| Override::targets(arguments.target.clone())));
-    overrides.extend(arguments.model.as_ref().map(Override::model));
-    overrides.extend(arguments.calibration.as_ref().map(Override::calibration));
-    overrides.extend(arguments.out.as_ref().map(Override::output));
-    overrides.extend(arguments.set.iter().map(Override::set));
-    overrides
+    let targets = (!arguments.target.is_empty()).then(|| Override::targets(arguments.target.clone()));
+    let out = arguments.out.as_ref().map(Override::output);
+    targets
+        .into_iter()
+        .chain(out)
+        .chain(arguments.instead.overrides())
+        .collect()
 }
 
 fn text(compiled: &[Compiled]) -> String {
