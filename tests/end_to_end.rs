@@ -467,6 +467,53 @@ fn weights_alone_have_codes_and_cost_next_to_nothing() {
 }
 
 #[test]
+fn a_layer_that_runs_in_float_keeps_codes_of_weights_where_a_rule_asks_for_both() {
+    let products = |rules: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let setting = Setting::new(folder.path()).set(format!("quantize.rule=[{rules}]"));
+        let compiled = setting.compile("generic-int8").unwrap();
+        assert_eq!(
+            Artifact::open(&compiled.folder).unwrap().check().unwrap(),
+            [],
+            "{rules}"
+        );
+        let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap()).unwrap();
+        let (module, graph) = (opened.module(), opened.module().main());
+        let products = graph.nodes().filter(|(_, node)| matches!(node.op, Op::Gemm(_)));
+        let codes = products.map(|(_, node)| {
+            assert_ne!(node.place, Placement::Accelerator, "{rules}");
+            let (_, made) = graph.producer(node.inputs[1]?)?;
+            assert!(matches!(made.op, Op::Dequantize(_)), "{rules}");
+            Some(module.constant(graph, made.inputs[0]?)?.elem())
+        });
+        let codes: Vec<Option<Elem>> = codes.collect();
+        let agreement = compiled.report.accuracy.unwrap().agreement.unwrap().percent();
+        assert!(agreement > 95.0, "{rules}: {agreement} %");
+        codes
+    };
+    let [float, int8, int4] = [
+        "{ op = ['Gemm'], run = 'float' }",
+        "{ op = ['Gemm'], weights = { type = 'int8' } }",
+        "{ op = ['Gemm'], run = 'float', weights = { type = 'int4' } }",
+    ];
+    assert_eq!(products(int4), [Some(Elem::I4)]);
+    assert_eq!(products(&format!("{float}, {int8}")), [Some(Elem::I8)]);
+    // What was said of a layer in integers is not meant of one in float.
+    assert_eq!(products(&format!("{int8}, {float}")), [None]);
+    let folder = tempfile::tempdir().unwrap();
+    let setting = Setting::new(folder.path()).set(format!("quantize.rule=[{int4}]"));
+    let Err(Stop::Found(told)) = setting.compile("sima") else {
+        panic!("sima has no such pair");
+    };
+    let told = told.to_string();
+    assert!(
+        told.contains("the target `sima` has no float32 activations for `"),
+        "{told}"
+    );
+    assert!(told.contains("int8 with int8, int16 with int8"), "{told}");
+}
+
+#[test]
 fn weights_with_a_zero_point_are_chosen_by_their_type_verify_and_lose_little() {
     let folder = tempfile::tempdir().unwrap();
     let setting = Setting::new(folder.path());

@@ -14,11 +14,16 @@ use strait_tests::numeric::{inputs, run};
 use strait_tests::passes::target;
 use strait_tests::random_graph::random_graph;
 
-const CASES: [(&str, Type, [f64; 2]); 4] = [
+/// Its accelerator takes no such pair: the host computes them.
+const ON_HOST: &str = "filetests/tables/weights-on-host.toml";
+
+const CASES: [(&str, Type, [f64; 2]); 6] = [
     ("generic-int8", Type::Int8, [-127.0, 127.0]),
     ("generic-int8", Type::Int4, [-7.0, 7.0]),
     ("ascend", Type::Int8, [-128.0, 127.0]),
     ("ascend", Type::Int4, [-8.0, 7.0]),
+    (ON_HOST, Type::Int8, [-127.0, 127.0]),
+    (ON_HOST, Type::Int4, [-7.0, 7.0]),
 ];
 
 fn compiled(name: &str, weight: Type, seed: u64) -> (Integer, Vec<Tensor>) {
@@ -34,11 +39,13 @@ fn compiled(name: &str, weight: Type, seed: u64) -> (Integer, Vec<Tensor>) {
     (integer, samples.0.into_iter().next().unwrap())
 }
 
-/// Products of the accelerator.
-fn products(graph: &Graph) -> impl Iterator<Item = (NodeId, &Node)> {
-    let on_accelerator = |(_, node): &(NodeId, &Node)| node.place == Placement::Accelerator;
-    let nodes = graph.nodes().filter(on_accelerator);
-    nodes.filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)))
+/// Products, and where they run: on the accelerator if it has a row for them, and is in its limits.
+fn products<'a>(graph: &'a Graph, target: &str) -> impl Iterator<Item = (NodeId, &'a Node)> {
+    let on_host = target == ON_HOST;
+    let nodes = graph
+        .nodes()
+        .filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)));
+    nodes.inspect(move |(_, node)| assert_eq!(node.place != Placement::Accelerator, on_host))
 }
 
 #[test]
@@ -48,7 +55,7 @@ fn codes_are_the_nearest_of_the_finest_grid_that_holds_the_weights() {
         for seed in 0..8 {
             let (integer, _) = compiled(name, weight, seed);
             let (module, graph) = (&integer.annotated, integer.annotated.main());
-            for (id, node) in products(graph) {
+            for (id, node) in products(graph, name) {
                 let weights = module.constant(graph, node.inputs[1].unwrap()).unwrap();
                 let reals = weights.to_f32().unwrap();
                 let codes = graph.quant.baked(id, Port::Operand(1)).unwrap();
@@ -96,7 +103,7 @@ fn integer_graph_and_simulation_compute_the_same_bits() {
         let (target, _) = target(name).unwrap();
         for seed in 0..8 {
             let (integer, fed) = compiled(name, weight, seed);
-            seen += products(integer.annotated.main()).count();
+            seen += products(integer.annotated.main(), name).count();
             let lowered = results(&integer.module, integer.lowered, &fed);
             assert_eq!(
                 results(&integer.module, integer.module.main, &fed),
@@ -122,7 +129,7 @@ fn the_artifact_holds_codes_and_no_weights_beside_them() {
         for seed in 0..8 {
             let (integer, _) = compiled(name, weight, seed);
             let graph = integer.module.main();
-            for (_, node) in products(graph) {
+            for (_, node) in products(graph, name) {
                 let (_, made) = graph.producer(node.inputs[1].unwrap()).unwrap();
                 let codes = integer.module.constant(graph, made.inputs[0].unwrap()).unwrap();
                 assert!(matches!(made.op, Op::Dequantize(_)));

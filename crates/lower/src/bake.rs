@@ -14,8 +14,8 @@ use crate::codes::{How, codes};
 use crate::lowering::LowerError;
 use std::collections::BTreeMap;
 use strait_core::{
-    ConfigId, DataId, Derivation, Failure, Graph, IllegalMove, Module, Node, NodeId, Placement, Port, QuantParams,
-    QuantizableOp, Reason, ReasonCode, Scheme, TensorData,
+    ConfigId, DataId, Derivation, Failure, Graph, IllegalMove, Module, Node, NodeId, Port, QuantParams, QuantizableOp,
+    Reason, ReasonCode, Scheme, TensorData,
 };
 use strait_requantize::Rounding;
 use strait_target::TargetSpec;
@@ -72,8 +72,8 @@ impl Want {
 /// [`LowerError::Nodes`] with every node of which a parameter does not fit its type.
 pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result<(), LowerError> {
     let (main, graph) = (module.main, module.main());
-    let on_accelerator = |(_, node): &(NodeId, &Node)| node.place == Placement::Accelerator;
-    let nodes: Vec<NodeId> = graph.nodes().filter(on_accelerator).map(|(id, _)| id).collect();
+    // On the host, weights alone may have codes.
+    let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
     let mut refused = Vec::new();
     for node in nodes {
         let Some(mut op) = QuantizableOp::new(module, main, node) else {

@@ -7,7 +7,7 @@ pub(crate) use operands::{Codes, Grid};
 
 use crate::interval::Known;
 use crate::part::Part;
-use crate::recipes::{self, Wide};
+use crate::recipes::{self, Wide, dequantize_weights};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,7 +98,10 @@ impl<'a> Build<'a> for Lowering<'a> {
         let name = self.walk.source.name(node.name);
         let ours = |text: String| Failure::Defect(format!("lowering {name}: {text}"));
         let done = match &node.place {
-            Placement::Host(reason) => self.host(node, (**reason).clone()),
+            Placement::Host(reason) => {
+                let weights = dequantize_weights::on_host(self, id, node)?;
+                self.host(node, weights, (**reason).clone())
+            }
             Placement::Accelerator => {
                 self.row = self.row(id, node).map(|(name, _)| name);
                 recipes::lower(self, id, node)
@@ -107,7 +110,7 @@ impl<'a> Build<'a> for Lowering<'a> {
         let Err(failure) = done else { return Ok(()) };
         self.refused.push(failure.refusal(id).map_err(ours)?);
         // What follows needs the results; they are computed in float, and this module is thrown away.
-        let done = self.host(node, Reason::new(ReasonCode::Refused, "refused"));
+        let done = self.host(node, None, Reason::new(ReasonCode::Refused, "refused"));
         done.map_err(|failure| ours(failure.to_string()))
     }
 
@@ -173,22 +176,26 @@ impl<'a> Lowering<'a> {
         row.or_else(|| self.spec.op_row(term))
     }
 
-    /// The node as it is, on float operands.
-    fn host(&mut self, node: &Node, reason: Reason) -> Result<(), Failure> {
+    /// The node as it is, on float operands, and on these weights if they are made of codes.
+    fn host(&mut self, node: &Node, weights: Option<ValueId>, reason: Reason) -> Result<(), Failure> {
         self.row = None;
-        let mut operands = Vec::with_capacity(node.inputs.len());
-        for input in &node.inputs {
-            operands.push(input.map(|value| self.real(value)).transpose()?);
-        }
-        let id = self.on_reals(node, &operands)?;
+        let id = self.on_reals(node, weights)?;
         node.outputs.iter().for_each(|value| _ = self.sums.remove(value));
         self.walk.out.main_mut().place_on_host(id, reason);
         Ok(())
     }
 
-    /// The node as it is, on these operands in real numbers; its results are real, too.
-    pub(crate) fn on_reals(&mut self, node: &Node, operands: &[Option<ValueId>]) -> Result<NodeId, Failure> {
-        let id = self.walk.copy(node, operands)?;
+    /// The node as it is, on operands in real numbers, and on these weights if they are made of codes; its results are
+    /// real, too.
+    pub(crate) fn on_reals(&mut self, node: &Node, weights: Option<ValueId>) -> Result<NodeId, Failure> {
+        let mut operands = Vec::with_capacity(node.inputs.len());
+        for (index, input) in node.inputs.iter().enumerate() {
+            operands.push(match (*input, weights) {
+                (Some(_), Some(weights)) if index == 1 => Some(weights),
+                (input, _) => input.map(|value| self.real(value)).transpose()?,
+            });
+        }
+        let id = self.walk.copy(node, &operands)?;
         self.add_sources(id, node);
         if let Some(row) = self.row {
             let name = self.walk.intern(node.name);

@@ -16,8 +16,8 @@ use crate::walk::{Basis, Build, Walk, quantize};
 use std::sync::Arc;
 use strait_core::op::{Dequantize, Quantize, RoundTo};
 use strait_core::{
-    Def, Elem, Failure, Module, Node, NodeId, Placement, Policy, Port, QuantParams, QuantTable, Scheme, Stage, State,
-    TensorData, ValueId,
+    Def, Elem, Failure, Module, Node, NodeId, Policy, Port, QuantParams, QuantTable, Scheme, Stage, State, TensorData,
+    ValueId,
 };
 use strait_requantize::quantize::ZeroPoint;
 use strait_target::TargetSpec;
@@ -149,11 +149,10 @@ impl<'a> Build<'a> for Simulation<'a> {
 
     /// The node as it is, on operands that are rounded where it has configs for them.
     fn node(&mut self, id: NodeId, node: &'a Node) -> Result<(), Failure> {
-        let on_accelerator = node.place == Placement::Accelerator;
         let mut operands = Vec::with_capacity(node.inputs.len());
         for (index, input) in node.inputs.iter().enumerate() {
             let port = Port::Operand(index);
-            let config = self.config(id, port).filter(|_| on_accelerator);
+            let config = self.config(id, port);
             let codes = self.walk.graph.quant.baked(id, port);
             operands.push(match (*input, config) {
                 (None, _) => None,

@@ -153,11 +153,6 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "[[\"int8\", \"int8\", \"int8\"]]",
             "`types.pairs[0]` has 3 elements",
         ),
-        (
-            "[[\"int8\", \"int8\"]]",
-            "[[\"int8\", \"int8\"], [\"float32\", \"int8\"]]",
-            "no row takes float32 with int8: that is one with the recipe `dequantize_weights`",
-        ),
         ("\"int8\"]]", "\"int32\"]]", "weights of int32 are too wide"),
         (
             "[[\"int8\", \"int8\"]]",

@@ -253,7 +253,7 @@ pub enum Unfit {
 #[serde(deny_unknown_fields)]
 pub struct Activations {
     /// Their type, one that the target has. `"float32"`: layers with weights compute on real numbers, with weights that have
-    /// codes; all other layers run in float.
+    /// codes, on the host where the target has no row for that; all other layers run in float.
     #[serde(rename = "type")]
     pub ty: Option<ActivationType>,
     /// True: the zero point is 0. False, where the target has others: it need not be.
@@ -364,7 +364,7 @@ pub struct Between {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Run {
-    /// In float, on the host.
+    /// In float, on the host. Weights of convolutions and Gemms keep codes if this rule or a later one gives them a type.
     Float,
     /// In integers, also between layers on the host; an error where the target cannot.
     Integer,

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use strait_core::Module;
+use strait_core::{Module, Term};
 use strait_requantize::IntType;
 use strait_target::{
     TargetSpec,
-    spec::{Activation, Codes, Integer, Observed, Observer, Pair, WeightGrid},
+    spec::{Activation, Codes, Integer, Observed, Observer, Pair, RecipeName, WeightGrid},
 };
 
 use crate::{
     config::{
         KeyPath, Loaded,
-        types::{ActivationType, Activations, Weights},
+        types::{ActivationType, Activations, Rule, Run, Weights},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -104,13 +104,18 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
     for (&id, rules) in &selection.nodes {
         let Some(node) = module.main().node(id) else { continue };
         let term = node.op.term();
-        if spec.op_row(term).is_none_or(|(_, row)| row.is_host()) {
-            continue;
-        }
-        let pairs: Vec<Pair> = spec.pairs_of(term).collect();
+        let runs = spec.op_row(term).is_some_and(|(_, row)| !row.is_host());
+        let mut pairs: Vec<Pair> = spec.pairs_of(term).collect();
+        // The host computes these, whether a row takes them or not.
+        let on_host = spec.weight_only_pairs(term).filter(|pair| !pairs.contains(pair));
+        pairs.extend(on_host.collect::<Vec<Pair>>());
         for &index in rules {
             let Some(rule) = quantize.rule.get(index) else { continue };
-            let asked = Asked::new(&rule.activations, &rule.weights);
+            let asked = Asked::by_rule(rule, term);
+            let alone = asked.activation == Some(Activation::Float32) && asked.weight.is_some();
+            if !runs && !alone {
+                continue;
+            }
             let lacking = asked.lacking(&pairs);
             for &side in &lacking {
                 if told.insert((index, side)) {
@@ -177,6 +182,19 @@ impl Asked {
         Asked {
             activation: activations.ty.map(Activation::from),
             weight: weights.integer.map(Integer::from),
+        }
+    }
+
+    /// As a rule asks it of an op: weights of a product that runs in float are read by real numbers.
+    fn by_rule(rule: &Rule, term: Term) -> Asked {
+        let asked = Asked::new(&rule.activations, &rule.weights);
+        let weighs = RecipeName::DequantizeWeights.lowers().contains(&term);
+        match rule.run {
+            Some(Run::Float) if weighs && asked.weight.is_some() => Asked {
+                activation: Some(Activation::Float32),
+                ..asked
+            },
+            _ => asked,
         }
     }
 

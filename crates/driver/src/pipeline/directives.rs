@@ -78,10 +78,22 @@ pub(super) fn wishes(
             directives.weights_unfit.insert(node, unfit.into());
         }
         // What `[quantize]` says holds as far as the table has it; a rule is held to its word.
-        let own = rules.iter().filter_map(|&index| quantize.rule.get(index));
+        // Where a layer runs in float, its weights have codes if that rule or a later one says so.
+        let float = settings.run == Some(Run::Float);
+        let first = deciding(loaded, rules).filter(|_| float).unwrap_or(0);
+        let own = rules.iter().filter(|&&index| index >= first);
+        let own = own.filter_map(|&index| quantize.rule.get(index));
         let (activation, weight) = own.fold((None, None), |(activation, weight), rule| {
             (rule.activations.ty.or(activation), rule.weights.integer.or(weight))
         });
+        let activation = if float {
+            Some(ActivationType::Float32)
+        } else {
+            activation
+        };
+        if float && weight.is_none() {
+            types.plain.insert(node);
+        }
         types.activations.extend(activation.map(|t| (node, t.into())));
         types.weights.extend(weight.map(|t| (node, t.into())));
         let [activation, weight] = symmetric(quantize, rules);

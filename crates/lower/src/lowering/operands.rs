@@ -80,15 +80,15 @@ impl Lowering<'_> {
     }
 
     /// Grid and codes of the weights of a node.
-    pub(crate) fn weights(&self, site: &NodeToLower<'_>) -> Result<(Arc<QuantParams>, DataId), Failure> {
-        let grid = self.graph().quant.params_of(site.id, Port::Operand(1));
+    pub(crate) fn weights(&self, id: NodeId) -> Result<(Arc<QuantParams>, DataId), Failure> {
+        let grid = self.graph().quant.params_of(id, Port::Operand(1));
         let grid = grid.ok_or_else(|| Failure::defect("its weights have no grid"))?;
-        Ok((grid, self.baked(site, 1)?))
+        Ok((grid, self.baked(id, 1)?))
     }
 
     /// The codes that a constant operand was baked to: a tensor of the source.
-    pub(crate) fn baked(&self, site: &NodeToLower<'_>, index: usize) -> Result<DataId, Failure> {
-        let codes = self.graph().quant.baked(site.id, Port::Operand(index));
+    pub(crate) fn baked(&self, id: NodeId, index: usize) -> Result<DataId, Failure> {
+        let codes = self.graph().quant.baked(id, Port::Operand(index));
         codes.ok_or_else(|| Failure::Defect(format!("operand {index} is a constant that was not baked")))
     }
 
@@ -128,7 +128,7 @@ impl Lowering<'_> {
     /// agree.
     pub(crate) fn operand(&mut self, site: &NodeToLower<'_>, index: usize) -> Result<Codes, Failure> {
         let (value, grid) = (site.input(index)?, self.operand_grid(site, index)?);
-        let codes = self.constant(value).map(|_| self.baked(site, index)).transpose()?;
+        let codes = self.constant(value).map(|_| self.baked(site.id, index)).transpose()?;
         let made = match (self.walk.found(value, &grid, codes), self.sums.get(&value)) {
             (None, Some(sum)) => {
                 let made = self.narrowed(value, sum.clone(), &grid)?;

@@ -1,24 +1,25 @@
 //! `dequantize_weights`: a product of real numbers, whose weights alone have codes.
 //!
 //! The codes become real numbers, w = s_w·(q − z_w), in front of the op as it is. Operand, bias and result are real, and
-//! nothing is requantized, so that there is nothing to certify.
+//! nothing is requantized, so that there is nothing to certify. The host computes such a product, too, without a row.
 
-use super::NodeToLower;
 use crate::lowering::Lowering;
-use crate::walk::Build;
-use strait_core::Failure;
 use strait_core::op::Dequantize;
+use strait_core::{Failure, Node, NodeId, Port, ValueId};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
-    let (grid, codes) = walk.weights(site)?;
+pub(super) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<(), Failure> {
+    let weights = dequantized(walk, id, node)?;
+    walk.on_reals(node, Some(weights)).map(drop)
+}
+
+/// The weights of a node of the host, if they have codes.
+pub(crate) fn on_host(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<Option<ValueId>, Failure> {
+    let has_codes = walk.graph().quant.id(id, Port::Operand(1)).is_some();
+    has_codes.then(|| dequantized(walk, id, node)).transpose()
+}
+
+fn dequantized(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<ValueId, Failure> {
+    let (grid, codes) = walk.weights(id)?;
     let codes = walk.shared("weight:codes", codes, grid)?;
-    let weights = walk.emit(site.node, Dequantize {}, &[codes], None, "weight")?;
-    let mut operands = Vec::with_capacity(site.node.inputs.len());
-    for (index, input) in site.node.inputs.iter().enumerate() {
-        operands.push(match (*input, index) {
-            (Some(_), 1) => Some(weights),
-            (input, _) => input.map(|value| walk.real(value)).transpose()?,
-        });
-    }
-    walk.on_reals(site.node, &operands).map(drop)
+    walk.emit(node, Dequantize {}, &[codes], None, "weight")
 }

@@ -9,7 +9,7 @@ mod add_shifted;
 mod average_pool_divide;
 mod average_pool_requantize;
 mod clamp;
-mod dequantize_weights;
+pub(crate) mod dequantize_weights;
 mod lookup;
 mod matmul_accumulate;
 mod max_pool;
@@ -61,7 +61,7 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
     let site = NodeToLower { id, node, row };
     match recipe {
         Recipe::MultiplyAccumulate { weight_grid } => multiply_accumulate::lower(walk, &site, weight_grid),
-        Recipe::DequantizeWeights => dequantize_weights::lower(walk, &site),
+        Recipe::DequantizeWeights => dequantize_weights::lower(walk, id, node),
         Recipe::MatmulAccumulate => matmul_accumulate::lower(walk, &site),
         Recipe::AddLeftShift { left_shift } => add_left_shift::lower(walk, &site, left_shift),
         Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(walk, &site, left_shift),

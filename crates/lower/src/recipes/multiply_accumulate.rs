@@ -18,7 +18,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     let x = site.input(0)?;
     let activation = walk.operand_grid(site, 0)?;
     let (x_scale, x_zero) = (activation.scale, activation.zero);
-    let (grid, weight) = walk.weights(site)?;
+    let (grid, weight) = walk.weights(site.id)?;
     // The grid that a shift leads to: there is one where the result has codes.
     let target = walk.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
     let baked = walk.parameter(weight)?;
@@ -26,7 +26,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
     let weight_zero = WeightZero(grid.zero_point.clone());
     let codes = less(&baked.to_i64()?, channels, Some(&weight_zero));
     let bias = match site.node.inputs.get(2).copied().flatten() {
-        Some(_) => walk.parameter(walk.baked(site, 2)?)?.to_i64()?,
+        Some(_) => walk.parameter(walk.baked(site.id, 2)?)?.to_i64()?,
         None => vec![0; channels],
     };
     let mut biases = folded(&bias, &codes, x_zero, channels);

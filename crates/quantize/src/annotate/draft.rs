@@ -78,6 +78,8 @@ pub(super) struct Draft {
     pub(super) unchecked: BTreeSet<NodeId>,
     pub(super) overlapped: BTreeMap<ValueId, Overlapped>,
     pub(super) raised: BTreeMap<NodeId, Raised>,
+    /// The nodes of the host whose weights could not have codes, and have none.
+    pub(super) plain: BTreeSet<NodeId>,
     /// The nodes that have to leave the accelerator.
     pub(super) refused: Vec<(NodeId, Reason)>,
 }
@@ -186,7 +188,8 @@ impl Draft {
         let mut gone = Vec::new();
         for &id in &site.scope.nodes {
             let Some(node) = site.graph.node(id) else { continue };
-            let left = super::roles::computed(site.how.spec, node).is_none();
+            let alone = site.how.roles().weights_alone(site.graph, id, node);
+            let left = alone.is_none() && super::roles::computed(site.how.spec, node).is_none();
             let ports = (0..node.inputs.len()).map(Port::Operand);
             let ports = ports.chain((0..node.outputs.len()).map(Port::Result));
             for config in ports.filter_map(|port| self.table.id(id, port)) {

@@ -134,7 +134,7 @@ pub fn annotate(
 
 /// Does something about nodes that cannot be annotated or lowered, all at once. Where a coarser grid of its result would
 /// serve a node, `progress` has it for the next annotation; else the node moves to the host, and those that lose their
-/// place move with it. Answers whether anything changed: with a refusal that changes nothing there would be no end.
+/// place move with it. Of a node that is there already, the weights lose their codes. Answers whether anything changed: with a refusal that changes nothing there would be no end.
 pub fn refuse(
     graph: &mut Graph,
     spec: &TargetSpec,
@@ -143,8 +143,11 @@ pub fn refuse(
     progress: &mut Progress,
     refused: Vec<Refusal>,
 ) -> bool {
-    let mut changed = false;
-    let mut moved = Vec::new();
+    let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);
+    let (refused, on_host): (Vec<Refusal>, Vec<Refusal>) = refused.into_iter().partition(|refusal| runs(refusal.node));
+    let mut moved: Vec<NodeId> = on_host.iter().map(|refusal| refusal.node).collect();
+    let plain = &mut progress.draft.plain;
+    let mut changed = moved.iter().fold(false, |changed, &id| plain.insert(id) || changed);
     for Refusal {
         node: id,
         reason,

@@ -1,7 +1,8 @@
 //! Roles of a node's operands in its recipe.
 
+use super::draft::is_constant;
 use super::types::TypeWishes;
-use strait_core::{Elem, Graph, Node, NodeId, Placement, Use, ValueId};
+use strait_core::{Elem, Graph, Node, NodeId, Op, Placement, Use, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::{Integer, OpRow, Points, Recipe, WeightGrid};
 
@@ -66,15 +67,27 @@ impl<'a> Roles<'a> {
     /// have codes.
     pub(crate) fn recipe(self, id: NodeId, node: &Node) -> Option<(&'a OpRow, Recipe)> {
         let found = computed(self.spec, node)?;
-        self.weights_alone(id, node).is_none().then_some(found)
+        let pair = self.types.pair(self.spec, id, node.op.term());
+        (!pair.is_some_and(|pair| pair.is_weight_only())).then_some(found)
     }
 
-    /// The type of the weights of a node of the accelerator of which nothing else has codes.
-    pub(crate) fn weights_alone(self, id: NodeId, node: &Node) -> Option<(&'a OpRow, Integer)> {
+    /// The type of the weights of a node of which nothing else has codes, and its row, which there is on the accelerator
+    /// alone. On the host these are convolutions and Gemms with constant weights, whose first axis are the outputs.
+    pub(crate) fn weights_alone(self, graph: &Graph, id: NodeId, node: &Node) -> Option<(Option<&'a OpRow>, Integer)> {
         let term = node.op.term();
-        let (_, row) = self.spec.weight_only_row(term)?;
-        let pair = self.types.pair(self.spec, id, term)?;
-        (pair.is_weight_only() && node.place == Placement::Accelerator).then_some((row, pair.weight))
+        if node.place == Placement::Accelerator {
+            let pair = self.types.pair(self.spec, id, term)?;
+            let (_, row) = self.spec.weight_only_row(term)?;
+            return pair.is_weight_only().then_some((Some(row), pair.weight));
+        }
+        let by_outputs = match &node.op {
+            Op::Gemm(gemm) => gemm.is_canonical(),
+            op => matches!(op, Op::Conv(_)),
+        };
+        let weights = node.inputs.get(1).copied().flatten()?;
+        let reals = graph.value(weights)?.ty.elem == Elem::F32;
+        let pair = self.types.pair_on_host(self.spec, id, term)?;
+        (by_outputs && reals && is_constant(graph, weights)).then_some((None, pair.weight))
     }
 
     /// True if `at` reads codes: an activation operand of a node of the accelerator.

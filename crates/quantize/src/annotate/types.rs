@@ -7,7 +7,7 @@
 use super::draft::Site;
 use super::roles::{Role, keeps_grid, role};
 use super::{AnnotateError, Annotation};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
     Elem, Granularity, Graph, Node, NodeId, Policy, Reason, ReasonCode, Scheme, SchemeError, Term, ValueId,
 };
@@ -193,6 +193,8 @@ pub struct TypeWishes {
     pub activations: BTreeMap<NodeId, Activation>,
     /// The same of weights.
     pub weights: BTreeMap<NodeId, Integer>,
+    /// Nodes that the configuration wants in float, weights and all.
+    pub plain: BTreeSet<NodeId>,
     /// In which single values leave the nodes that make them, where these have it.
     pub values: BTreeMap<ValueId, Integer>,
     /// Zero points.
@@ -240,18 +242,34 @@ impl TypeWishes {
     }
 
     /// Reason why a node is on the host though the target has its op: activations are to be real numbers, and the op is none
-    /// whose weights alone can have codes.
+    /// whose weights alone can have codes there.
     pub(super) fn stays_float(&self, spec: &TargetSpec, id: NodeId, node: &Node) -> Option<Reason> {
         let wanted = self.activations.get(&id).copied().or(self.activation);
         let pair = self.pair(spec, id, node.op.term());
         let float = wanted == Some(Activation::Float32) && !pair.is_some_and(|pair| pair.is_weight_only());
-        float.then(|| {
-            let text = format!(
-                "activations are float32, and the target has no such pair for `{}`",
-                node.op.term()
-            );
+        let term = node.op.term();
+        (float && spec.op_row(term).is_some()).then(|| {
+            let text = match self.pair_on_host(spec, id, term) {
+                Some(pair) => format!("no row takes {pair} for `{term}`: the host computes it"),
+                None => format!("activations are float32, and the target has no such pair for `{term}`"),
+            };
             Reason::new(ReasonCode::Configuration, text)
         })
+    }
+
+    /// The pair of a node on the host of which the weights alone have codes: where activations are to be real numbers, the
+    /// first one with the weights that are wanted of this node, and else of all nodes, as far as there is one.
+    pub(super) fn pair_on_host(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
+        let activation = self.activations.get(&id).copied().or(self.activation);
+        if activation != Some(Activation::Float32) || self.plain.contains(&id) {
+            return None;
+        }
+        let own = self.weights.get(&id).copied();
+        let having = |weight: Option<Integer>| {
+            let mut pairs = spec.weight_only_pairs(term);
+            pairs.find(|pair| weight.is_none_or(|wanted| wanted == pair.weight))
+        };
+        having(own.or(self.weight)).or_else(|| having(own))
     }
 
     /// The pair that a node computes on: of those that the table has for its op the first with what is wanted of this node,

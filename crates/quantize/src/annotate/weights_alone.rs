@@ -24,8 +24,8 @@ pub(super) fn grid(
     let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
         return Ok(None);
     };
-    let scheme = how.roles().weights_alone(id, node);
-    let Some(scheme) = scheme.and_then(|_| table.scheme_of(id, Port::Operand(1))) else {
+    let alone = how.roles().weights_alone(graph, id, node);
+    let Some(scheme) = alone.and_then(|_| table.scheme_of(id, Port::Operand(1))) else {
         return Ok(None);
     };
     let own = table.id(id, Port::Operand(1)).and_then(|config| table.grid(config));

@@ -311,6 +311,14 @@ impl TargetSpec {
         })
     }
 
+    /// The pairs of an op of which the weights alone have codes, the preferred one first: those of the accelerator, which a
+    /// row takes, and those of the host, which computes all that the table lists. They are of convolutions and Gemms.
+    pub fn weight_only_pairs(&self, term: Term) -> impl Iterator<Item = Pair> + '_ {
+        let weighs = RecipeName::DequantizeWeights.lowers().contains(&term);
+        let all = self.types.pairs.iter().copied();
+        all.filter(move |pair| weighs && pair.is_weight_only())
+    }
+
     /// The row that brings codes of a type to another grid or type; none where the target cannot.
     pub fn requantizes(&self, from: Integer) -> Option<(&str, &OpRow)> {
         self.row_for(Term::Requantize, from.into())

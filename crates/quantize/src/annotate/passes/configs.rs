@@ -5,7 +5,7 @@
 //! Effect: configs in state `initial`, each for itself; the result of a recipe that fixes its grid, as a softmax does, has that
 //! grid given, and so has each for which the annotation states one. Where the table narrows operands only, a result that is
 //! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
-//! product of real numbers the weights alone have one.
+//! product of real numbers the weights alone have one, on the host, too.
 
 use crate::annotate::draft::{Draft, Site, is_made};
 use crate::annotate::roles::{Role, Roles, leaves_sums, role};
@@ -22,8 +22,8 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     draft.types.update(site);
     for &id in &site.scope.nodes {
         let Some(node) = graph.node(id) else { continue };
-        if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(id, node), weights(node)) {
-            if is_made(site, id, Role::Weight, weights) {
+        if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(graph, id, node), weights(node)) {
+            if is_made(site, id, Role::Weight, weights) && !draft.plain.contains(&id) {
                 let symmetric = how.types.symmetric.weights.get(&id).copied();
                 let symmetric = symmetric.unwrap_or(how.types.symmetric.weight);
                 let scheme = types::weight(spec, Codes { ty, symmetric }, weight_per(how, id, row, ty))?;
@@ -51,7 +51,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     None => continue,
                 },
                 Role::Activation => types::activation(spec, activation)?,
-                Role::Weight => types::weight(spec, weight, weight_per(how, id, row, weight.ty))?,
+                Role::Weight => types::weight(spec, weight, weight_per(how, id, Some(row), weight.ty))?,
                 Role::Bias => types::bias(spec, activation.ty)?,
             };
             let config = draft.add(id, Port::Operand(index), scheme, value, role);
@@ -88,9 +88,9 @@ fn weights(node: &Node) -> Option<ValueId> {
 }
 
 /// Granularity of the scales of a node's weights.
-fn weight_per(how: &Annotation<'_>, id: NodeId, row: &OpRow, ty: Integer) -> Per {
+fn weight_per(how: &Annotation<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Per {
     let own = how.directives.weight_per.get(&id).copied();
-    let own = own.or(row.weight_per).or(how.weight_per);
+    let own = own.or(row.and_then(|row| row.weight_per)).or(how.weight_per);
     own.unwrap_or(how.spec.types.weight_per(ty))
 }
 

@@ -35,8 +35,11 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
                 _ => {
                     // An op without a pair has no row, whatever it would read.
                     let pair = types.pair(spec, id, node.op.term());
-                    let activation = pair.map_or(Activation::Float32, |pair| pair.activation);
-                    refusal(module, g, spec, node, activation).or_else(|| types.stays_float(spec, id, node))?
+                    let float = || types.stays_float(spec, id, node);
+                    match pair {
+                        Some(pair) => refusal(module, g, spec, node, pair.activation).or_else(float)?,
+                        None => float().or_else(|| refusal(module, g, spec, node, Activation::Float32))?,
+                    }
                 }
             };
             Some((id, reason))

@@ -36,11 +36,6 @@ fn types(findings: &mut Findings<'_>) {
                 "symmetric weights of {weight} hold no negative numbers: `types.weight_of.{weight}` needs a zero point"
             )
         });
-        let mut rows = findings.spec.op.values();
-        let used = !pair.is_weight_only() || rows.any(|row| findings.spec.pairs(row).any(|has| has == *pair));
-        findings.ensure(used, &path, || {
-            format!("no row takes {pair}: that is one with the recipe `dequantize_weights`")
-        });
     }
     let activations: BTreeSet<Integer> = types.activations().collect();
     let weights: BTreeSet<Integer> = types.pairs.iter().map(|pair| pair.weight).collect();
