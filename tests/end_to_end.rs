@@ -454,6 +454,8 @@ fn weights_alone_have_codes_and_cost_next_to_nothing() {
             rows.len() == 5 && rows.iter().all(|row| row.starts_with("op weights")),
             "{case}: {rows:?}"
         );
+        let summary = &compiled.report.summary;
+        assert_eq!((summary.accelerator, summary.conversions), (5, 0), "{case}");
         let found = compiled.report.accuracy.unwrap().agreement.unwrap().percent();
         let size = fs::metadata(compiled.folder.join("model.strait")).unwrap().len();
         let tensors = &compiled.report.size;

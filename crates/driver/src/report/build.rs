@@ -91,7 +91,7 @@ pub fn build(material: Material<'_>) -> Report {
             evidence: spec.reference.evidence.name().to_owned(),
         },
         remarks: Vec::new(),
-        summary: derived::summary(&nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
+        summary: derived::summary(graph, &nodes, exact, fusion.fired.len() - exact, fusion.refused.len()),
         evidence: evidence::count(&spec.reference.oracle, &bases),
         size: Size {
             float_bytes: derived::parameter_bytes(canonical),

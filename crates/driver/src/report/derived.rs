@@ -69,7 +69,7 @@ pub(crate) fn disagreements(report: &Report, model: &Model) -> Vec<String> {
         found.extend(another(&format!("layer `{}`", expected.name), &expected, said));
     }
     let exact = fired.iter().filter(|(_, fired)| fired.verdict.is_exact()).count();
-    let expected = summary(&nodes, exact, fired.len() - exact, report.fusions.refused.len());
+    let expected = summary(graph, &nodes, exact, fired.len() - exact, report.fusions.refused.len());
     found.extend(another("the whole", &expected, &report.summary));
     found
 }
@@ -136,14 +136,18 @@ fn all<T: Clone>(per: &Per<T>) -> Vec<T> {
     }
 }
 
-/// Number of nodes of each kind.
-pub(super) fn summary(nodes: &[&Node], exact: usize, bounded: usize, unfused: usize) -> Summary {
-    let is_conversion = |node: &&&Node| matches!(node.op, Op::Quantize(_) | Op::Dequantize(_));
-    let conversions = nodes.iter().filter(is_conversion).count();
-    let on_host = |node: &&&Node| !is_conversion(node) && node.place != Placement::Accelerator;
-    let host = nodes.iter().filter(on_host).count();
+/// Number of nodes of each kind. What dequantizes the weights of a product belongs to it.
+pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usize, unfused: usize) -> Summary {
+    let converts = |node: &Node| matches!(node.op, Op::Quantize(_) | Op::Dequantize(_));
+    let of_weights = |node: &Node| {
+        let operand = node.inputs.first().copied().flatten();
+        matches!(node.op, Op::Dequantize(_)) && operand.is_some_and(|codes| graph.data_of(codes).is_some())
+    };
+    let count = |is: &dyn Fn(&Node) -> bool| nodes.iter().filter(|node| is(node)).count();
+    let conversions = count(&|node| converts(node) && !of_weights(node));
+    let host = count(&|node| !converts(node) && node.place != Placement::Accelerator);
     Summary {
-        accelerator: nodes.len() - conversions - host,
+        accelerator: count(&|node| !converts(node)) - host,
         host,
         conversions,
         exact,

@@ -109,7 +109,7 @@ pub struct Summary {
     pub accelerator: usize,
     /// Operations on the host.
     pub host: usize,
-    /// Conversions between real numbers and codes.
+    /// Conversions between real numbers and codes, but for those of weights.
     pub conversions: usize,
     /// Fusions that change no integer.
     pub exact: usize,
