@@ -15,7 +15,7 @@ use strait_driver::session::{Session, Silent};
 use strait_driver::{pipeline, targets};
 use strait_kernels::Context;
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, bake, lower, simulate};
-use strait_quantize::annotate::{Given, Placing, Progress, TypeWishes, place, refuse};
+use strait_quantize::annotate::{Given, Placing, Progress, RangeFrom, TypeWishes, place, refuse};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 use strait_target::spec::{Alignment, Alignments};
@@ -190,6 +190,7 @@ fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], direct
         .map(|(name, port, given)| ((node(name).0, *port), given.clone()))
         .collect();
     if let (Some(range), Some((name, ..))) = (directed, given.first()) {
+        let range = RangeFrom::Stated(range);
         how.directives.ranges.insert(node(name).1.outputs[0], range);
     }
     annotate(&mut module, main, &how, &mut Progress::default()).unwrap();

@@ -240,6 +240,18 @@ const CASES: &[Case] = &[
         &["quantize.rule=[{ tensors=['/stem/act/Relu_output_0'], range=[0, 9] }]"],
     ),
     given(
+        "quantize.rule[].operands",
+        Bits,
+        &["quantize.rule=[{ layers=['/block/Add'], operands=[0], range=[0, 9] }]"],
+        &["quantize.rule=[{ layers=['/block/Add'], operands=[1], range=[0, 9] }]"],
+    ),
+    given(
+        "quantize.rule[].results",
+        Bits,
+        &["quantize.rule=[{ layers=['/block/Add'], range=[0, 9] }]"],
+        &["quantize.rule=[{ layers=['/block/Add'], operands=[0], results=[0], range=[0, 9] }]"],
+    ),
+    given(
         "quantize.rule[].optional",
         Error,
         &["quantize.rule=[{ layers=['/nothing'], run='float', optional=true }]"],

@@ -115,7 +115,7 @@ fn the_command_line_wins_and_its_paths_are_its_own() {
 fn every_key_can_be_used_at_once() {
     let loaded = good("everything.toml");
     let config = &loaded.config;
-    assert_eq!(config.quantize.rule.len(), 3);
+    assert_eq!(config.quantize.rule.len(), 4);
     assert_eq!(config.target.options["sima"]["mode"].to_string(), "tflite");
     assert_eq!(
         config

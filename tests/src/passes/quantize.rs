@@ -8,7 +8,9 @@ use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Refusal};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
-use strait_quantize::annotate::{GivenAway, Placing, Progress, TypeWishes, Unfit, borders, given_away, place};
+use strait_quantize::annotate::{
+    GivenAway, Placing, Progress, RangeFrom, TypeWishes, Unfit, borders, given_away, place,
+};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
 use strait_target::spec::{Activation, Alignment, Alignments, Integer, Nearness};
@@ -89,7 +91,7 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
 
 /// `type=int16` for the activations of all nodes, `type:NAME=int16` for those of one; `weights=` and `weights:NAME=` for
 /// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it. `symmetric` for all
-/// activations, `symmetric:NAME` for those of one node. The other words are left.
+/// activations, `symmetric:NAME` for those of one node, `symmetric:NAME:INDEX` for one operand. The other words are left.
 pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w str>), String> {
     let (mut types, mut others) = (TypeWishes::default(), Vec::new());
     for word in words {
@@ -104,6 +106,9 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
         };
         match (of, name) {
             ("symmetric", "") => types.symmetric.activation = true,
+            ("symmetric", _) if name.contains(':') => {
+                _ = types.symmetric.operands.insert(operand(module, name)?, true);
+            }
             ("symmetric", _) => _ = types.symmetric.activations.insert(node()?, true),
             _ => {}
         }
@@ -137,6 +142,34 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
         }
     }
     Ok((types, others))
+}
+
+/// `NODE:INDEX`.
+fn operand(module: &Module, text: &str) -> Result<(NodeId, usize), String> {
+    let parsed = text.rsplit_once(':').and_then(|(name, index)| {
+        let (id, _) = module.main().nodes().find(|(_, node)| module.name(node.name) == name)?;
+        Some((id, index.parse().ok()?))
+    });
+    parsed.ok_or_else(|| format!("`{text}` is no operand"))
+}
+
+/// `operand:NODE:INDEX=LOW..HIGH`: a range that is stated for one operand. The other words are left.
+fn operands<'w>(
+    module: &Module,
+    words: Vec<&'w str>,
+) -> Result<(BTreeMap<(NodeId, usize), RangeFrom>, Vec<&'w str>), String> {
+    let (mut found, mut others) = (BTreeMap::new(), Vec::new());
+    for word in words {
+        let Some((of, range)) = word.strip_prefix("operand:").and_then(|rest| rest.split_once('=')) else {
+            others.push(word);
+            continue;
+        };
+        let ends = range.split_once("..");
+        let ends = ends.and_then(|(low, high)| Some([low.parse().ok()?, high.parse().ok()?]));
+        let ends = ends.ok_or_else(|| format!("`{word}` has no range"))?;
+        found.insert(operand(module, of)?, RangeFrom::Stated(ends));
+    }
+    Ok((found, others))
 }
 
 /// `align:KIND=WORD` for the ops of a kind, `align@NAME=WORD` for one node, `overlap=force`. The other words are left.
@@ -197,8 +230,8 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places the graph and gives each operand its type
-/// and grid, from these ranges of values. The remarks say what is on the host, who has a grid that another reader is aligned
+/// `annotate TARGET NAME=LOW..HIGH … operand:NODE:INDEX=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places
+/// the graph and gives each operand its type and grid, from these ranges of values and operands. The remarks say what is on the host, who has a grid that another reader is aligned
 /// to, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
@@ -207,6 +240,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let (mut types, ranges) = types(module, ranges)?;
     let mut kinds = target.spec().passes.alignment;
     let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
+    let (operands, ranges) = operands(module, ranges)?;
     let (unfit, ranges): (Vec<&str>, Vec<&str>) = ranges.into_iter().partition(|word| *word == "unfit=float");
     let unfit = !unfit.is_empty();
     let observation = observation(&ranges)?;
@@ -218,7 +252,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         alignments: kinds,
         ..Annotation::new(target.spec(), &observation, &placing)
     };
-    how.directives.alignments = nodes;
+    (how.directives.alignments, how.directives.operands) = (nodes, operands);
     if unfit {
         how.directives.weight_unfit = Unfit::Float;
     }

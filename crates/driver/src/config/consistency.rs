@@ -101,7 +101,22 @@ impl Checker<'_> {
                     "give at least one of run, range, observer, observer_options, alignment, weights, activations";
                 self.conflict(&path, format!("`{path}` sets nothing"), help);
             }
-            if !rule.tensors.is_empty() && !rule.selects_layers() {
+            for (key, positions) in [("operands", &rule.operands), ("results", &rule.results)] {
+                let path = path.clone().key(key);
+                if !positions.is_empty() && !rule.selects_layers() {
+                    let help = "give layers, op or between; `tensors` names tensors whoever makes and reads them";
+                    self.conflict(&path, format!("`{path}` does not say of which layers"), help);
+                }
+                self.twice(positions, &path);
+            }
+            let (others, help) = match rule.selects_ports() {
+                true => (
+                    "operands and results",
+                    "leave `operands` and `results` out, or give the layers a rule of their own",
+                ),
+                false => ("tensors", "choose layers"),
+            };
+            if rule.selects_ports() || !rule.tensors.is_empty() && !rule.selects_layers() {
                 let only_layers = [
                     ("run", rule.run.is_some()),
                     ("alignment", rule.alignment.is_some()),
@@ -109,11 +124,7 @@ impl Checker<'_> {
                 ];
                 for (key, _) in only_layers.into_iter().filter(|(_, given)| *given) {
                     let path = path.clone().key(key);
-                    self.conflict(
-                        &path,
-                        format!("`{path}` is for layers, not for tensors"),
-                        "choose layers",
-                    );
+                    self.conflict(&path, format!("`{path}` is for layers, not for {others}"), help);
                 }
             }
         }

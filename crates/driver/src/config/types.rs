@@ -306,10 +306,11 @@ pub enum ActivationType {
     Float32,
 }
 
-/// It holds for the layers that all of `layers`, `op` and `between` choose, and for the tensors that `tensors` names;
-/// at least one of the four is given. A layer has the name that it has in the model, or if it has none there, that of
-/// its first output; any source name counts, also after layers have been folded into one. A rule that matches nothing
-/// is an error, which lists the nearest names.
+/// It holds for the layers that all of `layers`, `op` and `between` choose, or only for those of their operands and
+/// results that `operands` and `results` count; and for the tensors that `tensors` names. At least one of `layers`, `op`,
+/// `between` and `tensors` is given. A layer has the name that it has in the model, or if it has none there, that of its
+/// first output; any source name counts, also after layers have been folded into one. A rule that matches nothing is an
+/// error, which lists the nearest names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -323,6 +324,14 @@ pub struct Rule {
     pub op: Vec<Pattern>,
     /// All layers on a way from one to another, both included.
     pub between: Option<Between>,
+    /// Of the layers these operands alone, counted from 0 as in `strait inspect --quant`. Only `range`, `observer` and
+    /// `activations` can be set for them. An operand that has a range of its own is requantized for its layer; others that
+    /// read the same tensor do so as before. What a layer alone reads is made on the range of its operand.
+    #[serde(default)]
+    pub operands: Vec<u32>,
+    /// The same of results. A result is the tensor that it makes, as if `tensors` named it.
+    #[serde(default)]
+    pub results: Vec<u32>,
     /// Source names of tensors. Only `range`, `observer` and `activations` can be set for them.
     #[serde(default)]
     pub tensors: Vec<Pattern>,
@@ -331,9 +340,9 @@ pub struct Rule {
     pub optional: bool,
     /// Where the layers compute.
     pub run: Option<Run>,
-    /// The values of their outputs, instead of what was measured.
+    /// The values of their outputs, or of the operands, instead of what was measured.
     pub range: Option<Range>,
-    /// Observer that makes the ranges of their outputs from what was measured.
+    /// Observer that makes the ranges of their outputs, or of the operands, from what was measured.
     pub observer: Option<Observer>,
     /// Settings of the observer.
     #[serde(default)]
@@ -343,7 +352,9 @@ pub struct Rule {
     /// Their weights.
     #[serde(default)]
     pub weights: Weights,
-    /// The activations that the layers compute on, and the tensors as they leave the layers that make them.
+    /// The activations that the layers compute on, and the tensors as they leave the layers that make them. A layer
+    /// computes on one type: that of an operand is that of the others. Where operands and results have one grid, as those
+    /// of a pooling, a zero point of 0 is that of all of them.
     #[serde(default)]
     pub activations: Activations,
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
-use strait_core::{Module, Rewritten};
+use strait_core::{Module, Port, Rewritten};
 use strait_execute::PlanOptions;
 use strait_quantize::annotate::given_away;
 use strait_samples::{InputSpec, Samples, read_labels};
@@ -295,11 +295,18 @@ fn rules(module: &Module, loaded: &Loaded, selection: &Selection) -> Vec<RuleRep
     let graph = module.main();
     let rule = |(index, rule): (usize, &crate::config::types::Rule)| {
         let nodes = selection.nodes.iter().filter(|(_, rules)| rules.contains(&index));
+        let operands = selection.operands.iter().filter(|(_, rules)| rules.contains(&index));
         let values = selection.values.iter().filter(|(_, rules)| rules.contains(&index));
         RuleReport {
             reason: rule.reason.clone(),
             layers: nodes
                 .filter_map(|(&id, _)| Some(module.name(graph.node(id)?.name).to_owned()))
+                .collect(),
+            operands: operands
+                .filter_map(|(&(id, operand), _)| {
+                    let name = module.name(graph.node(id)?.name);
+                    Some(format!("{} of {name}", Port::Operand(operand)))
+                })
                 .collect(),
             tensors: values
                 .filter_map(|(&id, _)| Some(module.name(graph.value(id)?.name).to_owned()))

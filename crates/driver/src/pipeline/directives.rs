@@ -3,7 +3,7 @@
 use strait_core::{Module, ValueId};
 use strait_quantize::{
     ObserverChoice,
-    annotate::{Directives, Placing, Symmetric, TypeWishes, Unfit, Wish, denied},
+    annotate::{Directives, Placing, RangeFrom, Symmetric, TypeWishes, Unfit, Wish, denied},
 };
 use strait_target::{
     TargetSpec,
@@ -14,13 +14,16 @@ use crate::{
     config::{
         KeyPath, Loaded,
         rule::Settings,
-        types::{self, ActivationType, Alignment, IntegerType, Quantize, Run},
+        types::{self, ActivationType, Alignment, IntegerType, Quantize, Rule, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
 
-use super::{asked, select::Selection};
+use super::{
+    asked,
+    select::{Selection, moves_codes, united},
+};
 
 /// See the module.
 pub(super) struct Wishes {
@@ -43,6 +46,7 @@ pub(super) fn wishes(
     spec: &TargetSpec,
 ) -> Result<Wishes, Diagnostics> {
     let quantize = &loaded.config.quantize;
+    let graph = module.main();
     asked::check(module, loaded, selection, spec)?;
     let mut placing = Placing::new();
     let mut directives = Directives {
@@ -82,52 +86,70 @@ pub(super) fn wishes(
         let float = settings.run == Some(Run::Float);
         let first = deciding(loaded, rules).filter(|_| float).unwrap_or(0);
         let own = rules.iter().filter(|&&index| index >= first);
-        let own = own.filter_map(|&index| quantize.rule.get(index));
-        let (activation, weight) = own.fold((None, None), |(activation, weight), rule| {
-            (rule.activations.ty.or(activation), rule.weights.integer.or(weight))
-        });
-        let activation = if float {
-            Some(ActivationType::Float32)
-        } else {
-            activation
-        };
+        let weight = last(quantize, own, |rule| rule.weights.integer);
+        if float {
+            types.activations.insert(node, Activation::Float32);
+        }
         if float && weight.is_none() {
             types.plain.insert(node);
         }
-        types.activations.extend(activation.map(|t| (node, t.into())));
         types.weights.extend(weight.map(|t| (node, t.into())));
         let [activation, weight] = symmetric(quantize, rules);
         types.symmetric.activations.extend(activation.map(|zero| (node, zero)));
         types.symmetric.weights.extend(weight.map(|zero| (node, zero)));
     }
-    for (&value, rules) in &selection.values {
-        let settings = quantize.settings(rules.iter().copied());
-        if let Some(range) = settings.range {
-            directives.ranges.insert(value, range.0.map(|limit| limit as f32));
+    for (id, rules) in selection.computing(graph, spec) {
+        if let Some(activation) = last(quantize, &rules, |rule| rule.activations.ty) {
+            types.activations.entry(id).or_insert(activation.into());
         }
-        let own = rules.iter().filter_map(|&index| quantize.rule.get(index));
-        let asked = own.rev().find_map(|rule| rule.activations.ty);
-        let asked = asked.and_then(|asked| Activation::from(asked).codes());
-        let made_here = module
-            .main()
-            .producer(value)
-            .is_some_and(|(id, _)| selection.nodes.contains_key(&id));
-        if let Some(asked) = asked.filter(|_| !made_here) {
-            types.values.insert(value, asked);
-        }
-        let [asked, _] = symmetric(quantize, rules);
-        types.symmetric.values.extend(asked.map(|zero| (value, zero)));
-        if settings.observer.is_some() || settings.observer_options != Default::default() {
-            directives.observers.insert(value, observer(loaded, spec, &settings));
+        if graph.node(id).is_some_and(|node| moves_codes(spec, node)) {
+            let [activation, _] = symmetric(quantize, &rules);
+            types.symmetric.activations.extend(activation.map(|zero| (id, zero)));
         }
     }
+    for (&value, rules) in &selection.values {
+        let settings = quantize.settings(rules.iter().copied());
+        directives
+            .ranges
+            .extend(range(loaded, spec, &settings).map(|from| (value, from)));
+        // What a rule for the layer that makes it says is for what that computes on.
+        let maker = graph.producer(value).and_then(|(id, _)| selection.nodes.get(&id));
+        let named = rules
+            .iter()
+            .filter(|&index| !maker.is_some_and(|of_layer| of_layer.contains(index)));
+        let asked = last(quantize, named, |rule| rule.activations.ty);
+        let asked = asked.and_then(|asked| Activation::from(asked).codes());
+        types.values.extend(asked.map(|t| (value, t)));
+        let [asked, _] = symmetric(quantize, rules);
+        types.symmetric.values.extend(asked.map(|zero| (value, zero)));
+    }
     for (value, range) in input_ranges(module, loaded) {
-        directives.ranges.entry(value).or_insert(range);
+        directives.ranges.entry(value).or_insert(RangeFrom::Stated(range));
+    }
+    asked::leaving(module, loaded, selection, spec, &types)?;
+    let default = observer(loaded, spec, &Settings::default());
+    for (&(id, index), rules) in &selection.operands {
+        let [asked, _] = symmetric(quantize, &united(selection.nodes.get(&id), Some(rules)));
+        types.symmetric.operands.extend(asked.map(|zero| ((id, index), zero)));
+        let Some((value, rules)) = selection.read(graph, (id, index)) else {
+            continue;
+        };
+        let Some(from) = range(loaded, spec, &quantize.settings(rules)) else {
+            continue;
+        };
+        // Where it would be the same, the operand is on the grid of the value.
+        let same = match directives.ranges.get(&value) {
+            Some(of_value) => *of_value == from,
+            None => from == RangeFrom::Observer(default.clone()),
+        };
+        if !same {
+            directives.operands.insert((id, index), from);
+        }
     }
     Ok(Wishes {
         placing,
         directives,
-        observer: observer(loaded, spec, &Settings::default()),
+        observer: default,
         weight_per: quantize.weights.per,
         types,
         alignments: alignments(&quantize.alignment, spec.passes.alignment),
@@ -146,15 +168,31 @@ fn alignments(config: &Alignment, table: Alignments) -> Alignments {
     }
 }
 
+/// The word of the last of these rules that says something.
+fn last<'a, T>(
+    quantize: &Quantize,
+    rules: impl IntoIterator<Item = &'a usize, IntoIter: DoubleEndedIterator>,
+    says: impl Fn(&Rule) -> Option<T>,
+) -> Option<T> {
+    let mut rules = rules.into_iter().filter_map(|&index| quantize.rule.get(index));
+    rules.by_ref().rev().find_map(says)
+}
+
 /// Wishes of the rules that match for zero points: of activations, and of weights.
 fn symmetric(quantize: &Quantize, rules: &[usize]) -> [Option<bool>; 2] {
-    let rules = rules.iter().filter_map(|&index| quantize.rule.get(index));
-    rules.fold([None; 2], |asked, rule| {
-        [
-            rule.activations.symmetric.or(asked[0]),
-            rule.weights.symmetric.or(asked[1]),
-        ]
-    })
+    [
+        last(quantize, rules, |rule| rule.activations.symmetric),
+        last(quantize, rules, |rule| rule.weights.symmetric),
+    ]
+}
+
+/// The source of a range that settings name; none where they leave it to the default.
+fn range(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> Option<RangeFrom> {
+    if let Some(range) = settings.range {
+        return Some(RangeFrom::Stated(range.0.map(|limit| limit as f32)));
+    }
+    let says = settings.observer.is_some() || settings.observer_options != Default::default();
+    says.then(|| RangeFrom::Observer(observer(loaded, spec, settings)))
 }
 
 fn wish(loaded: &Loaded, settings: &Settings, rules: &[usize]) -> Option<Wish> {

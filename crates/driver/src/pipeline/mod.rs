@@ -16,6 +16,7 @@ pub(crate) mod inputs;
 mod lowered;
 mod merge;
 mod observe;
+mod ports;
 pub mod read;
 mod ready;
 mod requests;

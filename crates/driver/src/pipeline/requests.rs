@@ -22,9 +22,12 @@ pub(super) fn requests(module: &Module, loaded: &Loaded, selection: &Selection) 
     let mut requests = Requests::all(module, module.main);
     let mut findings: Vec<Diagnostic> = default_refused(loaded).into_iter().collect();
     let mut told = BTreeSet::new();
-    for (&value, rules) in &selection.values {
+    let graph = module.main();
+    let values = selection.values.iter().map(|(&value, rules)| (value, rules.clone()));
+    let operands = selection.operands.keys().filter_map(|&at| selection.read(graph, at));
+    for (value, rules) in values.chain(operands) {
         let of = Of { module, value };
-        for &index in rules {
+        for &index in &rules {
             if !told.contains(&index)
                 && let Some(finding) = of.refused(loaded, index)
             {
@@ -40,7 +43,7 @@ pub(super) fn requests(module: &Module, loaded: &Loaded, selection: &Selection) 
         let choice = ObserverChoice { observer, options };
         match choice.needs(of.rank()) {
             Some(kinds) => kinds.into_iter().for_each(|kind| requests.value(value, kind)),
-            None => findings.push(of.without_axis(loaded, rules, choice.options.axis.unwrap_or(-1))),
+            None => findings.push(of.without_axis(loaded, &rules, choice.options.axis.unwrap_or(-1))),
         }
     }
     if findings.is_empty() {

@@ -13,7 +13,7 @@ use crate::{session::Session, stop::Stop};
 
 use super::{
     lowered::{pass, whole},
-    select::Selection,
+    select::{Selection, united},
 };
 
 /// The canonical graph as a target wants it, with what the configuration and the samples say of it.
@@ -104,5 +104,23 @@ fn carried(selection: &Selection, canonical: &Module, module: &Module) -> Select
     carried
         .values
         .extend(kept.map(|(&value, rules)| (value, rules.clone())));
+    for (&(id, index), rules) in &selection.operands {
+        if after.node(id).is_some() {
+            carried.operands.insert((id, index), rules.clone());
+            continue;
+        }
+        // A node that stands for it reads the same value, in whatever position.
+        let Some(node) = before.node(id) else { continue };
+        let Some(value) = node.inputs.get(index).copied().flatten() else {
+            continue;
+        };
+        for at in after.uses(value).filter(|at| before.node(at.node).is_none()) {
+            let sources = after.node(at.node).map(|node| &node.sources);
+            if sources.is_some_and(|sources| sources.iter().any(|source| node.sources.contains(source))) {
+                let known = carried.operands.entry((at.node, at.operand.into())).or_default();
+                *known = united(Some(known), Some(rules));
+            }
+        }
+    }
     carried
 }

@@ -1,4 +1,4 @@
-//! Which layers and tensors the rules of the configuration choose in the canonical graph.
+//! Which layers, operands and tensors the rules of the configuration choose in the canonical graph.
 //!
 //! Layers are chosen by source names: a layer that was folded into another one is found as that one. Patterns over
 //! operators ignore letter case and underscores, so that `GlobalAveragePool` is `global_average_pool`.
@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use strait_core::{Graph, Module, Node, NodeId, ValueId};
 use strait_document::nearest;
+use strait_target::{TargetSpec, spec::RecipeName};
 
 use crate::{
     config::{
@@ -19,6 +20,8 @@ use crate::{
     failure::codes,
 };
 
+use super::ports::ports;
+
 /// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
 
@@ -26,27 +29,79 @@ const MOST_NAMES: usize = 3;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Selection {
     pub(super) nodes: BTreeMap<NodeId, Vec<usize>>,
+    /// Of operands by their position, which are activations.
+    pub(super) operands: BTreeMap<(NodeId, usize), Vec<usize>>,
     /// Of the results of those nodes, too.
     pub(super) values: BTreeMap<ValueId, Vec<usize>>,
+}
+
+impl Selection {
+    /// The value of an operand, and the rules for its range: those for the value and those for the operand.
+    pub(super) fn read(&self, graph: &Graph, (id, index): (NodeId, usize)) -> Option<(ValueId, Vec<usize>)> {
+        let value = graph.node(id)?.inputs.get(index).copied().flatten()?;
+        let rules = united(self.values.get(&value), self.operands.get(&(id, index)));
+        Some((value, rules))
+    }
+
+    /// The rules that choose the type of what each node computes on: those for the node, for its operands, and, where these
+    /// share their grid with the results, for its results.
+    pub(super) fn computing(&self, graph: &Graph, spec: &TargetSpec) -> BTreeMap<NodeId, Vec<usize>> {
+        let mut computing: BTreeMap<NodeId, Vec<usize>> = BTreeMap::new();
+        let nodes = self.nodes.iter().map(|(&id, rules)| (id, rules));
+        let operands = self.operands.iter().map(|(&(id, _), rules)| (id, rules));
+        let moved = self.values.iter().filter_map(|(&value, rules)| {
+            let (id, node) = graph.producer(value)?;
+            moves_codes(spec, node).then_some((id, rules))
+        });
+        for (id, rules) in nodes.chain(operands).chain(moved) {
+            let known = computing.entry(id).or_default();
+            *known = united(Some(known), Some(rules));
+        }
+        computing
+    }
+}
+
+/// True if operands and results of a node share a grid on the target.
+pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
+    let row = spec.op_row(node.op.term()).map(|(_, row)| row);
+    row.and_then(|row| row.recipe).is_some_and(RecipeName::keeps_grid)
+}
+
+/// The rules of both lists, in rising order.
+pub(super) fn united(one: Option<&Vec<usize>>, other: Option<&Vec<usize>>) -> Vec<usize> {
+    let rules: BTreeSet<usize> = one.into_iter().chain(other).flatten().copied().collect();
+    rules.into_iter().collect()
 }
 
 /// Resolves all rules.
 ///
 /// # Errors
-/// Each rule that matches nothing and is not optional, with the nearest names.
+/// Each rule that matches nothing and is not optional, with the nearest names; positions that no matched layer has, or that
+/// no rule can set.
 pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diagnostics> {
     let graph = module.main();
     let names = Names { module, graph };
     let mut selection = Selection::default();
     let mut findings = Vec::new();
     for (index, rule) in loaded.config.quantize.rule.iter().enumerate() {
-        let nodes = names.layers(rule);
-        let values = names.tensors(&rule.tensors);
+        let mut nodes = names.layers(rule);
+        let mut values = names.tensors(&rule.tensors);
         if nodes.is_empty() && values.is_empty() && !rule.optional {
             let path = KeyPath::of(&["quantize", "rule"]).index(index);
             let mut finding = loaded.error(codes::RULE, &path, "the rule matches nothing", "");
             finding.help = names.help(rule);
             findings.push(finding);
+        }
+        if rule.selects_ports() {
+            let ports = ports(module, loaded, (index, rule), &nodes);
+            if !rule.optional {
+                findings.extend(ports.findings);
+            }
+            for at in ports.operands {
+                selection.operands.entry(at).or_default().push(index);
+            }
+            values.extend(ports.results);
+            nodes.clear();
         }
         for &id in &nodes {
             selection.nodes.entry(id).or_default().push(index);
@@ -252,12 +307,16 @@ mod tests {
           return %d_out
         }";
 
-    fn loaded(rule: &str) -> Loaded {
+    fn parsed(rule: &str) -> Loaded {
         let text = format!(
             "schema = 1\nmodel.file = \"m.onnx\"\ntarget.use = [\"t\"]\ncalibration.data = \"x.npy\"\noutput.dir = \"out\"\n\
-             [[quantize.rule]]\n{rule}\nrun = \"float\"\n"
+             [[quantize.rule]]\n{rule}\n"
         );
         config::parse("deploy.toml", text, Path::new(""), &[]).unwrap()
+    }
+
+    fn loaded(rule: &str) -> Loaded {
+        parsed(&format!("{rule}\nrun = \"float\""))
     }
 
     fn module() -> Module {
@@ -306,6 +365,57 @@ mod tests {
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn operands_and_results_are_chosen_by_position() {
+        let module = module();
+        let selected = |rule: &str| select(&module, &parsed(&format!("{rule}\nrange = [0, 1]")));
+        let node = |id: NodeId| module.name(module.main().node(id).unwrap().name);
+        let value = |id: ValueId| module.name(module.main().value(id).unwrap().name);
+        for (rule, operands, results) in [
+            ("layers = [\"/n/d\"]\noperands = [1]", &[("/n/d", 1)][..], &[][..]),
+            // Of these the sum alone has a second operand.
+            (
+                "layers = [\"/n/*\"]\noperands = [1, 0]",
+                &[("/n/c", 0), ("/n/d", 0), ("/n/d", 1)],
+                &[],
+            ),
+            ("op = [\"sigmoid\"]\nresults = [0]", &[], &["b_out"]),
+            (
+                "op = [\"add\"]\noperands = [0]\nresults = [0]",
+                &[("/n/d", 0)],
+                &["d_out"],
+            ),
+        ] {
+            let found = selected(rule).unwrap_or_else(|e| panic!("{e}"));
+            let chosen: Vec<_> = found.operands.keys().map(|&(id, index)| (node(id), index)).collect();
+            assert_eq!(chosen, operands, "{rule}");
+            assert_eq!(
+                found.values.keys().map(|&id| value(id)).collect::<Vec<_>>(),
+                results,
+                "{rule}"
+            );
+            assert!(found.nodes.is_empty(), "{rule}");
+        }
+        for (rule, expected) in [
+            (
+                "layers = [\"/n/d\"]\noperands = [2]",
+                ["`/n/d` has no operand 2", "it has 2, 0 to 1"],
+            ),
+            (
+                "layers = [\"/m/*\"]\nresults = [0, 7]",
+                ["`/m/a` has no result 7", "it has one, 0"],
+            ),
+            (
+                "layers = [\"/n/cc\"]\noperands = [0]",
+                ["matches nothing", "near it are `/n/c`"],
+            ),
+        ] {
+            let message = selected(rule).unwrap_err().to_string();
+            assert!(expected.iter().all(|words| message.contains(words)), "{message}");
+        }
+        assert!(selected("layers = [\"/n/d\"]\noperands = [2]\noptional = true").is_ok());
     }
 
     #[test]

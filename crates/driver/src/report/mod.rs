@@ -226,6 +226,9 @@ pub struct RuleReport {
     pub reason: Option<String>,
     /// The layers of the canonical model that it holds for.
     pub layers: Vec<String>,
+    /// The operands that it holds for, as `operand N of LAYER`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub operands: Vec<String>,
     /// The tensors that it holds for, results of these layers included.
     pub tensors: Vec<String>,
 }

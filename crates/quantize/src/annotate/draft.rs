@@ -7,7 +7,7 @@ use super::roles::Role;
 use super::scope::{Regions, Scope};
 use super::types::Types;
 use super::weights::Raised;
-use super::{AnnotateError, Annotation};
+use super::{AnnotateError, Annotation, RangeFrom};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
     ConfigId, Def, Graph, GraphId, Grid, IllegalMove, Module, Move, NodeId, Origin, Port, QuantTable, Reason, Scheme,
@@ -119,6 +119,12 @@ impl Draft {
     /// Those of a node, in order.
     pub(super) fn results(&self, node: NodeId, results: usize) -> Vec<ConfigId> {
         (0..results).filter_map(|index| self.result(node, index)).collect()
+    }
+
+    /// The directive for the range of the operand that a config is for.
+    pub(super) fn directive<'a>(&self, site: &Site<'a>, id: ConfigId) -> Option<&'a RangeFrom> {
+        let config = self.table.config(id)?;
+        site.how.directives.of_operand(config.node, config.port)
     }
 
     pub(super) fn scheme(&self, id: ConfigId) -> Option<Scheme> {

@@ -29,7 +29,7 @@ pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;
 pub use place::{Placing, Wish, denied, place};
 pub use progress::{Progress, annotate, refuse};
-pub use ranges::Coarser;
+pub use ranges::{Coarser, RangeFrom};
 pub use types::{Symmetric, TypeWishes};
 pub use weights::{Raised, Unfit};
 
@@ -44,10 +44,11 @@ use strait_target::spec::{Alignment, Alignments, Per};
 /// Directives of the configuration for single values and nodes, by source name resolved to ids.
 #[derive(Clone, Debug, Default)]
 pub struct Directives {
-    /// Known ranges, which no statistics override.
-    pub ranges: BTreeMap<ValueId, [f32; 2]>,
-    /// Observers other than the default.
-    pub observers: BTreeMap<ValueId, ObserverChoice>,
+    /// Ranges of single values, where they do not come from the default observer.
+    pub ranges: BTreeMap<ValueId, RangeFrom>,
+    /// The same of single operands, by position. Such an operand has a grid of its own; other readers of its value do not
+    /// see it.
+    pub operands: BTreeMap<(NodeId, usize), RangeFrom>,
     /// Granularity of the scales of weights, for single nodes.
     pub weight_per: BTreeMap<NodeId, Per>,
     /// The observer of weights.
@@ -62,6 +63,16 @@ pub struct Directives {
     pub alignments: BTreeMap<NodeId, Alignment>,
     /// Grids and codes that are known before.
     pub given: BTreeMap<(NodeId, Port), Given>,
+}
+
+impl Directives {
+    /// The one for the range of an operand.
+    fn of_operand(&self, node: NodeId, port: Port) -> Option<&RangeFrom> {
+        match port {
+            Port::Operand(index) => self.operands.get(&(node, index)),
+            Port::Result(_) => None,
+        }
+    }
 }
 
 /// Everything that annotation depends on besides the graph.

@@ -25,13 +25,19 @@ pub(super) fn kind(scheme: Scheme) -> GridKind {
     }
 }
 
-/// The range of one value: a directive, the elements of a constant, or what its statistics and the observer say; no
+/// Source of the range of a value or an operand.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RangeFrom {
+    /// It is known: smallest and largest number. No statistics override it.
+    Stated([f32; 2]),
+    /// It is made from what was observed.
+    Observer(ObserverChoice),
+}
+
+/// The range of one value that nobody states: the elements of a constant, or what its statistics and the observer say; no
 /// further than matters.
 fn range(site: &Site<'_>, value: ValueId, observer: &ObserverChoice, kind: GridKind) -> Result<[f32; 2], Failure> {
     let (module, graph, reach) = (site.module, site.graph, site.reach);
-    if let Some(&known) = site.how.directives.ranges.get(&value) {
-        return Ok(known);
-    }
     if is_constant(graph, value) {
         let tensor = module.constant(graph, value);
         let tensor = tensor
@@ -130,8 +136,31 @@ impl Ranges {
         told.collect()
     }
 
-    /// The range of a value on a kind of grid, found once.
-    pub(super) fn of(
+    /// The range of a value on a kind of grid.
+    pub(super) fn of(&mut self, site: &Site<'_>, value: ValueId, kind: GridKind) -> Result<[f32; 2], Failure> {
+        let directive = site.how.directives.ranges.get(&value);
+        match directive {
+            Some(from) => self.from(site, value, from, kind),
+            None => self.observed(site, value, &site.how.observer, kind),
+        }
+    }
+
+    /// The same, from a source.
+    pub(super) fn from(
+        &mut self,
+        site: &Site<'_>,
+        value: ValueId,
+        from: &RangeFrom,
+        kind: GridKind,
+    ) -> Result<[f32; 2], Failure> {
+        match from {
+            RangeFrom::Stated(range) => Ok(*range),
+            RangeFrom::Observer(observer) => self.observed(site, value, observer, kind),
+        }
+    }
+
+    /// The range that an observer makes, once for each value and kind of grid.
+    fn observed(
         &mut self,
         site: &Site<'_>,
         value: ValueId,

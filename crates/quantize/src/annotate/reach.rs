@@ -19,8 +19,8 @@
 //!
 //! Only grids are made of this. No integer is certified by it: certificates hold for every code.
 
-use super::Directives;
 use super::draft::is_constant;
+use super::{Directives, RangeFrom};
 use crate::observers::{GridKind, Observer, Seen};
 use crate::statistics::{Observation, Statistics};
 use strait_core::op::{Function, Reduction, ResizeMode};
@@ -203,7 +203,10 @@ impl Known<'_> {
 
     fn inputs(&mut self, directives: &Directives) {
         for &input in self.graph.inputs() {
-            let directed = directives.ranges.get(&input).map(|range| range.map(f64::from));
+            let directed = match directives.ranges.get(&input) {
+                Some(RangeFrom::Stated(range)) => Some(range.map(f64::from)),
+                _ => None,
+            };
             let can_be = directed.or_else(|| self.observed(input).map(unit));
             self.set(input, can_be, true);
         }

@@ -95,6 +95,10 @@ impl Types {
                 if let Some(value) = input.filter(|&value| scope.has(value))
                     && role(graph, node, kind, index) == Role::Activation
                 {
+                    let wish = match wish {
+                        Wish::One(codes) => Wish::One(how.types.operand(id, index, kind, codes)),
+                        wish => wish,
+                    };
                     let known = &mut self.wishes[value.index()];
                     *known = known.and(wish);
                 }
@@ -213,6 +217,8 @@ pub struct Symmetric {
     pub activations: BTreeMap<NodeId, bool>,
     /// Weights of single nodes.
     pub weights: BTreeMap<NodeId, bool>,
+    /// Single operands, by position. Where operands and results share a grid, this is for all of them.
+    pub operands: BTreeMap<(NodeId, usize), bool>,
     /// Single values, as they leave the nodes that make them.
     pub values: BTreeMap<ValueId, bool>,
 }
@@ -221,7 +227,8 @@ impl Symmetric {
     /// The wish for a node whose operands and results share a grid.
     fn of(&self, id: NodeId, node: &Node) -> Option<bool> {
         let results = || node.outputs.iter().find_map(|y| self.values.get(y));
-        self.activations.get(&id).or_else(results).copied()
+        let operands = || (0..node.inputs.len()).find_map(|index| self.operands.get(&(id, index)));
+        self.activations.get(&id).or_else(results).or_else(operands).copied()
     }
 }
 
@@ -239,6 +246,15 @@ impl TypeWishes {
             codes(pair.codes()?, own.unwrap_or(wishes.activation)),
             codes(pair.weight, wishes.weights.get(&id).copied().unwrap_or(wishes.weight)),
         ])
+    }
+
+    /// The codes of one operand of a node that computes on `codes`.
+    pub(super) fn operand(&self, id: NodeId, index: usize, kind: Recipe, codes: Codes) -> Codes {
+        let own = self.symmetric.operands.get(&(id, index)).filter(|_| !keeps_grid(kind));
+        Codes {
+            symmetric: own.copied().unwrap_or(codes.symmetric),
+            ..codes
+        }
     }
 
     /// Reason why a node is on the host though the target has its op: activations are to be real numbers, and the op is none
@@ -275,7 +291,7 @@ impl TypeWishes {
     /// The pair that a node computes on: of those that the table has for its op the first with what is wanted of this node,
     /// and else of all nodes, as far as there is one. Real activations are taken where they are wanted, or where the op has
     /// no others. None where the table has no row for the op.
-    pub(super) fn pair(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
+    pub fn pair(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
         let own = (self.activations.get(&id).copied(), self.weights.get(&id).copied());
         let (activation, weight) = (own.0.or(self.activation), own.1.or(self.weight));
         let tries = [(activation, weight), (activation, own.1), (own.0, weight), own];

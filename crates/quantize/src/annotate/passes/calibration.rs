@@ -8,7 +8,7 @@
 
 use crate::annotate::draft::{Draft, Site};
 use crate::annotate::given::refuse;
-use crate::annotate::ranges::{coarser, kind, most_doublings};
+use crate::annotate::ranges::{RangeFrom, coarser, kind, most_doublings};
 use crate::annotate::roles::Role;
 use crate::annotate::{AnnotateError, grid};
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,6 @@ use strait_target::spec::Recipe;
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     cover_divided(site, draft);
     let directives = &site.how.directives;
-    let directed = |v: ValueId| directives.ranges.contains_key(&v) || directives.observers.contains_key(&v);
     // What was made in this run: whole groups, with a value and a root each.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
     let activations = draft.fresh.iter().filter_map(bound);
@@ -26,18 +25,22 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     let activations: Vec<_> = activations
         .map(|(id, bound)| (id, draft.table.root(id), bound))
         .collect();
-    let mut spokesman: BTreeMap<ConfigId, ValueId> = BTreeMap::new();
+    let mut spokesman: BTreeMap<ConfigId, (ValueId, &RangeFrom)> = BTreeMap::new();
     let mut covered: BTreeMap<ConfigId, Vec<ValueId>> = BTreeMap::new();
     let mut doublings: BTreeMap<ConfigId, u32> = BTreeMap::new();
     for &(id, root, bound) in &activations {
-        if directed(bound.value) && (root == id || !spokesman.contains_key(&root)) {
-            spokesman.insert(root, bound.value);
+        let of_operand = draft.directive(site, id);
+        if let Some(from) = of_operand.or_else(|| directives.ranges.get(&bound.value))
+            && (root == id || !spokesman.contains_key(&root))
+        {
+            spokesman.insert(root, (bound.value, from));
         }
         if bound.covered {
             covered.entry(root).or_default().push(bound.value);
         }
+        // What an operand reads for itself is no coarser for the sake of its producer.
         let own = draft.ranges.doublings(bound.value);
-        if own > 0 {
+        if own > 0 && of_operand.is_none() {
             let group = doublings.entry(root).or_default();
             *group = own.max(*group);
         }
@@ -55,19 +58,22 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         };
         let spokesman = spokesman.get(&root).copied();
         if draft.is_given(root) {
-            if spokesman.is_some_and(|value| directives.ranges.contains_key(&value)) {
+            if matches!(spokesman, Some((_, RangeFrom::Stated(_)))) {
                 refuse(draft, root, "has a range by a rule, and its grid is given");
             }
             continue;
         }
-        let others = covered.get(&root).filter(|_| spokesman.is_none());
-        let value = spokesman.unwrap_or(bound.value);
-        let choice = directives.observers.get(&value).unwrap_or(&site.how.observer);
-        let mut one = |value: ValueId| draft.ranges.of(site, value, choice, kind);
-        let hull = others.into_iter().flatten().fold(one(value), |hull, &other| {
-            let ([a, b], [c, d]) = (hull?, one(other)?);
-            Ok([a.min(c), b.max(d)])
-        });
+        let hull = match spokesman {
+            Some((value, from)) => draft.ranges.from(site, value, from, kind),
+            None => {
+                let mut one = |value: ValueId| draft.ranges.of(site, value, kind);
+                let others = covered.get(&root).into_iter().flatten();
+                others.fold(one(bound.value), |hull, &other| {
+                    let ([a, b], [c, d]) = (hull?, one(other)?);
+                    Ok([a.min(c), b.max(d)])
+                })
+            }
+        };
         let is_zero = matches!(hull, Ok([0.0, 0.0]));
         if is_zero {
             zero.insert(root);
@@ -75,10 +81,10 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let doublings = doublings.get(&root).copied().unwrap_or(0).min(most_doublings(is_zero));
         match hull.and_then(|range| Ok(coarser(grid(kind, range)?, doublings))) {
             Ok(params) => {
-                let origin = match directives.ranges.contains_key(&value) {
+                let origin = match spokesman {
                     _ if doublings > 0 => Origin::Coarsened,
-                    true => Origin::Rule,
-                    false => Origin::Observed,
+                    Some((_, RangeFrom::Stated(_))) => Origin::Rule,
+                    _ => Origin::Observed,
                 };
                 draft.transition(root, Move::Activate(Grid::new(params, origin)))?;
             }

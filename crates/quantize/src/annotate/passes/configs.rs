@@ -50,11 +50,14 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     Some((_, producer)) => types::shifted(channels(producer, rank(graph, value)))?,
                     None => continue,
                 },
-                Role::Activation => types::activation(spec, activation)?,
+                Role::Activation => types::activation(spec, how.types.operand(id, index, kind, activation))?,
                 Role::Weight => types::weight(spec, weight, weight_per(how, id, Some(row), weight.ty))?,
                 Role::Bias => types::bias(spec, activation.ty)?,
             };
             let config = draft.add(id, Port::Operand(index), scheme, value, role);
+            if draft.directive(site, config).is_some() {
+                draft.mark(config, |at| at.anchored = true);
+            }
             given::activate(site, draft, config, role == Role::Bias)?;
         }
         for (position, &value) in node.outputs.iter().enumerate() {

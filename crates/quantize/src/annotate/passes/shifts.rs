@@ -60,9 +60,14 @@ fn shift(site: &Site<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2
     let scales = (0..grid.scale.channels().unwrap_or(1)).filter_map(|channel| grid.scale.get(channel));
     let finest = scales.fold(f64::INFINITY, |finest, &scale| finest.min(scale.into()));
     let mut reach = 0f64;
-    for value in node.inputs.iter().flatten().chain(&node.outputs).copied() {
-        let choice = site.how.directives.observers.get(&value).unwrap_or(&site.how.observer);
-        let [low, high] = draft.ranges.of(site, value, choice, kind(scheme))?;
+    let operands = node.inputs.iter().enumerate();
+    let operands = operands.filter_map(|(index, value)| Some((Port::Operand(index), (*value)?)));
+    let results = node.outputs.iter().enumerate();
+    for (port, value) in operands.chain(results.map(|(index, &value)| (Port::Result(index), value))) {
+        let [low, high] = match site.how.directives.of_operand(id, port) {
+            Some(from) => draft.ranges.from(site, value, from, kind(scheme))?,
+            None => draft.ranges.of(site, value, kind(scheme))?,
+        };
         reach = reach.max(f64::from(high)).max(-f64::from(low));
     }
     let codes = reach / finest;

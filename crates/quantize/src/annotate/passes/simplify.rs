@@ -2,7 +2,8 @@
 //! agree.
 //! Why: where all agree, a result rounds once; every grid more is a requantization more.
 //! Preconditions: operands and results of each node are bound as its arithmetic and its alignment demand.
-//! Effect: readers without a grid of their own take what the producer leaves. If all others want one grid of the
+//! Effect: readers without a grid of their own take what the producer leaves; readers of which the configuration says the
+//! same range share theirs. If all others want one grid of the
 //! producer's type, the producer leaves its result on that: what only a concatenation reads is made on the grid of the
 //! concatenation, also in front of nodes that move codes. A grid that was given stays what it is. Where readers differ, the
 //! producer leaves its own, and those of another grid are requantized; but where the table narrows operands, what is left
@@ -53,9 +54,10 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
         .map(|(at, config)| (site.position(at.node), at.operand, config))
         .collect();
     readers.sort_unstable();
+    let all: Vec<ConfigId> = readers.into_iter().map(|(.., config)| config).collect();
+    join_alike(site, draft, &all)?;
     let requantizes = can_requantize(site.how.spec, leaves.and_then(|leaves| draft.scheme(leaves)));
     let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
-    let all: Vec<ConfigId> = readers.into_iter().map(|(.., config)| config).collect();
     let readers = all.iter().copied().filter(|&id| !apart(id));
     // What stands behind a result is on the grid of that result; anything else takes what comes.
     let (fixed, free): (Vec<ConfigId>, Vec<ConfigId>) = readers.partition(|&reader| is_fixed(draft, reader));
@@ -109,6 +111,25 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
         {
             Some(&other) => draft.join(reader, other)?,
             None => deciding.push(reader),
+        }
+    }
+    Ok(())
+}
+
+/// Brings readers to one grid of whose ranges the configuration says the same.
+fn join_alike(site: &Site<'_>, draft: &mut Draft, readers: &[ConfigId]) -> Result<(), AnnotateError> {
+    let mut told: Vec<ConfigId> = Vec::new();
+    for &reader in readers {
+        let Some(from) = draft
+            .directive(site, reader)
+            .filter(|_| draft.table.root(reader) == reader)
+        else {
+            continue;
+        };
+        let same = |id| draft.directive(site, id) == Some(from) && draft.scheme(id) == draft.scheme(reader);
+        match told.iter().copied().find(|&other| same(other)) {
+            Some(other) => draft.join(reader, other)?,
+            None => told.push(reader),
         }
     }
     Ok(())

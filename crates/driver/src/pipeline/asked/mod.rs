@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use strait_core::{Module, Term};
+use strait_quantize::annotate::TypeWishes;
 use strait_requantize::IntType;
 use strait_target::{
     TargetSpec,
@@ -20,6 +21,8 @@ use crate::{
 
 use super::select::Selection;
 
+mod edges;
+
 /// Refuses types, zero points and observers that the target does not have.
 ///
 /// # Errors
@@ -31,7 +34,29 @@ pub(super) fn check(
     spec: &TargetSpec,
 ) -> Result<(), Diagnostics> {
     types(module, loaded, selection, spec)?;
+    whole(edges::operands(module, loaded, selection))?;
     weight_observers(loaded, spec)
+}
+
+/// Refuses types in which results are to leave, and which the layers that make them do not have.
+///
+/// # Errors
+/// Each of them, with what there is.
+pub(super) fn leaving(
+    module: &Module,
+    loaded: &Loaded,
+    selection: &Selection,
+    spec: &TargetSpec,
+    types: &TypeWishes,
+) -> Result<(), Diagnostics> {
+    whole(edges::results(module, loaded, selection, spec, types))
+}
+
+fn whole(findings: Vec<Diagnostic>) -> Result<(), Diagnostics> {
+    match findings.is_empty() {
+        true => Ok(()),
+        false => Err(Diagnostics(findings)),
+    }
 }
 
 /// Refuses observers that make no ranges of integers for weights, and all but the extremes where scales of weights follow
@@ -58,11 +83,7 @@ fn weight_observers(loaded: &Loaded, spec: &TargetSpec) -> Result<(), Diagnostic
             })
         });
     let findings: Vec<Diagnostic> = findings.collect();
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings))
-    }
+    whole(findings)
 }
 
 /// Refuses types that the target's table does not have: of all layers, those that no pair of it has; of the layers that a
@@ -90,9 +111,15 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         findings.push(without_negatives(loaded, &path, unsigned));
     }
     for (index, rule) in quantize.rule.iter().enumerate() {
-        if !rule.tensors.is_empty() && rule.activations.ty == Some(ActivationType::Float32) {
+        let is_float = rule.activations.ty == Some(ActivationType::Float32);
+        if is_float && (rule.selects_ports() || !rule.tensors.is_empty()) {
             let path = table.clone().key("rule").index(index).key("activations").key("type");
-            let message = "a tensor has codes of some type, or the layers that read it run in float";
+            let what = if rule.tensors.is_empty() {
+                "an operand"
+            } else {
+                "a tensor"
+            };
+            let message = format!("{what} has codes of some type, or the layers that read it run in float");
             findings.push(
                 loaded
                     .error(codes::UNSUPPORTED, &path, message, "")
@@ -101,7 +128,8 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         }
     }
     let mut told = BTreeSet::new();
-    for (&id, rules) in &selection.nodes {
+    let whole_layer = |id, index| selection.nodes.get(&id).is_some_and(|rules| rules.contains(&index));
+    for (id, rules) in selection.computing(module.main(), spec) {
         let Some(node) = module.main().node(id) else { continue };
         let term = node.op.term();
         let runs = spec.op_row(term).is_some_and(|(_, row)| !row.is_host());
@@ -109,9 +137,13 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         // The host computes these, whether a row takes them or not.
         let on_host = spec.weight_only_pairs(term).filter(|pair| !pairs.contains(pair));
         pairs.extend(on_host.collect::<Vec<Pair>>());
-        for &index in rules {
+        for index in rules {
             let Some(rule) = quantize.rule.get(index) else { continue };
-            let asked = Asked::by_rule(rule, term);
+            let of_layer = whole_layer(id, index);
+            let asked = match of_layer {
+                true => Asked::by_rule(rule, term),
+                false => Asked::new(&rule.activations, &Weights::default()),
+            };
             let alone = asked.activation == Some(Activation::Float32) && asked.weight.is_some();
             if !runs && !alone {
                 continue;
@@ -137,14 +169,15 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
                 );
                 findings.push(loaded.error(codes::UNSUPPORTED, &path, message, "").help(those(&pairs)));
             }
-            if rule.weights.symmetric == Some(true)
+            let weights_symmetric = rule.weights.symmetric.filter(|_| of_layer);
+            if weights_symmetric == Some(true)
                 && let Some(unsigned) = unsigned(&pairs, asked.weight.or(everywhere.weight))
                 && told.insert((index, SIDES.len() + 1 + SIDES.len()))
             {
                 let path = table.clone().key("rule").index(index).key(SIDES[1]).key("symmetric");
                 findings.push(without_negatives(loaded, &path, unsigned));
             }
-            let zeros = [rule.activations.symmetric, rule.weights.symmetric];
+            let zeros = [rule.activations.symmetric, weights_symmetric];
             for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
                 let asked = asked.codes(position).or(everywhere.codes(position));
                 if let Some(t) = without_zero(spec, &pairs, position, asked)
@@ -161,11 +194,7 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
             }
         }
     }
-    if findings.is_empty() {
-        Ok(())
-    } else {
-        Err(Diagnostics(findings))
-    }
+    whole(findings)
 }
 
 /// The tables of the configuration that name a type, by their position in a pair.

@@ -1,0 +1,227 @@
+//! Rules of a configuration for single operands and results, from the file to the plan.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
+
+use std::{num::NonZeroUsize, path::Path};
+
+use strait_builtin as _;
+use strait_core::Elem;
+use strait_driver::{
+    artifact::Opened,
+    config::{self, Override},
+    inspect,
+    pipeline::{self, Compiled},
+    session::{Session, Silent},
+    stop::Stop,
+    targets,
+};
+use strait_kernels::Context;
+
+/// The digits for generic-int8, with rules.
+fn compiled(folder: &Path, rules: &str) -> Result<Compiled, Stop> {
+    let quoted = |path: &Path| format!("'{}'", path.display());
+    let overrides = [
+        Override::output(folder.join("artifact").to_string_lossy()),
+        Override::set(format!("calibration.cache={}", quoted(&folder.join("cache")))),
+        Override::set("calibration.samples=16"),
+        Override::set(format!("quantize.rule=[{rules}]")),
+    ];
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/generic-int8.toml");
+    let loaded = config::load(&file, &overrides)?;
+    let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
+    Ok(pipeline::compile(&loaded, targets::registry([])?, &session)?.remove(0))
+}
+
+/// Origin, scale and zero point of `PORT of LAYER`, and the type of its codes.
+fn grid(compiled: &Compiled, layer: &str, port: &str) -> (String, f32, i32, String) {
+    let found = inspect::quantization(&compiled.folder, Some(layer)).unwrap();
+    let config = found.layers[0].configs.iter().find(|config| config.port == port);
+    let config = config.unwrap_or_else(|| panic!("{layer} has no {port}"));
+    let codes = found.schemes[config.scheme].codes.clone();
+    (
+        config.origin.clone().unwrap(),
+        config.scale[0],
+        config.zero_point[0],
+        codes,
+    )
+}
+
+/// Requantizations of codes in the plan: the type that they make, and who reads it.
+fn requantized(compiled: &Compiled) -> Vec<(Elem, Vec<String>)> {
+    let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap()).unwrap();
+    let (module, graph) = (opened.module(), opened.module().main());
+    let named = |id| graph.node(id).map_or("", |node| module.name(node.name));
+    let own = graph.nodes().filter(|(id, _)| named(*id).contains(":requantize-"));
+    let found = own.map(|(_, node)| {
+        let value = node.outputs[0];
+        let readers = graph.uses(value).map(|at| named(at.node).to_owned());
+        (graph.value(value).unwrap().ty.elem, readers.collect())
+    });
+    found.collect()
+}
+
+fn told(rules: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    match compiled(folder.path(), rules) {
+        Err(Stop::Found(findings)) => findings.to_string(),
+        other => panic!("{rules}: {:?}", other.map(|compiled| compiled.target)),
+    }
+}
+
+#[test]
+fn a_range_of_one_operand_is_requantized_for_that_reader_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = compiled(folder.path(), "").unwrap();
+    assert_eq!(requantized(&plain), []);
+    let [stem, depthwise] = [("/stem/act/Relu", "result 0"), ("/block/depthwise/Conv", "operand 0")];
+    let before = [stem, depthwise].map(|(layer, port)| grid(&plain, layer, port));
+
+    let rule = "{ layers = ['/block/Add'], operands = [1], range = [0, 5.1], reason = 'why' }";
+    let of_operand = compiled(folder.path(), rule).unwrap();
+    let after = [stem, depthwise].map(|(layer, port)| grid(&of_operand, layer, port));
+    assert_eq!(before, after);
+    // 5.1 / 255, and 0 is the lowest code.
+    let own = grid(&of_operand, "/block/Add", "operand 1");
+    assert_eq!(own, ("rule".into(), 0.02, -128, "i8".into()));
+    let [(elem, readers)] = &requantized(&of_operand)[..] else {
+        panic!("{:?}", requantized(&of_operand))
+    };
+    assert!(
+        *elem == Elem::I8 && readers.len() == 1 && readers[0].starts_with("/block/Add"),
+        "{readers:?}"
+    );
+    assert_eq!(of_operand.report.rules[0].operands, ["operand 1 of /block/Add"]);
+    assert_eq!(of_operand.report.rules[0].reason.as_deref(), Some("why"));
+
+    // A later rule for the tensor wins, and is for all readers.
+    let later = format!("{rule}, {{ tensors = ['/stem/act/Relu_output_0'], range = [0, 2.55] }}");
+    let later = compiled(folder.path(), &later).unwrap();
+    assert_eq!(requantized(&later), []);
+    assert_eq!(grid(&later, "/block/Add", "operand 1").1, 0.01);
+    // An earlier one holds for the other reader.
+    let earlier = format!("{{ tensors = ['/stem/act/Relu_output_0'], range = [0, 2.55] }}, {rule}");
+    let earlier = compiled(folder.path(), &earlier).unwrap();
+    assert_eq!(requantized(&earlier).len(), 1);
+    assert_eq!(grid(&earlier, "/block/Add", "operand 1").1, 0.02);
+    assert_eq!(grid(&earlier, "/block/depthwise/Conv", "operand 0").1, 0.01);
+}
+
+#[test]
+fn the_only_reader_of_a_value_says_how_it_is_made() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = "{ layers = ['/block/Add'], operands = [0], range = [-2.56, 2.54] }";
+    let compiled = compiled(folder.path(), rule).unwrap();
+    assert_eq!(requantized(&compiled), []);
+    let made = grid(&compiled, "/block/pointwise/Conv", "result 0");
+    assert_eq!((made.1, made.2), (0.02, 0));
+}
+
+#[test]
+fn one_operand_has_another_type_and_other_readers_do_not_see_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = "{ layers = ['/block/depthwise/Conv'], operands = [0], activations = { type = 'int16' } }";
+    let compiled = compiled(folder.path(), rule).unwrap();
+    assert_eq!(grid(&compiled, "/block/depthwise/Conv", "operand 0").3, "i16");
+    assert_eq!(grid(&compiled, "/block/Add", "operand 1").3, "i8");
+    assert_eq!(grid(&compiled, "/stem/act/Relu", "result 0").3, "i8");
+    // The kernel of 16 bits leaves 16 bits, which the next layer does not want.
+    let expected = [
+        (Elem::I16, "/block/depthwise/Conv"),
+        (Elem::I8, "/block/pointwise/Conv"),
+    ];
+    let expected = expected.map(|(elem, layer)| (elem, vec![format!("{layer}:accumulate")]));
+    assert_eq!(requantized(&compiled), expected);
+}
+
+#[test]
+fn one_operand_has_no_zero_point_or_an_observer_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = "{ layers = ['/block/Add'], operands = [1], activations = { symmetric = true } }";
+    let symmetric = compiled(folder.path(), rule).unwrap();
+    assert_eq!(grid(&symmetric, "/block/Add", "operand 1").2, 0);
+    assert_eq!(grid(&symmetric, "/block/depthwise/Conv", "operand 0").2, -128);
+    let rule =
+        "{ layers = ['/block/Add'], operands = [1], observer = 'percentile', observer_options = { percentile = 60 } }";
+    let observed = compiled(folder.path(), rule).unwrap();
+    let [own, other] = [("/block/Add", "operand 1"), ("/block/depthwise/Conv", "operand 0")];
+    let [own, other] = [own, other].map(|(layer, port)| grid(&observed, layer, port).1);
+    assert!(own < other / 2.0, "{own} {other}");
+    assert_eq!(requantized(&observed).len(), 1);
+    // The default, said once more, asks for nothing.
+    let rule = "{ layers = ['/block/Add'], operands = [1], observer = 'minmax' }";
+    assert_eq!(requantized(&compiled(folder.path(), rule).unwrap()), []);
+}
+
+#[test]
+fn a_result_of_a_layer_is_the_tensor_that_it_makes() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = |rule: &str| {
+        let compiled = compiled(folder.path(), rule).unwrap();
+        let result = grid(&compiled, "/block/pointwise/Conv", "result 0");
+        (result, requantized(&compiled))
+    };
+    let by_position = made("{ layers = ['/block/pointwise/Conv'], results = [0], range = [-1, 1] }");
+    let by_name = made("{ tensors = ['/block/norm2/BatchNormalization_output_0'], range = [-1, 1] }");
+    assert_eq!(by_position, by_name);
+    assert_eq!(by_position.0.0, "rule");
+}
+
+#[test]
+fn what_cannot_be_said_of_an_operand_is_refused_with_what_can() {
+    for (rule, expected) in [
+        (
+            "{ layers = ['/block/Add'], operands = [2], range = [0, 1] }",
+            ["`/block/Add` has no operand 2", "it has 2, 0 to 1"],
+        ),
+        (
+            "{ layers = ['/stem/conv/Conv'], operands = [1], range = [0, 1] }",
+            [
+                "operand 1 of `/stem/conv/Conv` holds its weights",
+                "`weights` in a rule without `operands`",
+            ],
+        ),
+        (
+            "{ op = ['Conv'], operands = [2], activations = { type = 'int16' } }",
+            [
+                "operand 2 of `/stem/conv/Conv` is its bias",
+                "follows from operand and weights",
+            ],
+        ),
+        (
+            "{ op = ['Convv'], operands = [0], range = [0, 1] }",
+            ["no layer has an operator `Convv`", "near it is `conv`"],
+        ),
+        (
+            "{ layers = ['/block/Add'], operands = [0], activations = { type = 'uint16' } }",
+            [
+                "has no uint16 activations for `/block/Add`",
+                "int8 with int8, int16 with int8",
+            ],
+        ),
+        (
+            "{ layers = ['/block/Add'], operands = [0], activations = { type = 'float32' } }",
+            ["an operand has codes of some type", "float32 is for `layers` and `op`"],
+        ),
+        (
+            "{ layers = ['/block/Add'], operands = [0], activations = { type = 'int16' } }, \
+             { layers = ['/block/Add'], operands = [1], activations = { type = 'int8' } }",
+            [
+                "`/block/Add` computes on one type",
+                "its operand 0 and operand 1 are to have two",
+            ],
+        ),
+        (
+            "{ layers = ['/classifier/Gemm'], results = [0], activations = { type = 'uint8' } }",
+            [
+                "computes on int8 on the target `generic-int8`, and leaves no uint8 results",
+                "that it leaves then: int8",
+            ],
+        ),
+        (
+            "{ tensors = ['/pool/MaxPool_output_0'], activations = { type = 'uint16' } }",
+            ["has no uint16 activations for `/pool/MaxPool`", "int8 with int8"],
+        ),
+    ] {
+        let told = told(rule);
+        assert!(expected.iter().all(|words| told.contains(words)), "{rule}: {told}");
+    }
+}
