@@ -9,7 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Refusal};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
 use strait_quantize::annotate::{
-    GivenAway, Placing, Progress, RangeFrom, TypeWishes, Unfit, borders, given_away, place,
+    Directives, GivenAway, Placing, Progress, RangeFrom, TypeWishes, Unfit, borders, given_away, place,
 };
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -153,23 +153,28 @@ fn operand(module: &Module, text: &str) -> Result<(NodeId, usize), String> {
     parsed.ok_or_else(|| format!("`{text}` is no operand"))
 }
 
-/// `operand:NODE:INDEX=LOW..HIGH`: a range that is stated for one operand. The other words are left.
-fn operands<'w>(
-    module: &Module,
-    words: Vec<&'w str>,
-) -> Result<(BTreeMap<(NodeId, usize), RangeFrom>, Vec<&'w str>), String> {
-    let (mut found, mut others) = (BTreeMap::new(), Vec::new());
+/// `operand:NODE:INDEX=LOW..HIGH`: a range that is stated for one operand; `value:NAME=LOW..HIGH`: for one value. The other
+/// words are left.
+fn stated<'w>(module: &Module, words: Vec<&'w str>, directives: &mut Directives) -> Result<Vec<&'w str>, String> {
+    let mut others = Vec::new();
     for word in words {
-        let Some((of, range)) = word.strip_prefix("operand:").and_then(|rest| rest.split_once('=')) else {
+        let (key, range) = word.split_once('=').unwrap_or((word, ""));
+        let (Some(("operand" | "value", of)), ends) = (key.split_once(':'), range.split_once("..")) else {
             others.push(word);
             continue;
         };
-        let ends = range.split_once("..");
         let ends = ends.and_then(|(low, high)| Some([low.parse().ok()?, high.parse().ok()?]));
-        let ends = ends.ok_or_else(|| format!("`{word}` has no range"))?;
-        found.insert(operand(module, of)?, RangeFrom::Stated(ends));
+        let range = RangeFrom::Stated(ends.ok_or_else(|| format!("`{word}` has no range"))?);
+        if key.starts_with("operand") {
+            directives.operands.insert(operand(module, of)?, range);
+            continue;
+        }
+        let mut values = module.main().values();
+        let value = values.find(|(_, value)| module.name(value.name) == of);
+        let (value, _) = value.ok_or_else(|| format!("there is no value {of}"))?;
+        directives.ranges.insert(value, range);
     }
-    Ok((found, others))
+    Ok(others)
 }
 
 /// `align:KIND=WORD` for the ops of a kind, `align@NAME=WORD` for one node, `overlap=force`. The other words are left.
@@ -230,7 +235,7 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH … operand:NODE:INDEX=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places
+/// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places
 /// the graph and gives each operand its type and grid, from these ranges of values and operands. The remarks say what is on the host, who has a grid that another reader is aligned
 /// to, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
@@ -240,7 +245,8 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let (mut types, ranges) = types(module, ranges)?;
     let mut kinds = target.spec().passes.alignment;
     let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
-    let (operands, ranges) = operands(module, ranges)?;
+    let mut directives = Directives::default();
+    let ranges = stated(module, ranges, &mut directives)?;
     let (unfit, ranges): (Vec<&str>, Vec<&str>) = ranges.into_iter().partition(|word| *word == "unfit=float");
     let unfit = !unfit.is_empty();
     let observation = observation(&ranges)?;
@@ -252,7 +258,10 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         alignments: kinds,
         ..Annotation::new(target.spec(), &observation, &placing)
     };
-    (how.directives.alignments, how.directives.operands) = (nodes, operands);
+    how.directives = Directives {
+        alignments: nodes,
+        ..directives
+    };
     if unfit {
         how.directives.weight_unfit = Unfit::Float;
     }
