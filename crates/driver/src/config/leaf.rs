@@ -11,6 +11,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
 use strait_document::{Format, Rule};
+use strait_requantize::IntType;
+use strait_target::spec::{Activation, Integer};
 
 use super::{TARGET_PLACEHOLDER, glob::Glob};
 
@@ -108,6 +110,17 @@ impl Layout {
 #[serde(transparent)]
 pub struct Range(pub [f64; 2]);
 
+/// The schema of a type of codes: those of weights and activations have up to 16 bits.
+pub(super) struct CodesWord;
+
+/// The same with real numbers.
+pub(super) struct ActivationWord;
+
+fn words(others: &[&'static str]) -> Vec<&'static str> {
+    let codes = Integer::ALL.iter().filter(|&&word| IntType::from(word).bits() <= 16);
+    codes.map(|word| word.name()).chain(others.iter().copied()).collect()
+}
+
 /// The forms of these values.
 pub(super) const FORMATS: &[Format] = &[
     Format {
@@ -172,5 +185,7 @@ leaf_schema! {
     Pattern: { "type": "string", "format": "glob", "minLength": 1 };
     Sha256: { "type": "string", "format": "sha256", "pattern": "^[0-9a-fA-F]{64}$" };
     Layout: { "type": "string", "format": "layout", "pattern": "^N[A-Z]*$" };
+    CodesWord: { "type": "string", "enum": words(&[]) };
+    ActivationWord: { "type": "string", "enum": words(&[Activation::FLOAT32]) };
     Range: { "type": "array", "format": "range", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 };
 }

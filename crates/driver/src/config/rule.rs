@@ -3,8 +3,7 @@
 use super::{
     leaf::Range,
     types::{
-        ActivationType, Activations, Align, IntegerType, Observer, ObserverOptions, Per, Quantize, Rule, Run, Unfit,
-        Weights,
+        Activation, Activations, Align, Integer, Observer, ObserverOptions, Per, Quantize, Rule, Run, Unfit, Weights,
     },
 };
 
@@ -22,7 +21,7 @@ pub struct Settings {
     /// Which grids its operands and results share.
     pub alignment: Option<Align>,
     /// The type of its weights.
-    pub weight_type: Option<IntegerType>,
+    pub weight_type: Option<Integer>,
     /// True: its weights have no zero point.
     pub weight_symmetric: Option<bool>,
     /// Granularity of the scales of its weights.
@@ -32,7 +31,7 @@ pub struct Settings {
     /// Consequence where a bias or a scale does not fit.
     pub weight_unfit: Option<Unfit>,
     /// The type of its output.
-    pub activation_type: Option<ActivationType>,
+    pub activation_type: Option<Activation>,
     /// True: its output has no zero point.
     pub activation_symmetric: Option<bool>,
 }
@@ -95,7 +94,7 @@ impl Quantize {
 
 fn of_types(weights: &Weights, activations: &Activations) -> Settings {
     Settings {
-        weight_type: weights.integer,
+        weight_type: weights.codes,
         weight_symmetric: weights.symmetric,
         weight_per: weights.per,
         weight_observer: weights.observer,

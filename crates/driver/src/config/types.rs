@@ -10,9 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use strait_document::{Document, Format as TextFormat, Shape};
 use strait_target::Options;
-pub use strait_target::spec::{Alignment as Align, Difference as Accept, Format, Observer, ObserverOptions, Per};
+pub use strait_target::spec::{
+    Activation, Alignment as Align, Difference as Accept, Format, Integer, Observer, ObserverOptions, Per,
+};
 
-use super::leaf::{FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
+use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
 
 /// A deployment: which model becomes an integer model, for which targets, with which samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -226,7 +228,8 @@ pub struct Quantize {
 pub struct Weights {
     /// Their type, one that the target has.
     #[serde(rename = "type")]
-    pub integer: Option<IntegerType>,
+    #[schemars(with = "Option<CodesWord>")]
+    pub codes: Option<Integer>,
     /// True: the zero point is 0. False, where the target has others: it need not be.
     pub symmetric: Option<bool>,
     /// One scale for what.
@@ -255,7 +258,8 @@ pub struct Activations {
     /// Their type, one that the target has. `"float32"`: layers with weights compute on real numbers, with weights that have
     /// codes, on the host where the target has no row for that; all other layers run in float.
     #[serde(rename = "type")]
-    pub ty: Option<ActivationType>,
+    #[schemars(with = "Option<ActivationWord>")]
+    pub ty: Option<Activation>,
     /// True: the zero point is 0. False, where the target has others: it need not be.
     pub symmetric: Option<bool>,
 }
@@ -277,33 +281,6 @@ pub struct Alignment {
     /// True: the grid that an aligned operand is made on is imposed on its other readers, too; the report names them. False:
     /// they have the one that its producer leaves, and the aligned operand is requantized.
     pub force_overlap: Option<bool>,
-}
-
-/// A type of integers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say all")]
-pub enum IntegerType {
-    Int4,
-    Uint4,
-    Int8,
-    Uint8,
-    Int16,
-    Uint16,
-}
-
-/// A type of activations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs, reason = "the names say all")]
-pub enum ActivationType {
-    Int4,
-    Uint4,
-    Int8,
-    Uint8,
-    Int16,
-    Uint16,
-    Float32,
 }
 
 /// It holds for the layers that all of `layers`, `op` and `between` choose, or only for those of their operands and

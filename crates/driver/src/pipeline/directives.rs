@@ -7,14 +7,14 @@ use strait_quantize::{
 };
 use strait_target::{
     TargetSpec,
-    spec::{Activation, Alignments, Integer, Per},
+    spec::{Activation, Alignments, Per},
 };
 
 use crate::{
     config::{
         KeyPath, Loaded,
         rule::Settings,
-        types::{self, ActivationType, Alignment, IntegerType, Quantize, Rule, Run},
+        types::{self, Alignment, Quantize, Rule, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -55,8 +55,8 @@ pub(super) fn wishes(
         ..Directives::default()
     };
     let mut types = TypeWishes {
-        activation: quantize.activations.ty.map(Activation::from),
-        weight: quantize.weights.integer.map(Integer::from),
+        activation: quantize.activations.ty,
+        weight: quantize.weights.codes,
         symmetric: Symmetric {
             activation: quantize.activations.symmetric.unwrap_or_default(),
             weight: quantize.weights.symmetric.unwrap_or_default(),
@@ -86,7 +86,7 @@ pub(super) fn wishes(
         let float = settings.run == Some(Run::Float);
         let first = deciding(loaded, rules).filter(|_| float).unwrap_or(0);
         let own = rules.iter().filter(|&&index| index >= first);
-        let weight = last(quantize, own, |rule| rule.weights.integer);
+        let weight = last(quantize, own, |rule| rule.weights.codes);
         if float {
             types.activations.insert(node, Activation::Float32);
         }
@@ -100,7 +100,7 @@ pub(super) fn wishes(
     }
     for (id, rules) in selection.computing(graph, spec) {
         if let Some(activation) = last(quantize, &rules, |rule| rule.activations.ty) {
-            types.activations.entry(id).or_insert(activation.into());
+            types.activations.entry(id).or_insert(activation);
         }
         if graph.node(id).is_some_and(|node| moves_codes(spec, node)) {
             let [activation, _] = symmetric(quantize, &rules);
@@ -118,7 +118,7 @@ pub(super) fn wishes(
             .iter()
             .filter(|&index| !maker.is_some_and(|of_layer| of_layer.contains(index)));
         let asked = last(quantize, named, |rule| rule.activations.ty);
-        let asked = asked.and_then(|asked| Activation::from(asked).codes());
+        let asked = asked.and_then(Activation::codes);
         types.values.extend(asked.map(|t| (value, t)));
         let [asked, _] = symmetric(quantize, rules);
         types.symmetric.values.extend(asked.map(|zero| (value, zero)));
@@ -242,33 +242,6 @@ impl From<types::Unfit> for Unfit {
         match word {
             types::Unfit::Coarser => Unfit::Coarser,
             types::Unfit::Float => Unfit::Float,
-        }
-    }
-}
-
-impl From<IntegerType> for Integer {
-    fn from(word: IntegerType) -> Integer {
-        match word {
-            IntegerType::Int4 => Integer::Int4,
-            IntegerType::Uint4 => Integer::Uint4,
-            IntegerType::Int8 => Integer::Int8,
-            IntegerType::Uint8 => Integer::Uint8,
-            IntegerType::Int16 => Integer::Int16,
-            IntegerType::Uint16 => Integer::Uint16,
-        }
-    }
-}
-
-impl From<ActivationType> for Activation {
-    fn from(word: ActivationType) -> Activation {
-        match word {
-            ActivationType::Int4 => Integer::Int4.into(),
-            ActivationType::Uint4 => Integer::Uint4.into(),
-            ActivationType::Int8 => Integer::Int8.into(),
-            ActivationType::Uint8 => Integer::Uint8.into(),
-            ActivationType::Int16 => Integer::Int16.into(),
-            ActivationType::Uint16 => Integer::Uint16.into(),
-            ActivationType::Float32 => Activation::Float32,
         }
     }
 }

@@ -13,7 +13,7 @@ use strait_target::{
 use crate::{
     config::{
         KeyPath, Loaded,
-        types::{ActivationType, Activations, Rule, Run, Weights},
+        types::{Activations, Rule, Run, Weights},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -111,7 +111,7 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         findings.push(without_negatives(loaded, &path, unsigned));
     }
     for (index, rule) in quantize.rule.iter().enumerate() {
-        let is_float = rule.activations.ty == Some(ActivationType::Float32);
+        let is_float = rule.activations.ty == Some(Activation::Float32);
         if is_float && (rule.selects_ports() || !rule.tensors.is_empty()) {
             let path = table.clone().key("rule").index(index).key("activations").key("type");
             let what = if rule.tensors.is_empty() {
@@ -209,8 +209,8 @@ struct Asked {
 impl Asked {
     fn new(activations: &Activations, weights: &Weights) -> Asked {
         Asked {
-            activation: activations.ty.map(Activation::from),
-            weight: weights.integer.map(Integer::from),
+            activation: activations.ty,
+            weight: weights.codes,
         }
     }
 
