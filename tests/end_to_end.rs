@@ -469,6 +469,87 @@ fn weights_alone_have_codes_and_cost_next_to_nothing() {
 }
 
 #[test]
+fn weights_that_alone_have_codes_have_scales_by_block_where_they_are_whole_blocks() {
+    let compile = |block: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let setting = ["quantize.activations.type='float32'", "quantize.weights.type='int4'"];
+        let setting = setting
+            .into_iter()
+            .chain(block.split(' ').filter(|set| !set.is_empty()));
+        let setting = setting.fold(Setting::new(folder.path()), |setting, set| setting.set(set));
+        let compiled = setting.compile("generic-int8").unwrap();
+        assert_eq!(Artifact::open(&compiled.folder).unwrap().check().unwrap(), []);
+        let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap()).unwrap();
+        let graph = opened.module().main();
+        let grids = graph.values().filter_map(|(_, value)| value.quant.as_deref());
+        let blocks = grids.filter_map(|grid| Some((grid.block?.get(), grid.scale.channels()?)));
+        (
+            blocks.collect::<Vec<_>>(),
+            compiled.report.accuracy.unwrap().agreement.unwrap().percent(),
+        )
+    };
+    let (none, by_channel) = compile("");
+    let (blocks, by_block) = compile("quantize.weights.per='block' quantize.weights.block=16");
+    println!("{by_channel} % by channel, {by_block} % by block: {blocks:?}");
+    assert!(none.is_empty() && blocks.len() > 1, "{blocks:?}");
+    assert!(
+        blocks.iter().all(|&(size, scales)| size == 16 && scales > 1),
+        "{blocks:?}"
+    );
+    assert!(
+        by_block >= by_channel,
+        "{by_channel} % by channel, {by_block} % by block"
+    );
+}
+
+#[test]
+fn scales_by_block_are_refused_of_codes_and_in_sizes_that_do_not_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |target: &str, sets: &[&str]| {
+        let setting = Setting::new(folder.path());
+        let setting = sets.iter().fold(setting, |setting, set| setting.set(*set));
+        match setting.compile(target) {
+            Err(Stop::Found(findings)) => findings.to_string(),
+            other => panic!("{:?}", other.map(|compiled| compiled.target)),
+        }
+    };
+    let (reals, by_block) = ("quantize.activations.type='float32'", "quantize.weights.per='block'");
+    for (target, sets, told) in [
+        (
+            "generic-int8",
+            &[by_block][..],
+            "scales by block are for weights that alone have codes: no layer computes on real numbers",
+        ),
+        (
+            "generic-int8",
+            &["quantize.rule=[{ op=['Gemm'], weights={ per='block' } }]"],
+            "scales by block are for weights that alone have codes: `",
+        ),
+        (
+            "generic-int8",
+            &[reals, by_block, "quantize.weights.block=48"],
+            "the target `generic-int8` has no blocks of 48 int8 weights",
+        ),
+        (
+            "generic-int8",
+            &[
+                reals,
+                "quantize.rule=[{ op=['Conv'], weights={ per='block', block=128 } }]",
+            ],
+            "inputs, which are no whole blocks of 128",
+        ),
+        (
+            "ascend",
+            &[reals, by_block, "quantize.weights.type='int4'"],
+            "the target `ascend` has no scales by block of int4 weights",
+        ),
+    ] {
+        let found = refused(target, sets);
+        assert!(found.contains(told), "{target} {sets:?}: {found}");
+    }
+}
+
+#[test]
 fn a_layer_that_runs_in_float_keeps_codes_of_weights_where_a_rule_asks_for_both() {
     let products = |rules: &str| {
         let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::parse;
-use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port};
+use strait_core::{Graph, Module, Node, NodeId, Op, Placement, Port, QuantParams};
 use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_lower::{FusionPolicy, Parameters, simulate};
@@ -17,13 +17,17 @@ use strait_tests::random_graph::random_graph;
 /// Its accelerator takes no such pair: the host computes them.
 const ON_HOST: &str = "filetests/tables/weights-on-host.toml";
 
-const CASES: [(&str, Type, [f64; 2]); 6] = [
+/// The same, with scales of two inputs each where there are whole blocks of them.
+const BY_BLOCK: &str = "filetests/tables/weights-by-block.toml";
+
+const CASES: [(&str, Type, [f64; 2]); 7] = [
     ("generic-int8", Type::Int8, [-127.0, 127.0]),
     ("generic-int8", Type::Int4, [-7.0, 7.0]),
     ("ascend", Type::Int8, [-128.0, 127.0]),
     ("ascend", Type::Int4, [-8.0, 7.0]),
     (ON_HOST, Type::Int8, [-127.0, 127.0]),
     (ON_HOST, Type::Int4, [-7.0, 7.0]),
+    (BY_BLOCK, Type::Int4, [-8.0, 7.0]),
 ];
 
 fn compiled(name: &str, weight: Type, seed: u64) -> (Integer, Vec<Tensor>) {
@@ -41,16 +45,47 @@ fn compiled(name: &str, weight: Type, seed: u64) -> (Integer, Vec<Tensor>) {
 
 /// Products, and where they run: on the accelerator if it has a row for them, and is in its limits.
 fn products<'a>(graph: &'a Graph, target: &str) -> impl Iterator<Item = (NodeId, &'a Node)> {
-    let on_host = target == ON_HOST;
+    let on_host = [ON_HOST, BY_BLOCK].contains(&target);
     let nodes = graph
         .nodes()
         .filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)));
     nodes.inspect(move |(_, node)| assert_eq!(node.place != Placement::Accelerator, on_host))
 }
 
+/// Elements that share a scale.
+struct Part {
+    scale: usize,
+    elements: Vec<usize>,
+}
+
+/// Those of each scale: all, those of a row, or two inputs of a row at one position of the window, as they lie there.
+fn parts(grid: &QuantParams, shape: &[usize]) -> Vec<Part> {
+    let rows = grid.scale.channels().map_or(1, |_| shape[0]);
+    let each = shape.iter().product::<usize>() / rows;
+    let of_row = |row: usize| (row * each..(row + 1) * each).collect::<Vec<usize>>();
+    let Some(block) = grid.block else {
+        let part = |scale| Part {
+            scale,
+            elements: of_row(scale),
+        };
+        return (0..rows).map(part).collect();
+    };
+    assert_eq!((block.get(), grid.axis), (2, Some(1)));
+    let window: usize = shape[2..].iter().product();
+    let part = |scale: usize| {
+        let (row, rest) = (scale / (each / 2), scale % (each / 2));
+        let first = row * each + rest / window * 2 * window + rest % window;
+        Part {
+            scale,
+            elements: vec![first, first + window],
+        }
+    };
+    (0..rows * each / 2).map(part).collect()
+}
+
 #[test]
 fn codes_are_the_nearest_of_the_finest_grid_that_holds_the_weights() {
-    let mut seen = 0;
+    let (mut seen, mut blocks) = (0, 0);
     for (name, weight, [first, last]) in CASES {
         for seed in 0..8 {
             let (integer, _) = compiled(name, weight, seed);
@@ -61,21 +96,19 @@ fn codes_are_the_nearest_of_the_finest_grid_that_holds_the_weights() {
                 let codes = graph.quant.baked(id, Port::Operand(1)).unwrap();
                 let codes = module.data(codes).unwrap().to_i64().unwrap();
                 let grid = graph.quant.params_of(id, Port::Operand(1)).unwrap();
-                let rows = grid.scale.channels().unwrap_or(1);
-                for (row, (reals, codes)) in reals
-                    .chunks(reals.len() / rows)
-                    .zip(codes.chunks(codes.len() / rows))
-                    .enumerate()
-                {
-                    let scale = f64::from(*grid.scale.get(row).unwrap());
-                    let asked = |&w: &f32| f64::from(w) / if w < 0.0 { first } else { last };
-                    let finest = reals.iter().map(asked).fold(0.0, f64::max);
+                let shape: Vec<usize> = weights.shape().iter().map(|&extent| extent as usize).collect();
+                blocks += usize::from(grid.block.is_some());
+                for part in parts(&grid, &shape) {
+                    let scale = f64::from(*grid.scale.get(part.scale).unwrap());
+                    let asked =
+                        |&index: &usize| f64::from(reals[index]) / if reals[index] < 0.0 { first } else { last };
+                    let finest = part.elements.iter().map(asked).fold(0.0, f64::max);
                     assert!(
                         finest == 0.0 || (scale / finest - 1.0).abs() < 1e-6,
                         "{scale} for {finest}"
                     );
-                    for (&real, &code) in reals.iter().zip(codes) {
-                        let (real, code) = (f64::from(real), code as f64);
+                    for &index in &part.elements {
+                        let (real, code) = (f64::from(reals[index]), codes[index] as f64);
                         assert!((first..=last).contains(&code) && (real - scale * code).abs() <= 0.500_01 * scale);
                     }
                 }
@@ -83,7 +116,7 @@ fn codes_are_the_nearest_of_the_finest_grid_that_holds_the_weights() {
             }
         }
     }
-    assert!(seen > 60, "{seen} products");
+    assert!(seen > 60 && blocks > 6, "{seen} products, {blocks} by block");
 }
 
 /// The results of a graph as planned, which are those of the interpreter.

@@ -197,6 +197,12 @@ const CASES: &[Case] = &[
     case("quantize.weights.type", Bits, &["quantize.weights.type='int4'"]),
     case("quantize.weights.observer", Bits, &["quantize.weights.observer='arq'"]),
     case("quantize.weights.per", Bits, &["quantize.weights.per='tensor'"]),
+    given(
+        "quantize.weights.block",
+        Bits,
+        &["quantize.activations.type='float32'", "quantize.weights.per='block'"],
+        &["quantize.weights.block=16"],
+    ),
     case("quantize.weights.unfit", Error, &["quantize.weights.unfit='coarse'"]),
     case(
         "quantize.activations.type",
@@ -333,6 +339,12 @@ const CASES: &[Case] = &[
         "quantize.rule[].weights.per",
         Bits,
         &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ per='tensor' } }]"],
+    ),
+    given(
+        "quantize.rule[].weights.block",
+        Bits,
+        &["quantize.rule=[{ op=['Gemm'], run='float', weights={ type='int8', per='block' } }]"],
+        &["quantize.rule=[{ op=['Gemm'], run='float', weights={ type='int8', per='block', block=16 } }]"],
     ),
     case(
         "quantize.activations.symmetric",

@@ -58,6 +58,22 @@ const SHIFTS: Changes = &[
     ("accept    = [\"once\"]", "accept    = [\"plain\", \"once\"]"),
 ];
 
+/// Weights of a Gemm alone have codes, with scales by block.
+const BLOCKS: Changes = &[
+    (
+        "[[\"int8\", \"int8\"]]",
+        "[[\"int8\", \"int8\"], [\"float32\", \"int8\"]]",
+    ),
+    (
+        "[\"channel\", \"tensor\"], scale",
+        "[\"block\", \"channel\"], block = [16, 8], scale",
+    ),
+    (
+        "[op.gemm]\nrecipe     = \"multiply_accumulate\"\nrequantize = [\"once\", \"plain\"]",
+        "[op.gemm]\nrecipe     = \"dequantize_weights\"",
+    ),
+];
+
 const CASES: &[Case] = &[
     case("schema", Error, &[("schema  = 1", "schema  = 2")]),
     case("id", Sheet, &[("id      = \"keys\"", "id      = \"other\"")]),
@@ -108,6 +124,12 @@ const CASES: &[Case] = &[
         Bits,
         &[("weight_per  = \"channel\"\n", "")],
         &[("[\"channel\", \"tensor\"], scale", "[\"tensor\", \"channel\"], scale")],
+    ),
+    given(
+        "types.weight.block",
+        Bits,
+        BLOCKS,
+        &[("block = [16, 8]", "block = [8, 16]")],
     ),
     case(
         "types.weight.scale",

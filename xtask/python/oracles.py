@@ -5,8 +5,8 @@ For each target of configs/: compile, run the evaluation images by the integer e
 same artifact in ONNX Runtime. The two follow the same scales but not the same roundings (Q/DQ computes between its
 quantization points in float), so outputs may differ by a step and a few close calls by the class.
 
-The same where weights alone have codes, of 8 and of 4 bits: nothing is rounded between them then, and outputs agree but for the
-order of float sums.
+The same where weights alone have codes, of 8 and of 4 bits, with scales by channel and by block: nothing is rounded between them
+then, and outputs agree but for the order of float sums.
 
 The package of the target `sima` is read back and run with numpy, which must give the very integers of our executor; the
 packages of small networks likewise, of the ops that the model in the repository does not have.
@@ -39,7 +39,8 @@ VARIANTS = {"generic-int8": {"weights with a zero point": UNSIGNED}}
 
 # Outputs are floats: another order of sums makes another one of them, by less than this.
 WEIGHTS_TOLERANCE = 1e-4
-WEIGHTS = [(target, bits) for target in ("generic-int8", "ascend") for bits in ("int8", "int4")]
+WEIGHTS = [(target, bits, None) for target in ("generic-int8", "ascend") for bits in ("int8", "int4")]
+WEIGHTS += [("generic-int8", bits, size) for bits in ("int8", "int4") for size in (16, 32)]
 METRICS_TOLERANCE = 0.0025  # of the value: on another CPU one close call of 400 may fall the other way
 
 
@@ -110,11 +111,13 @@ def digits(arguments, report):
 def weights(arguments, report):
     folder = arguments.repository / "models" / "digits"
     inputs = (np.load(folder / "eval_x.npy").astype(np.float32) / 16).transpose(0, 3, 1, 2)
-    for target, bits in WEIGHTS:
-        work = arguments.work / f"weights-{target}-{bits}"
+    for target, bits, block in WEIGHTS:
+        work = arguments.work / f"weights-{target}-{bits}-{block or 'channel'}"
         artifact, file = work / "artifact", work / "outputs.npy"
         config = arguments.repository / "configs" / f"{target}.toml"
-        settings = ('quantize.activations.type="float32"', f'quantize.weights.type="{bits}"', 'output.emit=["qdq-onnx"]')
+        settings = ['quantize.activations.type="float32"', f'quantize.weights.type="{bits}"', 'output.emit=["qdq-onnx"]']
+        settings += ['quantize.weights.per="block"', f"quantize.weights.block={block}"] if block else []
+        name = f"{target}, weights of {bits}" + (f" with scales for {block} inputs" if block else "")
         try:
             command = [arguments.strait, "compile", config, "--out", artifact]
             command += [part for setting in settings for part in ("--set", setting)]
@@ -122,14 +125,18 @@ def weights(arguments, report):
             command = [arguments.strait, "run", artifact, "--input", folder / "eval_x.npy", "--output", file]
             processes.check(command, work / "run.log")
         except processes.Failed as failed:
-            report.expect(False, f"{target}, weights of {bits}: {failed}")
+            report.expect(False, f"{name}: {failed}")
             continue
         theirs = run(artifact / "model.qdq.onnx", inputs)
         ours = np.load(file).reshape(theirs.shape)
         same = bool((metrics.classes(ours) == metrics.classes(theirs)).all())
         largest = np.abs(ours - theirs).max()
-        text = f"{target}, weights of {bits} in ONNX Runtime: the same classes: {same}, outputs within {largest:.1e}"
+        text = f"{name} in ONNX Runtime: the same classes: {same}, outputs within {largest:.1e}"
         report.expect(same and largest <= WEIGHTS_TOLERANCE, text)
+        if block:
+            model = onnx.load(artifact / "model.qdq.onnx")
+            sizes = [attribute.i for node in model.graph.node for attribute in node.attribute if attribute.name == "block_size"]
+            report.expect(block in sizes, f"{name}: block sizes of the Q/DQ file: {sizes}")
 
 
 def package(arguments, report):

@@ -155,6 +155,26 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         ("\"int8\"]]", "\"int32\"]]", "weights of int32 are too wide"),
         (
+            "per = [\"channel\"",
+            "block = [32], per = [\"block\", \"channel\"",
+            "scales by block are for weights that alone have codes, in a pair with \"float32\"",
+        ),
+        (
+            "per = [\"channel\"",
+            "per = [\"block\", \"channel\"",
+            "`types.weight.block` is missing: scales are by block, of so many inputs",
+        ),
+        (
+            "per = [\"channel\"",
+            "block = [32], per = [\"channel\"",
+            "sizes of blocks are for `per` with \"block\"",
+        ),
+        (
+            "per = [\"channel\", \"tensor\"]",
+            "per = [\"block\"]",
+            "weights that are no whole blocks need \"channel\" or \"tensor\" beside \"block\"",
+        ),
+        (
             "[[\"int8\", \"int8\"]]",
             "[[\"int8\", \"int8\"], [\"uint8\", \"int8\"]]",
             "between activations of several types codes are requantized, and there is no row `op.requantize`",

@@ -17,6 +17,22 @@ const WEIGHT_OF: Changes = &[
     ),
 ];
 
+/// Weights of a Gemm alone have codes, those of one type with scales by block.
+const BLOCKS_OF: Changes = &[
+    (
+        "[[\"int8\", \"int8\"]]",
+        "[[\"int8\", \"int8\"], [\"float32\", \"int4\"]]",
+    ),
+    (
+        "bias       = ",
+        "weight_of = { int4 = { symmetric = true, per = [\"block\", \"channel\"], block = [16, 8] } }\nbias       = ",
+    ),
+    (
+        "[op.gemm]\nrecipe     = \"multiply_accumulate\"\nrequantize = [\"once\", \"plain\"]",
+        "[op.gemm]\nrecipe     = \"dequantize_weights\"",
+    ),
+];
+
 pub(super) const CASES: &[Case] = &[
     given(
         "types.activation_of.NAME.symmetric",
@@ -50,6 +66,12 @@ pub(super) const CASES: &[Case] = &[
             "int8 = { symmetric = true, per = [\"channel\", \"tensor\"]",
             "int8 = { symmetric = true, per = [\"tensor\", \"channel\"]",
         )],
+    ),
+    given(
+        "types.weight_of.NAME.block",
+        Bits,
+        BLOCKS_OF,
+        &[("block = [16, 8]", "block = [8, 16]")],
     ),
     given(
         "types.weight_of.NAME.scale",

@@ -1,9 +1,12 @@
 //! Settings of rules. Later rules win.
 
+use std::num::NonZeroU32;
+
 use super::{
     leaf::Range,
     types::{
-        Activation, Activations, Align, Integer, Observer, ObserverOptions, Per, Quantize, Rule, Run, Unfit, Weights,
+        Activation, Activations, Align, Integer, Observer, ObserverOptions, Quantize, Rule, Run, Unfit, WeightPer,
+        Weights,
     },
 };
 
@@ -25,7 +28,9 @@ pub struct Settings {
     /// True: its weights have no zero point.
     pub weight_symmetric: Option<bool>,
     /// Granularity of the scales of its weights.
-    pub weight_per: Option<Per>,
+    pub weight_per: Option<WeightPer>,
+    /// Inputs that share a scale of its weights.
+    pub weight_block: Option<NonZeroU32>,
     /// Observer that makes the ranges of its weights.
     pub weight_observer: Option<Observer>,
     /// Consequence where a bias or a scale does not fit.
@@ -49,6 +54,7 @@ impl Settings {
             weight_type: later.weight_type.or(self.weight_type),
             weight_symmetric: later.weight_symmetric.or(self.weight_symmetric),
             weight_per: later.weight_per.or(self.weight_per),
+            weight_block: later.weight_block.or(self.weight_block),
             weight_observer: later.weight_observer.or(self.weight_observer),
             weight_unfit: later.weight_unfit.or(self.weight_unfit),
             activation_type: later.activation_type.or(self.activation_type),
@@ -97,6 +103,7 @@ fn of_types(weights: &Weights, activations: &Activations) -> Settings {
         weight_type: weights.codes,
         weight_symmetric: weights.symmetric,
         weight_per: weights.per,
+        weight_block: weights.block,
         weight_observer: weights.observer,
         weight_unfit: weights.unfit,
         activation_type: activations.ty,
@@ -119,7 +126,7 @@ mod tests {
         };
         let quantize = Quantize {
             weights: Weights {
-                per: Some(Per::Tensor),
+                per: Some(WeightPer::Tensor),
                 ..Weights::default()
             },
             rule: vec![
@@ -133,7 +140,7 @@ mod tests {
             run: Some(Run::Float),
             observer: Some(Observer::MinMax),
             range: Some(Range([0.0, 1.0])),
-            weight_per: Some(Per::Tensor),
+            weight_per: Some(WeightPer::Tensor),
             ..Settings::default()
         };
         assert_eq!(quantize.settings([0, 1]), expected);

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use strait_document::{Document, Format as TextFormat, Shape};
 use strait_target::Options;
 pub use strait_target::spec::{
-    Activation, Alignment as Align, Difference as Accept, Format, Integer, Observer, ObserverOptions, Per,
+    Activation, Alignment as Align, Difference as Accept, Format, Integer, Observer, ObserverOptions, WeightPer,
 };
 
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
@@ -232,8 +232,11 @@ pub struct Weights {
     pub codes: Option<Integer>,
     /// True: the zero point is 0. False, where the target has others: it need not be.
     pub symmetric: Option<bool>,
-    /// One scale for what.
-    pub per: Option<Per>,
+    /// One scale for what. `"block"` is for layers of which the weights alone have codes.
+    pub per: Option<WeightPer>,
+    /// With `per = "block"`: the number of inputs that share a scale, one that the target has. Absent: its preferred one. In
+    /// `[quantize]`, layers whose inputs are no whole blocks have a scale for each channel; in a rule they are an error.
+    pub block: Option<NonZeroU32>,
     /// Observer that makes a range from them, for each scale. Absent: `"minmax"`.
     pub observer: Option<Observer>,
     /// Consequence where the bias of a channel does not fit into its type on the grid of the sums, or the scale of the

@@ -1,5 +1,7 @@
 //! Directives of the configuration for single layers and values, as placing and annotating take them for one target.
 
+use std::num::NonZeroU32;
+
 use strait_core::{Module, ValueId};
 use strait_quantize::{
     ObserverChoice,
@@ -7,7 +9,7 @@ use strait_quantize::{
 };
 use strait_target::{
     TargetSpec,
-    spec::{Activation, Alignments, Per},
+    spec::{Activation, Alignments, WeightPer},
 };
 
 use crate::{
@@ -21,7 +23,7 @@ use crate::{
 };
 
 use super::{
-    asked,
+    asked, blocks,
     select::{Selection, moves_codes, united},
 };
 
@@ -30,7 +32,8 @@ pub(super) struct Wishes {
     pub(super) placing: Placing,
     pub(super) directives: Directives,
     pub(super) observer: ObserverChoice,
-    pub(super) weight_per: Option<Per>,
+    pub(super) weight_per: Option<WeightPer>,
+    pub(super) weight_block: Option<NonZeroU32>,
     pub(super) types: TypeWishes,
     pub(super) alignments: Alignments,
 }
@@ -71,6 +74,9 @@ pub(super) fn wishes(
         }
         if let Some(per) = settings.weight_per {
             directives.weight_per.insert(node, per);
+        }
+        if let Some(block) = settings.weight_block {
+            directives.weight_block.insert(node, block);
         }
         if let Some(alignment) = settings.alignment {
             directives.alignments.insert(node, alignment);
@@ -123,6 +129,7 @@ pub(super) fn wishes(
         let [asked, _] = symmetric(quantize, rules);
         types.symmetric.values.extend(asked.map(|zero| (value, zero)));
     }
+    blocks::check(module, loaded, selection, spec, &types)?;
     for (value, range) in input_ranges(module, loaded) {
         directives.ranges.entry(value).or_insert(RangeFrom::Stated(range));
     }
@@ -151,6 +158,7 @@ pub(super) fn wishes(
         directives,
         observer: default,
         weight_per: quantize.weights.per,
+        weight_block: quantize.weights.block,
         types,
         alignments: alignments(&quantize.alignment, spec.passes.alignment),
     })

@@ -172,6 +172,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
         observation: job.observation,
         observer: wishes.observer.clone(),
         weight_per: wishes.weight_per,
+        weight_block: wishes.weight_block,
         types,
         alignments: wishes.alignments,
         directives,

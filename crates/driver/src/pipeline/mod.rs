@@ -7,6 +7,7 @@
 
 mod asked;
 mod blame;
+mod blocks;
 mod calibrate;
 mod compile;
 mod directives;

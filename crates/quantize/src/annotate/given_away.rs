@@ -126,6 +126,10 @@ fn of_activation(
 
 /// The channel that loses most.
 fn of_parameters(module: &Module, graph: &Graph, value: ValueId, (grid, codes): (&QuantParams, f64)) -> Option<Loss> {
+    // A block is as short as it is for this reason.
+    if grid.block.is_some() {
+        return None;
+    }
     let numbers = module.constant(graph, value)?.to_f32().ok()?;
     let Per::Channel(scales) = &grid.scale else {
         let scale = *grid.scale.get(0)?;

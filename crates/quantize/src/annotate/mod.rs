@@ -37,9 +37,10 @@ use crate::observers::ObserverChoice;
 use crate::statistics::Observation;
 use roles::Roles;
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use strait_core::{NodeId, Port, ValueId};
 use strait_target::TargetSpec;
-use strait_target::spec::{Alignment, Alignments, Per};
+use strait_target::spec::{Alignment, Alignments, WeightPer};
 
 /// Directives of the configuration for single values and nodes, by source name resolved to ids.
 #[derive(Clone, Debug, Default)]
@@ -50,7 +51,9 @@ pub struct Directives {
     /// see it.
     pub operands: BTreeMap<(NodeId, usize), RangeFrom>,
     /// Granularity of the scales of weights, for single nodes.
-    pub weight_per: BTreeMap<NodeId, Per>,
+    pub weight_per: BTreeMap<NodeId, WeightPer>,
+    /// Inputs that share a scale of their weights, where scales are by block.
+    pub weight_block: BTreeMap<NodeId, NonZeroU32>,
     /// The observer of weights.
     pub weight_observer: ObserverChoice,
     /// Observers of weights other than that, for single nodes.
@@ -84,7 +87,9 @@ pub struct Annotation<'a> {
     /// The observer where no directive names another.
     pub observer: ObserverChoice,
     /// Granularity of the scales of weights where neither a directive nor the op's row says.
-    pub weight_per: Option<Per>,
+    pub weight_per: Option<WeightPer>,
+    /// Inputs that share a scale of weights, where scales are by block and no directive says. None: as the table prefers.
+    pub weight_block: Option<NonZeroU32>,
     /// Types that the configuration wants; placing had the same ones.
     pub types: TypeWishes,
     /// Which grids the operands and results of nodes share, by the kinds of ops.
@@ -113,6 +118,7 @@ impl<'a> Annotation<'a> {
             observation,
             observer: ObserverChoice::default(),
             weight_per: None,
+            weight_block: None,
             types: TypeWishes::default(),
             alignments: spec.passes.alignment,
             directives: Directives::default(),

@@ -13,7 +13,7 @@ use strait_core::{
 };
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
-use strait_target::spec::{Activation, Integer, OpRow, Pair, Per, Recipe, ScaleSet};
+use strait_target::spec::{Activation, Integer, OpRow, Pair, Recipe, ScaleSet};
 
 /// Type of codes, and the kind of their grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -328,13 +328,9 @@ pub(super) fn activation(spec: &TargetSpec, codes: Codes) -> Result<Scheme, Anno
 }
 
 /// The scheme of weights.
-pub(super) fn weight(spec: &TargetSpec, codes: Codes, per: Per) -> Result<Scheme, AnnotateError> {
+pub(super) fn weight(spec: &TargetSpec, codes: Codes, per: Granularity) -> Result<Scheme, AnnotateError> {
     let t = codes.ty;
     let (row, range) = (spec.types.weight(t), spec.types.weight_range(t));
-    let per = match per {
-        Per::Channel => Granularity::Channel { axis: 0 },
-        Per::Tensor => Granularity::Tensor,
-    };
     let range = [*range.start(), *range.end()].map(i64::from);
     let policy = policy(row.symmetric || codes.symmetric, row.scale, per);
     let rounding = spec.quantize.weight_rounding();

@@ -1,14 +1,15 @@
 //! The grids of weights in front of products of real numbers.
 //!
 //! Neither operand nor bias nor result has one, so that a scale is the least on which the weights fill their type:
-//! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) where there is a zero point, of each channel
-//! or of all.
+//! s_w = max(max W / q_max, min W / q_min), or (max W − min W) / (q_max − q_min) where there is a zero point, of each channel,
+//! of each block of inputs, or of all.
 
 use super::Annotation;
 use super::ranges::kind;
 use super::weights::reach;
+use std::num::NonZeroU32;
 use strait_core::{
-    Failure, Granularity, GraphId, Module, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode,
+    Failure, Granularity, GraphId, Module, NodeId, Origin, Parts, Port, QuantParams, QuantTable, Reason, ReasonCode,
 };
 use strait_requantize::Per;
 use strait_requantize::scales::{next_power_of_two, zero_of};
@@ -39,17 +40,18 @@ pub(super) fn grid(
     if !values.iter().all(|w| w.is_finite()) {
         return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
     }
-    let channels = match scheme.policy().per() {
-        Granularity::Channel { .. } => weights.shape().first().copied().unwrap_or(1) as usize,
-        Granularity::Tensor | Granularity::Block { .. } => 1,
-    };
+    let shape: Vec<usize> = weights.shape().iter().map(|&extent| extent as usize).collect();
+    let per = scheme.policy().per();
+    let parts = per.parts(&shape);
+    let parts = parts.ok_or_else(|| Failure::defect("its weights have other parts than their scheme"))?;
+    let values = by_part(&values, &parts);
     let observers = &how.directives;
     let observer = observers
         .weight_observers
         .get(&id)
         .unwrap_or(&observers.weight_observer);
     let [first, last] = scheme.range().unwrap_or([-127, 127]).map(|code| code as f64);
-    let ends = reach(&values, channels, observer, kind(scheme))?;
+    let ends = reach(&values, parts.count(), observer, kind(scheme))?;
     let symmetric = scheme.policy().is_symmetric();
     if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
         let text = "a weight is negative, and its type is unsigned, with the zero point 0";
@@ -79,14 +81,38 @@ pub(super) fn grid(
         false => zero_of(low, scale.into(), [first, last]),
     };
     let zeros: Vec<i32> = scales.iter().zip(&ends).map(zero).collect();
-    Ok(Some(match (scheme.policy().per(), scales.first(), zeros.first()) {
+    Ok(Some(match (per, scales.first(), zeros.first()) {
         (Granularity::Tensor, Some(&scale), Some(&zero)) => QuantParams::tensor(scale, zero),
-        _ => QuantParams {
-            zero_point: match symmetric {
-                true => Per::Tensor(0),
-                false => zeros.into_iter().collect(),
-            },
-            ..QuantParams::channel(scales.into(), 0)
-        },
+        _ => {
+            let (axis, block) = match per {
+                Granularity::Block { axis, size } => (axis, NonZeroU32::new(size)),
+                Granularity::Channel { axis } => (axis, None),
+                Granularity::Tensor => (0, None),
+            };
+            QuantParams {
+                zero_point: match symmetric {
+                    true => Per::Tensor(0),
+                    false => zeros.into_iter().collect(),
+                },
+                block,
+                ..QuantParams::channel(scales.into(), axis)
+            }
+        }
     }))
+}
+
+/// The elements of a tensor part by part, each as long as the others.
+fn by_part(values: &[f32], parts: &Parts) -> Vec<f32> {
+    let each = values.len() / parts.count().max(1);
+    let mut filled = vec![0; parts.count()];
+    let mut sorted = vec![0.0; values.len()];
+    for (index, &value) in values.iter().enumerate() {
+        let part = parts.of(index);
+        let Some(filled) = filled.get_mut(part) else { continue };
+        if let Some(at) = sorted.get_mut(part * each + *filled) {
+            *at = value;
+        }
+        *filled += 1;
+    }
+    sorted
 }

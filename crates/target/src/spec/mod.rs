@@ -45,7 +45,7 @@ pub use types::{
     Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types,
     WeightScheme,
 };
-pub use words::{Evidence, FloatRule, Integer, Interval, Per};
+pub use words::{Evidence, FloatRule, Integer, Interval, Per, WeightPer};
 
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Deserialize;

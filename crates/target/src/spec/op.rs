@@ -3,7 +3,7 @@
 use super::pair::Pair;
 use super::recipe::{IntegerFunction, Recipe, RecipeName, WeightGrid};
 use super::types::Points;
-use super::words::{Evidence, Integer, Per};
+use super::words::{Evidence, Integer, WeightPer};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub struct OpRow {
     #[schemars(length(min = 1))]
     pub results: Option<Vec<Integer>>,
     /// Granularity of the scales of the op's weights. Absent: the first of `types.weight.per`.
-    pub weight_per: Option<Per>,
+    pub weight_per: Option<WeightPer>,
     /// Limits of the target, by attribute of the op or by a quantity derived from the op.
     #[serde(default)]
     pub limit: BTreeMap<String, Limit>,

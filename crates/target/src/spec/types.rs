@@ -2,10 +2,10 @@
 
 use super::observer::Observer;
 use super::pair::Pair;
-use super::words::{Evidence, Integer, Interval, Per, RoundingWord};
+use super::words::{Evidence, Integer, Interval, RoundingWord, WeightPer};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::{collections::BTreeMap, ops::RangeInclusive};
+use std::{collections::BTreeMap, num::NonZeroU32, ops::RangeInclusive};
 use strait_document::words;
 use strait_requantize::{IntType, Rounding, quantize::ZeroPoint};
 
@@ -109,8 +109,12 @@ pub struct WeightScheme {
     /// The zero point is 0. False: each scale has a zero point, which products take off the weights' codes. An unsigned type
     /// needs it.
     pub symmetric: bool,
-    /// Granularities that a scale may have, the preferred one first.
-    pub per: Vec<Per>,
+    /// Granularities that a scale may have, the preferred one first. Where a weight's inputs are no whole blocks, or its
+    /// product is one of codes, `"block"` is passed over.
+    pub per: Vec<WeightPer>,
+    /// For `"block"`: the numbers of inputs that may share a scale, the preferred one first.
+    #[serde(default)]
+    pub block: Vec<NonZeroU32>,
     /// Which scales there are.
     #[serde(default)]
     pub scale: ScaleSet,
@@ -234,11 +238,6 @@ impl Types {
     /// The codes of weights of a type.
     pub fn weight_range(&self, t: Integer) -> RangeInclusive<i32> {
         codes(t.into(), self.weight(t).range.as_ref())
-    }
-
-    /// Granularity of the scales of weights of a type, unless an op's row names another.
-    pub fn weight_per(&self, t: Integer) -> Per {
-        self.weight(t).per.first().copied().unwrap_or(Per::Tensor)
     }
 }
 

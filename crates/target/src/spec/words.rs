@@ -52,6 +52,18 @@ words! {
 }
 
 words! {
+    /// Granularity of the scales of weights.
+    WeightPer {
+        /// The whole tensor.
+        Tensor = "tensor",
+        /// Each output channel.
+        Channel = "channel",
+        /// So many inputs of each output channel, and of each position of a window: for weights that alone have codes.
+        Block = "block",
+    }
+}
+
+words! {
     /// A rule over the float graph that is right for some targets alone. Those that hold for all need no word.
     FloatRule {
         /// A batch normalization that stands alone becomes a depthwise convolution.

@@ -10,11 +10,12 @@
 use crate::annotate::draft::{Draft, Site, is_made};
 use crate::annotate::roles::{Role, Roles, leaves_sums, role};
 use crate::annotate::types::{self, Codes};
-use crate::annotate::{AnnotateError, Annotation, given};
+use crate::annotate::{AnnotateError, given};
+use std::num::NonZeroU32;
 use strait_core::{
     ConfigId, Elem, Granularity, Graph, Grid, Move, Node, NodeId, Op, Origin, Port, QuantParams, ValueId,
 };
-use strait_target::spec::{Integer, OpRow, Per, Recipe};
+use strait_target::spec::{Integer, OpRow, Recipe, WeightPer};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let (graph, how) = (site.graph, site.how);
@@ -26,7 +27,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             if is_made(site, id, Role::Weight, weights) && !draft.plain.contains(&id) {
                 let symmetric = how.types.symmetric.weights.get(&id).copied();
                 let symmetric = symmetric.unwrap_or(how.types.symmetric.weight);
-                let scheme = types::weight(spec, Codes { ty, symmetric }, weight_per(how, id, row, ty))?;
+                let scheme = types::weight(spec, Codes { ty, symmetric }, per(site, id, row, ty))?;
                 let config = draft.add(id, Port::Operand(1), scheme, weights, Role::Weight);
                 given::activate(site, draft, config, false)?;
             }
@@ -51,7 +52,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                     None => continue,
                 },
                 Role::Activation => types::activation(spec, how.types.operand(id, index, kind, activation))?,
-                Role::Weight => types::weight(spec, weight, weight_per(how, id, Some(row), weight.ty))?,
+                Role::Weight => types::weight(spec, weight, per(site, id, Some(row), weight.ty))?,
                 Role::Bias => types::bias(spec, activation.ty)?,
             };
             let config = draft.add(id, Port::Operand(index), scheme, value, role);
@@ -90,11 +91,26 @@ fn weights(node: &Node) -> Option<ValueId> {
     node.inputs.get(1).copied().flatten()
 }
 
-/// Granularity of the scales of a node's weights.
-fn weight_per(how: &Annotation<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Per {
+/// Granularity of the scales of a node's weights: by block where they alone have codes and their inputs are whole blocks.
+fn per(site: &Site<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granularity {
+    let (how, scheme) = (site.how, site.how.spec.types.weight(ty));
+    let inputs = site.graph.node(id).and_then(weights).and_then(|weights| {
+        let dims = site.graph.value(weights)?.ty.dims()?;
+        dims.get(1).copied()
+    });
+    let size = how.directives.weight_block.get(&id).copied().or(how.weight_block);
+    let size = size.or(scheme.block.first().copied()).map(NonZeroU32::get);
+    let size = size.filter(|&size| inputs.is_some_and(|inputs| inputs.is_multiple_of(size.into())));
+    let size = size.filter(|_| row.is_none_or(OpRow::is_weight_only));
+    let fits = |per: &WeightPer| *per != WeightPer::Block || size.is_some();
     let own = how.directives.weight_per.get(&id).copied();
     let own = own.or(row.and_then(|row| row.weight_per)).or(how.weight_per);
-    own.unwrap_or(how.spec.types.weight_per(ty))
+    let per = own.filter(fits).or_else(|| scheme.per.iter().copied().find(fits));
+    match (per, size) {
+        (Some(WeightPer::Block), Some(size)) => Granularity::Block { axis: 1, size },
+        (Some(WeightPer::Channel), _) => Granularity::Channel { axis: 0 },
+        _ => Granularity::Tensor,
+    }
 }
 
 /// True if a node of the accelerator leaves codes: always where every result is narrowed, and else where codes are all

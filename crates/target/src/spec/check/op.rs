@@ -3,7 +3,7 @@
 use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
 use crate::spec::{
-    Activation, Arithmetic, Integer, IntegerFunction, Limit, OpRow, Pair, RecipeName, ScaleSet, WeightGrid,
+    Activation, Arithmetic, Integer, IntegerFunction, Limit, OpRow, Pair, RecipeName, ScaleSet, WeightGrid, WeightPer,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
@@ -216,6 +216,10 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     if let Some(per) = row.weight_per {
         let weighs = recipe == RecipeName::MultiplyAccumulate || recipe.is_weight_only();
         findings.ensure(weighs, &at("weight_per"), || format!("`{recipe}` has no weights"));
+        let alone = recipe.is_weight_only() || per != WeightPer::Block;
+        findings.ensure(!weighs || alone, &at("weight_per"), || {
+            format!("scales by block are for weights that alone have codes, not for `{recipe}`")
+        });
         let schemes = spec.pairs(row).map(|pair| spec.types.weight(pair.weight));
         let known = schemes.into_iter().any(|scheme| scheme.per.contains(&per));
         findings.ensure(known, &at("weight_per"), || {

@@ -1,7 +1,7 @@
 //! The parts of which there is one: identity, types, accumulators, options, overlays.
 
 use super::Findings;
-use crate::spec::{Codes, Integer, Observed, OptionValue};
+use crate::spec::{Codes, Integer, Observed, OptionValue, WeightPer, WeightScheme};
 use std::collections::BTreeSet;
 use strait_core::Term;
 use strait_document::{KeyPath, Value, nearest};
@@ -77,6 +77,9 @@ fn types(findings: &mut Findings<'_>) {
             .map(|(t, scheme)| (at(&["weight_of", t.name()]), scheme)),
     );
     for (path, scheme) in schemes {
+        let mut alone = types.pairs.iter().filter(|pair| pair.is_weight_only());
+        let used = alone.any(|pair| std::ptr::eq(types.weight(pair.weight), scheme));
+        blocks(findings, &path, scheme, used);
         findings.list(&path.key("per"), &scheme.per);
     }
     let unused = types.activation_of.keys().filter(|t| !activations.contains(t));
@@ -121,6 +124,24 @@ fn types(findings: &mut Findings<'_>) {
             format!("`{path}` is for activations that `types.pairs` does not have")
         });
     }
+}
+
+/// That there are sizes where scales are by block, weights that alone have codes, and something else for those that are no
+/// whole blocks.
+fn blocks(findings: &mut Findings<'_>, path: &KeyPath, scheme: &WeightScheme, used: bool) {
+    let by_block = scheme.per.contains(&WeightPer::Block);
+    findings.ensure(!by_block || used, &path.clone().key("per"), || {
+        "scales by block are for weights that alone have codes, in a pair with \"float32\"".into()
+    });
+    let sized = path.clone().key("block");
+    findings.ensure(by_block != scheme.block.is_empty(), &sized, || match by_block {
+        true => format!("`{sized}` is missing: scales are by block, of so many inputs"),
+        false => "sizes of blocks are for `per` with \"block\"".into(),
+    });
+    let others = scheme.per.iter().any(|&per| per != WeightPer::Block);
+    findings.ensure(!by_block || others, &path.clone().key("per"), || {
+        "weights that are no whole blocks need \"channel\" or \"tensor\" beside \"block\"".into()
+    });
 }
 
 fn options(findings: &mut Findings<'_>) {
