@@ -359,6 +359,7 @@ impl ReasonCode {
     pub fn page() -> String {
         let mut page = String::from(
             "# Reasons\n\n\
+             <!-- Made from the codes in crates/core/src/reason_code.rs by `cargo xtask bless`; edits here are lost. -->\n\n\
              A layer that stays on the host, a fusion that is not made, a rule that refuses and a model that is not read\n\
              have a reason: a sentence for people and one of these codes for programs. Codes are stable.\n\n\
              Besides these, `target-limit-QUANTITY` says that a quantity of an op is outside of a limit of its row in the\n\

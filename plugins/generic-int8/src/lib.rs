@@ -1,4 +1,5 @@
-//! The target `generic-int8`: the int8 rules of LiteRT's reference kernels, computed by the host's own kernels.
+//! The target `generic-int8`: the rules of LiteRT's reference kernels for int8 and 16x8, with uint8, int4 weights and weights
+//! alone besides, computed by the host's own kernels.
 //!
 //! It is only a table; loaded from `target.toml` as a file it gives the same bytes.
 

@@ -271,7 +271,7 @@ pub struct Activations {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Alignment {
-    /// Of functions such as ReLU that the op in front of them clips for.
+    /// Of functions such as ReLU that become a clamp of their producer's requantization.
     pub activation: Option<Align>,
     /// Of sums and differences.
     pub elementwise: Option<Align>,
@@ -304,15 +304,16 @@ pub struct Rule {
     pub op: Vec<Pattern>,
     /// All layers on a way from one to another, both included.
     pub between: Option<Between>,
-    /// Of the layers these operands alone, counted from 0 as in `strait inspect --quant`. Only `range`, `observer` and
-    /// `activations` can be set for them. An operand that has a range of its own is requantized for its layer; others that
+    /// Of the layers these operands alone, counted from 0 as in `strait inspect --quant`. Only `range`, `observer`,
+    /// `observer_options` and `activations` can be set for them. An operand that has a range of its own is requantized for its layer; others that
     /// read the same tensor do so as before. What a layer alone reads is made on the range of its operand.
     #[serde(default)]
     pub operands: Vec<u32>,
     /// The same of results. A result is the tensor that it makes, as if `tensors` named it.
     #[serde(default)]
     pub results: Vec<u32>,
-    /// Source names of tensors. Only `range`, `observer` and `activations` can be set for them.
+    /// Source names of tensors. Only `range`, `observer`, `observer_options` and `activations`
+    /// can be set for them.
     #[serde(default)]
     pub tensors: Vec<Pattern>,
     /// True: it may match nothing.
@@ -332,8 +333,9 @@ pub struct Rule {
     /// Their weights.
     #[serde(default)]
     pub weights: Weights,
-    /// The activations that the layers compute on, and the tensors as they leave the layers that make them. A layer
-    /// computes on one type: that of an operand is that of the others. Where operands and results have one grid, as those
+    /// Of layers and `operands`: the activations that the layers compute on. A layer computes on one type: that of an operand is
+    /// that of the others. Its results have the type that their readers agree on, as far as the target has it for them. Of
+    /// `tensors` and `results`: as they leave the layers that make them. Where operands and results have one grid, as those
     /// of a pooling, a zero point of 0 is that of all of them.
     #[serde(default)]
     pub activations: Activations,

@@ -44,7 +44,7 @@ pub struct FormRow {
     pub oracle: Option<String>,
     /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
-    /// Accumulators that the evidence was shown on, where it was not shown on all that the form takes. A layer that can
+    /// The accumulators on which equality was shown, if not on the form's whole domain. A layer that can
     /// leave them rests on a form that is `documented`.
     pub holds: Option<Holds>,
     /// A remark for people.

@@ -13,7 +13,8 @@ pub struct Passes {
     pub computing: Vec<String>,
     /// Ops whose first operand and results share a grid. Those whose recipe keeps the grid share it anyway.
     pub passive: Vec<String>,
-    /// Functions that an op in front of them clips for, of `relu` and `clip`, where nothing else reads its result.
+    /// Functions, of `relu` and `clip`, that become a clamp of their producer's requantization, where nothing else reads
+    /// what that makes.
     pub activation: Vec<String>,
     /// Which grids the operands and results of other ops share.
     pub alignment: Alignments,
@@ -23,8 +24,8 @@ pub struct Passes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Alignments {
-    /// Of functions that the op in front of them clips for: `output` makes its result on the grid of the function's, so that
-    /// no codes are spent on what is clipped away.
+    /// Of functions that become a clamp of their producer's requantization: `output` makes the producer's result on the grid
+    /// of the function's, so that no codes are spent on what is clipped away.
     pub activation: Alignment,
     /// Of sums and differences.
     pub elementwise: Alignment,
@@ -43,7 +44,8 @@ words! {
     /// Grids that the operands and the result of one op share. Where the op moves codes, all of them share one in the end;
     /// the word then says which, and whether what makes the operands makes them on it.
     Alignment {
-        /// Each has its own. What an op that moves codes reads is requantized to the grid of its result.
+        /// Every operand and result has a grid of its own. What an op that moves codes reads is requantized to the grid of
+        /// its result.
         None = "none",
         /// The operands share one grid that covers all of them.
         Large = "large",

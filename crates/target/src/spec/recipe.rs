@@ -7,12 +7,13 @@ use strait_requantize::function::Definition;
 words! {
     /// The recipes that a row may name.
     RecipeName {
-        /// Convolution or matrix product with constant weights: i32 accumulators, then a requantization.
+        /// Convolution or matrix product with constant weights: sums of 16 to 64 bits, carried in i32 or i64, then a
+        /// requantization.
         MultiplyAccumulate = "multiply_accumulate",
         /// Convolution or matrix product of real numbers with constant weights, which have codes alone: they become real
         /// numbers in front of it, and bias and result are real. For pairs with activations of `"float32"`.
         DequantizeWeights = "dequantize_weights",
-        /// Product of two activations: i32 accumulators, then a requantization.
+        /// Product of two activations: sums of 16 to 64 bits, carried in i32 or i64, then a requantization.
         MatmulAccumulate = "matmul_accumulate",
         /// Sum or difference: each operand, less its zero point, is shifted left by `left_shift` bits and requantized
         /// (by one of `inputs`) to the grid of twice the larger scale with that many more bits; the sum is requantized.

@@ -71,8 +71,9 @@ words! {
         /// Every result of an op that the target computes in integers.
         #[default]
         Results = "results",
-        /// Only what an integer op reads. Where all readers want codes of one grid, a result is narrowed to that; else it
-        /// stays a sum, each of them narrows it for itself, and what is read as real numbers is the sum.
+        /// Only what an integer op reads. Where all readers want codes of one grid, a result is narrowed to that.
+        /// Otherwise the result stays an accumulator: each reader of codes narrows it for itself, and the host reads the
+        /// accumulator dequantized.
         Operands = "operands",
     }
 }
