@@ -89,6 +89,14 @@ fn all(cx: &Context, wanted: &str) {
                 loops.conv(cx, &packed, 1, &input, &mut out).unwrap();
             });
         }
+        let zeros: Vec<i32> = weights.iter().map(|&w| i32::from(w) - 11).collect();
+        let packed = ConvWeights::new(c, IntType::U8, 0, Weights::I32(&zeros), Bias::I32(None)).unwrap();
+        for (form, loops) in forms(outputs).into_iter().skip(1).take(1) {
+            let mut out = vec![0; elements * usize::from(loops.out().bits()) / 8];
+            report(&format!("conv {form}, zero points, {name}"), steps, &mut || {
+                loops.conv(cx, &packed, 1, &input, &mut out).unwrap();
+            });
+        }
         let input = bytes(2 * c.input.elements().unwrap());
         let words: Vec<i32> = weights.iter().map(|&w| i32::from(w) * 257).collect();
         for (bits, weights) in [("16×8", Weights::I8(&weights)), ("16×16", Weights::I32(&words))] {
@@ -114,6 +122,18 @@ fn all(cx: &Context, wanted: &str) {
             report(&format!("gemm {form} {m}×{n}×{k}"), m * n * k, &mut || {
                 loops.gemm(cx, &packed, m, &a, &mut out).unwrap();
             });
+        }
+        let zeros: Vec<i32> = b.iter().map(|&w| i32::from(w) - 11).collect();
+        let packed = GemmWeights::new(IntType::U8, [k, n], Weights::I32(&zeros), [n, 1], Bias::I32(None)).unwrap();
+        for (form, loops) in forms(n).into_iter().skip(1).take(1) {
+            let mut out = vec![0; m * n * usize::from(loops.out().bits()) / 8];
+            report(
+                &format!("gemm {form}, zero points, {m}×{n}×{k}"),
+                m * n * k,
+                &mut || {
+                    loops.gemm(cx, &packed, m, &a, &mut out).unwrap();
+                },
+            );
         }
     }
     let count = 1 << 16;

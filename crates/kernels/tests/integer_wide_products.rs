@@ -16,8 +16,16 @@ use support::{
     wide::{CARRIERS, ELEMENTS, check, codes, raw, width},
 };
 
-/// Ends of weights: of 8 bits, of 16, of 16 with a zero point, and of four.
-const WEIGHTS: [[i32; 2]; 4] = [[-128, 127], [-32768, 32767], [-65535, 65535], [-15, 15]];
+/// Ends of weights: of 8 bits, of 16, of 16 with a zero point, of four, and of 8 with a zero point: 256 of them, or more.
+const WEIGHTS: [[i32; 2]; 7] = [
+    [-128, 127],
+    [-32768, 32767],
+    [-65535, 65535],
+    [-15, 15],
+    [-200, 55],
+    [-3, 252],
+    [-255, 255],
+];
 
 fn weights([low, high]: [i32; 2], count: usize, numbers: &mut Numbers) -> Vec<i32> {
     (0..count)

@@ -13,7 +13,7 @@ use crate::{
     error::{KernelError, expect_len, product},
     isa::{Context, Job},
     parallel::{Shared, for_each_chunk, try_for_each},
-    simd::Simd,
+    simd::{Dots, Simd},
     window::{Conv, Layout},
 };
 use strait_requantize::IntType;
@@ -58,7 +58,11 @@ impl ConvWeights {
         if let Some(values) = bias.len() {
             expect_len("the bias", values, Some(conv.out_channels))?;
         }
-        let mut planes = Planes::of(element, &weights, bias.carrier())?;
+        // The sum of a window costs as much as its only product.
+        let mut planes = match is_depthwise(&conv, &layout) {
+            true => Planes::new(element, weights.ends(), bias.carrier()),
+            false => Planes::lifted(element, weights.ends(), bias.carrier(), k),
+        }?;
         let row = |o: usize| (o * k..(o + 1) * k).map(|at| i64::from(weights.get(at)));
         // Depthwise loops read bytes as they are.
         let offset = if is_depthwise(&conv, &layout) && !planes.words {
@@ -79,7 +83,7 @@ impl ConvWeights {
                     let row = row.as_chunks_mut().0.iter_mut();
                     row.zip(weights).for_each(|(to, w)| *to = plane.word(w));
                 } else {
-                    row.iter_mut().zip(weights).for_each(|(to, w)| *to = plane.byte(w));
+                    row.iter_mut().zip(weights).for_each(|(to, w)| *to = planes.byte(w));
                 }
             }
         }
@@ -293,16 +297,23 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
             let row = plane * conv.out_channels + first_channel;
             &rows[row * depth..(row + outputs) * depth]
         };
+        let (mut narrow, mut wide) = ([0; STRIP], [0; STRIP]);
+        if planes.lift != 0 {
+            let mut sums = [0; STRIP];
+            column_sums::<S>(&panels, [conv.depth(), depth], &mut sums);
+            narrow = sums.map(|sum| planes.lift.wrapping_mul(sum));
+            wide = sums.map(|sum| i64::from(planes.lift) * i64::from(sum));
+        }
         let strip = Strip {
             factors: &planes.factors(depth, group, |_| &panels)[..planes.list.len()],
             starts: match starts {
                 Starts::I32(starts) => StripStarts::Narrow {
                     rows: &starts[first_channel..first_channel + outputs],
-                    columns: &[0; STRIP],
+                    columns: &narrow,
                 },
                 Starts::I64(starts) => StripStarts::Wide {
                     rows: &starts[first_channel..first_channel + outputs],
-                    columns: &[0; STRIP],
+                    columns: &wide,
                 },
             },
             carrier: planes.carrier,
@@ -317,6 +328,32 @@ impl<T: Lane> Job for StripTask<'_, '_, T> {
             },
         };
         strip.run::<S, T::Products>(finish)
+    }
+}
+
+/// The sums of the first `k` bytes of each column of panels that are `depth` deep.
+#[inline(always)]
+fn column_sums<S: Simd>(panels: &[u8], [k, depth]: [usize; 2], to: &mut [i32; STRIP]) {
+    let (to, _) = to.as_chunks_mut::<COLUMNS>();
+    for (panel, to) in panels.chunks_exact((COLUMNS * depth).max(1)).zip(to) {
+        let (fours, rest) = panel.as_chunks::<64>().0.split_at(k / 4);
+        // SAFETY: this is compiled for `S`.
+        let mut sums = unsafe { [S::Dots::new(0, &[0; COLUMNS]); 4] };
+        for some in fours.chunks(sums.len()) {
+            for (sum, four) in sums.iter_mut().zip(some) {
+                // SAFETY: as above.
+                *sum = unsafe { sum.add_dots::<true>(four, [1; 4]) };
+            }
+        }
+        if let Some(last) = rest.first() {
+            // What stands behind K is no part of the window.
+            let ones = [0, 1, 2, 3].map(|at| u8::from(at < k % 4));
+            // SAFETY: as above.
+            sums[0] = unsafe { sums[0].add_dots::<true>(last, ones) };
+        }
+        for sum in sums {
+            to.iter_mut().zip(sum.to_array()).for_each(|(to, sum)| *to += sum);
+        }
     }
 }
 

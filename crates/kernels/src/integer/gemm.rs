@@ -65,7 +65,7 @@ impl Panels {
                 pack_columns::<1>(bytes, [k, n], |k, n| {
                     let element = element(k, n);
                     sum(n, element);
-                    [part.byte(element)]
+                    [planes.byte(element)]
                 });
             }
         }
@@ -118,7 +118,7 @@ impl GemmWeights {
         if let Some(values) = bias.len() {
             expect_len("the bias", values, Some(n))?;
         }
-        let mut planes = Planes::of(element, &weights, bias.carrier())?;
+        let mut planes = Planes::lifted(element, weights.ends(), bias.carrier(), k)?;
         let offset = planes.offset(element);
         let column = |n: usize| (0..k).map(move |k| i64::from(weights.get(k * strides[0] + n * strides[1])));
         planes.prove((0..n).map(|n| {
@@ -148,7 +148,7 @@ impl GemmWeights {
         ends: [i32; 2],
         carrier: Carrier,
     ) -> Result<usize, KernelError> {
-        Ok(n.next_multiple_of(COLUMNS) * Planes::new(element, ends, carrier)?.bytes(k))
+        Ok(n.next_multiple_of(COLUMNS) * Planes::lifted(element, ends, carrier, k)?.bytes(k))
     }
 
     /// `[k, n]`.
@@ -331,7 +331,9 @@ pub(crate) fn gemm(
         n,
         ref panels,
     } = *weights;
-    let Planes { words, carrier, .. } = panels.planes;
+    let Planes {
+        words, carrier, lift, ..
+    } = panels.planes;
     check_channels(finish, n)?;
     expect_len("the activation", a.len(), product(&[m, k, width(element)]))?;
     expect_len("the product", out.len(), product(&[m, n, finish.width(carrier)]))?;
@@ -354,7 +356,7 @@ pub(crate) fn gemm(
         k,
         panels,
         row: &row,
-        row_factor: 0,
+        row_factor: lift.into(),
     }
     .run(cx, out)
 }

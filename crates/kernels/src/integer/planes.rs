@@ -9,6 +9,9 @@
 //!
 //! into two planes with hundreds of products each. Where no sum of all products can leave 32 bits, they are added there,
 //! whatever carries them.
+//!
+//! Weights with a zero point have 9 bits, but seldom more than 256 values: bytes hold w − c for some c, the lift, and
+//! Σ x·w = Σ x·(w − c) + c·Σ x. The last sum is one for each window, whatever the number of output channels is.
 
 use super::{bytes::width, lane::word_offset, product::Factors, sums::Carrier};
 use crate::error::KernelError;
@@ -46,7 +49,7 @@ impl Weights<'_> {
     }
 
     /// The least and the largest weight.
-    fn ends(&self) -> [i32; 2] {
+    pub(crate) fn ends(&self) -> [i32; 2] {
         match self {
             // Finding those that there are would gain nothing.
             Weights::I8(_) => [i8::MIN.into(), i8::MAX.into()],
@@ -95,6 +98,8 @@ pub(crate) struct Planes {
     /// Operands are 16-bit words, not bytes.
     pub(crate) words: bool,
     pub(crate) carrier: Carrier,
+    /// What bytes lack of their weights.
+    pub(crate) lift: i32,
     /// Sums in 32 bits alone: one plane, in one go.
     pub(crate) narrow: bool,
     /// The plane that has all bits, where words have them.
@@ -123,24 +128,38 @@ impl Plane {
     pub(crate) fn word(self, weight: i32) -> [u8; 2] {
         (((weight >> self.drop) & self.mask) as i16).to_ne_bytes()
     }
-
-    /// The same as a byte; the only plane has all of it.
-    #[inline(always)]
-    pub(crate) fn byte(self, weight: i32) -> u8 {
-        weight as u8
-    }
 }
 
 /// The least number of products for which one plane is taken: below, two are faster than widening so often.
 const FEW: i64 = 32;
 /// Bits of the lower plane.
 const LOW: u32 = 8;
+/// The most activations of 8 bits whose sum has 31 bits.
+const LONGEST: usize = (i32::MAX / u8::MAX as i32) as usize;
 
 impl Planes {
     /// For activations of one type and weights between two ends.
     pub(crate) fn new(element: IntType, ends: [i32; 2], carrier: Carrier) -> Result<Planes, KernelError> {
         let bytes = width(element) == 1 && ends.iter().all(|end| IntType::I8.range().contains(end));
         Planes::for_words(!bytes, element, ends, carrier)
+    }
+
+    /// The same for products of K activations each whose sums can be added: weights are lifted where bytes hold them then.
+    pub(crate) fn lifted(
+        element: IntType,
+        [low, high]: [i32; 2],
+        carrier: Carrier,
+        k: usize,
+    ) -> Result<Planes, KernelError> {
+        let bytes = IntType::I8.range();
+        let held = bytes.contains(&low) && bytes.contains(&high);
+        let few = high.saturating_sub(low) <= bytes.end() - bytes.start();
+        if held || !few || width(element) > 1 || k > LONGEST {
+            return Planes::new(element, [low, high], carrier);
+        }
+        let lift = low.saturating_sub(*bytes.start());
+        let planes = Planes::for_words(false, element, [low - lift, high - lift], carrier)?;
+        Ok(Planes { lift, ..planes })
     }
 
     /// The same, where it is known that operands are words, or that bytes hold them.
@@ -183,6 +202,7 @@ impl Planes {
         Ok(Planes {
             words,
             carrier,
+            lift: 0,
             narrow,
             whole: one.then_some(whole),
             magnitude,
@@ -204,9 +224,10 @@ impl Planes {
         }
     }
 
-    /// For these weights.
-    pub(crate) fn of(element: IntType, weights: &Weights<'_>, carrier: Carrier) -> Result<Planes, KernelError> {
-        Planes::new(element, weights.ends(), carrier)
+    /// A weight as a byte; the only plane has all of it.
+    #[inline(always)]
+    pub(crate) fn byte(&self, weight: i32) -> u8 {
+        (weight - self.lift) as u8
     }
 
     /// Elements of K in four bytes.
