@@ -612,3 +612,18 @@ fn text_that_is_hostile_is_refused_without_harm() {
         assert!(!error.0.is_empty());
     }
 }
+
+#[test]
+fn weights_that_are_rounded_twice_have_no_zero_point() {
+    let twice = (
+        "[\"shift\", \"single\"]",
+        "[\"shift\"]\nweight_grid = \"max_abs_then_shift\"",
+    );
+    let zeros = ("weight     = { symmetric = true", "weight     = { symmetric = false");
+    assert!(TABLE.contains(twice.0) && TABLE.contains(zeros.0));
+    let table = TABLE.replacen(twice.0, twice.1, 1);
+    let told = "weights that are rounded to their largest magnitude first have no zero point";
+    assert!(!findings(&table).contains(told), "{}", findings(&table));
+    let found = findings(&table.replacen(zeros.0, zeros.1, 1));
+    assert!(found.contains(told) && found.contains("weight_grid"), "{found}");
+}
