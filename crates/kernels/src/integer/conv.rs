@@ -118,8 +118,11 @@ impl ConvWeights {
         ends: [i32; 2],
         carrier: Carrier,
     ) -> Result<usize, KernelError> {
-        let planes = Planes::new(element, ends, carrier)?;
-        Ok(out_channels * planes.bytes(k) + planes.padded(k) * size_of::<usize>())
+        // Lifted or not, as its window is.
+        let lifted = Planes::lifted(element, ends, carrier, k)?;
+        let either = [Planes::new(element, ends, carrier)?, lifted];
+        let bytes = |planes: Planes| out_channels * planes.bytes(k) + planes.padded(k) * size_of::<usize>();
+        Ok(either.map(bytes).into_iter().fold(0, usize::max))
     }
 
     /// Extents and window of the convolution.
