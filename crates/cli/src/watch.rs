@@ -171,7 +171,7 @@ impl Progress for Watch {
     }
 
     fn remark(&self, found: &Diagnostic) {
-        console::explain(&found.render(self.shared.terminal));
+        console::rendered(&found.render(self.shared.terminal));
     }
 
     fn interrupted(&self) -> bool {
