@@ -274,11 +274,12 @@ impl<'a> Walk<'a> {
         grid(self.fused, fused) == grid(self.lowered, lowered)
     }
 
-    /// True if two lookups have other tables.
+    /// True if two lookups have other tables: other entries, or the same ones on another grid.
     fn burnt(&self, a: &Node, b: &Node) -> bool {
-        let table = |graph, node: &Node| {
-            let table = node.inputs.get(1).copied().flatten();
-            table.and_then(|t| self.module.constant(graph, t))
+        let table = |graph: &'a Graph, node: &Node| {
+            let table = node.inputs.get(1).copied().flatten()?;
+            let value = graph.value(table)?;
+            Some((value.ty.elem, &value.quant, self.module.constant(graph, table)))
         };
         table(self.fused, a) != table(self.lowered, b)
     }

@@ -383,6 +383,42 @@ graph @main(%in: f32[1,4]) {
 }
 
 #[test]
+fn a_table_whose_entries_stayed_what_they_were_was_requantized_too() {
+    const BEFORE: &str = "
+graph @lowered(%in: f32[1,4]) stage=integer {
+  %x: i8[1,4] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %l: i8[1,4] scale=0.25 zero=0 = lookup(%x, @table)
+  %m: i8[1,4] scale=0.5 zero=0 = requantize(%l) {form={arith_folded shift=1 rounding=half_even out=i8}, axis=1}
+  return %m
+}";
+    const AFTER: &str = "
+graph @main(%in: f32[1,4]) {
+  %x: i8[1,4] scale=0.5 zero=0 = quantize(%in) {to=i8, rounding=half_even, reciprocal=0}
+  %m: i8[1,4] scale=0.5 zero=0 = lookup(%x, @burnt)
+  return %m
+}";
+    let check = |entries: &[i64], burnt: &[i64]| {
+        let data = format!(
+            "data @table: i8[256] scale=0.25 zero=0 = inline {entries:?}
+             data @burnt: i8[256] scale=0.5 zero=0 = inline {burnt:?}"
+        );
+        let record = entries_record("m", &shifted(&[1]), entries.iter().map(|&entry| (0, entry)));
+        verify(&parse(&text(BEFORE, AFTER, &data)), &[record])
+    };
+    // Half of 0 is 0, and so is half of 1: ties are even.
+    let report = check(&[0; 256], &[0; 256]);
+    assert_eq!((report.findings.as_slice(), report.exact), (&[][..], 1));
+    let report = check(&[1; 256], &[1; 256]);
+    assert!(
+        matches!(
+            faults(&report)[..],
+            [("m", Fault::Structure(_)), ("m", Fault::Layer { .. })]
+        ),
+        "{report:?}"
+    );
+}
+
+#[test]
 fn a_quantization_to_another_grid_is_proved_over_every_float() {
     const BEFORE: &str = "
 graph @lowered(%in: f32[4]) stage=integer {
