@@ -19,6 +19,7 @@ use super::{
     lowered::{Job, annotated},
     observe,
     ready::{Ready, ready},
+    rewritten::of_target,
 };
 
 /// The float graph that rounds where the integers of an artifact are codes: `loaded` is annotated and baked for its target
@@ -61,11 +62,15 @@ pub(crate) fn simulated(
     }
     let cache = loaded.config.calibration.cache.as_ref();
     let observation = observe::statistics(&canonical, &requests, &samples, cache, session)?;
+    let known = (&canonical, &selection, &observation);
+    let of_target = of_target(known, chosen.target.spec(), session, |module, unmet| {
+        observe::statistics(module, unmet, &samples, cache, session)
+    })?;
     let job = Job {
         loaded,
-        canonical: &canonical,
-        selection: &selection,
-        observation: &observation,
+        canonical: &of_target.module,
+        selection: &of_target.selection,
+        observation: &of_target.observation,
         target: chosen.target,
         options: chosen.options,
         formats: Vec::new(),
