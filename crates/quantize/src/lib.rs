@@ -5,6 +5,7 @@
 //! which operands share a grid, and which grid, by an [`observers::Observer`] over the statistics.
 
 pub mod annotate;
+mod logarithm;
 pub mod observe;
 pub mod observers;
 mod requests;

@@ -21,6 +21,7 @@
 
 use super::draft::is_constant;
 use super::{Directives, RangeFrom};
+use crate::logarithm::ln;
 use crate::observers::{GridKind, Observer, Seen};
 use crate::statistics::{Observation, Statistics};
 use strait_core::op::{Function, Reduction, ResizeMode};
@@ -317,7 +318,7 @@ impl Known<'_> {
                 .filter(|&(low, count)| count > 0 && low + peaks.histogram.width() > masked);
             bins.map(|(low, _)| low.max(masked)).next()?
         };
-        Some(least - (512.0 * n as f64).ln())
+        Some(least - ln(512.0 * n as f64))
     }
 }
 

@@ -2,9 +2,9 @@
 
 use super::levels::Levels;
 use super::{GridKind, Observer, Seen, extremes};
+use crate::logarithm::ln;
 use crate::statistics::Histogram;
 use strait_core::Reason;
-use strait_requantize::scales::fixed_point::frexp;
 
 /// Searches the clipped ranges [min·i/32, max·j/32], or [−M·i/32, M·i/32] of a symmetric grid, for the least divergence
 /// KL(P‖Q) = Σ P·ln(P/Q), natural logarithm, over the bins whose centres the grid reaches. Of equals the widest is taken.
@@ -26,22 +26,6 @@ pub struct Kl;
 
 /// Number of candidates for each end of the range.
 const CANDIDATES: u32 = 32;
-
-/// ln x of a positive number: e·ln 2 + 2·(t + t³/3 + t⁵/5 + …) with x = m·2^e, m in [√½, √2) and t = (m − 1)/(m + 1). Of
-/// operations that are the same on every machine, as the logarithms of systems are not.
-fn ln(x: f64) -> f64 {
-    let (mut m, mut exponent) = frexp(x);
-    if m < std::f64::consts::FRAC_1_SQRT_2 {
-        (m, exponent) = (2.0 * m, exponent - 1);
-    }
-    let t = (m - 1.0) / (m + 1.0);
-    let square = t * t;
-    // |t| is below 0.172, so that the term behind the last is below 2^−53.
-    let series = (0..=10)
-        .rev()
-        .fold(0.0, |sum, k| sum * square + 1.0 / f64::from(2 * k + 1));
-    f64::from(exponent) * std::f64::consts::LN_2 + 2.0 * t * series
-}
 
 /// n·ln n, and 0 for none.
 fn n_ln_n(n: f64) -> f64 {
