@@ -335,12 +335,16 @@ impl QuantTable {
         let ids = (0..self.bound().max(other.bound())).map(ConfigId::new);
         let different = ids.filter(|&id| seen(self, id) != seen(other, id));
         let places = different.flat_map(|id| [self.config(id), other.config(id)]);
-        let mut places: Vec<_> = places.flatten().map(|config| (config.node, config.port)).collect();
-        places.dedup();
-        places
+        // What was withdrawn and made again as it was has another id, and is no other config.
+        let at = |table: &QuantTable, (node, port)| table.id(node, port).and_then(|id| seen(table, id));
+        let mut looked_at = BTreeSet::new();
+        let places = places.flatten().map(|config| (config.node, config.port));
+        let places = places.filter(|&place| looked_at.insert(place) && at(self, place) != at(other, place));
+        places.collect()
     }
 
-    /// The only function that writes a state, a grid, and which set a config is in.
+    /// The only function that writes a state, a grid, and which set a config is in, but for [`QuantTable::withdraw`], which
+    /// takes configs out.
     ///
     /// # Errors
     /// A transition that there is not. Nothing is changed then.

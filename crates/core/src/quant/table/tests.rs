@@ -386,6 +386,9 @@ fn a_config_that_is_withdrawn_leaves_the_others_as_they_were() {
     // The place may have another config, which has another id.
     let again = table.add(place.0, place.1, scheme(Elem::I8, [-128, 127]));
     assert_eq!((again, table.id(place.0, place.1)), (ConfigId::new(4), Some(again)));
+    // Made again as it was, it is no difference; the other place is still without.
+    table.transition(again, grid(1.0)).unwrap();
+    assert_eq!(before.differences(&table), [(NodeId::new(0), Port::Operand(1))]);
     let entries = table.entries(&[NodeId::new(0)]).unwrap();
     assert_eq!(
         (entries.len(), QuantTable::from_entries(&entries).unwrap().len()),
