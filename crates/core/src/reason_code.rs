@@ -253,6 +253,8 @@ reason_codes! {
         TargetOverflow = "target-overflow",
         /// A limited quantity is symbolic.
         TargetSymbolic = "target-symbolic",
+        /// An operand is on another grid than its producer leaves, and the target requantizes no codes.
+        TwoGrids = "two-grids",
         /// The weights are no constants.
         WeightNotConstant = "weight-not-constant",
         /// A weight or a bias is NaN or infinite.

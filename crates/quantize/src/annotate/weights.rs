@@ -221,7 +221,7 @@ pub(super) fn weights(
         ends.fill(all);
     }
     if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
-        let text = "a weight is negative, and its type is unsigned, with the zero point 0";
+        let text = "a weight is negative, and the codes in use hold no negative numbers";
         return Err(Reason::new(ReasonCode::WeightScale, text).into());
     }
     let asked: Vec<Asked> = ends

@@ -54,7 +54,7 @@ pub(super) fn grid(
     let ends = reach(&values, parts.count(), observer, kind(scheme))?;
     let symmetric = scheme.policy().is_symmetric();
     if symmetric && first >= 0.0 && ends.iter().any(|ends| ends.0 < 0.0) {
-        let text = "a weight is negative, and its type is unsigned, with the zero point 0";
+        let text = "a weight is negative, and the codes in use hold no negative numbers";
         return Err(Reason::new(ReasonCode::WeightScale, text).into());
     }
     let scale = |&(low, high): &(f64, f64)| {

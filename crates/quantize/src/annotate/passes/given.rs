@@ -3,22 +3,22 @@
 //! Preconditions: every config has its grid.
 //! Effect: parameters with given codes carry them, and baking takes them in place of rounding. Refused are a bias or
 //! a sum whose given grid or type is not that of the products, a bias whose codes rest on a grid that is not given, and a
-//! reader of another grid than its producer leaves, where one of the two is given and the target requantizes no codes.
+//! reader of another grid than its producer leaves, where the target requantizes no codes.
 
 use super::simplify::can_requantize;
 use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Site};
 use crate::annotate::given::{Given, of, refuse};
 use crate::annotate::roles::Role;
-use strait_core::{ConfigId, Def, Derivation, Move, Node, Port, QuantParams};
+use strait_core::{ConfigId, Def, Derivation, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let nodes = std::mem::take(&mut draft.unchecked);
     let nodes = nodes.into_iter().filter_map(|id| Some((id, site.graph.node(id)?)));
     for (id, port) in nodes.flat_map(|(id, node)| ports(node).map(move |port| (id, port))) {
         let Some(id) = draft.table.id(id, port) else { continue };
-        if let Some(wrong) = meets(site, draft, id) {
-            refuse(draft, id, wrong);
+        if let Some((node, reason)) = meets(site, draft, id) {
+            draft.refused.push((node, reason));
         }
         let Some(given) = of(site, draft, id) else { continue };
         let wrong = draft
@@ -39,8 +39,8 @@ fn ports(node: &Node) -> impl Iterator<Item = Port> {
     operands.chain((0..node.outputs.len()).map(Port::Result))
 }
 
-/// Reason why an operand does not take what its producer leaves.
-fn meets(site: &Site<'_>, draft: &Draft, id: ConfigId) -> Option<&'static str> {
+/// The node of an operand that does not take what its producer leaves, and why.
+fn meets(site: &Site<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
     let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
     let Def::Node(producer, position) = site.graph.value(bound.value)?.def else {
         return None;
@@ -51,11 +51,19 @@ fn meets(site: &Site<'_>, draft: &Draft, id: ConfigId) -> Option<&'static str> {
     // A sum is narrowed by each reader for itself.
     let leaves = draft.result(producer, position.into())?;
     let scheme = draft.scheme(leaves);
-    if can_requantize(site.how.spec, scheme) || !(draft.is_given(id) || draft.is_given(leaves)) {
+    let met = || draft.table.params(id) == draft.table.params(leaves) && draft.scheme(id) == scheme;
+    if can_requantize(site.how.spec, scheme) || met() {
         return None;
     }
-    let met = draft.table.params(id) == draft.table.params(leaves) && draft.scheme(id) == scheme;
-    (!met).then_some("is on another grid than its producer leaves, one of them given, and the target has one for both")
+    let code = match draft.is_given(id) || draft.is_given(leaves) {
+        true => ReasonCode::GivenGrid,
+        false => ReasonCode::TwoGrids,
+    };
+    let text = format!(
+        "{} is on another grid than its producer leaves, and the target requantizes no codes",
+        config.port
+    );
+    Some((config.node, Reason::new(code, text)))
 }
 
 /// Reason why a bias cannot have what is given for it.

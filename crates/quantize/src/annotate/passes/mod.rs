@@ -10,6 +10,7 @@ mod fusion;
 mod given;
 mod parameters;
 mod passive;
+mod products;
 mod shifts;
 mod simplify;
 
@@ -23,7 +24,13 @@ type Pass = fn(&Site<'_>, &mut Draft) -> Result<(), AnnotateError>;
 const GROUPS: &[Pass] = &[configs::run, passive::run, fusion::run, alignment::run, simplify::run];
 
 /// The passes that find the grids. Each may refuse nodes.
-const GRIDS: &[Pass] = &[calibration::run, parameters::run, shifts::run, given::run];
+const GRIDS: &[Pass] = &[
+    calibration::run,
+    parameters::run,
+    products::run,
+    shifts::run,
+    given::run,
+];
 
 /// Runs the passes until one refuses nodes: what follows needs what these have not. Answers whether the groups of the
 /// scope stand; if not, all of it is to be done again.

@@ -1,0 +1,28 @@
+//! **Scales of products.** What: a look at s_a·s_b of each node that multiplies codes.
+//! Why: that is the grid of its sums, and both factors may be scales that their product is not: below 2^-126 or infinite.
+//! Preconditions: every operand has its grid.
+//! Effect: such a node is refused. Weights whose grids are made here are never the reason, since their scales have been
+//! raised or refused for it; those of activations and of given grids may be.
+
+use crate::annotate::AnnotateError;
+use crate::annotate::draft::{Draft, Site};
+use strait_core::{Port, Reason, ReasonCode};
+use strait_target::spec::Recipe;
+
+pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    for &id in &site.scope.nodes {
+        let recipe = site.graph.node(id).and_then(|node| site.how.roles().recipe(id, node));
+        let Some((_, Recipe::MultiplyAccumulate { .. } | Recipe::MatmulAccumulate | Recipe::Multiply)) = recipe else {
+            continue;
+        };
+        let [Some(a), Some(b)] = [0, 1].map(|index| draft.table.params_of(id, Port::Operand(index))) else {
+            continue;
+        };
+        let Some((scale, _)) = a.as_tensor() else { continue };
+        if !b.scale.all(|other| (scale * other).is_normal()) {
+            let text = "the product of its operands' scales is no normal f32";
+            draft.refused.push((id, Reason::new(ReasonCode::Range, text)));
+        }
+    }
+    Ok(())
+}
