@@ -6,7 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 use serde_json::Value as Json;
 use strait_container::Model;
-use strait_core::{DataId, Graph, Module, Node, Op, Placement, Value, ValueId, shape::fixed_dims};
+use strait_core::{
+    DataId, Graph, Module, Node, Op, Placement, Value, ValueId,
+    shape::{element_count, fixed_dims},
+};
 use strait_requantize::Per;
 
 use super::{
@@ -146,6 +149,10 @@ pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usi
     let count = |is: &dyn Fn(&Node) -> bool| nodes.iter().filter(|node| is(node)).count();
     let conversions = count(&|node| converts(node) && !of_weights(node));
     let host = count(&|node| !converts(node) && node.place != Placement::Accelerator);
+    let requantize = nodes.iter().filter(|node| matches!(node.op, Op::Requantize(_)));
+    let written = requantize
+        .flat_map(|node| &node.outputs)
+        .filter_map(|&id| graph.value(id));
     Summary {
         accelerator: count(&|node| !converts(node)) - host,
         host,
@@ -153,6 +160,7 @@ pub(super) fn summary(graph: &Graph, nodes: &[&Node], exact: usize, bounded: usi
         exact,
         bounded,
         unfused,
+        requantized: written.filter_map(|value| element_count(&value.ty.shape)).sum(),
     }
 }
 

@@ -117,6 +117,9 @@ pub struct Summary {
     pub bounded: usize,
     /// Requantizations that stay operations of their own.
     pub unfused: usize,
+    /// Their cost: the elements that requantizations write in one run of the model, each of which is read and written once
+    /// more than if its producer had narrowed it.
+    pub requantized: u64,
 }
 
 /// Bytes of all parameters.

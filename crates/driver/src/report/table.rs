@@ -31,11 +31,15 @@ impl Display for Report {
         )?;
         writeln!(
             f,
-            "{}, {} exact and {} bounded; not fused: {}",
+            "{}, {} exact and {} bounded; not fused: {}{}",
             table::count(summary.exact + summary.bounded, "fusion"),
             summary.exact,
             summary.bounded,
-            table::count(summary.unfused, "requantization")
+            table::count(summary.unfused, "requantization"),
+            match summary.requantized {
+                0 => String::new(),
+                elements => format!(", which write {elements} elements"),
+            }
         )?;
         let dropped =
             (self.fusions.fired.iter()).filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
