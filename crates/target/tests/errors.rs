@@ -229,7 +229,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "shift      = { min = 0, max = 31 }",
             "shift      = { min = 9, max = 3 }",
-            "`min` first",
+            "no shift is at least 9 and at most 3",
         ),
         (
             "shift      = { min = -8, max = 31 }",
@@ -264,7 +264,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "per        = [\"tensor\"]",
             "per        = [\"tensor\", \"tensor\"]",
-            "`form.shift.per` says something twice",
+            "`tensor` stands here twice",
         ),
         (
             "from       = \"ascend\"",
@@ -458,6 +458,55 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (fusion("with = { op = \"constant\" }"), "there is no op `constant`"),
         (
+            row("[options.on]\ntype = \"bool\"\ndefault = true\nhelp = \"a test\"\n[overlay.on.maybe]\nemit = []"),
+            "an overlay that nothing switches on: `maybe` is not of type bool",
+        ),
+        (
+            row(
+                "[options.size]\ntype = \"integer\"\nmax = 5\ndefault = 1\nhelp = \"a test\"\n[overlay.size.9]\nemit = []",
+            ),
+            "an overlay that nothing switches on: 9 is above 5",
+        ),
+        (
+            row(
+                "[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"single\"]\nlimit = { kernel = { min = 4, one_of = [5, 3] } }",
+            ),
+            "`3` is not between the `min` and the `max` of `kernel`",
+        ),
+        (
+            row("[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"single\", \"single\"]"),
+            "`single` stands here twice",
+        ),
+        (
+            row("[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"shift\"]"),
+            "weights have scales by channel, and none of these forms has integers by channel",
+        ),
+        (
+            row(
+                "[op.add]\nrecipe = \"add_left_shift\"\nleft_shift = 8\ninputs = [\"single\"]\nrequantize = [\"single\"]",
+            ),
+            "`add_left_shift` adds operands of int32, and none of these forms makes int32",
+        ),
+        (
+            row(
+                "[op.mul]\nrecipe = \"multiply\"\nrequantize = [\"wide\"]\n[form.wide]\nkind = \"shift\"\nshift = { min = 0, max = 31 }\n\
+                 rounding = \"half_even\"\nzero_point = \"folded_in_bias\"\noutput = [\"int16\"]\nper = [\"tensor\"]\nfrom = \"free\"",
+            ),
+            "the results of the row are int8, and none of these forms makes int8",
+        ),
+        (
+            row("[op.max_pool]\nrecipe = \"max_pool\"\nrequantize = [\"single\"]"),
+            "`max_pool` compares codes; of `requantize` it takes a shift alone",
+        ),
+        (
+            row("[passes]\npassive = [\"reshape\", \"conv\"]"),
+            "`conv` makes other numbers than it reads, so its result has a grid of its own",
+        ),
+        (
+            TABLE.replacen("multiplier = { bits = 7 }", "multiplier = { bits = 31 }", 1),
+            "`fractional`: a multiplier has 1 to 30 bits, not 31",
+        ),
+        (
             fusion("with = { op = \"add\", other = \"int8\" }"),
             "`with` cannot be compiled yet: a fused node has no place",
         ),
@@ -469,11 +518,11 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             row(
                 "[op.matmul]\nrecipe = \"matmul_accumulate\"\nrequantize = [\"once\"]\nlimit = { rank = { one_of = [\"four\"] } }",
             ),
-            "`rank` is never `four`: it is a number",
+            "`rank` is never `\"four\"`: it is a number",
         ),
         (
             row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { mode = { one_of = [\"constnt\"] } }"),
-            "`mode` is never `constnt`: it is one of `constant`",
+            "`mode` is never `\"constnt\"`: it is one of `constant`",
         ),
         (
             row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { mode = { max = 1 } }"),
@@ -493,7 +542,7 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (
             row("[op.max_pool]\nrecipe = \"max_pool\"\nresults = [\"int8\"]"),
-            "`results` of fewer bits than the operand are what a shift of `requantize` leads to",
+            "`max_pool` leaves its operand's type, or one of `results` with fewer bits, behind a shift of `requantize`",
         ),
         (
             row("[op.relu]\nrecipe = \"clamp\"\nresults = [\"int8\"]"),
@@ -557,7 +606,7 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (
             row(&format!("{option}[overlay.mode.c]\nemit = []")),
-            "`mode` is never `c`",
+            "an overlay that nothing switches on: `c` is not one of `a`, `b`",
         ),
         (
             row(&format!("{option}[overlay.mode.b]\nid = \"other\"")),

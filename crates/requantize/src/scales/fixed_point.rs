@@ -38,11 +38,14 @@ pub struct FixedPoint {
     pub bits: u8,
 }
 
+/// The most bits of a multiplier: it is an i32 that is not negative.
+const MOST_BITS: u8 = 31;
+
 impl FixedPoint {
     /// The nearest one to a finite positive factor, ties away from zero.
     pub fn nearest(factor: f64, bits: u8) -> Result<Self, ScaleError> {
-        if !(1..=31).contains(&bits) {
-            return Err(ScaleError::Bits(bits));
+        if !(1..=MOST_BITS).contains(&bits) {
+            return Err(ScaleError::Bits { bits, most: MOST_BITS });
         }
         let (fraction, exponent) = frexp(positive("factor", factor)?);
         let top = 1i64 << bits;
@@ -137,8 +140,20 @@ mod tests {
                 bits: 1
             })
         );
-        assert_eq!(FixedPoint::nearest(0.3, 0), Err(ScaleError::Bits(0)));
-        assert_eq!(FixedPoint::nearest(0.3, 32), Err(ScaleError::Bits(32)));
+        assert_eq!(
+            FixedPoint::nearest(0.3, 0),
+            Err(ScaleError::Bits {
+                bits: 0,
+                most: MOST_BITS
+            })
+        );
+        assert_eq!(
+            FixedPoint::nearest(0.3, 32),
+            Err(ScaleError::Bits {
+                bits: 32,
+                most: MOST_BITS
+            })
+        );
         assert!(FixedPoint::nearest(f64::NAN, 31).is_err() && FixedPoint::nearest(0.0, 31).is_err());
     }
 

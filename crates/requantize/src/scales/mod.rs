@@ -38,8 +38,13 @@ pub enum ScaleError {
         rule: &'static str,
     },
     /// The rule keeps a number of bits that it cannot keep.
-    #[error("a multiplier of {0} bits is not one of 1 ..= 31")]
-    Bits(u8),
+    #[error("a multiplier of {bits} bits: the form's have 1 to {most}")]
+    Bits {
+        /// The number of bits.
+        bits: u8,
+        /// The largest number that the form has room for.
+        most: u8,
+    },
     /// The integers that came out are not legal.
     #[error(transparent)]
     Form(#[from] FormError),

@@ -22,6 +22,9 @@ pub struct Correction {
     pub shift: i32,
 }
 
+/// The most fractional bits of a correction: one of 1 is 2^bits, in an i32.
+const MOST_BITS: u8 = 30;
+
 impl Correction {
     /// From one grid to another: with R = input scale / output scale,
     /// n = -ceil(log2 R), factor = R * 2^n, offset = (output zero - input zero * R) * 2^n.
@@ -44,8 +47,8 @@ impl Correction {
     /// The factor with `bits` fractional bits, the offset likewise, and the shift to match; ties to even. A ratio so small
     /// that the shift would be above [`MAX_SHIFT`] keeps that shift and fewer bits, down to none.
     fn integers(&self, bits: u8) -> Result<(i32, i64, u8), ScaleError> {
-        if !(1..=30).contains(&bits) {
-            return Err(ScaleError::Bits(bits));
+        if !(1..=MOST_BITS).contains(&bits) {
+            return Err(ScaleError::Bits { bits, most: MOST_BITS });
         }
         let shift = (self.shift + i32::from(bits)).min(MAX_SHIFT.into());
         let whole = |x: f64| Rounding::HalfEven.round_f64(ldexp(x, shift - self.shift));
@@ -160,8 +163,20 @@ mod tests {
         };
         assert!(form(127.0, 1.0, 7).is_ok());
         assert!(matches!(form(129.0, 1.0, 7), Err(ScaleError::TooLarge { .. })));
-        assert_eq!(form(1.0, 1.0, 0), Err(ScaleError::Bits(0)));
-        assert_eq!(form(1.0, 1.0, 31), Err(ScaleError::Bits(31)));
+        assert_eq!(
+            form(1.0, 1.0, 0),
+            Err(ScaleError::Bits {
+                bits: 0,
+                most: MOST_BITS
+            })
+        );
+        assert_eq!(
+            form(1.0, 1.0, 31),
+            Err(ScaleError::Bits {
+                bits: 31,
+                most: MOST_BITS
+            })
+        );
         let integers = |input| match form(input, 1.0, 15) {
             Ok(Requantization::FractionalZero(form::FractionalZero {
                 sc: Per::Tensor(sc),

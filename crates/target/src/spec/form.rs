@@ -209,7 +209,8 @@ impl FormRow {
     /// The rounding, that of the kind where it leaves no choice and the row says nothing.
     pub fn rounding(&self) -> Rounding {
         let default = match self.form_kind() {
-            Some(FormKind::Gemmlowp) => Rounding::HalfAway,
+            Some(FormKind::Gemmlowp | FormKind::Float64) => Rounding::HalfAway,
+            Some(FormKind::SixteenByEight | FormKind::TosaRescale) => Rounding::HalfUp,
             Some(FormKind::AscendDequantS16) => Rounding::Floor,
             _ => Rounding::HalfEven,
         };

@@ -135,8 +135,6 @@ impl FormRow {
     /// Tie rule of the form of this row.
     pub(super) fn tie_rule(&self) -> Rounding {
         match self.form_kind() {
-            Some(FormKind::SixteenByEight | FormKind::TosaRescale) => Rounding::HalfUp,
-            Some(FormKind::Float64) => Rounding::HalfAway,
             Some(FormKind::Gemmlowp) if self.roundings() == Roundings::One => Rounding::HalfUp,
             _ if self.kind.is_float() => Rounding::HalfEven,
             _ => self.rounding(),

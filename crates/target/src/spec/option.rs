@@ -52,6 +52,19 @@ impl OptionType {
 }
 
 impl OptionRow {
+    /// The value that the key of an overlay stands for: of the option's type where the key is written like one.
+    pub(super) fn value_of(&self, key: &str) -> OptionValue {
+        let typed = match key {
+            "true" => OptionValue::Bool(true),
+            "false" => OptionValue::Bool(false),
+            _ => key
+                .parse()
+                .map_or_else(|_| OptionValue::String(key.into()), OptionValue::Integer),
+        };
+        let fits = self.kind.has(&typed) && typed.to_string() == key;
+        if fits { typed } else { OptionValue::String(key.into()) }
+    }
+
     /// Reason why the option cannot have a value; `None` where it can.
     pub fn refuses(&self, value: &OptionValue) -> Option<String> {
         if !self.kind.has(value) {

@@ -2,7 +2,7 @@
 
 use super::by_term::ByTerm;
 use super::check;
-use super::{OptionValue, Options, PartialTable, TargetSpec};
+use super::{Options, PartialTable, TargetSpec};
 use sha2::{Digest, Sha256};
 use std::collections::{BTreeMap, BTreeSet};
 use std::{path::PathBuf, sync::Arc};
@@ -180,21 +180,9 @@ fn indexed(tree: &mut Node) -> Result<TargetSpec, Diagnostics> {
 /// The options that switch on each of the overlays, one at a time.
 fn overlays(spec: &TargetSpec) -> Vec<Options> {
     let of = |(option, values): (&String, &BTreeMap<String, PartialTable>)| {
-        let with = |value: &String| Options::from([(option.clone(), value_of(spec, option, value))]);
-        values.keys().map(with).collect::<Vec<_>>()
+        let row = spec.options.get(option);
+        let with = |value: &String| Some(Options::from([(option.clone(), row?.value_of(value))]));
+        values.keys().filter_map(with).collect::<Vec<_>>()
     };
     spec.overlay.iter().flat_map(of).collect()
-}
-
-/// The value that an overlay's key stands for.
-fn value_of(spec: &TargetSpec, option: &str, key: &str) -> OptionValue {
-    let typed = match key {
-        "true" => OptionValue::Bool(true),
-        "false" => OptionValue::Bool(false),
-        _ => key
-            .parse()
-            .map_or_else(|_| OptionValue::String(key.into()), OptionValue::Integer),
-    };
-    let fits = spec.options.get(option).is_none_or(|row| row.kind.has(&typed));
-    if fits { typed } else { OptionValue::String(key.into()) }
 }

@@ -39,8 +39,12 @@ pub(super) fn check(findings: &mut Findings<'_>) {
             });
         }
         if let Some(multiplier) = &row.multiplier {
-            // The multiplier of the forms is an i32; the significand of an f32 has 24 bits.
-            let most = if row.kind.is_float() { 24 } else { 31 };
+            // The multiplier of the forms is an i32, and 2^bits where it may be 1; the significand of an f32 has 24 bits.
+            let most = match kind {
+                _ if row.kind.is_float() => 24,
+                FormKind::FractionalZero => 30,
+                _ => 31,
+            };
             findings.ensure((1..=most).contains(&multiplier.bits), &at("multiplier"), || {
                 format!("`{name}`: a multiplier has 1 to {most} bits, not {}", multiplier.bits)
             });
@@ -70,8 +74,11 @@ pub(super) fn check(findings: &mut Findings<'_>) {
                 _ => (0, 62),
             };
             let ShiftLimits { min, max } = *shift;
-            findings.ensure(least <= min && min <= max && max <= most, &at("shift"), || {
-                format!("`{name}`: shifts of this kind lie in {least} ..= {most}, `min` first")
+            findings.ensure(min <= max, &at("shift"), || {
+                format!("`{name}`: no shift is at least {min} and at most {max}")
+            });
+            findings.ensure(min > max || (least <= min && max <= most), &at("shift"), || {
+                format!("`{name}`: shifts of this kind lie in {least} ..= {most}")
             });
         }
         let fixed = match kind {

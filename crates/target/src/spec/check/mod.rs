@@ -9,6 +9,7 @@ mod terms;
 mod whole;
 
 use super::{Format, TargetSpec, Verb};
+use std::fmt;
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, nearest};
 
 use terms::attribute_keys;
@@ -121,10 +122,18 @@ impl Findings<'_> {
     }
 
     /// A finding for a list, at the end of `path`, that is empty or says something twice.
-    fn list<T: PartialEq>(&mut self, path: &KeyPath, list: &[T]) {
+    fn list<T: PartialEq + fmt::Display>(&mut self, path: &KeyPath, list: &[T]) {
         self.ensure(!list.is_empty(), path, || format!("`{path}` is empty"));
-        let mut elements = list.iter().enumerate();
-        let twice = elements.any(|(index, element)| list[..index].contains(element));
-        self.ensure(!twice, path, || format!("`{path}` says something twice"));
+        self.once(path, list);
+    }
+
+    /// A finding for each element of a list, at the end of `path`, that stands in front of it already.
+    fn once<T: PartialEq + fmt::Display>(&mut self, path: &KeyPath, list: &[T]) {
+        for (index, element) in list.iter().enumerate() {
+            let twice = list[..index].contains(element);
+            self.ensure(!twice, &path.clone().index(index), || {
+                format!("`{element}` stands here twice")
+            });
+        }
     }
 }

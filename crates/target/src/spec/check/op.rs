@@ -3,7 +3,8 @@
 use super::terms::quantity_words;
 use super::{DERIVED, Findings, attribute_keys, terms};
 use crate::spec::{
-    Activation, Arithmetic, Integer, IntegerFunction, Limit, OpRow, Pair, RecipeName, ScaleSet, WeightGrid, WeightPer,
+    Activation, Arithmetic, FormRow, Integer, IntegerFunction, Limit, OpRow, Pair, Per, RecipeName, ScaleSet,
+    WeightGrid, WeightPer,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
@@ -137,6 +138,7 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!("`{recipe}` takes no forms in `{key}`")
         });
         findings.forms(&at(key), forms);
+        findings.once(&at(key), forms);
     }
     let parameters = [
         ("left_shift", row.left_shift.is_some()),
@@ -197,11 +199,16 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             &at("requantize"),
             || format!("`{recipe}` needs a form of the kind `requant_s16`"),
         );
+        let symmetric = spec.pairs(row).all(|pair| spec.types.weight(pair.weight).symmetric);
+        findings.ensure(symmetric, &at("recipe"), || {
+            format!("`{recipe}` adds sums of weights without zero points, and those of `types.weight` have them")
+        });
     }
     if recipe == RecipeName::MaxPool {
         narrowed(findings, row, ops, shifts, &at);
     }
     types(findings, row, recipe, &at);
+    made(findings, row, recipe, &at);
     if let (Some(function), RecipeName::Softmax) = (row.definition, recipe) {
         softmax(findings, row, function, &at("definition"));
     }
@@ -231,8 +238,12 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
 /// That a pool which takes bits off does so by a shift, from codes whose zero point it does not move.
 fn narrowed(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], shifts: bool, at: &impl Fn(&str) -> KeyPath) {
     let results = row.results.iter().flatten();
+    findings.ensure(shifts || row.requantize.is_empty(), &at("requantize"), || {
+        "`max_pool` compares codes; of `requantize` it takes a shift alone, in front of `results` of fewer bits".into()
+    });
     findings.ensure(shifts == row.results.is_some(), &at("results"), || {
-        "`results` of fewer bits than the operand are what a shift of `requantize` leads to".into()
+        "`max_pool` leaves its operand's type, or one of `results` with fewer bits, behind a shift of `requantize`"
+            .into()
     });
     findings.ensure(row.results.is_none() || ops == ["max_pool"], &at("results"), || {
         "`max_pool` alone takes bits off its codes".into()
@@ -293,6 +304,42 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
     }
 }
 
+/// That the forms of a row make what its recipe asks them for: codes of the type that a result has, sums in front of which
+/// operands are brought to one grid, and integers by channel where the weights have scales by channel.
+fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl Fn(&str) -> KeyPath) {
+    let spec = findings.spec;
+    let signature = recipe.signature();
+    let any = |forms: &[String], serves: &dyn Fn(&FormRow) -> bool| {
+        let mut forms = forms.iter().filter_map(|form| spec.form.get(form)).peekable();
+        forms.peek().is_none() || forms.any(serves)
+    };
+    if signature.requantize && row.results.is_none() {
+        for activation in spec.pairs(row).filter_map(Pair::codes) {
+            let made = any(&row.requantize, &|form| form.output.contains(&activation));
+            findings.ensure(made, &at("requantize"), || {
+                format!("the results of the row are {activation}, and none of these forms makes {activation}")
+            });
+        }
+    }
+    if matches!(recipe, RecipeName::AddLeftShift | RecipeName::AddCommonGrid) {
+        let made = any(&row.inputs, &|form| form.output.contains(&Integer::Int32));
+        findings.ensure(made, &at("inputs"), || {
+            format!("`{recipe}` adds operands of int32, and none of these forms makes int32")
+        });
+    }
+    if recipe == RecipeName::MultiplyAccumulate {
+        let mut schemes = spec.pairs(row).map(|pair| spec.types.weight(pair.weight).per.first());
+        let channels = match row.weight_per {
+            Some(per) => per == WeightPer::Channel,
+            None => schemes.any(|per| per == Some(&WeightPer::Channel)),
+        };
+        let made = any(&row.requantize, &|form| form.per.contains(&Per::Channel));
+        findings.ensure(!channels || made, &at("requantize"), || {
+            "weights have scales by channel, and none of these forms has integers by channel".into()
+        });
+    }
+}
+
 /// That a softmax reads the row's activations, and that their grids can be its own.
 fn softmax(findings: &mut Findings<'_>, row: &OpRow, function: IntegerFunction, path: &KeyPath) {
     let spec = findings.spec;
@@ -342,6 +389,20 @@ fn limits(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], path: &KeyPath
         findings.ensure(sane, &path, || {
             format!("`{quantity}` has no value between its `min` and its `max`")
         });
+        for (index, value) in limit.one_of.iter().flatten().enumerate() {
+            let number = match value {
+                Scalar::Bool(value) => Some(i64::from(*value)),
+                Scalar::Integer(value) => Some(*value),
+                Scalar::String(_) => None,
+            };
+            let below = limit.min.zip(number).is_some_and(|(min, number)| number < min);
+            let above = limit.max.zip(number).is_some_and(|(max, number)| number > max);
+            findings.ensure(
+                !(sane && (below || above)),
+                &path.clone().key("one_of").index(index),
+                || format!("`{value}` is not between the `min` and the `max` of `{quantity}`"),
+            );
+        }
         let says = limit.min.is_some() || limit.max.is_some() || limit.one_of.is_some();
         findings.ensure(says, &path, || {
             format!("`{quantity}` is limited by neither `min`, `max` nor `one_of`")
@@ -371,6 +432,10 @@ fn values(findings: &mut Findings<'_>, path: &KeyPath, quantity: &str, limit: &L
             Scalar::Bool(_) | Scalar::Integer(_) => words.is_empty(),
         };
         findings.ensure(possible, &path, || {
+            let value = match value {
+                Scalar::String(word) => format!("\"{word}\""),
+                number => number.to_string(),
+            };
             format!("`{quantity}` is never `{value}`: it is {what}")
         });
     }

@@ -1,6 +1,8 @@
-//! `[passes]`: terms that exist, each once, and functions that can be clipped in front of.
+//! `[passes]`: terms that exist, each once, ops that can keep a grid, and functions that can be clipped in front of.
 
 use super::{Findings, terms};
+use crate::spec::RecipeName;
+use std::collections::BTreeSet;
 use strait_core::Term;
 use strait_document::KeyPath;
 
@@ -15,12 +17,16 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     for (key, list) in lists {
         let path = KeyPath::of(&["passes", key]);
         findings.names("op", &path, list, &known);
-        for (index, name) in list.iter().enumerate() {
-            let path = path.clone().index(index);
-            findings.ensure(!list[..index].contains(name), &path, || {
-                format!("`{name}` stands here twice")
-            });
-        }
+        findings.once(&path, list);
+    }
+    let recipes = || RecipeName::ALL.iter().filter(|recipe| recipe.keeps_grid());
+    let kept: BTreeSet<&str> = recipes().flat_map(|recipe| recipe.lowers()).map(Term::name).collect();
+    for (index, name) in passes.passive.iter().enumerate() {
+        let path = KeyPath::of(&["passes", "passive"]).index(index);
+        let keeps = kept.contains(name.as_str()) || !known.contains(&name.as_str());
+        findings.ensure(keeps, &path, || {
+            format!("`{name}` makes other numbers than it reads, so its result has a grid of its own")
+        });
     }
     for (index, name) in passes.activation.iter().enumerate() {
         let path = KeyPath::of(&["passes", "activation"]).index(index);

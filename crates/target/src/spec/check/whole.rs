@@ -14,11 +14,8 @@ pub(super) fn check(findings: &mut Findings<'_>) {
     if let Some(refusal) = spec.quantize.observer.refusal(Observed::Activations, Codes::Integers) {
         findings.add(&KeyPath::of(&["quantize", "observer"]), refusal);
     }
-    for (index, name) in spec.emit.iter().enumerate() {
-        let twice = spec.emit[..index].contains(name);
-        let path = KeyPath::of(&["emit"]).index(index);
-        findings.ensure(!twice, &path, || format!("`{name}` stands here twice"));
-    }
+    findings.once(&KeyPath::of(&["emit"]), &spec.emit);
+    findings.once(&KeyPath::of(&["rules"]), &spec.rules);
 }
 
 fn types(findings: &mut Findings<'_>) {
@@ -33,7 +30,7 @@ fn types(findings: &mut Findings<'_>) {
         let unsigned = IntType::from(weight).min() == 0;
         findings.ensure(!unsigned || !types.weight(weight).symmetric, &path, || {
             format!(
-                "symmetric weights of {weight} hold no negative numbers: `types.weight_of.{weight}` needs a zero point"
+                "symmetric weights of {weight} hold no negative numbers: `types.weight_of.{weight}` needs `symmetric = false`"
             )
         });
     }
@@ -185,9 +182,9 @@ fn options(findings: &mut Findings<'_>) {
         };
         for value in values.keys() {
             let path = path.clone().key(value);
-            let mut known = row.one_of.iter().flatten();
-            let possible = row.one_of.is_none() || known.any(|known| known.to_string() == *value);
-            findings.ensure(possible, &path, || format!("`{option}` is never `{value}`"));
+            if let Some(refusal) = row.refuses(&row.value_of(value)) {
+                findings.add(&path, format!("an overlay that nothing switches on: {refusal}"));
+            }
             let Some(Value::Table(entries)) = findings.tree.find(&path).map(|node| &node.value) else {
                 continue;
             };
