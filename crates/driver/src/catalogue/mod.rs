@@ -1,17 +1,20 @@
 //! The targets that are registered: where they come from, what they equal with what evidence, and their tables.
 
-use std::fmt::Display;
+mod text;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::{fmt::Display, ops::RangeInclusive};
 
 use serde::Serialize;
 use strait_target::{
     Entry, Options, Registry, TargetSpec,
-    spec::{FormRow, FusionRow, Integer, OpRow, OptionRow, Row},
+    spec::{Alignments, FormRow, FusionRow, Integer, Limit, OpRow, OptionRow, Passes, Per, Row},
 };
 
 use crate::{
     diagnostic::Diagnostics,
     report::{Counts, claim},
-    table, targets,
+    targets,
 };
 
 /// A target in a list.
@@ -48,13 +51,17 @@ pub struct List {
     pub targets: Vec<Card>,
 }
 
-/// All that a target's table says that is not a limit.
+/// All that a target's table says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sheet {
     /// The target.
     pub target: Card,
+    /// Types of codes, with their grids.
+    pub types: Vec<TypeLine>,
     /// Widths of sums, and the behaviour of a sum that does not fit.
     pub accumulators: Vec<AccumulatorLine>,
+    /// Ops that annotation treats alike, and which grids they share.
+    pub passes: PassLines,
     /// The rules over the float graph that it wants besides those for every target.
     pub rules: Vec<String>,
     /// Lowering of ops to integers.
@@ -69,6 +76,41 @@ pub struct Sheet {
     pub max_lsb: Option<u32>,
     /// Options that a configuration may set.
     pub options: Vec<OptionLine>,
+}
+
+/// A type of codes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TypeLine {
+    /// `activations` or `weights`.
+    pub of: &'static str,
+    /// The type.
+    #[serde(rename = "type")]
+    pub elem: String,
+    /// True if the zero point is 0.
+    pub symmetric: bool,
+    /// Which scales there are: `any` or `power_of_two`.
+    pub scale: String,
+    /// The smallest and the largest code in use.
+    pub codes: [i32; 2],
+    /// Granularities of scales, the preferred one first.
+    pub per: Vec<String>,
+    /// Of activations: the type of biases.
+    pub bias: Option<String>,
+}
+
+/// Lists of ops for the passes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct PassLines {
+    /// Ops for whose sake codes are made.
+    pub computing: Vec<String>,
+    /// Ops whose first operand and results share a grid.
+    pub passive: Vec<String>,
+    /// Functions that become a clamp of their producer's requantization.
+    pub activation: Vec<String>,
+    /// Which grids the operands and results of a kind of ops share.
+    pub alignment: BTreeMap<&'static str, String>,
+    /// True: the grid of an aligned operand is imposed on its other readers, too.
+    pub force_overlap: bool,
 }
 
 /// The accumulators of one type of activations.
@@ -89,12 +131,26 @@ pub struct AccumulatorLine {
 /// A row for an op.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OpLine {
+    /// Its name in the table.
+    pub name: String,
     /// The ops that it is for.
     pub ops: Vec<String>,
+    /// The pairs of activation type and weight type that it is for; none on the host.
+    pub pairs: Vec<[String; 2]>,
     /// The recipe; absent on the host.
     pub recipe: Option<String>,
     /// The forms that narrow its results.
     pub requantize: Vec<String>,
+    /// The forms that bring its operands to one grid.
+    pub inputs: Vec<String>,
+    /// The types that its results may have, where these are not those of the activations.
+    pub results: Vec<String>,
+    /// Which of its results are narrowed, where that is not as in the rest of the table.
+    pub points: Option<String>,
+    /// Granularity of the scales of its weights, where that is not the preferred one of their type.
+    pub weight_per: Option<String>,
+    /// Limits, by quantity.
+    pub limits: BTreeMap<String, String>,
     /// Evidence for the row's bits; absent on the host.
     pub evidence: Option<String>,
     /// Reason why the op runs on the host, or a remark.
@@ -181,6 +237,8 @@ pub fn sheet(registry: &Registry, id: &str) -> Result<Sheet, Diagnostics> {
     let spec = spec(entry)?;
     Ok(Sheet {
         target: card(entry, &spec),
+        types: types(&spec),
+        passes: passes(&spec.passes),
         accumulators: spec
             .accumulator
             .keys()
@@ -247,17 +305,94 @@ fn accumulator(spec: &TargetSpec, activation: Integer) -> Option<AccumulatorLine
     })
 }
 
+fn types(spec: &TargetSpec) -> Vec<TypeLine> {
+    let types = &spec.types;
+    let ends = |codes: RangeInclusive<i32>| [*codes.start(), *codes.end()];
+    let activations: BTreeSet<Integer> = types.activations().collect();
+    let activations = activations.into_iter().map(|t| TypeLine {
+        of: "activations",
+        elem: t.to_string(),
+        symmetric: types.activation(t).symmetric,
+        scale: types.activation(t).scale.to_string(),
+        codes: ends(types.activation_range(t)),
+        per: vec![Per::Tensor.to_string()],
+        bias: types.bias.get(&t).map(ToString::to_string),
+    });
+    let weights: BTreeSet<Integer> = types.pairs.iter().map(|pair| pair.weight).collect();
+    let weights = weights.into_iter().map(|t| TypeLine {
+        of: "weights",
+        elem: t.to_string(),
+        symmetric: types.weight(t).symmetric,
+        scale: types.weight(t).scale.to_string(),
+        codes: ends(types.weight_range(t)),
+        per: texts(&types.weight(t).per),
+        bias: None,
+    });
+    activations.chain(weights).collect()
+}
+
+fn passes(passes: &Passes) -> PassLines {
+    let Alignments {
+        activation,
+        elementwise,
+        concat,
+        pooling,
+        resize,
+        force_overlap,
+    } = passes.alignment;
+    let kinds = [
+        ("activation", activation),
+        ("elementwise", elementwise),
+        ("concat", concat),
+        ("pooling", pooling),
+        ("resize", resize),
+    ];
+    PassLines {
+        computing: passes.computing.clone(),
+        passive: passes.passive.clone(),
+        activation: passes.activation.clone(),
+        alignment: kinds.map(|(kind, alignment)| (kind, alignment.to_string())).into(),
+        force_overlap,
+    }
+}
+
 fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
+    let pairs = spec.pairs(row).filter(|_| !row.is_host());
     OpLine {
+        name: name.to_owned(),
         ops: row.ops.clone().unwrap_or_else(|| vec![name.to_owned()]),
+        pairs: pairs
+            .map(|pair| [pair.activation.to_string(), pair.weight.to_string()])
+            .collect(),
         recipe: row
             .recipe
             .filter(|_| !row.is_host())
             .map(|recipe| recipe.name().to_owned()),
         requantize: row.requantize.clone(),
+        inputs: row.inputs.clone(),
+        results: row.results.iter().flatten().map(ToString::to_string).collect(),
+        points: row.points.map(|points| points.to_string()),
+        weight_per: row.weight_per.map(|per| per.to_string()),
+        limits: row
+            .limit
+            .iter()
+            .map(|(of, limit)| (of.clone(), allowed(limit)))
+            .collect(),
         evidence: (!row.is_host()).then(|| evidence(spec, Row::Op(name))),
         note: row.why.as_ref().or(row.note.as_ref()).cloned(),
     }
+}
+
+/// What a limit allows.
+fn allowed(limit: &Limit) -> String {
+    let ends = match (limit.min, limit.max) {
+        (Some(min), Some(max)) => Some(format!("{min} to {max}")),
+        (Some(min), None) => Some(format!("at least {min}")),
+        (None, Some(max)) => Some(format!("at most {max}")),
+        (None, None) => None,
+    };
+    let one_of = limit.one_of.as_ref().map(|values| texts(values).join(" or "));
+    ends.into_iter().chain(one_of).collect::<Vec<_>>().join(", ")
 }
 
 fn form(spec: &TargetSpec, name: &str, row: &FormRow) -> FormLine {
@@ -298,156 +433,4 @@ fn option(name: &str, row: &OptionRow) -> OptionLine {
         default: row.default.to_string(),
         help: row.help.clone(),
     }
-}
-
-impl List {
-    /// For a person, in lines of at most so many letters as far as words allow it.
-    pub fn text(&self, width: usize) -> String {
-        let line = |card: &Card| {
-            let cells = [
-                card.id.clone(),
-                card.version.clone(),
-                card.origin.clone(),
-                card.digest.chars().take(12).collect(),
-                card.rows.to_string(),
-                card.reference.clone(),
-            ];
-            (cells, String::new())
-        };
-        let heading = ["target", "version", "from", "table", "rows by evidence", "reference"];
-        section(width, heading, self.targets.iter().map(line))
-    }
-}
-
-impl Sheet {
-    /// As [`List::text`].
-    pub fn text(&self, width: usize) -> String {
-        let card = &self.target;
-        let accumulators = self.accumulators.iter().map(|line| {
-            (
-                [
-                    line.activation.clone(),
-                    line.bits.to_string(),
-                    line.overflow.clone(),
-                    line.evidence.clone(),
-                ],
-                line.note.clone().unwrap_or_default(),
-            )
-        });
-        let ops = self.ops.iter().map(|line| {
-            let recipe = line.recipe.clone().unwrap_or_else(|| "on the host".to_owned());
-            let evidence = line.evidence.clone().unwrap_or_default();
-            (
-                [line.ops.join(", "), recipe, line.requantize.join(", "), evidence],
-                line.note.clone().unwrap_or_default(),
-            )
-        });
-        let forms = self.forms.iter().map(|line| {
-            let shift = line.shift.map(|[low, high]| format!("{low}..{high}"));
-            let stages = line
-                .stages
-                .map(|stages| format!(", {}", table::count(stages.into(), "stage")));
-            let bits = line
-                .multiplier
-                .map(|bits| format!(", {}", table::count(bits.into(), "bit")));
-            let cells = [
-                line.name.clone(),
-                [line.kind.clone(), stages.unwrap_or_default(), bits.unwrap_or_default()].concat(),
-                line.zero_point.clone(),
-                line.rounding.clone(),
-                shift.unwrap_or_default(),
-                line.output.join(", "),
-                line.per.join(", "),
-                line.from.clone(),
-                line.evidence.clone(),
-            ];
-            (cells, line.note.clone().unwrap_or_default())
-        });
-        let fusions = self.fusions.iter().map(|line| {
-            let (name, evidence) = (line.name.clone(), line.evidence.clone());
-            (
-                [
-                    name,
-                    line.ops.join(", "),
-                    match &line.accept[..] {
-                        [] => "any form".to_owned(),
-                        forms => forms.join(", "),
-                    },
-                    line.then.join(", "),
-                    evidence,
-                ],
-                line.note.clone().unwrap_or_default(),
-            )
-        });
-        let options = self.options.iter().map(|line| {
-            (
-                [line.name.clone(), line.kind.clone(), line.default.clone()],
-                line.help.clone(),
-            )
-        });
-        let bound = self.max_lsb.map_or_else(String::new, |bound| format!(", {bound} LSB"));
-        let default = match self.fusions.is_empty() {
-            true => String::new(),
-            false => format!("fusions by default: {}{bound}\n", self.accept),
-        };
-        let form = [
-            "form",
-            "kind",
-            "zero point",
-            "rounding",
-            "shift",
-            "output",
-            "per",
-            "integers by",
-            "evidence",
-        ];
-        let head = [
-            format!("{} {}, from {}", card.id, card.version, card.origin),
-            card.claim.clone(),
-            format!("table {}; rows by evidence: {}", card.digest, card.rows),
-        ];
-        let rules = Some(self.rules.join(", ")).filter(|rules| !rules.is_empty());
-        let known = [
-            ("vendor", &card.vendor),
-            ("licence", &card.licence),
-            ("documentation", &card.docs),
-            ("silicon", &card.silicon),
-            ("rules over the float graph", &rules),
-        ];
-        let known = known
-            .into_iter()
-            .filter_map(|(what, text)| Some(format!("{what}: {}", text.as_ref()?)));
-        let head: Vec<String> = head
-            .into_iter()
-            .chain(known)
-            .flat_map(|text| table::wrapped(&text, width))
-            .collect();
-        let parts = [
-            head.join("\n") + "\n",
-            section(width, ["sums of", "bits", "overflow", "evidence"], accumulators),
-            section(width, ["op", "recipe", "narrowed by", "evidence"], ops),
-            section(width, form, forms),
-            section(width, ["fusion", "into", "accepts", "then", "evidence"], fusions),
-            default,
-            section(width, ["option", "values", "default"], options),
-        ];
-        let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();
-        parts.join("\n")
-    }
-}
-
-/// A table, unless it has no rows.
-fn section<const N: usize>(
-    width: usize,
-    heading: [&str; N],
-    rows: impl Iterator<Item = ([String; N], String)>,
-) -> String {
-    let mut rows = rows.peekable();
-    let mut text = String::new();
-    if rows.peek().is_some() {
-        let heading = (heading.map(str::to_owned), String::new());
-        // A text takes all that is written.
-        let _ = table::write_within(&mut text, width, std::iter::once(heading).chain(rows));
-    }
-    text
 }
