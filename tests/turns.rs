@@ -1,16 +1,29 @@
-//! Annotation in turns: what a refusal makes anew is what annotating the whole graph again would make.
+//! Turns: what a refusal makes anew is what doing the whole graph again would make.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::random::SplitMix64;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal};
-use strait_quantize::annotate::{Placing, Progress, TypeWishes, place, refuse};
+use strait_lower::{Baked, LowerError, Lowered, Turns, bake, lower};
+use strait_quantize::annotate::{Placing, Progress, RangeFrom, TypeWishes, place, refuse};
 use strait_quantize::{Annotation, annotate};
 use strait_target::spec::{Alignment, Alignments};
 use strait_tests::random_graph::{observation, random_graph};
 
+/// A graph with all of its numbers, whatever else is in the pool.
 fn text(module: &Module) -> String {
-    print(module, &PrintOptions::default())
+    let all = PrintOptions {
+        inline_limit: usize::MAX,
+        ..PrintOptions::default()
+    };
+    print(module, &all)
+}
+
+/// Fails with the first line that differs.
+fn assert_same(made: &str, again: &str, case: &str) {
+    let mut lines = made.lines().zip(again.lines());
+    assert_eq!(lines.find(|(made, again)| made != again), None, "{case}");
+    assert_eq!(made.len(), again.len(), "{case}");
 }
 
 #[test]
@@ -61,7 +74,7 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
                 let mut again = module.clone();
                 annotate(&mut module, main, &how, &mut progress).unwrap();
                 annotate(&mut again, main, &how, &mut Progress::default()).unwrap();
-                assert_eq!(text(&module), text(&again), "{case}");
+                assert_same(&text(&module), &text(&again), &case);
                 turns += 1;
                 visited += progress.visited();
                 nodes += module.main().nodes().count();
@@ -72,4 +85,105 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
         turns > 200 && 2 * visited < nodes,
         "{visited} of {nodes} in {turns} turns"
     );
+}
+
+/// A lowered graph, or the nodes that are refused.
+fn told(lowered: Result<Lowered, LowerError>) -> Result<String, Vec<Refusal>> {
+    match lowered {
+        Ok(done) => Ok(format!("{}{:?}{:?}", text(&done.module), done.nearness, done.origins)),
+        Err(LowerError::Nodes(refused)) => Err(refused),
+        Err(LowerError::Ours(defect)) => panic!("{defect}"),
+    }
+}
+
+/// A node of the accelerator, refused for itself or for the sake of a grid that would be coarser.
+fn random_refusal(module: &Module, random: &mut SplitMix64) -> Option<Refusal> {
+    let mut draw = |count: usize| (random.next_u64() >> 8) as usize % count.max(1);
+    let nodes = module.main().nodes();
+    let nodes = nodes.filter(|(_, node)| node.place == Placement::Accelerator);
+    let nodes: Vec<NodeId> = nodes.map(|(id, _)| id).collect();
+    let node = *nodes.get(draw(nodes.len()))?;
+    Some(Refusal {
+        doublings: draw(3) as u32,
+        ..(node, Reason::new(ReasonCode::Range, "")).into()
+    })
+}
+
+/// Placing, annotating and lowering a graph with random refusals beside those of the recipes. Where nothing becomes coarser,
+/// each turn is held against doing everything anew; where grids do, its lowering. Answers with the nodes that later turns
+/// tried, and how many there were.
+fn held(seed: u64, name: &str) -> [usize; 2] {
+    let case = format!("seed {seed} for {name}");
+    let float = parse(&random_graph(seed, 60)).unwrap();
+    let mut random = SplitMix64::new(seed);
+    let observation = observation(&float, &mut random);
+    let (target, _) = strait_tests::passes::target(name).unwrap();
+    let (spec, wishes, types) = (target.spec(), Placing::new(), TypeWishes::default());
+    let mut how = Annotation::new(spec, &observation, &wishes);
+    // Ranges that are far apart, for some of which there is no form.
+    for (value, _) in float.main().values() {
+        let most = [1e-20, 1e-5, 1e10][(random.next_u64() >> 8) as usize % 3];
+        if (random.next_u64() >> 8).is_multiple_of(5) {
+            how.directives.ranges.insert(value, RangeFrom::Stated([-most, most]));
+        }
+    }
+    let (mut module, main, coarser) = (float.clone(), float.main, seed % 2 == 0);
+    let mut progress = place(&mut module, main, spec, &wishes, &types);
+    let (mut turns, mut work, mut first) = (Turns::default(), [0, 0], true);
+    for turn in 0.. {
+        let placed = module.clone();
+        annotate(&mut module, main, &how, &mut progress).unwrap();
+        turns.touch(progress.touched());
+        let done = told(turns.lower(&mut module, spec));
+        if !first {
+            work[0] += turns.visited();
+            work[1] += module.main().nodes().count();
+        }
+        first &= done.is_ok();
+        let mut again = if coarser { module.clone() } else { placed };
+        if !coarser {
+            annotate(&mut again, main, &how, &mut Progress::default()).unwrap();
+        }
+        let baked = bake(&mut again, spec, &mut Baked::default());
+        assert_eq!(text(&module), text(&again), "{case}, turn {turn}");
+        assert_eq!(
+            done,
+            told(baked.and_then(|()| lower(&again, spec))),
+            "{case}, turn {turn}"
+        );
+        let mut refused = done.err().unwrap_or_default();
+        if turn < 4 {
+            refused.extend(random_refusal(&module, &mut random));
+        }
+        if refused.is_empty() {
+            return work;
+        }
+        if !coarser {
+            refused.iter_mut().for_each(|refusal| refusal.doublings = 0);
+        }
+        let mut again = module.clone();
+        let refuse = |module: &mut Module, progress: &mut Progress| {
+            refuse(module.main_mut(), spec, &wishes, &types, progress, refused.clone());
+        };
+        refuse(&mut module, &mut progress);
+        if !coarser {
+            // Nothing is known of the graph: all of it is settled again.
+            refuse(&mut again, &mut Progress::default());
+            assert_same(&text(&module), &text(&again), &case);
+        }
+    }
+    work
+}
+
+#[test]
+fn a_refusal_redoes_what_it_touches_as_doing_everything_again_would() {
+    let mut work = [0, 0];
+    for seed in 0..16 {
+        for name in ["generic-int8", "sima", "ascend"] {
+            let [tried, all] = held(seed, name);
+            work = [work[0] + tried, work[1] + all];
+        }
+    }
+    let [tried, all] = work;
+    assert!(all > 5000 && 3 * tried < all, "{tried} of {all}");
 }

@@ -9,9 +9,9 @@ use strait_container::CertificateRecord;
 use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
-use strait_lower::{Baked, Fused, Fusion, FusionPolicy, LowerError, bake};
+use strait_lower::{Fused, Fusion, FusionPolicy, LowerError, Turns};
 use strait_quantize::Requests;
-use strait_quantize::annotate::{Coarser, Placing, Progress, TypeWishes, borders, place, refuse};
+use strait_quantize::annotate::{Coarser, Placing, TypeWishes, borders, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
 use strait_target::spec::Nearness;
@@ -120,15 +120,15 @@ pub fn integer_wanting(
     let plain = PlanOptions::default();
     let observation = observe(&float, main, &requests, samples, &covered, one, &plain, &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
-    let (spec, placing, mut progress) = (target.spec(), Placing::new(), Progress::default());
-    let mut baked = Baked::default();
+    let (spec, placing) = (target.spec(), Placing::new());
     let mut types = types(&float)?;
     borders(&mut float, main, &mut types).map_err(|e| text(&e))?;
-    place(&mut float, main, spec, &placing, &types);
+    let mut progress = place(&mut float, main, spec, &placing, &types);
+    let mut turns = Turns::default();
     let (mut module, nearness, origins) = loop {
         annotate_placed(&mut float, spec, &observation, &types, &mut progress)?;
-        let codes = bake(&mut float, spec, &mut baked);
-        match codes.and_then(|()| strait_lower::lower(&float, spec)) {
+        turns.touch(progress.touched());
+        match turns.lower(&mut float, spec) {
             Ok(lowered) => break (lowered.module, lowered.nearness, lowered.origins),
             // What its recipe refuses gets a coarser grid or moves to the host, and all is decided again.
             Err(LowerError::Nodes(nodes)) => {

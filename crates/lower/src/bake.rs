@@ -71,9 +71,19 @@ impl Want {
 /// # Errors
 /// [`LowerError::Nodes`] with every node of which a parameter does not fit its type.
 pub fn bake(module: &mut Module, spec: &TargetSpec, known: &mut Baked) -> Result<(), LowerError> {
-    let (main, graph) = (module.main, module.main());
     // On the host, weights alone may have codes.
-    let nodes: Vec<NodeId> = graph.nodes().map(|(id, _)| id).collect();
+    let nodes: Vec<NodeId> = module.main().nodes().map(|(id, _)| id).collect();
+    bake_nodes(module, spec, known, nodes)
+}
+
+/// The same for some of the nodes.
+pub(crate) fn bake_nodes(
+    module: &mut Module,
+    spec: &TargetSpec,
+    known: &mut Baked,
+    nodes: impl IntoIterator<Item = NodeId>,
+) -> Result<(), LowerError> {
+    let main = module.main;
     let mut refused = Vec::new();
     for node in nodes {
         let Some(mut op) = QuantizableOp::new(module, main, node) else {

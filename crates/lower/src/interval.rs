@@ -88,6 +88,15 @@ pub struct Bounds<'a> {
 #[derive(Default)]
 pub(crate) struct Known(Vec<Option<Per<Interval>>>);
 
+impl Known {
+    /// Keeps the bounds of a value.
+    pub(crate) fn set(&mut self, value: ValueId, bounds: Per<Interval>) {
+        let all = &mut self.0;
+        all.resize(all.len().max(value.index() + 1), None);
+        all[value.index()] = Some(bounds);
+    }
+}
+
 impl<'a> Bounds<'a> {
     /// Bounds over one graph without cycles.
     pub fn new(module: &'a Module, graph: &'a Graph) -> Bounds<'a> {
@@ -135,9 +144,7 @@ impl<'a> Bounds<'a> {
     /// Keeps the bounds of a value whose operands are settled.
     fn settle(&mut self, value: ValueId) {
         if let Some(found) = self.look(value) {
-            let all = &mut self.known.0;
-            all.resize(all.len().max(value.index() + 1), None);
-            all[value.index()] = Some(found);
+            self.known.set(value, found);
         }
     }
 

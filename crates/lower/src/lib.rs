@@ -19,5 +19,5 @@ mod walk;
 
 pub use bake::{Baked, bake};
 pub use fuse::{Attempt, FuseError, Fused, Fusion, FusionPolicy, Merged, Refused, Until, dropped_clamp, fuse};
-pub use lowering::{LowerError, Lowered, lower};
+pub use lowering::{LowerError, Lowered, Turns, lower};
 pub use simulate::{Parameters, Resimulated, resimulate, simulate};

@@ -2,11 +2,12 @@
 
 mod operands;
 mod sums;
+mod turns;
 
 pub(crate) use operands::{Codes, Grid};
+pub use turns::Turns;
 
 use crate::interval::Known;
-use crate::part::Part;
 use crate::recipes::{self, Wide, dequantize_weights};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
 use std::collections::BTreeMap;
@@ -62,29 +63,7 @@ pub(crate) struct Lowering<'a> {
 /// # Errors
 /// [`LowerError::Nodes`] with every node that its recipe refuses, all at once.
 pub fn lower(source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
-    let mut lowering = Lowering::new(source, spec);
-    let done = lowering.run(&Part::whole(source.main())?);
-    done.map_err(|failure| LowerError::Ours(failure.to_string()))?;
-    let Lowering {
-        walk: Walk { out, .. },
-        nearness,
-        origins,
-        refused,
-        ..
-    } = lowering;
-    if !refused.is_empty() {
-        return Err(LowerError::Nodes(refused));
-    }
-    let name = |id| out.main().producer(id).map(|(_, node)| out.name(node.name).to_owned());
-    let nearness = nearness.into_iter().filter_map(|(id, near)| Some((name(id)?, near)));
-    let origins = origins
-        .into_iter()
-        .map(|(name, row)| (out.name(name).to_owned(), row.to_owned()));
-    Ok(Lowered {
-        nearness: nearness.collect(),
-        origins: origins.collect(),
-        module: out,
-    })
+    Turns::default().lower_baked(source, spec)
 }
 
 impl<'a> Build<'a> for Lowering<'a> {
@@ -110,7 +89,8 @@ impl<'a> Build<'a> for Lowering<'a> {
         let Err(failure) = done else { return Ok(()) };
         self.refused.push(failure.refusal(id).map_err(ours)?);
         // What follows needs the results; they are computed in float, and this module is thrown away.
-        let done = self.host(node, None, Reason::new(ReasonCode::Refused, "refused"));
+        let done = self.sums_as_reals(node);
+        let done = done.and_then(|()| self.host(node, None, Reason::new(ReasonCode::Refused, "refused")));
         done.map_err(|failure| ours(failure.to_string()))
     }
 
@@ -149,8 +129,12 @@ impl<'a> Build<'a> for Lowering<'a> {
 impl<'a> Lowering<'a> {
     /// The builder in front of its first step.
     fn new(source: &'a Module, spec: &'a TargetSpec) -> Lowering<'a> {
+        Lowering::on(Walk::new(source, "lowered", Stage::Integer), spec)
+    }
+
+    fn on(walk: Walk<'a, Grid>, spec: &'a TargetSpec) -> Lowering<'a> {
         Lowering {
-            walk: Walk::new(source, "lowered", Stage::Integer),
+            walk,
             spec,
             sums: BTreeMap::new(),
             known: Known::default(),
@@ -159,6 +143,24 @@ impl<'a> Lowering<'a> {
             row: None,
             refused: Vec::new(),
         }
+    }
+
+    /// The lowered graph, if nothing was refused.
+    fn finished(self) -> Result<Lowered, LowerError> {
+        if !self.refused.is_empty() {
+            return Err(LowerError::Nodes(self.refused));
+        }
+        let out = self.walk.out;
+        let name = |id| out.main().producer(id).map(|(_, node)| out.name(node.name).to_owned());
+        let nearness = self.nearness.into_iter();
+        let nearness = nearness.filter_map(|(id, near)| Some((name(id)?, near)));
+        let origins = self.origins.into_iter();
+        let origins = origins.map(|(name, row)| (out.name(name).to_owned(), row.to_owned()));
+        Ok(Lowered {
+            nearness: nearness.collect(),
+            origins: origins.collect(),
+            module: out,
+        })
     }
 
     /// The row by which a node of the accelerator is lowered: that for the activations that it reads, real ones if they
@@ -174,6 +176,17 @@ impl<'a> Lowering<'a> {
         let row = read.and_then(|grid| self.spec.row_for(term, grid.ty.into()));
         // Of what reads sums there is one.
         row.or_else(|| self.spec.op_row(term))
+    }
+
+    /// Makes real numbers of the operands of a node that are sums which nobody else reads so.
+    fn sums_as_reals(&mut self, node: &Node) -> Result<(), Failure> {
+        for &value in node.inputs.iter().flatten() {
+            if let Some(sum) = self.sum(value).filter(|_| !self.walk.is_plain(value)) {
+                let made = self.walk.boundary(value, Dequantize {}, sum.acc, None)?;
+                self.walk.set_plain(value, made)?;
+            }
+        }
+        Ok(())
     }
 
     /// The node as it is, on float operands, and on these weights if they are made of codes.

@@ -22,8 +22,8 @@ pub(crate) struct Walk<'a, C> {
     /// The main graph of the source.
     pub(crate) graph: &'a Graph,
     pub(crate) out: Module,
-    /// By value of the source.
-    made: Vec<Counterparts<C>>,
+    /// By value of the source that something was made of.
+    made: Vec<Option<Box<Counterparts<C>>>>,
     /// Codes of parameters: by tensor of the source, that of the new module.
     shared: BTreeMap<DataId, DataId>,
 }
@@ -37,6 +37,16 @@ struct Counterparts<C> {
     real: Option<ValueId>,
     /// On configs; those of a parameter with its codes.
     on: SmallVec<[(C, Option<DataId>, ValueId); 1]>,
+}
+
+impl<C> Default for Counterparts<C> {
+    fn default() -> Self {
+        Counterparts {
+            plain: None,
+            real: None,
+            on: SmallVec::new(),
+        }
+    }
 }
 
 /// Basis of a counterpart on a config.
@@ -130,29 +140,30 @@ pub(crate) trait Build<'a>: Sized {
 impl<'a, C: Clone + PartialEq> Walk<'a, C> {
     /// The walk over the main graph of a module in front of its first step.
     pub(crate) fn new(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
+        let mut walk = Walk::scratch(source, name, stage);
+        // The model's names come first, so that a fresh name never takes one of them.
+        let model = walk.graph.values().map(|(_, value)| value.name);
+        for name in model.chain(walk.graph.nodes().map(|(_, node)| node.name)) {
+            walk.out.names.intern(source.name(name));
+        }
+        walk
+    }
+
+    /// The same for a graph that is thrown away: its names may meet those of the model.
+    pub(crate) fn scratch(source: &'a Module, name: &str, stage: Stage) -> Walk<'a, C> {
         let (graph, mut names) = (source.main(), Names::default());
         let main = Graph::new(names.intern(name), stage);
-        // The model's names come first, so that a fresh name never takes one of them.
-        let model = graph.values().map(|(_, value)| value.name);
-        for name in model.chain(graph.nodes().map(|(_, node)| node.name)) {
-            names.intern(source.name(name));
-        }
-        let none = Counterparts {
-            plain: None,
-            real: None,
-            on: SmallVec::new(),
-        };
         Walk {
             source,
             graph,
             out: Module::new(main, names),
-            made: vec![none; graph.value_bound()],
+            made: vec![None; graph.value_bound()],
             shared: BTreeMap::new(),
         }
     }
 
     /// Adds an input of the new graph for a value that no node makes there.
-    fn input(&mut self, value: ValueId) -> Result<(), Failure> {
+    pub(crate) fn input(&mut self, value: ValueId) -> Result<(), Failure> {
         let source = self.graph.value(value);
         let source = source.ok_or_else(|| Failure::defect("an input is missing"))?;
         let name = self.intern(source.name);
@@ -172,12 +183,13 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
 
     fn counterparts(&mut self, value: ValueId) -> Result<&mut Counterparts<C>, Failure> {
         let made = self.made.get_mut(value.index());
-        made.ok_or_else(|| Failure::defect("a value is missing"))
+        let made = made.ok_or_else(|| Failure::defect("a value is missing"))?;
+        Ok(made.get_or_insert_default())
     }
 
     /// A value on a config, where it was made; of a parameter with these codes.
     pub(crate) fn found(&self, value: ValueId, want: &C, codes: Option<DataId>) -> Option<ValueId> {
-        let mut known = self.made.get(value.index())?.on.iter();
+        let mut known = self.made.get(value.index())?.as_ref()?.on.iter();
         let found = known.find(|(config, of, _)| config == want && *of == codes);
         found.map(|(.., made)| *made)
     }
@@ -200,9 +212,15 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         Ok(())
     }
 
+    /// True if anything was made of a value.
+    pub(crate) fn is_made(&self, value: ValueId) -> bool {
+        self.made.get(value.index()).is_some_and(Option::is_some)
+    }
+
     /// True if the producer of a value makes real numbers.
     pub(crate) fn is_plain(&self, value: ValueId) -> bool {
-        self.made.get(value.index()).is_some_and(|made| made.plain.is_some())
+        let made = self.made.get(value.index()).and_then(Option::as_ref);
+        made.is_some_and(|made| made.plain.is_some())
     }
 
     /// Value that a producer makes in real numbers; a constant is copied when first asked for.
@@ -239,8 +257,7 @@ impl<'a, C: Clone + PartialEq> Walk<'a, C> {
         for (&value, made) in node.outputs.iter().zip(made.unwrap_or_default()) {
             *self.counterparts(value)? = Counterparts {
                 plain: Some(made),
-                real: None,
-                on: SmallVec::new(),
+                ..Counterparts::default()
             };
         }
         Ok(id)

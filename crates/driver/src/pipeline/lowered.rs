@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use strait_container::CertificateRecord;
 use strait_core::{GraphId, Module, PassError, Refusal, verifier};
 use strait_execute::Threads;
-use strait_lower::{Baked, Fusion, FusionPolicy, LowerError, Until, bake, fuse, lower};
+use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
     Annotation, Observation, annotate,
     annotate::{Coarser, Overlapped, Progress, Raised, borders, place, refuse},
@@ -166,7 +166,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
         directives.given.insert(place, given.annotation(&mut module));
     }
     borders(&mut module, main, &mut types).map_err(|error| Stop::Defect(error.to_string()))?;
-    place(&mut module, main, spec, &wishes.placing, &types);
+    let placed = place(&mut module, main, spec, &wishes.placing, &types);
     let how = Annotation {
         spec,
         observation: job.observation,
@@ -179,20 +179,19 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
         placing: &wishes.placing,
     };
     let keep = |module: &Module| directives::keep(job.loaded, job.selection, spec, module, &wishes.placing);
-    // What neither value nor grid of a parameter changes is rounded once, however many turns there are.
-    let mut baked = Baked::default();
-    let (integer, progress) = turns(&mut module, &how, |module, progress| {
+    let mut lowering = Turns::default();
+    let (integer, progress) = turns(&mut module, placed, &how, |module, progress| {
         keep(module)?;
         annotate(module, main, &how, progress).map_err(|error| Stop::Defect(error.to_string()))?;
         keep(module)?;
-        let baked = bake(module, spec, &mut baked);
-        whole(module, "annotate")?;
-        match baked.and_then(|()| lower(module, spec)) {
+        lowering.touch(progress.touched());
+        match lowering.lower(module, spec) {
             Ok(integer) => Ok(Turn::Done(integer)),
             Err(LowerError::Nodes(nodes)) => Ok(Turn::Refused(nodes)),
             Err(LowerError::Ours(text)) => Err(Stop::Defect(text)),
         }
     })?;
+    whole(&module, "annotate")?;
     whole(&integer.module, "lower")?;
     let (coarser, overlapped) = (progress.coarser(module.main()), progress.overlapped());
     let raised = progress.raised(module.main());
@@ -217,10 +216,10 @@ enum Turn<T> {
 /// done, and with what is kept of the turns.
 fn turns<T>(
     module: &mut Module,
+    mut progress: Progress,
     how: &Annotation<'_>,
     mut turn: impl FnMut(&mut Module, &mut Progress) -> Result<Turn<T>, Stop>,
 ) -> Result<(T, Progress), Stop> {
-    let mut progress = Progress::default();
     loop {
         match turn(module, &mut progress)? {
             Turn::Done(done) => return Ok((done, progress)),
@@ -337,7 +336,7 @@ mod tests {
         let (observation, placing) = (Observation::default(), Placing::new());
         let how = Annotation::new(&spec, &observation, &placing);
         let mut count = 0;
-        let done = turns(&mut module, &how, |module, _| {
+        let done = turns(&mut module, Progress::default(), &how, |module, _| {
             count += 1;
             // Each turn finds one more: what it depends on has only just moved.
             let first = module.main().nodes().find(|(_, n)| n.place == Placement::Accelerator);
@@ -355,7 +354,7 @@ mod tests {
         let (observation, placing) = (Observation::default(), Placing::new());
         let how = Annotation::new(&spec, &observation, &placing);
         let id = module.main().nodes().next().expect("a node").0;
-        let stop = turns(&mut module, &how, |_, _| {
+        let stop = turns(&mut module, Progress::default(), &how, |_, _| {
             let why = Reason::new(ReasonCode::NoForm, "again and again");
             Ok(Turn::<()>::Refused(vec![(id, why).into()]))
         });

@@ -21,8 +21,8 @@ mod softmax;
 mod sum;
 
 use crate::lowering::{Codes, Grid, Lowering};
-pub(crate) use narrow::Wide;
-use narrow::{Product, requantize};
+use narrow::requantize;
+pub(crate) use narrow::{Product, Wide};
 use strait_core::{Channels, Failure, Node, NodeId, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 

@@ -11,7 +11,7 @@ use strait_target::TargetSpec;
 use strait_target::spec::{Arithmetic, Built, FormRow, Rescale, Scales, WeightGrid};
 
 /// Where the scale of an accumulator comes from; rules round their products differently.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Product {
     /// A convolution: input scale · weight scale.
     Convolution(f32, Per<f32>),
@@ -44,11 +44,11 @@ impl Product {
 #[derive(Clone, Debug)]
 pub(crate) struct Wide {
     /// The i32 value, or codes that are requantized as they are.
-    pub(super) acc: ValueId,
+    pub(crate) acc: ValueId,
     /// Its code of real zero, the same for every element.
-    pub(super) zero: i32,
+    pub(crate) zero: i32,
     /// Where its scale comes from.
-    pub(super) product: Product,
+    pub(crate) product: Product,
     /// Channels of its elements among the parameters.
     pub(super) channels: Channels,
 }

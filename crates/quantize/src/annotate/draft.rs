@@ -1,6 +1,7 @@
 //! The configs of a graph while passes make them, with all that they decide from.
 
 use super::given::refuse;
+use super::order::Order;
 use super::ranges::Ranges;
 use super::reach::Reach;
 use super::roles::Role;
@@ -11,7 +12,7 @@ use super::{AnnotateError, Annotation, RangeFrom};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
     ConfigId, Def, Graph, GraphId, Grid, IllegalMove, Module, Move, NodeId, Origin, Port, QuantTable, Reason, Scheme,
-    ValueId,
+    State, ValueId,
 };
 
 /// Material of one run of the passes.
@@ -24,13 +25,12 @@ pub(super) struct Site<'a> {
     pub(super) scope: &'a Scope,
     pub(super) regions: &'a Regions,
     pub(super) reach: &'a Reach,
-    /// By node: its place in the order of the graph.
-    pub(super) positions: &'a [u32],
+    pub(super) order: &'a Order,
 }
 
 impl Site<'_> {
     pub(super) fn position(&self, node: NodeId) -> u32 {
-        self.positions.get(node.index()).copied().unwrap_or(u32::MAX)
+        self.order.position(node).unwrap_or(u32::MAX)
     }
 }
 
@@ -76,6 +76,8 @@ pub(super) struct Draft {
     pub(super) pending: BTreeSet<NodeId>,
     /// The nodes that the last pass has not looked at since their configs were made.
     pub(super) unchecked: BTreeSet<NodeId>,
+    /// The nodes of which configs may have changed since annotation was asked for, or those of their neighbours.
+    pub(super) touched: BTreeSet<NodeId>,
     pub(super) overlapped: BTreeMap<ValueId, Overlapped>,
     pub(super) raised: BTreeMap<NodeId, Raised>,
     /// The nodes of the host whose weights could not have codes, and have none.
@@ -139,8 +141,7 @@ impl Draft {
 
     /// True if the grid of a config was given, and nothing may change it.
     pub(super) fn is_given(&self, id: ConfigId) -> bool {
-        let grid = self.table.grid(id);
-        grid.is_some_and(|grid| grid.origin == Origin::Given)
+        is_given(&self.table, id)
     }
 
     /// Joins the group of one config to that of another, which decides. Configs of other schemes stay apart, and so does
@@ -184,11 +185,42 @@ impl Draft {
         self.table.transition(config, request).map_err(ours)
     }
 
+    /// Takes the codes of a node's parameters away: its configs, or those of its neighbours, are about to change.
+    fn touch(&mut self, site: &Site<'_>, node: NodeId) -> Result<(), AnnotateError> {
+        self.touched.insert(node);
+        let operands = site.graph.node(node).map_or(0, |node| node.inputs.len());
+        for config in (0..operands)
+            .filter_map(|index| self.table.id(node, Port::Operand(index)))
+            .collect::<Vec<_>>()
+        {
+            if matches!(self.table.state(config), Some(State::Baked | State::PassiveBaked)) {
+                self.transition(config, Move::Unbake)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives a group another grid, which may be outside of the scope. Codes that rest on the old one are taken away.
+    pub(super) fn regrid(&mut self, site: &Site<'_>, root: ConfigId, grid: Grid) -> Result<(), AnnotateError> {
+        if let Some(value) = self.bound.get(root.index()).map(|bound| bound.value) {
+            for value in site.regions.ring(value) {
+                let nodes = site.graph.uses(value).map(|at| at.node);
+                for node in nodes.chain(site.graph.producer(value).map(|(id, _)| id)) {
+                    self.touch(site, node)?;
+                }
+            }
+        }
+        self.transition(root, Move::Activate(grid))
+    }
+
     /// Takes the configs out that are made anew in the scope: those of its values, parameters with the first operand of
     /// their node, and all of a node that has left the accelerator.
-    pub(super) fn withdraw(&mut self, site: &Site<'_>) {
+    pub(super) fn withdraw(&mut self, site: &Site<'_>) -> Result<(), AnnotateError> {
         self.fresh.clear();
         self.refused.clear();
+        for &id in &site.scope.nodes {
+            self.touch(site, id)?;
+        }
         self.pending.extend(site.scope.nodes.iter().copied());
         self.unchecked.extend(site.scope.nodes.iter().copied());
         let mut gone = Vec::new();
@@ -214,7 +246,13 @@ impl Draft {
         for value in &site.scope.values {
             self.overlapped.remove(value);
         }
+        Ok(())
     }
+}
+
+/// True if the grid of a config was given.
+pub(super) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
+    table.grid(id).is_some_and(|grid| grid.origin == Origin::Given)
 }
 
 /// True if the config of an operand or a result is made in this scope. Parameters come with the first operand, sums with

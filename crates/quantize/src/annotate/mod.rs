@@ -11,6 +11,7 @@ mod equal_sums;
 mod given;
 mod given_away;
 mod grid;
+mod order;
 mod passes;
 mod place;
 mod progress;

@@ -1,7 +1,8 @@
 //! Annotation, again and again: what is kept between the turns, and what a refusal makes anew.
 
-use super::draft::{Draft, Overlapped, Site};
-use super::place::settle;
+use super::draft::{Draft, Overlapped, Site, is_given};
+use super::order::Order;
+use super::place::Settled;
 use super::ranges::Coarser;
 use super::reach::Reach;
 use super::roles::Roles;
@@ -9,13 +10,14 @@ use super::scope::{Regions, Scope};
 use super::types::TypeWishes;
 use super::weights::Raised;
 use super::{AnnotateError, Annotation, Placing, passes};
-use strait_core::{Graph, GraphId, Module, NodeId, Placement, Port, Refusal, Stage, ValueId};
+use strait_core::{Graph, GraphId, Module, NodeId, Placement, Port, QuantTable, Refusal, Stage, ValueId};
 use strait_target::TargetSpec;
 
 /// Annotation of one graph under one [`Annotation`], as far as it has come: configs, the ranges that observers have made,
 /// the grids that had to be coarser, and what refusals have touched since.
 #[derive(Debug, Default)]
 pub struct Progress {
+    settled: Option<(Order, Settled)>,
     known: Option<Known>,
     draft: Draft,
     /// Values of nodes that have moved to the host, and those whose grids are to be coarser.
@@ -24,12 +26,9 @@ pub struct Progress {
     visited: usize,
 }
 
-/// Knowledge of the graph. Where nodes run changes neither its order nor what matters of a value.
+/// Knowledge of the graph. Where nodes run does not change what matters of a value.
 #[derive(Debug)]
 struct Known {
-    order: Vec<NodeId>,
-    /// By node: its place in the order.
-    positions: Vec<u32>,
     reach: Reach,
     regions: Regions,
 }
@@ -57,6 +56,35 @@ impl Progress {
     pub fn visited(&self) -> usize {
         self.visited
     }
+
+    /// The nodes of which configs may have changed in the last turn, or those of their neighbours.
+    pub fn touched(&self) -> impl Iterator<Item = NodeId> {
+        self.draft.touched.iter().copied()
+    }
+
+    /// Moves the nodes to the host that lose their place beside those that have moved.
+    pub(super) fn settle(
+        &mut self,
+        graph: &mut Graph,
+        roles: Roles<'_>,
+        wishes: &Placing,
+        moved: &[NodeId],
+    ) -> Vec<NodeId> {
+        match self.ordered(graph) {
+            Some((order, settled)) => settled.settle(graph, order, roles, wishes, moved),
+            None => Vec::new(),
+        }
+    }
+
+    /// The order of the graph, and what settling knows of it; none where it has a cycle.
+    fn ordered(&mut self, graph: &Graph) -> Option<&mut (Order, Settled)> {
+        if self.settled.is_none() {
+            let order = Order::new(graph)?;
+            let settled = Settled::new(graph, &order);
+            self.settled = Some((order, settled));
+        }
+        self.settled.as_mut()
+    }
 }
 
 /// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
@@ -77,31 +105,29 @@ pub fn annotate(
 ) -> Result<(), AnnotateError> {
     let ours = |text: &str| AnnotateError::Ours(text.to_string());
     progress.visited = 0;
+    progress.draft.touched.clear();
     loop {
-        let g = module
-            .graph(graph)
-            .ok_or_else(|| ours("the graph is not in the module"))?;
+        let g = module.graphs.get_mut(graph.index());
+        let g = g.ok_or_else(|| ours("the graph is not in the module"))?;
+        progress.ordered(g);
+        let table = std::mem::take(&mut g.quant);
+        progress.draft.table = progress.known.as_ref().map_or_else(QuantTable::default, |_| table);
+        let order = progress.settled.as_ref().map(|(order, _)| order);
+        let order = order.ok_or_else(|| ours("the graph has a cycle"))?;
+        let g = &module.graphs[graph.index()];
         let touched = std::mem::take(&mut progress.touched);
         let (known, scope) = match &mut progress.known {
             Some(known) => {
-                let scope = Scope::new(g, &known.positions, known.regions.of(touched));
+                let scope = Scope::new(g, order, known.regions.of(touched));
                 known.regions.renew(g, how, &scope);
                 (known, scope)
             }
             unknown => {
-                let order = g.topological_order().map_err(|_| ours("the graph has a cycle"))?;
-                let mut positions = vec![u32::MAX; g.node_bound()];
-                for (position, id) in order.iter().enumerate() {
-                    positions[id.index()] = position as u32;
-                }
                 let known = Known {
-                    reach: Reach::new(module, g, &order, how.observation, &how.directives),
-                    regions: Regions::new(g, how, &order),
-                    positions,
-                    order,
+                    reach: Reach::new(module, g, &order.nodes, how.observation, &how.directives),
+                    regions: Regions::new(g, how, &order.nodes),
                 };
-                let scope = Scope::all(g, &known.order);
-                (unknown.insert(known), scope)
+                (unknown.insert(known), Scope::all(g, &order.nodes))
             }
         };
         progress.visited += scope.nodes.len();
@@ -113,14 +139,14 @@ pub fn annotate(
             scope: &scope,
             regions: &known.regions,
             reach: &known.reach,
-            positions: &known.positions,
+            order,
         };
         if !passes::run(&site, &mut progress.draft)? {
             progress.touched.extend(&scope.values);
         }
         let g = &mut module.graphs[graph.index()];
+        g.quant = std::mem::take(&mut progress.draft.table);
         if progress.draft.refused.is_empty() {
-            g.quant = progress.draft.table.clone();
             g.set_stage(Stage::Annotated);
             return Ok(());
         }
@@ -158,8 +184,8 @@ pub fn refuse(
             continue;
         };
         changed = true;
-        let own = progress.draft.table.id(id, Port::Result(0));
-        let given = own.is_some_and(|config| progress.draft.is_given(config));
+        let own = graph.quant.id(id, Port::Result(0));
+        let given = own.is_some_and(|config| is_given(&graph.quant, config));
         let result = node.outputs.first().copied().filter(|_| !given);
         match result.filter(|&y| progress.draft.ranges.coarsen(y, doublings, &reason)) {
             Some(result) => progress.touched.push(result),
@@ -169,7 +195,7 @@ pub fn refuse(
             }
         }
     }
-    moved.extend(settle(graph, Roles { spec, types }, wishes));
+    moved.extend(progress.settle(graph, Roles { spec, types }, wishes, &moved));
     for node in moved.into_iter().filter_map(|id| graph.node(id)) {
         progress
             .touched

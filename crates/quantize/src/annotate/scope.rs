@@ -7,6 +7,7 @@
 
 use super::Annotation;
 use super::binding::binds;
+use super::order::Order;
 use strait_core::{Def, Graph, NodeId, ValueId};
 
 /// The regions of a graph's values.
@@ -108,8 +109,8 @@ impl Scope {
     }
 
     /// The values, with the nodes that make or read them, sorted by the position of nodes in the graph's order.
-    pub(super) fn new(graph: &Graph, positions: &[u32], mut values: Vec<ValueId>) -> Scope {
-        let position = |id: NodeId| positions.get(id.index()).copied().unwrap_or(u32::MAX);
+    pub(super) fn new(graph: &Graph, order: &Order, mut values: Vec<ValueId>) -> Scope {
+        let position = |id: NodeId| order.position(id).unwrap_or(u32::MAX);
         let mut nodes: Vec<NodeId> = Vec::new();
         for &value in &values {
             nodes.extend(graph.producer(value).map(|(id, _)| id));

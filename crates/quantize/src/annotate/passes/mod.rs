@@ -35,7 +35,7 @@ const GRIDS: &[Pass] = &[
 /// Runs the passes until one refuses nodes: what follows needs what these have not. Answers whether the groups of the
 /// scope stand; if not, all of it is to be done again.
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<bool, AnnotateError> {
-    draft.withdraw(site);
+    draft.withdraw(site)?;
     for pass in GROUPS {
         pass(site, draft)?;
     }

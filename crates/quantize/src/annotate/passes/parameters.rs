@@ -82,7 +82,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             continue;
         }
         let coarser = Grid::new(QuantParams::tensor(coarser, zero), Origin::Coarsened);
-        draft.transition(root, Move::Activate(coarser))?;
+        draft.regrid(site, root, coarser)?;
         for dependent in dependents(site, draft, root) {
             if dependent.0 > position {
                 sweep.insert(dependent);
@@ -109,7 +109,7 @@ fn due(site: &Site<'_>, draft: &mut Draft) -> Result<BTreeSet<Place>, AnnotateEr
         let Some((asked, _)) = draft.coarsened.remove(&root) else {
             continue;
         };
-        draft.transition(root, Move::Activate(asked))?;
+        draft.regrid(site, root, asked)?;
         for dependent in dependents(site, draft, root) {
             if found.insert(dependent) {
                 open.push(dependent.1);

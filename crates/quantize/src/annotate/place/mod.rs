@@ -4,9 +4,10 @@ mod requirements;
 mod settle;
 mod statistics;
 
+use super::progress::Progress;
 use super::roles::Roles;
 use super::types::TypeWishes;
-pub(super) use settle::settle;
+pub(super) use settle::Settled;
 use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
 use strait_target::TargetSpec;
@@ -24,9 +25,11 @@ pub enum Wish {
 /// The wishes, by node.
 pub type Placing = BTreeMap<NodeId, Wish>;
 
-/// Places every node of a float graph, as the wishes and the target's table say, on activations of these types.
-pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Placing, types: &TypeWishes) {
-    let Some(g) = module.graph(graph) else { return };
+/// Places every node of a float graph, as the wishes and the target's table say, on activations of these types. Answers with
+/// the beginning of its annotation, which knows what was found.
+pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Placing, types: &TypeWishes) -> Progress {
+    let mut progress = Progress::default();
+    let Some(g) = module.graph(graph) else { return progress };
     let moved: Vec<(NodeId, Reason)> = g
         .nodes()
         .filter_map(|(id, node)| {
@@ -49,7 +52,8 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
     for (id, reason) in moved {
         g.place_on_host(id, reason);
     }
-    settle(g, Roles { spec, types }, wishes);
+    progress.settle(g, Roles { spec, types }, wishes, &[]);
+    progress
 }
 
 /// The nodes that the configuration wants in integers and that are on the host, with the reasons.

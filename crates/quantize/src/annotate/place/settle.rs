@@ -3,33 +3,97 @@
 //! One pass forward and one backward, and then nothing more would move. Forward, a node that moves changes what stands
 //! behind it alone. Backward, a node moves because of its readers, all of them decided; what it takes from the nodes
 //! behind it is nothing that they stay for: whoever reads codes for the sake of a product keeps the node, too.
+//!
+//! After a refusal both passes look at the nodes around those that have moved, and go on as long as something changes.
 
+use super::super::order::Order;
 use super::super::roles::{Roles, keeps_grid};
 use super::statistics::is_statistic;
 use super::{Placing, Wish};
+use std::collections::BTreeSet;
 use strait_core::shape::element_count;
 use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, ValueId};
 use strait_target::spec::{Islands, Points, Recipe};
 
-/// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has. A node
-/// that the configuration wants in integers stays. Answers with those that have moved.
-pub(crate) fn settle(graph: &mut Graph, roles: Roles<'_>, wishes: &Placing) -> Vec<NodeId> {
-    let Ok(order) = graph.topological_order() else {
-        return Vec::new();
-    };
-    let settling = Settling { roles, wishes };
-    let mut moved = settling.keep_reals(graph, &order);
-    let above = settling.behind_integers(graph, &order);
-    let joined = settling.joined(graph, &order);
-    let mut below = vec![false; graph.node_bound()];
-    for &id in order.iter().rev() {
-        if let Some(reason) = settling.refusal(graph, id, [&above, &joined], &below) {
-            graph.place_on_host(id, reason);
-            moved.push(id);
+/// Knowledge of each node of a graph that is settled, which holds as long as no other node moves.
+#[derive(Clone, Debug)]
+pub(crate) struct Settled {
+    /// By node: whether its operands, through nodes that pass codes on, come from one that computes on integers.
+    above: Vec<bool>,
+    /// By node: whether it is a convolution, Gemm or MatMul, or belongs to one.
+    joined: Vec<bool>,
+    /// By node: whether it computes on integers, or passes codes on to one that does.
+    below: Vec<bool>,
+    /// Positions of the nodes that the pass forward has not looked at since something in front of them has moved.
+    open: BTreeSet<u32>,
+}
+
+impl Settled {
+    /// Knowledge of nothing: all nodes are to be looked at.
+    pub(crate) fn new(graph: &Graph, order: &Order) -> Settled {
+        let none = vec![false; graph.node_bound()];
+        Settled {
+            above: none.clone(),
+            joined: none.clone(),
+            below: none,
+            open: (0..order.nodes.len() as u32).collect(),
         }
-        below[id.index()] = settling.wants_codes(graph, id, &below);
     }
-    moved
+
+    /// Moves those nodes to the host whose codes would be made for the host alone, or of what only the host has, now that
+    /// `changed` have moved there. A node that the configuration wants in integers stays. Answers with those that have
+    /// moved.
+    pub(crate) fn settle(
+        &mut self,
+        graph: &mut Graph,
+        order: &Order,
+        roles: Roles<'_>,
+        wishes: &Placing,
+        changed: &[NodeId],
+    ) -> Vec<NodeId> {
+        let settling = Settling { roles, wishes };
+        let (mut moved, mut back) = (Vec::new(), BTreeSet::new());
+        for &id in changed {
+            self.open.extend(order.position(id));
+            self.open.extend(order.readers(graph, id));
+            back.extend(order.producers(graph, id));
+        }
+        while let Some(position) = self.open.pop_first() {
+            let Some(id) = order.at(position) else { continue };
+            back.insert(position);
+            let reason = settling.of_reals(graph, id);
+            let moves = reason.is_some();
+            if let Some(reason) = reason {
+                graph.place_on_host(id, reason);
+                moved.push(id);
+                back.extend(order.producers(graph, id));
+            }
+            let above = settling.is_behind_integers(graph, id, &self.above);
+            let joined = settling.is_joined(graph, id, &self.joined);
+            let before = (&mut self.above[id.index()], &mut self.joined[id.index()]);
+            if moves || (*before.0, *before.1) != (above, joined) {
+                (*before.0, *before.1) = (above, joined);
+                self.open.extend(order.readers(graph, id));
+            }
+        }
+        while let Some(position) = back.pop_last() {
+            let Some(id) = order.at(position) else { continue };
+            let reason = settling.refusal(graph, id, self);
+            let moves = reason.is_some();
+            if let Some(reason) = reason {
+                graph.place_on_host(id, reason);
+                moved.push(id);
+                self.open.insert(position);
+                self.open.extend(order.readers(graph, id));
+            }
+            let below = settling.wants_codes(graph, id, &self.below);
+            if moves || self.below[id.index()] != below {
+                self.below[id.index()] = below;
+                back.extend(order.producers(graph, id));
+            }
+        }
+        moved
+    }
 }
 
 struct Settling<'a> {
@@ -51,59 +115,43 @@ impl Settling<'_> {
         self.movable(graph, id).is_some() && found.is_some_and(|(_, recipe)| keeps_grid(recipe))
     }
 
-    /// Moves functions of real numbers that were computed for them alone. A clamp would spend half of the codes
+    /// Reason why a function of real numbers leaves that was computed for them alone. A clamp would spend half of the codes
     /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal
     /// has at will. A sum or product with a constant is such a function, too. A mean that such a function is taken of
     /// moves for its sake.
-    fn keep_reals(&self, graph: &mut Graph, order: &[NodeId]) -> Vec<NodeId> {
-        let mut moved = Vec::new();
-        for &id in order {
-            let (Some(recipe), Some(node)) = (self.movable(graph, id), graph.node(id)) else {
-                continue;
-            };
-            let reason = match recipe {
-                Recipe::AddShifted if self.roles.shifted_pair(graph, id).is_none() => {
-                    let text = "it does not add two products that nothing else reads, and the target adds no others";
-                    graph.place_on_host(id, Reason::new(ReasonCode::NoGrid, text));
-                    moved.push(id);
-                    continue;
-                }
-                Recipe::Clamp => (
-                    ReasonCode::ClipsReals,
-                    "it clips real numbers, which have codes only behind it",
-                ),
-                _ if is_function(graph, node, recipe) => (
-                    ReasonCode::FunctionOfReals,
-                    "it is a function of real numbers, which have codes only behind it",
-                ),
-                _ if is_statistic(graph, node) => {
-                    let text = "a root, a logarithm or a quotient of it would multiply the error of its codes";
-                    graph.place_on_host(id, Reason::new(ReasonCode::FunctionOfReals, text));
-                    moved.push(id);
-                    continue;
-                }
-                _ => continue,
-            };
-            let on_reals = |(id, producer): (_, &Node)| self.roles.recipe(id, producer).is_none();
-            let is_real = |x| graph.producer(x).is_some_and(on_reals) && graph.only_use(x).is_some();
-            if variables(graph, node).next().is_some() && variables(graph, node).all(is_real) {
-                graph.place_on_host(id, Reason::new(reason.0, reason.1));
-                moved.push(id);
+    fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
+        let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
+        let reason = match recipe {
+            Recipe::AddShifted if self.roles.shifted_pair(graph, id).is_none() => {
+                let text = "it does not add two products that nothing else reads, and the target adds no others";
+                return Some(Reason::new(ReasonCode::NoGrid, text));
             }
-        }
-        moved
+            Recipe::Clamp => (
+                ReasonCode::ClipsReals,
+                "it clips real numbers, which have codes only behind it",
+            ),
+            _ if is_function(graph, node, recipe) => (
+                ReasonCode::FunctionOfReals,
+                "it is a function of real numbers, which have codes only behind it",
+            ),
+            _ if is_statistic(graph, node) => {
+                let text = "a root, a logarithm or a quotient of it would multiply the error of its codes";
+                return Some(Reason::new(ReasonCode::FunctionOfReals, text));
+            }
+            _ => return None,
+        };
+        let on_reals = |(id, producer): (_, &Node)| self.roles.recipe(id, producer).is_none();
+        let is_real = |x| graph.producer(x).is_some_and(on_reals) && graph.only_use(x).is_some();
+        let moves = variables(graph, node).next().is_some() && variables(graph, node).all(is_real);
+        moves.then(|| Reason::new(reason.0, reason.1))
     }
 
-    /// By node: whether its operands, through nodes that pass codes on, come from one that computes on integers.
-    fn behind_integers(&self, graph: &Graph, order: &[NodeId]) -> Vec<bool> {
-        let mut above = vec![false; graph.node_bound()];
-        for &id in order {
-            let Some(node) = graph.node(id) else { continue };
-            let mut producers = node.inputs.iter().flatten().filter_map(|&v| graph.producer(v));
-            above[id.index()] = self.roles.recipe(id, node).is_some()
-                && (!self.passes_on(graph, id) || producers.any(|(producer, _)| above[producer.index()]));
-        }
-        above
+    /// True if the operands of a node, through nodes that pass codes on, come from one that computes on integers.
+    fn is_behind_integers(&self, graph: &Graph, id: NodeId, above: &[bool]) -> bool {
+        let Some(node) = graph.node(id) else { return false };
+        let mut producers = node.inputs.iter().flatten().filter_map(|&v| graph.producer(v));
+        self.roles.recipe(id, node).is_some()
+            && (!self.passes_on(graph, id) || producers.any(|(producer, _)| above[producer.index()]))
     }
 
     /// True if a node computes on integers, or passes codes on to one that does.
@@ -115,7 +163,7 @@ impl Settling<'_> {
     }
 
     /// Reason why a node leaves the accelerator; all that reads it is decided.
-    fn refusal(&self, graph: &Graph, id: NodeId, [above, joined]: [&[bool]; 2], below: &[bool]) -> Option<Reason> {
+    fn refusal(&self, graph: &Graph, id: NodeId, settled: &Settled) -> Option<Reason> {
         self.movable(graph, id)?;
         let node = graph.node(id)?;
         let passes_on = self.passes_on(graph, id);
@@ -127,45 +175,45 @@ impl Settling<'_> {
                 ReasonCode::FloatIsRead,
                 "its result is read in float, so it stays between float ops",
             )),
-            Points::Results if passes_on && !above[id.index()] && !self.wants_codes(graph, id, below) => {
+            Points::Results
+                if passes_on && !settled.above[id.index()] && !self.wants_codes(graph, id, &settled.below) =>
+            {
                 Some(Reason::new(
                     ReasonCode::BetweenHostNodes,
                     "it only passes on what the host computes for the host",
                 ))
             }
-            _ => (self.roles.spec.host.islands == Islands::Float && !joined[id.index()] && self.is_island(graph, node))
-                .then(|| {
-                    let text = match node.outputs.iter().any(|&y| graph.is_output(y)) {
-                        true => "its result leaves the model, and codes of it would cost accuracy alone",
-                        false => "only host nodes read its result, so codes in between would cost accuracy alone",
-                    };
-                    Reason::new(ReasonCode::Island, text)
-                }),
+            _ => (self.roles.spec.host.islands == Islands::Float
+                && !settled.joined[id.index()]
+                && self.is_island(graph, node))
+            .then(|| {
+                let text = match node.outputs.iter().any(|&y| graph.is_output(y)) {
+                    true => "its result leaves the model, and codes of it would cost accuracy alone",
+                    false => "only host nodes read its result, so codes in between would cost accuracy alone",
+                };
+                Reason::new(ReasonCode::Island, text)
+            }),
         }
     }
 
-    /// By node: whether it is a convolution, Gemm or MatMul, or belongs to one. A clamp that a product takes along does: on
+    /// True if a node is a convolution, Gemm or MatMul, or belongs to one. A clamp that a product takes along does: on
     /// the host its operand would need a grid of its own. So does what makes less of what a product has made, as a pool
     /// does: without it more would have to be converted for the host.
-    fn joined(&self, graph: &Graph, order: &[NodeId]) -> Vec<bool> {
-        let mut joined = vec![false; graph.node_bound()];
-        for &id in order {
-            let Some(node) = graph.node(id) else { continue };
-            let Some((_, recipe)) = self.roles.recipe(id, node) else {
-                continue;
-            };
-            let producer = match recipe {
-                Recipe::Clamp => self.roles.clamp_producer(graph, node),
-                _ if condenses(graph, node) => {
-                    let operand = node.inputs.first().copied().flatten();
-                    operand.and_then(|x| graph.producer(x)).map(|(producer, _)| producer)
-                }
-                _ => None,
-            };
-            let computes = self.roles.spec.passes.is_computing(node.op.term());
-            joined[id.index()] = computes || producer.is_some_and(|producer| joined[producer.index()]);
-        }
-        joined
+    fn is_joined(&self, graph: &Graph, id: NodeId, joined: &[bool]) -> bool {
+        let Some(node) = graph.node(id) else { return false };
+        let Some((_, recipe)) = self.roles.recipe(id, node) else {
+            return false;
+        };
+        let producer = match recipe {
+            Recipe::Clamp => self.roles.clamp_producer(graph, node),
+            _ if condenses(graph, node) => {
+                let operand = node.inputs.first().copied().flatten();
+                operand.and_then(|x| graph.producer(x)).map(|(producer, _)| producer)
+            }
+            _ => None,
+        };
+        let computes = self.roles.spec.passes.is_computing(node.op.term());
+        computes || producer.is_some_and(|producer| joined[producer.index()])
     }
 
     /// True if a node is the end of an island: the host alone reads what it computes. Its producers are then asked the same,

@@ -1,0 +1,204 @@
+//! Lowering in turns: after a refusal the nodes that it touches are tried alone, and the graph is made once, when nothing is
+//! refused any more.
+//!
+//! Whether a node is refused depends on its configs, and on how the producers of its operands leave these: in real numbers, as
+//! codes within some bounds, or as a sum. This is kept of each value. A node is tried again where a config around it has
+//! changed, or what is kept of an operand; a node that leaves a sum, once more with each reader.
+
+use super::{Grid, LowerError, Lowered, Lowering};
+use crate::bake::{Baked, bake, bake_nodes};
+use crate::interval::Interval;
+use crate::part::Part;
+use crate::recipes::Product;
+use crate::walk::{Build, Walk};
+use std::collections::BTreeSet;
+use strait_core::{Def, Elem, Failure, Graph, Module, NodeId, Stage, TensorType, ValueId};
+use strait_requantize::Per;
+use strait_target::TargetSpec;
+
+/// Turns of baking and lowering one graph for one target. Its nodes, values and order stay the same; where nodes run and the configs
+/// change.
+#[derive(Debug, Default)]
+pub struct Turns {
+    baked: Baked,
+    known: Option<Known>,
+    touched: BTreeSet<NodeId>,
+    /// The number of nodes that the last turn tried.
+    visited: usize,
+}
+
+#[derive(Debug)]
+struct Known {
+    order: Vec<NodeId>,
+    /// By node: its place in the order.
+    positions: Vec<u32>,
+    /// By value: how its producer leaves it; none of what no node makes.
+    left: Vec<Option<Left>>,
+}
+
+/// The state in which a value leaves its producer, as far as its readers depend on it besides the configs.
+#[derive(Clone, Debug, PartialEq)]
+enum Left {
+    Real,
+    Codes(Per<Interval>),
+    Sum {
+        bounds: Option<Per<Interval>>,
+        zero: i32,
+        product: Product,
+    },
+}
+
+impl Turns {
+    /// Adds nodes that read or leave something on other configs than in the turn before, or run elsewhere.
+    pub fn touch(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
+        self.touched.extend(nodes);
+    }
+
+    /// The number of nodes that were tried in the last turn, in front of making the graph: all until nodes are
+    /// refused, and then those for which that makes a difference.
+    pub fn visited(&self) -> usize {
+        self.visited
+    }
+
+    /// Bakes the main graph of an annotated module, and lowers it into a new one.
+    ///
+    /// # Errors
+    /// [`LowerError::Nodes`] with every node of which a parameter does not fit its type; else with every node that its recipe
+    /// refuses. In each case all at once.
+    pub fn lower(&mut self, module: &mut Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
+        match self.known {
+            Some(_) => bake_nodes(module, spec, &mut self.baked, self.touched.iter().copied())?,
+            None => bake(module, spec, &mut self.baked)?,
+        }
+        self.lower_baked(module, spec)
+    }
+
+    /// Lowers the main graph of a baked module.
+    pub(super) fn lower_baked(&mut self, source: &Module, spec: &TargetSpec) -> Result<Lowered, LowerError> {
+        let touched = std::mem::take(&mut self.touched);
+        self.visited = 0;
+        if let Some(known) = &mut self.known {
+            known.attempt(source, spec, touched, &mut self.visited)?;
+        }
+        let mut lowering = Lowering::new(source, spec);
+        let part = Part::whole(source.main())?;
+        lowering.run(&part).map_err(ours)?;
+        if self.known.is_none() {
+            self.visited = part.nodes.len();
+        }
+        if !lowering.refused.is_empty() {
+            self.known = Some(Known::new(&mut lowering, part.nodes));
+        }
+        lowering.finished()
+    }
+}
+
+impl Known {
+    /// Knowledge from a walk over the whole graph.
+    fn new(lowering: &mut Lowering<'_>, order: Vec<NodeId>) -> Known {
+        let graph = lowering.graph();
+        let mut positions = vec![u32::MAX; graph.node_bound()];
+        for (position, id) in order.iter().enumerate() {
+            positions[id.index()] = position as u32;
+        }
+        let mut left = vec![None; graph.value_bound()];
+        for value in graph.nodes().flat_map(|(_, node)| &node.outputs) {
+            left[value.index()] = Some(lowering.left_as(*value));
+        }
+        Known { order, positions, left }
+    }
+
+    /// Tries the nodes that are touched, and those behind them for which that makes a difference.
+    fn attempt(
+        &mut self,
+        source: &Module,
+        spec: &TargetSpec,
+        touched: BTreeSet<NodeId>,
+        visited: &mut usize,
+    ) -> Result<(), LowerError> {
+        let mut lowering = Lowering::on(Walk::scratch(source, "lowered", Stage::Integer), spec);
+        let graph = source.main();
+        let (mut open, mut done) = (BTreeSet::new(), BTreeSet::new());
+        touched.into_iter().for_each(|id| self.open(graph, id, &mut open));
+        while let Some(position) = open.pop_first() {
+            let id = self.order[position as usize];
+            let Some(node) = graph.node(id).filter(|_| done.insert(position)) else {
+                continue;
+            };
+            for &operand in node.inputs.iter().flatten() {
+                self.provide(&mut lowering, operand).map_err(ours)?;
+            }
+            lowering.node(id, node).map_err(ours)?;
+            *visited += 1;
+            for &value in &node.outputs {
+                let left = Some(lowering.left_as(value));
+                if self.left[value.index()] != left {
+                    self.left[value.index()] = left;
+                    graph.uses(value).for_each(|at| self.open(graph, at.node, &mut open));
+                }
+            }
+        }
+        lowering.finished().map(drop)
+    }
+
+    /// Opens a node, behind the producers of all sums that it reads.
+    fn open(&self, graph: &Graph, id: NodeId, open: &mut BTreeSet<u32>) {
+        let mut nodes = vec![id];
+        while let Some(id) = nodes.pop() {
+            let position = self.positions.get(id.index()).copied().unwrap_or(u32::MAX);
+            if (position as usize) < self.order.len() && open.insert(position) {
+                let operands = graph.node(id).into_iter().flat_map(|node| node.inputs.iter().flatten());
+                let sums = operands.filter(|value| matches!(self.left[value.index()], Some(Left::Sum { .. })));
+                nodes.extend(sums.filter_map(|&value| Some(graph.producer(value)?.0)));
+            }
+        }
+    }
+
+    /// Lets an operand be an input of the scratch graph, where nothing in it makes the value.
+    fn provide(&self, lowering: &mut Lowering<'_>, value: ValueId) -> Result<(), Failure> {
+        let missing = || Failure::defect("an operand is missing");
+        let source = lowering.graph().value(value).ok_or_else(missing)?;
+        let is_made = lowering.walk.is_made(value);
+        match (source.def, &self.left[value.index()]) {
+            (Def::Data(_), _) => Ok(()),
+            _ if is_made || lowering.sums.contains_key(&value) => Ok(()),
+            (_, None | Some(Left::Real)) => lowering.walk.input(value),
+            (_, Some(Left::Codes(bounds))) => {
+                let grid: Grid = lowering.left(value).ok_or_else(missing)?;
+                let ty = TensorType {
+                    elem: Elem::from(grid.ty),
+                    ..source.ty.clone()
+                };
+                let name = lowering.walk.intern(source.name);
+                let main = lowering.walk.out.main_mut();
+                let made = main.add_input(name, ty, Some(grid.params()));
+                lowering.known.set(made, bounds.clone());
+                lowering.walk.set(value, grid, None, made)
+            }
+            // Its producer is tried in front of its readers.
+            (_, Some(Left::Sum { .. })) => Err(missing()),
+        }
+    }
+}
+
+impl Lowering<'_> {
+    /// The state in which a value was left.
+    fn left_as(&mut self, value: ValueId) -> Left {
+        if let Some(sum) = self.sum(value) {
+            return Left::Sum {
+                bounds: self.bounds(sum.acc),
+                zero: sum.zero,
+                product: sum.product,
+            };
+        }
+        let left = self.left(value);
+        let codes = left.and_then(|grid| self.walk.found(value, &grid, None));
+        codes
+            .and_then(|codes| self.bounds(codes))
+            .map_or(Left::Real, Left::Codes)
+    }
+}
+
+fn ours(failure: Failure) -> LowerError {
+    LowerError::Ours(failure.to_string())
+}
