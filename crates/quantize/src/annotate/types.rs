@@ -128,6 +128,9 @@ impl Types {
             let results = row
                 .and_then(|row| row.results.clone())
                 .unwrap_or_else(|| vec![activation.ty]);
+            // A grid that a definition fixes has the zero point that this says.
+            let fixed = row.and_then(OpRow::recipe).and_then(Recipe::fixed_grid);
+            let has_zero = fixed.is_some_and(|(_, zero)| zero != 0);
             for &value in node.outputs.iter().filter(|&&value| scope.has(value)) {
                 if keeps_grid(kind) {
                     let narrower = match self.wishes[value.index()] {
@@ -150,15 +153,10 @@ impl Types {
                     },
                 };
                 let own = how.types.values.get(&value).filter(|ty| results.contains(ty));
+                let symmetric = how.types.symmetric.values.get(&value).copied();
                 self.leaves[value.index()] = Some(Codes {
                     ty: own.copied().unwrap_or(wish.ty),
-                    symmetric: how
-                        .types
-                        .symmetric
-                        .values
-                        .get(&value)
-                        .copied()
-                        .unwrap_or(wish.symmetric),
+                    symmetric: symmetric.unwrap_or(wish.symmetric) && !has_zero,
                 });
             }
         }
