@@ -653,6 +653,11 @@ fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
         told.contains("the target `generic-int8` has no float32 activations for `"),
         "{told}"
     );
+    let told = refused("sima", "quantize.weights.scale='power_of_two'");
+    assert!(
+        told.contains("`sima` makes the scales of weights from those of activations"),
+        "{told}"
+    );
     // Where codes read them, its weights have 8 bits.
     let told = refused(
         "ascend",

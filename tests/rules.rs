@@ -152,6 +152,35 @@ fn one_operand_has_no_zero_point_or_an_observer_of_its_own() {
 }
 
 #[test]
+fn scales_are_powers_of_two_for_one_operand_for_layers_or_everywhere() {
+    let is_power = |scale: f32| scale.to_bits().trailing_zeros() >= 23;
+    let folder = tempfile::tempdir().unwrap();
+    let scale = |rules: &str| {
+        let compiled = compiled(folder.path(), rules).unwrap();
+        let found = inspect::quantization(&compiled.folder, None).unwrap();
+        let configs = found.layers.into_iter().flat_map(|layer| {
+            let name = layer.name;
+            layer.configs.into_iter().map(move |config| (name.clone(), config))
+        });
+        // Biases and sums have scales that follow.
+        let own = configs.filter(|(_, config)| !config.scale.is_empty() && config.port != "operand 2");
+        own.map(|(name, config)| (name, config.port, config.scale.into_iter().all(is_power)))
+            .collect::<Vec<_>>()
+    };
+    let of_one = scale("{ layers = ['/block/Add'], operands = [1], activations = { scale = 'power_of_two' } }");
+    let powers: Vec<_> = of_one.iter().filter(|(.., power)| *power).collect();
+    assert!(
+        powers.len() == 1 && powers[0].0 == "/block/Add" && powers[0].1 == "operand 1",
+        "{powers:?}"
+    );
+    let of_weights = scale("{ op = ['Conv', 'Gemm'], weights = { scale = 'power_of_two' } }");
+    let powers = of_weights.iter().filter(|(.., power)| *power);
+    assert!(powers.clone().count() == 5 && powers.clone().all(|(_, port, _)| port == "operand 1"));
+    let all = "{ layers = ['**'], activations = { scale = 'power_of_two' }, weights = { scale = 'power_of_two' } }";
+    assert!(scale(all).iter().all(|(.., power)| *power));
+}
+
+#[test]
 fn a_result_of_a_layer_is_the_tensor_that_it_makes() {
     let folder = tempfile::tempdir().unwrap();
     let made = |rule: &str| {
@@ -214,6 +243,13 @@ fn what_cannot_be_said_of_an_operand_is_refused_with_what_can() {
             [
                 "computes on int8 on the target `generic-int8`, and leaves no uint8 results",
                 "that it leaves then: int8",
+            ],
+        ),
+        (
+            "{ layers = ['/block/Add'], operands = [0], activations = { symmetric = false, type = 'int16' } }",
+            [
+                "the zero points of int16 activations are 0 in the target `generic-int8`",
+                "choose a type of activations",
             ],
         ),
         (

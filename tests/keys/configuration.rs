@@ -361,6 +361,26 @@ const CASES: &[Case] = &[
         Bits,
         &["quantize.rule=[{ layers=['/block/Add'], activations={ symmetric=true } }]"],
     ),
+    case(
+        "quantize.activations.scale",
+        Bits,
+        &["quantize.activations.scale='power_of_two'"],
+    ),
+    case(
+        "quantize.weights.scale",
+        Bits,
+        &["quantize.weights.scale='power_of_two'"],
+    ),
+    case(
+        "quantize.rule[].activations.scale",
+        Bits,
+        &["quantize.rule=[{ layers=['/block/Add'], activations={ scale='power_of_two' } }]"],
+    ),
+    case(
+        "quantize.rule[].weights.scale",
+        Bits,
+        &["quantize.rule=[{ layers=['/stem/conv/Conv'], weights={ scale='power_of_two' } }]"],
+    ),
     given(
         "quantize.rule[].weights.symmetric",
         Error,

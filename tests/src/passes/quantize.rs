@@ -91,7 +91,8 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
 
 /// `type=int16` for the activations of all nodes, `type:NAME=int16` for those of one; `weights=` and `weights:NAME=` for
 /// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it. `symmetric` for all
-/// activations, `symmetric:NAME` for those of one node, `symmetric:NAME:INDEX` for one operand. The other words are left.
+/// activations, `symmetric:NAME` for those of one node, `symmetric:NAME:INDEX` for one operand; `powers` the same for scales
+/// that are powers of two. The other words are left.
 pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w str>), String> {
     let (mut types, mut others) = (TypeWishes::default(), Vec::new());
     for word in words {
@@ -104,15 +105,17 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
                 .map(|(id, _)| id)
                 .ok_or_else(|| format!("there is no node {name}"))
         };
-        match (of, name) {
-            ("symmetric", "") => types.symmetric.activation = true,
-            ("symmetric", _) if name.contains(':') => {
-                _ = types.symmetric.operands.insert(operand(module, name)?, true);
+        if matches!(of, "symmetric" | "powers") {
+            let grids = &mut types.grids;
+            let wish = match name {
+                "" => &mut grids.activation,
+                _ if name.contains(':') => grids.operands.entry(operand(module, name)?).or_default(),
+                _ => grids.activations.entry(node()?).or_default(),
+            };
+            match of {
+                "symmetric" => wish.symmetric = Some(true),
+                _ => wish.power_of_two = Some(true),
             }
-            ("symmetric", _) => _ = types.symmetric.activations.insert(node()?, true),
-            _ => {}
-        }
-        if of == "symmetric" {
             continue;
         }
         if !matches!(of, "type" | "weights" | "leaves") {

@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use super::{
     leaf::Range,
     types::{
-        Activation, Activations, Align, Integer, Observer, ObserverOptions, Quantize, Rule, Run, Unfit, WeightPer,
-        Weights,
+        Activation, Activations, Align, Integer, Observer, ObserverOptions, Quantize, Rule, Run, ScaleSet, Unfit,
+        WeightPer, Weights,
     },
 };
 
@@ -27,6 +27,8 @@ pub struct Settings {
     pub weight_type: Option<Integer>,
     /// True: its weights have no zero point.
     pub weight_symmetric: Option<bool>,
+    /// Which scales its weights have.
+    pub weight_scale: Option<ScaleSet>,
     /// Granularity of the scales of its weights.
     pub weight_per: Option<WeightPer>,
     /// Inputs that share a scale of its weights.
@@ -39,6 +41,8 @@ pub struct Settings {
     pub activation_type: Option<Activation>,
     /// True: its output has no zero point.
     pub activation_symmetric: Option<bool>,
+    /// Which scales its output has.
+    pub activation_scale: Option<ScaleSet>,
 }
 
 impl Settings {
@@ -53,12 +57,14 @@ impl Settings {
             alignment: later.alignment.or(self.alignment),
             weight_type: later.weight_type.or(self.weight_type),
             weight_symmetric: later.weight_symmetric.or(self.weight_symmetric),
+            weight_scale: later.weight_scale.or(self.weight_scale),
             weight_per: later.weight_per.or(self.weight_per),
             weight_block: later.weight_block.or(self.weight_block),
             weight_observer: later.weight_observer.or(self.weight_observer),
             weight_unfit: later.weight_unfit.or(self.weight_unfit),
             activation_type: later.activation_type.or(self.activation_type),
             activation_symmetric: later.activation_symmetric.or(self.activation_symmetric),
+            activation_scale: later.activation_scale.or(self.activation_scale),
         }
     }
 }
@@ -102,12 +108,14 @@ fn of_types(weights: &Weights, activations: &Activations) -> Settings {
     Settings {
         weight_type: weights.codes,
         weight_symmetric: weights.symmetric,
+        weight_scale: weights.scale,
         weight_per: weights.per,
         weight_block: weights.block,
         weight_observer: weights.observer,
         weight_unfit: weights.unfit,
         activation_type: activations.ty,
         activation_symmetric: activations.symmetric,
+        activation_scale: activations.scale,
         ..Settings::default()
     }
 }

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 use strait_document::{Document, Format as TextFormat, Shape};
 use strait_target::Options;
 pub use strait_target::spec::{
-    Activation, Alignment as Align, Difference as Accept, Format, Integer, Observer, ObserverOptions, WeightPer,
+    Activation, Alignment as Align, Difference as Accept, Format, Integer, Observer, ObserverOptions, ScaleSet,
+    WeightPer,
 };
 
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
@@ -232,6 +233,8 @@ pub struct Weights {
     pub codes: Option<Integer>,
     /// True: the zero point is 0. False, where the target has others: it need not be.
     pub symmetric: Option<bool>,
+    /// Which scales they have, of those that the target has.
+    pub scale: Option<ScaleSet>,
     /// One scale for what. `"block"` is for layers of which the weights alone have codes.
     pub per: Option<WeightPer>,
     /// With `per = "block"`: the number of inputs that share a scale, one that the target has. Absent: its preferred one. In
@@ -263,8 +266,11 @@ pub struct Activations {
     #[serde(rename = "type")]
     #[schemars(with = "Option<ActivationWord>")]
     pub ty: Option<Activation>,
-    /// True: the zero point is 0. False, where the target has others: it need not be.
+    /// True: the zero point is 0. False, where the target has others: it need not be. A grid that a definition fixes, as
+    /// that of a softmax's result, stays.
     pub symmetric: Option<bool>,
+    /// Which scales they have, of those that the target has; one for each tensor.
+    pub scale: Option<ScaleSet>,
 }
 
 /// Which grids the operands and results of some layers share.
@@ -336,7 +342,7 @@ pub struct Rule {
     /// Of layers and `operands`: the activations that the layers compute on. A layer computes on one type: that of an operand is
     /// that of the others. Its results have the type that their readers agree on, as far as the target has it for them. Of
     /// `tensors` and `results`: as they leave the layers that make them. Where operands and results have one grid, as those
-    /// of a pooling, a zero point of 0 is that of all of them.
+    /// of a pooling, `symmetric` and `scale` are for all of them.
     #[serde(default)]
     pub activations: Activations,
 }

@@ -5,11 +5,11 @@ use std::num::NonZeroU32;
 use strait_core::{Module, ValueId};
 use strait_quantize::{
     ObserverChoice,
-    annotate::{Directives, Placing, RangeFrom, Symmetric, TypeWishes, Unfit, Wish, denied},
+    annotate::{Directives, GridWish, GridWishes, Placing, RangeFrom, TypeWishes, Unfit, Wish, denied},
 };
 use strait_target::{
     TargetSpec,
-    spec::{Activation, Alignments, WeightPer},
+    spec::{Activation, Alignments, ScaleSet, WeightPer},
 };
 
 use crate::{
@@ -60,10 +60,10 @@ pub(super) fn wishes(
     let mut types = TypeWishes {
         activation: quantize.activations.ty,
         weight: quantize.weights.codes,
-        symmetric: Symmetric {
-            activation: quantize.activations.symmetric.unwrap_or_default(),
-            weight: quantize.weights.symmetric.unwrap_or_default(),
-            ..Symmetric::default()
+        grids: GridWishes {
+            activation: grid(quantize.activations.symmetric, quantize.activations.scale),
+            weight: grid(quantize.weights.symmetric, quantize.weights.scale),
+            ..GridWishes::default()
         },
         ..TypeWishes::default()
     };
@@ -99,18 +99,18 @@ pub(super) fn wishes(
         if float && weight.is_none() {
             types.plain.insert(node);
         }
-        types.weights.extend(weight.map(|t| (node, t.into())));
-        let [activation, weight] = symmetric(quantize, rules);
-        types.symmetric.activations.extend(activation.map(|zero| (node, zero)));
-        types.symmetric.weights.extend(weight.map(|zero| (node, zero)));
+        types.weights.extend(weight.map(|t| (node, t)));
+        types.grids.activations.insert(node, of_activations(quantize, rules));
+        let symmetric = last(quantize, rules, |rule| rule.weights.symmetric);
+        let weight = grid(symmetric, last(quantize, rules, |rule| rule.weights.scale));
+        types.grids.weights.insert(node, weight);
     }
     for (id, rules) in selection.computing(graph, spec) {
         if let Some(activation) = last(quantize, &rules, |rule| rule.activations.ty) {
             types.activations.entry(id).or_insert(activation);
         }
         if graph.node(id).is_some_and(|node| moves_codes(spec, node)) {
-            let [activation, _] = symmetric(quantize, &rules);
-            types.symmetric.activations.extend(activation.map(|zero| (id, zero)));
+            types.grids.activations.insert(id, of_activations(quantize, &rules));
         }
     }
     for (&value, rules) in &selection.values {
@@ -126,8 +126,7 @@ pub(super) fn wishes(
         let asked = last(quantize, named, |rule| rule.activations.ty);
         let asked = asked.and_then(Activation::codes);
         types.values.extend(asked.map(|t| (value, t)));
-        let [asked, _] = symmetric(quantize, rules);
-        types.symmetric.values.extend(asked.map(|zero| (value, zero)));
+        types.grids.values.insert(value, of_activations(quantize, rules));
     }
     blocks::check(module, loaded, selection, spec, &types)?;
     for (value, range) in input_ranges(module, loaded) {
@@ -136,8 +135,11 @@ pub(super) fn wishes(
     asked::leaving(module, loaded, selection, spec, &types)?;
     let default = observer(loaded, spec, &Settings::default());
     for (&(id, index), rules) in &selection.operands {
-        let [asked, _] = symmetric(quantize, &united(selection.nodes.get(&id), Some(rules)));
-        types.symmetric.operands.extend(asked.map(|zero| ((id, index), zero)));
+        let of_layer = united(selection.nodes.get(&id), Some(rules));
+        types
+            .grids
+            .operands
+            .insert((id, index), of_activations(quantize, &of_layer));
         let Some((value, rules)) = selection.read(graph, (id, index)) else {
             continue;
         };
@@ -186,12 +188,17 @@ fn last<'a, T>(
     rules.by_ref().rev().find_map(says)
 }
 
-/// Wishes of the rules that match for zero points: of activations, and of weights.
-fn symmetric(quantize: &Quantize, rules: &[usize]) -> [Option<bool>; 2] {
-    [
-        last(quantize, rules, |rule| rule.activations.symmetric),
-        last(quantize, rules, |rule| rule.weights.symmetric),
-    ]
+fn grid(symmetric: Option<bool>, scale: Option<ScaleSet>) -> GridWish {
+    GridWish {
+        symmetric,
+        power_of_two: scale.map(|scale| scale == ScaleSet::PowerOfTwo),
+    }
+}
+
+/// Wish of the rules that match for the grids of activations.
+fn of_activations(quantize: &Quantize, rules: &[usize]) -> GridWish {
+    let symmetric = last(quantize, rules, |rule| rule.activations.symmetric);
+    grid(symmetric, last(quantize, rules, |rule| rule.activations.scale))
 }
 
 /// The source of a range that settings name; none where they leave it to the default.

@@ -5,12 +5,14 @@
 //! the producer's row has, the result leaves in that one, and is rounded once.
 
 use super::draft::Site;
+use super::grids::{GridWish, GridWishes};
 use super::roles::{Role, keeps_grid, role};
 use super::{AnnotateError, Annotation};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
     Elem, Granularity, Graph, Node, NodeId, Policy, Reason, ReasonCode, Scheme, SchemeError, Term, ValueId,
 };
+use strait_requantize::scales::next_power_of_two;
 use strait_requantize::{IntType, Rounding};
 use strait_target::TargetSpec;
 use strait_target::spec::{Activation, Integer, OpRow, Pair, Recipe, ScaleSet};
@@ -20,7 +22,40 @@ use strait_target::spec::{Activation, Integer, OpRow, Pair, Recipe, ScaleSet};
 pub(super) struct Codes {
     pub(super) ty: Integer,
     /// The zero point is 0, because the configuration wants that. Where the table wants it, this says nothing.
-    pub(super) symmetric: bool,
+    symmetric: bool,
+    /// The same of scales that are powers of two.
+    power_of_two: bool,
+}
+
+impl Codes {
+    /// Codes of a type on the grids that are wished for.
+    pub(super) fn new(ty: Integer, wish: GridWish) -> Codes {
+        let plain = Codes {
+            ty,
+            symmetric: false,
+            power_of_two: false,
+        };
+        plain.wished(wish)
+    }
+
+    /// As far as a wish says something, it wins.
+    fn wished(self, wish: GridWish) -> Codes {
+        Codes {
+            symmetric: wish.symmetric.unwrap_or(self.symmetric),
+            power_of_two: wish.power_of_two.unwrap_or(self.power_of_two),
+            ..self
+        }
+    }
+
+    /// The same on a grid that a definition fixes: nothing is wished for that it is not.
+    fn fixed(self, (scale, zero): (f32, i32)) -> Codes {
+        let power = next_power_of_two(scale.into()) == f64::from(scale);
+        Codes {
+            symmetric: self.symmetric && zero == 0,
+            power_of_two: self.power_of_two && power,
+            ..self
+        }
+    }
 }
 
 /// Codes that the readers of a value want.
@@ -128,9 +163,7 @@ impl Types {
             let results = row
                 .and_then(|row| row.results.clone())
                 .unwrap_or_else(|| vec![activation.ty]);
-            // A grid that a definition fixes has the zero point that this says.
             let fixed = row.and_then(OpRow::recipe).and_then(Recipe::fixed_grid);
-            let has_zero = fixed.is_some_and(|(_, zero)| zero != 0);
             for &value in node.outputs.iter().filter(|&&value| scope.has(value)) {
                 if keeps_grid(kind) {
                     let narrower = match self.wishes[value.index()] {
@@ -153,11 +186,10 @@ impl Types {
                     },
                 };
                 let own = how.types.values.get(&value).filter(|ty| results.contains(ty));
-                let symmetric = how.types.symmetric.values.get(&value).copied();
-                self.leaves[value.index()] = Some(Codes {
-                    ty: own.copied().unwrap_or(wish.ty),
-                    symmetric: symmetric.unwrap_or(wish.symmetric) && !has_zero,
-                });
+                let ty = own.copied().unwrap_or(wish.ty);
+                let grid = how.types.grids.values.get(&value).copied().unwrap_or_default();
+                let codes = Codes { ty, ..wish }.wished(grid);
+                self.leaves[value.index()] = Some(fixed.map_or(codes, |grid| codes.fixed(grid)));
             }
         }
     }
@@ -180,7 +212,7 @@ impl Types {
 /// True if a node has the types of its neighbours, because it moves codes and nobody has said otherwise.
 fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
     let types = &how.types;
-    let own = types.activations.contains_key(&id) || types.symmetric.of(id, node).is_some();
+    let own = types.activations.contains_key(&id) || !types.grids.own(id, node, true).is_none();
     keeps_grid(kind) && !own
 }
 
@@ -199,60 +231,25 @@ pub struct TypeWishes {
     pub plain: BTreeSet<NodeId>,
     /// In which single values leave the nodes that make them, where these have it.
     pub values: BTreeMap<ValueId, Integer>,
-    /// Zero points.
-    pub symmetric: Symmetric,
-}
-
-/// Where the configuration wants grids without a zero point, though the target's table may have one; and where it does not,
-/// though it wants so elsewhere.
-#[derive(Clone, Debug, Default)]
-pub struct Symmetric {
-    /// Activations.
-    pub activation: bool,
-    /// Weights.
-    pub weight: bool,
-    /// Activations that single nodes compute on.
-    pub activations: BTreeMap<NodeId, bool>,
-    /// Weights of single nodes.
-    pub weights: BTreeMap<NodeId, bool>,
-    /// Single operands, by position. Where operands and results share a grid, this is for all of them.
-    pub operands: BTreeMap<(NodeId, usize), bool>,
-    /// Single values, as they leave the nodes that make them.
-    pub values: BTreeMap<ValueId, bool>,
-}
-
-impl Symmetric {
-    /// The wish for a node whose operands and results share a grid.
-    fn of(&self, id: NodeId, node: &Node) -> Option<bool> {
-        let results = || node.outputs.iter().find_map(|y| self.values.get(y));
-        let operands = || (0..node.inputs.len()).find_map(|index| self.operands.get(&(id, index)));
-        self.activations.get(&id).or_else(results).or_else(operands).copied()
-    }
+    /// Kinds of grids.
+    pub grids: GridWishes,
 }
 
 impl TypeWishes {
     /// The codes that a node computes on, unless it only moves those of others; none where it computes on real numbers.
     fn codes(&self, spec: &TargetSpec, id: NodeId, node: &Node, kind: Recipe) -> Option<[Codes; 2]> {
         let pair = self.pair(spec, id, node.op.term())?;
-        let wishes = &self.symmetric;
-        let own = match keeps_grid(kind) {
-            true => wishes.of(id, node),
-            false => wishes.activations.get(&id).copied(),
-        };
-        let codes = |ty, symmetric| Codes { ty, symmetric };
+        let own = self.grids.own(id, node, keeps_grid(kind));
         Some([
-            codes(pair.codes()?, own.unwrap_or(wishes.activation)),
-            codes(pair.weight, wishes.weights.get(&id).copied().unwrap_or(wishes.weight)),
+            Codes::new(pair.codes()?, own.or(self.grids.activation)),
+            Codes::new(pair.weight, self.grids.weight(id)),
         ])
     }
 
     /// The codes of one operand of a node that computes on `codes`.
     pub(super) fn operand(&self, id: NodeId, index: usize, kind: Recipe, codes: Codes) -> Codes {
-        let own = self.symmetric.operands.get(&(id, index)).filter(|_| !keeps_grid(kind));
-        Codes {
-            symmetric: own.copied().unwrap_or(codes.symmetric),
-            ..codes
-        }
+        let own = self.grids.operands.get(&(id, index)).filter(|_| !keeps_grid(kind));
+        codes.wished(own.copied().unwrap_or_default())
     }
 
     /// Reason why a node is on the host though the target has its op: activations are to be real numbers, and the op is none
@@ -303,10 +300,10 @@ impl TypeWishes {
     }
 }
 
-fn policy(symmetric: bool, scale: ScaleSet, per: Granularity) -> Policy {
+fn policy(symmetric: bool, power_of_two: bool, per: Granularity) -> Policy {
     Policy::Linear {
         symmetric,
-        power_of_two: scale == ScaleSet::PowerOfTwo,
+        power_of_two,
         dynamic: false,
         per,
     }
@@ -320,7 +317,11 @@ fn ours(error: SchemeError) -> AnnotateError {
 pub(super) fn activation(spec: &TargetSpec, codes: Codes) -> Result<Scheme, AnnotateError> {
     let t = codes.ty;
     let (row, range) = (spec.types.activation(t), spec.types.activation_range(t));
-    let policy = policy(row.symmetric || codes.symmetric, row.scale, Granularity::Tensor);
+    let policy = policy(
+        row.symmetric || codes.symmetric,
+        row.scale == ScaleSet::PowerOfTwo || codes.power_of_two,
+        Granularity::Tensor,
+    );
     let range = [*range.start(), *range.end()].map(i64::from);
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, spec.quantize.rounding).map_err(ours)
 }
@@ -330,7 +331,11 @@ pub(super) fn weight(spec: &TargetSpec, codes: Codes, per: Granularity) -> Resul
     let t = codes.ty;
     let (row, range) = (spec.types.weight(t), spec.types.weight_range(t));
     let range = [*range.start(), *range.end()].map(i64::from);
-    let policy = policy(row.symmetric || codes.symmetric, row.scale, per);
+    let policy = policy(
+        row.symmetric || codes.symmetric,
+        row.scale == ScaleSet::PowerOfTwo || codes.power_of_two,
+        per,
+    );
     let rounding = spec.quantize.weight_rounding();
     Scheme::integers(policy, Elem::from(IntType::from(t)), range, rounding).map_err(ours)
 }
@@ -349,7 +354,7 @@ pub(super) fn accumulator(
 /// The scheme of sums that are shifted to 16 bits, of what a node reads.
 pub(super) fn shifted(per: Granularity) -> Result<Scheme, AnnotateError> {
     let range = [i16::MIN, i16::MAX].map(i64::from);
-    Scheme::integers(policy(true, ScaleSet::Any, per), Elem::I16, range, Rounding::Floor).map_err(ours)
+    Scheme::integers(policy(true, false, per), Elem::I16, range, Rounding::Floor).map_err(ours)
 }
 
 /// The scheme of the bias of sums over activations of a type.
@@ -362,6 +367,6 @@ pub(super) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, Ann
 fn sum(spec: &TargetSpec, bits: u8, per: Granularity) -> Result<Scheme, AnnotateError> {
     let elem = if bits <= 32 { Elem::I32 } else { Elem::I64 };
     let end = (1i64 << (bits - 2)) + ((1i64 << (bits - 2)) - 1);
-    let policy = policy(true, ScaleSet::Any, per);
+    let policy = policy(true, false, per);
     Scheme::integers(policy, elem, [-end - 1, end], spec.quantize.bias_rounding()).map_err(ours)
 }

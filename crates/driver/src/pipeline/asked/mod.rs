@@ -20,8 +20,10 @@ use crate::{
 };
 
 use super::select::Selection;
+use freedom::freedoms;
 
 mod edges;
+mod freedom;
 
 /// Refuses types, zero points and observers that the target does not have.
 ///
@@ -97,11 +99,11 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         let path = table.clone().key(SIDES[side]).key("type");
         findings.push(everywhere.without(loaded, &path, spec, side, "", &spec.types.pairs));
     }
-    let zeros = [quantize.activations.symmetric, quantize.weights.symmetric];
-    for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
-        if let Some(t) = without_zero(spec, &spec.types.pairs, position, everywhere.codes(position)) {
-            let path = table.clone().key(SIDES[position]).key("symmetric");
-            findings.push(without_zeros(loaded, &path, spec, position, t, &spec.types.pairs));
+    for (freedom, position) in freedoms(&quantize.activations, &quantize.weights) {
+        let t = chosen(&spec.types.pairs, position, everywhere.codes(position));
+        if let Some(t) = t.filter(|&t| !freedom.is_left(spec, position, t)) {
+            let path = table.clone().key(SIDES[position]).key(freedom.key());
+            findings.push(freedom.denied(loaded, &path, spec, position, t, &spec.types.pairs));
         }
     }
     if quantize.weights.symmetric == Some(true)
@@ -140,9 +142,11 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         for index in rules {
             let Some(rule) = quantize.rule.get(index) else { continue };
             let of_layer = whole_layer(id, index);
+            let none = Weights::default();
+            let weights = if of_layer { &rule.weights } else { &none };
             let asked = match of_layer {
                 true => Asked::by_rule(rule, term),
-                false => Asked::new(&rule.activations, &Weights::default()),
+                false => Asked::new(&rule.activations, weights),
             };
             let alone = asked.activation == Some(Activation::Float32) && asked.weight.is_some();
             if !runs && !alone {
@@ -169,27 +173,20 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
                 );
                 findings.push(loaded.error(codes::UNSUPPORTED, &path, message, "").help(those(&pairs)));
             }
-            let weights_symmetric = rule.weights.symmetric.filter(|_| of_layer);
-            if weights_symmetric == Some(true)
+            if weights.symmetric == Some(true)
                 && let Some(unsigned) = unsigned(&pairs, asked.weight.or(everywhere.weight))
-                && told.insert((index, SIDES.len() + 1 + SIDES.len()))
+                && told.insert((index, SIDES.len() + 1))
             {
                 let path = table.clone().key("rule").index(index).key(SIDES[1]).key("symmetric");
                 findings.push(without_negatives(loaded, &path, unsigned));
             }
-            let zeros = [rule.activations.symmetric, weights_symmetric];
-            for (position, _) in zeros.into_iter().enumerate().filter(|(_, asked)| *asked == Some(false)) {
-                let asked = asked.codes(position).or(everywhere.codes(position));
-                if let Some(t) = without_zero(spec, &pairs, position, asked)
-                    && told.insert((index, SIDES.len() + 1 + position))
+            for (freedom, position) in freedoms(&rule.activations, weights) {
+                let t = chosen(&pairs, position, asked.codes(position).or(everywhere.codes(position)));
+                if let Some(t) = t.filter(|&t| !freedom.is_left(spec, position, t))
+                    && told.insert((index, TOLD + 2 * freedom as usize + position))
                 {
-                    let path = table
-                        .clone()
-                        .key("rule")
-                        .index(index)
-                        .key(SIDES[position])
-                        .key("symmetric");
-                    findings.push(without_zeros(loaded, &path, spec, position, t, &pairs));
+                    let path = table.clone().key("rule").index(index).key(SIDES[position]);
+                    findings.push(freedom.denied(loaded, &path.key(freedom.key()), spec, position, t, &pairs));
                 }
             }
         }
@@ -199,6 +196,9 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
 
 /// The tables of the configuration that name a type, by their position in a pair.
 const SIDES: [&str; 2] = ["activations", "weights"];
+
+/// Number of things that are told once of each rule besides: a pair that there is not, weights that have no sign.
+const TOLD: usize = SIDES.len() + 2;
 
 /// The types that `[quantize]` or a rule asks for.
 struct Asked {
@@ -281,19 +281,6 @@ fn chosen(pairs: &[Pair], position: usize, asked: Option<Integer>) -> Option<Int
     asked.or_else(preferred)
 }
 
-/// True if codes of a type may have a zero point.
-fn has_zero(spec: &TargetSpec, position: usize, t: Integer) -> bool {
-    match position {
-        0 => !spec.types.activation(t).symmetric,
-        _ => !spec.types.weight(t).symmetric,
-    }
-}
-
-/// The chosen type, if its zero points are 0.
-fn without_zero(spec: &TargetSpec, pairs: &[Pair], position: usize, asked: Option<Integer>) -> Option<Integer> {
-    chosen(pairs, position, asked).filter(|&t| !has_zero(spec, position, t))
-}
-
 /// The chosen type of weights, if it has no sign.
 fn unsigned(pairs: &[Pair], asked: Option<Integer>) -> Option<Integer> {
     chosen(pairs, 1, asked).filter(|&t| IntType::from(t).min() == 0)
@@ -303,29 +290,6 @@ fn without_negatives(loaded: &Loaded, path: &KeyPath, unsigned: Integer) -> Diag
     let message = format!("weights of {unsigned} with the zero point 0 hold no negative numbers");
     let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
     finding.help("leave it out, or write false")
-}
-
-fn without_zeros(
-    loaded: &Loaded,
-    path: &KeyPath,
-    spec: &TargetSpec,
-    position: usize,
-    t: Integer,
-    pairs: &[Pair],
-) -> Diagnostic {
-    let what = SIDES[position];
-    let message = format!("the zero points of {t} {what} are 0 in the target `{}`", spec.id);
-    let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
-    let types: BTreeSet<Integer> = pairs.iter().filter_map(|pair| side(pair, position)).collect();
-    let others = types.into_iter().filter(|&t| has_zero(spec, position, t));
-    let others: Vec<&str> = others.map(Integer::name).collect();
-    finding.help(match others.is_empty() {
-        true => "leave it out, or write true".to_owned(),
-        false => format!(
-            "leave it out, write true, or choose a type of {what} that has them: {}",
-            others.join(", ")
-        ),
-    })
 }
 
 /// The pairs that there are, as a help.

@@ -25,9 +25,8 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let Some(node) = graph.node(id) else { continue };
         if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(graph, id, node), weights(node)) {
             if is_made(site, id, Role::Weight, weights) && !draft.plain.contains(&id) {
-                let symmetric = how.types.symmetric.weights.get(&id).copied();
-                let symmetric = symmetric.unwrap_or(how.types.symmetric.weight);
-                let scheme = types::weight(spec, Codes { ty, symmetric }, per(site, id, row, ty))?;
+                let codes = Codes::new(ty, how.types.grids.weight(id));
+                let scheme = types::weight(spec, codes, per(site, id, row, ty))?;
                 let config = draft.add(id, Port::Operand(1), scheme, weights, Role::Weight);
                 given::activate(site, draft, config, false)?;
             }

@@ -1,0 +1,115 @@
+//! Freedoms of grids that a configuration may ask for, and a target's table may not leave: a zero point, any scale; and
+//! scales of weights that are powers of two, where the table makes them from others.
+
+use std::collections::BTreeSet;
+
+use strait_target::{
+    TargetSpec,
+    spec::{Integer, Pair, RecipeName, ScaleSet, WeightGrid},
+};
+
+use super::{SIDES, side};
+use crate::{
+    config::{
+        KeyPath, Loaded,
+        types::{Activations, Weights},
+    },
+    diagnostic::Diagnostic,
+    failure::codes,
+};
+
+/// A freedom of grids that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Freedom {
+    /// Zero points.
+    ZeroPoints,
+    /// Scales that are no powers of two.
+    Scales,
+    /// Scales of weights that are.
+    Powers,
+}
+
+/// Those that a table of the configuration asks for, with the positions in a pair.
+pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Freedom, usize)> {
+    let symmetric = [activations.symmetric, weights.symmetric];
+    let scale = [activations.scale, weights.scale];
+    let of = |position: usize| {
+        let zeros = (symmetric[position] == Some(false)).then_some(Freedom::ZeroPoints);
+        let scales = match scale[position] {
+            Some(ScaleSet::Any) => Some(Freedom::Scales),
+            Some(ScaleSet::PowerOfTwo) if position == 1 => Some(Freedom::Powers),
+            _ => None,
+        };
+        zeros.into_iter().chain(scales).map(move |freedom| (freedom, position))
+    };
+    (0..SIDES.len()).flat_map(of).collect()
+}
+
+impl Freedom {
+    /// The key that asks for it.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Freedom::ZeroPoints => "symmetric",
+            Freedom::Scales | Freedom::Powers => "scale",
+        }
+    }
+
+    /// True if the target leaves it to codes of a type.
+    pub(super) fn is_left(self, spec: &TargetSpec, position: usize, t: Integer) -> bool {
+        let (symmetric, scale) = match position {
+            0 => (spec.types.activation(t).symmetric, spec.types.activation(t).scale),
+            _ => (spec.types.weight(t).symmetric, spec.types.weight(t).scale),
+        };
+        match self {
+            Freedom::ZeroPoints => !symmetric,
+            Freedom::Scales => scale == ScaleSet::Any,
+            Freedom::Powers => scale == ScaleSet::PowerOfTwo || !makes_scales(spec),
+        }
+    }
+
+    /// The finding for codes of a type that the target does not leave it to.
+    pub(super) fn denied(
+        self,
+        loaded: &Loaded,
+        path: &KeyPath,
+        spec: &TargetSpec,
+        position: usize,
+        t: Integer,
+        pairs: &[Pair],
+    ) -> Diagnostic {
+        let (what, id) = (SIDES[position], &spec.id);
+        let (message, instead) = match self {
+            Freedom::ZeroPoints => (
+                format!("the zero points of {t} {what} are 0 in the target `{id}`"),
+                "leave it out, or write true",
+            ),
+            Freedom::Scales => (
+                format!("the scales of {t} {what} are powers of two in the target `{id}`"),
+                "leave it out, or write \"power_of_two\"",
+            ),
+            Freedom::Powers => (
+                format!("the target `{id}` makes the scales of weights from those of activations"),
+                "leave it out, or write \"any\"",
+            ),
+        };
+        let types: BTreeSet<Integer> = pairs.iter().filter_map(|pair| side(pair, position)).collect();
+        let others = types.into_iter().filter(|&t| self.is_left(spec, position, t));
+        let others: Vec<&str> = others.map(Integer::name).collect();
+        let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
+        finding.help(match others.is_empty() {
+            true => instead.to_owned(),
+            false => format!(
+                "{instead}, or choose a type of {what} that has others: {}",
+                others.join(", ")
+            ),
+        })
+    }
+}
+
+/// True if scales of weights follow from those of activations: where a shift is to lead from sums to results, or two sums
+/// are to be on one grid.
+fn makes_scales(spec: &TargetSpec) -> bool {
+    spec.op.values().any(|row| {
+        row.weight_grid.is_some_and(WeightGrid::leaves_a_shift) || row.recipe == Some(RecipeName::AddShifted)
+    })
+}
