@@ -36,7 +36,7 @@ fn a_sound_artifact_is_said_to_be_sound_with_what_was_checked() {
     assert_eq!(code, 0, "{printed}");
     for said in [
         ": sound\n",
-        "computed by its own loops",
+        "computed by the kernels that are registered for it",
         "7 exact, 0 bounded",
         "2 random and 640 given samples",
         "bit for bit",

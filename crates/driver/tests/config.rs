@@ -112,6 +112,20 @@ fn the_command_line_wins_and_its_paths_are_its_own() {
 }
 
 #[test]
+fn a_folder_for_several_targets_is_blamed_on_the_option_that_names_it() {
+    let text = fs::read_to_string(Path::new(FOLDER).join("good/smallest.toml")).unwrap();
+    let targets = Override::targets(vec!["sima".into(), "ascend".into()]);
+    for (folder, help) in [
+        (Override::output("out"), "--out \"DIR/{target}\""),
+        (Override::set("output.dir='out'"), "it: \"build/{target}\""),
+    ] {
+        let overrides = [targets.clone(), folder];
+        let findings = config::parse("deploy.toml", text.clone(), Path::new(""), &overrides).unwrap_err();
+        assert!(findings.0[0].help[0].ends_with(help), "{:?}", findings.0[0].help);
+    }
+}
+
+#[test]
 fn every_key_can_be_used_at_once() {
     let loaded = good("everything.toml");
     let config = &loaded.config;

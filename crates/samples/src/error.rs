@@ -28,6 +28,8 @@ pub enum Kind {
     Shape,
     /// There are no samples, too few of them, or not the same number for each input.
     Count,
+    /// There are fewer samples than are asked for.
+    Wanted,
     /// Data and inputs do not correspond by name.
     Name,
     /// A sample contains NaN or infinity.
@@ -46,7 +48,7 @@ impl Kind {
             Kind::Format => "D002",
             Kind::Type => "D003",
             Kind::Shape => "D005",
-            Kind::Count => "D006",
+            Kind::Count | Kind::Wanted => "D006",
             Kind::Name => "D007",
             Kind::NotFinite => "D008",
             Kind::Preprocess => "D009",

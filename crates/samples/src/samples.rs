@@ -96,7 +96,7 @@ impl Samples {
         let wanted = most.map_or(count, |most| most.get() as usize);
         if wanted > count {
             let message = format!("{wanted} samples are asked for, and there are {count}");
-            return Err(DataError::new(Kind::Count, message).help("ask for fewer, or for none to take all"));
+            return Err(DataError::new(Kind::Wanted, message).help("ask for fewer, or for none to take all"));
         }
         Ok(Samples {
             inputs,
@@ -131,8 +131,14 @@ impl Samples {
         if out.iter().all(|x| x.is_finite()) {
             return Ok(());
         }
-        let message = format!("sample {sample} of the input {:?} contains NaN or infinity", input.name);
         let place = format!("it is number {position} of {}, counted from 0", array.name());
+        array.number_type().to_f32(&array.sample(position), out);
+        if let Some(overflow) = input.steps.overflow(out, &mut scratch.0) {
+            let message = format!("sample {sample} of the input {:?}: {overflow}", input.name);
+            let finding = DataError::new(Kind::NotFinite, message).note(place);
+            return Err(finding.help("the numbers of the file are finite: change the steps of its preprocessing"));
+        }
+        let message = format!("sample {sample} of the input {:?} contains NaN or infinity", input.name);
         let finding = DataError::new(Kind::NotFinite, message).note(place);
         Err(finding.help("leave the sample out, or repair what made it"))
     }
@@ -303,7 +309,7 @@ mod tests {
             samples(std::slice::from_ref(&two), spec(&[1]), Some(3))
                 .unwrap_err()
                 .kind,
-            Kind::Count
+            Kind::Wanted
         );
         assert_eq!(
             samples(&[array(&[0, 1], &[])], spec(&[1]), None).unwrap_err().kind,
@@ -327,6 +333,28 @@ mod tests {
         assert!(
             error.sentence().contains("sample 2") && error.sentence().contains("number 1"),
             "{error}"
+        );
+    }
+
+    #[test]
+    fn a_step_that_makes_infinity_of_finite_numbers_is_named() {
+        let plan = Plan {
+            operations: vec![Operation::Offset(-1.), Operation::Scale(1e38)],
+            ..Plan::default()
+        };
+        let spec = InputSpec {
+            preprocess: plan,
+            ..spec(&[2])
+        };
+        let samples = samples(&[array(&[2, 2], &[1., 2., 3., 16.])], spec, None).unwrap();
+        let mut out = [0.; 2];
+        samples.read(0, 0, &mut out, &mut Scratch::default()).unwrap();
+        let error = samples.read(0, 1, &mut out, &mut Scratch::default()).unwrap_err();
+        assert_eq!(error.kind, Kind::NotFinite);
+        let sentence = error.sentence();
+        assert!(
+            sentence.contains("sample 1") && sentence.contains("the preprocessing step `scale` makes inf of 15"),
+            "{sentence}"
         );
     }
 

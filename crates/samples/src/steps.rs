@@ -92,28 +92,63 @@ impl Steps {
 
     /// From a sample as stored to what the model takes, in place; `scratch` keeps its memory from call to call.
     pub(crate) fn apply(&self, sample: &mut [f32], scratch: &mut Vec<f32>) {
-        for step in &self.steps {
-            match step {
-                Step::Scale(factor) => sample.iter_mut().for_each(|x| *x *= factor),
-                Step::Offset(offset) => sample.iter_mut().for_each(|x| *x += offset),
-                Step::NormalizeAll { mean, std } => sample.iter_mut().for_each(|x| *x = (*x - mean) / std),
-                Step::NormalizeChannels { inner, mean, std } => {
-                    let channels = mean.iter().zip(std).cycle();
-                    for (block, (mean, std)) in sample.chunks_exact_mut((*inner).max(1)).zip(channels) {
-                        block.iter_mut().for_each(|x| *x = (*x - mean) / std);
-                    }
+        self.steps.iter().for_each(|step| step.apply(sample, scratch));
+    }
+
+    /// The first step that makes NaN or infinity of a sample as stored, and an example; none where the sample itself is
+    /// not finite, or no step does.
+    pub(crate) fn overflow(&self, sample: &mut [f32], scratch: &mut Vec<f32>) -> Option<String> {
+        if sample.iter().any(|x| !x.is_finite()) {
+            return None;
+        }
+        self.steps.iter().find_map(|step| {
+            let before = sample.to_vec();
+            step.apply(sample, scratch);
+            // Steps that move numbers keep all of them finite, so each is where it was.
+            let at = sample.iter().position(|x| !x.is_finite())?;
+            Some(format!(
+                "the preprocessing step `{}` makes {} of {}",
+                step.key(),
+                sample[at],
+                before[at]
+            ))
+        })
+    }
+}
+
+impl Step {
+    /// The key in a configuration.
+    fn key(&self) -> &'static str {
+        match self {
+            Step::Scale(_) => "scale",
+            Step::Offset(_) => "offset",
+            Step::NormalizeAll { .. } | Step::NormalizeChannels { .. } => "normalize",
+            Step::SwapColors { .. } => "color",
+            Step::Permute { .. } => "layout",
+        }
+    }
+
+    fn apply(&self, sample: &mut [f32], scratch: &mut Vec<f32>) {
+        match self {
+            Step::Scale(factor) => sample.iter_mut().for_each(|x| *x *= factor),
+            Step::Offset(offset) => sample.iter_mut().for_each(|x| *x += offset),
+            Step::NormalizeAll { mean, std } => sample.iter_mut().for_each(|x| *x = (*x - mean) / std),
+            Step::NormalizeChannels { inner, mean, std } => {
+                let channels = mean.iter().zip(std).cycle();
+                for (block, (mean, std)) in sample.chunks_exact_mut((*inner).max(1)).zip(channels) {
+                    block.iter_mut().for_each(|x| *x = (*x - mean) / std);
                 }
-                Step::SwapColors { inner } => {
-                    for colors in sample.chunks_exact_mut((3 * inner).max(1)) {
-                        let (first, rest) = colors.split_at_mut(*inner);
-                        first.swap_with_slice(&mut rest[*inner..]);
-                    }
+            }
+            Step::SwapColors { inner } => {
+                for colors in sample.chunks_exact_mut((3 * inner).max(1)) {
+                    let (first, rest) = colors.split_at_mut(*inner);
+                    first.swap_with_slice(&mut rest[*inner..]);
                 }
-                Step::Permute { extents, strides } => {
-                    scratch.clear();
-                    scratch.extend_from_slice(sample);
-                    permute(scratch, extents, strides, sample);
-                }
+            }
+            Step::Permute { extents, strides } => {
+                scratch.clear();
+                scratch.extend_from_slice(sample);
+                permute(scratch, extents, strides, sample);
             }
         }
     }

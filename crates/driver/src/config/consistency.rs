@@ -3,7 +3,9 @@
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
 use super::{
-    KeyPath, Loaded, codes, preprocess,
+    KeyPath, Loaded, codes,
+    overrides::OUT,
+    preprocess,
     rule::Settings,
     types::{Accept, Evaluation, Metric, Observer, ObserverOptions, Preprocess},
 };
@@ -192,7 +194,13 @@ impl Checker<'_> {
         let path = KeyPath::of(&["output", "dir"]);
         if config.target.ids.len() > 1 && !config.output.dir.differs() {
             let message = format!("`{path}` is the same for {} targets", config.target.ids.len());
-            self.conflict(&path, message, "put {target} into it: \"build/{target}\"");
+            let finding = self.loaded.error(codes::CONFLICT, &path, message, "");
+            let option = finding.excerpt.iter().any(|excerpt| excerpt.source.name == OUT);
+            let help = match option {
+                true => "put {target} into it: --out \"DIR/{target}\"",
+                false => "put {target} into it: \"build/{target}\"",
+            };
+            self.findings.push(finding.help(help));
         }
     }
 

@@ -7,6 +7,9 @@ use toml::de::{DeTable, DeValue};
 
 use strait_document::{Diagnostic, Diagnostics, Entry, Node, Place, Source, Value, codes, diagnostic::SourceText};
 
+/// The option that sets `output.dir`, as places name it.
+pub(super) const OUT: &str = "--out";
+
 /// One key set from the command line. Paths in it are relative to the current folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
@@ -58,7 +61,7 @@ impl Override {
     /// `--out DIR`.
     pub fn output(folder: impl Into<String>) -> Self {
         Override {
-            option: "--out",
+            option: OUT,
             content: Content::Text(&["output", "dir"], folder.into()),
         }
     }

@@ -112,7 +112,7 @@ pub(super) fn samples(
     inputs: &[InputSpec],
 ) -> Result<Samples, Diagnostics> {
     Samples::open(data, inputs, most).map_err(|error| {
-        let shape = error.kind == Kind::Shape;
+        let (shape, wanted) = (error.kind == Kind::Shape, error.kind == Kind::Wanted);
         let mut found = failure::data(error);
         if shape {
             found
@@ -120,7 +120,8 @@ pub(super) fn samples(
                 .iter_mut()
                 .for_each(|finding| blame_batch(loaded, inputs, finding));
         }
-        at(loaded, &[table, "data"], found)
+        let key = if wanted { "samples" } else { "data" };
+        at(loaded, &[table, key], found)
     })
 }
 

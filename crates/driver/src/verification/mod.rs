@@ -40,8 +40,8 @@ pub struct Request {
 
 /// Verifies the artifact in a folder. What is wrong with it is in the answer.
 ///
-/// The fused graph is computed by the target's own loops where the target is registered with the table that the
-/// artifact was made with, and by the host otherwise.
+/// The fused graph is computed by the kernels that are registered for the target, where it is registered with the table
+/// that the artifact was made with, and by the host otherwise.
 ///
 /// # Errors
 /// A folder that holds no artifact, or one of another version; samples that do not fit it; an interruption.

@@ -41,7 +41,7 @@ pub struct Verification {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "by", content = "because")]
 pub enum Computed {
-    /// The target's own loops.
+    /// The kernels that the registry has for its forms: the target's own, or the host's.
     Target,
     /// The host, by the definition of the forms, and why.
     Host(String),
@@ -231,7 +231,7 @@ impl Display for Verification {
         }
         if let Some(target) = &self.target {
             let by = match &self.computed {
-                Some(Computed::Target) => ", computed by its own loops",
+                Some(Computed::Target) => ", computed by the kernels that are registered for it",
                 Some(Computed::Host(_)) => ", computed by the host",
                 None => "",
             };
