@@ -31,6 +31,9 @@ const LARGEST_EXTENT: usize = 1 << 24;
 /// The most elements in one padded image.
 const LARGEST_IMAGE: usize = 1 << 29;
 
+/// Taps of the window of a pool, padding included: sums of codes of 16 bits stay far inside 64.
+const LARGEST_WINDOW: usize = 1 << 40;
+
 impl Window {
     /// A window of `kernel` taps with stride 1, no dilation and no padding.
     pub fn new(kernel: [usize; 2]) -> Window {
@@ -337,6 +340,10 @@ impl Pool {
     /// The extents are in range, and every window starts inside the padded image.
     pub(crate) fn check(&self) -> Result<(), KernelError> {
         self.window.check()?;
+        let kernel = self.window.kernel;
+        if kernel[0] * kernel[1] > LARGEST_WINDOW {
+            return Err(KernelError::Size(format!("a pool over windows of {kernel:?}")));
+        }
         for axis in 0..2 {
             let size = self.input.size[axis];
             let padded = size

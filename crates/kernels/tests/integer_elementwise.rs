@@ -272,6 +272,41 @@ fn lookups_begin_at_the_smallest_code() {
 }
 
 #[test]
+fn the_mean_of_a_window_of_any_size_is_that_of_its_codes() {
+    // Sums of bytes past 2^32, and no two lines alike.
+    let size = [2, 8_500_000];
+    let pool = |kernel| Pool {
+        window: Window::new(kernel),
+        input: Images {
+            batch: 1,
+            channels: 1,
+            size,
+        },
+        output: [1, 1],
+    };
+    let cx = Context::detect();
+    for (element, codes, mean) in [(IntType::U8, [255, 253], 254), (IntType::I8, [127, 125], 126)] {
+        let input: Vec<u8> = codes.into_iter().flat_map(|code| vec![code; size[1]]).collect();
+        let mut out = [0];
+        average_pool(&cx, &pool(size), element, false, 0, None, &input, &mut out).unwrap();
+        assert_eq!(out, [mean], "{element:?}");
+    }
+    // What no sum in 64 bits is sure to hold is no window.
+    let pool = Pool {
+        window: Window {
+            pads: [1 << 24; 4],
+            ..Window::new([1 << 24; 2])
+        },
+        ..pool(size)
+    };
+    let refused = average_pool(&cx, &pool, IntType::U8, true, 9, None, &[0; 17_000_000], &mut [0]).unwrap_err();
+    assert!(
+        refused.to_string().contains("windows of [16777216, 16777216]"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn pools_of_bytes_are_their_definitions() {
     let mut numbers = Numbers::new(8);
     let pool = |size, kernel, stride, pads, output| Pool {

@@ -40,6 +40,12 @@ impl<T: Code> Plane<'_, T> {
         state
     }
 
+    /// The sum of the codes under the window of one output, each less the [`origin`] of its type.
+    #[inline(always)]
+    fn sum(&self, y: Taps, x: Taps) -> i64 {
+        self.fold(y, x, 0, |sum, code| sum + i64::from(code))
+    }
+
     #[inline(always)]
     fn window(&self, position: usize) -> (Taps, Taps) {
         (
@@ -132,12 +138,17 @@ pub fn average_pool(
     };
     match (out.is_empty(), width(element)) {
         (true, _) => {}
-        // Up to 2^24 bytes are below 2^32.
+        // Up to 2^24 codes of 8 bits are below 2^32.
+        (_, 1) if pool.window.kernel[0] * pool.window.kernel[1] <= 1 << 24 => {
+            each_plane(pool, element, input, out, |plane: Plane<'_, [u8; 1]>, y, x| {
+                mean.of(y, x, plane.fold(y, x, 0_u32, u32::wrapping_add).into())
+            })
+        }
         (_, 1) => each_plane(pool, element, input, out, |plane: Plane<'_, [u8; 1]>, y, x| {
-            mean.of(y, x, plane.fold(y, x, 0_u32, u32::wrapping_add).into())
+            mean.of(y, x, plane.sum(y, x))
         }),
         _ => each_plane(pool, element, input, out, |plane: Plane<'_, [u8; 2]>, y, x| {
-            mean.of(y, x, plane.fold(y, x, 0, |sum, code| sum + i64::from(code)))
+            mean.of(y, x, plane.sum(y, x))
         }),
     }
     Ok(())
@@ -310,13 +321,13 @@ impl<T: Code> Job for SumJob<'_, T> {
                         .plane
                         .fold(y, x, 0_i32, i32::wrapping_add_unsigned)
                         .wrapping_add(inside.wrapping_mul(origin))
-                        .wrapping_add((taps as i32 - inside).wrapping_mul(self.pad_value));
+                        .wrapping_add((taps as i32).wrapping_sub(inside).wrapping_mul(self.pad_value));
                 }
             }
             Room::I64(sums) => {
                 for (sum, (y, x)) in sums.iter_mut().zip(windows) {
                     let inside = (y.inside * x.inside) as i64;
-                    *sum = self.plane.fold(y, x, 0, |sum, code| sum + i64::from(code))
+                    *sum = self.plane.sum(y, x)
                         + inside * i64::from(origin)
                         + (taps as i64 - inside) * i64::from(self.pad_value);
                 }
