@@ -9,7 +9,8 @@ use std::fmt;
 /// making shape code quadratic.
 pub const MAX_RANK: usize = 16;
 
-/// The highest number of elements in one tensor: 2^40. Larger products are refused before anything is allocated.
+/// The highest product of the extents of one tensor that are not 0: 2^40. Larger ones are refused before anything is
+/// allocated. Beside a 0 the others are held to it as well: what has no element has axes, and code that runs along them.
 pub const MAX_ELEMENTS: u64 = 1 << 40;
 
 /// One dimension.
@@ -87,20 +88,43 @@ pub fn fixed_dims(shape: &[Dim]) -> Option<SmallVec<[u64; 4]>> {
     shape.iter().map(|d| d.fixed()).collect()
 }
 
-/// The number of elements, or `None` where a dimension is symbolic or the product passes [`MAX_ELEMENTS`].
+/// The number of elements, or `None` where a dimension is symbolic or the extents pass [`MAX_ELEMENTS`].
 pub fn element_count(shape: &[Dim]) -> Option<u64> {
-    let mut count = 1u64;
-    for dim in shape {
-        count = count.checked_mul(dim.fixed()?)?;
-    }
-    (count <= MAX_ELEMENTS).then_some(count)
+    count_of(&fixed_dims(shape)?)
+}
+
+/// The number of elements of a shape with fixed dimensions, or `None` where the extents pass [`MAX_ELEMENTS`].
+pub fn count_of(dims: &[u64]) -> Option<u64> {
+    let product = dims
+        .iter()
+        .try_fold(1u64, |product, &d| product.checked_mul(d.max(1)))?;
+    let count = if dims.contains(&0) { 0 } else { product };
+    (product <= MAX_ELEMENTS).then_some(count)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::op::{Infer, Reshape};
+    use crate::tensor::TensorData;
+    use bytes::Bytes;
     use smallvec::smallvec;
+
+    #[test]
+    fn an_extent_of_zero_lifts_no_limit() {
+        assert_eq!(count_of(&[]), Some(1));
+        assert_eq!(count_of(&[3, 1 << 20, 2]), Some(6 << 20));
+        assert_eq!(count_of(&[0, 1 << 40]), Some(0));
+        for dims in [[1 << 40, 2, 1], [1 << 41, 0, 1], [1 << 40, 0, 1 << 40], [1 << 61, 8, 0]] {
+            assert_eq!(count_of(&dims), None, "{dims:?}");
+            assert_eq!(
+                element_count(&TensorType::fixed(Elem::I8, &dims).shape),
+                None,
+                "{dims:?}"
+            );
+            assert!(TensorData::new(Elem::I8, &dims, Bytes::new()).is_err(), "{dims:?}");
+        }
+    }
 
     #[test]
     fn shapes_in_messages_are_lists_of_numbers() {

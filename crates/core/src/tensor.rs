@@ -1,7 +1,7 @@
 //! Tensors in the pool: bytes that may lie in a mapped file, with their type.
 
 use crate::elem::Elem;
-use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType};
+use crate::shape::{MAX_ELEMENTS, MAX_RANK, TensorType, count_of};
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::borrow::Cow;
@@ -80,9 +80,8 @@ elements! { f32 = F32, f64 = F64, i8 = I8, u8 = U8, i16 = I16, i32 = I32, i64 = 
 impl TensorData {
     /// A tensor over `bytes`, which are checked against type and shape but not copied.
     pub fn new(elem: Elem, shape: &[u64], bytes: Bytes) -> Result<TensorData, TensorError> {
-        let count = shape.iter().try_fold(1u64, |product, &d| product.checked_mul(d));
-        let count = count
-            .filter(|&n| shape.len() <= MAX_RANK && n <= MAX_ELEMENTS)
+        let count = count_of(shape)
+            .filter(|_| shape.len() <= MAX_RANK)
             .ok_or_else(|| TensorError::Limit { shape: shape.to_vec() })?;
         let limit = || TensorError::Limit { shape: shape.to_vec() };
         let expected = elem.packed_bytes(count).ok_or_else(limit)?;

@@ -2,12 +2,25 @@
 
 use crate::error::StepError;
 use crate::site::NodeSlots;
-use crate::step::Step;
+use crate::step::{Io, Step};
 use crate::{float, integer, layout};
 use strait_core::{Elem, Op};
 
+/// A node whose results have no element.
+struct Nothing;
+
+impl Step for Nothing {
+    fn run(&self, _: &mut Io<'_>) -> Result<(), StepError> {
+        Ok(())
+    }
+}
+
 /// Prepares a node on its own.
 pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> {
+    // No preparation runs along the other axes of what is empty.
+    if site.outputs.iter().all(|result| result.count() == 0) {
+        return Ok(Box::new(Nothing));
+    }
     // Data movement is the same for every element type.
     let moved = match &site.node.op {
         Op::Transpose(op) => Some(layout::transpose::prepare(op, site)),

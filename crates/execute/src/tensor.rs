@@ -183,12 +183,13 @@ impl fmt::Debug for Tensor {
     }
 }
 
-/// Element size times extents, `None` where it leaves a machine word.
+/// Element size times extents, `None` where that of the extents that are not 0 leaves a machine word.
 pub(crate) fn byte_count(elem: Elem, shape: &[usize]) -> Option<usize> {
-    shape
+    let bytes = shape
         .iter()
-        .try_fold(elem.size(), |bytes, &extent| bytes.checked_mul(extent))
-        .filter(|&bytes| bytes <= isize::MAX as usize)
+        .try_fold(elem.size(), |bytes, &extent| bytes.checked_mul(extent.max(1)))
+        .filter(|&bytes| bytes <= isize::MAX as usize)?;
+    Some(if shape.contains(&0) { 0 } else { bytes })
 }
 
 fn check_size(elem: Elem, shape: &[usize], found: usize) -> Result<(), TensorError> {
