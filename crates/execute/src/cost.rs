@@ -5,6 +5,7 @@ use crate::error::ExecuteError;
 use crate::integer::carrier;
 use crate::memory::{self, Request};
 use crate::plan::is_aligned;
+use crate::scratch::scratch;
 use crate::site::slot;
 use smallvec::SmallVec;
 use strait_core::shape::element_count;
@@ -27,11 +28,13 @@ pub struct Share {
 pub struct Cost {
     /// Bytes of the tensors that nodes read.
     pub constants: u64,
-    /// The most bytes that a plan holds beside them: packed weights, and copies of tensors that are not aligned.
+    /// The most bytes that a plan holds beside them: packed weights, copies of tensors that are not aligned, and lists of
+    /// positions.
     pub copies: u64,
     /// Bytes of the graph's inputs and outputs.
     pub ports: u64,
-    /// Bytes of all values of one run, and the node at which most of them live at the same time.
+    /// Bytes of all values of one run with what its steps make for themselves, and the node at which most of them live at
+    /// the same time.
     pub peak: Share,
     /// Multiply-adds of products, elements that windows look at, and elements that other nodes visit.
     pub operations: u64,
@@ -94,6 +97,7 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
         .inputs()
         .iter()
         .fold(0u64, |sum, id| sum.saturating_add(bytes[id.index()]));
+    let mut most_scratch = 0;
     for (step, &id) in order.iter().enumerate() {
         let Some(node) = graph.node(id) else { continue };
         let made = node.outputs.iter().map(|output| output.index());
@@ -106,12 +110,21 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
             op: node.op.term().name(),
             amount,
         };
-        if live > cost.peak.amount || cost.peak.op.is_empty() {
-            cost.peak = share(live);
-        }
         let ty = |id: ValueId| graph.value(id).map(|value| &value.ty);
         let operands: SmallVec<[Option<&TensorType>; 3]> = node.inputs.iter().map(|id| id.and_then(ty)).collect();
         let results: SmallVec<[&TensorType; 1]> = node.outputs.iter().filter_map(|&id| ty(id)).collect();
+        let own = scratch(
+            node,
+            &operands,
+            |index| node.inputs.get(index).copied().flatten().is_some_and(is_constant),
+            &results,
+        );
+        let with_scratch = live.saturating_add(own.run);
+        if with_scratch > cost.peak.amount || cost.peak.op.is_empty() {
+            cost.peak = share(with_scratch);
+        }
+        most_scratch = most_scratch.max(own.run);
+        cost.copies = cost.copies.saturating_add(own.held);
         let is_weight = node.inputs.get(1).copied().flatten().is_some_and(is_constant);
         let packed = operands.get(1).copied().flatten().filter(|_| is_weight);
         cost.copies = cost.copies.saturating_add(packed.map_or(0, |weight| {
@@ -140,7 +153,7 @@ pub fn cost(module: &Module, graph: GraphId) -> Result<Cost, ExecuteError> {
     }
     // What has no place is past every machine.
     let arena = memory::place(&requests).map_or(u64::MAX, |arena| arena.total as u64);
-    cost.peak.amount = cost.peak.amount.max(arena);
+    cost.peak.amount = cost.peak.amount.max(arena.saturating_add(most_scratch));
     Ok(cost)
 }
 

@@ -28,6 +28,7 @@ mod memory;
 mod plan;
 mod prepare;
 mod samples;
+mod scratch;
 mod site;
 mod step;
 mod tensor;

@@ -101,7 +101,7 @@ impl Primitive {
                     pad: &op.pad,
                     dilation: &op.dilation,
                 };
-                windows::sum_pool(&window, x, dims, op.pad_value.into())
+                windows::sum_pool(&window, x, dims, op.pad_value.into())?
             }
             Op::AveragePool(op) => {
                 let window = Window {
@@ -110,7 +110,7 @@ impl Primitive {
                     pad: &op.pad,
                     dilation: &op.dilation,
                 };
-                windows::average_pool(&window, x, dims, op.count_include_pad)
+                windows::average_pool(&window, x, dims, op.count_include_pad)?
             }
             Op::MaxPool(op) => {
                 let window = Window {
@@ -119,7 +119,7 @@ impl Primitive {
                     pad: &op.pad,
                     dilation: &op.dilation,
                 };
-                wide(windows::max_pool(&window, x, dims, self.lowest()))
+                wide(windows::max_pool(&window, x, dims, self.lowest())?)
             }
             Op::GlobalAveragePool(_) => windows::global_average_pool(x),
             Op::Reduce(op) => windows::reduce(op, x)?,

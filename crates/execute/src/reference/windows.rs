@@ -4,6 +4,7 @@ use super::array::Array;
 use super::products::positions;
 use crate::error::StepError;
 use crate::tensor::Dims;
+use smallvec::SmallVec;
 use strait_core::op::{self, Reduction};
 
 /// A sliding window over the spatial axes.
@@ -14,73 +15,125 @@ pub(super) struct Window<'a> {
     pub(super) dilation: &'a [u32],
 }
 
-/// Element under one tap of a window.
-enum Tap {
-    /// An element.
-    Inside(i64),
-    /// The padding that the attributes name.
-    Padding,
-    /// Position beyond the padding, where rounding up lets a window hang over.
-    Beyond,
+impl Window<'_> {
+    /// The number of taps, as far as it goes.
+    fn taps(&self) -> u128 {
+        let each = self.size.iter().map(|&extent| u128::from(extent));
+        each.fold(1, u128::saturating_mul)
+    }
 }
 
-/// Folds the taps of each window with `fold`.
-fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Vec<Tap>) -> T) -> Vec<T> {
-    let size: Vec<usize> = window.size.iter().map(|&s| s as usize).collect();
-    let spatial = size.len();
-    let tap = |position: &[usize], tap: &[usize]| {
-        let mut from: Dims = position[..2].into();
-        let mut result = None;
+/// Taps of the largest window: sums of 32 bits over them, padding included, stay far inside 128.
+const MOST_TAPS: u128 = 1 << 40;
+
+/// A window at one position of the result, cut to the elements. What it takes does not grow with the padding.
+struct Under<'a> {
+    x: &'a Array,
+    /// Positions along batch and channels.
+    image: &'a [usize],
+    axes: SmallVec<[Along; 3]>,
+    /// Taps on elements, by axis.
+    inside: Dims,
+}
+
+/// Taps of a window along one axis. They ascend, so that those on elements follow one another.
+struct Along {
+    /// Position of the first element, if there is one.
+    first: usize,
+    dilation: usize,
+    /// Taps on elements or on the padding that the attributes name; not beyond, where rounding up lets a window hang over.
+    padded: usize,
+}
+
+impl Under<'_> {
+    /// The elements.
+    fn elements(&self) -> impl Iterator<Item = i64> + '_ {
+        positions(&self.inside).map(|taps| {
+            let along = self
+                .axes
+                .iter()
+                .zip(&taps)
+                .map(|(axis, tap)| axis.first + tap * axis.dilation);
+            let at: Dims = self.image.iter().copied().chain(along).collect();
+            self.x.at(&at)
+        })
+    }
+
+    /// The number of elements.
+    fn inside(&self) -> i128 {
+        self.inside.iter().map(|&taps| taps as i128).product()
+    }
+
+    /// The number of elements and of padding that the attributes name.
+    fn padded(&self) -> i128 {
+        self.axes.iter().map(|axis| axis.padded as i128).product()
+    }
+}
+
+/// Folds each window with `fold`.
+fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'_>) -> T) -> Result<Vec<T>, StepError> {
+    let spatial = window.size.len();
+    if window.taps() > MOST_TAPS {
+        return Err(StepError::Model(format!(
+            "a window of {:?} has too many taps",
+            window.size
+        )));
+    }
+    let under = |position: &Dims| {
+        let (image, position) = position.split_at(2);
+        let (mut axes, mut inside) = (SmallVec::new(), Dims::new());
         for axis in 0..spatial {
-            let extent = x.dims[axis + 2];
             let (begin, end) = (window.pad[axis] as usize, window.pad[axis + spatial] as usize);
-            let at = position[axis + 2] * window.stride[axis] as usize + tap[axis] * window.dilation[axis] as usize;
-            if at >= begin + extent + end {
-                return Tap::Beyond;
-            }
-            if at < begin || at >= begin + extent {
-                result = Some(Tap::Padding);
-            }
-            from.push(at.saturating_sub(begin).min(extent.saturating_sub(1)));
+            let (extent, dilation) = (x.dims[axis + 2], window.dilation[axis] as usize);
+            // Where the padding begins, the first tap is at 0.
+            let start = position[axis] * window.stride[axis] as usize;
+            let below = |end: usize| {
+                end.saturating_sub(start)
+                    .div_ceil(dilation)
+                    .min(window.size[axis] as usize)
+            };
+            let skipped = below(begin);
+            inside.push(below(begin + extent) - skipped);
+            axes.push(Along {
+                first: (start + skipped * dilation).saturating_sub(begin),
+                dilation,
+                padded: below(begin + extent + end),
+            });
         }
-        result.unwrap_or_else(|| Tap::Inside(x.at(&from)))
+        fold(Under { x, image, axes, inside })
     };
-    let taps = |position: &Dims| positions(&size).map(|t| tap(position, &t)).collect();
-    positions(dims).map(|position| fold(taps(&position))).collect()
+    Ok(positions(dims).map(|position| under(&position)).collect())
 }
 
 /// The largest element; the smallest code of the type, `lowest`, where there is none.
-pub(super) fn max_pool(window: &Window<'_>, x: &Array, dims: &[usize], lowest: i64) -> Vec<i64> {
-    each(window, x, dims, |taps| {
-        let inside = taps
-            .iter()
-            .filter_map(|tap| if let Tap::Inside(v) = tap { Some(*v) } else { None });
-        inside.max().unwrap_or(lowest)
-    })
+pub(super) fn max_pool(window: &Window<'_>, x: &Array, dims: &[usize], lowest: i64) -> Result<Vec<i64>, StepError> {
+    each(window, x, dims, |under| under.elements().max().unwrap_or(lowest))
 }
 
 /// Σ x, where whatever is not an element reads as `pad_value`.
-pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value: i64) -> Vec<i128> {
-    each(window, x, dims, |taps| {
-        taps.iter()
-            .map(|tap| i128::from(if let Tap::Inside(v) = tap { *v } else { pad_value }))
-            .sum()
+pub(super) fn sum_pool(window: &Window<'_>, x: &Array, dims: &[usize], pad_value: i64) -> Result<Vec<i128>, StepError> {
+    let taps = window.taps() as i128;
+    each(window, x, dims, |under| {
+        let elements: i128 = under.elements().map(i128::from).sum();
+        elements + (taps - under.inside()) * i128::from(pad_value)
     })
 }
 
 /// Σ x / count, half away from zero. Padding reads as the zero point and counts only with `count_padding`.
-pub(super) fn average_pool(window: &Window<'_>, x: &Array, dims: &[usize], count_padding: bool) -> Vec<i128> {
-    each(window, x, dims, |taps| {
-        let counted = taps.iter().filter_map(|tap| match tap {
-            Tap::Inside(v) => Some(i128::from(*v)),
-            Tap::Padding if count_padding => Some(x.zero_point.into()),
-            _ => None,
-        });
-        let count = counted.clone().count() as i128;
-        if count == 0 {
-            x.zero_point.into()
-        } else {
-            divide_half_away(counted.sum(), count)
+pub(super) fn average_pool(
+    window: &Window<'_>,
+    x: &Array,
+    dims: &[usize],
+    count_padding: bool,
+) -> Result<Vec<i128>, StepError> {
+    let zero = i128::from(x.zero_point);
+    each(window, x, dims, |under| {
+        let inside = under.inside();
+        let count = if count_padding { under.padded() } else { inside };
+        let elements: i128 = under.elements().map(i128::from).sum();
+        match count {
+            0 => zero,
+            _ => divide_half_away(elements + (count - inside) * zero, count),
         }
     })
 }

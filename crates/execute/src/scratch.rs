@@ -1,0 +1,199 @@
+//! The bytes that a plan and its runs take besides values, constants and packed weights, told from types: lists of positions
+//! that steps hold, and what they make while they run.
+
+use crate::float::reduce::runs;
+use crate::reference::Primitive;
+use smallvec::SmallVec;
+use strait_core::op::{PadMode, Reduction, ResizeMode};
+use strait_core::shape::{count_of, element_count};
+use strait_core::{Elem, Node, Op, TensorType};
+
+/// Bytes of one node beside its values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scratch {
+    /// As long as there is a plan.
+    pub(crate) held: u64,
+    /// During a run, on one thread.
+    pub(crate) run: u64,
+}
+
+/// Bytes of a position or an index, and of the number that the definition keeps of an operand's element.
+const WORD: u64 = 8;
+
+/// Bytes of an element of a result that the definition computes: the exact number, and one in front of and behind what is
+/// fused.
+const EXACT: u64 = 32;
+
+/// Bytes of the taps of a row or a column of a pool, and of the neighbours of a position that is resampled.
+const TAPS: u64 = 24;
+
+/// Bytes of a product of a batch: the matrices of both operands, while the list of them grows.
+const PAIR: u64 = 32;
+
+/// Bytes of a position of a plane whose channel is picked: its number and its parameters, while they are selected.
+const PICKED: u64 = 64;
+
+/// What a node takes beside its values.
+pub(crate) fn scratch(
+    node: &Node,
+    operands: &[Option<&TensorType>],
+    is_constant: impl Fn(usize) -> bool,
+    results: &[&TensorType],
+) -> Scratch {
+    let (Some(Some(x)), Some(&y)) = (operands.first(), results.first()) else {
+        return Scratch::default();
+    };
+    // Nothing is prepared for what is empty.
+    if results.iter().all(|ty| count(ty) == 0) {
+        return Scratch::default();
+    }
+    let run = |run: u64| Scratch { held: 0, run };
+    let held = |held: u64| Scratch { held, run: 0 };
+    if is_plain(node, operands, is_constant) {
+        let read = operands.iter().flatten().map(|ty| times(count(ty), WORD));
+        return run(read.fold(times(count(y), EXACT), u64::saturating_add));
+    }
+    match &node.op {
+        Op::Conv(op) => run(padded(op, x, operands.get(1).copied().flatten())),
+        Op::MatMul(_) => held(times(batch(y), PAIR)),
+        Op::Add(_) | Op::Sub(_) if node.fused.is_some() => run(times(count(y), x.elem.size() as u64)),
+        Op::MaxPool(_) | Op::AveragePool(_) => run(times(axes(y, 2), TAPS)),
+        Op::SumPool(_) | Op::Requantize(_) => Scratch {
+            held: match node.picked_channels() {
+                Some(_) => times(
+                    operands
+                        .iter()
+                        .flatten()
+                        .skip(1)
+                        .map(|picks| plane(y, picks))
+                        .max()
+                        .unwrap_or(0),
+                    PICKED,
+                ),
+                None => 0,
+            },
+            run: times(axes(y, 2), TAPS),
+        },
+        Op::Reduce(_) if x.elem == Elem::F32 => run(times(count(x), 2 * WORD)),
+        Op::Slice(_) => held(times(axes(y, 0), WORD)),
+        Op::Pad(op) if op.mode != PadMode::Constant => held(times(axes(y, 0), WORD)),
+        Op::Resize(op) => {
+            // Axes one after the other: in between, some have the operand's extent and some the result's.
+            let between = x.shape.iter().zip(&y.shape).map(|(from, to)| from.max(to).fixed());
+            let between: Option<SmallVec<[u64; 4]>> = between.collect();
+            let between = between.and_then(|dims| count_of(&dims)).unwrap_or(u64::MAX);
+            Scratch {
+                held: times(axes(y, 0), TAPS),
+                run: if op.mode == ResizeMode::Nearest {
+                    0
+                } else {
+                    times(between, WORD)
+                },
+            }
+        }
+        Op::Gather(_) => run(operands
+            .get(1)
+            .copied()
+            .flatten()
+            .map_or(0, |ty| times(count(ty), WORD))),
+        // Every element as the widest of its kind, and as a truth.
+        Op::Cast(op) if op.to != x.elem => run(times(count(x), WORD + 1)),
+        Op::Dequantize(_) if x.elem == Elem::I64 => run(times(count(x), WORD)),
+        _ => Scratch::default(),
+    }
+}
+
+/// True if the definition computes a primitive of integers because no fast loop takes it, or may: see [`crate::integer`].
+fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(usize) -> bool) -> bool {
+    let operand = |index: usize| operands.get(index).copied().flatten();
+    let Some(x) = operand(0).filter(|x| x.elem.is_integer() && Primitive::is_defined(&node.op)) else {
+        return false;
+    };
+    let codes = |index: usize| {
+        let t = operand(index).and_then(|ty| ty.elem.int_type());
+        t.is_some_and(|t| t.bits() <= 16)
+    };
+    let fixed = |index: usize| operand(index).is_none() || is_constant(index);
+    let (fused, images) = (node.fused.is_some(), matches!(x.shape.len(), 3 | 4));
+    let weights = codes(0) && codes(1) && is_constant(1) && fixed(2);
+    match &node.op {
+        Op::Conv(_) => !(images && weights),
+        Op::Gemm(op) => {
+            let columns = operand(1).and_then(|b| b.shape.get(usize::from(!op.transpose_b))?.fixed());
+            let bias = operand(2).map(count);
+            op.transpose_a || !weights || bias.is_some_and(|bias| bias != 1 && Some(bias) != columns)
+        }
+        Op::MatMul(_) | Op::Mul(_) => !(codes(0) && codes(1)),
+        Op::Add(_) | Op::Sub(_) => codes(0) || operand(1).is_none_or(|other| other.elem != x.elem),
+        Op::MaxPool(_) | Op::AveragePool(_) => fused || !(images && codes(0)),
+        Op::GlobalAveragePool(_) => fused || !codes(0),
+        Op::SumPool(_) => !(images && codes(0) && fixed(1)),
+        Op::Reduce(op) => {
+            let dims: SmallVec<[usize; 4]> = x.shape.iter().map(|dim| dim.fixed().unwrap_or(1) as usize).collect();
+            let calls = op.reduced(dims.len()).map(|reduced| runs(&dims, &reduced).len());
+            op.reduction != Reduction::Sum || !codes(0) || calls != Ok(1)
+        }
+        Op::Lookup(_) => fused || !(codes(0) && is_constant(1)),
+        Op::Clamp(_) => fused || x.elem == Elem::I64,
+        Op::Requantize(_) => fused || !fixed(1),
+        Op::IntegerSoftmax(_) | Op::ShiftLeft(_) => fused,
+        _ => false,
+    }
+}
+
+/// One image of a convolution in the layout of the kernels, where it does not have it already.
+fn padded(op: &strait_core::op::Conv, x: &TensorType, weight: Option<&TensorType>) -> u64 {
+    let words = [Some(x), weight].into_iter().flatten().any(|ty| ty.elem.size() > 1);
+    let along = op.stride.last().copied().map_or(1, u64::from);
+    if op.pad.iter().all(|&pad| pad == 0) && along == 1 && (x.elem == Elem::F32 || !words) {
+        return 0;
+    }
+    let spatial = x.shape.len().saturating_sub(2);
+    let extent = |(axis, dim): (usize, &strait_core::Dim)| {
+        let pads = [axis, axis + spatial].map(|side| op.pad.get(side).copied().map_or(0, u64::from));
+        // A row is a multiple of its stride.
+        let rest = if axis + 1 == spatial { along - 1 } else { 0 };
+        let extent = dim.fixed().unwrap_or(u64::MAX);
+        extent
+            .saturating_add(pads[0])
+            .saturating_add(pads[1])
+            .saturating_add(rest)
+    };
+    let plane = x
+        .shape
+        .iter()
+        .skip(2)
+        .enumerate()
+        .map(extent)
+        .fold(1, u64::saturating_mul);
+    let channels = x.shape.get(1).and_then(|dim| dim.fixed()).unwrap_or(1);
+    // Words of two bytes, made of a plane's codes that may be copied as well.
+    times(times(channels, plane), if words { 4 } else { 1 })
+}
+
+/// The products of a batched one: the elements of its result over all axes but two.
+fn batch(y: &TensorType) -> u64 {
+    let axes = y.shape.len().saturating_sub(2);
+    element_count(&y.shape[..axes]).unwrap_or(u64::MAX).max(1)
+}
+
+/// Positions of the axes of a result along which `picks` tells channels apart.
+fn plane(y: &TensorType, picks: &TensorType) -> u64 {
+    let apart = picks.shape.iter().position(|dim| dim.fixed() != Some(1));
+    let behind = apart.map_or(2, |axis| picks.shape.len() - axis).min(y.shape.len());
+    element_count(&y.shape[y.shape.len() - behind..]).unwrap_or(u64::MAX)
+}
+
+/// Extents from an axis on, added up.
+fn axes(ty: &TensorType, first: usize) -> u64 {
+    let extents = ty.shape.iter().skip(first).map(|dim| dim.fixed().unwrap_or(u64::MAX));
+    extents.fold(0, u64::saturating_add)
+}
+
+fn count(ty: &TensorType) -> u64 {
+    element_count(&ty.shape).unwrap_or(u64::MAX)
+}
+
+fn times(count: u64, bytes: u64) -> u64 {
+    count.saturating_mul(bytes)
+}
