@@ -4,7 +4,7 @@ use crate::LOWERED;
 use crate::claims::{self, Allowed, Bounds, Fusion, Part};
 use crate::error::VerifyError;
 use crate::finding::{Fault, Finding};
-use crate::intervals::{Intervals, intervals};
+use crate::intervals::{Budget, Intervals, intervals_within};
 use crate::structure::Correspondence;
 use crate::{grounds, structure};
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,6 +58,7 @@ fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError
     let mut ids = vec![(module.main, lowered)];
     let mut seen = BTreeSet::from([(module.main, lowered)]);
     let mut found: Vec<Pair<'_>> = Vec::new();
+    let mut budget = Budget::default();
     while let Some(&(fused, lowered)) = ids.get(found.len()) {
         let (fused_graph, lowered_graph) = (graph(fused)?, graph(lowered)?);
         let correspondence = structure::correspond(module, fused_graph, lowered_graph);
@@ -65,8 +66,8 @@ fn pairs(module: &Module, lowered: GraphId) -> Result<Vec<Pair<'_>>, VerifyError
         found.push(Pair {
             fused_graph,
             lowered_graph,
-            fused_bounds: intervals(module, fused)?,
-            lowered_bounds: intervals(module, lowered)?,
+            fused_bounds: intervals_within(&mut budget, module, fused)?,
+            lowered_bounds: intervals_within(&mut budget, module, lowered)?,
             correspondence,
         });
     }
@@ -86,12 +87,13 @@ pub fn analyse<'a>(module: &'a Module, certificates: &[CertificateRecord]) -> Re
     let of_structure = pairs.iter().flat_map(|pair| &pair.correspondence.findings);
     let mut findings: Vec<Finding> = of_structure.cloned().collect();
     findings.extend(claims.findings);
+    let mut told: BTreeSet<String> = findings.iter().map(ToString::to_string).collect();
     for pair in &pairs {
         let fused = fused_before(module, pair.lowered_graph);
         let bounds = [&pair.lowered_bounds, &pair.fused_bounds];
         let of_bounds = bounds.into_iter().flat_map(|bounds| bounds.findings().iter().cloned());
         for finding in fused.chain(of_bounds) {
-            if !findings.contains(&finding) {
+            if told.insert(finding.to_string()) {
                 findings.push(finding);
             }
         }

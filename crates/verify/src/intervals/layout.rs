@@ -4,6 +4,10 @@ use super::{Analysis, Interval, Range};
 use strait_core::op::{PadMode, ResizeMode};
 use strait_core::{Node, Op, ValueId};
 
+/// Indices of an axis along which operands are joined, each with an interval, at most: there is no more behind their number
+/// than a shape.
+const MOST_JOINED: u64 = 1 << 20;
+
 impl Analysis<'_> {
     /// The bounds of each result of an op that moves codes; `None` for any other op.
     pub(super) fn moved(&self, node: &Node) -> Option<Vec<Range>> {
@@ -93,13 +97,20 @@ impl Analysis<'_> {
         Some(self.range(x)?.moved(same))
     }
 
-    /// Operands one after the other along `axis`.
+    /// Operands one after the other along `axis`; one interval for all of them where there are too many indices.
     fn concat(&self, node: &Node, axis: usize) -> Option<Range> {
         let operands: Vec<(&Range, u64)> = node
             .inputs
             .iter()
             .map(|input| Some((self.range((*input)?)?, *self.shape((*input)?)?.get(axis)?)))
             .collect::<Option<_>>()?;
+        let extent = operands
+            .iter()
+            .fold(0u64, |sum, (_, extent)| sum.saturating_add(*extent));
+        if extent > MOST_JOINED {
+            let hulls = operands.iter().map(|(range, _)| range.hull());
+            return hulls.reduce(Interval::hull).map(Range::tensor);
+        }
         let mut joined = Vec::new();
         for (range, extent) in operands {
             match range.axis() {

@@ -49,8 +49,42 @@ impl Intervals {
     }
 }
 
+/// Intervals of all values together, at most: 1 GiB of them. What comes after has one for each value.
+const MOST_INTERVALS: usize = 1 << 26;
+
+/// Number of intervals that may still be kept.
+pub(crate) struct Budget(usize);
+
+impl Default for Budget {
+    fn default() -> Budget {
+        Budget(MOST_INTERVALS)
+    }
+}
+
+impl Budget {
+    /// A range that is kept, if there is room for one interval of each channel, and the hull of its channels otherwise.
+    fn keep(&mut self, range: Range) -> Range {
+        match (range.intervals().len(), self.0.checked_sub(range.intervals().len())) {
+            (1, _) => range,
+            (_, None) => Range::tensor(range.hull()),
+            (_, Some(left)) => {
+                self.0 = left;
+                range
+            }
+        }
+    }
+}
+
 /// The bounds of every integer value of a graph.
+///
+/// # Errors
+/// A module without this graph, or with a cycle in it.
 pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
+    intervals_within(&mut Budget::default(), module, graph)
+}
+
+/// The same, of graphs that share the room for intervals.
+pub(crate) fn intervals_within(budget: &mut Budget, module: &Module, graph: GraphId) -> Result<Intervals, VerifyError> {
     let graph = module.graph(graph).ok_or(VerifyError::NoGraph(graph))?;
     let name = |id: NodeId| graph.node(id).map_or_else(String::new, |n| module.name(n.name).into());
     let order = graph.topological_order().map_err(|id| VerifyError::Cycle(name(id)))?;
@@ -60,10 +94,11 @@ pub fn intervals(module: &Module, graph: GraphId) -> Result<Intervals, VerifyErr
         values: vec![None; graph.value_bound()],
         accumulators: vec![None; graph.node_bound()],
         findings: Vec::new(),
+        budget,
     };
     for (id, value) in graph.values() {
         analysis.values[id.index()] = match value.def {
-            Def::Data(data) => module.data(data).and_then(of_tensor),
+            Def::Data(data) => (module.data(data).and_then(of_tensor)).map(|range| analysis.budget.keep(range)),
             // What a node computes is better known once its operands are.
             Def::Input(_) | Def::Node(..) => of_elem(value.ty.elem).map(Range::tensor),
         };
@@ -92,6 +127,7 @@ struct Analysis<'a> {
     values: Vec<Option<Range>>,
     accumulators: Vec<Option<Range>>,
     findings: Vec<Finding>,
+    budget: &'a mut Budget,
 }
 
 impl<'a> Analysis<'a> {
@@ -107,6 +143,7 @@ impl<'a> Analysis<'a> {
         self.accumulators[id.index()] = carrier.map(|(_, whole)| Range::tensor(whole));
         if let Some((range, carrier)) = range {
             let range = self.within(first, range, carrier, node.op.term().kind());
+            let range = self.budget.keep(range);
             self.accumulators[id.index()] = Some(range.clone());
             let rank = self.shape(first).map_or(0, |s| s.len());
             let range = match &node.fused {
@@ -129,7 +166,7 @@ impl<'a> Analysis<'a> {
         let elem = self.graph.value(id).and_then(|v| of_elem(v.ty.elem));
         // A lookup of floats, say, has no bounds.
         if let Some(whole) = elem {
-            self.values[id.index()] = Some(range.map(|i| i.clamped(whole)));
+            self.values[id.index()] = Some(self.budget.keep(range.map(|i| i.clamped(whole))));
         }
     }
 

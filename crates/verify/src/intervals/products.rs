@@ -131,7 +131,7 @@ impl Analysis<'_> {
         Some(window.map_or_else(|| vec![any; taps], |window| window.taps()))
     }
 
-    /// Σ a·(b − z) + bias per column.
+    /// Σ a·(b − z) + bias per column; for all of them together where a computed b has too many elements.
     pub(super) fn gemm(&self, op: &op::Gemm, node: &Node) -> Option<Range> {
         if (op.alpha, op.beta) != (1.0, 1.0) {
             return None;
@@ -147,6 +147,13 @@ impl Analysis<'_> {
         };
         let inner = if op.transpose_a { 0 } else { a_rank.checked_sub(1)? };
         let (a, zeros) = (self.range(a)?, &op.weight_zero);
+        let axis = self.shape(*node.outputs.first()?)?.len().checked_sub(1)?;
+        if self.constant(b).is_none() && dims.iter().product::<u64>() > MOST_COMPUTED {
+            let zero = (zeros.0.values().iter().map(|&z| Interval::point(z.into()))).reduce(Interval::hull)?;
+            let product = a.hull().times(self.range(b)?.hull().minus(zero));
+            let bias = bias.map_or(Some(Interval::point(0)), |bias| Some(self.range(bias)?.hull()));
+            return Some(Range::tensor(product.summed(depth as u64).plus(bias?)));
+        }
         let inputs: Vec<Interval> = (0..depth).map(|k| a.at(inner, k)).collect();
         let products = match self.constant(b) {
             Some(b) if op.transpose_b => sums((b, zeros), outputs, |column, k| column * depth + k, |_| inputs.clone())?,
@@ -165,7 +172,6 @@ impl Analysis<'_> {
                 (0..outputs).map(product).collect()
             }
         };
-        let axis = self.shape(*node.outputs.first()?)?.len().checked_sub(1)?;
         let with_bias = products.into_iter().enumerate();
         Range::channels(
             axis,

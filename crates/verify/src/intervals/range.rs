@@ -1,5 +1,6 @@
 //! Bounds of integers, per channel.
 
+use std::sync::Arc;
 use strait_core::{Elem, Shape};
 use strait_requantize::IntType;
 
@@ -102,8 +103,10 @@ impl Interval {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Range {
     axis: Option<usize>,
-    /// Never empty; one where there is no axis.
-    intervals: Vec<Interval>,
+    /// Never empty; one where there is no axis. Ops that move codes share them.
+    intervals: Arc<[Interval]>,
+    /// The smallest interval around all of them.
+    hull: Interval,
 }
 
 impl Range {
@@ -111,14 +114,19 @@ impl Range {
     pub fn tensor(interval: Interval) -> Range {
         Range {
             axis: None,
-            intervals: vec![interval],
+            intervals: [interval].into(),
+            hull: interval,
         }
     }
 
     /// Bounds per index of an axis; `None` where there is no index.
     pub fn channels(axis: usize, intervals: Vec<Interval>) -> Option<Range> {
-        let axis = Some(axis);
-        (!intervals.is_empty()).then_some(Range { axis, intervals })
+        let hull = intervals.iter().copied().reduce(Interval::hull)?;
+        Some(Range {
+            axis: Some(axis),
+            intervals: intervals.into(),
+            hull,
+        })
     }
 
     /// The axis that the bounds run along.
@@ -133,8 +141,7 @@ impl Range {
 
     /// The bounds of all elements together.
     pub fn hull(&self) -> Interval {
-        let first = self.intervals[0];
-        self.intervals.iter().fold(first, |all, i| all.hull(*i))
+        self.hull
     }
 
     /// The bounds at an index of an axis.
@@ -147,9 +154,12 @@ impl Range {
 
     /// The same axis with each interval replaced.
     pub fn map(&self, f: impl FnMut(&Interval) -> Interval) -> Range {
+        let intervals: Arc<[Interval]> = self.intervals.iter().map(f).collect();
+        let first = intervals[0];
         Range {
             axis: self.axis,
-            intervals: self.intervals.iter().map(f).collect(),
+            hull: intervals.iter().copied().fold(first, Interval::hull),
+            intervals,
         }
     }
 
@@ -159,7 +169,8 @@ impl Range {
             Some(None) => Range::tensor(self.hull()),
             axis => Range {
                 axis: axis.flatten(),
-                intervals: self.intervals.clone(),
+                intervals: Arc::clone(&self.intervals),
+                hull: self.hull,
             },
         }
     }
