@@ -12,6 +12,10 @@ pub(crate) enum Base<'a> {
     Value(ValueId),
 }
 
+/// Requantizations and clamps of a chain, at most. A compiler makes a few; a file may have one behind the other for each of
+/// its values, and each value has a chain of its own.
+const LONGEST: usize = 32;
+
 /// The steps that make a value out of its base, in the order of their application.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain<'a> {
@@ -19,7 +23,7 @@ pub(crate) struct Chain<'a> {
     /// The value before the first step, where it is a value of the graph: not so with a fused node.
     pub(crate) start: Option<ValueId>,
     pub(crate) steps: Vec<Step>,
-    /// Channels of the elements in the steps; an error where the steps do not agree.
+    /// Channels of the elements in the steps; an error where the steps do not agree, or are too many.
     pub(crate) axis: Result<Option<Along<'a>>, String>,
 }
 
@@ -52,6 +56,9 @@ impl<'a> Chain<'a> {
             let Some((id, node)) = graph.producer(at) else {
                 break (Base::Value(at), Some(at));
             };
+            if reversed.len() > LONGEST {
+                break (Base::Node(id, node), None);
+            }
             let rank = graph.value(at).map_or(0, |v| v.ty.shape.len());
             let along = || match node.channels(rank)? {
                 Channels::Axis(axis) => Some(Along::Axis(axis)),
@@ -80,11 +87,17 @@ impl<'a> Chain<'a> {
                 _ => break (Base::Node(id, node), node.fused.is_none().then_some(at)),
             }
         };
+        let axis = match reversed.len() {
+            ..=LONGEST => common(&axes),
+            _ => Err(format!(
+                "more than {LONGEST} requantizations and clamps follow one another"
+            )),
+        };
         Chain {
             base,
             start,
             steps: steps(reversed.into_iter().rev()),
-            axis: common(&axes),
+            axis,
         }
     }
 }

@@ -12,7 +12,7 @@ use crate::intervals::picks::{self, Elements};
 use crate::intervals::{Interval, Intervals, Range, extents};
 use crate::structure::{Constants, FusedSite, SiteKind};
 use crate::{contradiction, facts, grounds};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use strait_container::CertificateRecord;
 use strait_core::{Graph, Module, Node, Op, ValueId};
 use strait_requantize::{Argument, FromFloat, Per, Step, Verdict, certificate::ordered};
@@ -89,19 +89,33 @@ pub(crate) struct Part<'a> {
 /// Certificates by the names of their values. Values of different graphs may have one name.
 struct Records<'a> {
     all: &'a [CertificateRecord],
-    by_value: BTreeMap<&'a str, Vec<usize>>,
-    /// By position of a certificate: the part that has its site.
-    used: BTreeMap<usize, usize>,
+    by_value: BTreeMap<&'a str, Named>,
 }
+
+/// Positions of the certificates of one name.
+#[derive(Default)]
+struct Named {
+    count: usize,
+    /// Those that no site has.
+    open: VecDeque<usize>,
+    /// The last part with a site of the name, and those that its sites have.
+    part: usize,
+    own: Vec<usize>,
+}
+
+/// Certificates of one name among which that of a site is looked for, at most. Each is held against all weights of the
+/// site; graphs have few names in common.
+const MOST_NAMESAKES: usize = 64;
 
 impl<'a> Records<'a> {
     fn new(all: &'a [CertificateRecord]) -> Records<'a> {
-        let mut by_value: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        let mut by_value: BTreeMap<&str, Named> = BTreeMap::new();
         for (position, record) in all.iter().enumerate() {
-            by_value.entry(&record.node).or_default().push(position);
+            let named = by_value.entry(&record.node).or_default();
+            named.open.push_back(position);
+            named.count += 1;
         }
-        let used = BTreeMap::new();
-        Records { all, by_value, used }
+        Records { all, by_value }
     }
 
     /// The certificate of a site: of those of its name that no other part has, the first that was derived from the
@@ -113,28 +127,33 @@ impl<'a> Records<'a> {
         module: &Module,
         site: &FusedSite<'_>,
     ) -> Option<&'a CertificateRecord> {
-        let (all, used) = (self.all, &self.used);
-        let named = self.by_value.get(site.value.as_str())?;
-        let mut own = named
-            .iter()
-            .copied()
-            .filter(|at| used.get(at).is_none_or(|of| *of == part));
+        let all = self.all;
+        let named = self.by_value.get_mut(site.value.as_str())?;
+        if named.part != part {
+            named.part = part;
+            named.own.clear();
+        }
+        let mut candidates = named.own.iter().chain(&named.open).copied().take(MOST_NAMESAKES);
         let fits = |&at: &usize| {
             let certificate = &all[at].certificate;
             grounds::derived_from(module, graphs, site, certificate) == Some(certificate.derived_from)
         };
-        let chosen = match named.len() {
-            1 => own.next()?,
-            _ => own.clone().find(fits).or_else(|| own.next())?,
+        let chosen = match named.count {
+            1 => candidates.next()?,
+            _ => candidates.clone().find(fits).or_else(|| candidates.next())?,
         };
-        self.used.insert(chosen, part);
+        if let Some(position) = named.open.iter().take(MOST_NAMESAKES).position(|&at| at == chosen) {
+            named.open.remove(position);
+            named.own.push(chosen);
+        }
         all.get(chosen)
     }
 
+    /// Certificates that no site has, in their order.
     fn unused(&self) -> impl Iterator<Item = &'a CertificateRecord> {
-        let all = self.all.iter().enumerate();
-        all.filter(|(at, _)| !self.used.contains_key(at))
-            .map(|(_, record)| record)
+        let open: BTreeSet<usize> = self.by_value.values().flat_map(|named| &named.open).copied().collect();
+        let all = self.all;
+        open.into_iter().filter_map(move |at| all.get(at))
     }
 }
 

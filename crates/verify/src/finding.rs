@@ -2,7 +2,9 @@
 
 use crate::Interval;
 use crate::functions::Undecided;
+use std::collections::BTreeMap;
 use std::fmt;
+use std::mem::{Discriminant, discriminant};
 use strait_core::Elem;
 use strait_requantize::{Because, OutsideDomain, Verdict};
 
@@ -129,15 +131,25 @@ pub enum Fault {
 
 /// Adds findings of a kind and at a value where there is none of that kind yet.
 pub fn merge(findings: &mut Vec<Finding>, more: impl IntoIterator<Item = Finding>) {
-    let kind = |finding: &Finding| std::mem::discriminant(&finding.fault);
-    for finding in more {
-        let known = findings
-            .iter()
-            .any(|known| known.value == finding.value && kind(known) == kind(&finding));
-        if !known {
-            findings.push(finding);
-        }
+    let mut more = more.into_iter().peekable();
+    if more.peek().is_none() {
+        return;
     }
+    // By value: the kinds, of which there are a few.
+    let mut known: BTreeMap<String, Vec<Discriminant<Fault>>> = BTreeMap::new();
+    let mut is_new = |finding: &Finding| {
+        let (kinds, kind) = (
+            known.entry(finding.value.clone()).or_default(),
+            discriminant(&finding.fault),
+        );
+        let is_new = !kinds.contains(&kind);
+        kinds.extend(is_new.then_some(kind));
+        is_new
+    };
+    for finding in findings.iter() {
+        is_new(finding);
+    }
+    findings.extend(more.filter(is_new));
 }
 
 impl fmt::Display for Finding {

@@ -5,7 +5,7 @@
 //!    are in the graphs, its argument is one for the op, it was derived from the parameters that are there, the facts
 //!    that it names are so, its interval holds all accumulators that can occur, and it claims no more than is true on them.
 //!    These are derived here anew ([`intervals`]).
-//! 3. No sum can leave 32 bits, and no requantization is asked for more than it is defined for.
+//! 3. No sum can leave the 32 or 64 bits that carry it, and no requantization is asked for more than it is defined for.
 //! 4. On random and given inputs, each layer of the fused graph is what the lowered graph computes from the same
 //!    operands, bit for bit where its certificate is exact and within its bound otherwise; and so are the outputs where
 //!    every fusion is exact.

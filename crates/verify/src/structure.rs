@@ -73,7 +73,14 @@ pub(crate) fn correspond<'a>(module: &'a Module, fused: &'a Graph, lowered: &'a 
     for pair in fused.outputs().iter().copied().zip(lowered.outputs().iter().copied()) {
         walk.expect(pair);
     }
+    // A value stands for one of the other graph, or several for one: there are no more such pairs than values.
+    let most = fused.value_bound().saturating_add(lowered.value_bound());
     while let Some(pair) = walk.open.pop() {
+        if walk.result.pairs.len() == most {
+            let text = format!("values of the graphs stand for each other in more ways than there are values, {most}");
+            walk.fault(None, Fault::Structure(text));
+            break;
+        }
         walk.visit(pair);
     }
     walk.result
