@@ -73,6 +73,17 @@ pub(crate) fn sums<'a>(
     })
 }
 
+/// What is found of values of a type that holds `whole`. Those that can leave it may be anything in it afterwards: they
+/// wrap.
+fn held(found: Option<Per<Interval>>, whole: Interval) -> Per<Interval> {
+    let fits = |&(low, high): &Interval| {
+        let held = whole.0 <= low && high <= whole.1;
+        held && i64::MIN < low && high < i64::MAX
+    };
+    let found = found.filter(|per| per.values().iter().all(fits));
+    found.unwrap_or(Per::Tensor(whole))
+}
+
 /// Bounds of the values of a lowered graph: one pass from the operands to the results, as far as something is asked
 /// for.
 ///
@@ -159,13 +170,7 @@ impl<'a> Bounds<'a> {
             Some(tensor) => tensor.to_i64().ok().and_then(ends).map(Per::Tensor),
             None => self.graph.producer(value).and_then(|(_, node)| self.node(node)),
         };
-        // What can leave the type may be anything in it afterwards.
-        let fits = |&(low, high): &Interval| {
-            let held = whole.0 <= low && high <= whole.1;
-            held && i64::MIN < low && high < i64::MAX
-        };
-        let found = found.filter(|per| per.values().iter().all(fits));
-        Some(found.unwrap_or(Per::Tensor(whole)))
+        Some(held(found, whole))
     }
 
     /// The smallest interval around all channels of operand `index`.
@@ -222,10 +227,9 @@ impl<'a> Bounds<'a> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
         let operands: Vec<_> = node.inputs.iter().map(ty).collect();
         let made = node.op.infer(&operands).ok()?;
-        let (low, high) = made.first()?.elem.integers()?;
+        let whole = made.first()?.elem.integers()?;
         self.operands(node);
-        let own = self.accumulate(node).unwrap_or(Per::Tensor((low, high)));
-        Some(own.map(|ends| (ends.0.clamp(low, high), ends.1.clamp(low, high))))
+        Some(held(self.accumulate(node), whole))
     }
 
     fn node(&self, node: &Node) -> Option<Per<Interval>> {
