@@ -142,9 +142,10 @@ fn made(module: &mut Module, spec: &TargetSpec, known: &mut Baked, id: ConfigId)
         .iter()
         .enumerate()
         .find(|(_, code)| **code < range[0] || **code > range[1]);
-    if let Some((channel, code)) = outside {
+    // All but biases saturate.
+    if let Some((element, code)) = outside {
         let text = format!(
-            "the bias of channel {channel} is {code}: past [{}, {}]",
+            "element {element} of the bias is {code}: past [{}, {}]",
             range[0], range[1]
         );
         return Err(Reason::new(ReasonCode::BiasWidth, text).into());

@@ -17,8 +17,8 @@ pub(crate) enum How {
     Product(f32, Per<f32>),
 }
 
-/// The elements of a float tensor as codes of a grid. None are past the range, unless they are a [`How::Product`]: a sum
-/// in which a bias has saturated is another one.
+/// The elements of a float tensor as codes of a grid. What is past the range saturates, unless it is a [`How::Product`]: a
+/// sum in which a bias has saturated is another one.
 pub(crate) fn codes(
     tensor: &TensorData,
     grid: &QuantParams,
@@ -51,7 +51,8 @@ pub(crate) fn codes(
         match how {
             How::Twice => {
                 let correction = f64::from(scale) / f64::from(grid.scale.get(part).copied().unwrap_or(1.0));
-                Rounding::HalfEven.round_f64(code as f64 * correction) as i64
+                let code = Rounding::HalfEven.round_f64(code as f64 * correction) as i64;
+                code.clamp((*range.start()).into(), (*range.end()).into())
             }
             How::Once | How::Product(..) => code,
         }
@@ -129,6 +130,9 @@ mod tests {
         // Rounded once they are ±8.45.
         assert_eq!(found(&How::Once), [79, 8, -8]);
         assert_eq!(all(&[2], &[0.0, 0.0], &grid, &How::Twice), [0, 0]);
+        // A given grid may be finer than what holds them.
+        let given = QuantParams::tensor(0.005, 0);
+        assert_eq!(all(&[3], &[1.27, -1.27, 0.5], &given, &How::Twice), [127, -127, 100]);
     }
 
     #[test]
