@@ -256,10 +256,15 @@ impl<'a> Decoder<'a> {
     }
 
     fn standing(&self, r: &mut Reader<'a>, bound: usize) -> Read<Standing> {
-        let at = r.at();
-        let state = self.named(r, "a state that is stored", |name| {
-            State::ALL.into_iter().find(|state| state.name() == name)
-        })?;
+        let (at, what) = (r.at(), "a state that is stored");
+        let index = self.index(r, self.strings.len(), what)?;
+        let refused = || {
+            let found = index as u64;
+            BytesError::Malformed { what, at, found }
+        };
+        let word = self.strings[index];
+        let state = State::ALL.into_iter().find(|state| state.name() == word);
+        let state = state.ok_or_else(refused)?;
         let other = |r: &mut Reader<'a>| self.index(r, bound, "the number of a config").map(ConfigId::new);
         Ok(match state {
             State::Initial => Standing::Initial,
@@ -286,10 +291,7 @@ impl<'a> Decoder<'a> {
                     }
                 })
             }
-            State::PassiveInitial | State::Baked | State::PassiveBaked | State::Float => {
-                let (what, found) = ("a state that is stored", 0);
-                return Err(BytesError::Malformed { what, at, found });
-            }
+            State::PassiveInitial | State::Baked | State::PassiveBaked | State::Float => return Err(refused()),
         })
     }
 
