@@ -281,7 +281,7 @@ impl<'a> Lowering<'a> {
         Ok(made.map(|node| node.outputs.to_vec()).unwrap_or_default())
     }
 
-    /// `(x - zero) 2^bits` as 32-bit integers. Of a constant it is computed here, so that what requantizes it then
+    /// `(x - zero) 2^bits` in the type that carries the sums. Of a constant it is computed here, so that what requantizes it then
     /// stands behind a constant, too.
     pub(crate) fn shift_left(
         &mut self,

@@ -23,12 +23,13 @@
 //! form      := '{' KIND {KEY '=' (INTEGER | FLOAT | list | WORD)} '}'
 //! clause    := 'name' '=' STRING | 'sources' '=' strings | 'fused' '=' form | 'clamp' '=' list | 'host' '=' '[' STRING ',' STRING ']'
 //! data      := 'data' '@'NAME ':' type [grid] '=' ('inline' list | 'splat' NUMBER | 'random' INTEGER | 'blob' INTEGER ['blake3' '=' STRING] | 'same' '@'NAME)
-//! quant     := 'quant' '@'NAME '{' {port ':' scheme ['float'] standing} '}'
+//! quant     := 'quant' '@'NAME '{' {port ':' scheme ['float'] standing [codes]} '}'
 //! port      := NODE ('operand' | 'result') INTEGER
 //! scheme    := (ELEM '[' LOW ',' HIGH ']' ('symmetric' | 'asymmetric') ['power_of_two'] ['dynamic'] | FLOAT_FORMAT) [per] ROUNDING
 //! per       := 'channel' '=' INTEGER | 'axis' '=' INTEGER 'block' '=' INTEGER
 //! standing  := 'initial' | ('activated' | 'baked') grid ORIGIN | 'overlapped' port
-//!            | ('passive' | 'passive_baked') ('same' port | 'product' port ',' port)
+//!            | ('passive' | 'passive_baked') ('same' port | 'product' port ',' port | 'shifted' INTEGER ',' port)
+//! codes     := ('codes' | 'given_codes') '=' '@'NAME
 //! ```
 //!
 //! * A name is letters, digits, `_` and `.`, or a string. A second thing with the same name is `%name~1`, and so on.

@@ -43,7 +43,7 @@ impl Product {
 /// An accumulator that is to be narrowed.
 #[derive(Clone, Debug)]
 pub(crate) struct Wide {
-    /// The i32 value, or codes that are requantized as they are.
+    /// The value in its carrier, i32 or i64, or codes that are requantized as they are.
     pub(crate) acc: ValueId,
     /// Its code of real zero, the same for every element.
     pub(crate) zero: i32,
