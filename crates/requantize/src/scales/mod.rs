@@ -5,7 +5,6 @@
 //! keep, and in how the rest is rounded.
 
 pub mod ascend;
-pub mod ascend_words;
 pub mod fixed_point;
 pub mod litert;
 mod of_range;

@@ -4,7 +4,7 @@
 use super::ScaleError;
 
 /// The bits of an `f32` that remain.
-pub const MASK: u32 = 0xFFFF_E000;
+const MASK: u32 = 0xFFFF_E000;
 
 /// The scale as the chip keeps it: truncated, not rounded. Zero, subnormal numbers, infinities and NaN are
 /// refused.
