@@ -1,11 +1,11 @@
 //! The integer functions against independent restatements, results of LiteRT, their edges and errors.
 
 use proptest::prelude::*;
-use strait_requantize::IntType;
 use strait_requantize::function::{
-    Definition, Factor, FunctionError, LogisticInt8, Pointwise, SigmoidInt16, Softmax, SoftmaxInt8, SoftmaxInt16,
-    TanhInt8,
+    Definition, Factor, FunctionError, LogisticInt8, Nearest, Pointwise, Real, SigmoidInt16, Softmax, SoftmaxInt8,
+    SoftmaxInt16, TanhInt8,
 };
+use strait_requantize::{IntType, Rounding};
 
 fn probabilities(softmax: &Softmax, codes: &[i32]) -> Result<Vec<i32>, FunctionError> {
     let mut results = vec![7; codes.len()];
@@ -522,5 +522,71 @@ fn a_softmax_is_its_definition_and_its_factor() {
                 "{multiplier} {exponent}"
             );
         }
+    }
+}
+
+/// Between two grids, a definition is what its own constructor makes; it refuses other functions, types and grids.
+#[test]
+fn a_definition_of_one_code_takes_its_function_its_types_and_its_grid() {
+    let between = |function, elements, zp, scale| Nearest {
+        function,
+        elements,
+        input_scale: 0.01,
+        input_zp: 0,
+        out: elements,
+        scale,
+        zp,
+        rounding: Rounding::HalfAway,
+    };
+    let sigmoid = between(Real::Sigmoid, IntType::I16, 0, 1.0 / 32768.0);
+    assert_eq!(
+        Pointwise::of(Definition::LitertLogisticInt16, sigmoid),
+        Pointwise::litert_logistic_int16(0.01)
+    );
+    let leaky = between(Real::LeakyRelu { alpha: 0.1 }, IntType::I8, 7, 0.02);
+    assert_eq!(
+        Pointwise::of(Definition::LitertLeakyRelu, leaky),
+        Pointwise::litert_leaky_relu(IntType::I8, (0.01, 0), 0.1, (0.02, 7))
+    );
+    assert_eq!(Pointwise::of(Definition::Nearest, leaky), Ok(Pointwise::Nearest(leaky)));
+    let told = |definition, nearest| Pointwise::of(definition, nearest).unwrap_err().to_string();
+    for (definition, nearest, expect) in [
+        (
+            Definition::LitertTanhInt16,
+            Nearest {
+                scale: 1.0 / 32768.0,
+                ..sigmoid
+            },
+            "litert.tanh.int16.v1 is no such function of one code",
+        ),
+        (
+            Definition::LitertLogisticInt16,
+            Nearest { scale: 0.5, ..sigmoid },
+            "litert.logistic.int16.v1: the result has the scale 0.5 and the zero point 0, not 0.000030517578 and 0",
+        ),
+        (
+            Definition::LitertLogisticInt16,
+            Nearest { input_zp: 3, ..sigmoid },
+            "litert.logistic.int16.v1: input zero point 3 is outside 0 ..= 0",
+        ),
+        (
+            Definition::LitertLogisticInt16,
+            Nearest {
+                input_scale: 6.0,
+                ..sigmoid
+            },
+            "input scale 6 is not above",
+        ),
+        (
+            Definition::LitertLeakyRelu,
+            Nearest {
+                out: IntType::I16,
+                ..leaky
+            },
+            "litert.leaky_relu.v1: there is no function of i16",
+        ),
+    ] {
+        let said = told(definition, nearest);
+        assert!(said.contains(expect), "{said}");
     }
 }

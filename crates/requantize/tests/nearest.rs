@@ -49,6 +49,95 @@ fn nearest_codes_are_no_further_than_half_a_step() {
     }
 }
 
+/// Functions that are quotients or roots, on grids of s = S/2^10 and s' = T/2^10 with coefficients in steps of 2^-8: twice the
+/// result less 1 and more 1 halves of T enclose the function, in integers.
+#[test]
+fn exact_functions_are_rounded_as_integers_have_it() {
+    // With X = S·c, f(X/2^10) / s' is one integer by another, or the root of one by another.
+    type Quotient = fn(i128, i128) -> (i128, i128);
+    let quotients: [(Real, Quotient); 10] = [
+        (Real::Neg, |x, t| (-x, t)),
+        (Real::Abs, |x, t| (x.abs(), t)),
+        (
+            Real::Clip {
+                low: -2.5,
+                high: f32::INFINITY,
+            },
+            |x, t| (x.max(-2560), t),
+        ),
+        (Real::Floor, |x, t| (x.div_euclid(1 << 10) << 10, t)),
+        (Real::Ceil, |x, t| (-((-x).div_euclid(1 << 10) << 10), t)),
+        (Real::Round, |x, t| {
+            let (whole, rest) = (x.div_euclid(1 << 10), x.rem_euclid(1 << 10));
+            let up = rest > 1 << 9 || rest == 1 << 9 && whole % 2 != 0;
+            ((whole + i128::from(up)) << 10, t)
+        }),
+        (Real::LeakyRelu { alpha: 37.0 / 256.0 }, |x, t| {
+            (if x < 0 { 37 * x } else { 256 * x }, 256 * t)
+        }),
+        (
+            Real::HardSigmoid {
+                alpha: 51.0 / 256.0,
+                beta: 0.5,
+            },
+            |x, t| ((51 * x + (1 << 17)).clamp(0, 1 << 18), t << 8),
+        ),
+        (Real::HardSwish, |x, t| (x * (x + 3072).clamp(0, 6144), t * 6144)),
+        (Real::Reciprocal, |x, t| {
+            (if x < 0 { -1 << 20 } else { 1 << 20 }, x.abs() * t)
+        }),
+    ];
+    let mut ties = 0;
+    for (s, t) in [(1024, 2048), (64, 16), (7, 3), (1, 1), (4093, 3001), (640, 320)] {
+        for (elements, input_zp) in [(IntType::I16, 0), (IntType::I8, -9)] {
+            let table = |function, rounding| {
+                let nearest = Nearest {
+                    function,
+                    elements,
+                    input_scale: s as f32 / 1024.0,
+                    input_zp,
+                    out: IntType::I16,
+                    scale: t as f32 / 1024.0,
+                    zp: 0,
+                    rounding,
+                };
+                let results = Pointwise::Nearest(nearest).table().unwrap();
+                let codes = elements.range().map(move |code| s * i128::from(code - input_zp));
+                codes.zip(results.into_iter().map(i128::from))
+            };
+            for (function, quotient) in quotients {
+                for rounding in [Rounding::HalfAway, Rounding::Floor] {
+                    for (x, y) in table(function, rounding) {
+                        let (over, under) = quotient(x, t);
+                        if under == 0 {
+                            assert_eq!(y, 32767, "{function:?}");
+                            continue;
+                        }
+                        let (size, half) = (over.abs(), 2 * over.abs() + under);
+                        ties += usize::from(half % (2 * under) == 0 && rounding == Rounding::HalfAway);
+                        let expect = match rounding {
+                            Rounding::Floor => over.div_euclid(under),
+                            _ if over < 0 => -(half / (2 * under)),
+                            _ => half / (2 * under),
+                        };
+                        let expect = expect.clamp(-32768, 32767);
+                        assert_eq!(y, expect, "{function:?} {rounding}: {x} / 1024 is {size} / {under}");
+                    }
+                }
+            }
+            for (x, y) in table(Real::Sqrt, Rounding::HalfAway) {
+                // √(x / 2^10) / (t / 2^10), with twice of it between the odd numbers around.
+                let square = 4 * x.max(0) << 10;
+                let bound = |halves: i128| halves * halves * t * t;
+                let low = y == 0 || bound(2 * y - 1) <= square;
+                assert!(low && (y == 32767 || square < bound(2 * y + 1)), "√{x}: {y}");
+                ties += usize::from(y > 0 && bound(2 * y - 1) == square);
+            }
+        }
+    }
+    assert!(ties > 10_000, "{ties}");
+}
+
 /// For large x the function is x less next to nothing: as near to a tie, or to a code, as no float can tell.
 #[test]
 fn nearest_codes_tell_values_from_the_ties_that_they_approach() {
@@ -127,6 +216,10 @@ fn nearest_codes_need_grids_of_16_bits_at_most() {
         refused(|n| n.out = IntType::I32),
         FunctionError::Elements { .. }
     ));
+    assert_eq!(
+        refused(|n| n.function = Real::Elu { alpha: f32::INFINITY }).to_string(),
+        "nearest.v1: the coefficient inf is not finite"
+    );
     assert!(matches!(refused(|n| n.zp = 128), FunctionError::Parameter { .. }));
     assert!(matches!(
         refused(|n| n.input_scale = f32::NAN),

@@ -24,10 +24,11 @@ mod pointwise;
 mod real;
 mod softmax;
 mod tables;
+mod value;
 
 pub use fixed::Factor;
 pub use nearest::Nearest;
-pub use pointwise::{HardSwishInt8, LeakyRelu, LogisticInt8, Pointwise, SigmoidInt16, TanhInt8};
+pub use pointwise::{HardSwishInt8, LeakyRelu, LogisticInt8, Pointwise, PointwiseFacts, SigmoidInt16, TanhInt8};
 pub use real::Real;
 pub use softmax::{Divisor, Softmax, SoftmaxFacts, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
 
@@ -135,6 +136,26 @@ pub enum FunctionError {
         value: i64,
         /// The legal values.
         range: RangeInclusive<i64>,
+    },
+    /// A coefficient that is no number.
+    #[error("{definition}: the coefficient {value} is not finite")]
+    Coefficient {
+        /// The definition.
+        definition: Definition,
+        /// The coefficient.
+        value: f32,
+    },
+    /// A grid of the result that is not the definition's.
+    #[error("{definition}: the result has the scale {scale} and the zero point {zp}, not {} and {}", .fixed.0, .fixed.1)]
+    Grid {
+        /// The definition.
+        definition: Definition,
+        /// The scale.
+        scale: f32,
+        /// The zero point.
+        zp: i32,
+        /// Scale and zero point that the definition fixes.
+        fixed: (f32, i32),
     },
     /// A type of codes that the function does not have.
     #[error("{definition}: there is no function of {elements}")]

@@ -8,8 +8,9 @@ use std::cmp::Ordering;
 
 /// The correctly rounded function (`nearest.v1`): y = sat(⟨f(s·(x − z)) / s'⟩ + z'), in real numbers, rounded once.
 ///
-/// The function's value is known to some 13 digits of its distance from 0, from 1 or from the operand, and compared with the
-/// numbers in the middle of two codes. A code that these digits do not decide is an error; none is known.
+/// The function's value is compared with the numbers in the middle of two codes: as an exact quotient or root where it is one,
+/// else known to some 13 digits of its distance from 0, from 1 or from the operand. A code that these digits do not decide is an
+/// error; none is known.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nearest {
@@ -39,6 +40,9 @@ impl Nearest {
         };
         scale("input scale", self.input_scale)?;
         scale("output scale", self.scale)?;
+        if let Some(value) = self.function.coefficients().find(|value| !value.is_finite()) {
+            return Err(FunctionError::Coefficient { definition, value });
+        }
         for elements in [self.elements, self.out] {
             if elements.bits() > 16 {
                 return Err(FunctionError::Elements { definition, elements });

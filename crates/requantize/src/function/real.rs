@@ -1,12 +1,13 @@
 //! Functions of real numbers, as exactly as a correct rounding needs them.
 
 use super::exponential::exp;
+use super::value::{Value, product, sign};
 use serde::{Deserialize, Serialize};
-use std::cmp::Ordering;
-use std::f64::consts::{FRAC_2_SQRT_PI, SQRT_2};
+use std::f64::consts::{FRAC_2_SQRT_PI, LN_2, SQRT_2};
 
-/// A function of one real number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// A function of one real number. A pole at 0 counts as infinite with the sign that the function has above it; where it has no
+/// value, it is 0.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Real {
     /// 1 / (1 + e^−x)
@@ -19,92 +20,149 @@ pub enum Real {
     Mish,
     /// x · (1 + erf(x / √2)) / 2
     Gelu,
+    /// x / (1 + e^(−2u)) with u = √(2/π)·(x + 0.044715·x³)
+    GeluTanh,
     /// The error function.
     Erf,
     /// ln(1 + e^x)
     Softplus,
     /// e^x
     Exp,
-}
-
-/// A real number: an f64 that is exact, and a rest with a bound of its error.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Value {
-    main: f64,
-    rest: f64,
-    error: f64,
-}
-
-impl Value {
-    fn exact(main: f64) -> Value {
-        Value {
-            main,
-            rest: 0.0,
-            error: 0.0,
-        }
-    }
-
-    /// Rests have a relative error below 10^-14: products and quotients of a few numbers, each rounded once.
-    fn new(main: f64, rest: f64) -> Value {
-        Value {
-            main,
-            rest,
-            error: rest.abs() * 2e-14,
-        }
-    }
-
-    /// The nearest f64, or next to it.
-    pub(super) fn nearest(&self) -> f64 {
-        self.main + self.rest
-    }
-
-    /// Comparison with a number; `None` where the bound does not tell.
-    pub(super) fn compare(&self, with: f64) -> Option<Ordering> {
-        // main - with = high + low, exactly.
-        let high = self.main - with;
-        let part = self.main - high;
-        let low = (part - with) + (self.main - (high + part));
-        if self.error == 0.0 && self.rest == 0.0 {
-            return high.partial_cmp(&-low);
-        }
-        let tail = low + self.rest;
-        let total = high + tail;
-        // Two additions, each of a relative error below 2^-52.
-        let bound = self.error + (total.abs() + tail.abs()) * 2f64.powi(-51);
-        (total.abs() > bound).then(|| total.total_cmp(&0.0))
-    }
+    /// x for x ≥ 0, α·(e^x − 1) below.
+    Elu {
+        /// α
+        alpha: f32,
+    },
+    /// The natural logarithm.
+    Log,
+    /// The square root.
+    Sqrt,
+    /// 1 / x
+    Reciprocal,
+    /// x · min(max(x + 3, 0), 6) / 6
+    HardSwish,
+    /// min(max(α·x + β, 0), 1)
+    HardSigmoid {
+        /// α
+        alpha: f32,
+        /// β
+        beta: f32,
+    },
+    /// x for x ≥ 0, α·x below.
+    LeakyRelu {
+        /// α
+        alpha: f32,
+    },
+    /// min(max(x, low), high), of ends that may be infinite.
+    Clip {
+        /// The lower end.
+        low: f32,
+        /// The upper end.
+        high: f32,
+    },
+    /// −x
+    Neg,
+    /// |x|
+    Abs,
+    /// The largest integer that is not above x.
+    Floor,
+    /// The smallest integer that is not below x.
+    Ceil,
+    /// The nearest integer, of two the even one.
+    Round,
 }
 
 impl Real {
-    /// The function at an f64, which counts as exact. The main part is 0, 1 or the operand, whichever is near for large ones.
+    /// The coefficients, which have to be finite.
+    pub(super) fn coefficients(self) -> impl Iterator<Item = f32> {
+        let (first, second) = match self {
+            Real::HardSigmoid { alpha, beta } => (Some(alpha), Some(beta)),
+            Real::Elu { alpha } | Real::LeakyRelu { alpha } => (Some(alpha), None),
+            _ => (None, None),
+        };
+        first.into_iter().chain(second)
+    }
+
+    /// The function at an f64 of at most 41 bits, which counts as exact.
     pub(super) fn at(self, x: f64) -> Value {
+        match self {
+            Real::HardSwish if x <= -3.0 => Value::exact(0.0),
+            Real::HardSwish if x >= 3.0 => Value::exact(x),
+            Real::HardSwish => {
+                let ((square, a), (thrice, b)) = (product(x, x), product(3.0, x));
+                Value::Quotient {
+                    terms: [square, a, thrice, b],
+                    divisor: 6.0,
+                }
+            }
+            Real::HardSigmoid { alpha, beta } => {
+                let (high, low) = product(alpha.into(), x);
+                let terms = [high, low, beta.into(), 0.0];
+                let less = |end: f64| sign([high, low, beta.into(), -end, 0.0, 0.0]).is_lt();
+                match (less(0.0), less(1.0)) {
+                    (true, _) => Value::exact(0.0),
+                    (_, true) => Value::sum(terms),
+                    (_, false) => Value::exact(1.0),
+                }
+            }
+            Real::LeakyRelu { alpha } if x < 0.0 => {
+                let (high, low) = product(alpha.into(), x);
+                Value::sum([high, low, 0.0, 0.0])
+            }
+            Real::LeakyRelu { .. } => Value::exact(x),
+            Real::Clip { low, high } => Value::exact(x.max(low.into()).min(high.into())),
+            Real::Neg => Value::exact(-x),
+            Real::Abs => Value::exact(x.abs()),
+            Real::Floor => Value::exact(x.floor()),
+            Real::Ceil => Value::exact(x.ceil()),
+            Real::Round => Value::exact(x.round_ties_even()),
+            Real::Reciprocal if x == 0.0 => Value::exact(f64::INFINITY),
+            Real::Reciprocal => Value::Quotient {
+                terms: [x.signum(), 0.0, 0.0, 0.0],
+                divisor: x.abs(),
+            },
+            Real::Sqrt | Real::Log if x < 0.0 => Value::exact(0.0),
+            Real::Sqrt => Value::Root(x),
+            _ => self.transcendent(x),
+        }
+    }
+
+    /// The functions that are no quotients or roots. The main part is 0, 1 or the operand, whichever is near for large ones.
+    fn transcendent(self, x: f64) -> Value {
         let small = exp(-x.abs());
         let main = if x > 0.0 { x } else { 0.0 };
         match self {
+            Real::Log if x == 0.0 => Value::exact(f64::NEG_INFINITY),
+            Real::Log if x == 1.0 => Value::exact(0.0),
             Real::Sigmoid if x == 0.0 => Value::exact(0.5),
-            Real::Tanh | Real::Silu | Real::Mish | Real::Gelu | Real::Erf if x == 0.0 => Value::exact(0.0),
             Real::Exp if x == 0.0 => Value::exact(1.0),
+            Real::Softplus => Value::near(main, ln_of_one_plus(small)),
             Real::Sigmoid => {
                 let tail = small / (1.0 + small);
                 if x > 0.0 {
-                    Value::new(1.0, -tail)
+                    Value::near(1.0, -tail)
                 } else {
-                    Value::new(0.0, tail)
+                    Value::near(0.0, tail)
                 }
             }
-            Real::Silu => Value::new(main, -x.abs() * small / (1.0 + small)),
+            Real::Exp => Value::near(0.0, exp(x)),
+            Real::Log => Value::near(0.0, ln(x)),
+            // All others are 0 there.
+            _ if x == 0.0 => Value::exact(0.0),
+            Real::Silu => Value::near(main, -x.abs() * small / (1.0 + small)),
             // With n = e^2x + 2e^x it is x·n / (n + 2) = x − 2x / (n + 2).
             Real::Mish if x > 0.0 => {
                 // Not small², which may be zero.
                 let square = exp(-2.0 * x);
-                Value::new(x, -2.0 * x * square / (1.0 + 2.0 * small + 2.0 * square))
+                Value::near(x, -2.0 * x * square / (1.0 + 2.0 * small + 2.0 * square))
             }
             Real::Mish => {
                 let n = small * (small + 2.0);
-                Value::new(0.0, x * n / (n + 2.0))
+                Value::near(0.0, x * n / (n + 2.0))
             }
-            Real::Softplus => Value::new(main, ln_of_one_plus(small)),
-            Real::Exp => Value::new(0.0, exp(x)),
+            Real::Elu { .. } if x > 0.0 => Value::exact(x),
+            Real::Elu { alpha } if x > -0.5 => Value::near(0.0, f64::from(alpha) * exp_less_one(x)),
+            Real::Elu { alpha } => Value::near(-f64::from(alpha), f64::from(alpha) * small),
             // Odd functions: 1 − tail for positive numbers.
             Real::Tanh => odd(
                 x,
@@ -127,15 +185,29 @@ impl Real {
                 if z < 2.0 {
                     // The error is that of erf, of which the sum may cancel most.
                     let rest = x * (1.0 + erf_by_series(x / SQRT_2)) / 2.0;
-                    Value {
+                    Value::Near {
                         main: 0.0,
                         rest,
                         error: x.abs() * 2e-14,
                     }
                 } else {
-                    Value::new(main, -x.abs() * erfc(z) / 2.0)
+                    Value::near(main, -x.abs() * erfc(z) / 2.0)
                 }
             }
+            Real::GeluTanh => {
+                let size = x.abs();
+                // FRAC_2_SQRT_PI / √2 = √(2/π). An error of the exponent is a relative one of the power.
+                let exponent = SQRT_2 * FRAC_2_SQRT_PI * (size + 0.044715 * size * size * size);
+                let power = exp(-exponent);
+                let rest = -size * power / (1.0 + power);
+                Value::Near {
+                    main,
+                    rest,
+                    error: rest.abs() * (2e-14 + 2e-15 * exponent.min(700.0)),
+                }
+            }
+            // What `at` has.
+            _ => Value::exact(0.0),
         }
     }
 }
@@ -143,8 +215,8 @@ impl Real {
 /// ±(1 − tail), or the value itself.
 fn odd(x: f64, tail: Result<f64, f64>) -> Value {
     match tail {
-        Ok(tail) => Value::new(1f64.copysign(x), -tail.copysign(x)),
-        Err(value) => Value::new(0.0, value),
+        Ok(tail) => Value::near(1f64.copysign(x), -tail.copysign(x)),
+        Err(value) => Value::near(0.0, value),
     }
 }
 
@@ -172,6 +244,26 @@ fn ln_of_one_plus(y: f64) -> f64 {
     2.0 * z * series
 }
 
+/// ln x = k·ln 2 + 2·artanh((m − 1) / (m + 1)) with x = m·2^k, m in (√½, √2]: near 1, where k is 0, m − 1 is exact.
+fn ln(x: f64) -> f64 {
+    const EXPONENT: u64 = 0x7ff << 52;
+    let (bits, one) = (x.to_bits(), 1f64.to_bits());
+    let (mut k, mut m) = ((bits >> 52) as i32 - 1023, f64::from_bits(bits & !EXPONENT | one));
+    if m > SQRT_2 {
+        (k, m) = (k + 1, m / 2.0);
+    }
+    let z = (m - 1.0) / (m + 1.0);
+    let series = (0..=13)
+        .rev()
+        .fold(0.0, |sum, n| 1.0 / f64::from(2 * n + 1) + sum * z * z);
+    f64::from(k) * LN_2 + 2.0 * z * series
+}
+
+/// e^x − 1 = x·(1 + x/2·(1 + x/3·(…))) for −½ < x < 0.
+fn exp_less_one(x: f64) -> f64 {
+    x * (2..=18).rev().fold(1.0, |sum, k| 1.0 + sum * x / f64::from(k))
+}
+
 /// erf x = 2/√π · e^(−x²) · (x + 2x³/3 + 4x⁵/15 + …) for |x| < 2: no term has another sign.
 fn erf_by_series(x: f64) -> f64 {
     let series = (1..=60)
@@ -189,6 +281,7 @@ fn erfc(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cmp::Ordering;
 
     #[test]
     fn functions_are_near_the_library() {
@@ -203,14 +296,38 @@ mod tests {
                 (Real::Softplus, softplus),
                 (Real::Mish, x * softplus.tanh()),
                 (Real::Exp, x.exp()),
+                (Real::Elu { alpha: 0.75 }, if x > 0.0 { x } else { 0.75 * x.exp_m1() }),
+                (Real::Log, if x > 0.0 { x.ln() } else { Real::Log.at(x).nearest() }),
             ] {
                 let value = function.at(x);
                 assert!(
-                    (value.nearest() - expect).abs() <= 1e-14 * expect.abs(),
+                    value.nearest() == expect || (value.nearest() - expect).abs() <= 1e-14 * expect.abs(),
                     "{function:?} {x}: {value:?}"
                 );
             }
+            // Its sum cancels below 0, so the library's has an absolute error.
+            let line = (2.0 / std::f64::consts::PI).sqrt() * (x + 0.044715 * x * x * x);
+            let gelu = Real::GeluTanh.at(x).nearest();
+            assert!(
+                (gelu - x / 2.0 * (1.0 + line.tanh())).abs() <= 1e-15 * x.abs(),
+                "{x}: {gelu}"
+            );
         }
+        for exponent in -300..300 {
+            let x = 2f64.powi(exponent) * (1.0 + f64::from(exponent + 300) / 600.0);
+            assert!((Real::Log.at(x).nearest() / x.ln() - 1.0).abs() < 1e-14, "{x}");
+        }
+    }
+
+    #[test]
+    fn poles_are_infinite_and_what_is_not_there_is_zero() {
+        let at = |function: Real, x: f64| function.at(x).nearest();
+        assert_eq!(at(Real::Log, 0.0), f64::NEG_INFINITY);
+        assert_eq!(at(Real::Reciprocal, 0.0), f64::INFINITY);
+        assert_eq!(
+            [at(Real::Log, -1.0), at(Real::Sqrt, -1.0), at(Real::Log, 1.0)],
+            [0.0; 3]
+        );
     }
 
     #[test]
@@ -244,8 +361,6 @@ mod tests {
         assert_eq!(Real::Silu.at(600.0).compare(600.0), Some(Ordering::Less));
         assert_eq!(Real::Silu.at(-1e6).compare(0.0), Some(Ordering::Less));
         assert_eq!(Real::Sigmoid.at(0.0).compare(0.5), Some(Ordering::Equal));
-        // 2^-60 beside a number: exact where there is no rest.
-        assert_eq!(Value::exact(1.0).compare(1.0 - 2f64.powi(-53)), Some(Ordering::Greater));
         let one = Real::Tanh.at(1.0);
         assert_eq!(one.compare(one.nearest()), None);
     }

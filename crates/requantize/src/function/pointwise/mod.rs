@@ -10,7 +10,7 @@ pub use leaky_relu::LeakyRelu;
 pub use sigmoid_int16::SigmoidInt16;
 pub use tables_of_floats::{LogisticInt8, TanhInt8};
 
-use super::{Definition, FunctionError, Nearest, code_of};
+use super::{Definition, FunctionError, Nearest, Real, code_of, in_range};
 use crate::IntType;
 use serde::{Deserialize, Serialize};
 
@@ -40,7 +40,99 @@ pub enum Pointwise {
     Nearest(Nearest),
 }
 
+/// Properties of a function of one code whatever its parameters are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PointwiseFacts {
+    /// Types of the operand's codes; the result has the same one. Those of 16 bits have zero points of 0.
+    pub elements: &'static [IntType],
+    /// Scale and zero point of the result, where the definition fixes them.
+    pub output: Option<(f32, i32)>,
+}
+
+impl Definition {
+    /// Properties of the function of one code that it is; `None` for another kind of function, and for the correctly rounded
+    /// function, which is one between any grids of any types.
+    pub fn pointwise(self) -> Option<PointwiseFacts> {
+        const BYTES: &[IntType] = &[IntType::I8];
+        const WORDS: &[IntType] = &[IntType::I16];
+        let (elements, output) = match self {
+            Definition::LitertLogisticInt8 => (BYTES, Some((1.0 / 256.0, -128))),
+            Definition::LitertTanhInt8 | Definition::LitertHardSwishInt8 => (BYTES, None),
+            Definition::LitertLogisticInt16 | Definition::LitertTanhInt16 => (WORDS, Some((1.0 / 32768.0, 0))),
+            Definition::LitertLeakyRelu => (&[IntType::I8, IntType::I16][..], None),
+            Definition::Nearest | Definition::LitertSoftmaxInt8 | Definition::LitertSoftmaxInt16 => return None,
+        };
+        Some(PointwiseFacts { elements, output })
+    }
+}
+
 impl Pointwise {
+    /// The function of a definition between the grids of `nearest`, by the rule of the runtime that the definition is named
+    /// after.
+    ///
+    /// # Errors
+    /// [`FunctionError::Kind`] where the definition is not this function of real numbers, [`FunctionError::Elements`],
+    /// [`FunctionError::Parameter`] and [`FunctionError::Grid`] where it does not have these types and grids, and those of the
+    /// definition.
+    pub fn of(definition: Definition, nearest: Nearest) -> Result<Pointwise, FunctionError> {
+        let Nearest {
+            elements,
+            input_scale,
+            input_zp,
+            scale,
+            zp,
+            ..
+        } = nearest;
+        if let Some(facts) = definition.pointwise() {
+            for elements in [elements, nearest.out] {
+                if !facts.elements.contains(&elements) || elements != nearest.elements {
+                    return Err(FunctionError::Elements { definition, elements });
+                }
+            }
+            if elements.bits() > 8 {
+                in_range(definition, "input zero point", input_zp, 0..=0)?;
+            }
+            if let Some(fixed) = facts.output.filter(|fixed| *fixed != (scale, zp)) {
+                return Err(FunctionError::Grid {
+                    definition,
+                    scale,
+                    zp,
+                    fixed,
+                });
+            }
+        }
+        let made = match (definition, nearest.function) {
+            (Definition::Nearest, _) => Pointwise::Nearest(nearest),
+            (Definition::LitertLogisticInt8, Real::Sigmoid) => Pointwise::LogisticInt8(LogisticInt8 {
+                input_scale,
+                input_zp,
+                zp,
+            }),
+            (Definition::LitertTanhInt8, Real::Tanh) => Pointwise::TanhInt8(TanhInt8 {
+                input_scale,
+                input_zp,
+                scale,
+                zp,
+            }),
+            (Definition::LitertLogisticInt16, Real::Sigmoid) => Pointwise::litert_logistic_int16(input_scale)?,
+            (Definition::LitertTanhInt16, Real::Tanh) => Pointwise::litert_tanh_int16(input_scale)?,
+            (Definition::LitertHardSwishInt8, Real::HardSwish) => {
+                Pointwise::litert_hard_swish_int8((input_scale, input_zp), (scale, zp))?
+            }
+            (Definition::LitertLeakyRelu, Real::LeakyRelu { alpha }) => {
+                Pointwise::litert_leaky_relu(elements, (input_scale, input_zp), alpha, (scale, zp))?
+            }
+            _ => {
+                return Err(FunctionError::Kind {
+                    definition,
+                    wanted: "such function of one code",
+                });
+            }
+        };
+        made.check()?;
+        Ok(made)
+    }
+
     /// LiteRT's LOGISTIC on int16, from a scale; the operand's zero point is 0. See [`SigmoidInt16`].
     ///
     /// # Errors
