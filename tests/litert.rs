@@ -1,5 +1,5 @@
 //! LiteRT's int8 kernels, written down here from their public definition (gemmlowp's fixed point, the reference kernels
-//! CONV_2D, FULLY_CONNECTED, ADD, MUL, MEAN and REDUCE_MAX), against what the target generic-int8 computes: every code must be equal.
+//! CONV_2D, FULLY_CONNECTED, ADD, MUL, MEAN, REDUCE_MAX, LOGISTIC, TANH and LEAKY_RELU), against what the target generic-int8 computes: every code must be equal.
 //!
 //! The port starts from what a .tflite file holds: scales in f32, codes of the weights, biases before anything is
 //! folded into them. It shares no arithmetic with the compiler.
@@ -373,6 +373,40 @@ fn extremes() {
                 .collect();
             assert_eq!(codes("r:codes"), &expect, "{word}");
             assert_eq!(run.grid("n").scale, run.grid("r:codes").scale);
+        }
+    }
+}
+
+/// LOGISTIC and TANH are tables that C's library fills in f32, LEAKY_RELU has a multiplier for each sign.
+#[test]
+fn functions_of_one_code() {
+    type Kernel = fn(i32, &Quantized, &Quantized) -> i32;
+    let kernels: [(&str, Kernel); 3] = [
+        ("unary(%x) {function=sigmoid}", |q, x, r| {
+            let logistic = 1.0 / (1.0 + (-(x.scale as f32 * (q - x.zero) as f32)).exp());
+            saturate((logistic * 256.0).round() as i32 + r.zero)
+        }),
+        ("unary(%x) {function=tanh}", |q, x, r| {
+            let tanh = (x.scale as f32 * (q - x.zero) as f32).tanh();
+            saturate((tanh * (1.0 / r.scale as f32)).round() as i32 + r.zero)
+        }),
+        ("leaky_relu(%x) {alpha=0.1}", |q, x, r| {
+            let (d, slope) = (q - x.zero, if q < x.zero { 0.1f32 } else { 1.0 });
+            let factor = x.scale as f32 * slope / r.scale as f32;
+            saturate(multiply(d, factor.into()) + r.zero)
+        }),
+    ];
+    for (op, kernel) in kernels {
+        let model = format!("strait 1 float graph @main(%x: f32[1,40]) {{ %r: f32[1,40] = {op} return %r }}");
+        for seed in 0..20 {
+            let run = Run::new(&model, seed);
+            let (x, r) = (run.grid("x:quantized"), run.grid("r:lookup"));
+            let found = &run.codes.iter().find(|(name, _)| name == "r:lookup").unwrap().1;
+            let expect: Vec<i32> = run.inputs[0].iter().map(|&q| kernel(q, &x, &r)).collect();
+            assert_eq!(found, &expect, "{op}");
+            if op.contains("sigmoid") {
+                assert_eq!((r.scale, r.zero), (1.0 / 256.0, -128));
+            }
         }
     }
 }

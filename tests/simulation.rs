@@ -1,5 +1,5 @@
 //! The simulation of one op, on what the integer executor gave its operands, makes the codes that the integer op does, but
-//! for one step of the result and what the form is off the ideal by itself.
+//! for one step of the result and what the form or the function is off the ideal by itself.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use strait_kernels::Isa;
 use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, Parameters, bake, lower, simulate};
 use strait_quantize::annotate::TypeWishes;
 use strait_target::TargetSpec;
-use strait_target::spec::{Integer as Type, Nearness};
+use strait_target::spec::{Integer as Type, IntegerFunction, Nearness};
 use strait_tests::integer::{InMemory, Integer, integer_of};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
 use strait_tests::passes::target;
@@ -213,6 +213,21 @@ fn deviation(lowered: &Lowered) -> f64 {
     f64::from(most.max().unwrap_or(0))
 }
 
+/// The largest distance of the integer function of a node's row from that of real numbers, in steps of the result. LiteRT's
+/// functions of 16 bits read the operand in steps of 1/12288, half of which is 1.3 steps where tanh rises by 1 and a quarter of
+/// that where the logistic function does; they cut its scale off by up to 2^-14 of it, 0.9 and 0.5 steps; and they interpolate
+/// in steps of 1/48 and 1/24, 1.4 and 0.7 steps.
+fn of_function(module: &Module, node: &Node, spec: &TargetSpec) -> f64 {
+    let scheme = module.main().quant.scheme_of(NodeId::new(0), Port::Operand(0));
+    let codes = scheme.and_then(|scheme| scheme.elem()?.int_type()).map(Type::from);
+    let row = codes.and_then(|codes| spec.row_for(node.op.term(), codes.into()));
+    match row.and_then(|(_, row)| row.definition) {
+        Some(IntegerFunction::LitertTanhInt16) => 1.3 + 0.9 + 1.4,
+        Some(IntegerFunction::LitertLogisticInt16) => 0.3 + 0.5 + 0.7,
+        _ => 0.0,
+    }
+}
+
 /// Figures of one comparison.
 #[derive(Default, Debug)]
 struct Seen {
@@ -274,7 +289,10 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
             }
             let most = integers.iter().fold(0.0, |most: f64, &x| most.max(f64::from(x).abs()));
             let (step, bound) = match grid {
-                Some((scale, _)) => (f64::from(scale), 1.0 + deviation(&lowered)),
+                Some((scale, _)) => (
+                    f64::from(scale),
+                    1.0 + deviation(&lowered) + of_function(&module, node, spec),
+                ),
                 // Real numbers: an accumulator has no step to lose.
                 None => (most.max(1e-6), 1e-5),
             };

@@ -93,6 +93,8 @@ reason_codes! {
         LayerNormalizationShape = "layer-normalization-shape",
         /// The table of a lookup does not have an entry for each code of its operand, or that has more than 16 bits.
         Lookup = "lookup",
+        /// A function of one code between grids that its definition does not have.
+        LookupDomain = "lookup-domain",
         /// The two factors of a `matmul` have different inner extents.
         MatmulInner = "matmul-inner",
         /// A factor of a `matmul` has too few axes.

@@ -537,6 +537,30 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "the bits of `left_shift` of a `lookup` are what a shift of `requantize` takes off",
         ),
         (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.tanh.int8.v1\""),
+            "`litert.tanh.int8.v1` is no `sigmoid`",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int16.v1\""),
+            "`litert.logistic.int16.v1` reads int16, and the row is for activations of int8, too",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int8.v1\"\nresults = [\"int8\"]"),
+            "`litert.logistic.int8.v1` makes codes of the type that it reads, and no other `results`",
+        ),
+        (
+            row(
+                "[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"nearest.v1\"\nleft_shift = 15\nrequantize = [\"shift\"]",
+            ),
+            "`nearest.v1` makes codes, without the bits of `left_shift` beside them",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int8.v1\"")
+                .replace("activation = { symmetric = false", "activation = { symmetric = true"),
+            "`litert.logistic.int8.v1` makes codes from -128 to 127 with the scale 0.00390625 and the zero point -128: \
+             activations of int8 have to be not symmetric, with all of these codes",
+        ),
+        (
             row("[op.sigmoid]\nrecipe = \"lookup\"\nleft_shift = 24\nrequantize = [\"shift\"]"),
             "1 to 23 bits beside 8 fit into an entry of 32 bits",
         ),

@@ -1,10 +1,9 @@
-//! `lookup`: a function of one variable as a table: entry i = quantize(f(dequantize(code i))).
-//!
-//! Of 8 bits f is computed by the float executor, so the table holds what float execution would have seen for these inputs,
-//! rounded once. Of 16 bits f32 is too coarse for that: the functions that `requantize` knows exactly are rounded correctly.
+//! `lookup`: a function of one variable as a table, whose entries are those of the row's definition: of a runtime's function, on
+//! the grid that it may fix, on which annotation has put the result; else of the correctly rounded function between the grids.
 //!
 //! With a left shift, entries for results of at most 8 bits are on a grid of so many bits more, and a shift leads from there
-//! to the result. Where a fusion row burns it into the table, nothing but the second rounding is left of it.
+//! to the result. Where a fusion row burns it into the table, nothing but the second rounding is left of it. Such entries
+//! are what the float executor computes for each code, rounded once.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, shift};
@@ -12,11 +11,16 @@ use crate::lowering::{Grid, Lowering, integers};
 use strait_core::op::{Function, Lookup};
 use strait_core::{Channels, Elem, Failure, Op, Reason, ReasonCode, TensorData, ValueId};
 use strait_execute::evaluate;
-use strait_requantize::function::{FunctionError, Nearest, Pointwise, Real};
+use strait_requantize::function::{Definition, Nearest, Pointwise, Real};
 use strait_requantize::quantize::dequantize;
 use strait_requantize::{IntType, Per};
 
-pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift: u8) -> Result<(), Failure> {
+pub(super) fn lower(
+    walk: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    definition: Definition,
+    left_shift: u8,
+) -> Result<(), Failure> {
     let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
     if x.ty.bits() > 16 || y.ty.bits() > 16 {
         let text = format!("a table from {} to {} is not one of codes", x.ty, y.ty);
@@ -34,10 +38,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, left_shift:
         let made = shift(walk, site, from, (&y).into(), Per::Tensor(left_shift))?;
         return walk.set_codes(site, 0, made);
     }
-    let codes = match nearest(&site.node.op, &x, &y) {
-        Some(codes) => codes?,
-        None => evaluated(&site.node.op, &x, &y)?,
-    };
+    let codes = defined(&site.node.op, definition, &x, &y)?;
     let made = look_up(walk, site, &codes, &y)?;
     walk.set_codes(site, 0, made)
 }
@@ -63,20 +64,9 @@ fn look_up(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, codes: &[i32], grid:
     walk.emit(site.node, Lookup {}, &operands, Some(grid.params()), "lookup")
 }
 
-/// The codes of the correctly rounded function, where 16 bits on either side tell it from what f32 computes.
-fn nearest(op: &Op, x: &Grid, y: &Grid) -> Option<Result<Vec<i32>, Failure>> {
-    let Op::Unary(unary) = op else { return None };
-    let function = match unary.function {
-        Function::Sigmoid => Real::Sigmoid,
-        Function::Tanh => Real::Tanh,
-        Function::Silu => Real::Silu,
-        Function::Mish => Real::Mish,
-        Function::Gelu => Real::Gelu,
-        Function::Erf => Real::Erf,
-        Function::Softplus => Real::Softplus,
-        Function::Exp => Real::Exp,
-        _ => return None,
-    };
+/// The codes that a definition makes.
+fn defined(op: &Op, definition: Definition, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
+    let function = real(op).ok_or_else(|| Failure::Defect(format!("{} has no table", op.term())))?;
     let nearest = Nearest {
         function,
         elements: x.ty,
@@ -87,15 +77,59 @@ fn nearest(op: &Op, x: &Grid, y: &Grid) -> Option<Result<Vec<i32>, Failure>> {
         zp: y.zero,
         rounding: y.rounding,
     };
-    let table = (x.ty.bits().max(y.ty.bits()) > 8).then(|| Pointwise::Nearest(nearest).table())?;
+    let table = Pointwise::of(definition, nearest).and_then(|function| function.table());
+    let table = table.map_err(|error| Reason::new(ReasonCode::LookupDomain, error.to_string()))?;
     // Codes beyond the range in use saturate there.
     let within = |code: i32| code.min(*y.range.end()).max(*y.range.start());
-    let refused = |error: FunctionError| Reason::new(ReasonCode::TableType, error.to_string()).into();
-    Some(
-        table
-            .map(|codes| codes.into_iter().map(within).collect())
-            .map_err(refused),
-    )
+    Ok(table.into_iter().map(within).collect())
+}
+
+/// The function of real numbers that an op is.
+fn real(op: &Op) -> Option<Real> {
+    let unary = match op {
+        Op::LeakyRelu(op) => return Some(Real::LeakyRelu { alpha: op.alpha }),
+        Op::HardSigmoid(op) => {
+            return Some(Real::HardSigmoid {
+                alpha: op.alpha,
+                beta: op.beta,
+            });
+        }
+        Op::Relu(_) => {
+            return Some(Real::Clip {
+                low: 0.0,
+                high: f32::INFINITY,
+            });
+        }
+        Op::Clip(op) => {
+            return Some(Real::Clip {
+                low: op.min,
+                high: op.max,
+            });
+        }
+        Op::Elu(op) => return Some(Real::Elu { alpha: op.alpha }),
+        Op::Unary(unary) => unary,
+        _ => return None,
+    };
+    Some(match unary.function {
+        Function::Sigmoid => Real::Sigmoid,
+        Function::Tanh => Real::Tanh,
+        Function::Silu => Real::Silu,
+        Function::Gelu => Real::Gelu,
+        Function::GeluTanh => Real::GeluTanh,
+        Function::HardSwish => Real::HardSwish,
+        Function::Mish => Real::Mish,
+        Function::Softplus => Real::Softplus,
+        Function::Exp => Real::Exp,
+        Function::Log => Real::Log,
+        Function::Sqrt => Real::Sqrt,
+        Function::Reciprocal => Real::Reciprocal,
+        Function::Erf => Real::Erf,
+        Function::Neg => Real::Neg,
+        Function::Abs => Real::Abs,
+        Function::Floor => Real::Floor,
+        Function::Ceil => Real::Ceil,
+        Function::Round => Real::Round,
+    })
 }
 
 /// The codes of what the float executor computes.

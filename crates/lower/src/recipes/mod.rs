@@ -70,7 +70,7 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
         Recipe::MaxPool => max_pool::lower(walk, &site),
         Recipe::AveragePoolDivide => average_pool_divide::lower(walk, &site),
         Recipe::AveragePoolRequantize => average_pool_requantize::lower(walk, &site),
-        Recipe::Lookup { left_shift } => lookup::lower(walk, &site, left_shift),
+        Recipe::Lookup { definition, left_shift } => lookup::lower(walk, &site, definition, left_shift),
         Recipe::Softmax { definition } => softmax::lower(walk, &site, definition),
         Recipe::Clamp => clamp::lower(walk, &site),
         Recipe::PassThrough => pass_through::lower(walk, &site),

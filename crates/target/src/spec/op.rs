@@ -37,7 +37,7 @@ pub struct OpRow {
     pub left_shift: Option<u8>,
     /// Parameter of `multiply_accumulate`. Absent: `max_abs`.
     pub weight_grid: Option<WeightGrid>,
-    /// Parameter of `softmax`: the integer function that it is.
+    /// Parameter of `softmax` and `lookup`: the integer function that it is. Absent: `nearest.v1` of `lookup`.
     pub definition: Option<IntegerFunction>,
     /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
     /// activation types. Absent: all of `types.pairs` that its recipe takes: those with `"float32"` are for
@@ -118,7 +118,10 @@ impl OpRow {
             RecipeName::MaxPool => Recipe::MaxPool,
             RecipeName::AveragePoolDivide => Recipe::AveragePoolDivide,
             RecipeName::AveragePoolRequantize => Recipe::AveragePoolRequantize,
-            RecipeName::Lookup => Recipe::Lookup { left_shift },
+            RecipeName::Lookup => Recipe::Lookup {
+                definition: self.definition.unwrap_or(IntegerFunction::Nearest).definition(),
+                left_shift,
+            },
             RecipeName::Softmax => Recipe::Softmax {
                 definition: self.definition?.definition(),
             },

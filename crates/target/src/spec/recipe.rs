@@ -38,8 +38,9 @@ words! {
         /// The sum of a window or over reduced axes, requantized by a factor with the reciprocal of the count in it; of
         /// `reduce_sum` without.
         AveragePoolRequantize = "average_pool_requantize",
-        /// A table with one entry per code: any function of one variable. With `left_shift`, entries for results of at most
-        /// 8 bits have so many bits more, which a shift of `requantize` takes off.
+        /// A table with one entry per code: any function of one variable, as `definition` computes it, which may fix the grid
+        /// of the result. With `left_shift`, entries for results of at most 8 bits have so many bits more, which a shift of
+        /// `requantize` takes off; they are computed in f32.
         Lookup = "lookup",
         /// Softmax on codes: the integer function that `definition` names, which fixes the grid of the result.
         Softmax = "softmax",
@@ -55,12 +56,26 @@ words! {
 }
 
 words! {
-    /// Integer functions that are a recipe of their own. `docs/functions.md` defines each.
+    /// Integer functions: of rows for `softmax`, of one code for `lookup`. `docs/functions.md` defines each.
     IntegerFunction {
         /// LiteRT's SOFTMAX on int8: rows of at most 511 codes, the result on a scale of 1/256 with the zero point -128.
         LitertSoftmaxInt8 = "litert.softmax.int8.v1",
         /// LiteRT's SOFTMAX on int16: rows of at most 65,538 codes, the result on a scale of 1/32768.
         LitertSoftmaxInt16 = "litert.softmax.int16.v1",
+        /// LiteRT's LOGISTIC on int8: the result on a scale of 1/256 with the zero point -128.
+        LitertLogisticInt8 = "litert.logistic.int8.v1",
+        /// LiteRT's LOGISTIC on int16: the result on a scale of 1/32768.
+        LitertLogisticInt16 = "litert.logistic.int16.v1",
+        /// LiteRT's TANH on int8, between any grids.
+        LitertTanhInt8 = "litert.tanh.int8.v1",
+        /// LiteRT's TANH on int16: the result on a scale of 1/32768.
+        LitertTanhInt16 = "litert.tanh.int16.v1",
+        /// LiteRT's HARD_SWISH on int8, between any grids.
+        LitertHardSwishInt8 = "litert.hard_swish.int8.v1",
+        /// LiteRT's LEAKY_RELU on int8 and int16, between any grids.
+        LitertLeakyRelu = "litert.leaky_relu.v1",
+        /// Any function of one code between any grids of 16 bits and less, correctly rounded.
+        Nearest = "nearest.v1",
     }
 }
 
@@ -70,6 +85,25 @@ impl IntegerFunction {
         match self {
             IntegerFunction::LitertSoftmaxInt8 => Definition::LitertSoftmaxInt8,
             IntegerFunction::LitertSoftmaxInt16 => Definition::LitertSoftmaxInt16,
+            IntegerFunction::LitertLogisticInt8 => Definition::LitertLogisticInt8,
+            IntegerFunction::LitertLogisticInt16 => Definition::LitertLogisticInt16,
+            IntegerFunction::LitertTanhInt8 => Definition::LitertTanhInt8,
+            IntegerFunction::LitertTanhInt16 => Definition::LitertTanhInt16,
+            IntegerFunction::LitertHardSwishInt8 => Definition::LitertHardSwishInt8,
+            IntegerFunction::LitertLeakyRelu => Definition::LitertLeakyRelu,
+            IntegerFunction::Nearest => Definition::Nearest,
+        }
+    }
+
+    /// The terms of the ops that it computes.
+    pub fn computes(self) -> Vec<Term> {
+        match self {
+            IntegerFunction::LitertSoftmaxInt8 | IntegerFunction::LitertSoftmaxInt16 => vec![Term::Softmax],
+            IntegerFunction::LitertLogisticInt8 | IntegerFunction::LitertLogisticInt16 => vec![Term::Sigmoid],
+            IntegerFunction::LitertTanhInt8 | IntegerFunction::LitertTanhInt16 => vec![Term::Tanh],
+            IntegerFunction::LitertHardSwishInt8 => vec![Term::HardSwish],
+            IntegerFunction::LitertLeakyRelu => vec![Term::LeakyRelu],
+            IntegerFunction::Nearest => RecipeName::Lookup.lowers(),
         }
     }
 }
@@ -132,6 +166,8 @@ pub enum Recipe {
     AveragePoolRequantize,
     /// See [`RecipeName::Lookup`].
     Lookup {
+        /// The function of one code.
+        definition: Definition,
         /// Bits that the entries for results of 8 bits have beside them.
         left_shift: u8,
     },
@@ -171,6 +207,7 @@ impl Recipe {
     pub fn fixed_grid(self) -> Option<(f32, i32)> {
         match self {
             Recipe::Softmax { definition } => definition.softmax().map(|facts| facts.output),
+            Recipe::Lookup { definition, .. } => definition.pointwise()?.output,
             _ => None,
         }
     }
@@ -300,7 +337,7 @@ impl RecipeName {
             },
             RecipeName::Lookup => Signature {
                 may_requantize: true,
-                parameters: &[("left_shift", false)],
+                parameters: &[("left_shift", false), ("definition", false)],
                 ..keeps
             },
             RecipeName::DequantizeWeights

@@ -209,8 +209,9 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     }
     types(findings, row, recipe, &at);
     made(findings, row, recipe, &at);
-    if let (Some(function), RecipeName::Softmax) = (row.definition, recipe) {
-        softmax(findings, row, function, &at("definition"));
+    let defined = matches!(recipe, RecipeName::Softmax | RecipeName::Lookup);
+    if let Some(function) = row.definition.filter(|_| defined) {
+        definition(findings, row, ops, function, &at("definition"));
     }
     findings.ensure(
         row.accumulator.is_none() || recipe.accumulates(),
@@ -340,32 +341,70 @@ fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl 
     }
 }
 
-/// That a softmax reads the row's activations, and that their grids can be its own.
-fn softmax(findings: &mut Findings<'_>, row: &OpRow, function: IntegerFunction, path: &KeyPath) {
+/// That an integer function computes the row's ops, reads its activations, and that their grids can be its own.
+fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: IntegerFunction, path: &KeyPath) {
     let spec = findings.spec;
-    let Some(facts) = function.definition().softmax() else {
-        return findings.add(path, format!("`{function}` is no softmax"));
+    let computed: Vec<&str> = function.computes().into_iter().map(Term::name).collect();
+    if let Some(other) = ops.iter().find(|op| !computed.contains(op)) {
+        return findings.add(path, format!("`{function}` is no `{other}`"));
+    }
+    findings.ensure(row.left_shift.is_none(), path, || {
+        format!("`{function}` makes codes, without the bits of `left_shift` beside them")
+    });
+    let made = function.definition();
+    let (elements, symmetric, codes, output) = match (made.softmax(), made.pointwise()) {
+        (Some(facts), _) => (
+            vec![facts.elements],
+            Some(facts.symmetric),
+            Some(facts.range),
+            Some(facts.output),
+        ),
+        (None, Some(facts)) => (
+            facts.elements.to_vec(),
+            facts.output.map(|(_, zero)| zero == 0),
+            None,
+            facts.output,
+        ),
+        // Any types, any grids.
+        (None, None) => return,
     };
-    let elements = Integer::from(facts.elements);
+    findings.ensure(row.results.is_none(), path, || {
+        format!("`{function}` makes codes of the type that it reads, and no other `results`")
+    });
+    let read: Vec<Integer> = elements.iter().copied().map(Integer::from).collect();
     let other = spec
         .pairs(row)
         .map(|pair| pair.activation)
-        .find(|&a| a != elements.into());
+        .find(|&a| read.iter().all(|&elements| a != elements.into()));
     if let Some(other) = other {
-        let message = format!("`{function}` reads {elements}, and the row is for activations of {other}, too");
+        let read = read.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and ");
+        let message = format!("`{function}` reads {read}, and the row is for activations of {other}, too");
         return findings.add_with(path, message, "`pairs` says what a row is for");
     }
-    let (scheme, range) = (spec.types.activation(elements), spec.types.activation_range(elements));
-    let [low, high] = facts.range;
-    let (scale, zero) = facts.output;
-    let fits = scheme.symmetric == facts.symmetric && range.contains(&low) && range.contains(&high);
-    findings.ensure(fits, path, || {
-        let symmetry = if facts.symmetric { "" } else { "not " };
-        format!(
-            "`{function}` makes codes from {low} to {high} with the scale {scale} and the zero point {zero}: activations \
-             of {elements} have to be {symmetry}symmetric, with all of these codes"
-        )
-    });
+    for activation in spec.pairs(row).filter_map(Pair::codes) {
+        let (scheme, range) = (
+            spec.types.activation(activation),
+            spec.types.activation_range(activation),
+        );
+        let ty = IntType::from(activation);
+        // Of 16 bits LiteRT takes zero points of 0 alone.
+        let symmetric = symmetric.or((ty.bits() > 8).then_some(true));
+        let [low, high] = codes.unwrap_or([ty.min(), ty.max()]);
+        let alike = symmetric.is_none_or(|symmetric| scheme.symmetric == symmetric);
+        findings.ensure(alike && range.contains(&low) && range.contains(&high), path, || {
+            let symmetry = match symmetric {
+                Some(true) => "symmetric, with",
+                Some(false) => "not symmetric, with",
+                None => "on",
+            };
+            let grid = output.map(|(scale, zero)| format!(" with the scale {scale} and the zero point {zero}"));
+            format!(
+                "`{function}` makes codes from {low} to {high}{}: activations of {activation} have to be {symmetry} all of \
+                 these codes",
+                grid.unwrap_or_default()
+            )
+        });
+    }
 }
 
 fn limits(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], path: &KeyPath) {
