@@ -33,7 +33,7 @@ const PAIR: u64 = 32;
 /// Bytes of a position of a plane whose channel is picked: its number and its parameters, while they are selected.
 const PICKED: u64 = 64;
 
-/// What a node takes beside its values.
+/// Bytes that a node takes beside its values.
 pub(crate) fn scratch(
     node: &Node,
     operands: &[Option<&TensorType>],

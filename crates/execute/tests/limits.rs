@@ -1,4 +1,4 @@
-//! What a run takes is known before it takes it, and does not grow with numbers that a file merely states.
+//! The needs of a run are known before it, and do not grow with numbers that a file merely states.
 #![allow(clippy::unwrap_used)]
 
 mod common;

@@ -73,7 +73,7 @@ pub(crate) fn sums<'a>(
     })
 }
 
-/// What is found of values of a type that holds `whole`. Those that can leave it may be anything in it afterwards: they
+/// The bounds `found` of values of a type that holds `whole`. Those that can leave it may be anything in it afterwards: they
 /// wrap.
 fn held(found: Option<Per<Interval>>, whole: Interval) -> Per<Interval> {
     let fits = |&(low, high): &Interval| {

@@ -1,4 +1,4 @@
-//! What a file merely states takes no memory, and does not multiply what the verifier looks at.
+//! Numbers that a file merely states take no memory, and do not multiply the work of the verifier.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
