@@ -383,7 +383,7 @@ fn op(spec: &TargetSpec, name: &str, row: &OpRow) -> OpLine {
     }
 }
 
-/// What a limit allows.
+/// Values that a limit allows.
 fn allowed(limit: &Limit) -> String {
     let ends = match (limit.min, limit.max) {
         (Some(min), Some(max)) => Some(format!("{min} to {max}")),

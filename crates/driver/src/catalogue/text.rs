@@ -178,7 +178,7 @@ fn op(line: &OpLine) -> [String; 6] {
     ]
 }
 
-/// What a row says besides, and its remark.
+/// All else of a row, and its remark.
 fn remarks(line: &OpLine) -> String {
     let some = |what: &str, text: String| (!text.is_empty()).then(|| format!("{what} {text}"));
     let limits: Vec<String> = line

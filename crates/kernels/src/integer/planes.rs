@@ -98,7 +98,7 @@ pub(crate) struct Planes {
     /// Operands are 16-bit words, not bytes.
     pub(crate) words: bool,
     pub(crate) carrier: Carrier,
-    /// What bytes lack of their weights.
+    /// The number that bytes lack of their weights.
     pub(crate) lift: i32,
     /// Sums in 32 bits alone: one plane, in one go.
     pub(crate) narrow: bool,

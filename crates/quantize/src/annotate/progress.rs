@@ -173,7 +173,9 @@ pub fn refuse(
     let (refused, on_host): (Vec<Refusal>, Vec<Refusal>) = refused.into_iter().partition(|refusal| runs(refusal.node));
     let mut moved: Vec<NodeId> = on_host.iter().map(|refusal| refusal.node).collect();
     let plain = &mut progress.draft.plain;
-    let mut changed = moved.iter().fold(false, |changed, &id| plain.insert(id) || changed);
+    let before = plain.len();
+    plain.extend(&moved);
+    let mut changed = plain.len() > before;
     for Refusal {
         node: id,
         reason,

@@ -115,9 +115,11 @@ mod tests {
         );
         assert_eq!(Value::Root(2.25).compare(1.5), Some(Ordering::Equal));
         let root = Value::Root(2.0);
-        assert_eq!(root.compare(1.414_213_562_373_095_1), Some(Ordering::Less));
+        // The f64 next to the root of two is above it.
+        let above = std::f64::consts::SQRT_2;
+        assert_eq!(root.compare(above), Some(Ordering::Less));
         assert_eq!(
-            [-1.0, 1.414_213_562_373_095].map(|with| root.compare(with)),
+            [-1.0, above.next_down()].map(|with| root.compare(with)),
             [Some(Ordering::Greater); 2]
         );
     }

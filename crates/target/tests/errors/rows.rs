@@ -1,0 +1,293 @@
+//! Errors of rows, options and overlays.
+
+use super::{TABLE, findings};
+use strait_target::Table;
+
+#[test]
+fn fusion_rows_options_and_overlays_are_checked_too() {
+    let row = |text: &str| format!("{TABLE}\n{text}\n");
+    let fusion = |changes: &str| {
+        row(&format!(
+            "[[fusion]]\nname = \"a\"\nops = [\"conv\"]\naccept = [\"shift\"]\nthen = [\"set_requantize\"]\n{changes}"
+        ))
+    };
+    let option = "[options.mode]\ntype = \"string\"\none_of = [\"a\", \"b\"]\ndefault = \"a\"\nhelp = \"a test\"\n";
+    assert!(Table::parse("t.toml", fusion("")).is_ok() && Table::parse("t.toml", row(option)).is_ok());
+    let cases = [
+        (
+            fusion("").replace("[\"conv\"]", "[\"convolution\"]"),
+            "there is no op `convolution`",
+        ),
+        (
+            fusion("").replace("[\"shift\"]\nthen", "[\"shifty\"]\nthen"),
+            "there is no form `shifty`",
+        ),
+        (
+            fusion("").replace("set_requantize", "set_requantise"),
+            "did you mean \"set_requantize\"?",
+        ),
+        (
+            fusion("").replace("set_requantize", "burn_into_table"),
+            "`burn_into_table` cannot be done to `conv`",
+        ),
+        (
+            fusion("").replace("set_requantize", "add_in_accumulator"),
+            "`add_in_accumulator` cannot be compiled yet",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[]"),
+            "`fusion[0].then` is empty",
+        ),
+        (
+            fusion("").replace("[\"conv\"]", "[\"constant\"]"),
+            "`set_requantize` cannot be done to `constant`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"requantize_clamp\"]"),
+            "`requantize_clamp` does nothing without `set_requantize`\n    then = [\"requantize_clamp\"]\n    add `set_requantize` to `then`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"requantize_zero_point\"]"),
+            "`requantize_zero_point` does nothing without `set_requantize`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"merge_scales\"]"),
+            "`merge_scales` does nothing without `set_requantize`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"merge_scales\", \"set_requantize\"]"),
+            "`merge_scales` makes a form of the kind `ascend_requant`, which `accept` does not have\n    \
+             then = [\"merge_scales\", \"set_requantize\"]\n    the table has `relu-before-offset`",
+        ),
+        (
+            fusion("").replace("[\"conv\"]", "[\"lookup\"]"),
+            "`set_requantize` cannot be done to `lookup`\n    then = [\"set_requantize\"]\n    `burn_into_table` can",
+        ),
+        (
+            fusion("").replace("[\"conv\"]", "[\"conv\", \"softmax\"]"),
+            "`set_requantize` cannot be done to `softmax`\n    then = [\"set_requantize\"]\n    \
+             nothing is fused into `softmax`: leave it out of `ops`",
+        ),
+        (
+            fusion("")
+                .replace("[\"conv\"]", "[\"constant\"]")
+                .replace("set_requantize", "custom:x"),
+            "`custom:x` cannot be done to `constant`",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"custom:x\", \"set_requantize\"]"),
+            "`custom:x` decides alone what becomes of the requantization",
+        ),
+        (fusion("with = { op = \"constant\" }"), "there is no op `constant`"),
+        (
+            row("[options.on]\ntype = \"bool\"\ndefault = true\nhelp = \"a test\"\n[overlay.on.maybe]\nemit = []"),
+            "an overlay that nothing switches on: `maybe` is not of type bool",
+        ),
+        (
+            row(
+                "[options.size]\ntype = \"integer\"\nmax = 5\ndefault = 1\nhelp = \"a test\"\n[overlay.size.9]\nemit = []",
+            ),
+            "an overlay that nothing switches on: 9 is above 5",
+        ),
+        (
+            row(
+                "[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"single\"]\nlimit = { kernel = { min = 4, one_of = [5, 3] } }",
+            ),
+            "`3` is not between the `min` and the `max` of `kernel`",
+        ),
+        (
+            row("[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"single\", \"single\"]"),
+            "`single` stands here twice",
+        ),
+        (
+            row("[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"shift\"]"),
+            "weights have scales by channel, and none of these forms has integers by channel",
+        ),
+        (
+            row(
+                "[op.add]\nrecipe = \"add_left_shift\"\nleft_shift = 8\ninputs = [\"single\"]\nrequantize = [\"single\"]",
+            ),
+            "`add_left_shift` adds operands of int32, and none of these forms makes int32",
+        ),
+        (
+            row(
+                "[op.mul]\nrecipe = \"multiply\"\nrequantize = [\"wide\"]\n[form.wide]\nkind = \"shift\"\nshift = { min = 0, max = 31 }\n\
+                 rounding = \"half_even\"\nzero_point = \"folded_in_bias\"\noutput = [\"int16\"]\nper = [\"tensor\"]\nfrom = \"free\"",
+            ),
+            "the results of the row are int8, and none of these forms makes int8",
+        ),
+        (
+            row("[op.max_pool]\nrecipe = \"max_pool\"\nrequantize = [\"single\"]"),
+            "`max_pool` compares codes; of `requantize` it takes a shift alone",
+        ),
+        (
+            row("[passes]\npassive = [\"reshape\", \"conv\"]"),
+            "`conv` makes other numbers than it reads, so its result has a grid of its own",
+        ),
+        (
+            TABLE.replacen("multiplier = { bits = 7 }", "multiplier = { bits = 31 }", 1),
+            "`fractional`: a multiplier has 1 to 30 bits, not 31",
+        ),
+        (
+            fusion("with = { op = \"add\", other = \"int8\" }"),
+            "`with` cannot be compiled yet: a fused node has no place",
+        ),
+        (
+            fusion("").replace("[\"set_requantize\"]", "[\"requantize_clamp\", \"set_requantize\"]"),
+            "`set_requantize` is done before `requantize_clamp`, and stands behind it",
+        ),
+        (
+            row(
+                "[op.matmul]\nrecipe = \"matmul_accumulate\"\nrequantize = [\"once\"]\nlimit = { rank = { one_of = [\"four\"] } }",
+            ),
+            "`rank` is never `\"four\"`: it is a number",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { mode = { one_of = [\"constnt\"] } }"),
+            "`mode` is never `\"constnt\"`: it is one of `constant`",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { mode = { max = 1 } }"),
+            "and has neither `min` nor `max`",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\nresults = [\"int16\"]"),
+            "`types.pairs` has no activations of int16",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\nleft_shift = 15"),
+            "the bits of `left_shift` of a `lookup` are what a shift of `requantize` takes off",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.tanh.int8.v1\""),
+            "`litert.tanh.int8.v1` is no `sigmoid`",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int16.v1\""),
+            "`litert.logistic.int16.v1` reads int16, and the row is for activations of int8, too",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int8.v1\"\nresults = [\"int8\"]"),
+            "`litert.logistic.int8.v1` makes codes of the type that it reads, and no other `results`",
+        ),
+        (
+            row(
+                "[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"nearest.v1\"\nleft_shift = 15\nrequantize = [\"shift\"]",
+            ),
+            "`nearest.v1` makes codes, without the bits of `left_shift` beside them",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\ndefinition = \"litert.logistic.int8.v1\"")
+                .replace("activation = { symmetric = false", "activation = { symmetric = true"),
+            "`litert.logistic.int8.v1` makes codes from -128 to 127 with the scale 0.00390625 and the zero point -128: \
+             activations of int8 have to be not symmetric, with all of these codes",
+        ),
+        (
+            row("[op.sigmoid]\nrecipe = \"lookup\"\nleft_shift = 24\nrequantize = [\"shift\"]"),
+            "1 to 23 bits beside 8 fit into an entry of 32 bits",
+        ),
+        (
+            row("[op.max_pool]\nrecipe = \"max_pool\"\nresults = [\"int8\"]"),
+            "`max_pool` leaves its operand's type, or one of `results` with fewer bits, behind a shift of `requantize`",
+        ),
+        (
+            row("[op.relu]\nrecipe = \"clamp\"\nresults = [\"int8\"]"),
+            "what `clamp` makes has the type of what it reads",
+        ),
+        (
+            row(
+                "[op.matmul]\nrecipe = \"matmul_accumulate\"\nrequantize = [\"once\"]\npairs = [[\"int16\", \"int8\"]]",
+            ),
+            "`types.pairs` does not have int16 with int8",
+        ),
+        (
+            row("[accumulator.int16]\nbits = 40\noverflow = \"wrap\""),
+            "`accumulator.int16` is for activations that `types.pairs` does not have",
+        ),
+        (
+            fusion("when = { concat_multiple = 0 }"),
+            "`fusion[0].when.concat_multiple` cannot be 0, expected an integer from 1 to",
+        ),
+        (
+            row(&option.replace("[\"a\", \"b\"]", "[]")),
+            "`options.mode.one_of` is empty",
+        ),
+        (fusion("weaken_to = [\"none\"]"), "there is no form `none`"),
+        (
+            row("")
+                .replace(
+                    "range = [-127, 127] }",
+                    "range = [-127, 127], scale = \"power_of_two\" }",
+                )
+                .replace("[\"shift\", \"single\"]", "[\"shift\"]\nweight_grid = \"shift\""),
+            "`shift` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks",
+        ),
+        (
+            row("[op.mish]\nrun = \"host\"\nwhy = \"a test\"\nnote = \"unseen\""),
+            "`op.mish` runs on the host, where it has no `note`",
+        ),
+        (
+            fusion("when = { requantise = \"identity\" }"),
+            "there is no key `fusion[0].when.requantise`, unknown key",
+        ),
+        (
+            fusion("when = { option = { mode = \"a\" } }"),
+            "there is no option `mode`",
+        ),
+        (
+            format!("{}{}", fusion(""), &fusion("")[TABLE.len()..]),
+            "there is a fusion `a` already",
+        ),
+        (
+            row(&option.replace("default = \"a\"", "default = \"c\"")),
+            "the default of `mode`: `c` is not one of `a`, `b`",
+        ),
+        (
+            row(&option.replace("default = \"a\"", "default = 1")),
+            "the default of `mode`: `1` is not of type string",
+        ),
+        (
+            row(&format!("{option}[overlay.mood.a]\nemit = []")),
+            "an overlay for `mood`, which is no option",
+        ),
+        (
+            row(&format!("{option}[overlay.mode.c]\nemit = []")),
+            "an overlay that nothing switches on: `c` is not one of `a`, `b`",
+        ),
+        (
+            row(&format!("{option}[overlay.mode.b]\nid = \"other\"")),
+            "an overlay cannot change `id`",
+        ),
+        (
+            row(&format!("{option}[overlay.mode.b.op.conv]\nrequantize = [\"gone\"]")),
+            "there is no form `gone`",
+        ),
+        (
+            row(&format!("{option}[overlay.mode.b.form.shift.shift]\nmax = 99")),
+            "`form.shift.shift.max` cannot be 99",
+        ),
+    ];
+    let mut wrong = String::new();
+    for (text, expect) in cases {
+        let said = findings(&text);
+        if !said.contains(expect) {
+            wrong += &format!("{}\ngives\n{said}\nnot\n{expect}\n\n", &text[TABLE.len()..]);
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn weights_that_are_rounded_twice_have_no_zero_point() {
+    let twice = (
+        "[\"shift\", \"single\"]",
+        "[\"shift\"]\nweight_grid = \"max_abs_then_shift\"",
+    );
+    let zeros = ("weight     = { symmetric = true", "weight     = { symmetric = false");
+    assert!(TABLE.contains(twice.0) && TABLE.contains(zeros.0));
+    let table = TABLE.replacen(twice.0, twice.1, 1);
+    let told = "weights that are rounded to their largest magnitude first have no zero point";
+    assert!(!findings(&table).contains(told), "{}", findings(&table));
+    let found = findings(&table.replacen(zeros.0, zeros.1, 1));
+    assert!(found.contains(told) && found.contains("weight_grid"), "{found}");
+}
