@@ -352,10 +352,10 @@ const CASES: &[Case] = &[
     case("op.NAME.left_shift", Bits, &[("left_shift = 8", "left_shift = 3")]),
     case(
         "op.NAME.definition",
-        Bits,
+        Error,
         &[(
             "recipe = \"lookup\"",
-            "recipe = \"lookup\"\ndefinition = \"litert.logistic.int8.v1\"",
+            "recipe = \"lookup\"\ndefinition = \"litert.softmax.int8.v1\"",
         )],
     ),
     given("op.NAME.weight_grid", Bits, SHIFTS, &[("\"max_abs\"", "\"shift\"")]),
