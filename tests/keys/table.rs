@@ -261,18 +261,19 @@ const CASES: &[Case] = &[
         "form.NAME.zero_point",
         Bits,
         &[
+            ("multiplier = { bits = 31,", "multiplier = { bits = 30,"),
             ("zero_point = \"after\"", "zero_point = \"before_shift\""),
             ("from       = \"litert\"", "from       = \"free\""),
         ],
     ),
     case(
         "form.NAME.output",
-        Placement,
+        Error,
         &[("output     = [\"int8\"]\nper", "output     = [\"int16\"]\nper")],
     ),
     case(
         "form.NAME.per",
-        Placement,
+        Error,
         &[("per        = [\"channel\", \"tensor\"]", "per        = [\"tensor\"]")],
     ),
     given(
@@ -346,7 +347,7 @@ const CASES: &[Case] = &[
     ),
     case(
         "op.NAME.inputs",
-        Placement,
+        Error,
         &[("inputs     = [\"general\"]", "inputs     = [\"once\"]")],
     ),
     case("op.NAME.left_shift", Bits, &[("left_shift = 8", "left_shift = 3")]),

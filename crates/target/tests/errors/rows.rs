@@ -91,33 +91,35 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (
             row(
-                "[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"single\"]\nlimit = { kernel = { min = 4, one_of = [5, 3] } }",
+                "[op.conv-more]\nops = [\"conv\"]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"single\"]\nlimit = { kernel = { min = 4, one_of = [5, 3] } }",
             ),
             "`3` is not between the `min` and the `max` of `kernel`",
         ),
         (
-            row("[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"single\", \"single\"]"),
+            row(
+                "[op.conv-more]\nops = [\"conv\"]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"single\", \"single\"]",
+            ),
             "`single` stands here twice",
         ),
         (
-            row("[op.conv]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"shift\"]"),
+            row("[op.conv-more]\nops = [\"conv\"]\nrecipe = \"multiply_accumulate\"\nrequantize = [\"shift\"]"),
             "weights have scales by channel, and none of these forms has integers by channel",
         ),
         (
             row(
-                "[op.add]\nrecipe = \"add_left_shift\"\nleft_shift = 8\ninputs = [\"single\"]\nrequantize = [\"single\"]",
+                "[op.add-more]\nops = [\"add\"]\nrecipe = \"add_left_shift\"\nleft_shift = 8\ninputs = [\"single\"]\nrequantize = [\"single\"]",
             ),
             "`add_left_shift` adds operands of int32, and none of these forms makes int32",
         ),
         (
             row(
-                "[op.mul]\nrecipe = \"multiply\"\nrequantize = [\"wide\"]\n[form.wide]\nkind = \"shift\"\nshift = { min = 0, max = 31 }\n\
+                "[op.mul-more]\nops = [\"mul\"]\nrecipe = \"multiply\"\nrequantize = [\"wide\"]\n[form.wide]\nkind = \"shift\"\nshift = { min = 0, max = 31 }\n\
                  rounding = \"half_even\"\nzero_point = \"folded_in_bias\"\noutput = [\"int16\"]\nper = [\"tensor\"]\nfrom = \"free\"",
             ),
             "the results of the row are int8, and none of these forms makes int8",
         ),
         (
-            row("[op.max_pool]\nrecipe = \"max_pool\"\nrequantize = [\"single\"]"),
+            row("[op.max_pool-more]\nops = [\"max_pool\"]\nrecipe = \"max_pool\"\nrequantize = [\"single\"]"),
             "`max_pool` compares codes; of `requantize` it takes a shift alone",
         ),
         (
