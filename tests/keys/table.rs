@@ -361,19 +361,6 @@ const CASES: &[Case] = &[
     ),
     given("op.NAME.weight_grid", Bits, SHIFTS, &[("\"max_abs\"", "\"shift\"")]),
     case(
-        "op.NAME.results",
-        Error,
-        &[("recipe = \"lookup\"", "recipe = \"lookup\"\nresults = [\"int16\"]")],
-    ),
-    case(
-        "op.NAME.pairs",
-        Error,
-        &[(
-            "recipe = \"lookup\"",
-            "recipe = \"lookup\"\npairs = [[\"int16\", \"int8\"]]",
-        )],
-    ),
-    case(
         "op.NAME.points",
         Bits,
         &[("[\"once\", \"plain\"]", "[\"once\", \"plain\"]\npoints = \"operands\"")],

@@ -1,7 +1,7 @@
-//! The keys that single types have.
+//! The keys that single types have, and the types of a row.
 
-use super::super::Effect::Bits;
-use super::{Case, Changes, given};
+use super::super::Effect::{Bits, Error};
+use super::{Case, Changes, case, given};
 
 /// Grids of one type apart from the others.
 const ACTIVATION_OF: Changes = &[(
@@ -84,5 +84,18 @@ pub(super) const CASES: &[Case] = &[
         Bits,
         WEIGHT_OF,
         &[("[-127, 126]", "[-100, 100]")],
+    ),
+    case(
+        "op.NAME.results",
+        Error,
+        &[("recipe = \"lookup\"", "recipe = \"lookup\"\nresults = [\"int16\"]")],
+    ),
+    case(
+        "op.NAME.pairs",
+        Error,
+        &[(
+            "recipe = \"lookup\"",
+            "recipe = \"lookup\"\npairs = [[\"int16\", \"int8\"]]",
+        )],
     ),
 ];

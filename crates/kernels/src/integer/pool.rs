@@ -142,7 +142,7 @@ pub fn average_pool(
         (_, 1) if pool.window.kernel[0] * pool.window.kernel[1] <= 1 << 24 => {
             each_plane(pool, element, input, out, |plane: Plane<'_, [u8; 1]>, y, x| {
                 mean.of(y, x, plane.fold(y, x, 0_u32, u32::wrapping_add).into())
-            })
+            });
         }
         (_, 1) => each_plane(pool, element, input, out, |plane: Plane<'_, [u8; 1]>, y, x| {
             mean.of(y, x, plane.sum(y, x))
