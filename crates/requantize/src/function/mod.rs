@@ -1,4 +1,5 @@
-//! Integer functions that are more than one requantization: a softmax over rows of codes, and functions of one code.
+//! Integer functions that are more than one requantization: softmax and layer normalization over rows of codes, and functions
+//! of one code.
 //!
 //! Each is a definition with a name and a version ([`Definition`]), `litert.softmax.int8.v1` for instance. What a name means
 //! never changes: other integers are another version. The parameters are plain data, derived from scales by the rule of the
@@ -19,6 +20,7 @@
 mod exponential;
 mod fixed;
 mod interpolated;
+mod layer_norm;
 mod nearest;
 mod pointwise;
 mod real;
@@ -27,6 +29,7 @@ mod tables;
 mod value;
 
 pub use fixed::Factor;
+pub use layer_norm::{LayerNorm, LayerNormScales, Moments};
 pub use nearest::Nearest;
 pub use pointwise::{HardSwishInt8, LeakyRelu, LogisticInt8, Pointwise, PointwiseFacts, SigmoidInt16, TanhInt8};
 pub use real::Real;
@@ -76,6 +79,8 @@ definitions! {
         "A function of real numbers between two grids, correctly rounded.",
     LitertLeakyRelu "litert.leaky_relu.v1"
         "LiteRT's LEAKY_RELU on int8 and int16: a requantization for each sign.",
+    LayerNorm "strait.layer_norm.v1"
+        "A layer normalization by exact sums, rounded once behind gain and bias. No runtime's, but ours.",
 }
 
 impl Definition {

@@ -60,7 +60,10 @@ impl Definition {
             Definition::LitertTanhInt8 | Definition::LitertHardSwishInt8 => (BYTES, None),
             Definition::LitertLogisticInt16 | Definition::LitertTanhInt16 => (WORDS, Some((1.0 / 32768.0, 0))),
             Definition::LitertLeakyRelu => (&[IntType::I8, IntType::I16][..], None),
-            Definition::Nearest | Definition::LitertSoftmaxInt8 | Definition::LitertSoftmaxInt16 => return None,
+            Definition::Nearest
+            | Definition::LitertSoftmaxInt8
+            | Definition::LitertSoftmaxInt16
+            | Definition::LayerNorm => return None,
         };
         Some(PointwiseFacts { elements, output })
     }

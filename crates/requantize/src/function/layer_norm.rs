@@ -1,0 +1,255 @@
+//! Layer normalization of rows of codes.
+
+use super::{Definition, FunctionError, code_of, in_range};
+use crate::{
+    IntType,
+    scales::{ScaleError, positive},
+};
+
+/// A layer normalization with its parameters (`strait.layer_norm.v1`): of a row of n codes x on a scale s, with a gain g and
+/// a bias b for each position,
+///
+/// - S = Σx, V = n·Σx² − S², which are n times the mean and n² times the variance, exactly.
+/// - W = 2¹⁶·V + `epsilon`, W' = ⌊W·4^q⌋ with the q that leads to 2⁶² ≤ W' < 2⁶⁴, m = ⌊2⁶³ / √W'⌋: the reciprocal of the
+///   deviation.
+/// - N = half_up((n·x − S)·m / 2^(33 − q)), with 22 fractional bits; 0 where W is 0.
+/// - y = sat(half_up((N·g·`multiplier` + b·`bias_multiplier`) / 2^`shift`) + `zero_point`).
+///
+/// N is within 2⁻²² of the real number, so that y is the nearest code but where that is nearly a tie. The operand's zero point
+/// does not matter.
+///
+/// Domain: rows of 1 ..= 32,768 codes of one type of 16 bits and less, gains of int16, any biases of 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LayerNorm {
+    /// Number that is added to the variance, in steps of 2⁻¹⁶·(s/n)².
+    pub epsilon: i64,
+    /// Factor of the gains, with 31 bits.
+    pub multiplier: i32,
+    /// Factor of the biases, which are on the grid of operand and gains.
+    pub bias_multiplier: i64,
+    /// Shift behind both.
+    pub shift: u8,
+    /// Zero point of the result.
+    pub zero_point: i32,
+    /// Type of the result.
+    pub result: IntType,
+}
+
+/// Scales and zero points around a layer normalization.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LayerNormScales {
+    /// Scale of the operand.
+    pub input: f32,
+    /// Scale of the gains.
+    pub gain: f32,
+    /// Scale and zero point of the result.
+    pub output: (f32, i32),
+    /// Type of the result.
+    pub result: IntType,
+}
+
+/// Mean and deviation of a row, ready for its codes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moments {
+    length: i64,
+    sum: i64,
+    reciprocal: i64,
+    shift: u8,
+}
+
+const DEFINITION: Definition = Definition::LayerNorm;
+
+/// Fractional bits of W beyond those of n²·variance.
+const EPSILON_BITS: i32 = 16;
+
+/// Fractional bits of a normalised number.
+const FRACTION: i32 = 22;
+
+impl LayerNorm {
+    /// The largest number of codes in a row: n·x stays below 2³¹, and n·Σx² below 2⁶³.
+    pub const LONGEST_ROW: usize = 1 << 15;
+
+    /// The layer normalization of rows of `length` codes with these scales. The factors are computed in f64:
+    /// `epsilon` = ε·n²·2¹⁶ / s², and gain·s' and s·gain·s' become integers by one power of two, which leaves the first of them
+    /// 31 bits.
+    ///
+    /// # Errors
+    /// [`FunctionError::Row`] for a length that is not defined, [`FunctionError::Scale`] where a scale is no finite positive
+    /// number or ε is negative or not finite, [`FunctionError::Factor`] where s is not in 2⁻²⁸ … 2⁹, gain / s' not in
+    /// 2⁻⁴⁶ … 2⁵¹, or ε·n²/s² past 2⁴⁶.
+    pub fn of(length: usize, epsilon: f32, scales: LayerNormScales) -> Result<LayerNorm, FunctionError> {
+        row(length)?;
+        let refused = |source: ScaleError| FunctionError::Scale {
+            definition: DEFINITION,
+            source,
+        };
+        let scale = |what, scale: f32| positive(what, scale.into()).map_err(refused);
+        let (input, gain) = (scale("input scale", scales.input)?, scale("gain scale", scales.gain)?);
+        let output = scale("output scale", scales.output.0)?;
+        let epsilon = match epsilon {
+            0.0 => 0.0,
+            _ => scale("epsilon", epsilon)?,
+        };
+        let within = |what, value: f64, above: i32, most: i32| {
+            let (above, most) = (f64::from(above).exp2(), f64::from(most).exp2());
+            match value > above && value <= most {
+                true => Ok(value),
+                false => Err(FunctionError::Factor {
+                    definition: DEFINITION,
+                    what,
+                    value,
+                    above,
+                    most,
+                }),
+            }
+        };
+        within("input scale", input, -28, 9)?;
+        let factor = within("gain scale / output scale", gain / output, -46, 51)?;
+        let n = length as f64;
+        let epsilon = epsilon * (n * n) / (input * input);
+        if epsilon > 0.0 {
+            within("epsilon * n^2 / input scale^2", epsilon, -1100, 46)?;
+        }
+        // The mantissa in [2^30, 2^31): a power of two by its bits, exactly.
+        let exponent = ((factor.to_bits() >> 52) & 0x7ff) as i32 - 1022;
+        let scaled = |value: f64, by: i32| (value * power(by)).round();
+        let (mut multiplier, mut shift) = (scaled(factor, 31 - exponent), 31 - exponent);
+        if multiplier >= 2f64.powi(31) {
+            (multiplier, shift) = (multiplier / 2.0, shift - 1);
+        }
+        let norm = LayerNorm {
+            epsilon: scaled(epsilon, EPSILON_BITS) as i64,
+            multiplier: multiplier as i32,
+            bias_multiplier: scaled(input * gain / output, shift + FRACTION) as i64,
+            shift: (shift + FRACTION) as u8,
+            zero_point: scales.output.1,
+            result: scales.result,
+        };
+        norm.check()?;
+        Ok(norm)
+    }
+
+    /// Checks that the parameters are legal.
+    ///
+    /// # Errors
+    /// [`FunctionError::Parameter`], [`FunctionError::Elements`] for results of more than 16 bits, and
+    /// [`FunctionError::Code`] for a zero point that is none of them.
+    pub fn check(&self) -> Result<(), FunctionError> {
+        in_range(DEFINITION, "epsilon", self.epsilon, 0..=1 << 62)?;
+        in_range(DEFINITION, "multiplier", self.multiplier, 1 << 30..=i32::MAX.into())?;
+        in_range(DEFINITION, "bias_multiplier", self.bias_multiplier, 0..=1 << 62)?;
+        in_range(DEFINITION, "shift", self.shift, 1..=100)?;
+        elements(self.result)?;
+        code_of(DEFINITION, self.result, self.zero_point)
+    }
+
+    /// The results of a row, in the order of its codes, which are of `from`. Without biases these are 0.
+    ///
+    /// # Errors
+    /// Those of [`LayerNorm::check`], [`FunctionError::Elements`] for a type of more than 16 bits, [`FunctionError::Row`],
+    /// [`FunctionError::Lengths`] and [`FunctionError::Code`]. Nothing is written then.
+    pub fn eval(
+        &self,
+        from: IntType,
+        codes: &[i32],
+        gains: &[i16],
+        biases: Option<&[i64]>,
+        results: &mut [i32],
+    ) -> Result<(), FunctionError> {
+        self.check()?;
+        row(codes.len())?;
+        for length in [gains.len(), biases.map_or(codes.len(), <[i64]>::len), results.len()] {
+            if length != codes.len() {
+                return Err(FunctionError::Lengths {
+                    definition: DEFINITION,
+                    codes: codes.len(),
+                    results: length,
+                });
+            }
+        }
+        elements(from)?;
+        codes.iter().try_for_each(|&code| code_of(DEFINITION, from, code))?;
+        let wide = || codes.iter().map(|&code| i64::from(code));
+        let moments = self.moments(codes.len(), wide().sum(), wide().map(|code| code * code).sum());
+        for (at, (result, code)) in results.iter_mut().zip(codes).enumerate() {
+            let bias = biases.map_or(0, |biases| biases[at]);
+            *result = self.result(moments.normalized(*code), gains[at], bias);
+        }
+        Ok(())
+    }
+
+    /// Mean and deviation of a row of so many codes (1 ..= [`LayerNorm::LONGEST_ROW`]) from their sum and that of their squares.
+    pub fn moments(&self, length: usize, sum: i64, squares: i64) -> Moments {
+        let n = length as i64;
+        let variance = (n * squares - sum * sum).unsigned_abs();
+        let w = (u128::from(variance) << EPSILON_BITS) + u128::from(self.epsilon.unsigned_abs());
+        if w == 0 {
+            // Every difference is 0, too.
+            return Moments {
+                length: n,
+                sum,
+                reciprocal: 0,
+                shift: 1,
+            };
+        }
+        // Twice q: W·2^(2q) has 63 or 64 bits.
+        let twice = (w.leading_zeros() as i32 - 64).div_euclid(2) * 2;
+        let near = if twice >= 0 { w << twice } else { w >> -twice };
+        Moments {
+            length: n,
+            sum,
+            // 2^126 / W' is 2^64 at most, and the root of that 2^32.
+            reciprocal: ((1u128 << 126) / near).isqrt() as i64,
+            shift: (33 - twice / 2) as u8,
+        }
+    }
+
+    /// The code of a normalised number with its gain and bias.
+    pub fn result(&self, normalized: i32, gain: i16, bias: i64) -> i32 {
+        let factor = i64::from(self.multiplier) * i64::from(gain);
+        let product = i128::from(normalized) * i128::from(factor);
+        let sum = product + i128::from(bias) * i128::from(self.bias_multiplier);
+        let code = half_up(sum, self.shift) + i128::from(self.zero_point);
+        code.clamp(self.result.min().into(), self.result.max().into()) as i32
+    }
+}
+
+impl Moments {
+    /// The code less the mean, over the deviation, with 22 fractional bits.
+    pub fn normalized(&self, code: i32) -> i32 {
+        // The difference has 31 bits, the reciprocal 32 and one more, and their product leaves room for a half.
+        let product = (self.length * i64::from(code) - self.sum) * self.reciprocal;
+        ((product + (1 << (self.shift - 1))) >> self.shift) as i32
+    }
+}
+
+fn row(length: usize) -> Result<(), FunctionError> {
+    match (1..=LayerNorm::LONGEST_ROW).contains(&length) {
+        true => Ok(()),
+        false => Err(FunctionError::Row {
+            definition: DEFINITION,
+            length,
+            most: LayerNorm::LONGEST_ROW,
+        }),
+    }
+}
+
+/// A type of codes of 16 bits and less.
+fn elements(elements: IntType) -> Result<(), FunctionError> {
+    match elements.bits() <= 16 {
+        true => Ok(()),
+        false => Err(FunctionError::Elements {
+            definition: DEFINITION,
+            elements,
+        }),
+    }
+}
+
+fn half_up(x: i128, shift: u8) -> i128 {
+    (x + (1 << (shift - 1))) >> shift
+}
+
+/// 2^n, exactly, of a normal number.
+fn power(n: i32) -> f64 {
+    f64::from_bits(((n + 1023) as u64) << 52)
+}
