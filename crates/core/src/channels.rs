@@ -67,6 +67,7 @@ impl Op {
             | Op::ShiftLeft(_)
             | Op::Lookup(_)
             | Op::IntegerSoftmax(_)
+            | Op::IntegerLayerNormalization(_)
             | Op::Clamp(_)
             | Op::Call(_)
             | Op::Foreign(_)

@@ -89,6 +89,8 @@ reason_codes! {
         GemmInner = "gemm-inner",
         /// The factors of a `gemm` have two axes.
         GemmRank = "gemm-rank",
+        /// A layer normalization on codes of a type, or over rows of a length, that its definition does not have.
+        LayerNormalizationDomain = "layer-normalization-domain",
         /// Scale or bias of a layer normalization do not have the normalized shape.
         LayerNormalizationShape = "layer-normalization-shape",
         /// The table of a lookup does not have an entry for each code of its operand, or that has more than 16 bits.

@@ -97,6 +97,7 @@ terms! {
     ShiftLeft = "shift_left": Integer,
     Lookup = "lookup": Integer,
     IntegerSoftmax = "integer_softmax": Integer,
+    IntegerLayerNormalization = "integer_layer_normalization": Integer,
     Clamp = "clamp": Integer,
     Sigmoid = "sigmoid": Function,
     Tanh = "tanh": Function,

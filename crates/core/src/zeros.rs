@@ -130,6 +130,7 @@ impl Op {
             | Op::Requantize(_)
             | Op::Lookup(_)
             | Op::IntegerSoftmax(_)
+            | Op::IntegerLayerNormalization(_)
             | Op::Clamp(_)
             | Op::Call(_)
             | Op::Foreign(_)

@@ -80,6 +80,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::ShiftLeft(_)
         | Op::Lookup(_)
         | Op::IntegerSoftmax(_)
+        | Op::IntegerLayerNormalization(_)
         | Op::Clamp(_) => Err(unsupported(site)),
         Op::Call(_) | Op::Foreign(_) => Err(unsupported(site)),
     }

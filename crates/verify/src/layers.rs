@@ -85,7 +85,7 @@ impl Layers {
 fn requantizes(node: &Node) -> bool {
     let narrows = matches!(
         node.op,
-        Op::Requantize(_) | Op::Lookup(_) | Op::IntegerSoftmax(_) | Op::Quantize(_)
+        Op::Requantize(_) | Op::Lookup(_) | Op::IntegerSoftmax(_) | Op::IntegerLayerNormalization(_) | Op::Quantize(_)
     );
     node.fused.is_some() || narrows
 }

@@ -23,6 +23,7 @@ mod gemm;
 mod global_average_pool;
 mod hard_sigmoid;
 mod identity;
+mod integer_layer_normalization;
 mod integer_softmax;
 mod layer_normalization;
 mod leaky_relu;
@@ -70,6 +71,7 @@ pub use gemm::*;
 pub use global_average_pool::*;
 pub use hard_sigmoid::*;
 pub use identity::*;
+pub use integer_layer_normalization::*;
 pub use integer_softmax::*;
 pub use layer_normalization::*;
 pub use leaky_relu::*;
@@ -250,6 +252,7 @@ ops! {
     ShiftLeft,
     Lookup,
     IntegerSoftmax,
+    IntegerLayerNormalization,
     Clamp,
     Call,
     Foreign;

@@ -410,6 +410,17 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
             exponent: choices.pick(&[-31, 3, i32::MAX]),
         }
         .into(),
+        "integer_layer_normalization" => IntegerLayerNormalization {
+            axis: choices.pick(&[-1, 0, 7]),
+            definition: choices.pick(&Definition::ALL),
+            epsilon: choices.pick(&[0, i64::MIN, i64::MAX]),
+            multiplier: choices.pick(&[0, 1 << 30, i32::MIN]),
+            bias_multiplier: choices.pick(&[0, 1 << 52, i64::MAX]),
+            shift: choices.pick(&[0, 40, u8::MAX]),
+            zero: choices.pick(&[0, i32::MIN]),
+            to: choices.pick(&Elem::ALL),
+        }
+        .into(),
         "foreign" => {
             let attributes = vec![
                 (

@@ -10,6 +10,7 @@ pub(crate) mod clamp;
 pub(crate) mod conv;
 pub(crate) mod dequantize;
 pub(crate) mod gemm;
+pub(crate) mod layer_normalization;
 pub(crate) mod lookup;
 pub(crate) mod matmul;
 pub(crate) mod max_pool;
@@ -61,6 +62,7 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::Reduce(op) => reduce::prepare(op, site),
         Op::Lookup(_) => lookup::prepare(site),
         Op::IntegerSoftmax(op) => softmax::prepare(op, site),
+        Op::IntegerLayerNormalization(op) => layer_normalization::prepare(op, site),
         Op::Clamp(op) => clamp::prepare(op, site),
         Op::Requantize(op) => requantize::prepare(op, site),
         Op::ShiftLeft(op) => shift_left::prepare(op, site),

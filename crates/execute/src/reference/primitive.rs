@@ -135,6 +135,7 @@ impl Primitive {
                 x.values.iter().map(entry).collect::<Result<_, _>>()?
             }
             Op::IntegerSoftmax(op) => rows::softmax(op, x)?,
+            Op::IntegerLayerNormalization(op) => rows::layer_normalization(op, self.elem, x, operand(1)?, optional(2))?,
             Op::Clamp(op) => {
                 let (min, max) = (i64::from(op.min), i64::from(op.max));
                 x.values.iter().map(|&v| v.min(max).max(min).into()).collect()

@@ -3,11 +3,12 @@
 use super::array::Array;
 use crate::error::StepError;
 use crate::layout::{around, axis};
-use strait_core::op::IntegerSoftmax;
+use strait_core::Elem;
+use strait_core::op::{IntegerLayerNormalization, IntegerSoftmax};
+use strait_requantize::function::FunctionError;
 
 /// The definition's probabilities of each row along the axis.
 pub(super) fn softmax(op: &IntegerSoftmax, x: &Array) -> Result<Vec<i128>, StepError> {
-    let wrong = |error: strait_requantize::function::FunctionError| StepError::Model(error.to_string());
     let rows = op.softmax().and_then(|softmax| softmax.rows()).map_err(wrong)?;
     let [outer, extent, inner] = around(&x.dims, axis(op.axis, x.dims.len())?);
     let mut results = vec![0; x.values.len()];
@@ -26,4 +27,32 @@ pub(super) fn softmax(op: &IntegerSoftmax, x: &Array) -> Result<Vec<i128>, StepE
         }
     }
     Ok(results)
+}
+
+/// The definition's results of each row over the last axes, of codes of `elem`.
+pub(super) fn layer_normalization(
+    op: &IntegerLayerNormalization,
+    elem: Elem,
+    x: &Array,
+    gains: &Array,
+    biases: Option<&Array>,
+) -> Result<Vec<i128>, StepError> {
+    let norm = op.norm().map_err(wrong)?;
+    let from = elem
+        .int_type()
+        .ok_or_else(|| StepError::Model(format!("{} reads codes, not {elem}", op.definition)))?;
+    // Gains are of i16, codes have at most 16 bits.
+    let gains: Vec<i16> = gains.values.iter().map(|&gain| gain as i16).collect();
+    let codes: Vec<i32> = x.values.iter().map(|&code| code as i32).collect();
+    let length = x.dims[axis(op.axis, x.dims.len())?..].iter().product::<usize>().max(1);
+    let mut results = vec![0; codes.len()];
+    for (row, out) in codes.chunks(length).zip(results.chunks_mut(length)) {
+        let biases = biases.map(|biases| &biases.values[..]);
+        norm.eval(from, row, &gains, biases, out).map_err(wrong)?;
+    }
+    Ok(results.into_iter().map(i128::from).collect())
+}
+
+fn wrong(error: FunctionError) -> StepError {
+    StepError::Model(error.to_string())
 }

@@ -6,7 +6,7 @@ use smallvec::smallvec;
 use strait_core::op::{self, Coordinate, Nearest, PadMode, Reduction, ResizeMode};
 use strait_core::{Carrier, Elem, Fused, Module, Op, QuantParams, Stage, ValueId, WeightZero};
 use strait_execute::Tensor;
-use strait_requantize::function::{Definition, Softmax};
+use strait_requantize::function::{Definition, LayerNorm, LayerNormScales, Softmax};
 use strait_requantize::{IntType, Per, Requantization, Rounding, form, quantize::ZeroPoint};
 
 /// A value with the extents that ops choose by.
@@ -221,11 +221,38 @@ impl Maker {
         }
     }
 
+    /// A layer normalization over the last axes, with biases or without.
+    fn layer_normalization(&mut self, x: &Known) {
+        let axis = self.random.range(0, x.dims.len() as i64 - 1) as usize;
+        let row = x.dims[axis..].to_vec();
+        let length = row.iter().product::<u64>();
+        let to = [IntType::I8, IntType::U8, IntType::I16][self.random.range(0, 2) as usize];
+        if x.bits() > 16 || length as usize > LayerNorm::LONGEST_ROW {
+            return;
+        }
+        let scales = LayerNormScales {
+            input: self.random.range(1, 1000) as f32 / 4096.0,
+            gain: 1.0 / 16384.0,
+            output: (4.0 / to.max() as f32, to.max() / 2),
+            result: to,
+        };
+        let norm = LayerNorm::of(length as usize, 1e-5, scales).unwrap();
+        let gains: Vec<i64> = (0..length).map(|_| self.random.range(-32_768, 32_767)).collect();
+        let mut operands = vec![x.id, self.builder.integers(Elem::I16, &row, &gains)];
+        let carrier = [None, Some(Elem::I32), Some(Elem::I64)][self.random.range(0, 2) as usize];
+        if let Some(elem) = carrier {
+            let biases: Vec<i64> = (0..length).map(|_| self.random.range(-90_000, 90_000)).collect();
+            operands.push(self.builder.integers(elem, &row, &biases));
+        }
+        let op = op::IntegerLayerNormalization::new(axis as i64 - x.dims.len() as i64, &norm);
+        self.add(op, &operands, None);
+    }
+
     fn step(&mut self) {
         let index = self.random.range(0, self.values.len() as i64 - 1) as usize;
         let x = self.values[index].clone();
         let image = x.dims.len() == 4;
-        match self.random.range(0, 16) {
+        match self.random.range(0, 17) {
             0..=2 if image => self.conv(&x),
             3 => self.gemm(&x),
             4 if image => self.pool(&x),
@@ -253,6 +280,7 @@ impl Maker {
                 self.add(op::Lookup {}, &[x.id, table], None);
             }
             16 => self.softmax(&x),
+            17 => self.layer_normalization(&x),
             9 => {
                 let ends = [self.random.range(0, 20), self.random.range(30, 100)];
                 let [min, max] = ends.map(|end| x.code(end));

@@ -63,6 +63,7 @@ impl Analysis<'_> {
             | Op::ShiftLeft(_)
             | Op::Lookup(_)
             | Op::IntegerSoftmax(_)
+            | Op::IntegerLayerNormalization(_)
             | Op::Clamp(_)
             | Op::Quantize(_)
             | Op::RoundTo(_)

@@ -201,6 +201,8 @@ impl<'a> Analysis<'a> {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
                 one(Range::tensor(Interval { low, high }))
             }
+            // Whatever its row holds, it saturates to its type.
+            Op::IntegerLayerNormalization(op) => one(Range::tensor(of_elem(op.to)?)),
             Op::SumPool(op) => one(self.sum_pool(op, [x, y])?),
             Op::MaxPool(op) => one(self.max_pool(op, [x, y])?),
             Op::AveragePool(op) => one(self.average_pool(op, [x, y])?),

@@ -175,6 +175,7 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         | Op::ShiftLeft(_)
         | Op::Lookup(_)
         | Op::IntegerSoftmax(_)
+        | Op::IntegerLayerNormalization(_)
         | Op::Clamp(_)
         | Op::Call(_) => Err(at.without_operator()),
     }

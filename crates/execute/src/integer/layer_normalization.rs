@@ -1,0 +1,37 @@
+//! Layer normalization of codes over the last axes, whose elements are as many as there are gains.
+
+use super::{Prepared, codes};
+use crate::error::StepError;
+use crate::site::NodeSlots;
+use crate::step::{Io, Step};
+use strait_core::op;
+use strait_kernels::integer::IntegerLayerNorm;
+
+struct LayerNormalization {
+    kernel: IntegerLayerNorm,
+}
+
+pub(crate) fn prepare(op: &op::IntegerLayerNormalization, site: &NodeSlots<'_>) -> Prepared {
+    let norm = op.norm().map_err(|error| StepError::Model(error.to_string()))?;
+    let (x, gains) = (site.input(0)?, site.input(1)?);
+    let (Some(from), Some(gains), None) = (codes(x), gains.constant, &site.fused) else {
+        return Ok(None);
+    };
+    let biases = match site.optional(2).map(|biases| biases.constant) {
+        None => None,
+        Some(Some(biases)) => Some(biases.to_i64()?),
+        Some(None) => return Ok(None),
+    };
+    let kernel = IntegerLayerNorm::new(&norm, from, gains.values()?.into_owned(), biases)?;
+    Ok(Some(Box::new(LayerNormalization { kernel })))
+}
+
+impl Step for LayerNormalization {
+    fn reads(&self, operand: usize) -> bool {
+        operand == 0
+    }
+
+    fn run(&self, io: &mut Io<'_>) -> Result<(), StepError> {
+        Ok(self.kernel.run(io.context, io.input(0)?, io.output()?)?)
+    }
+}
