@@ -223,6 +223,8 @@ reason_codes! {
         ClipsReals = "clips-reals",
         /// The configuration wants this layer in float.
         Configuration = "configuration",
+        /// The node reads codes of more bits than its operand has.
+        FewBits = "few-bits",
         /// The result is read in float, and the node stays between float ops.
         FloatIsRead = "float-is-read",
         /// The node is a function of real numbers that the host computes, and has codes only behind it.

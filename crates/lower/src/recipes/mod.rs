@@ -10,6 +10,7 @@ mod average_pool_divide;
 mod average_pool_requantize;
 mod clamp;
 pub(crate) mod dequantize_weights;
+mod layer_normalization;
 mod lookup;
 mod matmul_accumulate;
 mod max_pool;
@@ -72,6 +73,7 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
         Recipe::AveragePoolRequantize => average_pool_requantize::lower(walk, &site),
         Recipe::Lookup { definition, left_shift } => lookup::lower(walk, &site, definition, left_shift),
         Recipe::Softmax { definition } => softmax::lower(walk, &site, definition),
+        Recipe::LayerNormalization { definition } => layer_normalization::lower(walk, &site, definition),
         Recipe::Clamp => clamp::lower(walk, &site),
         Recipe::PassThrough => pass_through::lower(walk, &site),
     }

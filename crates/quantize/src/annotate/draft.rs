@@ -259,7 +259,7 @@ pub(super) fn is_given(table: &QuantTable, id: ConfigId) -> bool {
 /// any.
 pub(super) fn is_made(site: &Site<'_>, node: NodeId, role: Role, value: ValueId) -> bool {
     match role {
-        Role::Weight | Role::Bias => {
+        Role::Weight | Role::Gain | Role::Bias => {
             let node = site.graph.node(node);
             let first = node.and_then(|node| node.inputs.first().copied().flatten());
             first.is_some_and(|first| site.scope.has(first))

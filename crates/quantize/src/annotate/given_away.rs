@@ -62,8 +62,8 @@ pub fn given_away(module: &Module, spec: &TargetSpec, observation: &Observation)
             // Of several readers, the first tells; of weights each has a grid of its own.
             let role = role_of(graph, spec, node, port);
             let is_weight = role == Role::Weight;
-            // Biases and sums are on grids of sums, and have codes enough.
-            if matches!(role, Role::Bias | Role::Shifted) {
+            // Biases and sums are on grids of sums, and have codes enough; gains have 16 bits.
+            if matches!(role, Role::Bias | Role::Gain | Role::Shifted) {
                 continue;
             }
             if !is_weight && std::mem::replace(&mut told[value.index()], true) {

@@ -13,7 +13,9 @@ pub(crate) enum Role {
     Activation,
     /// A constant with a grid per output channel or one for the tensor.
     Weight,
-    /// A constant on the grid of the accumulator.
+    /// A constant factor for each element of a row, of 16 bits whatever the pair is.
+    Gain,
+    /// A constant on the grid of the accumulator: of the products of operand and weights, or gains.
     Bias,
     /// A result that stays a sum, on the grid of its products.
     Accumulator,
@@ -37,7 +39,8 @@ pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> 
         (Recipe::AddShifted, _) => Role::Shifted,
         (Recipe::MultiplyAccumulate { .. } | Recipe::DequantizeWeights, 1) => Role::Weight,
         (Recipe::DequantizeWeights, _) => Role::Other,
-        (Recipe::MultiplyAccumulate { .. }, 2) => Role::Bias,
+        (Recipe::LayerNormalization { .. }, 1) => Role::Gain,
+        (Recipe::MultiplyAccumulate { .. } | Recipe::LayerNormalization { .. }, 2) => Role::Bias,
         _ => Role::Activation,
     }
 }

@@ -357,6 +357,13 @@ pub(super) fn shifted(per: Granularity) -> Result<Scheme, AnnotateError> {
     Scheme::integers(policy(true, false, per), Elem::I16, range, Rounding::Floor).map_err(ours)
 }
 
+/// The scheme of gains, on whichever codes they work.
+pub(super) fn gain(spec: &TargetSpec) -> Result<Scheme, AnnotateError> {
+    let range = [i16::MIN, i16::MAX].map(i64::from);
+    let policy = policy(true, false, Granularity::Tensor);
+    Scheme::integers(policy, Elem::I16, range, spec.quantize.weight_rounding()).map_err(ours)
+}
+
 /// The scheme of the bias of sums over activations of a type.
 pub(super) fn bias(spec: &TargetSpec, activation: Integer) -> Result<Scheme, AnnotateError> {
     let bits = spec.types.bias.get(&activation).map_or(32, |bias| bias.bits());

@@ -37,7 +37,8 @@ pub struct OpRow {
     pub left_shift: Option<u8>,
     /// Parameter of `multiply_accumulate`. Absent: `max_abs`.
     pub weight_grid: Option<WeightGrid>,
-    /// Parameter of `softmax` and `lookup`: the integer function that it is. Absent: `nearest.v1` of `lookup`.
+    /// Parameter of `softmax`, `layer_normalization` and `lookup`: the integer function that it is. Absent: `nearest.v1` of
+    /// `lookup`.
     pub definition: Option<IntegerFunction>,
     /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
     /// activation types. Absent: all of `types.pairs` that its recipe takes: those with `"float32"` are for
@@ -123,6 +124,9 @@ impl OpRow {
                 left_shift,
             },
             RecipeName::Softmax => Recipe::Softmax {
+                definition: self.definition?.definition(),
+            },
+            RecipeName::LayerNormalization => Recipe::LayerNormalization {
                 definition: self.definition?.definition(),
             },
             RecipeName::Clamp => Recipe::Clamp,

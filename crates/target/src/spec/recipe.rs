@@ -44,6 +44,9 @@ words! {
         Lookup = "lookup",
         /// Softmax on codes: the integer function that `definition` names, which fixes the grid of the result.
         Softmax = "softmax",
+        /// Layer normalization on codes, with constant gains of 16 bits and biases: the integer function that `definition`
+        /// names. A result is narrowed inside it, and may have any of the row's `results`.
+        LayerNormalization = "layer_normalization",
         /// The codes clipped; operand and result share one grid.
         Clamp = "clamp",
         /// Codes are moved or copied; operands and result share one grid. What a concatenation reads is made on the grid of
@@ -76,6 +79,8 @@ words! {
         LitertLeakyRelu = "litert.leaky_relu.v1",
         /// Any function of one code between any grids of 16 bits and less, correctly rounded.
         Nearest = "nearest.v1",
+        /// Ours, and no runtime's: a layer normalization by exact sums, rows of at most 32,768 codes of any type.
+        LayerNorm = "strait.layer_norm.v1",
     }
 }
 
@@ -92,6 +97,7 @@ impl IntegerFunction {
             IntegerFunction::LitertHardSwishInt8 => Definition::LitertHardSwishInt8,
             IntegerFunction::LitertLeakyRelu => Definition::LitertLeakyRelu,
             IntegerFunction::Nearest => Definition::Nearest,
+            IntegerFunction::LayerNorm => Definition::LayerNorm,
         }
     }
 
@@ -104,6 +110,7 @@ impl IntegerFunction {
             IntegerFunction::LitertHardSwishInt8 => vec![Term::HardSwish],
             IntegerFunction::LitertLeakyRelu => vec![Term::LeakyRelu],
             IntegerFunction::Nearest => RecipeName::Lookup.lowers(),
+            IntegerFunction::LayerNorm => vec![Term::LayerNormalization],
         }
     }
 }
@@ -176,6 +183,11 @@ pub enum Recipe {
         /// The function.
         definition: Definition,
     },
+    /// See [`RecipeName::LayerNormalization`].
+    LayerNormalization {
+        /// The function.
+        definition: Definition,
+    },
     /// See [`RecipeName::Clamp`].
     Clamp,
     /// See [`RecipeName::PassThrough`].
@@ -198,6 +210,7 @@ impl Recipe {
             Recipe::AveragePoolRequantize => RecipeName::AveragePoolRequantize,
             Recipe::Lookup { .. } => RecipeName::Lookup,
             Recipe::Softmax { .. } => RecipeName::Softmax,
+            Recipe::LayerNormalization { .. } => RecipeName::LayerNormalization,
             Recipe::Clamp => RecipeName::Clamp,
             Recipe::PassThrough => RecipeName::PassThrough,
         }
@@ -245,6 +258,7 @@ impl RecipeName {
             ],
             RecipeName::Lookup => Term::of_kind(Kind::Function).collect(),
             RecipeName::Softmax => vec![Term::Softmax],
+            RecipeName::LayerNormalization => vec![Term::LayerNormalization],
             RecipeName::Clamp => vec![Term::Relu, Term::Clip],
             RecipeName::Requantize => vec![Term::Requantize],
             RecipeName::PassThrough => Term::ALL.iter().copied().filter(|term| term.moves_codes()).collect(),
@@ -265,6 +279,7 @@ impl RecipeName {
             | RecipeName::AveragePoolRequantize
             | RecipeName::Lookup
             | RecipeName::Softmax
+            | RecipeName::LayerNormalization
             | RecipeName::Requantize => false,
         }
     }
@@ -290,6 +305,7 @@ impl RecipeName {
             | RecipeName::MaxPool
             | RecipeName::Lookup
             | RecipeName::Softmax
+            | RecipeName::LayerNormalization
             | RecipeName::Clamp
             | RecipeName::PassThrough
             | RecipeName::Requantize => false,
@@ -323,7 +339,7 @@ impl RecipeName {
                 inputs: true,
                 ..narrows
             },
-            RecipeName::Softmax => Signature {
+            RecipeName::Softmax | RecipeName::LayerNormalization => Signature {
                 parameters: &[("definition", true)],
                 ..keeps
             },

@@ -7,6 +7,9 @@ use strait_document::Diagnostic;
 use strait_target::Table;
 
 const TABLE: &str = include_str!("../tables/every-form.toml");
+const NORM: &str =
+    "ops = [\"layer_normalization\"]\nrecipe = \"layer_normalization\"\ndefinition = \"litert.softmax.int8.v1\"";
+const SOFTMAX: &str = "run = \"host\"\nwhy = \"no exponential unit\"";
 
 /// Findings of the parser in a table: for each finding file, line and column, the message with what stands beside the
 /// caret, the line, and the help.
@@ -331,17 +334,19 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
             "",
             "`op.resize` needs a `recipe`, or `run = \"host\"` with `why`\n    [op.resize]\n    allowed: `pass_through`",
         ),
+        (SOFTMAX, "recipe = \"softmax\"", "`softmax` needs `definition`"),
         (
-            "run = \"host\"\nwhy = \"no exponential unit\"",
-            "recipe = \"softmax\"",
-            "`softmax` needs `definition`",
-        ),
-        (
-            "run = \"host\"\nwhy = \"no exponential unit\"",
+            SOFTMAX,
             "recipe = \"softmax\"\ndefinition = \"litert.softmax.int16.v1\"",
             "`litert.softmax.int16.v1` reads int16, and the row is for activations of int8, too\n    \
              definition = \"litert.softmax.int16.v1\"\n    `pairs` says what a row is for",
         ),
+        (
+            SOFTMAX,
+            "recipe = \"softmax\"\ndefinition = \"strait.layer_norm.v1\"",
+            "`strait.layer_norm.v1` is no `softmax`",
+        ),
+        (SOFTMAX, NORM, "`litert.softmax.int8.v1` is no `layer_normalization`"),
         (
             "recipe = \"pass_through\"",
             "recipe = \"pass_through\"\ndefinition = \"litert.softmax.int8.v1\"",

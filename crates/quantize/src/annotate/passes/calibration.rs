@@ -21,7 +21,8 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     // What was made in this run: whole groups, with a value and a root each.
     let bound = |id: &ConfigId| Some((*id, *draft.bound.get(id.index())?));
     let activations = draft.fresh.iter().filter_map(bound);
-    let activations = activations.filter(|(_, bound)| bound.role == Role::Activation);
+    // Gains are constants, with a range as those have it.
+    let activations = activations.filter(|(_, bound)| matches!(bound.role, Role::Activation | Role::Gain));
     let activations: Vec<_> = activations
         .map(|(id, bound)| (id, draft.table.root(id), bound))
         .collect();

@@ -52,6 +52,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
                 },
                 Role::Activation => types::activation(spec, how.types.operand(id, index, kind, activation))?,
                 Role::Weight => types::weight(spec, weight, per(site, id, Some(row), weight.ty))?,
+                Role::Gain => types::gain(spec)?,
                 Role::Bias => types::bias(spec, activation.ty)?,
             };
             let config = draft.add(id, Port::Operand(index), scheme, value, role);

@@ -2,7 +2,8 @@
 
 use super::super::reach::extent;
 use strait_core::op::{PadMode, ResizeMode};
-use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode};
+use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType};
+use strait_requantize::function::LayerNorm;
 use strait_target::spec::Recipe;
 
 fn require(holds: bool, code: ReasonCode, text: impl Into<String>) -> Result<(), Reason> {
@@ -17,6 +18,13 @@ fn canonical(node: &Node) -> Result<(), Reason> {
         ReasonCode::GemmForm,
         "it is not a·bᵀ + bias with a constant b",
     )
+}
+
+/// Extents of the axes from `axis` to the last, which are known.
+fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
+    let dims = x.dims()?;
+    let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
+    Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
 }
 
 /// Checks that `recipe` can lower `node`.
@@ -114,6 +122,31 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
                 extent.is_some_and(|extent| (1..=most as u64).contains(&extent)),
                 ReasonCode::SoftmaxDomain,
                 format!("{definition} takes rows of 1 to {most} codes"),
+            )
+        }
+        Recipe::LayerNormalization { definition } => {
+            require(
+                constant(1),
+                ReasonCode::WeightNotConstant,
+                "its scale is not a constant",
+            )?;
+            require(constant(2), ReasonCode::BiasNotConstant, "its bias is not a constant")?;
+            let row = match &node.op {
+                Op::LayerNormalization(norm) => value(0).and_then(|x| row(&x.ty, norm.axis)),
+                _ => None,
+            };
+            let (row, most) = (row.unwrap_or_default(), LayerNorm::LONGEST_ROW as u64);
+            let length = row.iter().try_fold(1u64, |length, &extent| length.checked_mul(extent));
+            require(
+                !row.is_empty() && length.is_some_and(|length| (1..=most).contains(&length)),
+                ReasonCode::LayerNormalizationDomain,
+                format!("{definition} takes rows of 1 to {most} codes"),
+            )?;
+            let fits = |index| value(index).is_none_or(|v| v.ty.dims().is_some_and(|dims| dims[..] == row[..]));
+            require(
+                fits(1) && fits(2),
+                ReasonCode::LayerNormalizationShape,
+                "its scale or its bias is not one number for each element of a row",
             )
         }
         Recipe::MatmulAccumulate

@@ -13,6 +13,7 @@ use super::{Placing, Wish};
 use std::collections::BTreeSet;
 use strait_core::shape::element_count;
 use strait_core::{Graph, Node, NodeId, Op, Reason, ReasonCode, ValueId};
+use strait_requantize::IntType;
 use strait_target::spec::{Islands, Points, Recipe};
 
 /// Knowledge of each node of a graph that is settled, which holds as long as no other node moves.
@@ -118,13 +119,18 @@ impl Settling<'_> {
     /// Reason why a function of real numbers leaves that was computed for them alone. A clamp would spend half of the codes
     /// on what it clips; another function multiplies the error of its codes by its slope, which a root or a reciprocal
     /// has at will. A sum or product with a constant is such a function, too. A mean that such a function is taken of
-    /// moves for its sake.
+    /// moves for its sake. A layer normalization moves whose operand has fewer bits than it reads: the sum in front of it is
+    /// better in real numbers, too, than rounded to these first.
     fn of_reals(&self, graph: &Graph, id: NodeId) -> Option<Reason> {
         let (recipe, node) = (self.movable(graph, id)?, graph.node(id)?);
         let reason = match recipe {
             Recipe::AddShifted if self.roles.shifted_pair(graph, id).is_none() => {
                 let text = "it does not add two products that nothing else reads, and the target adds no others";
                 return Some(Reason::new(ReasonCode::NoGrid, text));
+            }
+            Recipe::LayerNormalization { .. } if self.lacks_bits(graph, id, node) => {
+                let text = "it reads codes of more bits than its operand has, and real numbers are nearer than these";
+                return Some(Reason::new(ReasonCode::FewBits, text));
             }
             Recipe::Clamp => (
                 ReasonCode::ClipsReals,
@@ -144,6 +150,30 @@ impl Settling<'_> {
         let is_real = |x| graph.producer(x).is_some_and(on_reals) && graph.only_use(x).is_some();
         let moves = variables(graph, node).next().is_some() && variables(graph, node).all(is_real);
         moves.then(|| Reason::new(reason.0, reason.1))
+    }
+
+    /// True if the codes that a node reads have more bits than any with which its operand leaves the accelerator's node that
+    /// makes it.
+    fn lacks_bits(&self, graph: &Graph, id: NodeId, node: &Node) -> bool {
+        let Roles { spec, types } = self.roles;
+        let codes = |id, node: &Node| types.pair(spec, id, node.op.term())?.codes();
+        let Some(own) = codes(id, node) else { return false };
+        let mut operand = node.inputs.first().copied().flatten();
+        while let Some((id, producer)) = operand.and_then(|x| graph.producer(x)) {
+            let Some((_, recipe)) = self.roles.recipe(id, producer) else {
+                return false;
+            };
+            if keeps_grid(recipe) {
+                operand = producer.inputs.first().copied().flatten();
+                continue;
+            }
+            let Some(made) = codes(id, producer) else { return false };
+            let row = spec.row_for(producer.op.term(), made.into());
+            let results = row.and_then(|(_, row)| row.results.as_deref());
+            let bits = |codes| IntType::from(codes).bits();
+            return results.unwrap_or(&[made]).iter().all(|&made| bits(made) < bits(own));
+        }
+        false
     }
 
     /// True if the operands of a node, through nodes that pass codes on, come from one that computes on integers.

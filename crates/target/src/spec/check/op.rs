@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use strait_core::Term;
 use strait_document::{KeyPath, Scalar, nearest};
 use strait_requantize::IntType;
+use strait_requantize::function::Definition;
 
 pub(super) fn check(findings: &mut Findings<'_>) {
     let terms = terms();
@@ -209,7 +210,10 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
     }
     types(findings, row, recipe, &at);
     made(findings, row, recipe, &at);
-    let defined = matches!(recipe, RecipeName::Softmax | RecipeName::Lookup);
+    let defined = matches!(
+        recipe,
+        RecipeName::Softmax | RecipeName::LayerNormalization | RecipeName::Lookup
+    );
     if let Some(function) = row.definition.filter(|_| defined) {
         definition(findings, row, ops, function, &at("definition"));
     }
@@ -287,7 +291,7 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         }
     }
     let Some(results) = &row.results else { return };
-    let makes = recipe.signature().may_requantize;
+    let makes = recipe.signature().may_requantize || recipe == RecipeName::LayerNormalization;
     findings.ensure(makes && recipe != RecipeName::Requantize, &at("results"), || {
         format!("what `{recipe}` makes has the type of what it reads")
     });
@@ -297,8 +301,11 @@ fn types(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl
         let known = spec.types.activations().any(|activation| activation == *result);
         findings.ensure(known, &path, || format!("`types.pairs` has no activations of {result}"));
         let mut forms = row.requantize.iter().filter_map(|form| spec.form.get(form));
-        let keeps = matches!(recipe, RecipeName::Lookup | RecipeName::MaxPool);
-        let made = keeps || forms.any(|form| form.output.contains(result));
+        let formless = matches!(
+            recipe,
+            RecipeName::Lookup | RecipeName::MaxPool | RecipeName::LayerNormalization
+        );
+        let made = formless || forms.any(|form| form.output.contains(result));
         findings.ensure(made, &path, || {
             format!("none of the forms in `requantize` makes {result}")
         });
@@ -365,6 +372,7 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
             None,
             facts.output,
         ),
+        (None, None) if made == Definition::LayerNorm => return layer_normalization(findings, row, function, path),
         // Any types, any grids.
         (None, None) => return,
     };
@@ -403,6 +411,18 @@ fn definition(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], function: 
                  these codes",
                 grid.unwrap_or_default()
             )
+        });
+    }
+}
+
+/// That a layer normalization makes all codes of its results.
+fn layer_normalization(findings: &mut Findings<'_>, row: &OpRow, function: IntegerFunction, path: &KeyPath) {
+    let spec = findings.spec;
+    let read = spec.pairs(row).filter_map(Pair::codes);
+    for result in row.results.iter().flatten().copied().chain(read) {
+        let (range, own) = (spec.types.activation_range(result), IntType::from(result));
+        findings.ensure(range == own.range(), path, || {
+            format!("`{function}` makes all codes of {result}, and `types` has but those in {range:?}")
         });
     }
 }
