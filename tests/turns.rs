@@ -127,7 +127,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
             how.directives.ranges.insert(value, RangeFrom::Stated([-most, most]));
         }
     }
-    let (mut module, main, coarser) = (float.clone(), float.main, seed % 2 == 0);
+    let (mut module, main, coarser) = (float.clone(), float.main, seed.is_multiple_of(2));
     let mut progress = place(&mut module, main, spec, &wishes, &types);
     let (mut turns, mut work, mut first) = (Turns::default(), [0, 0], true);
     for turn in 0.. {

@@ -264,6 +264,15 @@ fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
         told.contains("`sima` makes the scales of weights from those of activations"),
         "{told}"
     );
+    // Each of two rules asks for a type that there is, and both together for a pair that there is not.
+    let rules = "quantize.rule=[{ layers = ['/head/conv/Conv'], activations = { type = 'int16' } }, \
+                 { op = ['Conv'], weights = { type = 'int4' } }]";
+    let told = refused("generic-int8", rules);
+    assert!(
+        told.contains("has no int16 activations with int4 weights for `/head/conv/Conv`")
+            && told.contains("the activations are those of `quantize.rule[0]`"),
+        "{told}"
+    );
     // Where codes read them, its weights have 8 bits.
     let told = refused(
         "ascend",

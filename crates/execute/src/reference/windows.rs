@@ -82,11 +82,11 @@ fn each<T>(window: &Window<'_>, x: &Array, dims: &[usize], fold: impl Fn(Under<'
     let under = |position: &Dims| {
         let (image, position) = position.split_at(2);
         let (mut axes, mut inside) = (SmallVec::new(), Dims::new());
-        for axis in 0..spatial {
+        for (axis, &at) in position.iter().enumerate().take(spatial) {
             let (begin, end) = (window.pad[axis] as usize, window.pad[axis + spatial] as usize);
             let (extent, dilation) = (x.dims[axis + 2], window.dilation[axis] as usize);
             // Where the padding begins, the first tap is at 0.
-            let start = position[axis] * window.stride[axis] as usize;
+            let start = at * window.stride[axis] as usize;
             let below = |end: usize| {
                 end.saturating_sub(start)
                     .div_ceil(dilation)

@@ -139,6 +139,9 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
         // The host computes these, whether a row takes them or not.
         let on_host = spec.weight_only_pairs(term).filter(|pair| !pairs.contains(pair));
         pairs.extend(on_host.collect::<Vec<Pair>>());
+        // The last rules that ask for types of the layer.
+        let mut last: [Option<usize>; 2] = [None; 2];
+        let mut merged = Asked::default();
         for index in rules {
             let Some(rule) = quantize.rule.get(index) else { continue };
             let of_layer = whole_layer(id, index);
@@ -151,6 +154,9 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
             let alone = asked.activation == Some(Activation::Float32) && asked.weight.is_some();
             if !runs && !alone {
                 continue;
+            }
+            if of_layer {
+                merged.take(&asked, index, &mut last);
             }
             let lacking = asked.lacking(&pairs);
             for &side in &lacking {
@@ -190,8 +196,43 @@ fn types(module: &Module, loaded: &Loaded, selection: &Selection, spec: &TargetS
                 }
             }
         }
+        let layer = module.name(node.name);
+        if let Some((rule, finding)) = together(loaded, spec, layer, (&merged, last), &pairs)
+            && told.insert((rule, SIDES.len()))
+        {
+            findings.push(finding);
+        }
     }
     whole(findings)
+}
+
+/// A finding where two rules together ask for a pair that there is not, each of its types being in another one.
+fn together(
+    loaded: &Loaded,
+    spec: &TargetSpec,
+    layer: &str,
+    (asked, last): (&Asked, [Option<usize>; 2]),
+    pairs: &[Pair],
+) -> Option<(usize, Diagnostic)> {
+    let (activation, weight) = (asked.activation?, asked.weight?);
+    let (first, second) = (last[0]?, last[1]?);
+    let known = pairs.contains(&Pair { activation, weight }) || !asked.lacking(pairs).is_empty();
+    if first == second || known {
+        return None;
+    }
+    let (later, side, earlier) = match first > second {
+        true => (first, 0, second),
+        false => (second, 1, first),
+    };
+    let path = KeyPath::of(&["quantize", "rule"]);
+    let path = path.index(later).key(SIDES[side]).key("type");
+    let message = format!(
+        "the target `{}` has no {activation} activations with {weight} weights for `{layer}`",
+        spec.id
+    );
+    let finding = loaded.error(codes::UNSUPPORTED, &path, message, "");
+    let note = format!("the {} are those of `quantize.rule[{earlier}]`", SIDES[1 - side]);
+    Some((later, finding.note(note).help(those(pairs))))
 }
 
 /// The tables of the configuration that name a type, by their position in a pair.
@@ -201,12 +242,23 @@ const SIDES: [&str; 2] = ["activations", "weights"];
 const TOLD: usize = SIDES.len() + 2;
 
 /// The types that `[quantize]` or a rule asks for.
+#[derive(Default)]
 struct Asked {
     activation: Option<Activation>,
     weight: Option<Integer>,
 }
 
 impl Asked {
+    /// Takes the types that a later rule asks for, and notes the rule for each.
+    fn take(&mut self, rule: &Asked, index: usize, last: &mut [Option<usize>; 2]) {
+        if rule.activation.is_some() {
+            (self.activation, last[0]) = (rule.activation, Some(index));
+        }
+        if rule.weight.is_some() {
+            (self.weight, last[1]) = (rule.weight, Some(index));
+        }
+    }
+
     fn new(activations: &Activations, weights: &Weights) -> Asked {
         Asked {
             activation: activations.ty,
