@@ -82,7 +82,7 @@ fn weights_that_alone_have_codes_have_scales_by_block_where_they_are_whole_block
         let setting = setting
             .into_iter()
             .chain(block.split(' ').filter(|set| !set.is_empty()));
-        let setting = setting.fold(Setting::new(folder.path()), |setting, set| setting.set(set));
+        let setting = setting.fold(Setting::new(folder.path()), Setting::set);
         let compiled = setting.compile("generic-int8").unwrap();
         assert_eq!(Artifact::open(&compiled.folder).unwrap().check().unwrap(), []);
         let opened = Opened::open(&compiled.folder, &targets::registry([]).unwrap()).unwrap();
