@@ -127,7 +127,7 @@ fn exact_functions_are_rounded_as_integers_have_it() {
             }
             for (x, y) in table(Real::Sqrt, Rounding::HalfAway) {
                 // √(x / 2^10) / (t / 2^10), with twice of it between the odd numbers around.
-                let square = 4 * x.max(0) << 10;
+                let square = (4 * x.max(0)) << 10;
                 let bound = |halves: i128| halves * halves * t * t;
                 let low = y == 0 || bound(2 * y - 1) <= square;
                 assert!(low && (y == 32767 || square < bound(2 * y + 1)), "√{x}: {y}");
