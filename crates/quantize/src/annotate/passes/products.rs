@@ -10,7 +10,8 @@ use strait_core::{Port, Reason, ReasonCode};
 use strait_target::spec::Recipe;
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    for &id in &site.scope.nodes {
+    // A refusal in front of this pass may have kept it from nodes of an earlier scope.
+    for id in draft.unchecked.clone() {
         let recipe = site.graph.node(id).and_then(|node| site.how.roles().recipe(id, node));
         let Some((_, Recipe::MultiplyAccumulate { .. } | Recipe::MatmulAccumulate | Recipe::Multiply)) = recipe else {
             continue;

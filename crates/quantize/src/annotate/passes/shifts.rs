@@ -15,7 +15,8 @@ use strait_core::{ConfigId, Derivation, Failure, Move, NodeId, Port, Reason, Rea
 const MOST: u8 = 16;
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    for &id in &site.scope.nodes {
+    // A refusal in front of this pass may have kept it from nodes of an earlier scope.
+    for id in draft.unchecked.clone() {
         let operand = |draft: &Draft, index| {
             let config = draft.table.id(id, Port::Operand(index))?;
             (draft.bound.get(config.index())?.role == Role::Shifted).then_some(config)
