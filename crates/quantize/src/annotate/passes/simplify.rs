@@ -3,30 +3,36 @@
 //! Why: where all agree, a result rounds once; every grid more is a requantization more.
 //! Preconditions: operands and results of each node are bound as its arithmetic and its alignment demand.
 //! Effect: readers without a grid of their own take what the producer leaves; readers of which the configuration says the
-//! same range share theirs. If all others want one grid of the
-//! producer's type, the producer leaves its result on that: what only a concatenation reads is made on the grid of the
-//! concatenation, also in front of nodes that move codes. A grid that was given stays what it is. Where readers differ, the
-//! producer leaves its own, and those of another grid are requantized; but where the table narrows operands, what is left
-//! is the sum, and each reader narrows that. Under `force_overlap`, and where the target requantizes no codes, the grid of
-//! an aligned operand is that of the producer and of all readers; who did not ask for it is told. Readers of what has no
+//! same range share theirs. If all others want one grid of the producer's type, the producer leaves its result on that:
+//! what only a concatenation reads is made on the grid of the concatenation. Nodes that move codes hand on what is wanted
+//! behind them: as long as all readers agree it travels up to the producer, and where they do not, moved codes stay on the
+//! grid of the producer and are requantized behind the moves. A grid that was given stays what it is. Where readers differ,
+//! the producer leaves its own, and those of another grid are requantized; but where the table narrows operands, what is
+//! left is the sum, and each reader narrows that. Under `force_overlap`, and where the target requantizes no codes, the grid
+//! of an aligned operand is that of the producer and of all readers; who did not ask for it is told. Readers of what has no
 //! producer with codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
 
 use super::{configs, passive};
 use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Overlapped, Site};
 use crate::annotate::roles::readers_narrow;
+use std::collections::BTreeMap;
 use strait_core::{ConfigId, Def, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
+/// By root of what a node moves: a config on the grid that all readers behind the node want.
+type Wishes = BTreeMap<ConfigId, ConfigId>;
+
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
+    let mut wishes = Wishes::new();
     // Readers first, so that what is wanted behind nodes that move codes is known in front of them.
     for &value in &site.scope.values {
         let leaves = match site.graph.value(value).map(|value| value.def) {
             Some(Def::Node(id, position)) => draft.result(id, position.into()),
             _ => None,
         };
-        agree(site, draft, value, leaves)?;
+        agree(site, draft, &mut wishes, value, leaves)?;
     }
     Ok(())
 }
@@ -46,8 +52,22 @@ fn is_fixed(draft: &Draft, id: ConfigId) -> bool {
     matches!(port, Some(Port::Result(_))) || own.is_some_and(|(root, own)| root.anchored || root.value != own.value)
 }
 
+/// True if a result is on the grid of what its node reads, for which no directive speaks.
+fn is_moved(draft: &Draft, result: ConfigId) -> bool {
+    let root = draft.table.root(result);
+    let read = draft.table.config(root).zip(draft.table.config(result));
+    let own = read.is_some_and(|(read, result)| read.node == result.node && matches!(read.port, Port::Operand(_)));
+    own && draft.bound.get(root.index()).is_some_and(|bound| !bound.anchored)
+}
+
 /// Brings the readers of a value and what its producer leaves together, as far as they agree.
-fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<ConfigId>) -> Result<(), AnnotateError> {
+fn agree(
+    site: &Site<'_>,
+    draft: &mut Draft,
+    wishes: &mut Wishes,
+    value: ValueId,
+    leaves: Option<ConfigId>,
+) -> Result<(), AnnotateError> {
     let uses = site.graph.uses(value);
     let operands = uses.filter_map(|at| Some((at, draft.activation(at.node, at.operand.into())?)));
     let mut readers: Vec<_> = operands
@@ -60,7 +80,18 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
     let apart = |id: ConfigId| requantizes && draft.bound.get(id.index()).is_some_and(|bound| bound.apart);
     let readers = all.iter().copied().filter(|&id| !apart(id));
     // What stands behind a result is on the grid of that result; anything else takes what comes.
-    let (fixed, free): (Vec<ConfigId>, Vec<ConfigId>) = readers.partition(|&reader| is_fixed(draft, reader));
+    // Nodes that move codes ask for what is wanted behind them.
+    let (mut fixed, mut free, mut moves) = (Vec::new(), Vec::new(), Vec::new());
+    for reader in readers {
+        match wishes.get(&draft.table.root(reader)) {
+            _ if is_fixed(draft, reader) => fixed.push(reader),
+            Some(&wish) => {
+                fixed.push(wish);
+                moves.push((reader, wish));
+            }
+            None => free.push(reader),
+        }
+    }
     let sum = leaves.filter(|&leaves| stays_a_sum(site, draft, leaves, [&all, &fixed, &free]));
     if let Some(sum) = sum {
         let node = draft.table.config(sum).map(|config| config.node);
@@ -84,6 +115,9 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
                     .all(|&other| draft.table.root(other) == root || draft.are_given_alike(other, root))
         });
         match agreed {
+            Some(first) if is_moved(draft, leaves) => {
+                wishes.insert(draft.table.root(leaves), first);
+            }
             Some(first) => draft.join(leaves, first)?,
             // There is one grid.
             None if !kept && (site.how.alignments.force_overlap || !requantizes) => {
@@ -98,6 +132,11 @@ fn agree(site: &Site<'_>, draft: &mut Draft, value: ValueId, leaves: Option<Conf
         for &reader in &free {
             draft.join(reader, leaves)?;
         }
+    }
+    for (reader, wish) in moves {
+        let same = |leaves: &ConfigId| draft.scheme(*leaves) == draft.scheme(reader);
+        let leaves = leaves.filter(|leaves| sum.is_none() && same(leaves));
+        draft.join(reader, leaves.unwrap_or(wish))?;
     }
     // Those of one type that are on a grid of their own are on the same one.
     let mut deciding: Vec<ConfigId> = Vec::new();
