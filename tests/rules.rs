@@ -253,6 +253,24 @@ fn what_cannot_be_said_of_an_operand_is_refused_with_what_can() {
             ],
         ),
         (
+            "{ tensors = ['image'], activations = { type = 'uint16' } }",
+            ["has no uint16 activations for `image`", "int8 with int8"],
+        ),
+        (
+            "{ op = ['Conv'], activations = { type = 'uint8' } }, { op = ['Conv'], weights = { per = 'channel' } }",
+            [
+                "has no scales by channel of uint8 weights for `/stem/conv/Conv`",
+                "it has \"tensor\"",
+            ],
+        ),
+        (
+            "{ op = ['Conv'], run = 'integer' }, { op = ['Conv'], activations = { type = 'float32' } }",
+            [
+                "`/stem/conv/Conv` is to run in integers, and to compute on activations of float32",
+                "leave `run` out",
+            ],
+        ),
+        (
             "{ tensors = ['/pool/MaxPool_output_0'], activations = { type = 'uint16' } }",
             ["has no uint16 activations for `/pool/MaxPool`", "int8 with int8"],
         ),

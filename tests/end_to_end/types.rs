@@ -109,6 +109,35 @@ fn weights_that_alone_have_codes_have_scales_by_block_where_they_are_whole_block
 }
 
 #[test]
+fn a_rule_says_what_scales_of_weights_are_for_then_the_configuration_then_the_row() {
+    let scales = |target: &str, sets: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let setting = sets
+            .iter()
+            .fold(Setting::new(folder.path()), |setting, set| setting.set(*set));
+        let compiled = setting.compile(target).unwrap();
+        let found = strait_driver::inspect::quantization(&compiled.folder, None).unwrap();
+        let by_channel = |layer: &strait_driver::report::QuantizedLayer| {
+            let weights = layer.configs.iter().find(|config| config.port == "operand 1")?;
+            Some((layer.op.clone(), weights.scale.len() > 1))
+        };
+        let layers = found
+            .layers
+            .iter()
+            .filter(|layer| matches!(&*layer.op, "conv" | "gemm"));
+        layers.filter_map(by_channel).collect::<std::collections::BTreeSet<_>>()
+    };
+    let expected = |conv: bool, gemm: bool| [("conv".to_owned(), conv), ("gemm".to_owned(), gemm)].into();
+    let (tensor, channel) = ("quantize.weights.per='tensor'", "quantize.weights.per='channel'");
+    let rule = "quantize.rule=[{ op = ['Gemm'], weights = { per = 'channel' } }]";
+    // The row of generic-int8's Gemm prefers channels; that of Ascend's takes nothing but the tensor.
+    assert_eq!(scales("generic-int8", &[]), expected(true, true));
+    assert_eq!(scales("generic-int8", &[tensor]), expected(false, false));
+    assert_eq!(scales("generic-int8", &[tensor, rule]), expected(false, true));
+    assert_eq!(scales("ascend", &[channel]), expected(true, false));
+}
+
+#[test]
 fn scales_by_block_are_refused_of_codes_and_in_sizes_that_do_not_fit() {
     let folder = tempfile::tempdir().unwrap();
     let refused = |target: &str, sets: &[&str]| {
@@ -270,9 +299,19 @@ fn a_type_that_the_table_does_not_have_is_told_with_those_that_it_has() {
     let told = refused("generic-int8", rules);
     assert!(
         told.contains("has no int16 activations with int4 weights for `/head/conv/Conv`")
-            && told.contains("the activations are those of `quantize.rule[0]`"),
+            && told.contains("the activations are those of `quantize.rule[0].activations.type`"),
         "{told}"
     );
+    for (activation, weight) in [("int16", "int4"), ("uint8", "int8"), ("float32", "uint8")] {
+        let types =
+            format!("quantize={{ activations = {{ type = '{activation}' }}, weights = {{ type = '{weight}' }} }}");
+        let told = refused("generic-int8", &types);
+        let expected = format!("the target `generic-int8` has no {activation} activations with {weight} weights");
+        assert!(told.contains(&expected), "{told}");
+    }
+    let per = "quantize={ activations = { type = 'uint8' }, weights = { per = 'channel' } }";
+    let told = refused("generic-int8", per);
+    assert!(told.contains("has no scales by channel of uint8 weights"), "{told}");
     // Where codes read them, its weights have 8 bits.
     let told = refused(
         "ascend",

@@ -191,10 +191,10 @@ fn place(source: &Arc<Source>, span: Range<usize>, offset: usize) -> Place {
 }
 
 /// The way from the top of a document to a value: `quantize.rule[2].layers[0]`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyPath(Vec<Segment>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Segment {
     Key(String),
     Index(usize),

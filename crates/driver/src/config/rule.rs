@@ -1,16 +1,11 @@
 //! Settings of rules. Later rules win.
 
-use std::num::NonZeroU32;
-
 use super::{
     leaf::Range,
-    types::{
-        Activation, Activations, Align, Integer, Observer, ObserverOptions, Quantize, Rule, Run, ScaleSet, Unfit,
-        WeightPer, Weights,
-    },
+    types::{Activations, Align, Integer, Observer, ObserverOptions, Quantize, Rule, Run, Weights},
 };
 
-/// Settings of one layer or tensor in the configuration. `None`: the target's default.
+/// Settings that rules make together of one layer, operand or tensor. `None`: what `[quantize]` says, or the target's default.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Settings {
     /// Where the layer computes.
@@ -23,48 +18,37 @@ pub struct Settings {
     pub observer_options: ObserverOptions,
     /// Which grids its operands and results share.
     pub alignment: Option<Align>,
-    /// The type of its weights.
-    pub weight_type: Option<Integer>,
-    /// True: its weights have no zero point.
-    pub weight_symmetric: Option<bool>,
-    /// Which scales its weights have.
-    pub weight_scale: Option<ScaleSet>,
-    /// Granularity of the scales of its weights.
-    pub weight_per: Option<WeightPer>,
-    /// Inputs that share a scale of its weights.
-    pub weight_block: Option<NonZeroU32>,
-    /// Observer that makes the ranges of its weights.
-    pub weight_observer: Option<Observer>,
-    /// Consequence where a bias or a scale does not fit.
-    pub weight_unfit: Option<Unfit>,
-    /// The type of its output.
-    pub activation_type: Option<Activation>,
-    /// True: its output has no zero point.
-    pub activation_symmetric: Option<bool>,
-    /// Which scales its output has.
-    pub activation_scale: Option<ScaleSet>,
+    /// Its weights.
+    pub weights: Weights,
+    /// The activations that it computes on, or its output.
+    pub activations: Activations,
 }
 
 impl Settings {
-    /// Key by key, what `later` says wins.
+    /// Key by key, what `later` says wins. A range and an observer are two answers to one question.
     #[must_use]
-    pub fn overlaid(self, later: Settings) -> Settings {
+    fn overlaid(self, later: Settings) -> Settings {
+        let (weights, activations) = (self.weights, self.activations);
         Settings {
             run: later.run.or(self.run),
-            range: later.range.or(self.range),
+            range: later.range.or(self.range.filter(|_| later.observer.is_none())),
             observer: later.observer.or(self.observer),
             observer_options: later.observer_options.or(&self.observer_options),
             alignment: later.alignment.or(self.alignment),
-            weight_type: later.weight_type.or(self.weight_type),
-            weight_symmetric: later.weight_symmetric.or(self.weight_symmetric),
-            weight_scale: later.weight_scale.or(self.weight_scale),
-            weight_per: later.weight_per.or(self.weight_per),
-            weight_block: later.weight_block.or(self.weight_block),
-            weight_observer: later.weight_observer.or(self.weight_observer),
-            weight_unfit: later.weight_unfit.or(self.weight_unfit),
-            activation_type: later.activation_type.or(self.activation_type),
-            activation_symmetric: later.activation_symmetric.or(self.activation_symmetric),
-            activation_scale: later.activation_scale.or(self.activation_scale),
+            weights: Weights {
+                codes: later.weights.codes.or(weights.codes),
+                symmetric: later.weights.symmetric.or(weights.symmetric),
+                scale: later.weights.scale.or(weights.scale),
+                per: later.weights.per.or(weights.per),
+                block: later.weights.block.or(weights.block),
+                observer: later.weights.observer.or(weights.observer),
+                unfit: later.weights.unfit.or(weights.unfit),
+            },
+            activations: Activations {
+                ty: later.activations.ty.or(activations.ty),
+                symmetric: later.activations.symmetric.or(activations.symmetric),
+                scale: later.activations.scale.or(activations.scale),
+            },
         }
     }
 }
@@ -88,35 +72,38 @@ impl Rule {
             observer: self.observer,
             observer_options: self.observer_options.clone(),
             alignment: self.alignment,
-            ..of_types(&self.weights, &self.activations)
+            weights: self.weights.clone(),
+            activations: self.activations.clone(),
         }
     }
 }
 
 impl Quantize {
-    /// Settings of a layer that the rules at these positions match, in rising order; without rules, those of every
-    /// layer.
-    pub fn settings(&self, matched: impl IntoIterator<Item = usize>) -> Settings {
-        let rules = matched.into_iter().filter_map(|index| self.rule.get(index));
-        rules.fold(of_types(&self.weights, &self.activations), |settings, rule| {
-            settings.overlaid(rule.settings())
-        })
+    /// Settings of the rules at these positions together, in rising order.
+    pub fn settings<'a>(&self, matched: impl IntoIterator<Item = &'a usize>) -> Settings {
+        let rules = matched.into_iter().filter_map(|&index| self.rule.get(index));
+        rules.fold(Settings::default(), |settings, rule| settings.overlaid(rule.settings()))
     }
-}
 
-fn of_types(weights: &Weights, activations: &Activations) -> Settings {
-    Settings {
-        weight_type: weights.codes,
-        weight_symmetric: weights.symmetric,
-        weight_scale: weights.scale,
-        weight_per: weights.per,
-        weight_block: weights.block,
-        weight_observer: weights.observer,
-        weight_unfit: weights.unfit,
-        activation_type: activations.ty,
-        activation_symmetric: activations.symmetric,
-        activation_scale: activations.scale,
-        ..Settings::default()
+    /// Of these rules the position of the last one that says something, and what it says.
+    pub fn last<'a, T>(
+        &self,
+        matched: impl IntoIterator<Item = &'a usize, IntoIter: DoubleEndedIterator>,
+        says: impl Fn(&Rule) -> Option<T>,
+    ) -> Option<(usize, T)> {
+        let mut rules = matched.into_iter().rev();
+        rules.find_map(|&index| Some((index, says(self.rule.get(index)?)?)))
+    }
+
+    /// The type of a layer's weights, and the rule that asks for it. Where the layer runs in float, that is the rule which says
+    /// so or a later one: what was said of it in integers is not meant of it in float.
+    pub fn weight_type(&self, matched: &[usize]) -> Option<(usize, Integer)> {
+        let first = match self.last(matched, |rule| rule.run) {
+            Some((index, Run::Float)) => index,
+            _ => 0,
+        };
+        let meant = matched.iter().filter(|&&index| index >= first);
+        self.last(meant, |rule| rule.weights.codes)
     }
 }
 
@@ -133,32 +120,31 @@ mod tests {
             ..Rule::default()
         };
         let quantize = Quantize {
-            weights: Weights {
-                per: Some(WeightPer::Tensor),
-                ..Weights::default()
-            },
             rule: vec![
                 rule(Some(Run::Float), Some(Observer::Mse), None),
-                rule(None, Some(Observer::MinMax), Some([0.0, 1.0])),
+                rule(None, None, Some([0.0, 1.0])),
                 rule(Some(Run::Auto), None, None),
+                rule(None, Some(Observer::MinMax), None),
             ],
             ..Quantize::default()
         };
         let expected = Settings {
             run: Some(Run::Float),
-            observer: Some(Observer::MinMax),
+            observer: Some(Observer::Mse),
             range: Some(Range([0.0, 1.0])),
-            weight_per: Some(WeightPer::Tensor),
             ..Settings::default()
         };
-        assert_eq!(quantize.settings([0, 1]), expected);
-        assert_eq!(
-            quantize.settings([0, 1, 2]),
-            Settings {
-                run: Some(Run::Auto),
-                ..expected
-            }
-        );
-        assert_eq!(quantize.settings([]).run, None);
+        assert_eq!(quantize.settings(&[0, 1]), expected);
+        let run = Some(Run::Auto);
+        assert_eq!(quantize.settings(&[0, 1, 2]), Settings { run, ..expected });
+        // A range is taken from an observer, or stated.
+        let observer = Some(Observer::MinMax);
+        let observed = Settings {
+            run,
+            observer,
+            ..Settings::default()
+        };
+        assert_eq!(quantize.settings(&[0, 1, 2, 3]), observed);
+        assert_eq!(quantize.settings(&[]), Settings::default());
     }
 }

@@ -39,7 +39,7 @@ pub(super) fn check(
         let nodes = selection.nodes.iter().filter(|(_, rules)| rules.contains(&index));
         let mut found = nodes.filter_map(|(&id, rules)| {
             let node = module.main().node(id)?;
-            let size = quantize.settings(rules.iter().copied()).weight_block;
+            let size = quantize.settings(rules).weights.block.or(quantize.weights.block);
             asked.layer(module, index, (id, node), size)
         });
         findings.extend(found.next());

@@ -14,17 +14,17 @@ use strait_target::{
 
 use crate::{
     config::{
-        KeyPath, Loaded,
+        Loaded,
         rule::Settings,
-        types::{self, Alignment, Quantize, Rule, Run},
+        types::{self, Alignment, Quantize, Run},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
 
 use super::{
-    asked, blocks,
-    select::{Selection, moves_codes, united},
+    asked,
+    select::{Selection, moves_codes, united, weighs},
 };
 
 /// See the module.
@@ -50,7 +50,6 @@ pub(super) fn wishes(
 ) -> Result<Wishes, Diagnostics> {
     let quantize = &loaded.config.quantize;
     let graph = module.main();
-    asked::check(module, loaded, selection, spec)?;
     let mut placing = Placing::new();
     let mut directives = Directives {
         weight_observer: quantize.weights.observer.unwrap_or_default().into(),
@@ -67,54 +66,49 @@ pub(super) fn wishes(
         },
         ..TypeWishes::default()
     };
-    for (&node, rules) in &selection.nodes {
-        let settings = quantize.settings(rules.iter().copied());
-        if let Some(wish) = wish(loaded, &settings, rules) {
-            placing.insert(node, wish);
-        }
-        if let Some(per) = settings.weight_per {
-            directives.weight_per.insert(node, per);
-        }
-        if let Some(block) = settings.weight_block {
-            directives.weight_block.insert(node, block);
+    for (&id, rules) in &selection.nodes {
+        let settings = quantize.settings(rules);
+        if let Some(wish) = wish(quantize, &settings, rules) {
+            placing.insert(id, wish);
         }
         if let Some(alignment) = settings.alignment {
-            directives.alignments.insert(node, alignment);
+            directives.alignments.insert(id, alignment);
         }
-        if let Some(observer) = settings.weight_observer {
-            directives.weight_observers.insert(node, observer.into());
-        }
-        if let Some(unfit) = settings.weight_unfit {
-            directives.weights_unfit.insert(node, unfit.into());
-        }
-        // What `[quantize]` says holds as far as the table has it; a rule is held to its word.
-        // Where a layer runs in float, its weights have codes if that rule or a later one says so.
-        let float = settings.run == Some(Run::Float);
-        let first = deciding(loaded, rules).filter(|_| float).unwrap_or(0);
-        let own = rules.iter().filter(|&&index| index >= first);
-        let weight = last(quantize, own, |rule| rule.weights.codes);
+        let weighs = graph.node(id).is_some_and(weighs);
+        let (float, weight) = (settings.run == Some(Run::Float), quantize.weight_type(rules));
+        let weight = weight.filter(|_| weighs).map(|(_, t)| t);
         if float {
-            types.activations.insert(node, Activation::Float32);
+            types.activations.insert(id, Activation::Float32);
         }
         if float && weight.is_none() {
-            types.plain.insert(node);
+            types.plain.insert(id);
         }
-        types.weights.extend(weight.map(|t| (node, t)));
-        types.grids.activations.insert(node, of_activations(quantize, rules));
-        let symmetric = last(quantize, rules, |rule| rule.weights.symmetric);
-        let weight = grid(symmetric, last(quantize, rules, |rule| rule.weights.scale));
-        types.grids.weights.insert(node, weight);
+        types.grids.activations.insert(id, of_activations(&settings));
+        if !weighs {
+            continue;
+        }
+        let weights = settings.weights;
+        types.weights.extend(weight.map(|t| (id, t)));
+        types.grids.weights.insert(id, grid(weights.symmetric, weights.scale));
+        directives.weight_per.extend(weights.per.map(|per| (id, per)));
+        directives.weight_block.extend(weights.block.map(|block| (id, block)));
+        let observer = weights.observer.map(|observer| (id, observer.into()));
+        directives.weight_observers.extend(observer);
+        directives
+            .weights_unfit
+            .extend(weights.unfit.map(|unfit| (id, unfit.into())));
     }
     for (id, rules) in selection.computing(graph, spec) {
-        if let Some(activation) = last(quantize, &rules, |rule| rule.activations.ty) {
+        let settings = quantize.settings(&rules);
+        if let Some(activation) = settings.activations.ty {
             types.activations.entry(id).or_insert(activation);
         }
         if graph.node(id).is_some_and(|node| moves_codes(spec, node)) {
-            types.grids.activations.insert(id, of_activations(quantize, &rules));
+            types.grids.activations.insert(id, of_activations(&settings));
         }
     }
     for (&value, rules) in &selection.values {
-        let settings = quantize.settings(rules.iter().copied());
+        let settings = quantize.settings(rules);
         directives
             .ranges
             .extend(range(loaded, spec, &settings).map(|from| (value, from)));
@@ -123,27 +117,23 @@ pub(super) fn wishes(
         let named = rules
             .iter()
             .filter(|&index| !maker.is_some_and(|of_layer| of_layer.contains(index)));
-        let asked = last(quantize, named, |rule| rule.activations.ty);
-        let asked = asked.and_then(Activation::codes);
+        let asked = quantize.settings(named).activations.ty.and_then(Activation::codes);
         types.values.extend(asked.map(|t| (value, t)));
-        types.grids.values.insert(value, of_activations(quantize, rules));
+        types.grids.values.insert(value, of_activations(&settings));
     }
-    blocks::check(module, loaded, selection, spec, &types)?;
+    asked::check(module, loaded, selection, spec, &types)?;
     for (value, range) in input_ranges(module, loaded) {
         directives.ranges.entry(value).or_insert(RangeFrom::Stated(range));
     }
-    asked::leaving(module, loaded, selection, spec, &types)?;
     let default = observer(loaded, spec, &Settings::default());
     for (&(id, index), rules) in &selection.operands {
         let of_layer = united(selection.nodes.get(&id), Some(rules));
-        types
-            .grids
-            .operands
-            .insert((id, index), of_activations(quantize, &of_layer));
+        let own = of_activations(&quantize.settings(&of_layer));
+        types.grids.operands.insert((id, index), own);
         let Some((value, rules)) = selection.read(graph, (id, index)) else {
             continue;
         };
-        let Some(from) = range(loaded, spec, &quantize.settings(rules)) else {
+        let Some(from) = range(loaded, spec, &quantize.settings(&rules)) else {
             continue;
         };
         // Where it would be the same, the operand is on the grid of the value.
@@ -178,16 +168,6 @@ fn alignments(config: &Alignment, table: Alignments) -> Alignments {
     }
 }
 
-/// The word of the last of these rules that says something.
-fn last<'a, T>(
-    quantize: &Quantize,
-    rules: impl IntoIterator<Item = &'a usize, IntoIter: DoubleEndedIterator>,
-    says: impl Fn(&Rule) -> Option<T>,
-) -> Option<T> {
-    let mut rules = rules.into_iter().filter_map(|&index| quantize.rule.get(index));
-    rules.by_ref().rev().find_map(says)
-}
-
 fn grid(symmetric: Option<bool>, scale: Option<ScaleSet>) -> GridWish {
     GridWish {
         symmetric,
@@ -195,10 +175,9 @@ fn grid(symmetric: Option<bool>, scale: Option<ScaleSet>) -> GridWish {
     }
 }
 
-/// Wish of the rules that match for the grids of activations.
-fn of_activations(quantize: &Quantize, rules: &[usize]) -> GridWish {
-    let symmetric = last(quantize, rules, |rule| rule.activations.symmetric);
-    grid(symmetric, last(quantize, rules, |rule| rule.activations.scale))
+/// Wish for the grids of activations.
+fn of_activations(settings: &Settings) -> GridWish {
+    grid(settings.activations.symmetric, settings.activations.scale)
 }
 
 /// The source of a range that settings name; none where they leave it to the default.
@@ -210,25 +189,18 @@ fn range(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> Option<Rang
     says.then(|| RangeFrom::Observer(observer(loaded, spec, settings)))
 }
 
-fn wish(loaded: &Loaded, settings: &Settings, rules: &[usize]) -> Option<Wish> {
+fn wish(quantize: &Quantize, settings: &Settings, rules: &[usize]) -> Option<Wish> {
     match settings.run? {
         Run::Integer => Some(Wish::Integer),
         Run::Auto => None,
         Run::Float => {
-            let deciding = deciding(loaded, rules).and_then(|index| loaded.config.quantize.rule.get(index));
-            let reason = deciding.and_then(|rule| rule.reason.clone());
+            let (decides, _) = quantize.last(rules, |rule| rule.run)?;
+            let reason = quantize.rule.get(decides)?.reason.clone();
             Some(Wish::Float(
                 reason.unwrap_or_else(|| "the configuration says so".to_owned()),
             ))
         }
     }
-}
-
-/// Of the rules that match a layer the one that decides where it runs: the last that says so.
-fn deciding(loaded: &Loaded, rules: &[usize]) -> Option<usize> {
-    let all = &loaded.config.quantize.rule;
-    let says = |&index: &usize| all.get(index).is_some_and(|rule| rule.run.is_some());
-    rules.iter().rev().copied().find(says)
 }
 
 /// The observer where `settings` say no other: that of `[calibration]`, or the target's.
@@ -277,10 +249,7 @@ pub(super) fn keep(
             spec.id, reason.text
         );
         let rules = selection.nodes.get(&id).map(Vec::as_slice).unwrap_or_default();
-        let mut path = KeyPath::of(&["quantize"]).key("rule");
-        if let Some(index) = deciding(loaded, rules) {
-            path = path.index(index).key("run");
-        }
+        let path = loaded.asks(rules, &["run"]);
         let finding = loaded.error(codes::UNSUPPORTED, &path, message, "asked for here");
         finding.help("run = \"auto\" leaves it to the host instead")
     });

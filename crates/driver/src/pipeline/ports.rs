@@ -2,13 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use strait_core::{Elem, Module, Node, NodeId, Op, Port, ValueId};
+use strait_core::{Elem, Module, Node, NodeId, Port, ValueId};
 
 use crate::{
     config::{KeyPath, Loaded, types::Rule},
     diagnostic::Diagnostic,
     failure::codes,
 };
+
+use super::select::weighs;
 
 /// Choice of one rule.
 #[derive(Debug, Default)]
@@ -95,13 +97,12 @@ fn operand(module: &Module, node: &Node, index: usize) -> Result<usize, Unfit> {
         return Err(Unfit::absent(name, port, node.inputs.len()));
     };
     if graph.data_of(value).is_some() {
-        let product = matches!(node.op, Op::Conv(_) | Op::Gemm(_));
         let (what, help) = match index {
-            1 if product => (
+            1 if weighs(node) => (
                 "holds its weights",
                 "`weights` in a rule without `operands` says their type, scheme and observer",
             ),
-            2 if product => (
+            2 if weighs(node) => (
                 "is its bias",
                 "its grid is that of the sums, and follows from operand and weights; leave it out",
             ),

@@ -35,7 +35,7 @@ pub(super) fn requests(module: &Module, loaded: &Loaded, selection: &Selection) 
                 findings.push(finding);
             }
         }
-        let settings = loaded.config.quantize.settings(rules.iter().copied());
+        let settings = loaded.config.quantize.settings(&rules);
         let Some(observer) = settings.observer else { continue };
         let options = settings
             .observer_options

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use strait_core::{Graph, Module, Node, NodeId, ValueId};
+use strait_core::{Graph, Module, Node, NodeId, Op, ValueId};
 use strait_document::nearest;
 use strait_target::{TargetSpec, spec::RecipeName};
 
@@ -65,6 +65,11 @@ impl Selection {
 pub(super) fn moves_codes(spec: &TargetSpec, node: &Node) -> bool {
     let row = spec.op_row(node.op.term()).map(|(_, row)| row);
     row.and_then(|row| row.recipe).is_some_and(RecipeName::keeps_grid)
+}
+
+/// True if a node has weights that configurations speak of.
+pub(super) fn weighs(node: &Node) -> bool {
+    matches!(node.op, Op::Conv(_) | Op::Gemm(_))
 }
 
 /// The rules of both lists, in rising order.

@@ -89,7 +89,7 @@ pub struct Annotation<'a> {
     pub observation: &'a Observation,
     /// The observer where no directive names another.
     pub observer: ObserverChoice,
-    /// Granularity of the scales of weights where neither a directive nor the op's row says.
+    /// Granularity of the scales of weights where no directive says, as far as the op's row and the type of the weights have it.
     pub weight_per: Option<WeightPer>,
     /// Inputs that share a scale of weights, where scales are by block and no directive says. None: as the table prefers.
     pub weight_block: Option<NonZeroU32>,

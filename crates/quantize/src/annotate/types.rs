@@ -270,7 +270,7 @@ impl TypeWishes {
 
     /// The pair of a node on the host of which the weights alone have codes: where activations are to be real numbers, the
     /// first one with the weights that are wanted of this node, and else of all nodes, as far as there is one.
-    pub(super) fn pair_on_host(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
+    pub fn pair_on_host(&self, spec: &TargetSpec, id: NodeId, term: Term) -> Option<Pair> {
         let activation = self.activations.get(&id).copied().or(self.activation);
         if activation != Some(Activation::Float32) || self.plain.contains(&id) {
             return None;

@@ -319,6 +319,19 @@ impl TargetSpec {
         all.filter(move |pair| weighs && pair.is_weight_only())
     }
 
+    /// Granularities of the scales that weights of a type can have in a row, the preferred one first. One scale for all is one
+    /// for each channel, too, but not the other way round.
+    pub fn weight_granularities(&self, row: Option<&OpRow>, weight: Integer) -> Vec<WeightPer> {
+        let mut per = self.types.weight(weight).per.clone();
+        if let Some(own) = row.and_then(|row| row.weight_per) {
+            per.sort_by_key(|per| *per != own);
+            if own == WeightPer::Tensor {
+                per.truncate(1);
+            }
+        }
+        per
+    }
+
     /// The row that brings codes of a type to another grid or type; none where the target cannot.
     pub fn requantizes(&self, from: Integer) -> Option<(&str, &OpRow)> {
         self.row_for(Term::Requantize, from.into())

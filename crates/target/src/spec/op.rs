@@ -50,7 +50,8 @@ pub struct OpRow {
     /// Absent: the activation type.
     #[schemars(length(min = 1))]
     pub results: Option<Vec<Integer>>,
-    /// Granularity of the scales of the op's weights. Absent: the first of `types.weight.per`.
+    /// Granularity of the scales of the op's weights, as far as their type has it. `"tensor"`: the op takes no other. Of others
+    /// the configuration may ask instead of `"channel"`. Absent: the first of `types.weight.per`.
     pub weight_per: Option<WeightPer>,
     /// Limits of the target, by attribute of the op or by a quantity derived from the op.
     #[serde(default)]

@@ -1,103 +1,106 @@
-//! Types that rules ask for operands and results, held against what the layers compute on and leave.
+//! Types that rules ask for operands, results and tensors, held against what the layers compute on and leave.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use strait_core::{Module, NodeId, Port};
-use strait_quantize::annotate::TypeWishes;
-use strait_target::{
-    TargetSpec,
-    spec::{Integer, Pair},
-};
+use strait_core::{NodeId, Port};
+use strait_target::spec::{Activation, Integer, Pair};
 
 use crate::{
-    config::{
-        KeyPath, Loaded,
-        types::{Quantize, Rule},
-    },
-    diagnostic::Diagnostic,
+    config::KeyPath,
     failure::codes,
-    pipeline::select::{Selection, moves_codes, united},
+    pipeline::select::{moves_codes, united},
 };
 
-/// Findings where two operands of one layer are to have two types.
-pub(super) fn operands(module: &Module, loaded: &Loaded, selection: &Selection) -> Vec<Diagnostic> {
-    let quantize = &loaded.config.quantize;
-    let mut first: BTreeMap<NodeId, (usize, usize)> = BTreeMap::new();
-    let (mut findings, mut told) = (Vec::new(), BTreeSet::new());
-    for (&(id, index), rules) in &selection.operands {
-        let rules = united(selection.nodes.get(&id), Some(rules));
-        let Some(rule) = deciding(quantize, &rules) else {
-            continue;
-        };
-        let &mut (other, of_other) = first.entry(id).or_insert((index, rule));
-        let [one, two] = [of_other, rule].map(|rule| quantize.rule.get(rule).and_then(|rule| rule.activations.ty));
-        if one == two || !told.insert(rule.max(of_other)) {
-            continue;
+use super::{Asked, those};
+
+const TYPE: [&str; 2] = ["activations", "type"];
+
+impl Asked<'_> {
+    /// Findings where operands or tensors are to be real numbers.
+    pub(super) fn reals(&mut self) {
+        let loaded = self.loaded;
+        for (index, rule) in loaded.config.quantize.rule.iter().enumerate() {
+            let is_float = rule.activations.ty == Some(Activation::Float32);
+            if !is_float || !rule.selects_ports() && rule.tensors.is_empty() {
+                continue;
+            }
+            let what = match rule.tensors.is_empty() {
+                true => "an operand",
+                false => "a tensor",
+            };
+            let message = format!("{what} has codes of some type, or the layers that read it run in float");
+            self.findings.tell(loaded.asks(&[index], &TYPE), |path| {
+                let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
+                finding.help("float32 is for `layers` and `op`")
+            });
         }
-        let name = module.main().node(id).map_or("", |node| module.name(node.name));
-        let message = format!(
-            "`{name}` computes on one type, and its {} and {} are to have two",
-            Port::Operand(other),
-            Port::Operand(index)
-        );
-        let finding = loaded.error(codes::UNSUPPORTED, &path(rule.max(of_other)), message, "");
-        findings.push(finding.help("ask for one type, or for a range of its own where an operand wants finer codes"));
     }
-    findings
-}
 
-/// Findings where a result is to leave in a type that its layer does not make.
-pub(super) fn results(
-    module: &Module,
-    loaded: &Loaded,
-    selection: &Selection,
-    spec: &TargetSpec,
-    types: &TypeWishes,
-) -> Vec<Diagnostic> {
-    let (graph, quantize) = (module.main(), &loaded.config.quantize);
-    let (mut findings, mut told) = (Vec::new(), BTreeSet::new());
-    for (&value, &asked) in &types.values {
-        let Some((id, node)) = graph.producer(value).filter(|(_, node)| !moves_codes(spec, node)) else {
-            continue;
-        };
-        let computes = types.pair(spec, id, node.op.term()).and_then(Pair::codes);
-        let row = computes.and_then(|on| Some((on, spec.row_for(node.op.term(), on.into())?.1)));
-        let Some((on, row)) = row.filter(|(_, row)| !row.is_host()) else {
-            continue;
-        };
-        let results = row.results.as_deref().unwrap_or(std::slice::from_ref(&on));
-        let rules = selection.values.get(&value).map(Vec::as_slice).unwrap_or_default();
-        let Some(rule) = deciding(quantize, rules) else {
-            continue;
-        };
-        if results.contains(&asked) || !told.insert(rule) {
-            continue;
+    /// Findings where two operands of one layer are to have two types.
+    pub(super) fn operands(&mut self) {
+        let (loaded, module) = (self.loaded, self.module);
+        let mut first: BTreeMap<NodeId, (usize, Activation, KeyPath)> = BTreeMap::new();
+        for (&(id, index), rules) in &self.selection.operands {
+            let rules = united(self.selection.nodes.get(&id), Some(rules));
+            let Some(asked) = loaded.config.quantize.settings(&rules).activations.ty else {
+                continue;
+            };
+            let path = loaded.asks(&rules, &TYPE);
+            let (other, of_other, other_path) = first.entry(id).or_insert_with(|| (index, asked, path.clone()));
+            if *of_other == asked {
+                continue;
+            }
+            let name = module.main().node(id).map_or("", |node| module.name(node.name));
+            let message = format!(
+                "`{name}` computes on one type, and its {} and {} are to have two",
+                Port::Operand(*other),
+                Port::Operand(index)
+            );
+            self.findings.tell(path.max(other_path.clone()), |path| {
+                let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
+                finding.help("ask for one type, or for a range of its own where an operand wants finer codes")
+            });
         }
-        let name = module.name(node.name);
-        let message = format!(
-            "`{name}` computes on {on} on the target `{}`, and leaves no {asked} results",
-            spec.id
-        );
-        let has: Vec<&str> = results.iter().copied().map(Integer::name).collect();
-        let finding = loaded.error(codes::UNSUPPORTED, &path(rule), message, "");
-        findings.push(finding.help(format!(
-            "results that it leaves then: {}; a rule for the layer says what it computes on",
-            has.join(", ")
-        )));
     }
-    findings
-}
 
-/// The last of these rules that names a type.
-fn deciding(quantize: &Quantize, rules: &[usize]) -> Option<usize> {
-    let names = |rule: &Rule| rule.activations.ty.is_some();
-    let mut rules = rules.iter().rev().copied();
-    rules.find(|&index| quantize.rule.get(index).is_some_and(names))
-}
-
-fn path(rule: usize) -> KeyPath {
-    KeyPath::of(&["quantize", "rule"])
-        .index(rule)
-        .key("activations")
-        .key("type")
+    /// Findings where a tensor is to leave in a type that the layer which makes it does not have; one that no layer makes, in
+    /// a type that no pair has.
+    pub(super) fn results(&mut self) {
+        let (loaded, module, spec, types) = (self.loaded, self.module, self.spec, self.types);
+        let graph = module.main();
+        for (&value, &asked) in &types.values {
+            let rules = self.selection.values.get(&value).map(Vec::as_slice).unwrap_or_default();
+            let name = |name| module.name(name);
+            let pairs = &spec.types.pairs;
+            let maker = graph.producer(value);
+            if maker.is_none() && !pairs.iter().any(|pair| pair.codes() == Some(asked)) {
+                let of = graph.value(value).map_or("", |value| name(value.name));
+                let message = format!("the target `{}` has no {asked} activations for `{of}`", spec.id);
+                self.findings.tell(loaded.asks(rules, &TYPE), |path| {
+                    loaded.error(codes::UNSUPPORTED, path, message, "").help(those(pairs))
+                });
+            }
+            let Some((id, node)) = maker.filter(|(_, node)| !moves_codes(spec, node)) else {
+                continue;
+            };
+            let computes = types.pair(spec, id, node.op.term()).and_then(Pair::codes);
+            let row = computes.and_then(|on| Some((on, spec.row_for(node.op.term(), on.into())?.1)));
+            let Some((on, row)) = row.filter(|(_, row)| !row.is_host()) else {
+                continue;
+            };
+            let results = row.results.as_deref().unwrap_or(std::slice::from_ref(&on));
+            if results.contains(&asked) {
+                continue;
+            }
+            let has: Vec<&str> = results.iter().copied().map(Integer::name).collect();
+            let (of, id, has) = (name(node.name), &spec.id, has.join(", "));
+            self.findings.tell(loaded.asks(rules, &TYPE), |path| {
+                let message = format!("`{of}` computes on {on} on the target `{id}`, and leaves no {asked} results");
+                let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
+                finding.help(format!(
+                    "results that it leaves then: {has}; a rule for the layer says what it computes on"
+                ))
+            });
+        }
+    }
 }

@@ -8,7 +8,7 @@ use strait_target::{
     spec::{Integer, Pair, RecipeName, ScaleSet, WeightGrid},
 };
 
-use super::{SIDES, side};
+use super::Side;
 use crate::{
     config::{
         KeyPath, Loaded,
@@ -29,20 +29,21 @@ pub(super) enum Freedom {
     Powers,
 }
 
-/// Those that a table of the configuration asks for, with the positions in a pair.
-pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Freedom, usize)> {
-    let symmetric = [activations.symmetric, weights.symmetric];
-    let scale = [activations.scale, weights.scale];
-    let of = |position: usize| {
-        let zeros = (symmetric[position] == Some(false)).then_some(Freedom::ZeroPoints);
-        let scales = match scale[position] {
+/// Those that the tables of the configuration ask for.
+pub(super) fn freedoms(activations: &Activations, weights: &Weights) -> Vec<(Freedom, Side)> {
+    let of = |side: Side, symmetric: Option<bool>, scale: Option<ScaleSet>| {
+        let zeros = (symmetric == Some(false)).then_some(Freedom::ZeroPoints);
+        let scales = match scale {
             Some(ScaleSet::Any) => Some(Freedom::Scales),
-            Some(ScaleSet::PowerOfTwo) if position == 1 => Some(Freedom::Powers),
+            Some(ScaleSet::PowerOfTwo) if side == Side::Weights => Some(Freedom::Powers),
             _ => None,
         };
-        zeros.into_iter().chain(scales).map(move |freedom| (freedom, position))
+        zeros.into_iter().chain(scales).map(move |freedom| (freedom, side))
     };
-    (0..SIDES.len()).flat_map(of).collect()
+    let activations = of(Side::Activations, activations.symmetric, activations.scale);
+    activations
+        .chain(of(Side::Weights, weights.symmetric, weights.scale))
+        .collect()
 }
 
 impl Freedom {
@@ -55,10 +56,10 @@ impl Freedom {
     }
 
     /// True if the target leaves it to codes of a type.
-    pub(super) fn is_left(self, spec: &TargetSpec, position: usize, t: Integer) -> bool {
-        let (symmetric, scale) = match position {
-            0 => (spec.types.activation(t).symmetric, spec.types.activation(t).scale),
-            _ => (spec.types.weight(t).symmetric, spec.types.weight(t).scale),
+    pub(super) fn is_left(self, spec: &TargetSpec, side: Side, t: Integer) -> bool {
+        let (symmetric, scale) = match side {
+            Side::Activations => (spec.types.activation(t).symmetric, spec.types.activation(t).scale),
+            Side::Weights => (spec.types.weight(t).symmetric, spec.types.weight(t).scale),
         };
         match self {
             Freedom::ZeroPoints => !symmetric,
@@ -73,11 +74,11 @@ impl Freedom {
         loaded: &Loaded,
         path: &KeyPath,
         spec: &TargetSpec,
-        position: usize,
+        side: Side,
         t: Integer,
         pairs: &[Pair],
     ) -> Diagnostic {
-        let (what, id) = (SIDES[position], &spec.id);
+        let (what, id) = (side.name(), &spec.id);
         let (message, instead) = match self {
             Freedom::ZeroPoints => (
                 format!("the zero points of {t} {what} are 0 in the target `{id}`"),
@@ -92,8 +93,8 @@ impl Freedom {
                 "leave it out, or write \"any\"",
             ),
         };
-        let types: BTreeSet<Integer> = pairs.iter().filter_map(|pair| side(pair, position)).collect();
-        let others = types.into_iter().filter(|&t| self.is_left(spec, position, t));
+        let types: BTreeSet<Integer> = pairs.iter().filter_map(|&pair| side.of(pair)).collect();
+        let others = types.into_iter().filter(|&t| self.is_left(spec, side, t));
         let others: Vec<&str> = others.map(Integer::name).collect();
         let finding = loaded.error(codes::UNSUPPORTED, path, message, "");
         finding.help(match others.is_empty() {

@@ -102,10 +102,11 @@ fn per(site: &Site<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granula
     let size = size.or(scheme.block.first().copied()).map(NonZeroU32::get);
     let size = size.filter(|&size| inputs.is_some_and(|inputs| inputs.is_multiple_of(size.into())));
     let size = size.filter(|_| row.is_none_or(OpRow::is_weight_only));
+    let having = how.spec.weight_granularities(row, ty);
+    let asked = [how.directives.weight_per.get(&id).copied(), how.weight_per];
+    let asked = asked.into_iter().flatten().filter(|per| having.contains(per));
     let fits = |per: &WeightPer| *per != WeightPer::Block || size.is_some();
-    let own = how.directives.weight_per.get(&id).copied();
-    let own = own.or(row.and_then(|row| row.weight_per)).or(how.weight_per);
-    let per = own.filter(fits).or_else(|| scheme.per.iter().copied().find(fits));
+    let per = asked.chain(having.iter().copied()).find(fits);
     match (per, size) {
         (Some(WeightPer::Block), Some(size)) => Granularity::Block { axis: 1, size },
         (Some(WeightPer::Channel), _) => Granularity::Channel { axis: 0 },
