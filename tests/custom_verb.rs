@@ -63,7 +63,7 @@ fn fused() -> Fusion {
     let mut module = parse(GRAPH).unwrap();
     let main = module.main;
     let target = Deciding { spec, table };
-    fuse(&mut module, main, &target, &Options::new(), FusionPolicy::Any).unwrap()
+    fuse(&mut module, main, &target, FusionPolicy::Any).unwrap()
 }
 
 #[test]

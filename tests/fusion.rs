@@ -188,13 +188,13 @@ data @constant: i32[2] = inline [100,-77]",
 fn fused(text: &str, on: &str, policy: FusionPolicy) -> (Module, Fusion) {
     let mut module = parse(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let (target, options) = target(on).unwrap();
+    let target = target(on).unwrap();
     let mut copy = module.main().clone();
     copy.name = module.names.fresh("main");
     module.graphs.push(copy);
     module.main = GraphId::new(module.graphs.len() - 1);
     let main = module.main;
-    let fusion = strait_lower::fuse(&mut module, main, target.as_ref(), &options, policy).unwrap();
+    let fusion = strait_lower::fuse(&mut module, main, target.as_ref(), policy).unwrap();
     verify(&module).unwrap_or_else(|error| panic!("{error}\n{text}"));
     (module, fusion)
 }

@@ -50,7 +50,7 @@ fn a_model_that_comes_with_all_grids_and_codes_becomes_the_same_integers_without
         let float = parse(&random_graph(seed, 20)).unwrap();
         let samples = InMemory((0..2).map(|at| inputs(&float, 1000 * seed + at, 1.0)).collect());
         for name in ["generic-int8", "sima", "ascend"] {
-            let (target, _) = target(name).unwrap();
+            let target = target(name).unwrap();
             let (spec, case) = (target.spec(), format!("seed {seed} for {name}"));
             let first = integer_under(FusionPolicy::Exact, &float, name, &samples)
                 .unwrap()
@@ -91,7 +91,7 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
         let mut random = SplitMix64::new(seed);
         let observation = observation(&float, &mut random);
         for name in ["generic-int8", "sima", "ascend"] {
-            let (target, _) = target(name).unwrap();
+            let target = target(name).unwrap();
             let (spec, case) = (target.spec(), format!("seed {seed} for {name}"));
             let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
             place(&mut module, main, spec, &wishes, &TypeWishes::default());
@@ -171,7 +171,7 @@ fn reasons(lines: &str, target_name: &str, given: &[(&str, Port, Given)], direct
          data @bytes: i8[2,2] = splat 5\ndata @long: f32[2,4] = splat 1.0\n"
     );
     let mut module = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    let (target, _) = target(target_name).unwrap();
+    let target = target(target_name).unwrap();
     let (spec, main, wishes) = (target.spec(), module.main, Placing::new());
     place(&mut module, main, spec, &wishes, &TypeWishes::default());
     let mut observation = Observation::default();

@@ -96,33 +96,23 @@ fn panicking_early(_: &Requantization, _: Option<[i32; 2]>) -> Made {
 }
 
 /// The kernels, and what is said of them: at once, and when the layers are computed.
-const KERNELS: [(Prepare, &[&str]); 5] = [
+const KERNELS: [(&Prepare, &[&str]); 5] = [
     (
-        wrong,
+        &wrong,
         &["its kernel makes", "of the accumulator", "by its definition it is"],
     ),
-    (failing, &["the device is gone"]),
-    (panicking, &["panicked: an index of"]),
-    (unprepared, &["no such multiplier"]),
-    (panicking_early, &["panicked: no such multiplier"]),
+    (&failing, &["the device is gone"]),
+    (&panicking, &["panicked: an index of"]),
+    (&unprepared, &["no such multiplier"]),
+    (&panicking_early, &["panicked: no such multiplier"]),
 ];
 
 /// The target generic-int8 with another kernel for one form.
-fn registry(prepare: Prepare) -> Registry {
-    let kernel = |form| FormKernel {
-        form,
-        prepare: if form == FORM { prepare } else { standard },
-    };
-    let factory = TargetFactory {
-        origin: "a vendor",
-        table: include_str!("../plugins/generic-int8/target.toml"),
-        kernels: Box::leak(
-            [FORM, "one-rounding", "mean", "sixteen-by-eight", "float64"]
-                .map(kernel)
-                .into(),
-        ),
-        make: None,
-    };
+fn registry(prepare: &'static Prepare) -> Registry {
+    let others = ["one-rounding", "mean", "sixteen-by-eight", "float64"].map(FormKernel::host);
+    let kernels = [&[FormKernel::new(FORM, prepare)][..], &others].concat();
+    let table = include_str!("../plugins/generic-int8/target.toml");
+    let factory = TargetFactory::new("a vendor", table).kernels(kernels.leak());
     let mut registry = Registry::default();
     registry.add(&factory).unwrap();
     registry
@@ -137,7 +127,7 @@ fn session() -> Session<'static> {
 }
 
 /// Compiles the model in the repository into a folder, without an evaluation of its own.
-fn compile(folder: &Path, prepare: Prepare) -> Result<PathBuf, Stop> {
+fn compile(folder: &Path, prepare: &'static Prepare) -> Result<PathBuf, Stop> {
     let overrides = [
         Override::output(folder.join("artifact").to_string_lossy()),
         Override::set(format!("calibration.cache='{}'", folder.join("cache").display())),
@@ -175,7 +165,7 @@ fn a_kernel_that_is_wrong_or_fails_or_panics_ends_a_compilation_and_is_named() {
 #[test]
 fn a_kernel_that_is_seldom_wrong_is_found_with_an_accumulator_and_both_codes() {
     let folder = tempfile::tempdir().unwrap();
-    let stop = compile(folder.path(), seldom_wrong).unwrap_err();
+    let stop = compile(folder.path(), &seldom_wrong).unwrap_err();
     let text = stop.to_string();
     blamed(
         "seldom",
@@ -195,7 +185,7 @@ fn a_kernel_that_is_seldom_wrong_is_found_with_an_accumulator_and_both_codes() {
 #[test]
 fn a_kernel_that_is_wrong_or_fails_or_panics_ends_a_run_and_an_evaluation_too() {
     let folder = tempfile::tempdir().unwrap();
-    let artifact = compile(folder.path(), standard).unwrap();
+    let artifact = compile(folder.path(), &standard).unwrap();
     let digits = repository().join("models/digits/eval_x.npy");
     for (index, (prepare, expected)) in KERNELS.into_iter().enumerate() {
         let opened = Opened::open(&artifact, &registry(prepare)).unwrap();

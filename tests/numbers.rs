@@ -294,7 +294,7 @@ fn nodes_that_have_settled_stay_where_they_are() {
     for seed in 0..100u64 {
         let float = parse(&random_graph(seed, 40)).unwrap();
         for name in ["generic-int8", "sima", "ascend"] {
-            let (target, _) = strait_tests::passes::target(name).unwrap();
+            let target = strait_tests::passes::target(name).unwrap();
             let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
             place(&mut module, main, target.spec(), &wishes, &TypeWishes::default());
             // Some nodes are refused, as recipes do.
@@ -339,7 +339,7 @@ fn a_wish_for_integers_keeps_an_island_on_the_accelerator() {
            %c: f32[1,4,4] = sub(%b, %x)
            %p: f32[1,4,4] = softmax(%c) {axis=2}
            return %p }";
-    let (target, _) = strait_tests::passes::target("generic-int8").unwrap();
+    let target = strait_tests::passes::target("generic-int8").unwrap();
     let on_host = |wished: &[&str]| {
         let mut module = parse(text).unwrap();
         let main = module.main;

@@ -89,7 +89,7 @@ fn an_override_simulates_what_it_touches_and_that_is_all_of_the_difference() {
         let float = parse(&random_graph(seed, 24)).unwrap();
         let samples = InMemory((0..2).map(|at| inputs(&float, 1000 * seed + at, 1.0)).collect());
         for name in ["generic-int8", "sima"] {
-            let (target, _) = target(name).unwrap();
+            let target = target(name).unwrap();
             let spec = target.spec();
             let before = integer_under(FusionPolicy::Exact, &float, name, &samples);
             let before = before

@@ -125,9 +125,9 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         data @w: i8[1,1,1,1] = inline [1]
         data @b: i32[1] = inline [0]";
     let mut module = text::parse(graph).unwrap();
-    let (target, options) = strait_tests::passes::target("generic-int8").unwrap();
+    let target = strait_tests::passes::target("generic-int8").unwrap();
     let main = module.main;
-    let fusion = fuse(&mut module, main, target.as_ref(), &options, FusionPolicy::Exact).unwrap();
+    let fusion = fuse(&mut module, main, target.as_ref(), FusionPolicy::Exact).unwrap();
     let origins = BTreeMap::new();
     let report = report::build(Material {
         spec: target.spec(),
@@ -173,9 +173,9 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
     main.name = module.names.fresh("main");
     module.graphs.push(main);
     module.main = strait_core::GraphId::new(1);
-    let (target, options) = strait_tests::passes::target("generic-int8").unwrap();
+    let target = strait_tests::passes::target("generic-int8").unwrap();
     let main = module.main;
-    let fusion = fuse(&mut module, main, target.as_ref(), &options, FusionPolicy::Exact).unwrap();
+    let fusion = fuse(&mut module, main, target.as_ref(), FusionPolicy::Exact).unwrap();
     assert_eq!(fusion.fired.len(), 1);
     let report = report::build(Material {
         spec: target.spec(),
@@ -224,7 +224,7 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         }
         data @w: f32[2,2] = inline [1.0,0.5,-0.003,1.0]";
     let mut module = text::parse(graph).unwrap();
-    let (target, _) = strait_tests::passes::target("generic-int8").unwrap();
+    let target = strait_tests::passes::target("generic-int8").unwrap();
     let mut observation = Observation::default();
     for (name, numbers) in [("x", [-1.0, 1.0]), ("g", [1.0, 2000.0])] {
         let mut statistics = Statistics::default();

@@ -324,7 +324,7 @@ fn each_op_is_a_step_from_its_simulation_at_most() {
         ("ascend", types(None)),
     ];
     for (name, types) in cases {
-        let (target, _) = target(name).unwrap();
+        let target = target(name).unwrap();
         let mut seen = Seen::default();
         let mut end_to_end = f64::INFINITY;
         for seed in 0..16 {

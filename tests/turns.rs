@@ -36,7 +36,7 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
         let observation = observation(&float, &mut random);
         for name in ["generic-int8", "sima", "ascend"] {
             let case = format!("seed {seed} for {name}");
-            let (target, _) = strait_tests::passes::target(name).unwrap();
+            let target = strait_tests::passes::target(name).unwrap();
             let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
             let spec = target.spec();
             place(&mut module, main, spec, &wishes, &TypeWishes::default());
@@ -117,7 +117,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
     let float = parse(&random_graph(seed, 60)).unwrap();
     let mut random = SplitMix64::new(seed);
     let observation = observation(&float, &mut random);
-    let (target, _) = strait_tests::passes::target(name).unwrap();
+    let target = strait_tests::passes::target(name).unwrap();
     let (spec, wishes, types) = (target.spec(), Placing::new(), TypeWishes::default());
     let mut how = Annotation::new(spec, &observation, &wishes);
     // Ranges that are far apart, for some of which there is no form.

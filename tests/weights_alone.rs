@@ -133,7 +133,7 @@ fn results(module: &Module, graph: strait_core::GraphId, fed: &[Tensor]) -> Vec<
 fn integer_graph_and_simulation_compute_the_same_bits() {
     let mut seen = 0;
     for (name, weight, _) in CASES {
-        let (target, _) = target(name).unwrap();
+        let target = target(name).unwrap();
         for seed in 0..8 {
             let (integer, fed) = compiled(name, weight, seed);
             seen += products(integer.annotated.main(), name).count();

@@ -117,7 +117,7 @@ fn time(module: &Module, inputs: &[Tensor]) -> f64 {
 fn main() {
     let float = mobilenet_v2();
     let sample = inputs(&float, 1, 1.0);
-    let (target, _) = target("generic-int8").unwrap();
+    let target = target("generic-int8").unwrap();
     let samples = InMemory(vec![sample.clone()]);
     let baked = integer_under(FusionPolicy::Exact, &float, "generic-int8", &samples)
         .unwrap()

@@ -109,7 +109,7 @@ pub fn integer_wanting(
     samples: &InMemory,
 ) -> Result<Integer, String> {
     let text = |error: &dyn std::fmt::Display| error.to_string();
-    let (target, options) = crate::passes::target(target)?;
+    let target = crate::passes::target(target)?;
     let mut progress = |_| ControlFlow::Continue(());
     let (one, main) = (NonZeroUsize::MIN, float.main);
     let mut float = float.clone();
@@ -146,7 +146,7 @@ pub fn integer_wanting(
     module.graphs.push(fused);
     module.main = GraphId::new(module.graphs.len() - 1);
     let fused = module.main;
-    let fusion = strait_lower::fuse(&mut module, fused, target.as_ref(), &options, policy);
+    let fusion = strait_lower::fuse(&mut module, fused, target.as_ref(), policy);
     let fusion = fusion.map_err(|e| text(&e))?;
     verify(&module).map_err(|e| text(&e))?;
     if let Some(finding) = findings(&module, &fusion)?.first() {

@@ -123,23 +123,15 @@ fn kernels_that_are_wrong_are_found_with_a_witness() {
         "general",
         "thresholds",
     ];
-    let kernel = |form: &'static str| FormKernel {
-        form,
-        prepare: match form {
-            "shift" => wrong_at_ties,
-            "single" => without_clamp,
-            "sixteen" => cut,
-            _ => standard,
-        },
+    let kernel = |form: &'static str| match form {
+        "shift" => FormKernel::new(form, &wrong_at_ties),
+        "single" => FormKernel::new(form, &without_clamp),
+        "sixteen" => FormKernel::new(form, &cut),
+        _ => FormKernel::host(form),
     };
     let kernels: &'static [FormKernel] = Box::leak(names.map(kernel).into());
     registry
-        .add(&TargetFactory {
-            origin: "a test",
-            table: text,
-            kernels,
-            make: None,
-        })
+        .add(&TargetFactory::new("a test", text).kernels(kernels))
         .unwrap();
     let report = check(&*registry.get("every-form", &Options::new()).unwrap());
     assert!(!report.is_ok());

@@ -78,8 +78,8 @@ impl Opened {
         };
         let loops: Box<dyn LoopsFor> = match computed {
             Computed::Target => {
-                let chosen = targets::choose(registry, &version.id, &deployment.options);
-                Box::new(TargetLoops(chosen.map_err(|error| targets::finding(&error))?.target))
+                let target = registry.get(&version.id, &deployment.options);
+                Box::new(TargetLoops(target.map_err(|error| targets::finding(&error))?))
             }
             Computed::Host(_) => Box::new(Standard),
         };

@@ -5,22 +5,13 @@ use std::{path::Path, sync::Arc};
 use strait_execute::{LoopsFor, StepError};
 use strait_kernels::integer::Loops;
 use strait_requantize::Requantization;
-use strait_target::{Options, Registry, RegistryError, TableError, Target};
+use strait_target::{Registry, RegistryError, TableError, Target};
 
 use crate::{
     config::{KeyPath, Loaded},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
-
-/// A target with the options that it was made with.
-#[derive(Clone)]
-pub struct Chosen {
-    /// The target.
-    pub target: Arc<dyn Target>,
-    /// Its options, defaults filled in.
-    pub options: Options,
-}
 
 /// The targets of the binary, and those whose tables are in `files`.
 ///
@@ -39,7 +30,7 @@ pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registr
 /// # Errors
 /// A target that is not registered, also where only options are given for it, with the nearest id; an option that a
 /// target does not have or cannot have.
-pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Chosen>, Diagnostics> {
+pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Arc<dyn Target>>, Diagnostics> {
     let config = &loaded.config.target;
     for (index, file) in config.file.iter().enumerate() {
         if let Err(error) = registry.add_file(file.as_ref()) {
@@ -66,7 +57,7 @@ pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Chos
     let mut found = Vec::new();
     for (position, id) in config.ids.iter().enumerate() {
         let given = config.options.get(id).cloned().unwrap_or_default();
-        let chosen = choose(&registry, id, &given).map_err(|error| match &error {
+        let target = registry.get(id, &given).map_err(|error| match &error {
             RegistryError::Unknown { help, .. } => {
                 let path = KeyPath::of(&["target", "use"]).index(position);
                 let message = format!("there is no target `{id}`");
@@ -89,24 +80,9 @@ pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Chos
             }
             other => finding(other),
         })?;
-        found.push(chosen);
+        found.push(target);
     }
     Ok(found)
-}
-
-/// The target with this id and these options.
-///
-/// # Errors
-/// As the registry's.
-pub fn choose(registry: &Registry, id: &str, given: &Options) -> Result<Chosen, RegistryError> {
-    let target = registry.get(id, given)?;
-    let defaults = target
-        .spec()
-        .options
-        .iter()
-        .map(|(name, row)| (name.clone(), row.default.clone()));
-    let options = defaults.chain(given.clone()).collect();
-    Ok(Chosen { target, options })
 }
 
 /// Findings for an error of the registry, with the place in the table where the error names one.

@@ -107,7 +107,7 @@ impl Target for Guarded {
 }
 
 /// Result of a call, or the message of its panic. State that a panic left behind is not looked at again.
-fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
+pub(crate) fn caught<T>(call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|payload| said(&*payload))
 }
 

@@ -1,42 +1,63 @@
 //! Which targets there are.
 
-use crate::guard::{Guarded, Vendor};
+use crate::guard::{Guarded, Vendor, caught};
 use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
-use crate::table_target::{FormKernel, Prepare, TableTarget};
-use crate::target::Target;
+use crate::table_target::{FormKernel, Kernel, Prepare, TableTarget};
+use crate::target::{Target, TargetError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, path::Path, sync::Arc};
 use strait_document::{Diagnostics, nearest};
-use strait_kernels::integer::standard;
 
 /// Entry that a target's crate submits:
 ///
 /// ```
 /// use strait_target::{FormKernel, TargetFactory, inventory};
-/// use strait_kernels::integer::standard;
 ///
 /// inventory::submit! {
-///     TargetFactory {
-///         origin: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-///         table: "schema = 1 # include_str!(\"../target.toml\")",
-///         kernels: &[FormKernel { form: "scale31", prepare: standard }],
-///         make: None,
-///     }
+///     TargetFactory::new(
+///         concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+///         "schema = 1 # include_str!(\"../target.toml\")",
+///     )
+///     .kernels(&[FormKernel::host("scale31")])
 /// }
 /// ```
+#[derive(Clone, Copy)]
 pub struct TargetFactory {
-    /// The package and its version: where errors about the table say that it comes from.
-    pub origin: &'static str,
-    /// The text of the table.
-    pub table: &'static str,
-    /// For each form of the table, the kernel that computes it.
-    pub kernels: &'static [FormKernel],
-    /// Code for what the table cannot say: makes the target out of the one that is table and kernels alone.
-    pub make: Option<Make>,
+    origin: &'static str,
+    table: &'static str,
+    kernels: &'static [FormKernel],
+    make: Option<&'static Make>,
 }
 
-/// See [`TargetFactory::make`].
-pub type Make = fn(TableTarget) -> Arc<dyn Target>;
+/// Makes the target out of the one that is table and kernels alone: a function, or a value with state of its own. It may
+/// look at the options' values ([`TargetSpec::chosen`](crate::TargetSpec::chosen)) and fail.
+pub type Make = dyn Fn(TableTarget) -> Result<Arc<dyn Target>, TargetError> + Send + Sync;
+
+impl TargetFactory {
+    /// A target with this table. `origin` is the package and its version: where errors about the table say that it comes
+    /// from.
+    pub const fn new(origin: &'static str, table: &'static str) -> TargetFactory {
+        TargetFactory {
+            origin,
+            table,
+            kernels: &[],
+            make: None,
+        }
+    }
+
+    /// The same with these kernels, one for each form of the table.
+    pub const fn kernels(self, kernels: &'static [FormKernel]) -> TargetFactory {
+        TargetFactory { kernels, ..self }
+    }
+
+    /// The same with code for what the table cannot say.
+    pub const fn code(self, make: &'static Make) -> TargetFactory {
+        TargetFactory {
+            make: Some(make),
+            ..self
+        }
+    }
+}
 
 inventory::collect!(TargetFactory);
 
@@ -59,12 +80,20 @@ impl fmt::Display for Origin {
 }
 
 /// A target that is registered.
-#[derive(Debug)]
 pub struct Entry {
     origin: Origin,
     table: Table,
-    kernels: BTreeMap<String, Prepare>,
-    make: Option<Make>,
+    kernels: BTreeMap<String, Kernel>,
+    make: Option<Arc<Make>>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("origin", &self.origin)
+            .field("id", &self.table.id())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Entry {
@@ -81,23 +110,28 @@ impl Entry {
     /// The target with these options; one that is absent has its default.
     ///
     /// # Errors
-    /// [`TableError::Option`] for an option that the target does not have, or a value that it cannot have.
+    /// [`TableError::Option`] for an option that the target does not have, or a value that it cannot have;
+    /// [`RegistryError::Code`] where the target's code cannot make it.
     pub fn target(&self, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
         let spec = self.table.spec(options)?;
         let target = TableTarget::new(spec, self.kernels.clone());
-        let own = self.kernels.iter().filter(|(_, prepare)| !is_the_hosts(**prepare));
+        let own = self.kernels.iter().filter(|(_, kernel)| kernel.is_some());
         let own: BTreeSet<String> = own.map(|(form, _)| form.clone()).collect();
-        Ok(match self.make {
-            Some(make) => Arc::new(Guarded::new(make(target), Vendor::All)),
+        Ok(match &self.make {
+            Some(make) => {
+                let made = caught(|| make(target).map_err(|error| error.to_string()));
+                let made = made.unwrap_or_else(|message| Err(format!("it panicked: {message}")));
+                let failed = |message| RegistryError::Code {
+                    id: self.table.id().into(),
+                    origin: self.origin.clone(),
+                    message,
+                };
+                Arc::new(Guarded::new(made.map_err(failed)?, Vendor::All))
+            }
             None if own.is_empty() => Arc::new(target),
             None => Arc::new(Guarded::new(Arc::new(target), Vendor::Forms(own))),
         })
     }
-}
-
-/// True if a kernel is the host's: a fault there is not the target's.
-fn is_the_hosts(prepare: Prepare) -> bool {
-    std::ptr::fn_addr_eq(prepare, standard as Prepare)
 }
 
 /// The targets by id. A value that the driver makes and passes on, not a global.
@@ -128,6 +162,16 @@ pub enum RegistryError {
         /// Where it comes from.
         origin: Origin,
         /// Which form is concerned.
+        message: String,
+    },
+    /// The fault of the target's crate, or of the options' values: its code makes no target.
+    #[error("target `{id}` of {origin}: its code cannot make it: {message}")]
+    Code {
+        /// The id.
+        id: String,
+        /// Where it comes from.
+        origin: Origin,
+        /// The message of the error or of the panic.
         message: String,
     },
     /// The configuration's fault.
@@ -192,20 +236,21 @@ impl Registry {
                     kernel.form
                 )));
             }
-            if kernels.insert(kernel.form.to_owned(), kernel.prepare).is_some() {
+            let own = kernel.own.map(|own| Arc::new(own) as Arc<Prepare>);
+            if kernels.insert(kernel.form.to_owned(), own).is_some() {
                 return Err(refused(format!("two kernels for the form `{}`", kernel.form)));
             }
         }
         if let Some(form) = known().find(|form| !kernels.contains_key(*form)) {
             return Err(refused(format!(
-                "no kernel for the form `{form}` of its table; name one in `kernels`, or `standard` for the host's"
+                "no kernel for the form `{form}` of its table; name one in `kernels`, or `FormKernel::host` for the host's"
             )));
         }
         self.insert(Entry {
             origin,
             table,
             kernels,
-            make: factory.make,
+            make: factory.make.map(|make| Arc::new(make) as Arc<Make>),
         })
     }
 
@@ -232,11 +277,7 @@ impl Registry {
     /// # Errors
     /// An id that is there already, and a table that asks for code.
     pub fn add_table(&mut self, origin: Origin, table: Table) -> Result<&Entry, RegistryError> {
-        let kernels = table
-            .forms()?
-            .into_iter()
-            .map(|form| (form, standard as Prepare))
-            .collect();
+        let kernels = table.forms()?.into_iter().map(|form| (form, None)).collect();
         let id = table.id().to_owned();
         self.insert(Entry {
             origin,

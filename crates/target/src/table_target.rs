@@ -2,34 +2,54 @@
 
 use crate::spec::TargetSpec;
 use crate::target::{Target, TargetError};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 use strait_core::Reason;
-use strait_kernels::{KernelError, integer::Loops};
+use strait_kernels::{
+    KernelError,
+    integer::{Loops, standard},
+};
 use strait_requantize::Requantization;
 
-/// Prepares the loops of a layer for one requantization and the clamp behind it.
-pub type Prepare = fn(&Requantization, Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError>;
+/// Prepares the loops of a layer for one requantization and the clamp behind it (both ends are codes and belong to it):
+/// a function, or a value with state of its own.
+pub type Prepare = dyn Fn(&Requantization, Option<[i32; 2]>) -> Result<Box<dyn Loops>, KernelError> + Send + Sync;
 
 /// The kernel that computes one form of a table.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct FormKernel {
-    /// The form's name in the table.
-    pub form: &'static str,
-    /// The kernel that computes the op: a family of the host's instantiated by the target's crate, or code of its own.
-    /// For what the host computes, [`strait_kernels::integer::standard`].
-    pub prepare: Prepare,
+    pub(crate) form: &'static str,
+    pub(crate) own: Option<&'static Prepare>,
 }
+
+impl FormKernel {
+    /// The form with this name is computed by a kernel of the target's crate: a family of the host's that it
+    /// instantiates, or code of its own.
+    pub const fn new(form: &'static str, prepare: &'static Prepare) -> FormKernel {
+        FormKernel {
+            form,
+            own: Some(prepare),
+        }
+    }
+
+    /// The form with this name is computed by the host.
+    pub const fn host(form: &'static str) -> FormKernel {
+        FormKernel { form, own: None }
+    }
+}
+
+/// The kernel of a form; `None` for the host's.
+pub(crate) type Kernel = Option<Arc<Prepare>>;
 
 /// A table with a kernel for each of its forms. It is all of a target that needs no further code; one that does, holds
 /// it and passes on what it does not change.
 pub struct TableTarget {
     spec: TargetSpec,
-    kernels: BTreeMap<String, Prepare>,
+    kernels: BTreeMap<String, Kernel>,
 }
 
 impl TableTarget {
     /// Every form of the table needs a kernel; the registry has seen to that.
-    pub(crate) fn new(spec: TargetSpec, kernels: BTreeMap<String, Prepare>) -> TableTarget {
+    pub(crate) fn new(spec: TargetSpec, kernels: BTreeMap<String, Kernel>) -> TableTarget {
         TableTarget { spec, kernels }
     }
 }
@@ -44,8 +64,11 @@ impl Target for TableTarget {
         let mut reasons = Vec::new();
         for (name, row) in &self.spec.form {
             match (row.accepts(form, clamp), self.kernels.get(name)) {
-                (Ok(()), Some(prepare)) => {
-                    return prepare(form, clamp).map_err(|error| TargetError::Kernel {
+                (Ok(()), Some(kernel)) => {
+                    let loops = kernel
+                        .as_ref()
+                        .map_or_else(|| standard(form, clamp), |own| own(form, clamp));
+                    return loops.map_err(|error| TargetError::Kernel {
                         target,
                         form: name.clone(),
                         error,

@@ -58,12 +58,7 @@ from = "free"
 "#;
 
 inventory::submit! {
-    TargetFactory {
-        origin: "an example 1.0.0",
-        table: TABLE,
-        kernels: &[FormKernel { form: "floor", prepare: floor }],
-        make: None,
-    }
+    TargetFactory::new("an example 1.0.0", TABLE).kernels(&[FormKernel::new("floor", &floor)])
 }
 
 #[test]

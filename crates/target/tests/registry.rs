@@ -5,11 +5,11 @@
 use std::sync::Arc;
 use strait_core::op::{Add, Conv};
 use strait_core::{Reason, ReasonCode};
-use strait_kernels::integer::{Loops, standard};
+use strait_kernels::integer::Loops;
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
 use strait_target::{
-    Decision, FormKernel, OptionValue, Options, Origin, Prepare, Registry, Site, Table, TableTarget, Target,
-    TargetError, TargetFactory, TargetSpec,
+    Decision, FormKernel, OptionValue, Options, Origin, Registry, Site, Table, TableTarget, Target, TargetError,
+    TargetFactory, TargetSpec,
 };
 
 const TABLE: &str = include_str!("tables/every-form.toml");
@@ -34,23 +34,12 @@ const FORMS: [&str; 17] = [
 ];
 
 fn kernels(forms: &[&'static str]) -> &'static [FormKernel] {
-    let kernels: Vec<FormKernel> = forms
-        .iter()
-        .map(|form| FormKernel {
-            form,
-            prepare: standard as Prepare,
-        })
-        .collect();
+    let kernels: Vec<FormKernel> = forms.iter().map(|form| FormKernel::host(form)).collect();
     Box::leak(kernels.into())
 }
 
 fn factory(origin: &'static str, table: &'static str, forms: &[&'static str]) -> TargetFactory {
-    TargetFactory {
-        origin,
-        table,
-        kernels: kernels(forms),
-        make: None,
-    }
+    TargetFactory::new(origin, table).kernels(kernels(forms))
 }
 
 fn error(factory: &TargetFactory) -> String {
@@ -62,7 +51,7 @@ fn a_form_without_kernel_and_a_kernel_without_form_are_named() {
     assert!(Registry::default().add(&factory("mine 1.0.0", TABLE, &FORMS)).is_ok());
     assert_eq!(
         error(&factory("mine 1.0.0", TABLE, &FORMS[1..])),
-        "mine 1.0.0 (built in): no kernel for the form `shift` of its table; name one in `kernels`, or `standard` for the host's"
+        "mine 1.0.0 (built in): no kernel for the form `shift` of its table; name one in `kernels`, or `FormKernel::host` for the host's"
     );
     let unknown = [&FORMS[..], &["fractionl"]].concat();
     assert_eq!(
@@ -148,10 +137,7 @@ fn a_table_alone_can_neither_write_a_package_nor_have_verbs_of_its_own() {
         let said = Registry::default().add_table(origin, table).unwrap_err().to_string();
         assert!(said.contains("--> t.toml:") && said.contains(expect), "{said}");
         // The same table with code is right.
-        let with_code = TargetFactory {
-            make: Some(|table| Arc::new(table)),
-            ..factory("mine 1.0.0", text.leak(), &FORMS)
-        };
+        let with_code = factory("mine 1.0.0", text.leak(), &FORMS).code(&|table| Ok(Arc::new(table)));
         Registry::default().add(&with_code).unwrap();
     }
 }
@@ -213,10 +199,7 @@ fn code_wraps_the_table_and_a_verb_that_nobody_knows_is_an_error() {
     let mut registry = Registry::default();
     registry.add(&factory("plain 1.0.0", TABLE, &FORMS)).unwrap();
     let plain = registry.get("every-form", &Options::new()).unwrap();
-    let with_code = TargetFactory {
-        make: Some(|table| Arc::new(Deciding(table))),
-        ..factory("code 1.0.0", TABLE, &FORMS)
-    };
+    let with_code = factory("code 1.0.0", TABLE, &FORMS).code(&|table| Ok(Arc::new(Deciding(table))));
     let mut registry = Registry::default();
     registry.add(&with_code).unwrap();
     let deciding = registry.get("every-form", &Options::new()).unwrap();
@@ -235,4 +218,33 @@ fn code_wraps_the_table_and_a_verb_that_nobody_knows_is_an_error() {
     assert_eq!(unknown.to_string(), "the fusion verb `halve` is not supported");
     assert_eq!(deciding.spec(), plain.spec());
     assert!(deciding.loops(&requant, None).is_ok());
+}
+
+#[test]
+fn code_that_makes_no_target_is_told_with_its_origin() {
+    let option = "[options.mode]\ntype = \"integer\"\ndefault = 2\nhelp = \"a test\"\n";
+    let table: &'static str = format!("{TABLE}\n{option}").leak();
+    let made = factory("code 1.0.0", table, &FORMS).code(&|table: TableTarget| {
+        let OptionValue::Integer(mode) = table.spec().chosen["mode"] else {
+            panic!("a value of another type")
+        };
+        match mode {
+            1 => Err(TargetError::Unsupported(format!("mode {mode}"))),
+            2 => Ok(Arc::new(Deciding(table))),
+            _ => panic!("mode {mode}"),
+        }
+    });
+    let mut registry = Registry::default();
+    registry.add(&made).unwrap();
+    let with = |mode| {
+        registry.get(
+            "every-form",
+            &Options::from([("mode".to_owned(), OptionValue::Integer(mode))]),
+        )
+    };
+    assert!(with(2).is_ok());
+    let said = |mode| with(mode).err().unwrap().to_string();
+    let prefix = "target `every-form` of code 1.0.0 (built in): its code cannot make it: ";
+    assert_eq!(said(1), format!("{prefix}mode 1 is not supported"));
+    assert_eq!(said(3), format!("{prefix}it panicked: mode 3"));
 }

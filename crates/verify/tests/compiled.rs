@@ -95,18 +95,13 @@ fn compile(mut float: Module, target: &dyn Target, policy: FusionPolicy) -> (Mod
     module.graphs.push(fused);
     module.main = GraphId::new(1);
     let main = module.main;
-    let fusion = fuse(&mut module, main, target, &defaults(target), policy).unwrap();
+    let fusion = fuse(&mut module, main, target, policy).unwrap();
     let record = |fired: strait_lower::Fused| CertificateRecord {
         node: fired.value,
         row: fired.row,
         certificate: fired.certificate,
     };
     (module, fusion.fired.into_iter().map(record).collect())
-}
-
-fn defaults(target: &dyn Target) -> Options {
-    let options = target.spec().options.iter();
-    options.map(|(name, row)| (name.clone(), row.default.clone())).collect()
 }
 
 fn targets() -> Vec<Arc<dyn Target>> {

@@ -8,15 +8,14 @@ mod requant;
 use strait_target::{FormKernel, TargetFactory, inventory};
 
 inventory::submit! {
-    TargetFactory {
-        origin: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        table: include_str!("../target.toml"),
-        kernels: &[
-            FormKernel { form: "requant", prepare: requant::prepare },
-            FormKernel { form: "dequant-quant", prepare: strait_kernels::integer::standard },
-            FormKernel { form: "dequant-s16", prepare: strait_kernels::integer::standard },
-            FormKernel { form: "requant-s16", prepare: strait_kernels::integer::standard },
-        ],
-        make: None,
-    }
+    TargetFactory::new(
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        include_str!("../target.toml"),
+    )
+    .kernels(&[
+            FormKernel::new("requant", &requant::prepare),
+            FormKernel::host("dequant-quant"),
+            FormKernel::host("dequant-s16"),
+            FormKernel::host("requant-s16"),
+        ])
 }

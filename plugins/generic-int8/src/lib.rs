@@ -3,20 +3,18 @@
 //!
 //! It is only a table; loaded from `target.toml` as a file it gives the same bytes.
 
-use strait_kernels::integer::standard;
 use strait_target::{FormKernel, TargetFactory, inventory};
 
 inventory::submit! {
-    TargetFactory {
-        origin: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        table: include_str!("../target.toml"),
-        kernels: &[
-            FormKernel { form: "two-roundings", prepare: standard },
-            FormKernel { form: "one-rounding", prepare: standard },
-            FormKernel { form: "sixteen-by-eight", prepare: standard },
-            FormKernel { form: "float64", prepare: standard },
-            FormKernel { form: "mean", prepare: standard },
-        ],
-        make: None,
-    }
+    TargetFactory::new(
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        include_str!("../target.toml"),
+    )
+    .kernels(&[
+            FormKernel::host("two-roundings"),
+            FormKernel::host("one-rounding"),
+            FormKernel::host("sixteen-by-eight"),
+            FormKernel::host("float64"),
+            FormKernel::host("mean"),
+        ])
 }

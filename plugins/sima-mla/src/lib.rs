@@ -17,17 +17,17 @@ use strait_target::spec::TargetSpec;
 use strait_target::{FormKernel, Sink, TableTarget, Target, TargetError, TargetFactory, inventory};
 
 inventory::submit! {
-    TargetFactory {
-        origin: concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
-        table: include_str!("../target.toml"),
-        kernels: &[
-            FormKernel { form: "arith-folded", prepare: shift::prepare },
-            FormKernel { form: "fractional-zero", prepare: multiply_shift::prepare },
-            FormKernel { form: "tflite", prepare: multiply_shift::prepare },
-            FormKernel { form: "common-grid", prepare: multiply_shift::prepare },
-        ],
-        make: Some(|table| Arc::new(Mla(table))),
-    }
+    TargetFactory::new(
+        concat!(env!("CARGO_PKG_NAME"), " ", env!("CARGO_PKG_VERSION")),
+        include_str!("../target.toml"),
+    )
+    .kernels(&[
+            FormKernel::new("arith-folded", &shift::prepare),
+            FormKernel::new("fractional-zero", &multiply_shift::prepare),
+            FormKernel::new("tflite", &multiply_shift::prepare),
+            FormKernel::new("common-grid", &multiply_shift::prepare),
+        ])
+    .code(&|table| Ok(Arc::new(Mla(table))))
 }
 
 /// Table and kernels, and files of its own.

@@ -17,8 +17,7 @@ use strait_target::spec::{Activation, Alignment, Alignments, Integer, Nearness};
 use strait_target::{Options, Registry, Target, TargetSpec};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
-/// Answers with its options, too, the defaults filled in.
-pub fn target(text: &str) -> Result<(Arc<dyn Target>, Options), String> {
+pub fn target(text: &str) -> Result<Arc<dyn Target>, String> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     let mut options = Options::new();
@@ -40,11 +39,7 @@ pub fn target(text: &str) -> Result<(Arc<dyn Target>, Options), String> {
         registry.entry(name)
     };
     let target = entry.and_then(|entry| entry.target(&options));
-    let target = target.map_err(|error| error.to_string())?;
-    for (name, row) in &target.spec().options {
-        options.entry(name.clone()).or_insert_with(|| row.default.clone());
-    }
-    Ok((target, options))
+    target.map_err(|error| error.to_string())
 }
 
 /// The remarks of a graph's nodes that run on the host.
@@ -59,7 +54,7 @@ fn hosted(module: &Module) -> Vec<String> {
 
 /// `place TARGET`: accelerator or host for each node.
 pub(super) fn place_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
-    let (target, _) = target(argument)?;
+    let target = target(argument)?;
     let main = module.main;
     place(module, main, target.spec(), &Placing::new(), &TypeWishes::default());
     Ok(Outcome::Text(match &hosted(module)[..] {
@@ -244,7 +239,7 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
-    let (target, _) = target(name)?;
+    let target = target(name)?;
     let (mut types, ranges) = types(module, ranges)?;
     let mut kinds = target.spec().passes.alignment;
     let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
@@ -300,7 +295,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
 
 /// `bake TARGET`: the parameters of the annotated graph as codes.
 pub(super) fn bake_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
-    let (target, _) = target(argument)?;
+    let target = target(argument)?;
     bake(module, target.spec(), &mut Baked::default()).map_err(|error| told(module, error))?;
     verify(module).map_err(|violation| violation.to_string())?;
     Ok(Outcome::Module(Vec::new()))
@@ -315,7 +310,7 @@ pub(super) fn simulate_graph(module: &mut Module, argument: &str) -> Result<Outc
         Some((_, form)) => return Err(format!("`{form}` is no form of parameters")),
     };
     let target = (!name.is_empty()).then(|| target(name)).transpose()?;
-    let spec = target.as_ref().map(|(target, _)| target.spec());
+    let spec = target.as_ref().map(|target| target.spec());
     *module = simulate(module, spec, parameters).map_err(|error| told(module, error))?;
     verify(module).map_err(|violation| violation.to_string())?;
     Ok(Outcome::Module(Vec::new()))
@@ -339,7 +334,7 @@ fn told(module: &Module, error: LowerError) -> String {
 
 /// `lower TARGET`: the annotated graph as integers, baked first where it is not. The remarks say how near integers that were chosen freely are.
 pub(super) fn lower_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
-    let (target, _) = target(argument)?;
+    let target = target(argument)?;
     let baked = bake(module, target.spec(), &mut Baked::default());
     let lowered = baked.and_then(|()| strait_lower::lower(module, target.spec()));
     let lowered = lowered.map_err(|error| told(module, error))?;
@@ -364,9 +359,9 @@ pub(super) fn fuse_graph(module: &mut Module, argument: &str) -> Result<Outcome,
         "any" => FusionPolicy::Any,
         text => FusionPolicy::Bounded(text.parse().map_err(|_| format!("`{text}` is no policy"))?),
     };
-    let (target, options) = target(name)?;
+    let target = target(name)?;
     let main = module.main;
-    let fusion = strait_lower::fuse(module, main, target.as_ref(), &options, policy);
+    let fusion = strait_lower::fuse(module, main, target.as_ref(), policy);
     let fusion = fusion.map_err(|error| error.to_string())?;
     verify(module).map_err(|violation| violation.to_string())?;
     let near = |tried: &[strait_lower::Attempt]| -> Vec<String> {

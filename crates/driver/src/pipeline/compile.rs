@@ -21,7 +21,7 @@ use crate::{
     report::{self, Material, Quantization, Report, RuleReport},
     session::Session,
     stop::Stop,
-    targets::{self, Chosen, TargetLoops},
+    targets::{self, TargetLoops},
 };
 
 use super::{
@@ -63,11 +63,10 @@ pub struct Compiled {
 /// Whatever is wrong with the configuration, the model, the data or a target; an interruption.
 pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
     let config = &loaded.config;
-    let chosen = targets::chosen(loaded, registry)?;
     let mut jobs = Vec::new();
-    for target in chosen {
-        let formats = emit::formats(loaded, target.target.spec())?;
-        let folder = config.output.dir.of_target(&target.target.spec().id);
+    for target in targets::chosen(loaded, registry)? {
+        let formats = emit::formats(loaded, target.spec())?;
+        let folder = config.output.dir.of_target(&target.spec().id);
         let writer = ArtifactWriter::create(&folder).map_err(|error| {
             let path = KeyPath::of(&["output", "dir"]);
             loaded.error(codes::ARTIFACT, &path, error.to_string(), "")
@@ -115,7 +114,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             .insert("evaluation".to_owned(), Digest(evaluation.samples.digest()));
     }
     let mut compiled = Vec::new();
-    for (Chosen { target, options }, formats, folder, writer) in jobs {
+    for (target, formats, folder, writer) in jobs {
         let known = (&canonical, &selection, &observation);
         let of_target = of_target(known, target.spec(), session, |module, unmet| {
             observe::statistics(module, unmet, &samples, config.calibration.cache.as_ref(), session)
@@ -126,7 +125,6 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             selection: &of_target.selection,
             observation: &of_target.observation,
             target,
-            options,
             formats,
         };
         let lowered = lowered(&job, session)?;

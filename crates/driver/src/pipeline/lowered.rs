@@ -11,7 +11,7 @@ use strait_quantize::{
     annotate::{Coarser, Overlapped, Progress, Raised, borders, place, refuse},
 };
 use strait_target::{
-    Options, Target, TargetSpec,
+    Target, TargetSpec,
     spec::{Difference, Format, Nearness},
 };
 use strait_verify::{VerifyError, VerifyOptions};
@@ -39,8 +39,6 @@ pub(super) struct Job<'a> {
     pub(super) selection: &'a Selection,
     pub(super) observation: &'a Observation,
     pub(super) target: Arc<dyn Target>,
-    /// Of the target, defaults filled in.
-    pub(super) options: Options,
     /// Formats that are written besides the artifact.
     pub(super) formats: Vec<Format>,
 }
@@ -247,7 +245,7 @@ fn fused(job: &Job<'_>, mut module: Module) -> Result<(Module, Fusion), Stop> {
     module.main = GraphId::new(module.graphs.len() - 1);
     let policy = policy(&job.loaded.config.fusion, job.target.spec());
     let main = module.main;
-    let fusion = fuse(&mut module, main, job.target.as_ref(), &job.options, policy)
+    let fusion = fuse(&mut module, main, job.target.as_ref(), policy)
         .map_err(|error| Stop::Defect(format!("fusing for `{}`: {error}", job.target.spec().id)))?;
     Ok((module, fusion))
 }

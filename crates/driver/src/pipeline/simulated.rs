@@ -36,8 +36,8 @@ pub(crate) fn simulated(
     let manifest = opened.artifact.manifest();
     let id = manifest.target.id.as_str();
     let chosen = targets::chosen(loaded, registry)?;
-    let chosen = chosen.into_iter().find(|chosen| chosen.target.spec().id.as_str() == id);
-    let chosen = chosen.ok_or_else(|| other(loaded, &["target", "use"], &format!("it is for `{id}`")))?;
+    let target = chosen.into_iter().find(|target| target.spec().id.as_str() == id);
+    let target = target.ok_or_else(|| other(loaded, &["target", "use"], &format!("it is for `{id}`")))?;
     if settings_digest(loaded, id)? != manifest.sources.config {
         return Err(other(loaded, &[], "its settings were others").into());
     }
@@ -63,7 +63,7 @@ pub(crate) fn simulated(
     let cache = loaded.config.calibration.cache.as_ref();
     let observation = observe::statistics(&canonical, &requests, &samples, cache, session)?;
     let known = (&canonical, &selection, &observation);
-    let of_target = of_target(known, chosen.target.spec(), session, |module, unmet| {
+    let of_target = of_target(known, target.spec(), session, |module, unmet| {
         observe::statistics(module, unmet, &samples, cache, session)
     })?;
     let job = Job {
@@ -71,8 +71,7 @@ pub(crate) fn simulated(
         canonical: &of_target.module,
         selection: &of_target.selection,
         observation: &of_target.observation,
-        target: chosen.target,
-        options: chosen.options,
+        target,
         formats: Vec::new(),
     };
     let annotated = annotated(&job, session)?;

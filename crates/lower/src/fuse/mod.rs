@@ -22,7 +22,7 @@ use site::{Found, Producer};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Graph, GraphId, Module, NodeId, Op, Patch, PatchError, Reason, ReasonCode, ValueId};
 use strait_requantize::{Certificate, Verdict};
-use strait_target::spec::{FusionRow, Options, Verb};
+use strait_target::spec::{FusionRow, Verb};
 use strait_target::{Target, TargetSpec};
 
 /// Which differences a fusion may make.
@@ -192,14 +192,9 @@ pub fn fuse(
     module: &mut Module,
     graph: GraphId,
     target: &dyn Target,
-    options: &Options,
     policy: FusionPolicy,
 ) -> Result<Fusion, FuseError> {
-    let table = Table {
-        target,
-        options,
-        policy,
-    };
+    let table = Table { target, policy };
     let mut done = Fusion::default();
     for graph in module.unshare(graph) {
         let merged = merge::equal_requantizations(module, graph).map_err(|error| FuseError::Patch {
@@ -227,7 +222,6 @@ fn requantizations(module: &Module, graph: GraphId) -> Result<Vec<NodeId>, FuseE
 /// Table of the fusions: the rows, and the differences that they may make.
 struct Table<'a> {
     target: &'a dyn Target,
-    options: &'a Options,
     policy: FusionPolicy,
 }
 
@@ -394,7 +388,7 @@ impl Table<'_> {
     fn attempt(&self, found: &Found<'_>, row: &FusionRow, clone: &str, taken: usize) -> Result<Made, (Until, Reason)> {
         found.matches_op(row).map_err(Until::Producer.failed())?;
         found
-            .conditions(row, self.options)
+            .conditions(row, &self.target.spec().chosen)
             .map_err(Until::Conditions.failed())?;
         let mut nearest: Option<(Until, Reason)> = None;
         let mut failed = |failure: (Until, Reason)| {

@@ -117,6 +117,9 @@ pub struct TargetSpec {
     /// The formats that are written for it besides the artifact, unless a configuration says otherwise.
     #[serde(default)]
     pub emit: Vec<Format>,
+    /// The values of its options that it was made with, defaults included.
+    #[serde(skip)]
+    pub chosen: Options,
     /// SHA-256 of the table's text.
     #[serde(skip)]
     pub digest: [u8; 32],

@@ -155,9 +155,13 @@ impl Table {
         let mut merged = tree.clone();
         // The first reading tells the options and their defaults, and what is wrong without any overlay.
         let base = indexed(&mut tree)?;
-        for (option, row) in &base.options {
-            let value = options.get(option).unwrap_or(&row.default).to_string();
-            if let Some(overlay) = tree.find(&KeyPath::of(&["overlay", option, &value])) {
+        let chosen = base.options.iter().map(|(option, row)| {
+            let value = options.get(option).unwrap_or(&row.default);
+            (option.clone(), value.clone())
+        });
+        let chosen: Options = chosen.collect();
+        for (option, value) in &chosen {
+            if let Some(overlay) = tree.find(&KeyPath::of(&["overlay", option, &value.to_string()])) {
                 merged.merge(overlay);
             }
         }
@@ -166,6 +170,7 @@ impl Table {
         // What is missing without an overlay is missing for the other values of its option.
         check::check(&base, &tree)?;
         spec.digest = self.digest;
+        spec.chosen = chosen;
         Ok((spec, merged))
     }
 }

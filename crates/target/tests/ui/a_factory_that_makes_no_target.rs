@@ -6,12 +6,7 @@ use strait_target::{TableTarget, TargetFactory, inventory};
 struct Mine(TableTarget);
 
 inventory::submit! {
-    TargetFactory {
-        origin: "an example 1.0.0",
-        table: "",
-        kernels: &[],
-        make: Some(|table| Arc::new(Mine(table))),
-    }
+    TargetFactory::new("an example 1.0.0", "").code(&|table| Ok(Arc::new(Mine(table))))
 }
 
 fn main() {}
