@@ -186,7 +186,7 @@ impl Draft {
     }
 
     /// Takes the codes of a node's parameters away: its configs, or those of its neighbours, are about to change.
-    fn touch(&mut self, site: &Site<'_>, node: NodeId) -> Result<(), AnnotateError> {
+    pub(super) fn touch(&mut self, site: &Site<'_>, node: NodeId) -> Result<(), AnnotateError> {
         self.touched.insert(node);
         let operands = site.graph.node(node).map_or(0, |node| node.inputs.len());
         for config in (0..operands)
@@ -198,19 +198,6 @@ impl Draft {
             }
         }
         Ok(())
-    }
-
-    /// Gives a group another grid, which may be outside of the scope. Codes that rest on the old one are taken away.
-    pub(super) fn regrid(&mut self, site: &Site<'_>, root: ConfigId, grid: Grid) -> Result<(), AnnotateError> {
-        if let Some(value) = self.bound.get(root.index()).map(|bound| bound.value) {
-            for value in site.regions.ring(value) {
-                let nodes = site.graph.uses(value).map(|at| at.node);
-                for node in nodes.chain(site.graph.producer(value).map(|(id, _)| id)) {
-                    self.touch(site, node)?;
-                }
-            }
-        }
-        self.transition(root, Move::Activate(grid))
     }
 
     /// Takes the configs out that are made anew in the scope: those of its values, parameters with the first operand of

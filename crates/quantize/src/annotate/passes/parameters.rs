@@ -11,14 +11,15 @@ use crate::annotate::given::refuse;
 use crate::annotate::weights::Weights;
 use crate::annotate::weights_alone;
 use crate::annotate::{AnnotateError, COARSEST};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{ConfigId, Derivation, Failure, Grid, Move, NodeId, Origin, Port, QuantParams, Reason, ReasonCode};
 
 /// The first sweep looks at the nodes that read or make a value of the scope, a later one at those whose operand or result
 /// has become coarser behind them. A grid becomes coarser [`COARSEST`] times at most, by steps of at least 2, so that a node
 /// is looked at a bounded number of times.
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
-    let mut sweep = due(site, draft)?;
+    let mut groups = Groups::default();
+    let mut sweep = due(site, draft, &mut groups)?;
     let mut next = BTreeSet::new();
     loop {
         let Some((position, id)) = sweep.pop_first() else {
@@ -82,8 +83,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             continue;
         }
         let coarser = Grid::new(QuantParams::tensor(coarser, zero), Origin::Coarsened);
-        draft.regrid(site, root, coarser)?;
-        for dependent in dependents(site, draft, root) {
+        for &dependent in groups.regrid(site, draft, root, coarser)? {
             if dependent.0 > position {
                 sweep.insert(dependent);
             } else {
@@ -98,7 +98,7 @@ type Place = (u32, NodeId);
 
 /// The nodes whose weights may need another grid: those of the scope, and those around grids that had become coarser for
 /// the sake of one of these. Such a grid begins with what its range asks for again.
-fn due(site: &Site<'_>, draft: &mut Draft) -> Result<BTreeSet<Place>, AnnotateError> {
+fn due(site: &Site<'_>, draft: &mut Draft, groups: &mut Groups) -> Result<BTreeSet<Place>, AnnotateError> {
     let mut open: Vec<NodeId> = std::mem::take(&mut draft.pending).into_iter().collect();
     let mut found: BTreeSet<Place> = open.iter().map(|&id| (site.position(id), id)).collect();
     while let Some(id) = open.pop() {
@@ -109,8 +109,7 @@ fn due(site: &Site<'_>, draft: &mut Draft) -> Result<BTreeSet<Place>, AnnotateEr
         let Some((asked, _)) = draft.coarsened.remove(&root) else {
             continue;
         };
-        draft.regrid(site, root, asked)?;
-        for dependent in dependents(site, draft, root) {
+        for &dependent in groups.regrid(site, draft, root, asked)? {
             if found.insert(dependent) {
                 open.push(dependent.1);
             }
@@ -119,27 +118,59 @@ fn due(site: &Site<'_>, draft: &mut Draft) -> Result<BTreeSet<Place>, AnnotateEr
     Ok(found)
 }
 
-/// The nodes whose first operand or first result has the grid of a group. Others than those with weights have no use for it.
-fn dependents(site: &Site<'_>, draft: &Draft, root: ConfigId) -> Vec<Place> {
-    let Some(value) = draft.bound.get(root.index()).map(|bound| bound.value) else {
-        return Vec::new();
-    };
-    // A grid that follows from this one moves with it.
-    let follows = |config: ConfigId| {
-        let own = draft.table.root(config);
-        own == root
-            || matches!(draft.table.derivation(own), Some(Derivation::Shifted(of, _)) if draft.table.root(of) == root)
-    };
-    let mut found = Vec::new();
-    for value in site.regions.ring(value) {
-        let made = site.graph.producer(value).map(|(id, _)| (id, Port::Result(0)));
-        let read = site.graph.uses(value).filter(|at| at.operand == 0);
-        let ports = made.into_iter().chain(read.map(|at| (at.node, Port::Operand(0))));
-        for (id, port) in ports {
-            if draft.table.id(id, port).is_some_and(follows) {
-                found.push((site.position(id), id));
+/// By root of a group: the nodes whose weights may need another grid where that of the group moves. Each region is walked
+/// once, however many of its grids move.
+#[derive(Default)]
+struct Groups(BTreeMap<ConfigId, Vec<Place>>);
+
+impl Groups {
+    /// Gives a group another grid, which may be outside of the scope, and answers with the nodes that this matters to. Codes
+    /// that rest on grids of its region are taken away.
+    fn regrid(
+        &mut self,
+        site: &Site<'_>,
+        draft: &mut Draft,
+        root: ConfigId,
+        grid: Grid,
+    ) -> Result<&[Place], AnnotateError> {
+        if !self.0.contains_key(&root) {
+            self.walk(site, draft, root)?;
+        }
+        draft.transition(root, Move::Activate(grid))?;
+        Ok(self.0.entry(root).or_default())
+    }
+
+    /// Others than nodes with weights have no use for a grid: these read it as their first operand, or make their first
+    /// result on it.
+    fn walk(&mut self, site: &Site<'_>, draft: &mut Draft, root: ConfigId) -> Result<(), AnnotateError> {
+        let Some(first) = draft.bound.get(root.index()).map(|bound| bound.value) else {
+            return Ok(());
+        };
+        for value in site.regions.ring(first) {
+            let made = site.graph.producer(value).map(|(id, _)| (id, Port::Result(0)));
+            let read = site
+                .graph
+                .uses(value)
+                .map(|at| (at.node, Port::Operand(at.operand.into())));
+            for (id, port) in made.into_iter().chain(read) {
+                draft.touch(site, id)?;
+                if !matches!(port, Port::Operand(0) | Port::Result(0)) {
+                    continue;
+                }
+                let Some(config) = draft.table.id(id, port) else {
+                    continue;
+                };
+                let own = draft.table.root(config);
+                // A grid that follows from another one moves with it.
+                let of = match draft.table.derivation(own) {
+                    Some(Derivation::Shifted(of, _)) => Some(draft.table.root(of)),
+                    _ => None,
+                };
+                for root in of.into_iter().chain([own]) {
+                    self.0.entry(root).or_default().push((site.position(id), id));
+                }
             }
         }
+        Ok(())
     }
-    found
 }
