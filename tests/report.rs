@@ -15,7 +15,7 @@ use strait_driver::{
 };
 use strait_kernels::Context;
 use strait_lower::{Fusion, FusionPolicy, fuse};
-use strait_quantize::annotate::{Coarser, Placing, Progress, TypeWishes, given_away, place};
+use strait_quantize::annotate::{Coarser, Findings, Placing, Progress, TypeWishes, given_away, place};
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics, annotate};
 
@@ -137,9 +137,7 @@ fn a_clamp_that_is_left_out_is_told_with_its_reason() {
         origins: &origins,
         nearness: &BTreeMap::new(),
         given_away: &[],
-        coarser: &[],
-        overlapped: &[],
-        raised: &[],
+        findings: &Findings::default(),
         rewrites: &[],
     });
     let dropped = |name| layer(&report, name).fusion.as_ref().unwrap().dropped_clamp.as_ref();
@@ -185,9 +183,7 @@ fn claimed(inputs: usize) -> (String, Option<u64>, String) {
         origins: &BTreeMap::from([("a".to_owned(), "gemm".to_owned())]),
         nearness: &BTreeMap::new(),
         given_away: &[],
-        coarser: &[],
-        overlapped: &[],
-        raised: &[],
+        findings: &Findings::default(),
         rewrites: &[],
     });
     let past = layer(&report, "a").outside.first().map(|outside| outside.past);
@@ -254,9 +250,10 @@ fn grids_that_cost_accuracy_are_told_with_their_layers_and_what_they_cost() {
         origins: &BTreeMap::new(),
         nearness: &BTreeMap::new(),
         given_away: &given_away(&module, target.spec(), &observation),
-        coarser: &[coarser],
-        overlapped: &[],
-        raised: &[],
+        findings: &Findings {
+            coarser: vec![coarser],
+            ..Findings::default()
+        },
         rewrites: &[],
     });
     let [weights, sums, coarser] = &report.lints[..] else {

@@ -10,10 +10,10 @@ use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fused, Fusion, FusionPolicy, LowerError, Turns};
-use strait_quantize::Requests;
 use strait_quantize::annotate::{Coarser, Placing, TypeWishes, borders, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
+use strait_quantize::{Annotation, Requests};
 use strait_target::spec::Nearness;
 use strait_verify::{Finding, analyse};
 
@@ -156,7 +156,9 @@ pub fn integer_wanting(
         module,
         lowered,
         fusion,
-        coarser: progress.coarser(float.main()),
+        coarser: progress
+            .findings(&float, &Annotation::new(spec, &observation, &placing))
+            .coarser,
         annotated: float,
         nearness,
         origins,

@@ -9,7 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Refusal};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
 use strait_quantize::annotate::{
-    Directives, GivenAway, Placing, Progress, RangeFrom, TypeWishes, Unfit, borders, given_away, place,
+    Directives, GivenAway, Misfit, Placing, Progress, RangeFrom, TypeWishes, Unfit, borders, given_away, place,
 };
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -235,7 +235,7 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
 
 /// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places
 /// the graph and gives each operand its type and grid, from these ranges of values and operands. The remarks say what is on the host, who has a grid that another reader is aligned
-/// to, and of which grids one value takes nearly all.
+/// to, which grids are coarser than asked, which stated ranges do not fit, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
@@ -264,8 +264,8 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         how.directives.weight_unfit = Unfit::Float;
     }
     annotate(module, &how, &mut progress)?;
-    let raised = progress.raised(module.main());
-    let raised = raised.into_iter().map(|raised| {
+    let findings = progress.findings(module, &how);
+    let raised = findings.raised.into_iter().map(|raised| {
         let name = module
             .main()
             .node(raised.node)
@@ -284,12 +284,30 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     };
     let lints = given_away(module, target.spec(), &observation).into_iter().map(lint);
     let node = |id: NodeId| module.main().node(id).map_or("", |node| module.name(node.name));
-    let imposed = progress.overlapped().into_iter().map(|found| {
+    let imposed = findings.overlapped.into_iter().map(|found| {
         let readers: Vec<&str> = found.readers.iter().map(|&id| node(id)).collect();
         let (value, aligned) = (name(found.value), node(found.aligned));
         format!("{value} is on the grid of {aligned} for {}", readers.join(", "))
     });
-    let remarks = hosted(module).into_iter().chain(raised).chain(imposed).chain(lints);
+    let coarser = findings.coarser.into_iter().map(|found| {
+        let factor = 1u32.checked_shl(found.doublings).unwrap_or(0);
+        format!("{} is {factor} times as coarse: {}", name(found.value), found.reason)
+    });
+    let stated = findings.stated.into_iter().map(|found| {
+        let (value, reader, seen) = (name(found.value), node(found.node), found.seen);
+        let what = match found.misfit {
+            Misfit::Clips(share) => format!("clips {:.1} % of", 100.0 * share),
+            Misfit::Wide(times) => format!("is {times:.1} times as wide as"),
+        };
+        format!("the range of {value} at {reader} {what} {seen:?}")
+    });
+    let told = raised
+        .into_iter()
+        .chain(imposed)
+        .chain(coarser)
+        .chain(stated)
+        .chain(lints);
+    let remarks = hosted(module).into_iter().chain(told);
     Ok(Outcome::Module(remarks.collect()))
 }
 

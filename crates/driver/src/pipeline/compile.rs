@@ -279,9 +279,7 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewrites: &[(&'static str, String
         origins: &lowered.origins,
         nearness: &lowered.nearness,
         given_away: &given_away(&lowered.annotated, spec, job.observation),
-        coarser: &lowered.coarser,
-        overlapped: &lowered.overlapped,
-        raised: &lowered.raised,
+        findings: &lowered.findings,
         rewrites,
     });
     report.rules = rules(job.canonical, job.loaded, job.selection);

@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Coarser, Overlapped, Progress, Raised, borders, place, refuse},
+    annotate::{Findings, Progress, borders, place, refuse},
 };
 use strait_target::{
     Target, TargetSpec,
@@ -49,12 +49,8 @@ pub(super) struct Lowered {
     pub(super) module: Module,
     /// The annotated float graph that it was made from.
     pub(super) annotated: Module,
-    /// The grids that had to be coarser than their ranges ask for.
-    pub(super) coarser: Vec<Coarser>,
-    /// The values whose other readers have the grid of an aligned operand.
-    pub(super) overlapped: Vec<Overlapped>,
-    /// The weights whose scale is larger than they ask for.
-    pub(super) raised: Vec<Raised>,
+    /// What annotation did that costs accuracy.
+    pub(super) findings: Findings,
     pub(super) fusion: Fusion,
     /// The rows of the target's table by which its nodes were made, by the nodes' names.
     pub(super) origins: BTreeMap<String, String>,
@@ -73,9 +69,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     let Quantized {
         annotated,
         integer,
-        coarser,
-        overlapped,
-        raised,
+        findings,
     } = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
     unfused(job.loaded, &fusion)?;
@@ -93,9 +87,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
     Ok(Lowered {
         module,
         annotated,
-        coarser,
-        overlapped,
-        raised,
+        findings,
         fusion,
         origins: integer.origins,
         nearness: integer.nearness,
@@ -148,9 +140,7 @@ pub(super) fn whole(module: &Module, behind: &str) -> Result<(), Stop> {
 struct Quantized {
     annotated: Module,
     integer: strait_lower::Lowered,
-    coarser: Vec<Coarser>,
-    overlapped: Vec<Overlapped>,
-    raised: Vec<Raised>,
+    findings: Findings,
 }
 
 /// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
@@ -191,14 +181,11 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
     })?;
     whole(&module, "annotate")?;
     whole(&integer.module, "lower")?;
-    let (coarser, overlapped) = (progress.coarser(module.main()), progress.overlapped());
-    let raised = progress.raised(module.main());
+    let findings = progress.findings(&module, &how);
     Ok(Quantized {
         annotated: module,
         integer,
-        coarser,
-        overlapped,
-        raised,
+        findings,
     })
 }
 
@@ -308,7 +295,7 @@ mod tests {
     use strait_core::{Placement, Reason, ReasonCode, text::parse};
     use strait_quantize::annotate::Placing;
     use strait_quantize::statistics::Observation;
-    use strait_target::Table;
+    use strait_target::{Options, Table};
 
     /// `count` convolutions of one weight in a row.
     fn row(count: usize) -> Module {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use strait_core::{Module, Node};
 use strait_lower::{Fused, Fusion};
-use strait_quantize::annotate::{Coarser, GivenAway, Overlapped, Raised};
+use strait_quantize::annotate::{Findings, GivenAway};
 use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
@@ -32,12 +32,8 @@ pub struct Material<'a> {
     pub nearness: &'a BTreeMap<String, Nearness>,
     /// The grids that are given away.
     pub given_away: &'a [GivenAway],
-    /// The grids that had to be coarser than their ranges ask for.
-    pub coarser: &'a [Coarser],
-    /// The values whose other readers have the grid of an aligned operand.
-    pub overlapped: &'a [Overlapped],
-    /// The weights whose scale is larger than they ask for.
-    pub raised: &'a [Raised],
+    /// What annotation did that costs accuracy.
+    pub findings: &'a Findings,
     /// The rewrites that made the canonical module, in their order.
     pub rewrites: &'a [(&'static str, String)],
 }
@@ -52,9 +48,7 @@ pub fn build(material: Material<'_>) -> Report {
         origins,
         nearness,
         given_away,
-        coarser,
-        overlapped,
-        raised,
+        findings,
         rewrites,
     } = material;
     let fused: BTreeMap<&str, &Fused> = fusion.fired.iter().map(|fired| (fired.value.as_str(), fired)).collect();
@@ -101,7 +95,7 @@ pub fn build(material: Material<'_>) -> Report {
         gates: Vec::new(),
         layers,
         fusions: fusions(spec, fusion),
-        lints: lints(canonical, given_away, coarser, overlapped, raised),
+        lints: lints(canonical, given_away, findings),
         rewrites: counts
             .into_iter()
             .map(|(rule, applied)| Rewrite {

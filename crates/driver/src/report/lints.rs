@@ -2,16 +2,17 @@
 
 use serde::{Deserialize, Serialize};
 use strait_core::{Module, NodeId, ValueId};
-use strait_quantize::annotate::{Coarser, GivenAway, Overlapped, Raised};
+use strait_quantize::annotate::{Coarser, Findings, GivenAway, Misfit, Overlapped, Raised, Stated};
 
 /// Something that costs accuracy.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lint {
     /// Stable, kebab-case. `range-given-away`: one value takes at least 99 % of a grid, and the others are not all
     /// zero. `grid-coarser`: no form of the target serves the grid that the range asks for.
     /// `scale-raised`: weights have a larger scale than they ask for, since a bias or that scale does not fit.
-    /// `grid-imposed`: readers have the grid of an operand that is aligned elsewhere.
+    /// `grid-imposed`: readers have the grid of an operand that is aligned elsewhere. `range-clips` and `range-wide`: a
+    /// range of the configuration is narrower than what was seen, or at least four times as wide.
     pub code: String,
     /// One sentence.
     pub text: String,
@@ -29,6 +30,21 @@ pub struct Lint {
     /// Of `grid-imposed`: the layers that did not ask for the grid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<String>,
+    /// Of `range-clips` and `range-wide`: the range, and what was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stated: Option<StatedRange>,
+}
+
+/// A range of the configuration beside what was seen.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StatedRange {
+    /// The smallest and the largest number of the range.
+    pub range: [f32; 2],
+    /// The smallest and the largest number that was seen, no further than it matters.
+    pub seen: [f32; 2],
+    /// The part of what was seen that saturates.
+    pub clipped: f64,
 }
 
 /// A grid that one value takes.
@@ -44,17 +60,18 @@ pub struct Taken {
 }
 
 /// The lints of grids; nodes and values are those of the canonical module.
-pub(super) fn lints(
-    canonical: &Module,
-    away: &[GivenAway],
-    coarser: &[Coarser],
-    overlapped: &[Overlapped],
-    raised: &[Raised],
-) -> Vec<Lint> {
+pub(super) fn lints(canonical: &Module, away: &[GivenAway], findings: &Findings) -> Vec<Lint> {
+    let Findings {
+        coarser,
+        overlapped,
+        raised,
+        stated,
+    } = findings;
     let away = away.iter().filter_map(|away| given_away(canonical, away));
     away.chain(coarser.iter().filter_map(|coarser| too_coarse(canonical, coarser)))
         .chain(overlapped.iter().filter_map(|found| imposed(canonical, found)))
         .chain(raised.iter().filter_map(|found| too_large(canonical, found)))
+        .chain(stated.iter().filter_map(|found| misfit(canonical, found)))
         .collect()
 }
 
@@ -92,8 +109,7 @@ fn given_away(canonical: &Module, away: &GivenAway) -> Option<Lint> {
             share: loss.share,
             steps: loss.codes,
         }),
-        factor: None,
-        readers: Vec::new(),
+        ..Lint::default()
     })
 }
 
@@ -113,10 +129,8 @@ fn too_coarse(canonical: &Module, coarser: &Coarser) -> Option<Lint> {
         text,
         layer: layer.to_owned(),
         tensor: tensor.to_owned(),
-        channel: None,
-        taken: None,
         factor: Some(factor),
-        readers: Vec::new(),
+        ..Lint::default()
     })
 }
 
@@ -136,9 +150,7 @@ fn too_large(canonical: &Module, raised: &Raised) -> Option<Lint> {
         layer: layer.to_owned(),
         tensor: tensor.to_owned(),
         channel: Some(raised.channel),
-        taken: None,
-        factor: None,
-        readers: Vec::new(),
+        ..Lint::default()
     })
 }
 
@@ -167,9 +179,43 @@ fn imposed(canonical: &Module, found: &Overlapped) -> Option<Lint> {
         text,
         layer: aligned.to_owned(),
         tensor: tensor.to_owned(),
-        channel: None,
-        taken: None,
-        factor: None,
         readers,
+        ..Lint::default()
+    })
+}
+
+fn misfit(canonical: &Module, found: &Stated) -> Option<Lint> {
+    let [layer, tensor] = names(canonical, found.node, found.value)?;
+    let ([low, high], [least, most]) = (found.range, found.seen);
+    let about = format!("the range [{low}, {high}] of layer `{layer}`, tensor `{tensor}`,");
+    let (code, text, clipped) = match found.misfit {
+        Misfit::Clips(share) => (
+            "range-clips",
+            format!(
+                "{about} clips {:.3} % of what was seen, which is in [{least}, {most}]",
+                100.0 * share
+            ),
+            share,
+        ),
+        Misfit::Wide(times) => (
+            "range-wide",
+            format!(
+                "{about} is {times:.1} times as wide as what was seen, [{least}, {most}], which costs {:.1} bits",
+                times.log2()
+            ),
+            0.0,
+        ),
+    };
+    Some(Lint {
+        code: code.to_owned(),
+        text,
+        layer: layer.to_owned(),
+        tensor: tensor.to_owned(),
+        stated: Some(StatedRange {
+            range: found.range,
+            seen: found.seen,
+            clipped,
+        }),
+        ..Lint::default()
     })
 }

@@ -2,7 +2,7 @@
 
 use super::given::refuse;
 use super::order::Order;
-use super::ranges::Ranges;
+use super::ranges::{Coarser, Ranges};
 use super::reach::Reach;
 use super::roles::Role;
 use super::scope::{Regions, Scope};
@@ -11,8 +11,8 @@ use super::weights::Raised;
 use super::{AnnotateError, Annotation, RangeFrom};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
-    ConfigId, Def, Graph, GraphId, Grid, IllegalMove, Module, Move, NodeId, Origin, Port, QuantTable, Reason, Scheme,
-    State, ValueId,
+    ConfigId, Def, Graph, GraphId, Grid, IllegalMove, Module, Move, NodeId, Origin, Placement, Port, QuantTable,
+    Reason, ReasonCode, Scheme, State, ValueId,
 };
 
 /// Material of one run of the passes.
@@ -198,6 +198,38 @@ impl Draft {
             }
         }
         Ok(())
+    }
+
+    /// The grids of nodes on the accelerator that are coarser than what was seen asks for, by value.
+    pub(super) fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
+        let forms = self.ranges.coarser().filter_map(|(value, doublings, reason)| {
+            let (node, _) = graph.producer(value)?;
+            Some((node, value, doublings, reason.clone()))
+        });
+        let shifts = self.coarsened.iter().filter_map(|(root, (_, factor))| {
+            let bound = self.bound.get(root.index())?;
+            let node = graph.producer(bound.value).map_or(bound.node, |(id, _)| id);
+            let text = "weights have no scale from which a shift leads to a finer one";
+            let reason = Reason::new(ReasonCode::NoShift, text);
+            let told = (node, bound.value, factor.log2() as u32, reason);
+            Some(told).filter(|_| !self.ranges.is_zero(bound.value))
+        });
+        let mut found: BTreeMap<ValueId, Coarser> = BTreeMap::new();
+        for (node, value, doublings, reason) in forms.chain(shifts) {
+            let runs = graph
+                .node(node)
+                .is_some_and(|node| node.place == Placement::Accelerator);
+            let coarser = || Coarser {
+                node,
+                value,
+                doublings: 0,
+                reason,
+            };
+            if runs {
+                found.entry(value).or_insert_with(coarser).doublings += doublings;
+            }
+        }
+        found.into_values().collect()
     }
 
     /// Takes the configs out that are made anew in the scope: those of its values, parameters with the first operand of

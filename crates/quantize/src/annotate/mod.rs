@@ -20,6 +20,7 @@ mod ranges;
 mod reach;
 pub(crate) mod roles;
 mod scope;
+mod stated;
 mod types;
 mod weights;
 mod weights_alone;
@@ -31,8 +32,9 @@ pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;
 pub use grids::{GridWish, GridWishes};
 pub use place::{Placing, Wish, denied, place};
-pub use progress::{Progress, annotate, refuse};
+pub use progress::{Findings, Progress, annotate, refuse};
 pub use ranges::{Coarser, RangeFrom};
+pub use stated::{Misfit, Stated};
 pub use types::TypeWishes;
 pub use weights::{Raised, Unfit};
 

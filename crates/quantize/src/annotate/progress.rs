@@ -7,6 +7,7 @@ use super::ranges::Coarser;
 use super::reach::Reach;
 use super::roles::Roles;
 use super::scope::{Regions, Scope};
+use super::stated::{Stated, stated};
 use super::types::TypeWishes;
 use super::weights::Raised;
 use super::{AnnotateError, Annotation, Placing, passes};
@@ -33,23 +34,33 @@ struct Known {
     regions: Regions,
 }
 
-impl Progress {
+/// What annotation did or was told to do that costs accuracy.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
     /// The grids that are coarser than what was seen asks for, of nodes on the accelerator. Zero alone loses nothing.
-    pub fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
-        self.draft.ranges.coarser(graph)
-    }
-
+    pub coarser: Vec<Coarser>,
     /// The values whose other readers have the grid of an aligned operand because that is forced, in the order of values.
-    pub fn overlapped(&self) -> Vec<Overlapped> {
-        let all = self.draft.overlapped.values();
-        all.filter(|found| !found.readers.is_empty()).cloned().collect()
-    }
-
+    pub overlapped: Vec<Overlapped>,
     /// The weights of nodes on the accelerator whose scale is larger than they ask for, in the order of nodes.
-    pub fn raised(&self, graph: &Graph) -> Vec<Raised> {
-        let runs = |id: &NodeId| graph.node(*id).is_some_and(|node| node.place == Placement::Accelerator);
-        let all = self.draft.raised.iter().filter(|(id, _)| runs(id));
-        all.map(|(_, raised)| raised.clone()).collect()
+    pub raised: Vec<Raised>,
+    /// The ranges of the configuration that do not fit what was seen.
+    pub stated: Vec<Stated>,
+}
+
+impl Progress {
+    /// What costs accuracy in the annotated main graph of a module.
+    pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
+        let (graph, draft) = (module.main(), &self.draft);
+        let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);
+        let overlapped = draft.overlapped.values().filter(|found| !found.readers.is_empty());
+        let raised = draft.raised.iter().filter(|&(&id, _)| runs(id));
+        let reach = self.known.as_ref().map(|known| &known.reach);
+        Findings {
+            coarser: draft.coarser(graph),
+            overlapped: overlapped.cloned().collect(),
+            raised: raised.map(|(_, raised)| raised.clone()).collect(),
+            stated: reach.map_or_else(Vec::new, |reach| stated(module, how, reach)),
+        }
     }
 
     /// The number of nodes that were annotated in the last turn.

@@ -5,7 +5,7 @@ use super::draft::{Site, is_constant};
 use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat};
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{Failure, Graph, NodeId, Op, Placement, Policy, QuantParams, Reason, ReasonCode, Scheme, ValueId};
+use strait_core::{Failure, NodeId, Op, Policy, QuantParams, Reason, ReasonCode, Scheme, ValueId};
 
 /// Properties of the grids of a scheme.
 pub(super) fn kind(scheme: Scheme) -> GridKind {
@@ -77,7 +77,7 @@ pub(super) struct Ranges {
 /// A grid that is coarser than what was seen asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Coarser {
-    /// The node that makes the value.
+    /// The node that makes the value, or reads it where it is a constant or an input.
     pub node: NodeId,
     /// The value.
     pub value: ValueId,
@@ -121,19 +121,16 @@ impl Ranges {
         }
     }
 
-    /// The grids that are coarser than what was seen asks for, of nodes on the accelerator. Zero alone loses nothing.
-    pub(super) fn coarser(&self, graph: &Graph) -> Vec<Coarser> {
-        let asked = self.doublings.iter().filter(|(value, _)| !self.zero.contains(value));
-        let told = asked.filter_map(|(&value, (doublings, reason))| {
-            let (node, _) = graph.producer(value)?;
-            (graph.node(node)?.place == Placement::Accelerator).then(|| Coarser {
-                node,
-                value,
-                doublings: *doublings,
-                reason: reason.clone(),
-            })
-        });
-        told.collect()
+    /// The values whose grids were asked to be coarser, how often they double, and why. Zero alone loses nothing.
+    pub(super) fn coarser(&self) -> impl Iterator<Item = (ValueId, u32, &Reason)> {
+        let asked = self.doublings.iter();
+        let told = asked.map(|(&value, (doublings, reason))| (value, *doublings, reason));
+        told.filter(|(value, ..)| !self.is_zero(*value))
+    }
+
+    /// True if nothing but zero was seen in the group of a value.
+    pub(super) fn is_zero(&self, value: ValueId) -> bool {
+        self.zero.contains(&value)
     }
 
     /// The range of a value on a kind of grid.

@@ -1,0 +1,119 @@
+//! Ranges that the configuration states, held against what was seen.
+
+use super::grid;
+use super::ranges::{RangeFrom, kind};
+use super::reach::Reach;
+use super::{Annotation, Directives};
+use crate::observers::MinMax;
+use crate::statistics::Statistics;
+use strait_core::{ConfigId, Graph, Module, NodeId, Origin, Port, ValueId};
+
+/// A stated range is told where it is so many times as wide as what was seen: it costs two bits then.
+const WIDE: f64 = 4.0;
+
+/// A range that the configuration states and that does not fit what was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stated {
+    /// The node that makes the value, or reads it where the range is one of an operand, or the value is an input.
+    pub node: NodeId,
+    /// The value.
+    pub value: ValueId,
+    /// The range: smallest and largest number.
+    pub range: [f32; 2],
+    /// The smallest and the largest number that was seen, no further than it matters.
+    pub seen: [f32; 2],
+    /// What is lost.
+    pub misfit: Misfit,
+}
+
+/// Loss by a range that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Misfit {
+    /// Numbers saturate: this part of what was seen, to a bin of the histogram.
+    Clips(f64),
+    /// The range is so many times as wide as what was seen.
+    Wide(f64),
+}
+
+/// The stated ranges that made a grid of a node on the accelerator and do not fit: of values, then of operands.
+pub(super) fn stated(module: &Module, how: &Annotation<'_>, reach: &Reach) -> Vec<Stated> {
+    let graph = module.main();
+    let Directives { ranges, operands, .. } = &how.directives;
+    let values = ranges.iter().filter_map(|(&value, from)| {
+        let made = graph.producer(value).map(|(id, _)| (id, result_of(graph, id, value)));
+        let read = graph.uses(value).map(|at| (at.node, Port::Operand(at.operand.into())));
+        let mut ports = made.into_iter().chain(read);
+        ports.find_map(|(node, port)| Some((node, value, from, graph.quant.id(node, port)?)))
+    });
+    let operands = operands.iter().filter_map(|(&(node, index), from)| {
+        let value = graph.node(node)?.inputs.get(index).copied().flatten()?;
+        Some((node, value, from, graph.quant.id(node, Port::Operand(index))?))
+    });
+    let found = values.chain(operands).filter_map(|(node, value, from, config)| {
+        let &RangeFrom::Stated(range) = from else { return None };
+        let statistics = how.observation.elements(module.name(graph.value(value)?.name))?;
+        let (seen, misfit) = misfit(graph, config, range, reach, value, statistics)?;
+        Some(Stated {
+            node,
+            value,
+            range,
+            seen,
+            misfit,
+        })
+    });
+    found.collect()
+}
+
+fn result_of(graph: &Graph, id: NodeId, value: ValueId) -> Port {
+    let node = graph.node(id);
+    let position = node.and_then(|node| node.outputs.iter().position(|&output| output == value));
+    Port::Result(position.unwrap_or(0))
+}
+
+fn misfit(
+    graph: &Graph,
+    config: ConfigId,
+    range: [f32; 2],
+    reach: &Reach,
+    value: ValueId,
+    statistics: &Statistics,
+) -> Option<([f32; 2], Misfit)> {
+    let (scheme, made) = (graph.quant.config(config)?.scheme, graph.quant.grid(config)?);
+    let kind = kind(scheme);
+    // Of a group, one member's range makes the grid.
+    let own = match made.origin {
+        Origin::Rule => *made.params == grid(kind, range).ok()?,
+        origin => origin == Origin::Coarsened,
+    };
+    let (scale, zero) = made.params.as_tensor().filter(|_| own)?;
+    let [low, high] = reach.range(value, statistics.into(), &MinMax, kind).ok()?;
+    let seen = [statistics.min()?.max(low), statistics.max()?.min(high)];
+    // Half a step beyond the last code still rounds to it.
+    let [first, last] = scheme.range()?.map(|code| (code - i64::from(zero)) as f64);
+    let ends = [first - 0.5, last + 0.5].map(|code| f64::from(scale) * code);
+    let [least, most] = seen.map(f64::from);
+    if least < ends[0] || most > ends[1] {
+        let within = |low: f64, high: f64| low < ends[1] && high > ends[0];
+        return Some((seen, Misfit::Clips(share_beyond(statistics, [least, most], within))));
+    }
+    let width = |[low, high]: [f32; 2]| match kind.symmetric {
+        true => f64::from(high.abs().max(low.abs())),
+        false => f64::from(high.max(0.0)) - f64::from(low.min(0.0)),
+    };
+    let times = width(range) / width(seen);
+    (times >= WIDE && times.is_finite()).then_some((seen, Misfit::Wide(times)))
+}
+
+/// The part of the numbers of [least, most] that is not within a grid; one of them at least is known not to be.
+fn share_beyond(statistics: &Statistics, [least, most]: [f64; 2], within: impl Fn(f64, f64) -> bool) -> f64 {
+    let width = statistics.histogram.width();
+    let (mut all, mut beyond) = (0u64, 0u64);
+    for (low, count) in statistics.histogram.bins() {
+        let high = low + width;
+        if low <= most && high >= least {
+            all = all.saturating_add(count);
+            beyond = beyond.saturating_add(if within(low, high) { 0 } else { count });
+        }
+    }
+    beyond.max(1) as f64 / all.max(1) as f64
+}
