@@ -49,7 +49,7 @@ pub(super) struct Lowered {
     pub(super) module: Module,
     /// The annotated float graph that it was made from.
     pub(super) annotated: Module,
-    /// What annotation did that costs accuracy.
+    /// Findings of annotation, which cost accuracy.
     pub(super) findings: Findings,
     pub(super) fusion: Fusion,
     /// The rows of the target's table by which its nodes were made, by the nodes' names.

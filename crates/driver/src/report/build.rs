@@ -32,7 +32,7 @@ pub struct Material<'a> {
     pub nearness: &'a BTreeMap<String, Nearness>,
     /// The grids that are given away.
     pub given_away: &'a [GivenAway],
-    /// What annotation did that costs accuracy.
+    /// Findings of annotation, which cost accuracy.
     pub findings: &'a Findings,
     /// The rewrites that made the canonical module, in their order.
     pub rewrites: &'a [(&'static str, String)],

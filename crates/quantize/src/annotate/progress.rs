@@ -34,7 +34,7 @@ struct Known {
     regions: Regions,
 }
 
-/// What annotation did or was told to do that costs accuracy.
+/// Grids that cost accuracy, by what annotation did or was told to do.
 #[derive(Clone, Debug, Default)]
 pub struct Findings {
     /// The grids that are coarser than what was seen asks for, of nodes on the accelerator. Zero alone loses nothing.
@@ -48,7 +48,7 @@ pub struct Findings {
 }
 
 impl Progress {
-    /// What costs accuracy in the annotated main graph of a module.
+    /// The findings in the annotated main graph of a module.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
         let (graph, draft) = (module.main(), &self.draft);
         let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);

@@ -22,7 +22,7 @@ pub struct Stated {
     pub range: [f32; 2],
     /// The smallest and the largest number that was seen, no further than it matters.
     pub seen: [f32; 2],
-    /// What is lost.
+    /// The loss.
     pub misfit: Misfit,
 }
 
