@@ -13,17 +13,17 @@
 //! answer: none of those that were tried is better, and no other was tried.
 
 use super::{
-    deviation::{Deviation, listed},
+    deviation::{Deviation, FEW_STEPS, listed},
     exact::exact_factors,
     ideal::Ideal,
-    normal::shared_powers,
-    thresholds::{Chain, DecideError, MAX_STEPS, Thresholds},
+    normal::{self, shared_powers},
+    thresholds::{Chain, DecideError, MAX_STEPS, Thresholds, values},
 };
 use crate::{
     IntType, Requantization, Step,
     form::{Affine, MAX_ADDEND, MAX_SHIFT},
 };
-use std::ops::RangeInclusive;
+use std::{cell::OnceCell, ops::RangeInclusive};
 
 /// Limits of a form's integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,10 @@ pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best
 pub(super) struct Target<'a> {
     ideal: &'a Ideal,
     interval: (i64, i64),
-    thresholds: Result<Thresholds, DecideError>,
+    /// Its values at the ends of the interval.
+    ends: Result<[i32; 2], DecideError>,
+    /// Made when they are asked for.
+    thresholds: OnceCell<Result<Thresholds, DecideError>>,
 }
 
 impl<'a> Target<'a> {
@@ -110,13 +113,24 @@ impl<'a> Target<'a> {
         Target {
             ideal,
             interval,
-            thresholds: ideal.thresholds(interval),
+            ends: values(interval, |x| ideal.eval(x)),
+            thresholds: OnceCell::new(),
         }
     }
 
-    /// Distance of a function from the ideal: by the thresholds of both, or else accumulator by accumulator.
+    /// Distance of a function from the ideal: by their parameters where there are many steps, by the thresholds of both, or
+    /// else accumulator by accumulator.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
-        let too_many = match (&self.thresholds, own.thresholds(self.interval)) {
+        let many = self
+            .ends
+            .as_ref()
+            .is_ok_and(|[low, high]| high.abs_diff(*low) > FEW_STEPS);
+        if many && let Some(found) = normal::from_ideal(own, self.ideal, self.interval) {
+            // The interval is in the form's domain.
+            return own.ends(self.interval).map(|_| found);
+        }
+        let thresholds = self.thresholds.get_or_init(|| self.ideal.thresholds(self.interval));
+        let too_many = match (thresholds, own.thresholds(self.interval)) {
             (Ok(ideal), Ok(own)) => return Ok(listed(&own, ideal)),
             (Err(error), _) => error.clone(),
             (_, Err(error)) => error,
@@ -133,7 +147,7 @@ impl<'a> Target<'a> {
     }
 
     pub(super) fn best(&self, limits: &Limits) -> Result<Best, BestError> {
-        if let Err(error @ (DecideError::Interval(..) | DecideError::Distant(_))) = &self.thresholds {
+        if let Err(error) = &self.ends {
             return Err(error.clone().into());
         }
         let candidates = self.ideal.nearest(limits);

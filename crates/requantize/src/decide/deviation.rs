@@ -82,7 +82,7 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
 
 /// Results with more steps than these are compared by their parameters as far as these tell. Where there are fewer,
 /// thresholds are quicker, and quicker still as two lists, of 8 KiB each at most.
-const FEW_STEPS: u32 = 1023;
+pub(super) const FEW_STEPS: u32 = 1023;
 
 /// Difference of two chains of steps on `interval` (both ends belong to it): none where the steps are the same or come to
 /// the same parameters, or else by their thresholds. Many of these are made as they are met and not kept: a function into 16

@@ -1,6 +1,9 @@
 //! The ideal function of a real factor, in exact arithmetic.
 
-use super::thresholds::{DecideError, Thresholds};
+use super::{
+    normal::Rounded,
+    thresholds::{DecideError, Thresholds},
+};
 use crate::{
     IntType, Rounding,
     form::{Affine, firsts},
@@ -95,6 +98,22 @@ impl Ideal {
         let out = self.grids.out;
         // The clamp leaves the type.
         Ok(whole.clamp(out.min().into(), out.max().into()) as i32)
+    }
+
+    /// The function without its saturation; `None` where its addend leaves 128 bits.
+    pub(super) fn rounded(&self) -> Option<Rounded> {
+        let [inside, zero_point] = match self.grids.zero_inside {
+            true => [self.grids.output_zero, 0],
+            false => [0, self.grids.output_zero],
+        };
+        let inside = i128::from(inside).checked_mul(1 << self.shift)?;
+        Some(Rounded {
+            factor: self.mantissa,
+            addend: inside.checked_sub(i128::from(self.grids.input_zero) * i128::from(self.mantissa))?,
+            shift: self.shift,
+            rounding: self.rounding,
+            zero_point,
+        })
     }
 
     /// The thresholds on an interval, in closed form.

@@ -8,6 +8,7 @@ mod deviation;
 mod exact;
 mod gain;
 mod ideal;
+mod lines;
 mod normal;
 pub mod thresholds;
 mod verdict;

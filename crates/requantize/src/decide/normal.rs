@@ -12,23 +12,20 @@
 //!   x and both are 0 for -2^30 <= p < 0;
 //! - common powers of two of f and 2^s go: floor((x f + A) / 2^s) = floor((x f / 2^t + floor(A / 2^t)) / 2^(s-t)).
 //!
-//! With f odd or s = 0 these parameters are unique: the same function on all integers has the same ones. Two functions
-//! of the same f and s differ only in A, and how often and where is a sum of floors, found by Euclid's algorithm.
+//! With f odd or s = 0 these parameters are unique: the same function on all integers has the same ones. How often two
+//! functions differ, by how much and where, `lines` counts.
 
-use super::{deviation::Deviation, thresholds::Chain};
+use super::{
+    deviation::Deviation,
+    ideal::Ideal,
+    lines::{self, Floor},
+    thresholds::Chain,
+};
 use crate::{
     Rounding,
     form::{Affine, Arithmetic, Channel, Doubling},
 };
 use smallvec::SmallVec;
-
-/// `floor((x * factor + addend) / 2^shift)`; `factor` is odd or `shift` zero.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Floor {
-    factor: i64,
-    addend: i128,
-    shift: u8,
-}
 
 /// A function on a part of the interval, both ends included.
 #[derive(Clone, Copy, Debug)]
@@ -56,7 +53,8 @@ pub(super) fn deviation(
         return Some(Deviation::none(interval));
     }
     let (a_pieces, b_pieces) = (pieces(a, interval)?, pieces(b, interval)?);
-    let found = compare(&a_pieces, &b_pieces, interval)?;
+    let mut found = Deviation::none(interval);
+    compare(&a_pieces, &b_pieces, interval, &mut found)?;
     let open = |pieces: &Pieces, ends: [i32; 2]| {
         let at = |piece: Option<&Piece>, x: i64| {
             piece.is_some_and(|p| p.floor.eval(x) == i128::from(ends[usize::from(x == interval.1)]))
@@ -66,6 +64,44 @@ pub(super) fn deviation(
     // Clamped differences are smaller and fewer: then only their absence says something.
     let applies = (same_ends && found.max_lsb == 0) || (open(&a_pieces, a_ends) && open(&b_pieces, b_ends));
     applies.then_some(found)
+}
+
+/// Difference of a chain of steps from an ideal function; `None` where the parameters do not tell, or the functions are more
+/// than 1 apart.
+///
+/// Both saturate to the same codes. Being at most 1 apart, they differ only where the larger one is above the least code and
+/// the smaller one below the largest, and there by as much as without saturation.
+pub(super) fn from_ideal(own: &Chain<'_>, ideal: &Ideal, interval: (i64, i64)) -> Option<Deviation> {
+    let out = ideal.grids.out;
+    let form = match &own.stages[..] {
+        [(form, None)] if form.range() == [out.min(), out.max()] => form,
+        _ => return None,
+    };
+    let (own, ideal) = (pieces(form, interval)?, rounded(&ideal.rounded()?, interval)?);
+    let firsts = |code: i32| [first(&own, code, interval), first(&ideal, code, interval)];
+    let ([a, b], [c, d]) = (firsts(out.min() + 1), firsts(out.max()));
+    let (low, high) = (i64::try_from(a.min(b)).ok()?, i64::try_from(c.max(d) - 1).ok()?);
+    let mut found = Deviation::none(interval);
+    if low <= high {
+        compare(&own, &ideal, (low, high), &mut found)?;
+    }
+    (found.max_lsb <= 1).then_some(found)
+}
+
+/// The first x of the interval at which a function reaches a code, or the one behind the interval.
+fn first(pieces: &Pieces, code: i32, interval: (i64, i64)) -> i128 {
+    let in_piece = |piece: &Piece| {
+        let Floor { factor, addend, shift } = piece.floor;
+        let missing = (i128::from(code) << shift) - addend;
+        let x = match i128::from(factor) {
+            0 if missing <= 0 => i128::MIN,
+            0 => i128::MAX,
+            factor => -(-missing).div_euclid(factor),
+        };
+        (x <= piece.high.into()).then_some(x.max(piece.low.into()))
+    };
+    let behind = i128::from(interval.1) + 1;
+    pieces.iter().find_map(in_piece).unwrap_or(behind)
 }
 
 /// True if the normalised parameters of two chains are the same on the interval, so that these are one function there. They
@@ -154,27 +190,21 @@ fn one_sided(rounding: Rounding, negative: bool) -> Rounding {
     }
 }
 
-impl Floor {
-    fn new(factor: i64, addend: i128, shift: u8) -> Floor {
-        let shared = factor.trailing_zeros().min(shift.into());
-        Floor {
-            factor: factor >> shared,
-            addend: addend >> shared,
-            // At most the shift.
-            shift: shift - shared as u8,
-        }
-    }
-
-    fn eval(&self, x: i64) -> i128 {
-        (i128::from(x) * i128::from(self.factor) + self.addend) >> self.shift
-    }
-}
-
 /// The parts of the interval on which a form is one division rounded down.
 fn pieces(form: &Channel<'_>, interval: (i64, i64)) -> Option<Pieces> {
     match form.arithmetic() {
         Arithmetic::Doubling(d) => Some(two_roundings(&d, interval)),
-        arithmetic => affine(&one_rounding(arithmetic)?, interval),
+        arithmetic => {
+            let a = one_rounding(arithmetic)?;
+            let rounded = Rounded {
+                factor: a.factor.into(),
+                addend: a.addend.into(),
+                shift: a.shift,
+                rounding: a.rounding,
+                zero_point: a.zero_point,
+            };
+            self::rounded(&rounded, interval)
+        }
     }
 }
 
@@ -213,98 +243,56 @@ fn two_roundings(d: &Doubling, interval: (i64, i64)) -> Pieces {
     cut(interval, at, with(-1 << 30), with(1 << 30))
 }
 
-fn affine(a: &Affine, interval: (i64, i64)) -> Option<Pieces> {
-    let (factor, zero_point) = (i64::from(a.factor), i128::from(a.zero_point));
+/// `round((x * factor + addend) / 2^shift) + zero_point`, the factor not negative.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rounded {
+    pub(super) factor: i64,
+    pub(super) addend: i128,
+    pub(super) shift: u8,
+    pub(super) rounding: Rounding,
+    pub(super) zero_point: i32,
+}
+
+fn rounded(a: &Rounded, interval: (i64, i64)) -> Option<Pieces> {
+    let (factor, zero_point) = (a.factor, i128::from(a.zero_point));
     if factor == 0 {
-        let value = a.rounding.shift_right_wide(a.addend.into(), a.shift) + zero_point;
+        let value = a.rounding.shift_right_wide(a.addend, a.shift) + zero_point;
         let constant = Floor::new(0, value, 0);
         return Some(cut(interval, interval.0.into(), constant, constant));
     }
     let like = |rounding| {
-        let addend = i128::from(a.addend) + bias(rounding, a.shift)? + (zero_point << a.shift);
+        let zero_point = zero_point.checked_mul(1 << a.shift)?;
+        let addend = a
+            .addend
+            .checked_add(bias(rounding, a.shift)?)?
+            .checked_add(zero_point)?;
         Some(Floor::new(factor, addend, a.shift))
     };
     if a.rounding == Rounding::HalfEven {
         let (up, down) = (like(Rounding::HalfUp)?, like(Rounding::HalfDown)?);
         let whole = |floor| cut(interval, interval.0.into(), floor, floor);
-        let ties = compare(&whole(up), &whole(down), interval)?;
+        let mut ties = Deviation::none(interval);
+        compare(&whole(up), &whole(down), interval, &mut ties)?;
         return (ties.differing == 0).then(|| whole(up));
     }
     // x f + a >= 0 from x = ceil(-a / f) on.
-    let at = -i128::from(a.addend).div_euclid(i128::from(factor));
+    let at = -a.addend.div_euclid(i128::from(factor));
     let side = |negative| like(one_sided(a.rounding, negative));
     Some(cut(interval, at, side(true)?, side(false)?))
 }
 
-/// The difference of two functions in pieces; `None` where their slopes differ somewhere.
-fn compare(a: &Pieces, b: &Pieces, interval: (i64, i64)) -> Option<Deviation> {
-    let mut found = Deviation::none(interval);
+/// Adds the difference of two functions in pieces on an interval; `None` where they are too far apart.
+fn compare(a: &Pieces, b: &Pieces, interval: (i64, i64), found: &mut Deviation) -> Option<()> {
     for a in a {
         for b in b {
-            let (low, high) = (a.low.max(b.low), a.high.min(b.high));
-            if low > high || a.floor == b.floor {
-                continue;
+            let low = a.low.max(b.low).max(interval.0);
+            let high = a.high.min(b.high).min(interval.1);
+            if low <= high && a.floor != b.floor {
+                lines::differ(&a.floor, &b.floor, (low, high), found)?;
             }
-            if (a.floor.factor, a.floor.shift) != (b.floor.factor, b.floor.shift) {
-                return None;
-            }
-            apart(&a.floor, &b.floor, (low, high), &mut found)?;
         }
     }
-    Some(found)
-}
-
-/// Two functions of the same slope. With y = (x f + A) mod 2^s and B - A = d 2^s + r, B's exceeds A's by d, and by one
-/// more where y >= 2^s - r. Where that is, is what floor((y + r) / 2^s) counts.
-fn apart(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut Deviation) -> Option<()> {
-    let (a, b) = if a.addend <= b.addend { (a, b) } else { (b, a) };
-    let modulus = 1i128 << a.shift;
-    let by = b.addend - a.addend;
-    let (whole, rest) = (u32::try_from(by >> a.shift).ok()?, (by & (modulus - 1)).unsigned_abs());
-    let count = high.abs_diff(low).checked_add(1).filter(|n| *n <= 1 << 62)?;
-    let first = (i128::from(low) * i128::from(a.factor) + a.addend)
-        .rem_euclid(modulus)
-        .unsigned_abs();
-    let factor = i128::from(a.factor).rem_euclid(modulus).unsigned_abs();
-    let modulus = modulus.unsigned_abs();
-    // On the first n accumulators.
-    let exceeding =
-        |n: u64| floor_sum(n.into(), modulus, factor, first + rest) - floor_sum(n.into(), modulus, factor, first);
-    let more = exceeding(count);
-    if more == 0 {
-        found.add(whole, low, count.into());
-        return Some(());
-    }
-    let (mut none, mut some) = (0, count);
-    while some - none > 1 {
-        let middle = none + (some - none) / 2;
-        if exceeding(middle) > 0 {
-            some = middle;
-        } else {
-            none = middle;
-        }
-    }
-    found.add(whole, low, u128::from(count) - more);
-    // `none` is below 2^62.
-    found.add(whole.checked_add(1)?, low + none as i64, more);
     Some(())
-}
-
-/// Σ floor((i a + b) / m) for i = 0 .. n: the lattice points below a line, by Euclid's algorithm. For n and m up to
-/// 2^62, a < m and b < 2 m.
-fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> u128 {
-    let mut sum = 0;
-    loop {
-        sum += n * n.saturating_sub(1) / 2 * (a / m) + n * (b / m);
-        (a, b) = (a % m, b % m);
-        let top = a * n + b;
-        if top < m {
-            return sum;
-        }
-        // Points by rows instead of by columns.
-        (n, b) = (top / m, top % m);
-        (m, a) = (a, m);
-    }
 }
 
 #[cfg(test)]
@@ -314,13 +302,6 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        #[test]
-        fn lattice_points_are_counted(n in 0u32..200, m in 1u128..1000, a in 0u128..1000, b in 0u128..2000) {
-            let (a, b) = (a % m, b % (2 * m));
-            let expect: u128 = (0..u128::from(n)).map(|i| (i * a + b) / m).sum();
-            prop_assert_eq!(floor_sum(n.into(), m, a, b), expect);
-        }
-
         #[test]
         fn parameters_say_what_every_accumulator_says(
             sc in 0i32..40, add in -600i64..600, zp in -5i32..5, shift in 0u8..7, a in 0..8usize, b in 0..8usize,
@@ -351,6 +332,35 @@ mod tests {
             match deviation((one, ends(one)), (other, ends(other)), interval) {
                 Some(found) => prop_assert_eq!(found, by_thresholds),
                 None => prop_assert!(tied(&first) || tied(&second)),
+            }
+        }
+
+        #[test]
+        fn the_distance_from_an_ideal_is_that_of_every_accumulator(
+            factor in 0.001f64..80.0, off in -3i32..4, shift in 8u8..18, input_zero in -40i32..40, output_zero in -3000i32..3000,
+            zero_inside: bool, rounding in 0..8usize, own in 0..8usize, low in -1000i64..1000, width in 0i64..1500,
+        ) {
+            let (out, rounding) = (IntType::I16, Rounding::ALL[rounding]);
+            let grids = crate::decide::Grids { input_zero, output_zero, zero_inside, out };
+            let ideal = Ideal::new(factor, rounding, grids).unwrap();
+            let sc = (factor * f64::from(1 << shift)).round() as i32 + off;
+            let inside = if zero_inside { output_zero << shift } else { 0 };
+            let form = [Step::from(Requantization::from(Fixed {
+                sc: Per::Tensor(sc.max(0)),
+                add: Per::Tensor(i64::from(inside) - i64::from(input_zero) * i64::from(sc.max(0))),
+                zp: if zero_inside { 0 } else { output_zero },
+                narrowing: Narrowing { shift: shift.into(), rounding: Rounding::ALL[own], out },
+            }))];
+            let (chain, interval) = (Chain::new(&form, 0).unwrap(), (low, low + width));
+            let mut expect = Deviation::none(interval);
+            for x in interval.0..=interval.1 {
+                expect.add(chain.eval(x).unwrap().abs_diff(ideal.eval(x).unwrap()), x, 1);
+            }
+            if let Some(found) = from_ideal(&chain, &ideal, interval) {
+                prop_assert_eq!(found, expect);
+            } else {
+                let even = |mode| mode == Rounding::HalfEven;
+                prop_assert!(expect.max_lsb > 0 || even(rounding) || even(Rounding::ALL[own]));
             }
         }
 

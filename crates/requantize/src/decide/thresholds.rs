@@ -232,7 +232,7 @@ impl Thresholds {
 }
 
 /// The values at the ends of an interval.
-fn values<E: From<DecideError>>(
+pub(super) fn values<E: From<DecideError>>(
     (low, high): (i64, i64),
     mut f: impl FnMut(i64) -> Result<i32, E>,
 ) -> Result<[i32; 2], E> {

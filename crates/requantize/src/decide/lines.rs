@@ -1,0 +1,172 @@
+//! Difference of two lines that are rounded down: by how much, how often and where, without looking at each integer.
+//!
+//! With the divisor 2^S of both, their gap (x F_a + A_a - x F_b - A_b) / 2^S is a line, too. On a stretch where the gap is in
+//! [k, k + 1), floor(a) - floor(b) is k or k + 1, and Σ floor(a) - Σ floor(b) tells how often it is which. Such a sum counts
+//! lattice points below a line, by Euclid's algorithm.
+
+use super::deviation::Deviation;
+
+/// `floor((x * factor + addend) / 2^shift)`; `factor` is odd or `shift` zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Floor {
+    pub(super) factor: i64,
+    pub(super) addend: i128,
+    pub(super) shift: u8,
+}
+
+/// Two lines that are farther apart, in units of the result, are not looked at: each unit is a stretch.
+const MOST_STRETCHES: u32 = 64;
+/// Bounds of what is summed: with them no product leaves 128 bits.
+const MOST: i128 = 1 << 62;
+
+impl Floor {
+    pub(super) fn new(factor: i64, addend: i128, shift: u8) -> Floor {
+        let shared = factor.trailing_zeros().min(shift.into());
+        Floor {
+            factor: factor >> shared,
+            addend: addend >> shared,
+            // At most the shift.
+            shift: shift - shared as u8,
+        }
+    }
+
+    pub(super) fn eval(&self, x: i64) -> i128 {
+        (i128::from(x) * i128::from(self.factor) + self.addend) >> self.shift
+    }
+
+    /// The line x F + A in units of 2^-shift, as F and A; `None` where they are too large.
+    fn line(&self, shift: u8) -> Option<(i128, i128)> {
+        let unit = 1i128.checked_shl((shift - self.shift).into())?;
+        let (factor, addend) = (
+            i128::from(self.factor).checked_mul(unit)?,
+            self.addend.checked_mul(unit)?,
+        );
+        (factor.abs() <= MOST && addend.unsigned_abs() < 1 << 120).then_some((factor, addend))
+    }
+}
+
+/// Adds the difference of two functions on an interval to what was found in front of it; `None` where they are too far apart
+/// or too large.
+pub(super) fn differ(a: &Floor, b: &Floor, (low, high): (i64, i64), found: &mut Deviation) -> Option<()> {
+    let shift = a.shift.max(b.shift);
+    let unit = 1i128.checked_shl(shift.into()).filter(|unit| *unit <= 1 << 110)?;
+    let (a, b) = (a.line(shift)?, b.line(shift)?);
+    let (slope, offset) = (a.0 - b.0, a.1 - b.1);
+    let gap = |x: i128| (x * slope + offset).div_euclid(unit);
+    let (mut from, end) = (i128::from(low), i128::from(high));
+    if end - from > MOST || from.abs().max(end.abs()) > 1 << 56 && slope != 0 {
+        return None;
+    }
+    for _ in 0..MOST_STRETCHES {
+        // The last x of the stretch: x slope + offset stays below (k + 1) unit, or from k unit on.
+        let k = gap(from);
+        let last = match slope {
+            0 => end,
+            1.. => ((k + 1) * unit - 1 - offset).div_euclid(slope).min(end),
+            _ => (offset - k * unit).div_euclid(-slope).min(end),
+        };
+        stretch([a, b], (from, last), unit, k, found)?;
+        if last == end {
+            return Some(());
+        }
+        from = last + 1;
+    }
+    None
+}
+
+/// A stretch on which the functions differ by k or k + 1.
+fn stretch(
+    [a, b]: [(i128, i128); 2],
+    (low, high): (i128, i128),
+    unit: i128,
+    k: i128,
+    found: &mut Deviation,
+) -> Option<()> {
+    let count = high - low + 1;
+    let near = u32::try_from(if k >= 0 { k } else { -k - 1 }).ok()?;
+    // How many of the first n differ by the one of k and k + 1 that is farther from 0.
+    let farther = |n: i128| {
+        let sum = sum(a, low, n, unit)?.checked_sub(sum(b, low, n, unit)?)?;
+        Some(if k >= 0 { sum - k * n } else { (k + 1) * n - sum })
+    };
+    let more = farther(count)?;
+    found.add(near, low as i64, (count - more).unsigned_abs());
+    if more == 0 {
+        return Some(());
+    }
+    let (mut none, mut some) = (0, count);
+    // Only a larger difference than any in front of it has a witness here.
+    while near >= found.max_lsb && some - none > 1 {
+        let middle = none + (some - none) / 2;
+        if farther(middle)? > 0 {
+            some = middle;
+        } else {
+            none = middle;
+        }
+    }
+    // All of the stretch are i64.
+    found.add(near.checked_add(1)?, (low + none) as i64, more.unsigned_abs());
+    Some(())
+}
+
+/// Σ floor((x F + A) / unit) for the n integers x from `low` on.
+fn sum((factor, addend): (i128, i128), low: i128, n: i128, unit: i128) -> Option<i128> {
+    let first = low.checked_mul(factor)?.checked_add(addend)?;
+    // What is whole in each of them, and in each step from one to the next.
+    let (each, step) = (first.div_euclid(unit), factor.div_euclid(unit));
+    let whole = (n.checked_mul(each)?).checked_add((n * (n - 1) / 2).checked_mul(step)?)?;
+    let rest = floor_sum(
+        n.unsigned_abs(),
+        unit.unsigned_abs(),
+        factor.rem_euclid(unit).unsigned_abs(),
+        first.rem_euclid(unit).unsigned_abs(),
+    )?;
+    whole.checked_add(i128::try_from(rest).ok()?)
+}
+
+/// Σ floor((i a + b) / m) for i = 0 .. n, with a and b below m; `None` past 128 bits.
+fn floor_sum(mut n: u128, mut m: u128, mut a: u128, mut b: u128) -> Option<u128> {
+    let mut sum = 0u128;
+    loop {
+        let whole = (n * n.saturating_sub(1) / 2).checked_mul(a / m)?;
+        sum = sum.checked_add(whole)?.checked_add(n.checked_mul(b / m)?)?;
+        (a, b) = (a % m, b % m);
+        let top = a.checked_mul(n)?.checked_add(b)?;
+        if top < m {
+            return Some(sum);
+        }
+        // Points by rows instead of by columns.
+        (n, b) = (top / m, top % m);
+        (m, a) = (a, m);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn lattice_points_are_counted(n in 0u32..200, m in 1u128..1000, a in 0u128..1000, b in 0u128..2000) {
+            let (a, b) = (a % m, b % m);
+            let expect: u128 = (0..u128::from(n)).map(|i| (i * a + b) / m).sum();
+            prop_assert_eq!(floor_sum(n.into(), m, a, b), Some(expect));
+        }
+
+        #[test]
+        fn lines_differ_as_their_values_do(
+            factors: [i16; 2], addends: [i16; 2], shifts in [0u8..16, 0u8..16], low in -300i64..300, width in 0i64..400,
+        ) {
+            let line = |i: usize| Floor::new(factors[i].into(), addends[i].into(), shifts[i]);
+            let (a, b, high) = (line(0), line(1), low + width);
+            let mut expect = Deviation::none((low, high));
+            (low..=high).for_each(|x| expect.add((a.eval(x) - b.eval(x)).unsigned_abs() as u32, x, 1));
+            let mut found = Deviation::none((low, high));
+            match differ(&a, &b, (low, high), &mut found) {
+                Some(()) => prop_assert_eq!(found, expect),
+                None => prop_assert!(expect.max_lsb >= MOST_STRETCHES - 1),
+            }
+        }
+    }
+}
