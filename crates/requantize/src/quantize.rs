@@ -103,18 +103,6 @@ pub fn quantize(x: f32, scale: f32, zero_point: i32, rounding: Rounding, range: 
     narrow(x / scale, 0.0, zero_point, rounding, range)
 }
 
-/// `clamp(round(x * factor) + zero_point)`: the targets that store the reciprocal of the scale. It differs from the
-/// division near ties.
-pub fn quantize_by_factor(
-    x: f32,
-    factor: f32,
-    zero_point: i32,
-    rounding: Rounding,
-    range: &RangeInclusive<i32>,
-) -> i32 {
-    narrow(x * factor, 0.0, zero_point, rounding, range)
-}
-
 /// `scale * (q - zero_point)` of a code or an accumulator; the difference is exact, its conversion and the product round to
 /// `f32`.
 pub fn dequantize(q: impl Into<i64>, scale: f32, zero_point: i32) -> f32 {
@@ -154,6 +142,10 @@ fn narrow(v: f32, inside: f32, after: i32, rounding: Rounding, range: &RangeIncl
 mod tests {
     use super::*;
 
+    fn by_factor(x: f32, factor: f32, zero_point: (i32, ZeroPoint)) -> i32 {
+        Quantization::new(Scaling::Times(factor), zero_point, Rounding::HalfEven, IntType::I8).eval(x)
+    }
+
     #[test]
     fn values_that_are_not_finite_take_the_ends_and_zero() {
         let range = IntType::I8.range();
@@ -165,11 +157,7 @@ mod tests {
             (-0.0, 3),
         ] {
             assert_eq!(quantize(x, 0.1, 3, Rounding::HalfEven, &range), expect, "{x}");
-            assert_eq!(
-                quantize_by_factor(x, 10.0, 3, Rounding::HalfEven, &range),
-                expect,
-                "{x}"
-            );
+            assert_eq!(by_factor(x, 10.0, (3, ZeroPoint::After)), expect, "{x}");
         }
         assert_eq!(quantize(f32::NAN, 0.1, 300, Rounding::HalfEven, &range), 127);
     }
@@ -179,10 +167,7 @@ mod tests {
         // 0.5 goes to the even zero, then the odd zero point is added; rint(0.5 + 1) would be 2.
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfEven, &IntType::U8.range()), 1);
         assert_eq!(quantize(0.5, 1.0, 1, Rounding::HalfAway, &IntType::U8.range()), 2);
-        let inside = |x, zero_point| {
-            let zero_point = (zero_point, ZeroPoint::InsideRounding);
-            Quantization::new(Scaling::Times(1.0), zero_point, Rounding::HalfEven, IntType::I8).eval(x)
-        };
+        let inside = |x, zero_point| by_factor(x, 1.0, (zero_point, ZeroPoint::InsideRounding));
         assert_eq!((inside(0.5, 1), inside(0.5, 2), inside(-0.5, 1)), (2, 2, 0));
         assert_eq!(
             (
@@ -197,10 +182,13 @@ mod tests {
     #[test]
     fn division_and_reciprocal_differ_near_ties() {
         let mut differing = 0;
+        let out = IntType::I32;
+        let reciprocal = Scaling::Times(1.0 / 0.01);
+        let by_reciprocal = Quantization::new(reciprocal, (0, ZeroPoint::After), Rounding::HalfEven, out);
         for i in 0..100_000 {
             let x = i as f32 * 0.005;
-            let divided = quantize(x, 0.01, 0, Rounding::HalfEven, &(-100_000..=100_000));
-            let multiplied = quantize_by_factor(x, 1.0 / 0.01, 0, Rounding::HalfEven, &(-100_000..=100_000));
+            let divided = quantize(x, 0.01, 0, Rounding::HalfEven, &out.range());
+            let multiplied = by_reciprocal.eval(x);
             assert!(divided.abs_diff(multiplied) <= 1);
             differing += i32::from(divided != multiplied);
         }

@@ -248,9 +248,10 @@ fn thirty_one_bits_are_the_ideal_function_and_seven_are_not() {
     let (wide, narrow) = (of(31), of(7));
     let lsb = |best: &Best| best.deviation.unwrap().max_lsb;
     assert_eq!(lsb(&wide), 0);
-    let exact = |n| ideal.exact_multipliers(n, (-1 << 20, 1 << 20)).unwrap();
-    assert!(exact(wide.affine.shift).unwrap().contains(&wide.affine.factor));
-    assert!(lsb(&narrow) > 0 && exact(narrow.affine.shift).is_none());
+    let thresholds = ideal.thresholds((-1 << 20, 1 << 20)).unwrap();
+    let exact = |best: &Best| exact_factors(&thresholds, &best.affine, IntType::I8);
+    assert!(exact(&wide).unwrap().contains(&wide.affine.factor));
+    assert!(lsb(&narrow) > 0 && exact(&narrow).is_none());
     // The nearest multiplier, by LiteRT's rule, is the same one.
     let form = strait_requantize::scales::fixed_point::tf_lite(
         &(0.02 * 0.003 / 0.1).into(),

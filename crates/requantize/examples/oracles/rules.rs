@@ -2,8 +2,9 @@
 
 use crate::{compare::Case, functions};
 use std::error::Error;
+use strait_requantize::quantize::{self, Quantization, Scaling, ZeroPoint};
 use strait_requantize::scales::{ScaleError, fixed_point, litert, onnx_runtime};
-use strait_requantize::{IntType, Per, Requantization, Rounding, Roundings, form, mixed::QuantizeLinear, quantize};
+use strait_requantize::{IntType, Per, Requantization, Rounding, Roundings, form, mixed::QuantizeLinear};
 
 /// Integers, one row per channel or operand.
 pub(crate) type Rows = Vec<Vec<i64>>;
@@ -93,11 +94,7 @@ const RULES: &[(&str, Rule)] = &[
         }
         .into()))
     }),
-    ("reciprocal, half away", |c| {
-        quantized(c, |x| {
-            quantize::quantize_by_factor(x, 1.0 / c.output, c.zero, Rounding::HalfAway, &c.out.range())
-        })
-    }),
+    ("reciprocal, half away", |c| by_reciprocal(c, Rounding::HalfAway)),
     // ONNX Runtime
     ("onnx_runtime::convolution", |c| product(c, onnx_runtime::convolution)),
     ("onnx_runtime::multiplication", |c| {
@@ -140,11 +137,7 @@ const RULES: &[(&str, Rule)] = &[
         let (a, b) = c.pair()?;
         c.centred_product(onnx_runtime::convolution(a, &b.into(), c.output, c.zero, c.out))
     }),
-    ("reciprocal, half even", |c| {
-        quantized(c, |x| {
-            quantize::quantize_by_factor(x, 1.0 / c.output, c.zero, Rounding::HalfEven, &c.out.range())
-        })
-    }),
+    ("reciprocal, half even", |c| by_reciprocal(c, Rounding::HalfEven)),
     // TOSA
     ("TosaRescale", |c| rescaled(c, None)),
     ("TosaRescale, one rounding", |c| rescaled(c, Some(Roundings::One))),
@@ -276,6 +269,12 @@ fn litert_sum(case: &Case, combine: fn(i64, i64) -> i64) -> Results {
 /// Floats, as their bits.
 fn quantized(case: &Case, to: impl Fn(f32) -> i32) -> Results {
     quantized_where_defined(case, |x| Some(to(x)))
+}
+
+fn by_reciprocal(case: &Case, rounding: Rounding) -> Results {
+    let (scaling, zero_point) = (Scaling::Times(1.0 / case.output), (case.zero, ZeroPoint::After));
+    let form = Quantization::new(scaling, zero_point, rounding, case.out);
+    quantized(case, |x| form.eval(x))
 }
 
 fn quantized_where_defined(case: &Case, to: impl Fn(f32) -> Option<i32>) -> Results {

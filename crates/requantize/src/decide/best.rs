@@ -14,7 +14,6 @@
 
 use super::{
     deviation::{Deviation, FEW_STEPS, listed},
-    exact::exact_factors,
     ideal::Ideal,
     normal::{self, shared_powers},
     thresholds::{Chain, DecideError, MAX_STEPS, Thresholds, values},
@@ -191,16 +190,6 @@ impl Ideal {
     /// [`DecideError::TooManySteps`] where both the thresholds and the accumulators are too many to be compared.
     pub fn deviation(&self, steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Deviation, DecideError> {
         Target::of(self, interval).deviation(&Chain::new(steps, channel)?)
-    }
-
-    /// With the shift n, all multipliers that make exactly the ideal function on an interval; `None` where none does.
-    /// Only for an input zero point of 0, which the multiplier would change otherwise.
-    pub fn exact_multipliers(&self, n: u8, interval: (i64, i64)) -> Result<Option<RangeInclusive<i32>>, DecideError> {
-        let is_legal = n <= MAX_SHIFT && self.grids.input_zero == 0 && self.legal(&(0..=0), n).is_some();
-        let target = self.thresholds(interval)?;
-        Ok(is_legal
-            .then(|| self.affine(0, n))
-            .and_then(|form| exact_factors(&target, &form, self.grids.out)))
     }
 
     /// The multipliers and shifts within the limits that come nearest to the factor, from below and from above, with

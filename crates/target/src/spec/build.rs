@@ -137,16 +137,6 @@ impl TargetSpec {
         self.first(forms, |row| row.build(rescale).map_err(|reason| with_help(row, reason)))
     }
 
-    /// The first of these forms that accepts a requantization with this clamp behind it.
-    pub fn accepting<'n>(
-        &self,
-        forms: &'n [String],
-        form: &Requantization,
-        clamp: Option<[i32; 2]>,
-    ) -> Result<&'n str, Reason> {
-        self.first(forms, |row| row.accepts(form, clamp)).map(|(name, ())| name)
-    }
-
     fn first<'n, T>(
         &self,
         forms: &'n [String],
