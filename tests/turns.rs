@@ -3,6 +3,7 @@
 
 use strait_core::text::random::SplitMix64;
 use strait_core::text::{PrintOptions, parse, print};
+use strait_core::verifier::verify;
 use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal};
 use strait_lower::{Baked, LowerError, Lowered, Turns, bake, lower};
 use strait_quantize::annotate::{Placing, Progress, RangeFrom, TypeWishes, place, refuse};
@@ -75,6 +76,7 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
                 annotate(&mut module, main, &how, &mut progress).unwrap();
                 annotate(&mut again, main, &how, &mut Progress::default()).unwrap();
                 assert_same(&text(&module), &text(&again), &case);
+                verify(&module).unwrap();
                 turns += 1;
                 visited += progress.visited();
                 nodes += module.main().nodes().count();
@@ -133,6 +135,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
     for turn in 0.. {
         let placed = module.clone();
         annotate(&mut module, main, &how, &mut progress).unwrap();
+        verify(&module).unwrap();
         turns.touch(progress.touched());
         let done = told(turns.lower(&mut module, spec));
         if !first {

@@ -212,3 +212,24 @@ fn a_set_with_two_schemes_is_found() {
         "half_away, but reads a grid of i8 [-128, 127] asymmetric per tensor half_even",
     );
 }
+
+#[test]
+fn a_config_that_rests_on_what_was_taken_out_is_found() {
+    // The bias follows from both operands, and the result reads the grid of the first.
+    for (operand, resting) in [(0, ["operand 2", "result 0"].as_slice()), (1, &["operand 2"])] {
+        let mut module = module(GOOD);
+        let table = &mut module.main_mut().quant;
+        let id = table.id(NodeId::new(0), Port::Operand(operand)).unwrap();
+        table.withdraw([id]);
+        let found = verify(&module).unwrap_err();
+        let told = found.shown.iter().filter(|violation| violation.invariant == 22);
+        let told: Vec<&str> = told.map(|violation| violation.text.as_str()).collect();
+        assert_eq!(told.len(), resting.len(), "{found}");
+        for (text, port) in told.iter().zip(resting) {
+            assert!(
+                text.contains(&format!("{port} rests on a config that is not there")),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,10 +1,10 @@
-//! Invariants 17 to 21: the table of quantization configs.
+//! Invariants 17 to 22: the table of quantization configs.
 
 use super::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
 use crate::graph::{Def, Node, Value};
 use crate::ids::{ConfigId, DataId};
-use crate::quant::{Port, QuantConfig};
+use crate::quant::{Derivation, Port, QuantConfig};
 use crate::shape::TensorType;
 use crate::stage::Stage;
 use std::collections::BTreeMap;
@@ -51,13 +51,23 @@ fn port_value<'m>(view: View<'m>, node: &'m Node, port: Port) -> Option<&'m Valu
 
 fn set(view: View<'_>, id: ConfigId, config: &QuantConfig, node: &Node) -> Verified {
     let table = &view.graph.quant;
-    let root = table.config(table.root(id)).map(|root| root.scheme);
-    ensure(root == Some(config.scheme), 19, || {
-        let place = view.place(node);
-        let root = root.map(|root| root.to_string()).unwrap_or_default();
+    let mut masters = table.derivation(id).into_iter().flat_map(Derivation::masters);
+    let Some(root) = table
+        .config(table.root(id))
+        .filter(|_| masters.all(|id| table.config(id).is_some()))
+    else {
+        return ensure(false, 22, || {
+            let place = view.place(node);
+            format!("{place}: {} rests on a config that is not there", config.port)
+        });
+    };
+    ensure(root.scheme == config.scheme, 19, || {
         format!(
-            "{place}: {} is {}, but reads a grid of {root}",
-            config.port, config.scheme
+            "{}: {} is {}, but reads a grid of {}",
+            view.place(node),
+            config.port,
+            config.scheme,
+            root.scheme
         )
     })
 }

@@ -37,6 +37,7 @@
 //!     many as the axis or the blocks of the policy have in the operand's or result's shape.
 //! 21. The codes of a parameter, baked or given, are of a constant; they have its shape and the type of its scheme, and
 //!     are in the range of that. (That they have a grid, which stays under them, no transition can break.)
+//! 22. The config whose grid one reads, and those that a grid follows from, are there.
 //!
 //! **Integer**
 //!
