@@ -109,6 +109,37 @@ fn what_a_runtime_makes_of_scales_is_told_with_what_could_be_gained() {
     assert!(text.contains("rounded once, the best by 0 LSB"), "{text}");
 }
 
+#[test]
+fn a_row_is_missed_only_where_its_option_is_on() {
+    let graph = "strait 1 integer
+        graph @main(%x: i8[1,1,1,2] scale=1.0 zero=0) {
+          %a: i32[1,1,1,2] scale=1.0 zero=0 = conv(%x, @w, @b) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+          %p: i8[1,1,1,2] scale=8.0 zero=0 = requantize(%a) {form={ascend_requant scale=0.125 offset=0 relu=0 out=i8}, axis=1}
+          return %p
+        }
+        data @w: i8[1,1,1,1] = inline [1]
+        data @b: i32[1] = inline [0]";
+    for (name, times) in [("ascend", 0), ("ascend,quant_mode=high_performance", 1)] {
+        let mut module = text::parse(graph).unwrap();
+        let target = strait_tests::passes::target(name).unwrap();
+        let main = module.main;
+        let fusion = fuse(&mut module, main, target.as_ref(), FusionPolicy::Exact).unwrap();
+        let report = report::build(Material {
+            spec: target.spec(),
+            canonical: &module,
+            integer: &module,
+            fusion: &fusion,
+            origins: &BTreeMap::new(),
+            nearness: &BTreeMap::new(),
+            given_away: &[],
+            findings: &Findings::default(),
+            rewrites: &[],
+        });
+        let row = report.fusions.rows.iter().find(|row| row.row == "dequant-s16").unwrap();
+        assert_eq!(row.missed.len(), times, "{name}: {row:?}");
+    }
+}
+
 /// A clamp that no accumulator reaches and one that acts.
 #[test]
 fn a_clamp_that_is_left_out_is_told_with_its_reason() {

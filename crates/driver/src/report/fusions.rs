@@ -1,7 +1,7 @@
 //! Fusions of the requantizations: one by one, and row by row of the target's table.
 
 use serde::{Deserialize, Serialize};
-use strait_core::Reason;
+use strait_core::{Reason, ReasonCode};
 use strait_lower::{Attempt, Fused, Fusion, Merged, Refused, Until, dropped_clamp};
 use strait_requantize::{Certificate, Verdict};
 use strait_target::{
@@ -76,7 +76,7 @@ pub struct RowReport {
     pub ops: Vec<String>,
     /// Evidence for the row's bits.
     pub evidence: String,
-    /// Where it was tried at such a producer and did not fire, near misses first.
+    /// Where it was tried at such a producer and did not fire, near misses first; nowhere while its option is off.
     pub missed: Vec<Miss>,
 }
 
@@ -149,7 +149,10 @@ fn row(spec: &TargetSpec, row: &FusionRow, fusion: &Fusion) -> RowReport {
     let refused = (fusion.refused.iter()).map(|refused| (&refused.node, &refused.value, None, &refused.tried));
     let mut missed: Vec<(Until, Miss)> = Vec::new();
     for (layer, value, instead, tried) in fired.chain(refused) {
-        let here = |attempt: &&Attempt| attempt.row == row.name && attempt.until > Until::Producer;
+        // A row whose option is off is none of the target that was chosen.
+        let tried_here =
+            |attempt: &Attempt| attempt.until > Until::Producer && attempt.reason.code != ReasonCode::Option;
+        let here = |attempt: &&Attempt| attempt.row == row.name && tried_here(attempt);
         missed.extend(tried.iter().filter(here).map(|attempt| {
             let miss = Miss {
                 layer: layer.clone(),
