@@ -114,8 +114,8 @@ fn residual(nodes: usize, refused: Option<usize>) -> Vec<u8> {
     graph.file(&[(&x, &IMAGE)])
 }
 
-/// A value that a third of the nodes read through pools into one concatenation, a third into another, and a third by
-/// convolutions: on the grids of the two and on its own.
+/// A value that a third of the nodes put beside itself for one concatenation, a third for another, and a third read by
+/// convolutions: on the grids of the two and on its own. What moved it alone would do so on its own grid.
 fn readers(nodes: usize) -> Vec<u8> {
     let (mut graph, mut conv) = begun();
     conv.add(&mut graph, ["x", "v"], CHANNELS, 0.5);
@@ -127,7 +127,7 @@ fn readers(nodes: usize) -> Vec<u8> {
         let name = format!("r{}", graph.nodes());
         match at {
             2 => conv.add(&mut graph, ["v", &name], CHANNELS, 0.5),
-            _ => pool(&mut graph, ["v", &name]),
+            _ => graph.node("Concat", &["v", "v"], &name, &[("axis", Integer(1))]),
         }
         joined[at].push(name);
     }
@@ -136,9 +136,9 @@ fn readers(nodes: usize) -> Vec<u8> {
         let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
         graph.node("Concat", &operands, name, &[("axis", Integer(1))]);
     }
-    let extents = joined
-        .each_ref()
-        .map(|operands| [1, CHANNELS * operands.len(), SIDE, SIDE]);
+    let [first, second, third] = joined.each_ref().map(Vec::len);
+    let channels = [2 * first - 1, 2 * second - 1, third].map(|times| CHANNELS * times);
+    let extents = channels.map(|channels| [1, channels, SIDE, SIDE]);
     let outputs: Vec<(&str, &[usize])> = names.iter().copied().zip(extents.iter().map(|e| &e[..])).collect();
     graph.file(&outputs)
 }
