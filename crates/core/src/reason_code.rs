@@ -247,7 +247,7 @@ reason_codes! {
         PadValue = "pad-value",
         /// A quantization config is in another state than the change needs.
         QuantizationState = "quantization-state",
-        /// A range is empty, not finite, or needs a step that no f32 holds.
+        /// A range is empty, not finite, or needs a step that no f32 holds; or it goes below 0, and codes do not.
         Range = "range",
         /// A resize interpolates.
         ResizeMode = "resize-mode",

@@ -7,7 +7,8 @@ use strait_requantize::scales::of_range;
 /// The grid of `kind` whose codes cover [low, high], by [`of_range`].
 ///
 /// # Errors
-/// A range that is not finite, or that needs a step which no f32 holds.
+/// A range that is not finite, or that needs a step which no f32 holds; one that goes below 0 by half a step, where codes
+/// without a sign have the zero point 0.
 pub fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason> {
     let found = of_range([low, high], kind.ends(), kind.symmetric, kind.power_of_two);
     let Some((scale, zero_point)) = found else {
@@ -17,6 +18,11 @@ pub fn grid(kind: GridKind, [low, high]: [f32; 2]) -> Result<QuantParams, Reason
         };
         return Err(Reason::new(ReasonCode::Range, text));
     };
+    let [first, last] = kind.ends();
+    if kind.symmetric && first >= 0.0 && low < -scale / 2.0 {
+        let text = format!("[{low}, {high}] goes below 0, and codes of [{first}, {last}] with the zero point 0 do not");
+        return Err(Reason::new(ReasonCode::Range, text));
+    }
     Ok(QuantParams::tensor(scale, zero_point))
 }
 
@@ -57,6 +63,24 @@ mod tests {
             let found = grid(kind, range).unwrap().as_tensor().unwrap();
             assert_eq!(found, (scale, zero), "{kind:?} {range:?}");
         }
+    }
+
+    #[test]
+    fn codes_without_a_sign_and_a_zero_point_hold_nothing_below_0() {
+        let unsigned = GridKind {
+            codes: [0, 255],
+            ..SYMMETRIC
+        };
+        let found = grid(unsigned, [-0.4, 255.0]).unwrap().as_tensor();
+        assert_eq!(found, Some((1.0, 0)));
+        let refused = grid(unsigned, [-0.6, 255.0]).unwrap_err();
+        assert_eq!(refused.code, ReasonCode::Range);
+        assert!(refused.text.contains("goes below 0"), "{}", refused.text);
+        let free = GridKind {
+            symmetric: false,
+            ..unsigned
+        };
+        assert_eq!(grid(free, [-55.0, 200.0]).unwrap().as_tensor(), Some((1.0, 55)));
     }
 
     #[test]

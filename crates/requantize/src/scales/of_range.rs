@@ -17,7 +17,7 @@ pub fn of_range([low, high]: [f32; 2], [first, last]: [f64; 2], symmetric: bool,
         return None;
     }
     let mut scale = match symmetric {
-        // A side without codes (a symmetric unsigned type) can hold no real numbers either.
+        // A side without codes (a symmetric unsigned type) holds no real numbers; who wants some there refuses it.
         true => (high / last).max(if first < 0.0 { low / first } else { 0.0 }),
         false => (high - low) / (last - first),
     };
