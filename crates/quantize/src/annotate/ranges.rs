@@ -6,6 +6,7 @@ use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat};
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{Failure, NodeId, Op, Policy, QuantParams, Reason, ReasonCode, Scheme, ValueId};
+use strait_target::spec::Observer;
 
 /// Properties of the grids of a scheme.
 pub(super) fn kind(scheme: Scheme) -> GridKind {
@@ -32,6 +33,13 @@ pub enum RangeFrom {
     Stated([f32; 2]),
     /// It is made from what was observed.
     Observer(ObserverChoice),
+}
+
+impl RangeFrom {
+    /// True if it is made from the largest elements along an axis, which are observed where that is asked for.
+    pub(super) fn is_ranked(&self) -> bool {
+        matches!(self, RangeFrom::Observer(choice) if choice.observer == Observer::Isotone)
+    }
 }
 
 /// The range of one value that nobody states: the elements of a constant, or what its statistics and the observer say; no

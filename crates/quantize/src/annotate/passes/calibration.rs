@@ -3,8 +3,8 @@
 //! Why: the statistics of the samples are all that is known of values.
 //! Preconditions: the groups stand.
 //! Effect: the root of each group is activated. A directive on any member speaks for the group, on the root it is the last
-//! word. A grid that was given stays, and a node that makes one is refused where a directive states a range. So are the nodes of
-//! a group without a range.
+//! word; an observer of what a function clips so looks at what is left of it. A grid that was given stays, and a node that
+//! makes one is refused where a directive states a range. So are the nodes of a group without a range.
 
 use crate::annotate::draft::{Draft, Site};
 use crate::annotate::given::refuse;
@@ -64,17 +64,16 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             continue;
         }
-        let hull = match spokesman {
-            Some((value, from)) => draft.ranges.from(site, value, from, kind),
-            None => {
-                let mut one = |value: ValueId| draft.ranges.of(site, value, kind);
-                let others = covered.get(&root).into_iter().flatten();
-                others.fold(one(bound.value), |hull, &other| {
-                    let ([a, b], [c, d]) = (hull?, one(other)?);
-                    Ok([a.min(c), b.max(d)])
-                })
-            }
+        let mut one = |value: ValueId| match spokesman {
+            Some((own, from)) if from.is_ranked() => draft.ranges.from(site, own, from, kind),
+            Some((_, from)) => draft.ranges.from(site, value, from, kind),
+            None => draft.ranges.of(site, value, kind),
         };
+        let others = covered.get(&root).into_iter().flatten();
+        let hull = others.fold(one(bound.value), |hull, &other| {
+            let ([a, b], [c, d]) = (hull?, one(other)?);
+            Ok([a.min(c), b.max(d)])
+        });
         let is_zero = matches!(hull, Ok([0.0, 0.0]));
         if is_zero {
             zero.insert(root);
@@ -84,8 +83,8 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             Ok(params) => {
                 let origin = match spokesman {
                     _ if doublings > 0 => Origin::Coarsened,
-                    Some((_, RangeFrom::Stated(_))) => Origin::Rule,
-                    _ => Origin::Observed,
+                    Some(_) => Origin::Rule,
+                    None => Origin::Observed,
                 };
                 draft.transition(root, Move::Activate(Grid::new(params, origin)))?;
             }
