@@ -1,7 +1,8 @@
 //! Which layers, operands and tensors the rules of the configuration choose in the canonical graph.
 //!
 //! Layers are chosen by source names: a layer that was folded into another one is found as that one. Patterns over
-//! operators ignore letter case and underscores, so that `GlobalAveragePool` is `global_average_pool`.
+//! operators are held against the terms of the canonical graph; they ignore letter case and underscores, so that
+//! `GlobalAveragePool` is `global_average_pool`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +17,7 @@ use crate::{
         leaf::Pattern,
         types::{Between, Rule},
     },
-    diagnostic::Diagnostics,
+    diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
 };
 
@@ -81,8 +82,8 @@ pub(super) fn united(one: Option<&Vec<usize>>, other: Option<&Vec<usize>>) -> Ve
 /// Resolves all rules.
 ///
 /// # Errors
-/// Each rule that matches nothing and is not optional, with the nearest names; positions that no matched layer has, or that
-/// no rule can set.
+/// Each rule that matches nothing and is not optional, and each name in one, with the nearest names; positions that no
+/// matched layer has, or that no rule can set.
 pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diagnostics> {
     let graph = module.main();
     let names = Names { module, graph };
@@ -96,6 +97,9 @@ pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diag
             let mut finding = loaded.error(codes::RULE, &path, "the rule matches nothing", "");
             finding.help = names.help(rule);
             findings.push(finding);
+        } else if !rule.optional {
+            let unknown = names.unknown(rule).into_iter().filter(Unknown::is_name);
+            findings.extend(unknown.map(|unknown| unknown.finding(loaded, index)));
         }
         if rule.selects_ports() {
             let ports = ports(module, loaded, (index, rule), &nodes);
@@ -149,7 +153,7 @@ impl<'a> Names<'a> {
         let (layers, ops) = (globs(&rule.layers), op_globs(&rule.op));
         let chosen = self.graph.nodes().filter(|(id, node)| {
             (layers.is_empty() || matches_layer(self.module, node, &layers))
-                && (ops.is_empty() || op_names(node).iter().any(|name| ops.iter().any(|op| op.matches(name))))
+                && (ops.is_empty() || ops.iter().any(|op| op.matches(&plain(node.op.term().name()))))
                 && between.as_ref().is_none_or(|between| between.contains(id))
         });
         chosen.map(|(id, _)| id).collect()
@@ -199,39 +203,9 @@ impl<'a> Names<'a> {
         below.intersection(&above).copied().collect()
     }
 
-    /// For each of the rule's patterns that matches nothing by itself, the names that are most like it.
+    /// Help for a rule that matches nothing.
     fn help(&self, rule: &Rule) -> Vec<String> {
-        let mut help = Vec::new();
-        let layers: BTreeSet<&str> = self.graph.nodes().flat_map(|(_, node)| self.sources(node)).collect();
-        let ends = rule
-            .between
-            .iter()
-            .flat_map(|between| between.from.iter().chain(&between.to));
-        for pattern in rule.layers.iter().chain(ends) {
-            suggest(pattern, &layers, "layer", &mut help);
-        }
-        let ops: BTreeSet<&str> = self.graph.nodes().map(|(_, node)| node.op.term().name()).collect();
-        for pattern in &rule.op {
-            let glob = Glob::new(&plain(pattern.as_str()));
-            if !self
-                .graph
-                .nodes()
-                .any(|(_, node)| op_names(node).iter().any(|name| glob.matches(name)))
-            {
-                let near = nearest::closest(&plain(pattern.as_str()), ops.iter().copied(), 1).join("");
-                let ops: Vec<&str> = ops.iter().copied().collect();
-                help.push(format!(
-                    "no layer has an operator `{}`; near it is `{near}`; the model has {}",
-                    pattern.as_str(),
-                    ops.join(", ")
-                ));
-            }
-        }
-        let values = self.graph.values().filter(|&(id, _)| self.graph.data_of(id).is_none());
-        let tensors: BTreeSet<&str> = values.map(|(_, value)| self.module.name(value.name)).collect();
-        for pattern in &rule.tensors {
-            suggest(pattern, &tensors, "tensor", &mut help);
-        }
+        let mut help: Vec<String> = self.unknown(rule).into_iter().map(|unknown| unknown.help).collect();
         if help.is_empty() {
             help.push("each selector matches something, but nothing is matched by all of them".to_owned());
         }
@@ -239,20 +213,107 @@ impl<'a> Names<'a> {
         help
     }
 
+    /// The rule's patterns that match nothing by themselves, with the names that are most like them.
+    fn unknown<'r>(&self, rule: &'r Rule) -> Vec<Unknown<'r>> {
+        let layers = || self.graph.nodes().flat_map(|(_, node)| self.sources(node)).collect();
+        let ops = || self.graph.nodes().map(|(_, node)| node.op.term().name()).collect();
+        let values = || self.graph.values().filter(|&(id, _)| self.graph.data_of(id).is_none());
+        let tensors = || values().map(|(_, value)| self.module.name(value.name)).collect();
+        let ends = rule.between.as_ref();
+        let (from, to) = ends.map_or((&[][..], &[][..]), |between| (&between.from, &between.to));
+        let mut unknown = near(&["layers"], &rule.layers, layers, "layer is called");
+        unknown.extend(near(&["between", "from"], from, layers, "layer is called"));
+        unknown.extend(near(&["between", "to"], to, layers, "layer is called"));
+        unknown.extend(near(&["tensors"], &rule.tensors, tensors, "tensor is called"));
+        let listed: BTreeSet<&str> = if rule.op.is_empty() { BTreeSet::new() } else { ops() };
+        for (at, pattern) in rule.op.iter().enumerate() {
+            let (glob, word) = (Glob::new(&plain(pattern.as_str())), pattern.as_str());
+            if listed.iter().any(|op| glob.matches(&plain(op))) {
+                continue;
+            }
+            let near = nearest::did_you_mean(&plain(word), listed.iter().copied());
+            let near = near
+                .first()
+                .map(|near| format!("; near it is `{near}`"))
+                .unwrap_or_default();
+            let has: Vec<&str> = listed.iter().copied().collect();
+            let help = format!(
+                "no layer has an operator `{word}`{near}; the model has {}",
+                has.join(", ")
+            );
+            unknown.push(Unknown {
+                keys: &["op"],
+                at,
+                pattern,
+                help,
+            });
+        }
+        unknown
+    }
+
     fn sources(&self, node: &'a Node) -> impl Iterator<Item = &'a str> {
         node.sources.iter().map(|&source| self.module.name(source))
     }
 }
 
-fn suggest(pattern: &Pattern, names: &BTreeSet<&str>, what: &str, help: &mut Vec<String>) {
-    let glob = pattern.glob();
-    if !names.iter().any(|name| glob.matches(name)) {
-        let near = nearest::closest(pattern.as_str(), names.iter().copied(), MOST_NAMES).join("`, `");
-        help.push(format!(
-            "no {what} is called `{}`; near it are `{near}`",
-            pattern.as_str()
-        ));
+/// A pattern that matches nothing.
+struct Unknown<'r> {
+    /// The list in the rule that it stands in, and its place there.
+    keys: &'static [&'static str],
+    at: usize,
+    pattern: &'r Pattern,
+    help: String,
+}
+
+impl Unknown<'_> {
+    /// True if nothing but one name could match.
+    fn is_name(&self) -> bool {
+        !self.pattern.as_str().contains(['*', '?'])
     }
+
+    fn finding(self, loaded: &Loaded, rule: usize) -> Diagnostic {
+        let table = KeyPath::of(&["quantize", "rule"]).index(rule);
+        let path = self.keys.iter().fold(table, |path, key| path.key(key)).index(self.at);
+        let message = format!("`{}` matches nothing", self.pattern.as_str());
+        let finding = loaded.error(codes::RULE, &path, message, "");
+        finding.help(self.help).help("`optional = true` allows it")
+    }
+}
+
+/// Those of the patterns that match none of the names, with the names that are most like them.
+fn near<'n, 'r>(
+    keys: &'static [&'static str],
+    patterns: &'r [Pattern],
+    names: impl Fn() -> BTreeSet<&'n str>,
+    what: &str,
+) -> Vec<Unknown<'r>> {
+    if patterns.is_empty() {
+        return Vec::new();
+    }
+    let names = names();
+    let matches = |glob: Glob| names.iter().any(|name| glob.matches(name));
+    let unknown = patterns
+        .iter()
+        .enumerate()
+        .filter(|(_, pattern)| !matches(pattern.glob()));
+    let unknown = unknown.map(|(at, pattern)| {
+        let word = pattern.as_str();
+        let deep = word.replace("**", "*").replace('*', "**");
+        let help = match deep != word && matches(Glob::new(&deep)) {
+            true => format!("no {what} `{word}`: `*` does not match `/`, `**` does: `{deep}`"),
+            false => {
+                let near = nearest::closest(word, names.iter().copied(), MOST_NAMES).join("`, `");
+                format!("no {what} `{word}`; near it are `{near}`")
+            }
+        };
+        Unknown {
+            keys,
+            at,
+            pattern,
+            help,
+        }
+    });
+    unknown.collect()
 }
 
 fn globs(patterns: &[Pattern]) -> Vec<Glob> {
@@ -264,17 +325,6 @@ fn op_globs(patterns: &[Pattern]) -> Vec<Glob> {
         .iter()
         .map(|pattern| Glob::new(&plain(pattern.as_str())))
         .collect()
-}
-
-/// Names of an operator. A product with a constant matrix is a `gemm` in the canonical graph, whatever it was in the
-/// model.
-fn op_names(node: &Node) -> Vec<String> {
-    let also = if node.op.name() == "gemm" {
-        "matmul"
-    } else {
-        node.op.name()
-    };
-    vec![plain(node.op.term().name()), plain(also)]
 }
 
 /// Lower case, without underscores.
@@ -349,6 +399,8 @@ mod tests {
                 &["/m/a", "/n/c"],
             ),
             ("layers = [\"none\"]\noptional = true", &[]),
+            ("layers = [\"none\", \"/m/a\"]\noptional = true", &["/m/a"]),
+            ("layers = [\"none*\", \"/m/a\"]", &["/m/a"]),
         ] {
             assert_eq!(chosen(rule).unwrap_or_else(|e| panic!("{e}")), expected, "{rule}");
         }
@@ -358,7 +410,22 @@ mod tests {
     fn a_rule_without_a_match_names_what_is_near() {
         for (rule, expected) in [
             ("layers = [\"/m/bb\"]", "near it are `/m/b`"),
-            ("op = [\"Conv\"]", "near it is `add`; the model has add, relu, sigmoid"),
+            (
+                "op = [\"Conv\"]",
+                "no layer has an operator `Conv`; the model has add, relu, sigmoid",
+            ),
+            ("op = [\"Sigmoidd\"]", "near it is `sigmoid`"),
+            ("op = [\"Relu\", \"Nope\"]", "`Nope` matches nothing"),
+            ("layers = [\"/nope\", \"/m/a\"]", "`/nope` matches nothing"),
+            (
+                "layers = [\"/m/a\"]\ntensors = [\"a_out\", \"bb_out\"]",
+                "`bb_out` matches nothing",
+            ),
+            (
+                "between = { from = [\"/m/a\", \"/nope\"], to = [\"/n/d\"] }",
+                "`/nope` matches nothing",
+            ),
+            ("layers = [\"*a\"]", "`*` does not match `/`, `**` does: `**a`"),
             (
                 "between = { from = [\"/n/d\"], to = [\"/m/a\"] }",
                 "nothing is matched by all",
