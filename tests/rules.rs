@@ -195,6 +195,48 @@ fn a_result_of_a_layer_is_the_tensor_that_it_makes() {
 }
 
 #[test]
+fn a_rule_for_many_layers_serves_those_that_have_a_use_for_it() {
+    let folder = tempfile::tempdir().unwrap();
+    for rules in [
+        "{ layers = ['**'], weights = { type = 'int4', symmetric = true, observer = 'mse' } }",
+        "{ layers = ['**'], alignment = 'output' }",
+        "{ op = ['Add'], weights = { type = 'int4' }, optional = true }",
+        "{ op = ['Conv'], observer = 'percentile' }, { layers = ['**'], observer_options = { percentile = 99 } }",
+    ] {
+        let compiled = compiled(folder.path(), rules);
+        assert!(compiled.is_ok(), "{rules}: {:?}", compiled.err());
+    }
+}
+
+#[test]
+fn an_observer_of_what_is_clipped_looks_at_what_is_left_of_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = compiled(folder.path(), "").unwrap();
+    let relu = ("/stem/act/Relu", "result 0");
+    let (origin, scale, zero, codes) = grid(&plain, relu.0, relu.1);
+    assert_eq!(origin, "observed");
+    for rules in [
+        "{ layers = ['/stem/conv/Conv'], observer = 'minmax' }",
+        "{ op = ['Conv', 'Relu'], observer = 'minmax' }",
+    ] {
+        let observed = compiled(folder.path(), rules).unwrap();
+        let expected = ("rule".to_owned(), scale, zero, codes.clone());
+        assert_eq!(grid(&observed, relu.0, relu.1), expected, "{rules}");
+    }
+}
+
+#[test]
+fn codes_without_a_sign_or_a_zero_point_are_not_made_of_negative_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = "{ layers = ['/block/pointwise/Conv'], activations = { type = 'uint8', symmetric = true } }";
+    let compiled = compiled(folder.path(), rule).unwrap();
+    let layers = compiled.report.layers.iter();
+    let mut found = layers.filter(|layer| layer.name == "/block/pointwise/Conv");
+    let host = found.find_map(|layer| layer.host.as_ref()).unwrap();
+    assert!(host.code == "range" && host.text.contains("goes below 0"), "{host:?}");
+}
+
+#[test]
 fn what_cannot_be_said_of_an_operand_is_refused_with_what_can() {
     for (rule, expected) in [
         (
@@ -268,6 +310,34 @@ fn what_cannot_be_said_of_an_operand_is_refused_with_what_can() {
             [
                 "`/stem/conv/Conv` is to run in integers, and to compute on activations of float32",
                 "leave `run` out",
+            ],
+        ),
+        (
+            "{ layers = ['/block/Add'], weights = { type = 'int4' } }",
+            [
+                "nothing that the rule chooses has weights",
+                "weights = { type = 'int4' }",
+            ],
+        ),
+        (
+            "{ op = ['Conv', 'MaxPool'], alignment = 'none' }",
+            [
+                "nothing that the rule chooses has grids that it could share",
+                "choose others",
+            ],
+        ),
+        (
+            "{ op = ['Conv'], run = 'float', activations = { symmetric = true } }",
+            [
+                "nothing that the rule chooses is computed on codes by the target",
+                "symmetric = true",
+            ],
+        ),
+        (
+            "{ op = ['Conv'], observer_options = { percentile = 99 } }",
+            [
+                "needs the observer \"percentile\" or \"ifmr\", and another one is used",
+                "set the observer",
             ],
         ),
         (

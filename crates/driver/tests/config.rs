@@ -143,7 +143,7 @@ fn every_key_can_be_used_at_once() {
             .points,
         1.0
     );
-    assert!(loaded.has(&KeyPath::of(&["quantize", "rule"]).index(2).key("range")));
+    assert!(loaded.has(&KeyPath::of(&["quantize", "rule"]).index(3).key("range")));
     assert!(!loaded.has(&KeyPath::of(&["quantize", "rule"]).index(1).key("range")));
 }
 

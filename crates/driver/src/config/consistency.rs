@@ -7,7 +7,7 @@ use super::{
     overrides::OUT,
     preprocess,
     rule::Settings,
-    types::{Accept, Evaluation, Metric, Observer, ObserverOptions, Preprocess},
+    types::{Accept, Activation, Evaluation, Metric, Observer, ObserverOptions, Preprocess, Run},
 };
 
 /// Checks the keys with each other.
@@ -102,6 +102,21 @@ impl Checker<'_> {
                 let help =
                     "give at least one of run, range, observer, observer_options, alignment, weights, activations";
                 self.conflict(&path, format!("`{path}` sets nothing"), help);
+            }
+            if rule.range.is_some() && rule.observer.is_some() {
+                let path = path.clone().key("observer");
+                let help = "leave one of them out; of two rules the later one wins";
+                self.conflict(&path, format!("`{path}` makes a range, and `range` states it"), help);
+            }
+            let codes = rule.activations.ty.and_then(Activation::codes);
+            if rule.run == Some(Run::Float) && codes.is_some() && rule.tensors.is_empty() {
+                let path = path.clone().key("activations").key("type");
+                let help = "leave one of them out";
+                self.conflict(
+                    &path,
+                    format!("`{path}` has codes, and the layers are to run in float"),
+                    help,
+                );
             }
             for (key, positions) in [("operands", &rule.operands), ("results", &rule.results)] {
                 let path = path.clone().key(key);

@@ -297,7 +297,8 @@ pub struct Alignment {
 /// results that `operands` and `results` count; and for the tensors that `tensors` names. At least one of `layers`, `op`,
 /// `between` and `tensors` is given. A layer has the name that it has in the model, or if it has none there, that of its
 /// first output; any source name counts, also after layers have been folded into one. A rule that matches nothing is an
-/// error, which lists the nearest names.
+/// error, which lists the nearest names, and so is a name without wildcards in it. A key that nothing of what is matched has a
+/// use for is an error, too, as weights of layers that have none; of several layers one is enough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
@@ -306,7 +307,9 @@ pub struct Rule {
     /// Source names of layers.
     #[serde(default)]
     pub layers: Vec<Pattern>,
-    /// Operators, by their names in the model: `"Conv"`.
+    /// Operators of the canonical model, by the words that reports have for them, whatever they were in the model: `"conv"`,
+    /// `"reduce_mean"`. Letter case and underscores do not matter: `"ReduceMean"`. A product with constant weights is a
+    /// `"gemm"`, one of two activations a `"matmul"`; what was folded into another layer is none any more.
     #[serde(default)]
     pub op: Vec<Pattern>,
     /// All layers on a way from one to another, both included.
@@ -323,7 +326,7 @@ pub struct Rule {
     /// can be set for them.
     #[serde(default)]
     pub tensors: Vec<Pattern>,
-    /// True: it may match nothing.
+    /// True: it may match nothing, or nothing that has a use for its keys.
     #[serde(default)]
     pub optional: bool,
     /// Where the layers compute.

@@ -204,7 +204,7 @@ fn wish(quantize: &Quantize, settings: &Settings, rules: &[usize]) -> Option<Wis
 }
 
 /// The observer where `settings` say no other: that of `[calibration]`, or the target's.
-fn observer(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> ObserverChoice {
+pub(super) fn observer(loaded: &Loaded, spec: &TargetSpec, settings: &Settings) -> ObserverChoice {
     let calibration = &loaded.config.calibration;
     let observer = settings.observer.or(calibration.observer);
     ObserverChoice {

@@ -36,7 +36,7 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     let own = how.directives.alignments.get(&id).copied();
     let of_kind = || match passes.is_activation(term) && how.roles().clamp_producer(graph, node).is_some() {
         true => how.alignments.activation,
-        false => how.alignments.of(term),
+        false => how.alignments.of(term).unwrap_or(Alignment::None),
     };
     let to = own.unwrap_or_else(of_kind);
     let moves = keeps_grid(kind);

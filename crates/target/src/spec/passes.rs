@@ -101,13 +101,13 @@ impl Default for Alignments {
 
 impl Alignments {
     /// That of an op by its kind; none for ops of no such kind. Whether an op is clipped for is not told by its kind.
-    pub fn of(&self, term: Term) -> Alignment {
+    pub fn of(&self, term: Term) -> Option<Alignment> {
         match term {
-            Term::Add | Term::Sub => self.elementwise,
-            Term::Concat => self.concat,
-            Term::AveragePool | Term::GlobalAveragePool | Term::ReduceMean => self.pooling,
-            Term::Resize => self.resize,
-            _ => Alignment::None,
+            Term::Add | Term::Sub => Some(self.elementwise),
+            Term::Concat => Some(self.concat),
+            Term::AveragePool | Term::GlobalAveragePool | Term::ReduceMean => Some(self.pooling),
+            Term::Resize => Some(self.resize),
+            _ => None,
         }
     }
 }

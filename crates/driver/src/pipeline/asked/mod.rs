@@ -29,6 +29,7 @@ use super::{
 
 mod edges;
 mod freedom;
+mod unused;
 
 /// Refuses wishes that the target does not have, or that nothing has any use for.
 ///
@@ -59,15 +60,13 @@ pub(super) fn check(
     asked.operands();
     asked.results();
     asked.weight_observers();
-    let Findings { list, .. } = asked.findings;
-    whole(list)?;
-    blocks::check(module, loaded, selection, spec, types)
-}
-
-fn whole(findings: Vec<Diagnostic>) -> Result<(), Diagnostics> {
-    match findings.is_empty() {
-        true => Ok(()),
-        false => Err(Diagnostics(findings)),
+    if asked.findings.list.is_empty() {
+        blocks::check(module, loaded, selection, spec, types)?;
+        asked.unused();
+    }
+    match asked.findings.list {
+        none if none.is_empty() => Ok(()),
+        findings => Err(Diagnostics(findings)),
     }
 }
 
