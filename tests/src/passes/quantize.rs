@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use strait_builtin as _;
 use strait_core::verifier::verify;
-use strait_core::{Module, NodeId, Placement, Refusal};
+use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
 use strait_quantize::annotate::{
-    Directives, GivenAway, Misfit, Placing, Progress, RangeFrom, TypeWishes, Unfit, borders, given_away, place,
+    Directives, Given, GivenAway, Misfit, Placing, Progress, RangeFrom, TypeWishes, Unfit, borders, given_away, place,
 };
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -151,12 +151,37 @@ fn operand(module: &Module, text: &str) -> Result<(NodeId, usize), String> {
     parsed.ok_or_else(|| format!("`{text}` is no operand"))
 }
 
-/// `operand:NODE:INDEX=LOW..HIGH`: a range that is stated for one operand; `value:NAME=LOW..HIGH`: for one value. The other
-/// words are left.
-fn stated<'w>(module: &Module, words: Vec<&'w str>, directives: &mut Directives) -> Result<Vec<&'w str>, String> {
+/// The grid, and the codes if there are any, of an operand that `TYPE,SCALE,ZERO[,CODE]…` says.
+fn given(module: &mut Module, (node, index): (NodeId, usize), text: &str) -> Option<Given> {
+    let mut parts = text.split(',');
+    let elem = Elem::parse(parts.next()?)?;
+    let params = QuantParams::tensor(parts.next()?.parse().ok()?, parts.next()?.parse().ok()?).into();
+    let codes: Vec<i64> = parts.map(|code| code.parse().ok()).collect::<Option<_>>()?;
+    let codes = match &codes[..] {
+        [] => None,
+        codes => {
+            let value = (*module.main().node(node)?.inputs.get(index)?)?;
+            let dims = module.main().value(value)?.ty.dims()?;
+            let tensor = TensorData::from_integers(elem, &dims, codes).ok()?;
+            Some(module.add_data(tensor))
+        }
+    };
+    Some(Given { elem, params, codes })
+}
+
+/// `operand:NODE:INDEX=LOW..HIGH`: a range that is stated for one operand; `value:NAME=LOW..HIGH`: for one value;
+/// `given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]…`: the grid of an operand, and its codes if it is a constant. The other words
+/// are left.
+fn stated<'w>(module: &mut Module, words: Vec<&'w str>, directives: &mut Directives) -> Result<Vec<&'w str>, String> {
     let mut others = Vec::new();
     for word in words {
         let (key, range) = word.split_once('=').unwrap_or((word, ""));
+        if let Some(("given", of)) = key.split_once(':') {
+            let at = operand(module, of)?;
+            let given = given(module, at, range).ok_or_else(|| format!("`{word}` gives nothing"))?;
+            directives.given.insert((at.0, Port::Operand(at.1)), given);
+            continue;
+        }
         let (Some(("operand" | "value", of)), ends) = (key.split_once(':'), range.split_once("..")) else {
             others.push(word);
             continue;
@@ -233,7 +258,7 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places
+/// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]… type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places
 /// the graph and gives each operand its type and grid, from these ranges of values and operands. The remarks say what is on the host, who has a grid that another reader is aligned
 /// to, which grids are coarser than asked, which stated ranges do not fit, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
