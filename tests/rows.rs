@@ -1,40 +1,63 @@
-//! Every row of the tables in the box, and a graph that it is for: each file below `rows/TARGET` is a float graph that goes
-//! the whole way, and ends in the rows that made its integers.
-//!
-//! ```text
-//! ; options: requantization_mode=tflite
-//! ; accept: 1
-//! ; scale: 4.0
-//! ; types: type=int16 leaves:NAME=int16
-//! strait 1 float
-//! graph @main(%x: f32[2]) { … }
-//! ; fires
-//! ; op conv: conv on int8, int8
-//! ```
+//! Every row of the tables in the box, and a graph that it is for: those of [`strait_tests::row_graph`].
 //!
 //! A row of an op fires for one op on one type, or one pair of types; a row of the host for an op that it leaves there; a
-//! fusion row behind one op. `accept` is the largest difference that a fusion may make, `scale` the largest input.
+//! fusion row behind one op. A row that an overlay brings, or changes by itself or by one of its forms, has to fire with
+//! the overlay, too: in a graph with that option, or in one that it fires in without.
 //! With `STRAIT_BLESS=1` the lines behind `; fires` are rewritten.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use strait_builtin as _;
-use strait_core::text::parse;
 use strait_core::{Elem, Graph, Module, Node, Op, Placement, Port, Term, ValueId};
-use strait_lower::FusionPolicy;
 use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
-use strait_target::{Options, Registry, TargetSpec};
-use strait_tests::integer::{InMemory, integer_wanting};
-use strait_tests::numeric::inputs;
-use strait_tests::passes::types;
+use strait_target::{Registry, Target, TargetSpec};
+use strait_tests::passes::target;
+use strait_tests::row_graph::{FIRES, Made, RowGraph};
 
-const FIRES: &str = "; fires\n";
+/// A table with the overlay of one value of an option, or without any.
+struct Variant {
+    /// `OPTION=VALUE`, or nothing.
+    options: String,
+    /// The target with it.
+    name: String,
+    target: Arc<dyn Target>,
+}
 
-/// Everything that a row of a table can do, as the files spell it.
-fn table(spec: &TargetSpec) -> BTreeSet<String> {
+fn variants(id: &str) -> Vec<Variant> {
+    let variant = |options: String| {
+        let name = if options.is_empty() {
+            id.to_owned()
+        } else {
+            format!("{id},{options}")
+        };
+        let target = target(&name).unwrap();
+        Variant { options, name, target }
+    };
+    let base = variant(String::new());
+    let spec = base.target.spec();
+    let overlays = spec.overlay.iter();
+    let values = overlays.flat_map(|(option, values)| values.keys().map(move |value| (option, value)));
+    let others = values.filter(|(option, value)| spec.options[*option].default.to_string() != **value);
+    let others: Vec<Variant> = others
+        .map(|(option, value)| variant(format!("{option}={value}")))
+        .collect();
+    std::iter::once(base).chain(others).collect()
+}
+
+/// Everything that a row of a table can do, as the files spell it; of rows that differ from those of another table, where
+/// there is one.
+fn table(spec: &TargetSpec, other: Option<&TargetSpec>) -> BTreeSet<String> {
+    let same =
+        |other: &TargetSpec, forms: &[String]| forms.iter().all(|form| spec.form.get(form) == other.form.get(form));
     let mut all = BTreeSet::new();
     for (name, row) in &spec.op {
+        let is_same = |other: &TargetSpec| {
+            other.op.get(name) == Some(row) && same(other, &row.requantize) && same(other, &row.inputs)
+        };
+        if other.is_some_and(is_same) {
+            continue;
+        }
         for term in terms(name, row) {
             for Pair { activation, weight } in spec.pairs(row) {
                 all.insert(match row.recipe {
@@ -42,13 +65,21 @@ fn table(spec: &TargetSpec) -> BTreeSet<String> {
                     Some(RecipeName::MultiplyAccumulate | RecipeName::DequantizeWeights) => {
                         format!("op {name}: {term} on {activation}, {weight}")
                     }
+                    // It reads sums.
+                    Some(RecipeName::AddShifted) => format!("op {name}: {term} on int16"),
                     Some(_) => format!("op {name}: {term} on {activation}"),
                 });
             }
         }
     }
     for row in &spec.fusion {
-        all.extend(row.ops.iter().map(|op| format!("fusion {}: behind {op}", row.name)));
+        let is_same = |other: &TargetSpec| {
+            let accept = row.accept.as_deref().unwrap_or_default();
+            other.fusion.contains(row) && same(other, accept) && same(other, &row.weaken_to)
+        };
+        if !other.is_some_and(is_same) {
+            all.extend(row.ops.iter().map(|op| format!("fusion {}: behind {op}", row.name)));
+        }
     }
     all
 }
@@ -58,41 +89,11 @@ fn terms(name: &str, row: &OpRow) -> Vec<Term> {
     names.iter().map(|name| Term::parse(name).unwrap()).collect()
 }
 
-/// Content of a file.
-struct Case<'a> {
-    target: String,
-    policy: FusionPolicy,
-    scale: f32,
-    types: Vec<&'a str>,
-    graph: &'a str,
-    fires: &'a str,
-}
-
-fn read<'a>(target: &str, text: &'a str) -> Case<'a> {
-    let (graph, fires) = text.split_once(FIRES).unwrap_or((text, ""));
-    let key = |key: &str| {
-        let mut lines = graph
-            .lines()
-            .filter_map(|line| line.strip_prefix("; ")?.split_once(": "));
-        lines.find(|(found, _)| *found == key).map(|(_, value)| value)
-    };
-    let bound = key("accept").map(|bound| FusionPolicy::Bounded(bound.parse().unwrap()));
-    Case {
-        target: key("options").map_or(target.to_owned(), |options| format!("{target},{options}")),
-        policy: bound.unwrap_or(FusionPolicy::Exact),
-        scale: key("scale").map_or(1.0, |scale| scale.parse().unwrap()),
-        types: key("types").map(|types| types.split(' ').collect()).unwrap_or_default(),
-        graph,
-        fires,
-    }
-}
-
 /// The rows that fire in a graph.
-fn fired(case: &Case<'_>, spec: &TargetSpec) -> Result<BTreeSet<String>, String> {
-    let float = parse(case.graph).map_err(|error| error.to_string())?;
-    let samples = InMemory((0..4).map(|seed| inputs(&float, seed, case.scale)).collect());
-    let wanted = |module: &Module| types(module, &case.types).map(|(types, _)| types);
-    let made = integer_wanting(&wanted, case.policy, &float, &case.target, &samples)?;
+fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec) -> Result<BTreeSet<String>, String> {
+    let Made {
+        float, integer: made, ..
+    } = graph.make(target)?;
     let (module, lowered) = (&made.module, made.module.graph(made.lowered).unwrap());
     // A rule that makes one op of several names it after one of them.
     let of_ops = |module: &Module| -> BTreeMap<String, Term> {
@@ -162,45 +163,53 @@ fn code(graph: &Graph, node: &Node, operand: usize) -> Option<Integer> {
     codes.then(|| elem.int_type()).flatten().map(Integer::from)
 }
 
-fn files(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).unwrap();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
-    files.sort();
-    files
-}
-
 #[test]
 fn every_row_of_the_tables_in_the_box_fires_in_a_graph() {
-    let (rows, bless) = (
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("rows"),
-        std::env::var_os("STRAIT_BLESS").is_some(),
-    );
+    let bless = std::env::var_os("STRAIT_BLESS").is_some();
     let (registry, mut wrong) = (Registry::builtin().unwrap(), Vec::new());
-    for (id, entry) in registry.entries() {
-        let target = entry.target(&Options::new()).unwrap();
-        let mut left = table(target.spec());
-        for path in files(&rows.join(id)) {
-            let text = std::fs::read_to_string(&path).unwrap();
-            let case = read(id, &text);
-            let found = match fired(&case, target.spec()) {
-                Ok(found) => found,
-                Err(error) => {
-                    wrong.push(format!("{}: {error}", path.display()));
+    for (id, _) in registry.entries() {
+        let (graphs, variants) = (RowGraph::of_target(id), variants(id));
+        for graph in &graphs {
+            if !variants.iter().any(|variant| variant.options == graph.options) {
+                wrong.push(format!("{}: no overlay is that of its options", graph.path.display()));
+            }
+        }
+        let base = variants[0].target.spec();
+        // Of the table without an overlay: a row that an overlay leaves as it is may fire with that.
+        let mut plain = table(base, None);
+        for variant in &variants {
+            let (spec, name) = (variant.target.spec(), &variant.name);
+            let brought = match &*variant.options {
+                "" => BTreeSet::new(),
+                _ => table(spec, Some(base)),
+            };
+            assert!(brought.is_empty() == variant.options.is_empty(), "{name}");
+            let mut left = brought.clone();
+            for graph in &graphs {
+                let own = graph.options == variant.options;
+                let lent = graph.options.is_empty() && graph.rows().any(|row| left.contains(row));
+                if !(own || lent) {
                     continue;
                 }
-            };
-            let lines: String = found.iter().map(|line| format!("; {line}\n")).collect();
-            if lines != case.fires && bless {
-                std::fs::write(&path, format!("{}{FIRES}{lines}", case.graph)).unwrap();
-            } else if lines != case.fires {
-                wrong.push(format!("{} fires other rows:\n{lines}", path.display()));
+                let found = match fired(graph, name, spec) {
+                    Ok(found) => found,
+                    Err(error) => {
+                        wrong.push(format!("{} for {name}: {error}", graph.path.display()));
+                        continue;
+                    }
+                };
+                let lines: String = found.iter().map(|line| format!("; {line}\n")).collect();
+                if own && lines != graph.fires && bless {
+                    std::fs::write(&graph.path, format!("{}{FIRES}{lines}", graph.graph)).unwrap();
+                } else if own && lines != graph.fires {
+                    wrong.push(format!("{} fires other rows:\n{lines}", graph.path.display()));
+                }
+                left.retain(|row| !found.contains(row));
+                plain.retain(|row| !own || brought.contains(row) || !found.contains(row));
             }
-            left.retain(|row| !found.contains(row));
+            wrong.extend(left.iter().map(|row| format!("{name}: {row}: no graph in rows/{id}")));
         }
-        wrong.extend(
-            left.iter()
-                .map(|row| format!("{id}: {row}: no graph in {}", rows.join(id).display())),
-        );
+        wrong.extend(plain.iter().map(|row| format!("{id}: {row}: no graph in rows/{id}")));
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -7,3 +7,4 @@ pub mod integer;
 pub mod numeric;
 pub mod passes;
 pub mod random_graph;
+pub mod row_graph;

@@ -1,0 +1,106 @@
+//! The graphs below `rows/TARGET`, by which every row of a table in the box computes something. Each is a float graph that
+//! goes the whole way, and ends in the rows that made its integers.
+//!
+//! ```text
+//! ; options: requantization_mode=tflite
+//! ; accept: 1
+//! ; scale: 4.0
+//! ; types: type=int16 leaves:NAME=int16
+//! strait 1 float
+//! graph @main(%x: f32[2]) { … }
+//! ; fires
+//! ; op conv: conv on int8, int8
+//! ```
+//!
+//! `accept` is the largest difference that a fusion may make, `scale` the largest input.
+#![allow(clippy::unwrap_used, reason = "it serves tests, which may panic")]
+
+use crate::integer::{InMemory, Integer, integer_wanting};
+use crate::numeric::inputs;
+use crate::passes::types;
+use std::path::{Path, PathBuf};
+use strait_core::Module;
+use strait_core::text::parse;
+use strait_lower::FusionPolicy;
+
+/// The line between a graph and its rows.
+pub const FIRES: &str = "; fires\n";
+
+/// Content of a file.
+pub struct RowGraph {
+    /// The file.
+    pub path: PathBuf,
+    /// Values of the target's options, `OPTION=VALUE[,OPTION=VALUE]…`; empty where all have their defaults.
+    pub options: String,
+    /// Everything in front of the line `; fires`: what it says of itself, and the graph.
+    pub graph: String,
+    /// The rows, each in a comment of its own.
+    pub fires: String,
+    policy: FusionPolicy,
+    scale: f32,
+    types: String,
+}
+
+/// A graph and its integers.
+pub struct Made {
+    /// The graph as it was read.
+    pub float: Module,
+    /// The samples that it was calibrated on.
+    pub samples: InMemory,
+    /// The integers.
+    pub integer: Integer,
+}
+
+impl RowGraph {
+    /// Every file of a target, by name.
+    pub fn of_target(id: &str) -> Vec<RowGraph> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rows").join(id);
+        let entries = std::fs::read_dir(folder).unwrap();
+        let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files.into_iter().map(RowGraph::read).collect()
+    }
+
+    fn read(path: PathBuf) -> RowGraph {
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (graph, fires) = text.split_once(FIRES).unwrap_or((&text, ""));
+        let key = |key: &str| {
+            let mut lines = graph
+                .lines()
+                .filter_map(|line| line.strip_prefix("; ")?.split_once(": "));
+            lines.find(|(found, _)| *found == key).map(|(_, value)| value)
+        };
+        let bound = key("accept").map(|bound| FusionPolicy::Bounded(bound.parse().unwrap()));
+        RowGraph {
+            options: key("options").unwrap_or_default().to_owned(),
+            policy: bound.unwrap_or(FusionPolicy::Exact),
+            scale: key("scale").map_or(1.0, |scale| scale.parse().unwrap()),
+            types: key("types").unwrap_or_default().to_owned(),
+            graph: graph.to_owned(),
+            fires: fires.to_owned(),
+            path,
+        }
+    }
+
+    /// The rows that it says made its integers.
+    pub fn rows(&self) -> impl Iterator<Item = &str> {
+        self.fires.lines().filter_map(|line| line.strip_prefix("; "))
+    }
+
+    /// Its integers for a target, named as in the filetests.
+    ///
+    /// # Errors
+    /// Whatever stopped it, as text.
+    pub fn make(&self, target: &str) -> Result<Made, String> {
+        let float = parse(&self.graph).map_err(|error| error.to_string())?;
+        let samples = InMemory((0..4).map(|seed| inputs(&float, seed, self.scale)).collect());
+        let words: Vec<&str> = self.types.split_whitespace().collect();
+        let wanted = |module: &Module| types(module, &words).map(|(types, _)| types);
+        let integer = integer_wanting(&wanted, self.policy, &float, target, &samples)?;
+        Ok(Made {
+            float,
+            samples,
+            integer,
+        })
+    }
+}
