@@ -67,3 +67,30 @@ fn what_the_artifact_was_not_made_with_is_not_simulated() {
     let (code, printed) = eval(&artifact, &[]);
     assert!(code == 2 && printed.contains("--simulated"), "{printed}");
 }
+
+#[test]
+fn a_table_that_has_changed_is_not_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = fs::read_to_string(repository("plugins/generic-int8/target.toml")).unwrap();
+    let table = table.replacen("id      = \"generic-int8\"", "id      = \"mine\"", 1);
+    let file = folder.path().join("mine-target.toml");
+    fs::write(&file, &table).unwrap();
+    let config = config("generic-int8", &folder);
+    let text = fs::read_to_string(&config).unwrap();
+    let text = text.replace(
+        "use = [\"generic-int8\"]",
+        "use = [\"mine\"]\nfile = [\"mine-target.toml\"]",
+    );
+    assert!(text.contains("mine-target"), "{text}");
+    fs::write(&config, text).unwrap();
+    let artifact = folder.path().join("artifact").to_string_lossy().into_owned();
+    let (code, printed) = said(&["compile", &config, "--out", &artifact]);
+    assert_eq!(code, 0, "{printed}");
+    assert_eq!(eval(&artifact, &["--simulated", &config]).0, 0);
+    fs::write(&file, table + "# other bytes\n").unwrap();
+    let (code, printed) = eval(&artifact, &["--simulated", &config]);
+    assert!(
+        code == 1 && printed.contains("the table of `mine` was another"),
+        "{printed}"
+    );
+}

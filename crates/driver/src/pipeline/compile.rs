@@ -130,7 +130,9 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
         let lowered = lowered(&job, session)?;
         let applied = [&rewritten.applied[..], &of_target.rewritten.applied].concat();
         let mut report = report_of(&job, &lowered, &applied);
-        report.remarks = remarks.iter().map(Into::into).collect();
+        let wide = emit::float_biases(&job, &lowered);
+        wide.iter().for_each(|remark| session.remark(remark));
+        report.remarks = remarks.iter().chain(&wide).map(Into::into).collect();
         if let Some(evaluation) = &evaluation {
             report.accuracy = Some(accuracy(
                 evaluation,

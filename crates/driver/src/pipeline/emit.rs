@@ -3,7 +3,7 @@
 use std::io;
 
 use strait_container::{ArtifactError, ArtifactWriter};
-use strait_core::Module;
+use strait_core::{Elem, Module, Port};
 use strait_lower::Parameters;
 use strait_target::{Sink, TargetError, TargetSpec, spec::Format};
 
@@ -45,6 +45,27 @@ pub(super) fn formats(loaded: &Loaded, spec: &TargetSpec) -> Result<Vec<Format>,
     } else {
         Err(Diagnostics(findings))
     }
+}
+
+/// The biases that the Q/DQ file has in float, since DequantizeLinear takes no codes of 64 bits.
+pub(super) fn float_biases(job: &Job<'_>, lowered: &Lowered) -> Option<Diagnostic> {
+    let module = &lowered.annotated;
+    let (graph, table) = (module.main(), &module.main().quant);
+    let wide = graph.nodes().filter(|&(id, _)| {
+        let bias = table.scheme_of(id, Port::Operand(2));
+        bias.is_some_and(|scheme| scheme.elem() == Some(Elem::I64))
+    });
+    let names: Vec<&str> = wide.map(|(_, node)| module.name(node.name)).collect();
+    let first = names.first().filter(|_| job.formats.contains(&Format::QdqOnnx))?;
+    let others = match names.len() {
+        1 => String::new(),
+        count => format!(" and of {} more layers", count - 1),
+    };
+    let message = format!(
+        "{QDQ_ONNX_FILE} has the bias of layer `{first}`{others} in float: it has 64 bits, which DequantizeLinear does not \
+         take"
+    );
+    Some(Diagnostic::remark(codes::OUTPUT, message))
 }
 
 /// Writes the job's formats.

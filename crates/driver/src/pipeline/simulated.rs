@@ -1,5 +1,6 @@
 //! The simulation of an artifact, from the configuration that it was made with.
 
+use strait_container::Digest;
 use strait_core::Module;
 use strait_lower::Parameters;
 use strait_target::Registry;
@@ -40,6 +41,9 @@ pub(crate) fn simulated(
     let target = target.ok_or_else(|| other(loaded, &["target", "use"], &format!("it is for `{id}`")))?;
     if settings_digest(loaded, id)? != manifest.sources.config {
         return Err(other(loaded, &[], "its settings were others").into());
+    }
+    if Digest(target.spec().digest) != manifest.target.table {
+        return Err(other(loaded, &["target", "use"], &format!("the table of `{id}` was another")).into());
     }
     let ready = ready(loaded, session)?;
     if ready.model != manifest.sources.model {

@@ -6,22 +6,23 @@
 
 use super::Annotation;
 use super::ranges::kind;
-use super::weights::reach;
-use std::num::NonZeroU32;
+use super::weights::{Raised, Unfit, Weights, reach};
+use std::{collections::BTreeSet, num::NonZeroU32};
 use strait_core::{
     Failure, Granularity, GraphId, Module, NodeId, Origin, Parts, Port, QuantParams, QuantTable, Reason, ReasonCode,
+    ValueId,
 };
 use strait_requantize::Per;
 use strait_requantize::scales::{next_power_of_two, zero_of};
 
-/// The grid of the weights of a node of which nothing else has codes; none for other nodes, and where one is given.
-pub(super) fn grid(
+/// The weights of a node of which nothing else has codes; none for other nodes, and where a grid is given.
+pub(super) fn weights(
     module: &Module,
     graph: GraphId,
     how: &Annotation<'_>,
     table: &QuantTable,
     id: NodeId,
-) -> Result<Option<QuantParams>, Failure> {
+) -> Result<Option<Weights>, Failure> {
     let Some((graph, node)) = module.graph(graph).and_then(|g| Some((g, g.node(id)?))) else {
         return Ok(None);
     };
@@ -33,9 +34,9 @@ pub(super) fn grid(
     if own.is_some_and(|own| own.origin == Origin::Given) {
         return Ok(None);
     }
-    let weights = node.inputs.get(1).copied().flatten();
-    let weights = weights.and_then(|value| module.constant(graph, value));
-    let weights = weights.ok_or_else(|| Failure::defect("its weights are not constants"))?;
+    let tensor = node.inputs.get(1).copied().flatten();
+    let tensor = tensor.and_then(|value| Some((value, module.constant(graph, value)?)));
+    let (value, weights) = tensor.ok_or_else(|| Failure::defect("its weights are not constants"))?;
     let values = weights.to_f32()?;
     if !values.iter().all(|w| w.is_finite()) {
         return Err(Reason::new(ReasonCode::WeightNotFinite, "a weight is NaN or infinite").into());
@@ -57,12 +58,14 @@ pub(super) fn grid(
         let text = "a weight is negative, and the codes in use hold no negative numbers";
         return Err(Reason::new(ReasonCode::WeightScale, text).into());
     }
-    let scale = |&(low, high): &(f64, f64)| {
-        let least = match symmetric {
-            true if low < 0.0 => (high / last).max(low / first),
-            true => high / last,
-            false => (high - low) / (last - first),
-        };
+    let least = ends.iter().map(|&(low, high)| match symmetric {
+        true if low < 0.0 => (high / last).max(low / first),
+        true => high / last,
+        false => (high - low) / (last - first),
+    });
+    let least: Vec<f64> = least.collect();
+    let raised = raised(how, id, value, &least, shape.first().copied().unwrap_or(1))?;
+    let scale = |&least: &f64| {
         let scale = match (least > 0.0, scheme.policy().has_powers_of_two()) {
             // Zeros are zeros on any grid.
             (false, _) => 1.0,
@@ -71,7 +74,7 @@ pub(super) fn grid(
         };
         scale.max(f32::MIN_POSITIVE)
     };
-    let scales: Vec<f32> = ends.iter().map(scale).collect();
+    let scales: Vec<f32> = least.iter().map(scale).collect();
     if !scales.iter().all(|scale| scale.is_finite()) {
         let text = "its weights are too large for a scale in f32";
         return Err(Reason::new(ReasonCode::WeightScale, text).into());
@@ -81,7 +84,7 @@ pub(super) fn grid(
         false => zero_of(low, scale.into(), [first, last]),
     };
     let zeros: Vec<i32> = scales.iter().zip(&ends).map(zero).collect();
-    Ok(Some(match (per, scales.first(), zeros.first()) {
+    let grid = match (per, scales.first(), zeros.first()) {
         (Granularity::Tensor, Some(&scale), Some(&zero)) => QuantParams::tensor(scale, zero),
         _ => {
             let (axis, block) = match per {
@@ -98,7 +101,44 @@ pub(super) fn grid(
                 ..QuantParams::channel(scales.into(), axis)
             }
         }
-    }))
+    };
+    Ok(Some(Weights::Grid(grid, raised)))
+}
+
+/// The scales that are raised to the least that f32 has, of weights in so many channels.
+///
+/// # Errors
+/// The reason, where such weights stay in float.
+fn raised(
+    how: &Annotation<'_>,
+    node: NodeId,
+    weights: ValueId,
+    least: &[f64],
+    channels: usize,
+) -> Result<Option<Raised>, Failure> {
+    let finest = f64::from(f32::MIN_POSITIVE);
+    let of_channel = (least.len() / channels).max(1);
+    let small = least
+        .iter()
+        .enumerate()
+        .filter(|(_, least)| (0.0..finest).contains(*least) && **least > 0.0);
+    let small: Vec<(usize, f64)> = small.map(|(part, least)| (part / of_channel, finest / least)).collect();
+    let Some(&(channel, factor)) = small.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
+        return Ok(None);
+    };
+    let reason = Reason::new(ReasonCode::WeightScale, "its weights are too small for a scale in f32");
+    let directives = &how.directives;
+    match directives.weights_unfit.get(&node).unwrap_or(&directives.weight_unfit) {
+        Unfit::Float => Err(reason.into()),
+        Unfit::Coarser => Ok(Some(Raised {
+            node,
+            weights,
+            channel,
+            factor,
+            channels: small.iter().map(|(channel, _)| channel).collect::<BTreeSet<_>>().len(),
+            reason,
+        })),
+    }
 }
 
 /// The elements of a tensor part by part, each as long as the others.

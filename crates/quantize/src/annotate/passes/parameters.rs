@@ -31,17 +31,11 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             std::mem::swap(&mut sweep, &mut next);
             continue;
         };
-        match weights_alone::grid(site.module, site.id, site.how, &draft.table, id) {
-            Err(Failure::Reason(reason)) => draft.refused.push((id, reason)),
-            Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
-            Ok(Some(grid)) => {
-                if let Some(config) = draft.table.id(id, Port::Operand(1)) {
-                    draft.transition(config, Move::Activate(Grid::new(grid, Origin::Observed)))?;
-                }
-            }
-            Ok(None) => {}
-        }
-        let factor = match equal_sums::weights(site.module, site.id, site.how, &draft.table, id) {
+        let weights = match weights_alone::weights(site.module, site.id, site.how, &draft.table, id) {
+            Ok(None) => equal_sums::weights(site.module, site.id, site.how, &draft.table, id),
+            alone => alone,
+        };
+        let factor = match weights {
             Err(Failure::Reason(reason)) => {
                 draft.refused.push((id, reason));
                 continue;
