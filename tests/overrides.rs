@@ -70,7 +70,8 @@ fn behind(after: &Module, before: &Module) -> BTreeSet<NodeId> {
         let sees = |(index, value): (usize, &Option<_>)| {
             let made = value.and_then(|value| match graph.value(value)?.def {
                 strait_core::Def::Node(id, position) => Some((id, Port::Result(position.into()))),
-                _ => None,
+                strait_core::Def::Input(position) => Some((NodeId::OUTSIDE, Port::Input(position as usize))),
+                strait_core::Def::Data(_) => None,
             });
             differs(id, Port::Operand(index))
                 || made.is_some_and(|(producer, port)| found.contains(&producer) || differs(producer, port))

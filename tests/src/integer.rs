@@ -10,7 +10,7 @@ use strait_core::verifier::verify;
 use strait_core::{GraphId, Module};
 use strait_execute::{PlanOptions, Tensor};
 use strait_lower::{Fused, Fusion, FusionPolicy, LowerError, Turns};
-use strait_quantize::annotate::{Coarser, Placing, TypeWishes, borders, place, refuse};
+use strait_quantize::annotate::{Coarser, Placing, TypeWishes, place, refuse};
 use strait_quantize::observe::{Samples, observe};
 use strait_quantize::statistics::Coverage;
 use strait_quantize::{Annotation, Requests};
@@ -121,8 +121,7 @@ pub fn integer_wanting(
     let observation = observe(&float, main, &requests, samples, &covered, one, &plain, &mut progress);
     let observation = observation.map_err(|e| text(&e))?;
     let (spec, placing) = (target.spec(), Placing::new());
-    let mut types = types(&float)?;
-    borders(&mut float, main, &mut types).map_err(|e| text(&e))?;
+    let types = types(&float)?;
     let mut progress = place(&mut float, main, spec, &placing, &types);
     let mut turns = Turns::default();
     let (mut module, nearness, origins) = loop {

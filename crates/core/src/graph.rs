@@ -1,7 +1,7 @@
 //! Graphs: arenas of nodes and values with intrusive use lists.
 
 use crate::elem::Elem;
-use crate::ids::{DataId, NodeId, Symbol, ValueId};
+use crate::ids::{ConfigId, DataId, NodeId, Symbol, ValueId};
 use crate::op::Op;
 use crate::quant::{Port, QuantParams, QuantTable};
 use crate::reason::Reason;
@@ -90,16 +90,6 @@ pub struct Node {
     pub(crate) links: SmallVec<[Link; 3]>,
 }
 
-impl Node {
-    /// True if the operand or result is there.
-    pub fn has_port(&self, port: Port) -> bool {
-        match port {
-            Port::Operand(index) => self.inputs.get(index).is_some_and(Option::is_some),
-            Port::Result(index) => index < self.outputs.len(),
-        }
-    }
-}
-
 /// Nodes and values of one function. Entries keep their ids for ever; removed ones leave a gap.
 #[derive(Clone, Debug)]
 pub struct Graph {
@@ -182,6 +172,31 @@ impl Graph {
     /// The graph's outputs in order.
     pub fn outputs(&self) -> &[ValueId] {
         &self.outputs
+    }
+
+    /// The value that goes in or comes out by a place: of a node, or on the border of the graph. None where there is no such
+    /// place, or an optional operand is absent.
+    pub fn value_at(&self, node: NodeId, port: Port) -> Option<ValueId> {
+        match port {
+            Port::Operand(index) => self.node(node)?.inputs.get(index).copied().flatten(),
+            Port::Result(index) => self.node(node)?.outputs.get(index).copied(),
+            Port::Input(index) => self.inputs.get(index).copied(),
+            Port::Output(index) => self.outputs.get(index).copied(),
+        }
+    }
+
+    /// The config of a value as it leaves the node that makes it, or the host that hands it over.
+    pub fn left(&self, value: ValueId) -> Option<ConfigId> {
+        self.left_by(&self.quant, value)
+    }
+
+    /// The same in another table.
+    pub fn left_by(&self, table: &QuantTable, value: ValueId) -> Option<ConfigId> {
+        match self.value(value)?.def {
+            Def::Node(id, position) => table.id(id, Port::Result(position.into())),
+            Def::Input(position) => table.id(NodeId::OUTSIDE, Port::Input(position as usize)),
+            Def::Data(_) => None,
+        }
     }
 
     /// True if the value is an output of the graph.

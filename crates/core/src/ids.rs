@@ -38,6 +38,11 @@ macro_rules! ids {
     )* };
 }
 
+impl NodeId {
+    /// The outside of a graph, which hands over its inputs and reads its outputs. No node has this id.
+    pub const OUTSIDE: NodeId = NodeId(u32::MAX);
+}
+
 ids! {
     /// A node of one graph.
     NodeId = "node";

@@ -95,11 +95,14 @@ impl<'a> Build<'a> for Lowering<'a> {
     }
 
     fn left(&self, value: ValueId) -> Option<Grid> {
-        let Def::Node(id, position) = self.graph().value(value)?.def else {
-            return None;
-        };
-        let port = Port::Result(position.into());
-        self.grid(id, port).filter(|_| !self.walk.is_plain(value))
+        match self.graph().value(value)?.def {
+            Def::Node(id, position) => {
+                let left = self.grid(id, Port::Result(position.into()));
+                left.filter(|_| !self.walk.is_plain(value))
+            }
+            Def::Input(position) => self.grid(NodeId::OUTSIDE, Port::Input(position as usize)),
+            Def::Data(_) => None,
+        }
     }
 
     /// Codes on the grid: those of a parameter, requantized from where the producer leaves them, or quantized from float.
@@ -119,7 +122,8 @@ impl<'a> Build<'a> for Lowering<'a> {
 
     fn real_of(&mut self, value: ValueId, left: ValueId) -> Result<ValueId, Failure> {
         let made = self.walk.boundary(value, Dequantize {}, left, None)?;
-        if self.graph().is_output(value) {
+        // An input keeps its name.
+        if self.graph().is_output(value) && self.graph().producer(value).is_some() {
             self.rename(value, made);
         }
         Ok(made)

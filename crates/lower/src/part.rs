@@ -37,9 +37,9 @@ impl Part {
         for (id, port) in graph.quant.differences(before) {
             match port {
                 Port::Operand(_) => open.push(id),
-                Port::Result(index) => {
-                    left.extend(graph.node(id).and_then(|node| node.outputs.get(index).copied()));
-                }
+                Port::Result(_) | Port::Input(_) => left.extend(graph.value_at(id, port)),
+                // It has what is left.
+                Port::Output(_) => {}
             }
         }
         let readers = |value: ValueId| graph.uses(value).map(|at| at.node);

@@ -166,7 +166,8 @@ impl<'a> Build<'a> for Simulation<'a> {
     fn left(&self, value: ValueId) -> Option<Config> {
         match self.walk.graph.value(value)?.def {
             Def::Node(id, position) => self.config(id, Port::Result(position.into())),
-            _ => None,
+            Def::Input(position) => self.config(NodeId::OUTSIDE, Port::Input(position as usize)),
+            Def::Data(_) => None,
         }
     }
 

@@ -95,7 +95,11 @@ pub(crate) trait Build<'a>: Sized {
             .iter()
             .filter_map(|&position| graph.outputs().get(position))
         {
-            let made = self.real(*output)?;
+            // An input that is an output is what came in, under its name.
+            let made = match graph.value(*output).map(|value| value.def) {
+                Some(Def::Input(_)) => self.walk().plain(*output)?,
+                _ => self.real(*output)?,
+            };
             self.walk().out.main_mut().add_output(made);
         }
         Ok(())

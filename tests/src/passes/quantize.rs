@@ -9,7 +9,7 @@ use strait_core::verifier::verify;
 use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
 use strait_lower::{Baked, FusionPolicy, LowerError, Parameters, Until, bake, simulate};
 use strait_quantize::annotate::{
-    Directives, Given, GivenAway, Misfit, Placing, Progress, RangeFrom, TypeWishes, Unfit, borders, given_away, place,
+    Directives, Given, GivenAway, Misfit, Placing, Progress, RangeFrom, TypeWishes, Unfit, given_away, place,
 };
 use strait_quantize::statistics::{Kind, Record};
 use strait_quantize::{Annotation, Observation, Statistics};
@@ -85,7 +85,7 @@ fn observation(ranges: &[&str]) -> Result<Observation, String> {
 }
 
 /// `type=int16` for the activations of all nodes, `type:NAME=int16` for those of one; `weights=` and `weights:NAME=` for
-/// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it. `symmetric` for all
+/// weights; `leaves:NAME=int16` for a value as it leaves the node that makes it, or the host; `leaves:NAME=symmetric` for its grid. `symmetric` for all
 /// activations, `symmetric:NAME` for those of one node, `symmetric:NAME:INDEX` for one operand; `powers` the same for scales
 /// that are powers of two. The other words are left.
 pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<&'w str>), String> {
@@ -124,6 +124,17 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
             }
             continue;
         }
+        let value = || {
+            let mut values = module.main().values();
+            let found = values.find(|(_, value)| module.name(value.name) == name);
+            found
+                .map(|(id, _)| id)
+                .ok_or_else(|| format!("there is no value {name}"))
+        };
+        if let ("leaves", "symmetric") = (of, t) {
+            types.grids.values.entry(value()?).or_default().symmetric = Some(true);
+            continue;
+        }
         let known = Integer::ALL.iter().copied().find(|known| known.name() == t);
         let t = known.ok_or_else(|| format!("`{t}` is no type"))?;
         match (of, name) {
@@ -131,12 +142,7 @@ pub fn types<'w>(module: &Module, words: &[&'w str]) -> Result<(TypeWishes, Vec<
             ("type", _) => _ = types.activations.insert(node()?, t.into()),
             ("weights", "") => types.weight = Some(t),
             ("weights", _) => _ = types.weights.insert(node()?, t),
-            _ => {
-                let mut values = module.main().values();
-                let found = values.find(|(_, value)| module.name(value.name) == name);
-                let (id, _) = found.ok_or_else(|| format!("there is no value {name}"))?;
-                types.values.insert(id, t);
-            }
+            _ => _ = types.values.insert(value()?, t),
         }
     }
     Ok((types, others))
@@ -265,7 +271,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let words: Vec<&str> = argument.split_whitespace().collect();
     let (name, ranges) = words.split_first().ok_or("no target is named")?;
     let target = target(name)?;
-    let (mut types, ranges) = types(module, ranges)?;
+    let (types, ranges) = types(module, ranges)?;
     let mut kinds = target.spec().passes.alignment;
     let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
     let mut directives = Directives::default();
@@ -274,7 +280,6 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let unfit = !unfit.is_empty();
     let observation = observation(&ranges)?;
     let (main, placing, mut progress) = (module.main, Placing::new(), Progress::default());
-    borders(module, main, &mut types).map_err(|error| error.to_string())?;
     place(module, main, target.spec(), &placing, &types);
     let mut how = Annotation {
         types,

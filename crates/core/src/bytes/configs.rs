@@ -1,10 +1,10 @@
 //! Grids, and the table of configs of a graph, as bytes and back.
 
-use super::BytesError;
 use super::decode::{Decoder, Read, elem};
 use super::encode::Encoder;
 use super::reader::Reader;
 use super::writer::{Writer, count};
+use super::{ABSENT, BytesError};
 use crate::graph::Graph;
 use crate::ids::{ConfigId, NodeId};
 use crate::quant::{
@@ -51,10 +51,15 @@ impl Encoder<'_> {
         w.u32(count(entries.len()));
         for entry in &entries {
             // Entries stand in the order of their nodes.
-            while order.get(position).is_some_and(|node| *node != entry.node) {
-                position += 1;
-            }
-            w.record(|w| self.config(w, count(position), entry))?;
+            let node = if entry.port.is_border() {
+                ABSENT
+            } else {
+                while order.get(position).is_some_and(|node| *node != entry.node) {
+                    position += 1;
+                }
+                count(position)
+            };
+            w.record(|w| self.config(w, node, entry))?;
         }
         Ok(())
     }
@@ -64,6 +69,8 @@ impl Encoder<'_> {
         let (tag, index) = match entry.port {
             Port::Operand(index) => (0, index),
             Port::Result(index) => (1, index),
+            Port::Input(index) => (2, index),
+            Port::Output(index) => (3, index),
         };
         w.u8(tag);
         w.u32(count(index));
@@ -185,17 +192,26 @@ impl<'a> Decoder<'a> {
     }
 
     fn config(&self, r: &mut Reader<'a>, graph: &Graph, bound: usize) -> Read<Entry> {
+        const WHAT: &str = "the place of a config";
         let at = r.at();
-        let node = NodeId::new(self.index(r, graph.node_bound(), "the node of a config")?);
-        let result = r.flag("the operand or result of a config")?;
-        let index = r.u32("the operand or result of a config")? as usize;
-        let port = if result {
-            Port::Result(index)
-        } else {
-            Port::Operand(index)
+        let node = match r.u32(WHAT)? {
+            ABSENT => NodeId::OUTSIDE,
+            node => NodeId::new(node as usize),
         };
-        if !graph.node(node).is_some_and(|node| node.has_port(port)) {
-            let what = "an operand or a result of its node";
+        let (tag, index) = (r.u8(WHAT)?, r.u32(WHAT)? as usize);
+        let port = match tag {
+            0 => Port::Operand(index),
+            1 => Port::Result(index),
+            2 => Port::Input(index),
+            3 => Port::Output(index),
+            other => {
+                let (what, found) = (WHAT, other.into());
+                return Err(BytesError::Malformed { what, at, found });
+            }
+        };
+        let is_there = graph.value_at(node, port).is_some() && port.is_border() == (node == NodeId::OUTSIDE);
+        if !is_there {
+            let what = "an operand or a result of its node, or an input or an output of the graph";
             let found = index as u64;
             return Err(BytesError::Malformed { what, at, found });
         }

@@ -32,6 +32,7 @@ graph @main(%x: f32[1,4]) {
   return %s
 }
 quant @main {
+  input 0: i8[-128,127] asymmetric half_even overlapped c operand 0
   c operand 0: i8[-128,127] asymmetric half_even activated scale=0.5 zero=3 observed
   c operand 1: i4[-8,7] symmetric axis=1 block=2 half_even baked scale=[0.5,0.25,1.0,2.0,0.5,0.25,1.0,2.0] zero=0 axis=1 block=2 given given_codes=@"w:codes"
   c operand 2: i32[-2147483648,2147483647] symmetric half_even passive_baked product c operand 0, r operand 0 codes=@"b:codes"
@@ -42,6 +43,7 @@ quant @main {
   a operand 1: u8[0,255] asymmetric half_even activated scale=0.5 zero=1 given given_codes=@"b:codes"~1
   s operand 0: i16[-32768,32767] asymmetric power_of_two dynamic half_up passive same c result 0
   s result 0: e4m3 channel=1 half_even initial
+  output 0: i8[-128,127] asymmetric half_even float initial
 }
 data @w: f32[4,4] = splat 1.0
 data @b: f32[4] = splat 0.0

@@ -156,10 +156,10 @@ pub struct Codes {
     pub given: bool,
 }
 
-/// Quantization of one operand or result of one node.
+/// Quantization of one operand or result of one node, or of one input or output of the graph.
 #[derive(Clone, Debug)]
 pub struct QuantConfig {
-    /// The node.
+    /// The node; of an input or an output of the graph the [`NodeId::OUTSIDE`].
     pub node: NodeId,
     /// Which of its operands or results.
     pub port: Port,

@@ -9,7 +9,7 @@ use crate::ids::{ConfigId, DataId, NodeId};
 /// A config as plain data. The ids of other configs are positions in the list that it stands in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// The node.
+    /// The node; of an input or an output of the graph the [`NodeId::OUTSIDE`].
     pub node: NodeId,
     /// Which of its operands or results.
     pub port: Port,
@@ -51,7 +51,7 @@ pub enum Parameter {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
     /// A second config of an operand or a result.
-    #[error("{port} of {node} has a config already")]
+    #[error("{} has a config already", .port.of(*.node))]
     Twice {
         /// The node.
         node: NodeId,
@@ -70,7 +70,8 @@ pub enum EntryError {
 }
 
 impl QuantTable {
-    /// The configs as plain data, in the order of `nodes`: those of a node's operands, then those of its results.
+    /// The configs as plain data: those of the inputs, those of the nodes in the order of `nodes`, each with its operands in
+    /// front of its results, and those of the outputs.
     ///
     /// # Errors
     /// A node that has a config, but is not in the list.
@@ -82,8 +83,15 @@ impl QuantTable {
         }
         let mut order = Vec::with_capacity(self.len());
         for (id, config) in self.iter() {
-            let rank = ranks.get(config.node.index()).filter(|rank| **rank != usize::MAX);
-            order.push((*rank.ok_or(config.node)?, config.port, id));
+            let rank = match config.port {
+                Port::Input(_) => (0, 0),
+                Port::Output(_) => (2, 0),
+                Port::Operand(_) | Port::Result(_) => {
+                    let rank = ranks.get(config.node.index()).filter(|rank| **rank != usize::MAX);
+                    (1, *rank.ok_or(config.node)?)
+                }
+            };
+            order.push((rank, config.port, id));
         }
         order.sort_unstable();
         let mut positions = vec![ConfigId::new(0); self.bound()];

@@ -1,14 +1,34 @@
-//! The places of a node that have a config.
+//! The places that have a config: those of a node, and those on the border of a graph.
 
+use crate::ids::NodeId;
 use std::fmt;
 
-/// A place of a node: one that a value goes in by, or one that it comes out by.
+/// A place that a value goes in by or comes out by: of a node, or of the graph, whose node is then [`NodeId::OUTSIDE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Port {
     /// The operand at this position.
     Operand(usize),
     /// The result at this position.
     Result(usize),
+    /// The input of the graph at this position: the host hands it over.
+    Input(usize),
+    /// The output of the graph at this position: the host reads it.
+    Output(usize),
+}
+
+impl Port {
+    /// True for inputs and outputs of the graph.
+    pub fn is_border(self) -> bool {
+        matches!(self, Port::Input(_) | Port::Output(_))
+    }
+
+    /// The place with its node, if it has one: `operand 0 of node3`, `input 0`.
+    pub(crate) fn of(self, node: NodeId) -> String {
+        match self.is_border() {
+            true => self.to_string(),
+            false => format!("{self} of {node}"),
+        }
+    }
 }
 
 impl fmt::Display for Port {
@@ -16,6 +36,8 @@ impl fmt::Display for Port {
         match self {
             Port::Operand(index) => write!(f, "operand {index}"),
             Port::Result(index) => write!(f, "result {index}"),
+            Port::Input(index) => write!(f, "input {index}"),
+            Port::Output(index) => write!(f, "output {index}"),
         }
     }
 }

@@ -37,11 +37,11 @@ const MOST_MASTERS: usize = 32;
 
 /// A transition that there is not. The fault is that of the pass, or of the file, that asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{port} of {node} in the state {from} cannot become {to}{}", .why.map(|why| format!(": {why}")).unwrap_or_default())]
+#[error("{} in the state {from} cannot become {to}{}", .port.of(*.node), .why.map(|why| format!(": {why}")).unwrap_or_default())]
 pub struct IllegalMove {
-    /// The node.
+    /// The node, or the outside.
     pub node: NodeId,
-    /// Its operand or result.
+    /// Its operand or result, or the input or output.
     pub port: Port,
     /// The state that it is in.
     pub from: State,
@@ -54,10 +54,11 @@ pub struct IllegalMove {
 impl IllegalMove {
     /// The same with the name of the node.
     pub fn told(&self, module: &Module, graph: &Graph) -> Reason {
-        let name = graph.node(self.node).map_or("", |node| module.name(node.name));
+        let name = graph.node(self.node).map(|node| module.name(node.name));
+        let of = name.map(|name| format!(" of {name}")).unwrap_or_default();
         let why = self.why.map(|why| format!(": {why}")).unwrap_or_default();
         let text = format!(
-            "{} of {name} in the state {} cannot become {}{why}",
+            "{}{of} in the state {} cannot become {}{why}",
             self.port, self.from, self.to
         );
         Reason::new(ReasonCode::QuantizationState, text)
@@ -69,12 +70,14 @@ impl IllegalMove {
 pub struct QuantTable {
     configs: SharedVec<QuantConfig>,
     of: SharedVec<Ports>,
+    /// Those of inputs and outputs: results and operands of the outside.
+    border: Arc<Ports>,
     sets: Sets,
     /// The number of configs that were taken out.
     withdrawn: usize,
 }
 
-/// Configs of one node.
+/// Configs of one node, or of the border.
 #[derive(Clone, Debug, Default)]
 struct Ports {
     operands: SmallVec<[Option<ConfigId>; 3]>,
@@ -84,15 +87,15 @@ struct Ports {
 impl Ports {
     fn get(&self, port: Port) -> Option<ConfigId> {
         match port {
-            Port::Operand(index) => *self.operands.get(index)?,
-            Port::Result(index) => *self.results.get(index)?,
+            Port::Operand(index) | Port::Output(index) => *self.operands.get(index)?,
+            Port::Result(index) | Port::Input(index) => *self.results.get(index)?,
         }
     }
 
     fn clear(&mut self, port: Port) {
         let slot = match port {
-            Port::Operand(index) => self.operands.get_mut(index),
-            Port::Result(index) => self.results.get_mut(index),
+            Port::Operand(index) | Port::Output(index) => self.operands.get_mut(index),
+            Port::Result(index) | Port::Input(index) => self.results.get_mut(index),
         };
         if let Some(slot) = slot {
             *slot = None;
@@ -110,16 +113,17 @@ impl Ports {
             list[index] = Some(id);
         }
         match port {
-            Port::Operand(index) => put(&mut self.operands, index, id),
-            Port::Result(index) => put(&mut self.results, index, id),
+            Port::Operand(index) | Port::Output(index) => put(&mut self.operands, index, id),
+            Port::Result(index) | Port::Input(index) => put(&mut self.results, index, id),
         }
     }
 }
 
 impl QuantTable {
-    /// Adds a config in state `initial`.
+    /// Adds a config in state `initial`. The node of an input or an output is [`NodeId::OUTSIDE`], whatever is said.
     pub fn add(&mut self, node: NodeId, port: Port, scheme: Scheme) -> ConfigId {
         let id = ConfigId::new(self.configs.len());
+        let node = if port.is_border() { NodeId::OUTSIDE } else { node };
         self.configs.push(QuantConfig {
             node,
             port,
@@ -134,18 +138,28 @@ impl QuantTable {
             withdrawn: false,
         });
         self.sets.add(id);
-        while self.of.len() <= node.index() {
+        while !port.is_border() && self.of.len() <= node.index() {
             self.of.push(Ports::default());
         }
-        if let Some(ports) = self.of.get_mut(node.index()) {
+        if let Some(ports) = self.ports_mut(node, port) {
             ports.set(port, id);
         }
         id
     }
 
-    /// The config of an operand or a result.
+    /// The config of an operand or a result of a node, or of an input or an output of the graph.
     pub fn id(&self, node: NodeId, port: Port) -> Option<ConfigId> {
-        self.of.get(node.index())?.get(port)
+        match port.is_border() {
+            true => self.border.get(port),
+            false => self.of.get(node.index())?.get(port),
+        }
+    }
+
+    fn ports_mut(&mut self, node: NodeId, port: Port) -> Option<&mut Ports> {
+        match port.is_border() {
+            true => Some(Arc::make_mut(&mut self.border)),
+            false => self.of.get_mut(node.index()),
+        }
     }
 
     /// Takes configs out, as those of a node that moves to the host. Others keep their ids. A set is taken out as a whole, and
@@ -163,7 +177,7 @@ impl QuantTable {
                 config.state = State::Initial;
             });
             self.withdrawn += 1;
-            if let Some(ports) = self.of.get_mut(node.index()) {
+            if let Some(ports) = self.ports_mut(node, port) {
                 ports.clear(port);
             }
         }

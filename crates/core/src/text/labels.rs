@@ -5,7 +5,7 @@ use crate::attribute::Attribute;
 use crate::graph::{Def, Graph, Value};
 use crate::ids::{DataId, NodeId, ValueId};
 use crate::module::Module;
-use crate::quant::{Codes, Parameter, Port, QuantParams};
+use crate::quant::{Codes, Parameter, QuantParams};
 use crate::shape::TensorType;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -141,10 +141,7 @@ impl Labels {
             let (Parameter::Given(data) | Parameter::Baked(Codes { data, .. })) = entry.parameter else {
                 continue;
             };
-            let of = graph.node(entry.node).and_then(|node| match entry.port {
-                Port::Operand(index) => graph.value((*node.inputs.get(index)?)?),
-                Port::Result(index) => graph.value(*node.outputs.get(index)?),
-            });
+            let of = graph.value_at(entry.node, entry.port).and_then(|id| graph.value(id));
             if let (Some(value), Some(tensor), false) = (of, module.data(data), self.by_data.contains_key(&data)) {
                 let name = format!("{}:codes", module.name(value.name));
                 self.push(constants, &name, data, tensor.tensor_type(), None);

@@ -22,7 +22,7 @@ pub(super) struct Quant {
     configs: Vec<Config>,
 }
 
-/// An operand or a result.
+/// An operand or a result, an input or an output; of these the name is the word in front of the position.
 struct Place {
     node: Name,
     port: Port,
@@ -84,7 +84,18 @@ impl Parser<'_> {
 
     fn place(&mut self) -> Parsed<Place> {
         let at = self.at;
-        let text = self.text("a node and its operand or result, `name operand 0`")?;
+        let text = self.text("a node and its operand or result, `name operand 0`, or an `input` or `output`")?;
+        let border = match text.as_str() {
+            "input" => Some(Port::Input as fn(usize) -> Port),
+            "output" => Some(Port::Output as fn(usize) -> Port),
+            _ => None,
+        };
+        // A node may have such a name.
+        if let (Some(border), Token::Number(_)) = (border, &self.token) {
+            let port = border(self.integer("the position of an input or an output")?);
+            let node = Name { at, text, ordinal: 0 };
+            return Ok(Place { node, port });
+        }
         let node = self.ordinal(at, text)?;
         let operand = self.eat_word("operand")?;
         if !operand && !self.eat_word("result")? {
@@ -224,14 +235,22 @@ struct Places<'a> {
 
 impl Places<'_> {
     fn unknown(place: &Place, where_not: &'static str) -> TextError {
-        let name = format!("{} {}", place.node.spelled(), place.port);
+        let name = match place.port.is_border() {
+            true => place.port.to_string(),
+            false => format!("{} {}", place.node.spelled(), place.port),
+        };
         place.node.at.fault(TextFault::Unknown(name, where_not))
     }
 
     fn find(&self, place: &Place, names: &mut Names) -> Parsed<(NodeId, Port)> {
-        let key = (names.intern(&place.node.text), place.node.ordinal);
-        let node = self.nodes.get(&key).copied();
-        let there = node.filter(|&id| self.graph.node(id).is_some_and(|node| node.has_port(place.port)));
+        let node = match place.port.is_border() {
+            true => Some(NodeId::OUTSIDE),
+            false => {
+                let key = (names.intern(&place.node.text), place.node.ordinal);
+                self.nodes.get(&key).copied()
+            }
+        };
+        let there = node.filter(|&id| self.graph.value_at(id, place.port).is_some());
         let node = there.ok_or_else(|| Places::unknown(place, " in the graph"))?;
         Ok((node, place.port))
     }

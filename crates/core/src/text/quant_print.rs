@@ -46,6 +46,9 @@ fn node_labels(module: &Module, graph: &Graph, order: &[NodeId]) -> BTreeMap<Nod
 
 fn lines(entries: &[Entry], labels: &Labels, nodes: &BTreeMap<NodeId, String>, out: &mut String) {
     let place = |entry: &Entry| {
+        if entry.port.is_border() {
+            return entry.port.to_string();
+        }
         let node = nodes.get(&entry.node).map_or("\"\"", |label| label);
         format!("{node} {}", entry.port)
     };

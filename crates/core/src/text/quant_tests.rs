@@ -12,6 +12,7 @@ graph @main(%x: f32[1,4]) {
   return %h
 }
 quant @main {
+  input 0: i8[-128,127] asymmetric half_even overlapped c operand 0
   c operand 0: i8[-128,127] asymmetric half_even activated scale=0.5 zero=3 observed
   c operand 1: i4[-8,7] symmetric power_of_two channel=0 half_even baked scale=[0.5,0.25,1.0,2.0] zero=0 axis=0 given given_codes=@"w:codes"
   c operand 2: i32[-2147483648,2147483647] symmetric channel=0 half_even passive_baked product c operand 0, c operand 1 codes=@"b:codes"
@@ -23,6 +24,7 @@ quant @main {
   n result 0: i8[-128,127] asymmetric half_even initial
   h operand 0: u16[0,65535] asymmetric dynamic half_up passive same c result 0
   h result 0: e4m3 axis=1 block=2 half_even initial
+  output 0: i8[-128,127] asymmetric half_even float initial
 }
 data @w: f32[4,4] = splat 1.0
 data @b: f32[4] = splat 0.0
@@ -44,7 +46,7 @@ fn configs_read_and_print_as_themselves() {
         table.params_of(NodeId::new(3), Port::Operand(0)).unwrap().as_tensor(),
         Some((0.1, -128))
     );
-    assert_eq!(table.root(ConfigId::new(3)), ConfigId::new(5));
+    assert_eq!(table.root(ConfigId::new(4)), ConfigId::new(6));
     let codes = |node, index| {
         table
             .codes(table.id(NodeId::new(node), Port::Operand(index)).unwrap())
@@ -56,6 +58,32 @@ fn configs_read_and_print_as_themselves() {
     );
     assert_eq!(table.baked(NodeId::new(0), Port::Operand(2)), Some(codes(0, 2).data));
     assert_eq!(table.baked(NodeId::new(2), Port::Operand(1)), None);
+}
+
+#[test]
+fn a_node_may_be_called_like_the_border() {
+    let text = "strait 1 annotated
+graph @g(%x: f32[2]) {
+  %a: f32[2] = relu(%x) name=\"input\"
+  return %a
+}
+quant @g {
+  input 0: i8[-8,7] symmetric floor overlapped input operand 0
+  input operand 0: i8[-8,7] symmetric floor activated scale=1.0 zero=0 observed
+  input result 0: i8[-8,7] symmetric floor activated scale=0.5 zero=0 observed
+  output 0: i8[-8,7] symmetric floor overlapped input result 0
+}
+";
+    let module = parse(text).unwrap();
+    assert_eq!(print(&module, &PrintOptions::default()), text);
+    let table = &module.main().quant;
+    let scale = |node, port| table.params_of(node, port).unwrap().as_tensor().unwrap().0;
+    assert_eq!(
+        [Port::Input(0), Port::Output(0)].map(|port| scale(NodeId::OUTSIDE, port)),
+        [1.0, 0.5]
+    );
+    assert_eq!(table.id(NodeId::OUTSIDE, Port::Input(1)), None);
+    assert_eq!(table.id(NodeId::OUTSIDE, Port::Operand(0)), None);
 }
 
 #[test]

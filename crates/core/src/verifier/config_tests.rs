@@ -13,10 +13,12 @@ fn module(weights: &str) -> Module {
           return %y
         }}
         quant @g {{
+          input 0: i8[-128,127] asymmetric half_even overlapped y operand 0
           y operand 0: i8[-128,127] asymmetric half_even activated scale=0.5 zero=3 observed
           y operand 1: {weights}
           y operand 2: i32[-2147483648,2147483647] symmetric channel=0 half_even passive product y operand 0, y operand 1
           y result 0: i8[-128,127] asymmetric half_even overlapped y operand 0
+          output 0: i8[-128,127] asymmetric half_even overlapped y operand 0
         }}
         data @w: f32[2,2] = splat 1.0 data @b: f32[2] = splat 1.0"
     );
@@ -178,6 +180,7 @@ fn a_config_of_what_is_not_there_is_found() {
         (7, Port::Result(0), "node7: a config is of result 0"),
         // In the place of the one before.
         (0, Port::Result(0), "result 0, which is not there"),
+        (0, Port::Input(1), "g: a config is of input 1, which is not there"),
     ] {
         let mut module = module(GOOD);
         module.main_mut().quant.add(NodeId::new(node), port, scheme);
@@ -186,6 +189,38 @@ fn a_config_of_what_is_not_there_is_found() {
     let mut module = module(GOOD);
     module.main_mut().set_stage(crate::Stage::Float);
     broken(&module, 18, "g has configs in the float stage");
+}
+
+#[test]
+fn a_border_that_is_not_as_the_graph_has_it_is_found() {
+    let border = |change: &dyn Fn(&mut crate::QuantTable)| {
+        let mut module = module(GOOD);
+        change(&mut module.main_mut().quant);
+        module
+    };
+    for (port, text) in [
+        (Port::Input(0), "input 0 has no config"),
+        (Port::Output(0), "output 0 has no config"),
+    ] {
+        let without = border(&|table| table.withdraw(table.id(NodeId::OUTSIDE, port)));
+        broken(&without, 23, text);
+    }
+    let other = |port: Port| {
+        border(&move |table| {
+            let id = table.id(NodeId::OUTSIDE, port).unwrap();
+            let scheme = table.config(id).unwrap().scheme;
+            table.withdraw([id]);
+            let id = table.add(NodeId::OUTSIDE, port, scheme);
+            let grid = crate::Grid::new(QuantParams::tensor(0.25, 3), crate::Origin::Rule);
+            table.transition(id, Move::Activate(grid)).unwrap();
+        })
+    };
+    // The operand that reads the input is requantized from this; an output is what its node leaves.
+    assert_eq!(verify(&other(Port::Input(0))), Ok(()));
+    broken(&other(Port::Output(0)), 23, "output 0 has another grid than what it is");
+    let id = |table: &crate::QuantTable| table.id(NodeId::OUTSIDE, Port::Output(0)).unwrap();
+    let float = border(&|table| table.transition(id(table), Move::Dequantize).unwrap());
+    assert_eq!(verify(&float), Ok(()));
 }
 
 #[test]
@@ -215,8 +250,9 @@ fn a_set_with_two_schemes_is_found() {
 
 #[test]
 fn a_config_that_rests_on_what_was_taken_out_is_found() {
-    // The bias follows from both operands, and the result reads the grid of the first.
-    for (operand, resting) in [(0, ["operand 2", "result 0"].as_slice()), (1, &["operand 2"])] {
+    // The bias follows from both operands; the result and the border read the grid of the first.
+    let of_first = ["input 0", "operand 2", "result 0", "output 0"];
+    for (operand, resting) in [(0, of_first.as_slice()), (1, &["operand 2"])] {
         let mut module = module(GOOD);
         let table = &mut module.main_mut().quant;
         let id = table.id(NodeId::new(0), Port::Operand(operand)).unwrap();

@@ -1,9 +1,9 @@
-//! Invariants 17 to 22: the table of quantization configs.
+//! Invariants 17 to 23: the table of quantization configs.
 
 use super::{Findings, Verified, View, ensure};
 use crate::elem::Elem;
-use crate::graph::{Def, Node, Value};
-use crate::ids::{ConfigId, DataId};
+use crate::graph::{Def, Value};
+use crate::ids::{ConfigId, DataId, NodeId};
 use crate::quant::{Derivation, Port, QuantConfig};
 use crate::shape::TensorType;
 use crate::stage::Stage;
@@ -25,31 +25,58 @@ pub(super) fn verify<'m>(view: View<'m>, findings: &mut Findings<'m>) {
     }
     let mut extremes = BTreeMap::new();
     for (id, config) in graph.quant.iter() {
-        let node = graph.node(config.node);
-        let found = node.and_then(|node| Some((node, port_value(view, node, config.port)?)));
+        let found = graph.value_at(config.node, config.port);
         // One that another took the place of is found by nobody.
         let listed = graph.quant.id(config.node, config.port) == Some(id);
-        let Some((node, value)) = found.filter(|_| listed) else {
+        let Some(value) = found.filter(|_| listed).and_then(|id| graph.value(id)) else {
             findings.take(ensure(false, 18, || {
-                let name = node.map_or(config.node.to_string(), |node| view.place(node));
-                format!("{name}: a config is of {}, which is not there", config.port)
+                format!(
+                    "{}: a config is of {}, which is not there",
+                    place(view, config),
+                    config.port
+                )
             }));
             continue;
         };
-        findings.of_node(view, config.node, set(view, id, config, node));
-        findings.of_node(view, config.node, grid(view, id, config, (node, value)));
-        findings.of_node(view, config.node, codes(view, id, config, (node, value), &mut extremes));
+        findings.of_node(view, config.node, set(view, id, config));
+        findings.of_node(view, config.node, grid(view, id, config, value));
+        findings.of_node(view, config.node, codes(view, id, config, value, &mut extremes));
+    }
+    border(view, findings);
+}
+
+/// The node of a config, or the graph on whose border it is.
+fn place(view: View<'_>, config: &QuantConfig) -> String {
+    match view.graph.node(config.node) {
+        Some(node) => view.place(node),
+        None if config.port.is_border() => view.module.name(view.graph.name).to_owned(),
+        None => config.node.to_string(),
     }
 }
 
-fn port_value<'m>(view: View<'m>, node: &'m Node, port: Port) -> Option<&'m Value> {
-    match port {
-        Port::Operand(index) => view.operand(node, index),
-        Port::Result(index) => view.graph.value(*node.outputs.get(index)?),
+/// Inputs and outputs: all that are real numbers in the model have configs, and an output has the grid of what it is.
+fn border<'m>(view: View<'m>, findings: &mut Findings<'m>) {
+    let (graph, table) = (view.graph, &view.graph.quant);
+    let inputs = graph.inputs().iter().enumerate();
+    let inputs = inputs.map(|(index, &value)| (Port::Input(index), value));
+    let outputs = graph.outputs().iter().enumerate();
+    for (port, value) in inputs.chain(outputs.map(|(index, &value)| (Port::Output(index), value))) {
+        if graph.value(value).is_none_or(|value| value.ty.elem != Elem::F32) {
+            continue;
+        }
+        let config = table.id(NodeId::OUTSIDE, port);
+        let name = view.module.name(graph.name);
+        findings.take(ensure(config.is_some(), 23, || format!("{name}: {port} has no config")));
+        let params = |id| table.kept(id).map(|grid| grid.params);
+        let own = config.and_then(params);
+        let same = own.is_none() || own == graph.left(value).and_then(params);
+        findings.take(ensure(matches!(port, Port::Input(_)) || same, 23, || {
+            format!("{name}: {port} has another grid than what it is")
+        }));
     }
 }
 
-fn set(view: View<'_>, id: ConfigId, config: &QuantConfig, node: &Node) -> Verified {
+fn set(view: View<'_>, id: ConfigId, config: &QuantConfig) -> Verified {
     let table = &view.graph.quant;
     let mut masters = table.derivation(id).into_iter().flat_map(Derivation::masters);
     let Some(root) = table
@@ -57,14 +84,14 @@ fn set(view: View<'_>, id: ConfigId, config: &QuantConfig, node: &Node) -> Verif
         .filter(|_| masters.all(|id| table.config(id).is_some()))
     else {
         return ensure(false, 22, || {
-            let place = view.place(node);
+            let place = place(view, config);
             format!("{place}: {} rests on a config that is not there", config.port)
         });
     };
     ensure(root.scheme == config.scheme, 19, || {
         format!(
             "{}: {} is {}, but reads a grid of {}",
-            view.place(node),
+            place(view, config),
             config.port,
             config.scheme,
             root.scheme
@@ -73,13 +100,13 @@ fn set(view: View<'_>, id: ConfigId, config: &QuantConfig, node: &Node) -> Verif
 }
 
 /// The grid that a config has or reads, also one that only waits to be restored.
-fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, (node, value): (&Node, &Value)) -> Verified {
+fn grid(view: View<'_>, id: ConfigId, config: &QuantConfig, value: &Value) -> Verified {
     let table = &view.graph.quant;
     let wrong = table
         .kept(id)
         .and_then(|grid| config.scheme.misfit(&grid.params, &value.ty.shape));
     ensure(wrong.is_none(), 20, || {
-        let (place, wrong) = (view.place(node), wrong.unwrap_or_default());
+        let (place, wrong) = (place(view, config), wrong.unwrap_or_default());
         format!("{place}: the grid of {}, {}, {wrong}", config.port, config.scheme)
     })
 }
@@ -89,7 +116,7 @@ fn codes(
     view: View<'_>,
     id: ConfigId,
     config: &QuantConfig,
-    (node, value): (&Node, &Value),
+    value: &Value,
     extremes: &mut BTreeMap<DataId, Option<(i64, i64)>>,
 ) -> Verified {
     let Some(codes) = view.graph.quant.codes(id) else {
@@ -114,7 +141,7 @@ fn codes(
         }
     };
     ensure(wrong.is_none(), 21, || {
-        let (place, wrong) = (view.place(node), wrong.unwrap_or_default());
+        let (place, wrong) = (place(view, config), wrong.unwrap_or_default());
         format!("{place}: the codes of {}, {}, {wrong}", config.port, config.scheme)
     })
 }

@@ -30,7 +30,7 @@
 //! 10. Each float operand of a node on the accelerator has a quantization config; or, of a `conv` or `gemm`, its constant
 //!     weights alone have one, and it computes on real numbers.
 //! 17. The configs alone tell grids: no value has one.
-//! 18. Configs are of operands and results that are there, one for each. No other stage has any.
+//! 18. Configs are of operands and results, inputs and outputs that are there, one for each. No other stage has any.
 //! 19. All configs that read one grid have one scheme.
 //! 20. Grids are legal for their scheme, also those that a float config would be restored to: scales finite and positive,
 //!     and powers of two where the policy says so; zero points inside the type, 0 where it is symmetric; one number, or as
@@ -38,6 +38,8 @@
 //! 21. The codes of a parameter, baked or given, are of a constant; they have its shape and the type of its scheme, and
 //!     are in the range of that. (That they have a grid, which stays under them, no transition can break.)
 //! 22. The config whose grid one reads, and those that a grid follows from, are there.
+//! 23. Each float input and output of the graph has a config. That of an output has the grid of what the value's producer leaves,
+//!     or none: the state is `float` then.
 //!
 //! **Integer**
 //!

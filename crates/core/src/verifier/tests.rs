@@ -17,6 +17,10 @@ const CONV: &str = "stride=[1,1], dilation=[1,1], groups=1";
 const GEMM: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0}";
 const WIDE: &str = "{transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0, accumulator=i64}";
 
+/// An input and an output that stay float.
+const BORDER: &str = "input 0: i8[-128,127] asymmetric half_even float initial
+    output 0: i8[-128,127] asymmetric half_even float initial";
+
 #[test]
 fn a_broken_text_breaks_the_invariant_it_should() {
     let float = |x: &str, body: &str| graph("float", x, body, "");
@@ -38,6 +42,7 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         );
         graph("integer", x, &body, "data @k: i8[1,1,1,1] = splat 1")
     };
+    let border = format!("quant @g {{ {BORDER} }}");
     // A product of which one operand has a config.
     let alone = |stage: &str, port: &str| {
         let body = format!("%y: f32[2,2] = gemm(%x, @w) {GEMM} return %y");
@@ -46,7 +51,7 @@ fn a_broken_text_breaks_the_invariant_it_should() {
             stage,
             "f32[2,2]",
             &body,
-            &format!("quant @g {{ {config} }} data @w: f32[2,2] = splat 1.0"),
+            &format!("quant @g {{ {BORDER} {config} }} data @w: f32[2,2] = splat 1.0"),
         )
     };
     // Two channels of a form, picked by an operand of this shape and of these values.
@@ -131,8 +136,10 @@ fn a_broken_text_breaks_the_invariant_it_should() {
         ("a foreign node before export", Some(8), float("f32[2]", "%y: f32[2] = foreign(%x) {domain=d, name=n} return %y")),
         ("a foreign node in export", None, graph("export", "f32[2]", "%y: f32[2] = foreign(%x) {domain=d, name=n} return %y", "")),
         ("codes in the float stage", Some(9), float("i8[2]", "%y: i8[2] = clamp(%x) {min=0, max=1} return %y")),
-        ("an operand without a config", Some(10), graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) return %y", "")),
-        ("an operand on the host without a config", None, graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y", "")),
+        ("an operand without a config", Some(10), graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) return %y", &border)),
+        ("an operand on the host without a config", None, graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y", &border)),
+        ("a border without configs", Some(23), graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) host=[a,b] return %y", "")),
+        ("a border of no floats", None, graph("annotated", "i64[2]", "return %x", "")),
         ("weights alone with a config", None, alone("annotated", "y operand 1")),
         ("an operand with a config beside weights that have none", Some(10), alone("annotated", "y operand 0")),
         ("weights that a dequantize makes", None, graph("integer", "f32[2,2]", &format!("%d: f32[2,2] = dequantize(@w) %y: f32[2,2] = gemm(%x, %d) {GEMM} return %y"), "data @w: i8[2,2] scale=1.0 zero=0 = splat 1")),
@@ -244,7 +251,13 @@ fn a_cycle_and_a_constant_of_another_type_are_found() {
 
 #[test]
 fn configs_satisfy_the_annotated_stage() {
-    let mut module = parse(&graph("annotated", "f32[2]", "%y: f32[2] = relu(%x) return %y", "")).unwrap();
+    let mut module = parse(&graph(
+        "annotated",
+        "f32[2]",
+        "%y: f32[2] = relu(%x) return %y",
+        &format!("quant @g {{ {BORDER} }}"),
+    ))
+    .unwrap();
     let policy = Policy::linear(true, Granularity::Tensor);
     let scheme = Scheme::integers(policy, Elem::I8, [-128, 127], Rounding::HalfEven).unwrap();
     let table = &mut module.main_mut().quant;

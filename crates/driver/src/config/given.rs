@@ -35,18 +35,14 @@ impl Given {
         let answers = |sources: &[_]| sources.iter().any(|&name| module.name(name) == self.layer);
         let own = graph.nodes().find(|(_, node)| module.name(node.name) == self.layer);
         let found = own.or_else(|| graph.nodes().find(|(_, node)| answers(&node.sources)));
-        let Some((id, node)) = found else {
+        let Some((id, _)) = found else {
             let names = graph.nodes().flat_map(|(_, node)| &node.sources);
             let near = nearest::closest(&self.layer, names.map(|&name| module.name(name)), 3);
             let message = format!("a grid is given for `{}`, and the model has no such layer", self.layer);
             let finding = Diagnostic::error(codes::RULE, message);
             return Err(finding.help(format!("near it are {}", near.join(", "))).into());
         };
-        let has = match self.port {
-            Port::Operand(index) => index < node.inputs.len(),
-            Port::Result(index) => index < node.outputs.len(),
-        };
-        if has {
+        if !self.port.is_border() && graph.value_at(id, self.port).is_some() {
             return Ok(id);
         }
         let message = format!("a grid is given for {} of `{}`, which it lacks", self.port, self.layer);

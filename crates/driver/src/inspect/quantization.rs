@@ -1,13 +1,14 @@
-//! Quantization of the operands and results of an artifact's layers.
+//! Quantization of the operands and results of an artifact's layers, and of its inputs and outputs.
 
 use std::path::Path;
 
 use crate::{config::glob::Glob, pipeline::QUANTIZATION_FILE, report::Quantization, stop::Stop};
 
-/// Reads the configs of the artifact in a folder. `pattern` chooses layers by their source names.
+/// Reads the configs of the artifact in a folder. `pattern` chooses layers by their source names, inputs and outputs
+/// by their own.
 ///
 /// # Errors
-/// Fails for a folder that is no artifact, and for a pattern that matches no layer with a config.
+/// Fails for a folder that is no artifact, and for a pattern that matches nothing with a config.
 pub fn quantization(folder: &Path, pattern: Option<&str>) -> Result<Quantization, Stop> {
     let artifact = super::compiled(folder, "it is quantized")?;
     let mut found: Quantization = super::json(folder, &artifact, QUANTIZATION_FILE)?;
@@ -15,7 +16,10 @@ pub fn quantization(folder: &Path, pattern: Option<&str>) -> Result<Quantization
     let glob = Glob::new(pattern);
     let (chosen, others): (Vec<_>, Vec<_>) =
         (found.layers.into_iter()).partition(|layer| layer.sources.iter().any(|source| glob.matches(source)));
-    if chosen.is_empty() {
+    for border in [&mut found.inputs, &mut found.outputs] {
+        border.retain(|config| glob.matches(&config.tensor));
+    }
+    if chosen.is_empty() && found.inputs.is_empty() && found.outputs.is_empty() {
         let sources = others.iter().flat_map(|layer| &layer.sources);
         return Err(super::no_layer(pattern, sources.map(String::as_str)).into());
     }

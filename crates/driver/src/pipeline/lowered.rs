@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Findings, Progress, borders, place, refuse},
+    annotate::{Findings, Progress, place, refuse},
 };
 use strait_target::{
     Target, TargetSpec,
@@ -147,13 +147,12 @@ struct Quantized {
 fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quantized, Stop> {
     let mut module = job.canonical.clone();
     let main = module.main;
-    let mut types = wishes.types.clone();
+    let types = wishes.types.clone();
     let mut directives = wishes.directives.clone();
     for given in &job.loaded.given {
         let place = (given.node(&module)?, given.port);
         directives.given.insert(place, given.annotation(&mut module));
     }
-    borders(&mut module, main, &mut types).map_err(|error| Stop::Defect(error.to_string()))?;
     let placed = place(&mut module, main, spec, &wishes.placing, &types);
     let how = Annotation {
         spec,

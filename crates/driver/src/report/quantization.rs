@@ -21,6 +21,10 @@ pub struct Quantization {
     pub schema: u32,
     /// The schemes that configs have, each once.
     pub schemes: Vec<SchemeReport>,
+    /// Inputs of the model, in order.
+    pub inputs: Vec<ConfigReport>,
+    /// Outputs of the model, in order.
+    pub outputs: Vec<ConfigReport>,
     /// Layers that have configs.
     pub layers: Vec<QuantizedLayer>,
 }
@@ -64,7 +68,7 @@ pub struct QuantizedLayer {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigReport {
-    /// `operand N` or `result N`, counted from 0.
+    /// `operand N` or `result N` of a layer, `input N` or `output N` of the model, counted from 0.
     pub port: String,
     /// The value there.
     pub tensor: String,
@@ -74,7 +78,7 @@ pub struct ConfigReport {
     pub state: String,
     /// Who made the grid; absent where there is none yet.
     pub origin: Option<String>,
-    /// The configs whose grid it reads or whose grids its own follows from, as `PORT of LAYER`.
+    /// The configs whose grid it reads or whose grids its own follows from, as `PORT of LAYER`, or `input N`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub of: Vec<String>,
     /// Scales, one or one for each channel or block: real = scale × (code − zero point). Absent where a product of the
@@ -92,6 +96,14 @@ impl Quantization {
         let graph = module.main();
         let mut schemes = Vec::new();
         let mut layers = Vec::new();
+        let mut border = |port: &dyn Fn(usize) -> Port, count: usize| -> Vec<ConfigReport> {
+            let places = (0..count).map(|index| (NodeId::OUTSIDE, port(index)));
+            places
+                .filter_map(|place| config(module, graph, place, &mut schemes))
+                .collect()
+        };
+        let inputs = border(&Port::Input, graph.inputs().len());
+        let outputs = border(&Port::Output, graph.outputs().len());
         // The verifier has held the graph against cycles.
         for id in graph.topological_order().unwrap_or_default() {
             let Some(node) = graph.node(id) else { continue };
@@ -111,6 +123,8 @@ impl Quantization {
         Quantization {
             schema: SCHEMA,
             schemes,
+            inputs,
+            outputs,
             layers,
         }
     }
@@ -124,7 +138,12 @@ impl Quantization {
             serde_json::to_string(&self.schema)?,
             serde_json::to_string(&self.schemes)?,
         );
-        write!(out, "{{\"schema\":{},\"schemes\":{},\"layers\":[", head.0, head.1)?;
+        let border = (
+            serde_json::to_string(&self.inputs)?,
+            serde_json::to_string(&self.outputs)?,
+        );
+        writeln!(out, "{{\"schema\":{},\"schemes\":{},", head.0, head.1)?;
+        write!(out, "\"inputs\":{},\n\"outputs\":{},\n\"layers\":[", border.0, border.1)?;
         for (position, layer) in self.layers.iter().enumerate() {
             out.write_all(if position == 0 { b"\n" } else { b",\n" })?;
             serde_json::to_writer(&mut *out, layer)?;
@@ -139,13 +158,9 @@ fn config(
     (id, port): (NodeId, Port),
     schemes: &mut Vec<SchemeReport>,
 ) -> Option<ConfigReport> {
-    let (node, table) = (graph.node(id)?, &graph.quant);
+    let table = &graph.quant;
     let config_id = table.id(id, port)?;
     let found = table.config(config_id)?;
-    let value = match port {
-        Port::Operand(index) => *node.inputs.get(index)?,
-        Port::Result(index) => node.outputs.get(index).copied(),
-    };
     let scheme = scheme(found);
     let scheme = schemes.iter().position(|known| *known == scheme).unwrap_or_else(|| {
         schemes.push(scheme);
@@ -156,12 +171,14 @@ fn config(
     let params = grid.as_ref().filter(|_| masters.len() < 2).map(|grid| &grid.params);
     let place = |&id: &ConfigId| {
         let config = table.config(id)?;
-        let layer = graph.node(config.node)?;
+        let Some(layer) = graph.node(config.node) else {
+            return Some(config.port.to_string());
+        };
         Some(format!("{} of {}", config.port, module.name(layer.name)))
     };
     Some(ConfigReport {
         port: port.to_string(),
-        tensor: module.name(graph.value(value?)?.name).to_owned(),
+        tensor: module.name(graph.value(graph.value_at(id, port)?)?.name).to_owned(),
         scheme,
         state: table.state(config_id)?.to_string(),
         origin: grid.as_ref().map(|grid| grid.origin.to_string()),
@@ -203,20 +220,21 @@ impl Display for Quantization {
         let head = ["layer", "", "tensor", "type", "state", "origin", "scale", "zero"].map(str::to_owned);
         let lines = self.layers.iter().flat_map(|layer| {
             let configs = layer.configs.iter().enumerate();
-            configs.map(|(position, config)| self.line(layer, position, config))
+            configs.map(|(position, config)| self.line(if position == 0 { &layer.name } else { "" }, config))
         });
+        let border = |configs: &'_ [ConfigReport]| -> Vec<[String; 8]> {
+            configs.iter().map(|config| self.line("", config)).collect()
+        };
+        let (inputs, outputs) = (border(&self.inputs), border(&self.outputs));
+        let lines = inputs.into_iter().chain(lines).chain(outputs);
         table::write(f, std::iter::once(head).chain(lines))
     }
 }
 
 impl Quantization {
-    fn line(&self, layer: &QuantizedLayer, position: usize, config: &ConfigReport) -> [String; 8] {
+    /// The line of a config, behind the name of the layer that it is the first of.
+    fn line(&self, layer: &str, config: &ConfigReport) -> [String; 8] {
         let codes = self.schemes.get(config.scheme).map(|scheme| scheme.codes.clone());
-        let name = if position == 0 {
-            table::shortened(&layer.name)
-        } else {
-            String::new()
-        };
         let of = config
             .of
             .iter()
@@ -227,7 +245,7 @@ impl Quantization {
             of => format!("{}: {}", config.state, of.join(" × ")),
         };
         [
-            name,
+            table::shortened(layer),
             config.port.clone(),
             table::shortened(&config.tensor),
             codes.unwrap_or_default(),

@@ -143,7 +143,12 @@ impl Lowering<'_> {
     /// The codes of `value` on another grid than its producer leaves them on, by the table's row for that.
     pub(super) fn requantize(&mut self, value: ValueId, left: &Codes, to: &Grid) -> Result<ValueId, Failure> {
         let (graph, spec) = (self.graph(), self.spec);
-        let producer = graph.producer(value);
+        let wants = |at: &Use| self.grid(at.node, Port::Operand(at.operand.into())).as_ref() == Some(to);
+        // Of an input, the first reader that wants it answers for it.
+        let first = || Some(graph.uses(value).filter(wants).min_by_key(|at| at.node)?.node);
+        let producer = graph
+            .producer(value)
+            .or_else(|| first().and_then(|id| Some((id, graph.node(id)?))));
         let row = spec.requantizes(left.grid.ty.into());
         let (Some((id, node)), Some((name, row))) = (producer, row) else {
             return Err(Failure::defect(format!(
@@ -210,7 +215,9 @@ impl Lowering<'_> {
         loop {
             let value = (*node.inputs.get(index)?)?;
             let Some((producer, maker)) = self.graph().producer(value) else {
-                return self.graph().inputs().contains(&value).then_some(value);
+                let left = self.left(value);
+                let kept = left.is_none() || left == self.grid(id, Port::Operand(index));
+                return (kept && self.graph().inputs().contains(&value)).then_some(value);
             };
             let moves = maker.op.term().kind() == Kind::Rearranges;
             // From one grid to another not every code has to be left.

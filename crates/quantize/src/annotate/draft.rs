@@ -2,6 +2,7 @@
 
 use super::given::refuse;
 use super::order::Order;
+use super::passes::borders::borders;
 use super::ranges::{Coarser, Ranges};
 use super::reach::Reach;
 use super::roles::Role;
@@ -88,6 +89,13 @@ pub(super) struct Draft {
 
 impl Draft {
     pub(super) fn add(&mut self, node: NodeId, port: Port, scheme: Scheme, value: ValueId, role: Role) -> ConfigId {
+        let config = self.follow(node, port, scheme, value, role);
+        self.fresh.push(config);
+        config
+    }
+
+    /// Adds a config that takes no part in finding grids: its own follows from another.
+    pub(super) fn follow(&mut self, node: NodeId, port: Port, scheme: Scheme, value: ValueId, role: Role) -> ConfigId {
         let config = self.table.add(node, port, scheme);
         self.bound.push(Bound {
             value,
@@ -97,7 +105,6 @@ impl Draft {
             anchored: false,
             apart: false,
         });
-        self.fresh.push(config);
         config
     }
 
@@ -121,6 +128,12 @@ impl Draft {
     /// Those of a node, in order.
     pub(super) fn results(&self, node: NodeId, results: usize) -> Vec<ConfigId> {
         (0..results).filter_map(|index| self.result(node, index)).collect()
+    }
+
+    /// The config with codes that a value has as it leaves its producer, or the host that hands it over.
+    pub(super) fn left(&self, site: &Site<'_>, value: ValueId) -> Option<ConfigId> {
+        let config = site.graph.left_by(&self.table, value)?;
+        (self.bound.get(config.index())?.role == Role::Activation).then_some(config)
     }
 
     /// The directive for the range of the operand that a config is for.
@@ -257,6 +270,11 @@ impl Draft {
                     gone.push(config);
                 }
             }
+        }
+        // On the border everything follows from what is inside, but for what rules want of inputs.
+        for (port, value) in borders(site.graph) {
+            let stands = matches!(port, Port::Input(_)) && site.how.types.is_wished(value) && !site.scope.has(value);
+            gone.extend(self.table.id(NodeId::OUTSIDE, port).filter(|_| !stands));
         }
         for config in &gone {
             self.coarsened.remove(config);

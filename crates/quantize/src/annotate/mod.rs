@@ -5,7 +5,6 @@
 //! that after a refusal only the regions around it are annotated anew ([`Progress`]).
 
 mod binding;
-mod borders;
 mod draft;
 mod equal_sums;
 mod given;
@@ -25,7 +24,6 @@ mod types;
 mod weights;
 mod weights_alone;
 
-pub use borders::borders;
 pub use draft::Overlapped;
 pub use given::Given;
 pub use given_away::{GivenAway, Loss, SHARE, given_away};
@@ -78,7 +76,7 @@ impl Directives {
     fn of_operand(&self, node: NodeId, port: Port) -> Option<&RangeFrom> {
         match port {
             Port::Operand(index) => self.operands.get(&(node, index)),
-            Port::Result(_) => None,
+            Port::Result(_) | Port::Input(_) | Port::Output(_) => None,
         }
     }
 }

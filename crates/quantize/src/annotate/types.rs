@@ -81,7 +81,7 @@ impl Wish {
 pub(super) struct Types {
     /// By node: the codes of its activation operands, and those of its weights.
     of: Vec<Option<[Codes; 2]>>,
-    /// By value that a node of the accelerator makes: its codes.
+    /// By value that a node of the accelerator makes, or an input of which a rule wants some: its codes.
     leaves: Vec<Option<Codes>>,
     /// By value: what its readers want.
     wishes: Vec<Wish>,
@@ -93,7 +93,7 @@ impl Types {
         *self.of.get(id.index())?
     }
 
-    /// The codes as which a value leaves a node of the accelerator.
+    /// The codes as which a value leaves a node of the accelerator, or the host that hands it over.
     pub(super) fn leaves(&self, value: ValueId) -> Option<Codes> {
         *self.leaves.get(value.index())?
     }
@@ -139,6 +139,7 @@ impl Types {
                 }
             }
         }
+        self.handed_over(site);
         for (id, node, (_, kind)) in nodes() {
             let term = node.op.term();
             let Some([preferred, weight]) = how.types.codes(how.spec, id, node, kind) else {
@@ -194,6 +195,24 @@ impl Types {
         }
     }
 
+    /// The codes of which the host hands inputs over, where a rule wants some and anything reads them.
+    fn handed_over(&mut self, site: &Site<'_>) {
+        let (graph, how) = (site.graph, site.how);
+        for &value in graph.inputs() {
+            let read = || graph.uses(value).any(|at| how.roles().reads_codes(graph, at));
+            if !site.scope.has(value) || !how.types.is_wished(value) || !read() {
+                continue;
+            }
+            let agreed = match self.wishes[value.index()] {
+                Wish::One(codes) => codes,
+                Wish::Nothing | Wish::Several => outside(how.spec),
+            };
+            let ty = how.types.values.get(&value).copied().unwrap_or(agreed.ty);
+            let grid = how.types.grids.values.get(&value).copied().unwrap_or_default();
+            self.leaves[value.index()] = Some(Codes { ty, ..agreed }.wished(grid));
+        }
+    }
+
     /// The wish of the readers of all results of a node.
     fn behind(&self, node: &Node) -> Wish {
         let wishes = node.outputs.iter().map(|y| self.wishes[y.index()]);
@@ -244,6 +263,12 @@ impl TypeWishes {
             Codes::new(pair.codes()?, own.or(self.grids.activation)),
             Codes::new(pair.weight, self.grids.weight(id)),
         ])
+    }
+
+    /// True if a rule says of which type or scheme a value leaves.
+    pub(super) fn is_wished(&self, value: ValueId) -> bool {
+        let grid = self.grids.values.get(&value);
+        self.values.contains_key(&value) || grid.is_some_and(|grid| !grid.is_none())
     }
 
     /// The codes of one operand of a node that computes on `codes`.
@@ -298,6 +323,12 @@ impl TypeWishes {
             })
         })
     }
+}
+
+/// Codes of inputs and outputs of which nothing says more: those of the table's first pair that has some.
+pub(super) fn outside(spec: &TargetSpec) -> Codes {
+    let first = spec.types.pairs.iter().find_map(|pair| pair.codes());
+    Codes::new(first.unwrap_or(Integer::Int8), GridWish::default())
 }
 
 fn policy(symmetric: bool, power_of_two: bool, per: Granularity) -> Policy {

@@ -14,6 +14,7 @@ graph @main(%x: f32[1,2]) {
   return %n
 }
 quant @main {
+  input 0: i8[-128,127] asymmetric half_even overlapped a operand 0
   a operand 0: i8[-128,127] asymmetric half_even activated scale=0.5 zero=3 observed
   a operand 1: i8[-127,127] symmetric channel=0 half_even activated scale=[0.5,0.25] zero=0 axis=0 observed
   a operand 2: i32[-2147483648,2147483647] symmetric channel=0 half_even passive product a operand 0, a operand 1
@@ -24,6 +25,7 @@ quant @main {
   n operand 0: i8[-128,127] asymmetric half_even overlapped m result 0
   n operand 1: i8[-128,127] asymmetric half_even overlapped m operand 1
   n result 0: i8[-128,127] asymmetric half_even activated scale=2.0 zero=0 observed
+  output 0: i8[-128,127] asymmetric half_even overlapped n result 0
 }
 data @w: f32[2,2] = inline [1.0,-2.0,0.5,3.0]
 data @b: f32[2] = inline [4.0,-8.0]

@@ -12,7 +12,7 @@ use crate::annotate::ranges::{RangeFrom, coarser, kind, most_doublings};
 use crate::annotate::roles::Role;
 use crate::annotate::{AnnotateError, grid};
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{ConfigId, Failure, Grid, Move, Origin, Port, Reason, ValueId};
+use strait_core::{ConfigId, Failure, Grid, Move, NodeId, Origin, Port, QuantConfig, Reason, ValueId};
 use strait_target::spec::Recipe;
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
@@ -94,10 +94,13 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
         }
     }
-    for (_, root, bound) in activations {
+    for (id, root, bound) in activations {
         draft.ranges.set_zero(bound.value, zero.contains(&root));
-        if let Some(reason) = failed.get(&root) {
-            draft.refused.push((bound.node, reason.clone()));
+        match failed.get(&root) {
+            // Without a range an input stays as it is.
+            Some(_) if bound.node == NodeId::OUTSIDE => draft.transition(id, Move::Dequantize)?,
+            Some(reason) => draft.refused.push((bound.node, reason.clone())),
+            None => {}
         }
     }
     Ok(())
@@ -111,9 +114,12 @@ fn cover_divided(site: &Site<'_>, draft: &mut Draft) {
             continue;
         };
         let root = draft.table.config(draft.table.root(operand));
-        let own = |port| matches!(port, Port::Result(_));
-        if root.is_some_and(|root| site.position(root.node) > site.position(id) || (root.node == id && own(root.port)))
-        {
+        let behind = |root: &QuantConfig| match root.port {
+            Port::Result(_) => site.position(root.node) >= site.position(id),
+            Port::Operand(_) => site.position(root.node) > site.position(id),
+            Port::Input(_) | Port::Output(_) => false,
+        };
+        if root.is_some_and(behind) {
             draft.mark(operand, |at| at.covered = true);
         }
     }

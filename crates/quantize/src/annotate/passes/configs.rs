@@ -2,11 +2,13 @@
 //! target's table and the configuration give it.
 //! Why: everything behind this speaks of configs alone.
 //! Preconditions: nodes are placed.
-//! Effect: configs in state `initial`, each for itself; the result of a recipe that fixes its grid, as a softmax does, has that
+//! Effect: configs in state `initial`, each for itself; an input of the graph has one where a rule wants a type or a scheme of
+//! it. The result of a recipe that fixes its grid, as a softmax does, has that
 //! grid given, and so has each for which the annotation states one. Where the table narrows operands only, a result that is
 //! read in real numbers stays a sum: a product's config then has the carrier's type, and [`super::passive`] its grid. Of a
 //! product of real numbers the weights alone have one, on the host, too.
 
+use super::borders::borders;
 use crate::annotate::draft::{Draft, Site, is_made};
 use crate::annotate::roles::{Role, Roles, leaves_sums, role};
 use crate::annotate::types::{self, Codes};
@@ -21,6 +23,18 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     let (graph, how) = (site.graph, site.how);
     let spec = how.spec;
     draft.types.update(site);
+    let inputs = borders(graph).filter(|(port, value)| matches!(port, Port::Input(_)) && site.scope.has(*value));
+    for (port, value) in inputs {
+        if let Some(codes) = draft.types.leaves(value) {
+            draft.add(
+                NodeId::OUTSIDE,
+                port,
+                types::activation(spec, codes)?,
+                value,
+                Role::Activation,
+            );
+        }
+    }
     for &id in &site.scope.nodes {
         let Some(node) = graph.node(id) else { continue };
         if let (Some((row, ty)), Some(weights)) = (how.roles().weights_alone(graph, id, node), weights(node)) {

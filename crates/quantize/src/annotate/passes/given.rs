@@ -10,7 +10,7 @@ use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Site};
 use crate::annotate::given::{Given, of, refuse};
 use crate::annotate::roles::Role;
-use strait_core::{ConfigId, Def, Derivation, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode};
+use strait_core::{ConfigId, Derivation, Move, Node, NodeId, Port, QuantParams, Reason, ReasonCode, State};
 
 pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateError> {
     let nodes = std::mem::take(&mut draft.unchecked);
@@ -42,14 +42,14 @@ fn ports(node: &Node) -> impl Iterator<Item = Port> {
 /// The node of an operand that does not take what its producer leaves, and why.
 fn meets(site: &Site<'_>, draft: &Draft, id: ConfigId) -> Option<(NodeId, Reason)> {
     let (bound, config) = (draft.bound.get(id.index())?, draft.table.config(id)?);
-    let Def::Node(producer, position) = site.graph.value(bound.value)?.def else {
-        return None;
-    };
     if bound.role != Role::Activation || !matches!(config.port, Port::Operand(_)) {
         return None;
     }
     // A sum is narrowed by each reader for itself.
-    let leaves = draft.result(producer, position.into())?;
+    let leaves = draft.left(site, bound.value)?;
+    if draft.table.state(leaves) == Some(State::Float) {
+        return None;
+    }
     let scheme = draft.scheme(leaves);
     let met = || draft.table.params(id) == draft.table.params(leaves) && draft.scheme(id) == scheme;
     if can_requantize(site.how.spec, scheme) || met() {

@@ -4,6 +4,7 @@
 //! In front of them [`place`](super::place()) dispatches nodes to accelerator and host; behind them lowering bakes parameters.
 
 mod alignment;
+pub(super) mod borders;
 mod calibration;
 mod configs;
 mod fusion;
@@ -21,7 +22,14 @@ use super::draft::{Draft, Site};
 type Pass = fn(&Site<'_>, &mut Draft) -> Result<(), AnnotateError>;
 
 /// The passes that say which configs share a grid. They refuse nodes where two grids that are given stand against that.
-const GROUPS: &[Pass] = &[configs::run, passive::run, fusion::run, alignment::run, simplify::run];
+const GROUPS: &[Pass] = &[
+    configs::run,
+    passive::run,
+    fusion::run,
+    alignment::run,
+    simplify::run,
+    borders::run,
+];
 
 /// The passes that find the grids. Each may refuse nodes.
 const GRIDS: &[Pass] = &[

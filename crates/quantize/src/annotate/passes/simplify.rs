@@ -17,7 +17,7 @@ use crate::annotate::AnnotateError;
 use crate::annotate::draft::{Draft, Overlapped, Site};
 use crate::annotate::roles::readers_narrow;
 use std::collections::BTreeMap;
-use strait_core::{ConfigId, Def, NodeId, Port, Scheme, ValueId};
+use strait_core::{ConfigId, NodeId, Port, Scheme, ValueId};
 use strait_target::TargetSpec;
 use strait_target::spec::Integer;
 
@@ -28,10 +28,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     let mut wishes = Wishes::new();
     // Readers first, so that what is wanted behind nodes that move codes is known in front of them.
     for &value in &site.scope.values {
-        let leaves = match site.graph.value(value).map(|value| value.def) {
-            Some(Def::Node(id, position)) => draft.result(id, position.into()),
-            _ => None,
-        };
+        let leaves = draft.left(site, value);
         agree(site, draft, &mut wishes, value, leaves)?;
     }
     Ok(())
