@@ -1,14 +1,14 @@
-//! Turns: what a refusal makes anew is what doing the whole graph again would make.
+//! Turns and revisions: what a refusal or another directive makes anew is what doing the whole graph again would make.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use strait_core::text::random::SplitMix64;
 use strait_core::text::{PrintOptions, parse, print};
 use strait_core::verifier::verify;
-use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal};
+use strait_core::{Module, NodeId, Placement, Reason, ReasonCode, Refusal, Term, ValueId};
 use strait_lower::{Baked, LowerError, Lowered, Turns, bake, lower};
-use strait_quantize::annotate::{Placing, Progress, RangeFrom, TypeWishes, place, refuse};
+use strait_quantize::annotate::{GridWish, Placing, Progress, RangeFrom, TypeWishes, place, refuse};
 use strait_quantize::{Annotation, annotate};
-use strait_target::spec::{Alignment, Alignments};
+use strait_target::spec::{Activation, Alignment, Alignments, Integer, WeightPer};
 use strait_tests::random_graph::{observation, random_graph};
 
 /// A graph with all of its numbers, whatever else is in the pool.
@@ -86,6 +86,92 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
     assert!(
         turns > 200 && 2 * visited < nodes,
         "{visited} of {nodes} in {turns} turns"
+    );
+}
+
+const INT16: Activation = Activation::Codes(Integer::Int16);
+
+/// Other directives for a few values or nodes.
+fn revised<'a>(before: &Annotation<'a>, module: &Module, random: &mut SplitMix64) -> Annotation<'a> {
+    let mut after = before.clone();
+    let graph = module.main();
+    let mut draw = |count: usize| (random.next_u64() >> 8) as usize % count.max(1);
+    let values: Vec<ValueId> = graph.values().map(|(id, _)| id).collect();
+    let nodes: Vec<(NodeId, Term)> = (graph.nodes())
+        .filter(|(_, node)| node.place == Placement::Accelerator)
+        .map(|(id, node)| (id, node.op.term()))
+        .collect();
+    let value = values[draw(values.len())];
+    let kind = draw(7);
+    let Some(&(node, term)) = nodes.get(draw(nodes.len())) else {
+        return after;
+    };
+    let (directives, types) = (&mut after.directives, &mut after.types);
+    match kind {
+        0 => {
+            _ = directives
+                .ranges
+                .insert(value, RangeFrom::Stated([-2.0, [1.0, 300.0][draw(2)]]))
+        }
+        1 => {
+            let word = [Alignment::None, Alignment::Large, Alignment::Output, Alignment::Input][draw(4)];
+            directives.alignments.insert(node, word);
+        }
+        2 if before.spec.row_for(term, INT16).is_some() => {
+            types.activations.insert(node, INT16);
+        }
+        3 => {
+            let symmetric = GridWish {
+                symmetric: Some(true),
+                power_of_two: None,
+            };
+            types.grids.values.insert(value, symmetric);
+        }
+        4 => _ = directives.weight_per.insert(node, WeightPer::Tensor),
+        5 => _ = directives.operands.insert((node, 0), RangeFrom::Stated([-4.0, 4.0])),
+        // What was said before is taken back.
+        _ => {
+            directives.ranges.pop_first();
+            directives.alignments.pop_last();
+            types.activations.pop_first();
+        }
+    }
+    after
+}
+
+#[test]
+fn a_revision_makes_what_annotating_everything_again_would_make() {
+    let (mut revisions, mut visited, mut nodes) = (0, 0, 0);
+    for seed in 0..16u64 {
+        let float = parse(&random_graph(seed, 60)).unwrap();
+        let mut random = SplitMix64::new(seed);
+        let observation = observation(&float, &mut random);
+        for name in ["generic-int8", "sima", "ascend"] {
+            let case = format!("seed {seed} for {name}");
+            let target = strait_tests::passes::target(name).unwrap();
+            let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
+            place(&mut module, main, target.spec(), &wishes, &TypeWishes::default());
+            let mut how = Annotation::new(target.spec(), &observation, &wishes);
+            let mut progress = Progress::default();
+            annotate(&mut module, main, &how, &mut progress).unwrap();
+            for _ in 0..8 {
+                let after = revised(&how, &module, &mut random);
+                progress.revise(&module, main, &how, &after);
+                let mut again = module.clone();
+                annotate(&mut module, main, &after, &mut progress).unwrap();
+                annotate(&mut again, main, &after, &mut Progress::default()).unwrap();
+                assert_same(&text(&module), &text(&again), &case);
+                verify(&module).unwrap();
+                how = after;
+                revisions += 1;
+                visited += progress.visited();
+                nodes += module.main().nodes().count();
+            }
+        }
+    }
+    assert!(
+        revisions > 300 && 3 * visited < nodes,
+        "{visited} of {nodes} in {revisions} revisions"
     );
 }
 

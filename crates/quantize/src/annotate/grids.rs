@@ -29,7 +29,7 @@ impl GridWish {
 }
 
 /// Wishes for the grids of a graph. Where the table says something, nothing is wished away.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct GridWishes {
     /// Activations.
     pub activation: GridWish,

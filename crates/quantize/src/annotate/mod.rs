@@ -17,6 +17,7 @@ mod place;
 mod progress;
 mod ranges;
 mod reach;
+mod revise;
 pub(crate) mod roles;
 mod scope;
 mod stated;
@@ -82,6 +83,7 @@ impl Directives {
 }
 
 /// Everything that annotation depends on besides the graph.
+#[derive(Clone)]
 pub struct Annotation<'a> {
     /// The target's table.
     pub spec: &'a TargetSpec,

@@ -18,20 +18,35 @@ use strait_target::TargetSpec;
 /// the grids that had to be coarser, and what refusals have touched since.
 #[derive(Debug, Default)]
 pub struct Progress {
-    settled: Option<(Order, Settled)>,
-    known: Option<Known>,
-    draft: Draft,
+    pub(super) settled: Option<(Order, Settled)>,
+    pub(super) known: Option<Known>,
+    pub(super) draft: Draft,
     /// Values of nodes that have moved to the host, and those whose grids are to be coarser.
-    touched: Vec<ValueId>,
+    pub(super) touched: Vec<ValueId>,
     /// The number of nodes that the last turn looked at.
     visited: usize,
 }
 
 /// Knowledge of the graph. Where nodes run does not change what matters of a value.
 #[derive(Debug)]
-struct Known {
-    reach: Reach,
-    regions: Regions,
+pub(super) struct Known {
+    pub(super) reach: Reach,
+    pub(super) regions: Regions,
+}
+
+impl Known {
+    /// The regions of these values, bound anew. A revision may bind them to others, which then belong to the scope.
+    fn scope(&mut self, graph: &Graph, how: &Annotation<'_>, order: &Order, touched: Vec<ValueId>) -> Scope {
+        let mut values = self.regions.of(touched);
+        loop {
+            let scope = Scope::new(graph, order, values);
+            self.regions.renew(graph, how, &scope);
+            values = self.regions.of(scope.values.iter().copied());
+            if values.len() == scope.values.len() {
+                return scope;
+            }
+        }
+    }
 }
 
 /// Grids that cost accuracy, by what annotation did or was told to do.
@@ -129,8 +144,7 @@ pub fn annotate(
         let touched = std::mem::take(&mut progress.touched);
         let (known, scope) = match &mut progress.known {
             Some(known) => {
-                let scope = Scope::new(g, order, known.regions.of(touched));
-                known.regions.renew(g, how, &scope);
+                let scope = known.scope(g, how, order, touched);
                 (known, scope)
             }
             unknown => {

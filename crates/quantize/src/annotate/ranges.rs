@@ -115,6 +115,13 @@ impl Ranges {
         coarser
     }
 
+    /// Forgets what is kept of a value.
+    pub(super) fn forget(&mut self, value: ValueId) {
+        self.observed.remove(&value);
+        self.doublings.remove(&value);
+        self.zero.remove(&value);
+    }
+
     /// Doublings that were asked for the grid of a value.
     pub(super) fn doublings(&self, value: ValueId) -> u32 {
         self.doublings.get(&value).map_or(0, |(doublings, _)| *doublings)

@@ -88,6 +88,19 @@ impl Reach {
         }
     }
 
+    /// The values of which something else is known than in another reach of the same graph.
+    pub(super) fn differing(&self, other: &Reach) -> impl Iterator<Item = ValueId> {
+        let (matters, can_be) = (
+            self.matters.iter().zip(&other.matters),
+            self.can_be.iter().zip(&other.can_be),
+        );
+        let apart = matters
+            .zip(can_be)
+            .enumerate()
+            .filter(|(_, (a, b))| a.0 != a.1 || b.0 != b.1);
+        apart.map(|(index, _)| ValueId::new(index))
+    }
+
     /// The range of a value's grid: the observer's, no further than it matters, and as far as it does where the samples
     /// did not show what can be there.
     pub(super) fn range(

@@ -3,7 +3,7 @@
 //! A region is what grids can spread over: values that nodes of the accelerator bind to each other, because codes are moved
 //! from one to the other or operands are aligned, and nothing else. Which operands share a grid, on which types, and which
 //! range it covers is decided inside of a region; only the grids of weights look across. A node that moves to the host takes
-//! bindings away, so that regions fall apart and never grow together.
+//! bindings away, so that regions fall apart; they grow together by other directives alone.
 
 use super::Annotation;
 use super::binding::binds;

@@ -236,7 +236,7 @@ fn moves(how: &Annotation<'_>, id: NodeId, node: &Node, kind: Recipe) -> bool {
 }
 
 /// Types that the configuration wants.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TypeWishes {
     /// Of the activations that nodes compute on, as far as the target's table has it for them.
     pub activation: Option<Activation>,
