@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strait_builtin as _;
-use strait_core::{Elem, Graph, Module, Node, Op, Placement, Port, Term, ValueId};
+use strait_core::{Elem, Graph, Module, Node, Placement, Term, ValueId};
 use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
 use strait_target::{Registry, Target, TargetSpec};
 use strait_tests::passes::target;
@@ -131,17 +131,6 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec) -> Result<BTreeSet<S
         }
         if row.recipe == Some(RecipeName::Requantize) {
             found.insert(format!("op {name}: requantize on {activation}"));
-        }
-    }
-    // Nothing is computed there.
-    let annotated = made.annotated.main();
-    for (id, node) in annotated.nodes().filter(|(_, node)| matches!(node.op, Op::Identity(_))) {
-        let code = annotated
-            .quant
-            .scheme_of(id, Port::Result(0))
-            .and_then(|scheme| scheme.elem()?.int_type());
-        if let Some((name, _)) = code.and_then(|code| spec.row_for(node.op.term(), code.into())) {
-            found.insert(format!("op {name}: identity on {}", Integer::from(code.unwrap())));
         }
     }
     let ops: BTreeMap<&str, Term> = lowered

@@ -575,9 +575,10 @@ fn what_a_runtime_makes_is_held_against_the_ideal_and_against_the_best_integers(
 }
 
 #[test]
-fn results_that_are_too_many_to_be_compared_are_unknown_and_free_ones_best_found() {
+fn results_of_32_bits_are_compared_by_their_parameters() {
     let spec = spec();
-    let accumulators = Per::Tensor((-1 << 20, 1 << 20));
+    let most = 1 << 17;
+    let accumulators = Per::Tensor((-most, most));
     let rescale = Rescale {
         scales: Scales::Ratio(0.9),
         input_zero: 0,
@@ -585,13 +586,28 @@ fn results_that_are_too_many_to_be_compared_are_unknown_and_free_ones_best_found
         out: IntType::I32,
         accumulators: Some(&accumulators),
     };
-    assert_eq!(
-        spec.form["double"].build(&rescale).unwrap().nearness,
-        Some(Nearness::Unknown)
-    );
-    let free = Nearness::Chosen {
-        found: Optimality::BestFound,
-        distance: None,
+    // Just above 9/10, so that nothing is half way.
+    let ideal = |x: i64| (0.9 * x as f64).round() as i32;
+    let built = |form: &str| spec.form[form].build(&rescale).unwrap();
+    let differing = |form: &Requantization| {
+        let differs = |x: &i64| form.eval(0, *x).unwrap() != ideal(*x);
+        (-most..=most).filter(differs).count() as u64
     };
-    assert_eq!(spec.form["general"].build(&rescale).unwrap().nearness, Some(free));
+    let double = built("double");
+    let Some(Nearness::Derived { runtime, .. }) = double.nearness else {
+        panic!("{:?}", double.nearness)
+    };
+    // Two roundings: a tenth of all come to lie on the wrong side.
+    assert_eq!((runtime.max_lsb, runtime.differing), (1, differing(&double.form)));
+    assert!((0.09..0.11).contains(&runtime.share), "{}", runtime.share);
+    let general = built("general");
+    let Some(Nearness::Chosen {
+        found,
+        distance: Some(distance),
+    }) = general.nearness
+    else {
+        panic!("{:?}", general.nearness)
+    };
+    assert_eq!((found, distance.max_lsb), (Optimality::Optimal, 0));
+    assert_eq!(differing(&general.form), 0);
 }

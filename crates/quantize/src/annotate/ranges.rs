@@ -5,7 +5,7 @@ use super::draft::{Site, is_constant};
 use crate::observers::{GridKind, MinMax, ObserverChoice, SmallFloat};
 use crate::statistics::Statistics;
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::{Failure, NodeId, Op, Policy, QuantParams, Reason, ReasonCode, Scheme, ValueId};
+use strait_core::{Failure, NodeId, Policy, QuantParams, Reason, ReasonCode, Scheme, ValueId};
 use strait_target::spec::Observer;
 
 /// Properties of the grids of a scheme.
@@ -55,14 +55,7 @@ fn range(site: &Site<'_>, value: ValueId, observer: &ObserverChoice, kind: GridK
         statistics.add(0, &tensor);
         return Ok(reach.range(value, (&statistics).into(), &MinMax, kind)?);
     }
-    // What is moved as it is was observed in front of it.
-    let mut observed = value;
-    while let Some((_, node)) = graph.producer(observed)
-        && let (Op::Identity(_), Some(operand)) = (&node.op, node.inputs.first().copied().flatten())
-    {
-        observed = operand;
-    }
-    let found = graph.value(observed);
+    let found = graph.value(value);
     let name = found.map(|v| module.name(v.name)).unwrap_or_default();
     let rank = found.map_or(0, |v| v.ty.shape.len());
     match observer.seen(site.how.observation, name, rank) {
