@@ -109,9 +109,8 @@ fn revised<'a>(before: &Annotation<'a>, module: &Module, random: &mut SplitMix64
     let (directives, types) = (&mut after.directives, &mut after.types);
     match kind {
         0 => {
-            _ = directives
-                .ranges
-                .insert(value, RangeFrom::Stated([-2.0, [1.0, 300.0][draw(2)]]))
+            let range = [-2.0, [1.0, 300.0][draw(2)]];
+            directives.ranges.insert(value, RangeFrom::Stated(range));
         }
         1 => {
             let word = [Alignment::None, Alignment::Large, Alignment::Output, Alignment::Input][draw(4)];
