@@ -2,7 +2,7 @@
 
 use crate::guard::{Guarded, Vendor, caught};
 use crate::spec::{MAX_TABLE_BYTES, Options, Table, TableError};
-use crate::table_target::{FormKernel, Kernel, Prepare, TableTarget};
+use crate::table_target::{FormKernel, Kernel, TableTarget};
 use crate::target::{Target, TargetError};
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt, path::Path, sync::Arc};
@@ -84,7 +84,7 @@ pub struct Entry {
     origin: Origin,
     table: Table,
     kernels: BTreeMap<String, Kernel>,
-    make: Option<Arc<Make>>,
+    make: Option<&'static Make>,
 }
 
 impl fmt::Debug for Entry {
@@ -117,7 +117,7 @@ impl Entry {
         let target = TableTarget::new(spec, self.kernels.clone());
         let own = self.kernels.iter().filter(|(_, kernel)| kernel.is_some());
         let own: BTreeSet<String> = own.map(|(form, _)| form.clone()).collect();
-        Ok(match &self.make {
+        Ok(match self.make {
             Some(make) => {
                 let made = caught(|| make(target).map_err(|error| error.to_string()));
                 let made = made.unwrap_or_else(|message| Err(format!("it panicked: {message}")));
@@ -236,8 +236,7 @@ impl Registry {
                     kernel.form
                 )));
             }
-            let own = kernel.own.map(|own| Arc::new(own) as Arc<Prepare>);
-            if kernels.insert(kernel.form.to_owned(), own).is_some() {
+            if kernels.insert(kernel.form.to_owned(), kernel.own).is_some() {
                 return Err(refused(format!("two kernels for the form `{}`", kernel.form)));
             }
         }
@@ -250,7 +249,7 @@ impl Registry {
             origin,
             table,
             kernels,
-            make: factory.make.map(|make| Arc::new(make) as Arc<Make>),
+            make: factory.make,
         })
     }
 

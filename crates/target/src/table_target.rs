@@ -2,7 +2,7 @@
 
 use crate::spec::TargetSpec;
 use crate::target::{Target, TargetError};
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 use strait_core::Reason;
 use strait_kernels::{
     KernelError,
@@ -38,7 +38,7 @@ impl FormKernel {
 }
 
 /// The kernel of a form; `None` for the host's.
-pub(crate) type Kernel = Option<Arc<Prepare>>;
+pub(crate) type Kernel = Option<&'static Prepare>;
 
 /// A table with a kernel for each of its forms. It is all of a target that needs no further code; one that does, holds
 /// it and passes on what it does not change.
@@ -65,9 +65,7 @@ impl Target for TableTarget {
         for (name, row) in &self.spec.form {
             match (row.accepts(form, clamp), self.kernels.get(name)) {
                 (Ok(()), Some(kernel)) => {
-                    let loops = kernel
-                        .as_ref()
-                        .map_or_else(|| standard(form, clamp), |own| own(form, clamp));
+                    let loops = kernel.map_or_else(|| standard(form, clamp), |own| own(form, clamp));
                     return loops.map_err(|error| TargetError::Kernel {
                         target,
                         form: name.clone(),

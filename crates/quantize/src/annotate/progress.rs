@@ -115,8 +115,8 @@ impl Progress {
 
 /// Annotates one placed graph; it is in the annotated stage afterwards. Nodes whose operands cannot be given a grid
 /// move to the host with the reason, and what depends on them is decided again. `progress` is that of the same graph and
-/// the same `how`, or empty: what a recipe refuses is moved, or gets a coarser grid ([`refuse`]), and the graph is annotated
-/// again, which makes only those regions anew that this touches.
+/// the same `how`, or of another that it was told to revise ([`Progress::revise`]), or empty: what a recipe refuses is moved, or
+/// gets a coarser grid ([`refuse`]), and the graph is annotated again, which makes only those regions anew that this touches.
 ///
 /// Each turn moves at least one node to the host and none comes back, so there are at most as many turns as nodes, and
 /// one where nothing is refused. All that one turn refuses moves together.

@@ -117,11 +117,11 @@ fn raised(
     channels: usize,
 ) -> Result<Option<Raised>, Failure> {
     let finest = f64::from(f32::MIN_POSITIVE);
-    let of_channel = (least.len() / channels).max(1);
+    let of_channel = (least.len() / channels.max(1)).max(1);
     let small = least
         .iter()
         .enumerate()
-        .filter(|(_, least)| (0.0..finest).contains(*least) && **least > 0.0);
+        .filter(|(_, least)| **least > 0.0 && **least < finest);
     let small: Vec<(usize, f64)> = small.map(|(part, least)| (part / of_channel, finest / least)).collect();
     let Some(&(channel, factor)) = small.iter().max_by(|a, b| a.1.total_cmp(&b.1)) else {
         return Ok(None);

@@ -7,10 +7,11 @@
 //! above it. Where the two can be compared, what comes out is the optimum, whatever the form's width: two functions are
 //! looked at, never more.
 //!
-//! They are compared by their thresholds, of which results of 8 and 16 bits have at most [`MAX_STEPS`], or else
-//! accumulator by accumulator, as long as there are no more of these. That is the work that is allowed for: a count,
-//! and so the same on every machine. Results of 32 bits over more accumulators exceed it. There the nearest v is the
-//! answer: none of those that were tried is better, and no other was tried.
+//! They are compared by their parameters where there are many steps and the two are at most 1 apart, or else by their
+//! thresholds, of which results of 8 and 16 bits have at most [`MAX_STEPS`], or else accumulator by accumulator, as long as
+//! there are no more of these. That is the work that is allowed for: a count, and so the same on every machine. Results of 32
+//! bits that are farther apart, over more accumulators, exceed it. There the nearest v is the answer: none of those that were
+//! tried is better, and no other was tried.
 
 use super::{
     deviation::{Deviation, FEW_STEPS, listed},
