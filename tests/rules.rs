@@ -188,10 +188,16 @@ fn a_result_of_a_layer_is_the_tensor_that_it_makes() {
         let result = grid(&compiled, "/block/pointwise/Conv", "result 0");
         (result, requantized(&compiled))
     };
-    let by_position = made("{ layers = ['/block/pointwise/Conv'], results = [0], range = [-1, 1] }");
+    let by_position = made("{ layers = ['/block/norm2/BatchNormalization'], results = [0], range = [-1, 1] }");
     let by_name = made("{ tensors = ['/block/norm2/BatchNormalization_output_0'], range = [-1, 1] }");
     assert_eq!(by_position, by_name);
     assert_eq!(by_position.0.0, "rule");
+    // The convolution has the normalization folded into it, and so no result of its own.
+    let told = told("{ layers = ['/block/pointwise/Conv'], results = [0], range = [-1, 1] }");
+    assert!(
+        told.contains("it has gone into `/block/norm2/BatchNormalization`"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -216,7 +222,7 @@ fn an_observer_of_what_is_clipped_looks_at_what_is_left_of_it() {
     let (origin, scale, zero, codes) = grid(&plain, relu.0, relu.1);
     assert_eq!(origin, "observed");
     for rules in [
-        "{ layers = ['/stem/conv/Conv'], observer = 'minmax' }",
+        "{ layers = ['/stem/norm/BatchNormalization'], observer = 'minmax' }",
         "{ op = ['Conv', 'Relu'], observer = 'minmax' }",
     ] {
         let observed = compiled(folder.path(), rules).unwrap();

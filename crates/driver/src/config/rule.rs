@@ -64,6 +64,11 @@ impl Rule {
         !self.operands.is_empty() || !self.results.is_empty()
     }
 
+    /// True if it says where the ranges of results, or of the operands that it names, come from.
+    pub fn ranges(&self) -> bool {
+        self.range.is_some() || self.observer.is_some() || self.observer_options != ObserverOptions::default()
+    }
+
     /// Settings of the rule.
     pub fn settings(&self) -> Settings {
         Settings {

@@ -296,7 +296,8 @@ pub struct Alignment {
 /// It holds for the layers that all of `layers`, `op` and `between` choose, or only for those of their operands and
 /// results that `operands` and `results` count; and for the tensors that `tensors` names. At least one of `layers`, `op`,
 /// `between` and `tensors` is given. A layer has the name that it has in the model, or if it has none there, that of its
-/// first output; any source name counts, also after layers have been folded into one. A rule that matches nothing is an
+/// first output; any source name counts, also after layers have been folded into one. A range, an observer, `operands` and
+/// `results` need a result or an operand that the named layer has kept. A rule that matches nothing is an
 /// error, which lists the nearest names, and so is a name without wildcards in it. A key that nothing of what is matched has a
 /// use for is an error, too, as weights of layers that have none; of several layers one is enough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

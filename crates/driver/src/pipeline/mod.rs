@@ -12,6 +12,7 @@ mod calibrate;
 mod compile;
 mod directives;
 mod emit;
+mod folded;
 mod gates;
 pub(crate) mod inputs;
 mod lowered;

@@ -21,19 +21,21 @@ pub(super) struct Ports {
     pub(super) findings: Vec<Diagnostic>,
 }
 
-/// The operands and results that the rule at this index chooses of layers. Of several layers only some need to have a position.
+/// The operands and results that the rule at this index chooses of layers: operands of the first ones, results of the others.
+/// Of several layers only some need to have a position.
 pub(super) fn ports(
     module: &Module,
     loaded: &Loaded,
     (index, rule): (usize, &Rule),
-    layers: &BTreeSet<NodeId>,
+    [reading, making]: [&BTreeSet<NodeId>; 2],
 ) -> Ports {
     let graph = module.main();
-    let nodes = || layers.iter().filter_map(|&id| Some((id, graph.node(id)?)));
+    let [reading, making] = [reading, making].map(|ids| ids.iter().filter_map(|&id| Some((id, graph.node(id)?))));
     let table = KeyPath::of(&["quantize", "rule"]).index(index);
     let mut found = Ports::default();
     for (at, &position) in rule.operands.iter().enumerate() {
-        let tried = nodes().map(|(id, node)| operand(module, node, position as usize).map(|index| (id, index)));
+        let nodes = reading.clone();
+        let tried = nodes.map(|(id, node)| operand(module, node, position as usize).map(|index| (id, index)));
         match any(tried) {
             Ok(operands) => found.operands.extend(operands),
             Err(unfit) => {
@@ -43,7 +45,8 @@ pub(super) fn ports(
         }
     }
     for (at, &position) in rule.results.iter().enumerate() {
-        match any(nodes().map(|(_, node)| result(module, node, position as usize))) {
+        let nodes = making.clone();
+        match any(nodes.map(|(_, node)| result(module, node, position as usize))) {
             Ok(results) => found.results.extend(results),
             Err(unfit) => {
                 let path = table.clone().key("results").index(at);

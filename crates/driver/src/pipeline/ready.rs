@@ -15,6 +15,7 @@ use crate::{
 
 use super::{
     compile::{canonical, read},
+    folded::Layers,
     inputs,
     requests::requests,
     select::{Selection, select},
@@ -48,8 +49,9 @@ pub(super) fn ready(loaded: &Loaded, session: &Session<'_>) -> Result<Ready, Sto
     let float = session.phase("read", None, |_| read(loaded))?;
     let remarks: Vec<Diagnostic> = failure::batch(&float.batch).into_iter().collect();
     remarks.iter().for_each(|remark| session.remark(remark));
+    let layers = Layers::of(&float.module);
     let (canonical, rewritten) = session.phase("canonicalise", None, |_| canonical(float.module))?;
-    let selection = select(&canonical, loaded)?;
+    let selection = select(&canonical, &layers, loaded)?;
     let requests = requests(&canonical, loaded, &selection)?;
     let specs = inputs::specs(&canonical, loaded)?;
     let data = calibration.data.as_ref();

@@ -66,7 +66,8 @@ fn run(canonical: &Module, rules: &[FloatRule]) -> Result<(Module, Rewritten), S
 }
 
 /// The selection in the rewritten module: a rule of the configuration holds for a new node if it holds for one of the
-/// nodes that the new one answers for. Ids that are in both modules mean the same.
+/// nodes that the new one answers for, and for a new value if it holds for the one whose name that has. Ids that are in both
+/// modules mean the same.
 fn carried(selection: &Selection, canonical: &Module, module: &Module) -> Selection {
     let (before, after) = (canonical.main(), module.main());
     let mut by_source: BTreeMap<Symbol, BTreeSet<usize>> = BTreeMap::new();
@@ -83,7 +84,7 @@ fn carried(selection: &Selection, canonical: &Module, module: &Module) -> Select
             .copied()
             .collect()
     };
-    for (id, node) in after.nodes() {
+    for (id, _) in after.nodes() {
         let rules: Vec<usize> = match before.node(id) {
             Some(_) => selection.nodes.get(&id).cloned().unwrap_or_default(),
             None => rules_of(id).into_iter().collect(),
@@ -91,19 +92,20 @@ fn carried(selection: &Selection, canonical: &Module, module: &Module) -> Select
         if rules.is_empty() {
             continue;
         }
-        let made = node.outputs.iter().filter(|&&value| before.value(value).is_none());
-        made.for_each(|&value| {
-            carried.values.insert(value, rules.clone());
-        });
         carried.nodes.insert(id, rules);
     }
-    let kept = selection
+    let named = selection
         .values
         .iter()
-        .filter(|(value, _)| after.value(**value).is_some());
-    carried
-        .values
-        .extend(kept.map(|(&value, rules)| (value, rules.clone())));
+        .filter_map(|(&value, rules)| Some((before.value(value)?.name, rules)));
+    let by_name: BTreeMap<Symbol, &Vec<usize>> = named.collect();
+    for (id, value) in after.values() {
+        let rules = match before.value(id) {
+            Some(_) => selection.values.get(&id),
+            None => by_name.get(&value.name).copied(),
+        };
+        carried.values.extend(rules.map(|rules| (id, rules.clone())));
+    }
     for (&(id, index), rules) in &selection.operands {
         if after.node(id).is_some() {
             carried.operands.insert((id, index), rules.clone());

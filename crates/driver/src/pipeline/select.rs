@@ -21,7 +21,10 @@ use crate::{
     failure::codes,
 };
 
-use super::ports::ports;
+use super::{
+    folded::{Layers, Part},
+    ports::ports,
+};
 
 /// Number of names that an error lists.
 const MOST_NAMES: usize = 3;
@@ -79,12 +82,12 @@ pub(super) fn united(one: Option<&Vec<usize>>, other: Option<&Vec<usize>>) -> Ve
     rules.into_iter().collect()
 }
 
-/// Resolves all rules.
+/// Resolves all rules. `layers` are those of the module before it was rewritten.
 ///
 /// # Errors
 /// Each rule that matches nothing and is not optional, and each name in one, with the nearest names; positions that no
-/// matched layer has, or that no rule can set.
-pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diagnostics> {
+/// matched layer has, or that no rule can set; ranges of results that have gone with a layer's folding.
+pub(super) fn select(module: &Module, layers: &Layers, loaded: &Loaded) -> Result<Selection, Diagnostics> {
     let graph = module.main();
     let names = Names { module, graph };
     let mut selection = Selection::default();
@@ -101,8 +104,23 @@ pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diag
             let unknown = names.unknown(rule).into_iter().filter(Unknown::is_name);
             findings.extend(unknown.map(|unknown| unknown.finding(loaded, index)));
         }
+        let mut left = |part| {
+            let (left, finding) = layers.left(part, module, loaded, (index, rule), &nodes);
+            findings.extend(finding.filter(|_| !rule.optional));
+            left
+        };
+        let reading = match rule.operands[..] {
+            [] => BTreeSet::new(),
+            _ => left(Part::Operands),
+        };
+        // A type is that of what a layer became; a range is that of its result alone.
+        let ranges = rule.ranges() && !rule.selects_ports();
+        let making = match ranges || !rule.results.is_empty() {
+            true => left(Part::Results),
+            false => nodes.clone(),
+        };
         if rule.selects_ports() {
-            let ports = ports(module, loaded, (index, rule), &nodes);
+            let ports = ports(module, loaded, (index, rule), [&reading, &making]);
             if !rule.optional {
                 findings.extend(ports.findings);
             }
@@ -115,7 +133,8 @@ pub(super) fn select(module: &Module, loaded: &Loaded) -> Result<Selection, Diag
         for &id in &nodes {
             selection.nodes.entry(id).or_default().push(index);
         }
-        let results = nodes
+        let made = if rule.selects_ports() { &nodes } else { &making };
+        let results = made
             .iter()
             .filter_map(|&id| graph.node(id))
             .flat_map(|node| node.outputs.iter().copied());
@@ -378,9 +397,13 @@ mod tests {
         strait_core::text::parse(&GRAPH.replace("sigmoid(%a_out)", "unary(%a_out) {function=sigmoid}")).unwrap()
     }
 
+    fn selected(module: &Module, loaded: &Loaded) -> Result<Selection, Diagnostics> {
+        select(module, &Layers::of(module), loaded)
+    }
+
     fn chosen(rule: &str) -> Result<Vec<String>, String> {
         let module = module();
-        let selection = select(&module, &loaded(rule)).map_err(|error| error.to_string())?;
+        let selection = selected(&module, &loaded(rule)).map_err(|error| error.to_string())?;
         let name = |id: &NodeId| module.name(module.main().node(*id).unwrap().name).to_owned();
         Ok(selection.nodes.keys().map(name).collect())
     }
@@ -442,7 +465,7 @@ mod tests {
     #[test]
     fn operands_and_results_are_chosen_by_position() {
         let module = module();
-        let selected = |rule: &str| select(&module, &parsed(&format!("{rule}\nrange = [0, 1]")));
+        let selected = |rule: &str| selected(&module, &parsed(&format!("{rule}\nrange = [0, 1]")));
         let node = |id: NodeId| module.name(module.main().node(id).unwrap().name);
         let value = |id: ValueId| module.name(module.main().value(id).unwrap().name);
         for (rule, operands, results) in [
@@ -498,10 +521,10 @@ mod tests {
             ("layers = [\"/m/b\"]", &["b_out"][..]),
             ("op = [\"relu\"]", &["a_out", "c_out"]),
         ] {
-            let selection = select(&module, &loaded(rule)).unwrap();
+            let selection = selected(&module, &loaded(rule)).unwrap();
             assert_eq!(selection.values.keys().map(name).collect::<Vec<_>>(), expected);
         }
         let rule = loaded("tensors = [\"?_out\"]\nlayers = [\"/m/b\"]");
-        assert_eq!(select(&module, &rule).unwrap().values.len(), 4);
+        assert_eq!(selected(&module, &rule).unwrap().values.len(), 4);
     }
 }

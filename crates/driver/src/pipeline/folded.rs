@@ -1,0 +1,259 @@
+//! Layers of the model that were folded into others, and so have no result, or no operand, of their own any more.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use strait_core::{Module, Node, NodeId, Port, Symbol};
+
+use crate::{
+    config::{KeyPath, Loaded, glob::Glob, leaf::Pattern, types::Rule},
+    diagnostic::Diagnostic,
+    failure::codes,
+};
+
+/// The layers of a model as it was read, by their source names: what they read, and which comes behind which.
+#[derive(Debug)]
+pub(super) struct Layers(BTreeMap<Symbol, Layer>);
+
+#[derive(Debug, Default)]
+struct Layer {
+    /// Of its last node in topological order.
+    rank: usize,
+    /// Layers that make what it reads. None for an input of the graph.
+    reads: BTreeSet<Option<Symbol>>,
+}
+
+/// A part of a layer that may have gone with the layer's folding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Operands,
+    Results,
+}
+
+impl Layers {
+    /// Those of a module behind which nothing was rewritten.
+    pub(super) fn of(module: &Module) -> Layers {
+        let graph = module.main();
+        let mut layers: BTreeMap<Symbol, Layer> = BTreeMap::new();
+        let order = graph.topological_order().unwrap_or_default();
+        for (rank, id) in order.into_iter().enumerate() {
+            let Some(node) = graph.node(id) else { continue };
+            let variable = node.inputs.iter().flatten().filter(|&&x| graph.data_of(x).is_none());
+            let makers: BTreeSet<Option<Symbol>> = variable
+                .map(|&x| graph.producer(x).map(|(_, maker)| maker.name))
+                .filter(|maker| maker.is_none_or(|maker| !node.sources.contains(&maker)))
+                .collect();
+            for &source in &node.sources {
+                let layer = layers.entry(source).or_default();
+                layer.rank = rank;
+                layer.reads.extend(&makers);
+            }
+        }
+        Layers(layers)
+    }
+
+    /// The one of a node's layers whose result is the node's: all others are in front of it.
+    fn last(&self, node: &Node) -> Option<Symbol> {
+        let rank = |source: &Symbol| self.0.get(source).map(|layer| layer.rank);
+        node.sources.iter().copied().max_by_key(rank)
+    }
+
+    /// True if a node has this part of one of its layers.
+    fn has(&self, part: Part, node: &Node, source: Symbol) -> bool {
+        match part {
+            Part::Results => self.last(node) == Some(source),
+            Part::Operands => self.0.get(&source).is_none_or(|layer| {
+                let within = |maker: &Option<Symbol>| maker.is_some_and(|maker| node.sources.contains(&maker));
+                layer.reads.is_empty() || !layer.reads.iter().all(within)
+            }),
+        }
+    }
+
+    /// Of the nodes that a rule chooses, those that have this part of a layer which it names: all where it names none. And the
+    /// finding, if there are layers of which no node has it.
+    pub(super) fn left(
+        &self,
+        part: Part,
+        module: &Module,
+        loaded: &Loaded,
+        (index, rule): (usize, &Rule),
+        nodes: &BTreeSet<NodeId>,
+    ) -> (BTreeSet<NodeId>, Option<Diagnostic>) {
+        if rule.layers.is_empty() {
+            return (nodes.clone(), None);
+        }
+        let graph = module.main();
+        let patterns: Vec<Glob> = rule.layers.iter().map(Pattern::glob).collect();
+        let named = |source: Symbol| patterns.iter().position(|pattern| pattern.matches(module.name(source)));
+        let (mut left, mut had, mut gone) = (BTreeSet::new(), BTreeSet::new(), BTreeMap::new());
+        for (id, node) in nodes.iter().filter_map(|&id| Some((id, graph.node(id)?))) {
+            let layers = node.sources.iter().copied();
+            let layers: Vec<(Symbol, usize)> = layers.filter_map(|source| Some((source, named(source)?))).collect();
+            let having = layers.iter().filter(|(source, _)| self.has(part, node, *source));
+            let having: Vec<Symbol> = having.map(|&(source, _)| source).collect();
+            match having.is_empty() {
+                true => gone.extend(layers.into_iter().map(|(source, at)| (source, (at, node)))),
+                false => {
+                    left.insert(id);
+                    had.extend(having);
+                }
+            }
+        }
+        gone.retain(|source, _| !had.contains(source));
+        let first = gone.iter().min_by_key(|(_, (at, _))| *at);
+        let finding = first.map(|(&source, &(at, node))| {
+            let path = KeyPath::of(&["quantize", "rule"]).index(index).key("layers").index(at);
+            let name = module.name(source);
+            let others = match gone.len() - 1 {
+                0 => String::new(),
+                1 => ", and so does one more".to_owned(),
+                others => format!(", and so do {others} more"),
+            };
+            let into = module.name(self.last(node).unwrap_or(node.name));
+            let message = match part {
+                Part::Results => {
+                    format!("the result of `{name}` is not in the graph any more: it has gone into `{into}`{others}")
+                }
+                Part::Operands => {
+                    format!("the operand of `{name}` is not in the graph any more: it has gone into `{into}`{others}")
+                }
+            };
+            let finding = loaded.error(codes::RULE, &path, message, "");
+            self.help(part, module, node, finding)
+        });
+        (left, finding)
+    }
+
+    fn help(&self, part: Part, module: &Module, node: &Node, finding: Diagnostic) -> Diagnostic {
+        let graph = module.main();
+        let name = |value| graph.value(value).map(|value| module.name(value.name));
+        let first = match part {
+            Part::Results => node.outputs.first().copied(),
+            Part::Operands => node.inputs.first().copied().flatten(),
+        };
+        let finding = match (first.and_then(name), part) {
+            (Some(name), Part::Results) => {
+                finding.help(format!("the result that is left is `{name}`: `tensors = [\"{name}\"]`"))
+            }
+            (Some(name), Part::Operands) => finding.help(format!(
+                "the {} that is left is `{name}`: name a layer of the model that reads it",
+                Port::Operand(0)
+            )),
+            (None, _) => finding,
+        };
+        finding.help("`optional = true` leaves such layers out")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::{
+        config,
+        pipeline::{
+            canonical,
+            select::{Selection, select},
+        },
+    };
+
+    /// A convolution with its normalization, behind an identity and in front of another; a SiLU, the sigmoid of which is read
+    /// elsewhere or not.
+    fn chosen(rule: &str, elsewhere: bool) -> Result<(Module, Selection), String> {
+        let text = "
+            strait 1 float
+            graph @main(%x: f32[1,1,2,2]) {
+              %same: f32[1,1,2,2] = identity(%x)
+              %conv: f32[1,2,2,2] = conv(%same, @w) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0}
+              %bn: f32[1,2,2,2] = batch_normalization(%conv, @ones, @ones, @ones, @ones) {epsilon=0.0}
+              %drop: f32[1,2,2,2] = identity(%bn)
+              %sig: f32[1,2,2,2] = unary(%drop) {function=sigmoid}
+              %silu: f32[1,2,2,2] = mul(%drop, %sig) {a_zero=0, b_zero=0}
+              %out: f32[1,2,2,2] = relu(%OUT)
+              return %silu, %out
+            }
+            data @w: f32[2,1,1,1] = inline [1.0,10.0]
+            data @ones: f32[2] = inline [1.0,1.0]";
+        let float = strait_core::text::parse(&text.replace("OUT", if elsewhere { "sig" } else { "silu" })).unwrap();
+        let file = format!(
+            "schema = 1\nmodel.file = \"m.onnx\"\ntarget.use = [\"t\"]\ncalibration.data = \"x.npy\"\noutput.dir = \"out\"\n\
+             [[quantize.rule]]\n{rule}\n"
+        );
+        let loaded = config::parse("deploy.toml", file, Path::new(""), &[]).unwrap();
+        let layers = Layers::of(&float);
+        let (module, _) = canonical(float).unwrap();
+        let selection = select(&module, &layers, &loaded).map_err(|error| error.to_string())?;
+        Ok((module, selection))
+    }
+
+    fn names(rule: &str, elsewhere: bool) -> (Vec<String>, Vec<String>) {
+        let (module, selection) = chosen(rule, elsewhere).unwrap_or_else(|error| panic!("{rule}: {error}"));
+        let graph = module.main();
+        let node = |id: &NodeId| module.name(graph.node(*id).unwrap().name).to_owned();
+        let nodes = selection.nodes.keys().map(node).collect();
+        let value = |id| module.name(graph.value(id).unwrap().name).to_owned();
+        (nodes, selection.values.keys().map(|&id| value(id)).collect())
+    }
+
+    #[test]
+    fn a_range_for_a_result_that_has_gone_is_refused() {
+        for (rule, expected) in [
+            (
+                "layers = ['sig']\nrange = [0, 1]",
+                "`sig` is not in the graph any more: it has gone into `silu`",
+            ),
+            (
+                "layers = ['sig']\nobserver = 'mse'",
+                "the result that is left is `silu`",
+            ),
+            (
+                "layers = ['sig']\nresults = [0]\nactivations.type = 'int16'",
+                "the result of `sig`",
+            ),
+            (
+                "layers = ['silu', 'conv']\nrange = [0, 1]",
+                "`conv` is not in the graph any more: it has gone into `bn`",
+            ),
+            ("layers = ['sig', 'c*']\nrange = [0, 1]", "and so does one more"),
+            (
+                "layers = ['bn']\noperands = [0]\nrange = [0, 1]",
+                "the operand of `bn` is not in the graph any more",
+            ),
+        ] {
+            let told = chosen(rule, false).map(|_| ()).unwrap_err();
+            assert!(told.contains(expected) && told.contains("Q001"), "{rule}: {told}");
+        }
+    }
+
+    #[test]
+    fn a_range_is_for_the_result_that_is_left() {
+        for (rule, expected) in [
+            ("layers = ['silu']\nrange = [0, 1]", &["silu"][..]),
+            // An identity behind it is no other result, and a pattern that matches the last layer too means its result.
+            ("layers = ['bn']\nrange = [0, 1]", &["drop"]),
+            ("layers = ['s*']\nrange = [0, 1]", &["silu"]),
+            ("op = ['conv']\nrange = [0, 1]", &["drop"]),
+            ("layers = ['sig', 'bn']\nrange = [0, 1]\noptional = true", &["drop"]),
+        ] {
+            assert_eq!(names(rule, false).1, expected, "{rule}");
+        }
+        // The sigmoid is read elsewhere, and so there still.
+        assert_eq!(names("layers = ['sig']\nrange = [0, 1]", true).1, ["sig"]);
+        let operand = chosen("layers = ['conv']\noperands = [0]\nrange = [0, 1]", false);
+        assert_eq!(operand.unwrap().1.operands.len(), 1);
+    }
+
+    #[test]
+    fn a_type_is_for_what_a_layer_has_become() {
+        for rule in [
+            "layers = ['sig']\nactivations.type = 'int16'",
+            "layers = ['sig']\nrun = 'float'",
+        ] {
+            assert_eq!(
+                names(rule, false),
+                (vec!["silu".to_owned()], vec!["silu".to_owned()]),
+                "{rule}"
+            );
+        }
+    }
+}
