@@ -6,10 +6,10 @@ mod common;
 
 use proptest::prelude::*;
 use strait_requantize::decide::{
-    Best, DecideError, Deviation, Grids, Ideal, Limits, MAX_STEPS, Optimality, Thresholds, best, deviation, difference,
-    exact_addends, exact_factors,
+    Best, Chain, DecideError, Deviation, Grids, Ideal, Limits, MAX_STEPS, Optimality, Thresholds, best, deviation,
+    difference, exact_addends, exact_factors,
 };
-use strait_requantize::form::{Affine, Fixed, TfLite};
+use strait_requantize::form::{Affine, Fixed, Float, TfLite};
 use strait_requantize::{IntType, Narrowing, Requantization, Rounding, Step, Verdict};
 
 fn step(a: &Affine, out: IntType) -> Step {
@@ -25,6 +25,10 @@ fn step(a: &Affine, out: IntType) -> Step {
         narrowing,
     })
     .into()
+}
+
+fn thresholds(ideal: &Ideal, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
+    Thresholds::by_bisection(interval, |x| ideal.eval(x))
 }
 
 fn grids() -> impl Strategy<Value = Grids> {
@@ -60,14 +64,21 @@ proptest! {
     }
 
     #[test]
-    fn ideal_thresholds_are_those_of_bisection(
-        factor in prop_oneof![factor(), 1e-40f64..1e-10, 1e3f64..1e9], grids in grids(), rounding in common::rounding(),
-        low in -(1i64 << 40)..1 << 40, width in 0i64..1 << 41, scale in 0u8..41,
+    fn functions_whose_parameters_do_not_tell_are_held_against_the_ideal_by_their_thresholds(
+        factor in factor(), grids in grids(), rounding in common::rounding(), off in 0.9f64..1.1, low in -3000i64..3000,
+        width in 0i64..3000,
     ) {
         let ideal = Ideal::new(factor, rounding, grids).unwrap();
-        let interval = (low >> scale, (low + width) >> scale);
-        let bisected = Thresholds::by_bisection(interval, |x| ideal.eval(x));
-        prop_assert_eq!(ideal.thresholds(interval), bisected);
+        let form = Float { scale: ((factor * off) as f32).into(), zp: grids.output_zero, out: grids.out };
+        let steps = [Step::from(Requantization::from(form))];
+        let (chain, interval) = (Chain::new(&steps, 0).unwrap(), (low, low + width));
+        let apart = |x: i64| chain.eval(x).unwrap().abs_diff(ideal.eval(x).unwrap());
+        let max_lsb = (low..=low + width).map(apart).max().unwrap();
+        let found = ideal.deviation(&steps, 0, interval).unwrap();
+        prop_assert_eq!(found.max_lsb, max_lsb);
+        prop_assert_eq!(found.differing, (low..=low + width).filter(|x| apart(*x) > 0).count() as u128);
+        let witness = (low..=low + width).find(|x| max_lsb == 0 || apart(*x) == max_lsb);
+        prop_assert_eq!(Some(found.witness), witness);
     }
 
     #[test]
@@ -99,7 +110,7 @@ proptest! {
         let limits = Limits { bits, normalized, shift: least..=least + span };
         let ideal = Ideal::new(factor, rounding, grids).unwrap();
         let interval = (low, low + width);
-        let target = ideal.thresholds(interval).unwrap();
+        let target = thresholds(&ideal, interval).unwrap();
         let key = |a: &Affine| -> (Key, Deviation) {
             let own = Thresholds::of(&[step(a, grids.out)], 0, interval).unwrap();
             let differing = (low..=low + width).filter(|x| own.eval(*x) != target.eval(*x)).count();
@@ -154,7 +165,7 @@ fn wide_results_of_few_accumulators_are_compared_one_by_one() {
     for (factor, interval) in [(30.3, (-40, 5_000)), (2_900.7, (0, 60)), (30.97, (-3_000, 2))] {
         let (ideal, limits) = wide(factor);
         let found = best(&ideal, &limits, interval).unwrap();
-        assert!(ideal.thresholds(interval).is_err() && found.found() == Optimality::Optimal);
+        assert!(thresholds(&ideal, interval).is_err() && found.found() == Optimality::Optimal);
         let key = |m: i32, n: u8| {
             let form = Affine {
                 factor: m,
@@ -248,7 +259,7 @@ fn thirty_one_bits_are_the_ideal_function_and_seven_are_not() {
     let (wide, narrow) = (of(31), of(7));
     let lsb = |best: &Best| best.deviation.unwrap().max_lsb;
     assert_eq!(lsb(&wide), 0);
-    let thresholds = ideal.thresholds((-1 << 20, 1 << 20)).unwrap();
+    let thresholds = thresholds(&ideal, (-1 << 20, 1 << 20)).unwrap();
     let exact = |best: &Best| exact_factors(&thresholds, &best.affine, IntType::I8);
     assert!(exact(&wide).unwrap().contains(&wide.affine.factor));
     assert!(lsb(&narrow) > 0 && exact(&narrow).is_none());
@@ -280,7 +291,7 @@ fn what_has_no_answer_is_an_error() {
     let ideal = Ideal::new(0.5, Rounding::Floor, grids).unwrap();
     assert_eq!(ideal.eval(1 << 51), Err(DecideError::Distant(1 << 51)));
     assert!(matches!(
-        ideal.thresholds((-1 << 20, 1 << 20)),
+        thresholds(&ideal, (-1 << 20, 1 << 20)),
         Err(DecideError::TooManySteps { .. })
     ));
     let plain = [step(

@@ -7,23 +7,22 @@
 //! above it. Where the two can be compared, what comes out is the optimum, whatever the form's width: two functions are
 //! looked at, never more.
 //!
-//! They are compared by their parameters where there are many steps and the two are at most 1 apart, or else by their
-//! thresholds, of which results of 8 and 16 bits have at most [`MAX_STEPS`], or else accumulator by accumulator, as long as
-//! there are no more of these. That is the work that is allowed for: a count, and so the same on every machine. Results of 32
-//! bits that are farther apart, over more accumulators, exceed it. There the nearest v is the answer: none of those that were
-//! tried is better, and no other was tried.
+//! They are compared by their parameters where these tell, or else by their thresholds, of which results of 8 and 16 bits have
+//! at most [`MAX_STEPS`], or else accumulator by accumulator, as long as there are no more of these. That is the work that is
+//! allowed for: a count, and so the same on every machine. Results of 32 bits that are far apart, over more accumulators,
+//! exceed it. There the nearest v is the answer: none of those that were tried is better, and no other was tried.
 
 use super::{
-    deviation::{Deviation, FEW_STEPS, listed},
+    deviation::{Deviation, between},
     ideal::Ideal,
-    normal::{self, shared_powers},
-    thresholds::{Chain, DecideError, MAX_STEPS, Thresholds, values},
+    normal::{Lines, shared_powers},
+    thresholds::{Chain, DecideError, MAX_STEPS, few_steps, values},
 };
 use crate::{
     IntType, Requantization, Step,
     form::{Affine, MAX_ADDEND, MAX_SHIFT},
 };
-use std::{cell::OnceCell, ops::RangeInclusive};
+use std::ops::RangeInclusive;
 
 /// Limits of a form's integers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,48 +97,47 @@ pub fn best(ideal: &Ideal, limits: &Limits, interval: (i64, i64)) -> Result<Best
     Target::of(ideal, interval).best(limits)
 }
 
-/// The ideal function on an interval, listed once for all that is held against it.
+/// The ideal function on an interval, for all that is held against it.
 pub(super) struct Target<'a> {
     ideal: &'a Ideal,
     interval: (i64, i64),
     /// Its values at the ends of the interval.
     ends: Result<[i32; 2], DecideError>,
-    /// Made when they are asked for.
-    thresholds: OnceCell<Result<Thresholds, DecideError>>,
+    /// Where its parameters tell.
+    lines: Option<Lines>,
 }
 
 impl<'a> Target<'a> {
     pub(super) fn of(ideal: &'a Ideal, interval: (i64, i64)) -> Self {
+        let ends = values(interval, |x| ideal.eval(x));
         Target {
             ideal,
             interval,
-            ends: values(interval, |x| ideal.eval(x)),
-            thresholds: OnceCell::new(),
+            lines: (ends.as_ref().ok()).and_then(|ends| Lines::of_ideal(ideal, *ends, interval)),
+            ends,
         }
     }
 
-    /// Distance of a function from the ideal: by their parameters where there are many steps, by the thresholds of both, or
-    /// else accumulator by accumulator.
+    /// Distance of a function from the ideal: by their parameters, by the thresholds of both, or else accumulator by
+    /// accumulator.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
-        let many = self
-            .ends
-            .as_ref()
-            .is_ok_and(|[low, high]| high.abs_diff(*low) > FEW_STEPS);
-        if many && let Some(found) = normal::from_ideal(own, self.ideal, self.interval) {
-            // The interval is in the form's domain.
-            return own.ends(self.interval).map(|_| found);
+        let interval = self.interval;
+        let (ideal_ends, ends) = (self.ends.clone()?, own.ends(interval)?);
+        let by_parameters = |ideal: &Lines| Lines::of_chain(own, ends, interval)?.deviation(ideal, interval);
+        if let Some(found) = self.lines.as_ref().and_then(by_parameters) {
+            return Ok(found);
         }
-        let thresholds = self.thresholds.get_or_init(|| self.ideal.thresholds(self.interval));
-        let too_many = match (thresholds, own.thresholds(self.interval)) {
-            (Ok(ideal), Ok(own)) => return Ok(listed(&own, ideal)),
-            (Err(error), _) => error.clone(),
-            (_, Err(error)) => error,
+        let Err(too_many) = few_steps(ideal_ends).and(few_steps(ends)) else {
+            return Ok(between(
+                (interval, ends[0], own.sweep(ends)),
+                (interval, ideal_ends[0], self.ideal.sweep(ideal_ends)),
+            ));
         };
-        let (low, high) = self.interval;
-        if !matches!(too_many, DecideError::TooManySteps { .. }) || high.abs_diff(low) > MAX_STEPS.into() {
+        let (low, high) = interval;
+        if high.abs_diff(low) > MAX_STEPS.into() {
             return Err(too_many);
         }
-        let mut found = Deviation::none(self.interval);
+        let mut found = Deviation::none(interval);
         for x in low..=high {
             found.add(own.eval(x)?.abs_diff(self.ideal.eval(x)?), x, 1);
         }

@@ -80,10 +80,6 @@ pub fn equal_on(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) ->
     }
 }
 
-/// Results with more steps than these are compared by their parameters as far as these tell. Where there are fewer,
-/// thresholds are quicker, and quicker still as two lists, of 8 KiB each at most.
-pub(super) const FEW_STEPS: u32 = 1023;
-
 /// Difference of two chains of steps on `interval` (both ends belong to it): none where the steps are the same or come to
 /// the same parameters, or else by their thresholds. Many of these are made as they are met and not kept: a function into 16
 /// bits has 65 535.
@@ -98,18 +94,14 @@ pub fn deviation(a: &[Step], b: &[Step], channel: usize, interval: (i64, i64)) -
     if are_alike(&a, &b, ends, interval) {
         return Ok(Deviation::none(interval));
     }
-    let by_parameters = || normal::deviation((&a, ends[0]), (&b, ends[1]), interval);
-    let too_many = few_steps(ends[0]).and(few_steps(ends[1]));
-    let many = ends.iter().any(|[low, high]| high.abs_diff(*low) > FEW_STEPS);
-    match (too_many, many.then(by_parameters).flatten()) {
-        (_, Some(found)) => Ok(found),
-        (Err(error), None) => Err(error),
-        (Ok(()), None) if many => Ok(between(
-            (interval, ends[0][0], a.sweep(ends[0])),
-            (interval, ends[1][0], b.sweep(ends[1])),
-        )),
-        (Ok(()), None) => Ok(listed(&a.thresholds(interval)?, &b.thresholds(interval)?)),
+    if let Some(found) = normal::deviation((&a, ends[0]), (&b, ends[1]), interval) {
+        return Ok(found);
     }
+    few_steps(ends[0]).and(few_steps(ends[1]))?;
+    Ok(between(
+        (interval, ends[0][0], a.sweep(ends[0])),
+        (interval, ends[1][0], b.sweep(ends[1])),
+    ))
 }
 
 /// True if both chains are the same steps, or of the same parameters once these are normalised.
@@ -188,11 +180,14 @@ pub(crate) fn listed(before: &Thresholds, after: &Thresholds) -> Deviation {
 }
 
 /// A function as its interval, the value at the lower end, and its thresholds one after the other.
-type Listed<I> = ((i64, i64), i32, I);
+pub(super) type Listed<I> = ((i64, i64), i32, I);
 
 /// Both are constant between thresholds, so their difference is looked at once per stretch between two of them: one
 /// sweep over the merged lists.
-fn between(before: Listed<impl Iterator<Item = i64>>, after: Listed<impl Iterator<Item = i64>>) -> Deviation {
+pub(super) fn between(
+    before: Listed<impl Iterator<Item = i64>>,
+    after: Listed<impl Iterator<Item = i64>>,
+) -> Deviation {
     let low = before.0.0.max(after.0.0);
     let high = before.0.1.min(after.0.1);
     let mut found = Deviation::none((low, high.max(low)));

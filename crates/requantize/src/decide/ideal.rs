@@ -2,7 +2,7 @@
 
 use super::{
     normal::Rounded,
-    thresholds::{DecideError, Thresholds},
+    thresholds::{DecideError, sweep},
 };
 use crate::{
     IntType, Rounding,
@@ -116,25 +116,21 @@ impl Ideal {
         })
     }
 
-    /// The thresholds on an interval, in closed form.
-    pub fn thresholds(&self, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
+    /// The thresholds on an interval with these values at its ends, some at a time.
+    pub(super) fn sweep(&self, ends: [i32; 2]) -> impl Iterator<Item = i64> {
         let (inside, outside) = self.zeros();
         // The zero point is an i32.
         let (outside, input_zero) = (outside as i64, i64::from(self.grids.input_zero));
-        Thresholds::in_closed_form(
-            interval,
-            |x| self.eval(x),
-            |codes| {
-                // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x; the k asked for are reached
-                // inside the interval, so that none of this is large.
-                let quotients = codes.start() - outside..=codes.end() - outside;
-                let mut all = firsts(quotients, self.shift, self.mantissa, |quotient| {
-                    self.rounding.least_reaching(quotient.into(), self.shift) - inside
-                });
-                all.iter_mut().for_each(|x| *x += input_zero);
-                all
-            },
-        )
+        // round((u mantissa + inside) / 2^shift) + outside >= k, where x = u + z_x; the k asked for are reached inside the
+        // interval, so that none of this is large.
+        sweep(ends, move |values| {
+            let quotients = values.start() - outside..=values.end() - outside;
+            let mut all = firsts(quotients, self.shift, self.mantissa, |quotient| {
+                self.rounding.least_reaching(quotient.into(), self.shift) - inside
+            });
+            all.iter_mut().for_each(|x| *x += input_zero);
+            all
+        })
     }
 
     /// s - m / 2^n, in units of 2^-104: exact, or the largest number where it is too large for that.

@@ -51,6 +51,17 @@ pub enum DecideError {
 /// Thresholds that a sweep makes at a time: all of a function into 8 bits.
 const AT_A_TIME: usize = 255;
 
+/// The thresholds of a function with these values at the ends of an interval, some at a time, from the first accumulators that
+/// reach each of some values.
+pub(super) fn sweep(
+    [lowest, highest]: [i32; 2],
+    firsts: impl Fn(RangeInclusive<i64>) -> Vec<i64>,
+) -> impl Iterator<Item = i64> {
+    let (first, last) = (i64::from(lowest) + 1, i64::from(highest));
+    let pieces = (first..=last).step_by(AT_A_TIME);
+    pieces.flat_map(move |from| firsts(from..=last.min(from + AT_A_TIME as i64 - 1)))
+}
+
 /// One channel of a chain of steps, each applied to the result of the one before.
 #[derive(Clone, Debug)]
 pub struct Chain<'a> {
@@ -96,15 +107,6 @@ impl<'a> Chain<'a> {
         self.stages.len() == other.stages.len() && self.stages.iter().zip(&other.stages).all(same)
     }
 
-    /// All thresholds on an interval.
-    pub(super) fn thresholds(&self, interval: (i64, i64)) -> Result<Thresholds, DecideError> {
-        Thresholds::in_closed_form(
-            interval,
-            |x| self.eval(x).map_err(DecideError::from),
-            |codes| self.firsts(codes),
-        )
-    }
-
     fn firsts(&self, codes: RangeInclusive<i64>) -> Vec<i64> {
         match &self.stages[..] {
             // A clamp keeps the thresholds of the values that it leaves.
@@ -114,10 +116,8 @@ impl<'a> Chain<'a> {
     }
 
     /// The thresholds on an interval with these values at its ends, some at a time.
-    pub(super) fn sweep(&self, [lowest, highest]: [i32; 2]) -> impl Iterator<Item = i64> {
-        let (first, last) = (i64::from(lowest) + 1, i64::from(highest));
-        let pieces = (first..=last).step_by(AT_A_TIME);
-        pieces.flat_map(move |from| self.firsts(from..=last.min(from + AT_A_TIME as i64 - 1)))
+    pub(super) fn sweep(&self, ends: [i32; 2]) -> impl Iterator<Item = i64> {
+        sweep(ends, |values| self.firsts(values))
     }
 
     /// The smallest accumulator of the first step's domain whose result is at least `value`, one past it where none is:
@@ -150,22 +150,12 @@ pub struct Thresholds {
 impl Thresholds {
     /// The thresholds of one channel of a chain, in closed form: microseconds for eight bits.
     pub fn of(steps: &[Step], channel: usize, interval: (i64, i64)) -> Result<Self, DecideError> {
-        Chain::new(steps, channel)?.thresholds(interval)
-    }
-
-    /// The thresholds of a function that does not decrease, from its values and from the first accumulators that reach
-    /// each of some values; these are all above that of the lower end, up to that of the upper end.
-    pub(super) fn in_closed_form(
-        interval: (i64, i64),
-        eval: impl FnMut(i64) -> Result<i32, DecideError>,
-        firsts: impl FnOnce(RangeInclusive<i64>) -> Vec<i64>,
-    ) -> Result<Self, DecideError> {
-        let (lowest, highest) = ends(interval, eval)?;
-        let codes = i64::from(lowest) + 1..=i64::from(highest);
+        let chain = Chain::new(steps, channel)?;
+        let (lowest, highest) = ends(interval, |x| chain.eval(x).map_err(DecideError::from))?;
         Ok(Thresholds {
             interval,
             lowest,
-            at: firsts(codes),
+            at: chain.firsts(i64::from(lowest) + 1..=i64::from(highest)),
         })
     }
 
