@@ -300,9 +300,7 @@ impl<'a> Builder<'a> {
             places.push(place.transpose()?);
         }
         for place in places.iter().flatten() {
-            if let Place::Arena { offset, bytes } = *place
-                && pieces.iter().all(|piece| piece.offset != offset)
-            {
+            if let Place::Arena { offset, bytes } = *place {
                 pieces.push(Piece {
                     offset,
                     bytes,
@@ -310,7 +308,9 @@ impl<'a> Builder<'a> {
                 });
             }
         }
+        // One piece serves all operands that lie there; results, which came first, stay.
         pieces.sort_by_key(|piece| piece.offset);
+        pieces.dedup_by(|later, earlier| later.result.is_none() && later.offset == earlier.offset);
         let source = |(operand, place): (usize, &Option<Place>)| match *place {
             _ if in_place == Some(operand) => Source::InPlace,
             None => Source::Absent,
