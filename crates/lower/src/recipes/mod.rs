@@ -18,6 +18,7 @@ mod multiply;
 mod multiply_accumulate;
 mod narrow;
 mod pass_through;
+mod product;
 mod softmax;
 mod sum;
 

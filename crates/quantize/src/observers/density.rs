@@ -1,5 +1,6 @@
 //! Elements as a density: uniform within each bin of a histogram.
 
+use super::GridKind;
 use super::levels::Levels;
 use crate::statistics::{Histogram, MAX_BINS};
 
@@ -54,6 +55,24 @@ impl Density {
         };
         let part = integrals(self.first + index as f64 * self.width, x);
         [0, 1, 2].map(|k| self.sums[index][k] + count / self.width * part[k])
+    }
+
+    /// Of some ranges the one with the least squared error on its grid, the first of those that are alike; `otherwise` where no
+    /// range is one of the grid.
+    pub(super) fn least_error(
+        &self,
+        grid: GridKind,
+        ranges: impl Iterator<Item = [f32; 2]>,
+        otherwise: [f32; 2],
+    ) -> [f32; 2] {
+        let mut best = (f64::INFINITY, otherwise);
+        for range in ranges {
+            let error = Levels::of(grid, range).map_or(f64::INFINITY, |levels| self.squared_error(&levels));
+            if error < best.0 {
+                best = (error, range);
+            }
+        }
+        best.1
     }
 
     /// ∫(x − Q(x))²·ρ, where Q is the nearest level: the expected squared error of all elements together.

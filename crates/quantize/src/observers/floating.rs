@@ -1,7 +1,6 @@
 //! Of a few scales, the one with the least squared error.
 
 use super::density::Density;
-use super::levels::Levels;
 use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
 
@@ -22,15 +21,9 @@ impl Observer for Floating {
         let statistics = seen.elements;
         extremes(statistics)?;
         let density = Density::new(&statistics.histogram, statistics.zeros);
-        let mut best = (f64::INFINITY, grid.ends().map(|end| end as f32));
-        for scale in EXPONENTS.map(|exponent| 2f64.powi(exponent)) {
-            let range = grid.ends().map(|end| (end * scale) as f32);
-            let error = Levels::of(grid, range).map_or(f64::INFINITY, |levels| density.squared_error(&levels));
-            if error < best.0 {
-                best = (error, range);
-            }
-        }
-        Ok(best.1)
+        let at = |scale: f64| grid.ends().map(|end| (end * scale) as f32);
+        let ranges = EXPONENTS.iter().map(|exponent| at(2f64.powi(*exponent)));
+        Ok(density.least_error(grid, ranges, at(1.0)))
     }
 }
 

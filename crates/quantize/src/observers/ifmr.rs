@@ -1,7 +1,6 @@
 //! Ascend's IFMR.
 
 use super::density::Density;
-use super::levels::Levels;
 use super::percentile::inside;
 use super::{GridKind, Observer, Seen, extremes};
 use strait_core::Reason;
@@ -50,19 +49,15 @@ impl Observer for Ifmr {
         let density = Density::new(&statistics.histogram, statistics.zeros);
         // As many factors as fit, with room for the rounding of their quotient.
         let last = ((self.factors[1] - self.factors[0]) / self.step + 1e-6).clamp(0.0, 1e4) as u32;
-        let mut best = (f64::INFINITY, [min, max]);
-        for factor in (0..=last).map(|i| self.factors[0] + f64::from(i) * self.step) {
+        let ranges = (0..=last).map(|i| {
+            let factor = self.factors[0] + f64::from(i) * self.step;
             let reach = |end: f32| (f64::from(end) * factor) as f32;
-            let range = match grid.symmetric {
+            match grid.symmetric {
                 true => [-reach(max.max(-min)), reach(max.max(-min))],
                 false => [min, reach(max)],
-            };
-            let error = Levels::of(grid, range).map_or(f64::INFINITY, |levels| density.squared_error(&levels));
-            if error < best.0 {
-                best = (error, range);
             }
-        }
-        Ok(best.1)
+        });
+        Ok(density.least_error(grid, ranges, [min, max]))
     }
 }
 

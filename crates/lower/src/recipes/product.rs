@@ -1,0 +1,41 @@
+//! The product of two activations: acc = Σ (q_a − z_a)·(q_b − z_b) on the grid s_a·s_b.
+
+use super::NodeToLower;
+use super::narrow::{Product, Wide, narrow};
+
+use crate::interval::any_code;
+use crate::lowering::Lowering;
+use std::sync::Arc;
+use strait_core::{Carrier, Channels, Failure, Op, QuantParams};
+use strait_requantize::range::Pairs;
+
+/// Lowers a node whose accumulators are sums of `count` products. `op` is the primitive for the zero points of both operands,
+/// `product` the rule of the runtime for both scales.
+pub(super) fn of_activations(
+    walk: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    count: u64,
+    op: impl FnOnce([i32; 2], Carrier) -> Op,
+    product: fn(f32, f32) -> Product,
+) -> Result<(), Failure> {
+    let [a, b] = [walk.operand(site, 0)?, walk.operand(site, 1)?];
+    let ([a_scale, b_scale], zeros) = ([a.grid.scale, b.grid.scale], [a.grid.zero, b.grid.zero]);
+    let operands = [a.value, b.value];
+    let sum = Pairs {
+        count,
+        first: (any_code(a.grid.ty), zeros[0].into()),
+        second: (any_code(b.grid.ty), zeros[1].into()),
+        any_pattern: walk.are_two_inputs(site),
+    };
+    walk.prove(site, &sum)?;
+    let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
+    let carrier = walk.carrier(site)?;
+    let acc = walk.emit(site.node, op(zeros, carrier), &operands, Some(grid), "accumulate")?;
+    let wide = Wide {
+        acc,
+        zero: 0,
+        product: product(a_scale, b_scale),
+        channels: Channels::Axis(0),
+    };
+    narrow(walk, site, wide)
+}
