@@ -132,4 +132,7 @@ fn what_a_rule_makes_of_a_layer_is_found_by_the_name_and_the_operator_of_the_lay
         assert_eq!(made_from(&report, "s"), [""; 0], "{selector}");
         assert_eq!(report.rules[0].layers.len(), 2, "{selector}");
     }
+    // A range is that of the result which has the layer's name, and of no value in between.
+    let (report, _) = compiled(BOTH, "[[quantize.rule]]\nlayers = [\"s_1\"]\nrange = [-0.3, 4]\n");
+    assert_eq!(report.rules[0].tensors, ["s"]);
 }

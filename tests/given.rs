@@ -111,6 +111,8 @@ fn what_is_given_stays_through_alignments_refusals_and_turns() {
                 concat: word(),
                 pooling: word(),
                 resize: word(),
+                passive: word(),
+                simplify: seed % 4 != 0,
                 force_overlap: seed % 3 == 0,
             };
             // Every fourth grid, two or four times as coarse as it would be.

@@ -49,6 +49,8 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
                 concat: word(),
                 pooling: word(),
                 resize: word(),
+                passive: word(),
+                simplify: seed % 4 != 0,
                 force_overlap: seed % 3 == 0,
             };
             let mut progress = Progress::default();
@@ -102,7 +104,7 @@ fn revised<'a>(before: &Annotation<'a>, module: &Module, random: &mut SplitMix64
         .map(|(id, node)| (id, node.op.term()))
         .collect();
     let value = values[draw(values.len())];
-    let kind = draw(7);
+    let kind = draw(8);
     let Some(&(node, term)) = nodes.get(draw(nodes.len())) else {
         return after;
     };
@@ -128,10 +130,12 @@ fn revised<'a>(before: &Annotation<'a>, module: &Module, random: &mut SplitMix64
         }
         4 => _ = directives.weight_per.insert(node, WeightPer::Tensor),
         5 => _ = directives.operands.insert((node, 0), RangeFrom::Stated([-4.0, 4.0])),
+        6 => _ = directives.simplify.insert(node, draw(2) == 0),
         // What was said before is taken back.
         _ => {
             directives.ranges.pop_first();
             directives.alignments.pop_last();
+            directives.simplify.pop_first();
             types.activations.pop_first();
         }
     }

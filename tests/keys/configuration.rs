@@ -413,6 +413,20 @@ const CASES: &[Case] = &[
         &["quantize.alignment.resize='least'"],
     ),
     given(
+        "quantize.alignment.passive",
+        Bits,
+        &[
+            "calibration.observer='percentile'",
+            "calibration.observer_options.percentile=98",
+        ],
+        &["quantize.alignment.passive='output'"],
+    ),
+    case(
+        "quantize.alignment.simplify",
+        Bits,
+        &["quantize.alignment.simplify=false"],
+    ),
+    given(
         "quantize.alignment.force_overlap",
         Bits,
         &["quantize.alignment.elementwise='output'"],
@@ -422,6 +436,11 @@ const CASES: &[Case] = &[
         "quantize.rule[].alignment",
         Bits,
         &["quantize.rule=[{ layers=['/block/Add'], alignment='large' }]"],
+    ),
+    case(
+        "quantize.rule[].simplify",
+        Bits,
+        &["quantize.rule=[{ layers=['/block/Add'], simplify=false }]"],
     ),
     case(
         "quantize.rule[].activations.type",

@@ -49,6 +49,17 @@ pub(super) const CASES: &[Case] = &[
         &[("resize        = \"none\"", "resize        = \"least\"")],
     ),
     given(
+        "passes.alignment.passive",
+        Bits,
+        &[("[\"max_pool\", \"reshape\"]", "[\"global_average_pool\"]")],
+        &[("passive       = \"input\"", "passive       = \"none\"")],
+    ),
+    case(
+        "passes.alignment.simplify",
+        Bits,
+        &[("simplify      = true", "simplify      = false")],
+    ),
+    given(
         "passes.alignment.force_overlap",
         Bits,
         &[("elementwise   = \"none\"", "elementwise   = \"output\"")],

@@ -206,6 +206,29 @@ fn stated<'w>(module: &mut Module, words: Vec<&'w str>, directives: &mut Directi
     Ok(others)
 }
 
+/// `simplify=off`, `simplify@NAME=off` for the results of one node. The other words are left.
+fn simplified<'w>(
+    module: &Module,
+    words: Vec<&'w str>,
+    kinds: &mut Alignments,
+) -> Result<(BTreeMap<NodeId, bool>, Vec<&'w str>), String> {
+    let (mut nodes, mut others) = (BTreeMap::new(), Vec::new());
+    for word in words {
+        match word.strip_prefix("simplify").and_then(|rest| rest.strip_suffix("=off")) {
+            None => others.push(word),
+            Some("") => kinds.simplify = false,
+            Some(of) => _ = nodes.insert(node_named(module, of.trim_start_matches('@'))?, false),
+        }
+    }
+    Ok((nodes, others))
+}
+
+fn node_named(module: &Module, name: &str) -> Result<NodeId, String> {
+    let found = module.main().nodes().find(|(_, node)| module.name(node.name) == name);
+    let (id, _) = found.ok_or_else(|| format!("there is no node {name}"))?;
+    Ok(id)
+}
+
 /// `align:KIND=WORD` for the ops of a kind, `align@NAME=WORD` for one node, `overlap=force`. The other words are left.
 fn alignments<'w>(
     module: &Module,
@@ -225,9 +248,7 @@ fn alignments<'w>(
         let known = Alignment::ALL.iter().copied().find(|known| known.name() == to);
         let to = known.ok_or_else(|| format!("`{to}` is no alignment"))?;
         if let Some(name) = of.strip_prefix('@') {
-            let found = module.main().nodes().find(|(_, node)| module.name(node.name) == name);
-            let (id, _) = found.ok_or_else(|| format!("there is no node {name}"))?;
-            nodes.insert(id, to);
+            nodes.insert(node_named(module, name)?, to);
             continue;
         }
         *match of {
@@ -236,6 +257,7 @@ fn alignments<'w>(
             ":concat" => &mut kinds.concat,
             ":pooling" => &mut kinds.pooling,
             ":resize" => &mut kinds.resize,
+            ":passive" => &mut kinds.passive,
             _ => return Err(format!("`{word}` aligns nothing")),
         } = to;
     }
@@ -264,7 +286,7 @@ fn annotate(module: &mut Module, how: &Annotation<'_>, progress: &mut Progress) 
     verify(module).map_err(|violation| violation.to_string())
 }
 
-/// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]… type[:NAME]=TYPE … align:KIND=WORD … unfit=float`: places
+/// `annotate TARGET NAME=LOW..HIGH … (operand:NODE:INDEX|value:NAME)=LOW..HIGH … given:NODE:INDEX=TYPE,SCALE,ZERO[,CODE]… type[:NAME]=TYPE … align:KIND=WORD … simplify[@NODE]=off unfit=float`: places
 /// the graph and gives each operand its type and grid, from these ranges of values and operands. The remarks say what is on the host, who has a grid that another reader is aligned
 /// to, which grids are coarser than asked, which stated ranges do not fit, and of which grids one value takes nearly all.
 pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outcome, String> {
@@ -274,6 +296,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     let (types, ranges) = types(module, ranges)?;
     let mut kinds = target.spec().passes.alignment;
     let (nodes, ranges) = alignments(module, ranges, &mut kinds)?;
+    let (simplify, ranges) = simplified(module, ranges, &mut kinds)?;
     let mut directives = Directives::default();
     let ranges = stated(module, ranges, &mut directives)?;
     let (unfit, ranges): (Vec<&str>, Vec<&str>) = ranges.into_iter().partition(|word| *word == "unfit=float");
@@ -288,6 +311,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
     };
     how.directives = Directives {
         alignments: nodes,
+        simplify,
         ..directives
     };
     if unfit {

@@ -109,6 +109,8 @@ pub struct PassLines {
     pub activation: Vec<String>,
     /// Which grids the operands and results of a kind of ops share.
     pub alignment: BTreeMap<&'static str, String>,
+    /// True: results are made on the grid that all readers want.
+    pub simplify: bool,
     /// True: the grid of an aligned operand is imposed on its other readers, too.
     pub force_overlap: bool,
 }
@@ -338,6 +340,8 @@ fn passes(passes: &Passes) -> PassLines {
         concat,
         pooling,
         resize,
+        passive,
+        simplify,
         force_overlap,
     } = passes.alignment;
     let kinds = [
@@ -346,12 +350,14 @@ fn passes(passes: &Passes) -> PassLines {
         ("concat", concat),
         ("pooling", pooling),
         ("resize", resize),
+        ("passive", passive),
     ];
     PassLines {
         computing: passes.computing.clone(),
         passive: passes.passive.clone(),
         activation: passes.activation.clone(),
         alignment: kinds.map(|(kind, alignment)| (kind, alignment.to_string())).into(),
+        simplify,
         force_overlap,
     }
 }

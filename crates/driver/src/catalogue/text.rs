@@ -126,7 +126,11 @@ impl Sheet {
         } else {
             ""
         };
-        let alignment = Some(alignment.join(", ") + forced);
+        let apart = match passes.simplify {
+            true => "",
+            false => ", results on ranges of their own",
+        };
+        let alignment = Some(alignment.join(", ") + forced + apart);
         let known = [
             ("vendor", &card.vendor),
             ("licence", &card.licence),

@@ -137,6 +137,7 @@ impl Checker<'_> {
                 let only_layers = [
                     ("run", rule.run.is_some()),
                     ("alignment", rule.alignment.is_some()),
+                    ("simplify", rule.simplify.is_some()),
                     ("weights", rule.weights != Default::default()),
                 ];
                 for (key, _) in only_layers.into_iter().filter(|(_, given)| *given) {

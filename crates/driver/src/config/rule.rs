@@ -18,6 +18,8 @@ pub struct Settings {
     pub observer_options: ObserverOptions,
     /// Which grids its operands and results share.
     pub alignment: Option<Align>,
+    /// True if its results are made on the grid that all readers want.
+    pub simplify: Option<bool>,
     /// Its weights.
     pub weights: Weights,
     /// The activations that it computes on, or its output.
@@ -35,6 +37,7 @@ impl Settings {
             observer: later.observer.or(self.observer),
             observer_options: later.observer_options.or(&self.observer_options),
             alignment: later.alignment.or(self.alignment),
+            simplify: later.simplify.or(self.simplify),
             weights: Weights {
                 codes: later.weights.codes.or(weights.codes),
                 symmetric: later.weights.symmetric.or(weights.symmetric),
@@ -77,6 +80,7 @@ impl Rule {
             observer: self.observer,
             observer_options: self.observer_options.clone(),
             alignment: self.alignment,
+            simplify: self.simplify,
             weights: self.weights.clone(),
             activations: self.activations.clone(),
         }

@@ -288,6 +288,12 @@ pub struct Alignment {
     pub pooling: Option<Align>,
     /// Of resizes.
     pub resize: Option<Align>,
+    /// Of other ops that the target's table lists as passive. An op that only moves codes, as a maximum or a transpose does,
+    /// has one grid for operand and result whatever this says; the word then says whose.
+    pub passive: Option<Align>,
+    /// True: a result that all readers want on one grid is made on that, and rounds once. False: it is made on a range of its
+    /// own, and requantized for readers of another grid, as far as the target requantizes codes.
+    pub simplify: Option<bool>,
     /// True: the grid that an aligned operand is made on is imposed on its other readers, too; the report names them. False:
     /// they have the one that its producer leaves, and the aligned operand is requantized.
     pub force_overlap: Option<bool>,
@@ -341,6 +347,8 @@ pub struct Rule {
     pub observer_options: ObserverOptions,
     /// Which grids their operands and results share.
     pub alignment: Option<Align>,
+    /// Of their results, as `alignment.simplify` of `[quantize]`.
+    pub simplify: Option<bool>,
     /// Their weights.
     #[serde(default)]
     pub weights: Weights,

@@ -74,6 +74,9 @@ pub(super) fn wishes(
         if let Some(alignment) = settings.alignment {
             directives.alignments.insert(id, alignment);
         }
+        directives
+            .simplify
+            .extend(settings.simplify.map(|simplify| (id, simplify)));
         let weighs = graph.node(id).is_some_and(weighs);
         let (float, weight) = (settings.run == Some(Run::Float), quantize.weight_type(rules));
         let weight = weight.filter(|_| weighs).map(|(_, t)| t);
@@ -164,6 +167,8 @@ fn alignments(config: &Alignment, table: Alignments) -> Alignments {
         concat: config.concat.unwrap_or(table.concat),
         pooling: config.pooling.unwrap_or(table.pooling),
         resize: config.resize.unwrap_or(table.resize),
+        passive: config.passive.unwrap_or(table.passive),
+        simplify: config.simplify.unwrap_or(table.simplify),
         force_overlap: config.force_overlap.unwrap_or(table.force_overlap),
     }
 }

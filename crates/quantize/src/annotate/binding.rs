@@ -36,7 +36,10 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     let own = how.directives.alignments.get(&id).copied();
     let of_kind = || match passes.is_activation(term) && how.roles().clamp_producer(graph, node).is_some() {
         true => how.alignments.activation,
-        false => how.alignments.of(term).unwrap_or(Alignment::None),
+        false => match how.alignments.of(term) {
+            None | Some(Alignment::None) if passes.is_passive(term) => how.alignments.passive,
+            to => to.unwrap_or(Alignment::None),
+        },
     };
     let to = own.unwrap_or_else(of_kind);
     let moves = keeps_grid(kind);
@@ -49,7 +52,7 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
         Alignment::Output => Binding::Aligned { to, moves },
         Alignment::Large if operands > 1 => Binding::Aligned { to, moves },
         Alignment::Input => Binding::Passive,
-        _ if moves || passes.is_passive(term) => Binding::Passive,
+        _ if moves => Binding::Passive,
         Alignment::None | Alignment::Large => Binding::Free,
     }
 }

@@ -68,6 +68,8 @@ pub struct Directives {
     pub weights_unfit: BTreeMap<NodeId, Unfit>,
     /// Which grids the operands and results of single nodes share.
     pub alignments: BTreeMap<NodeId, Alignment>,
+    /// Single nodes whose results are made on the grid that all readers want, or are not.
+    pub simplify: BTreeMap<NodeId, bool>,
     /// Grids and codes that are known before.
     pub given: BTreeMap<(NodeId, Port), Given>,
 }

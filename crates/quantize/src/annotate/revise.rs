@@ -74,6 +74,7 @@ fn differing(graph: &Graph, before: &Annotation<'_>, after: &Annotation<'_>) -> 
         .chain(apart(said.map(|of| &of.weight_observers)))
         .chain(apart(said.map(|of| &of.weights_unfit)))
         .chain(apart(said.map(|of| &of.alignments)))
+        .chain(apart(said.map(|of| &of.simplify)))
         .chain(apart(types.map(|of| &of.activations)))
         .chain(apart(types.map(|of| &of.weights)))
         .chain(types[0].plain.symmetric_difference(&types[1].plain).copied())

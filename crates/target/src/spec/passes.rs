@@ -11,7 +11,8 @@ use strait_document::words;
 pub struct Passes {
     /// Ops for whose sake codes are made: what is connected with none of them, and what host ops alone read, is an island.
     pub computing: Vec<String>,
-    /// Ops whose first operand and results share a grid. Those whose recipe keeps the grid share it anyway.
+    /// Ops whose first operand and results share a grid, as `alignment.passive` says. Those whose recipe keeps the grid share
+    /// one anyway.
     pub passive: Vec<String>,
     /// Functions, of `relu` and `clip`, that become a clamp of their producer's requantization, where nothing else reads
     /// what that makes.
@@ -35,6 +36,11 @@ pub struct Alignments {
     pub pooling: Alignment,
     /// Of resizes.
     pub resize: Alignment,
+    /// Of the ops of `passive` of which none of the others speaks. An op that only moves codes cannot do without one grid.
+    pub passive: Alignment,
+    /// True: a result that all readers want on one grid is made on that, and rounds once. False: it is made on a range of its
+    /// own, and requantized for readers of another grid, as far as the target requantizes codes.
+    pub simplify: bool,
     /// True: what an aligned operand is made on is imposed on its other readers, too; the report names them. False: they
     /// have the grid that its producer leaves, and the aligned operand is requantized.
     pub force_overlap: bool,
@@ -94,13 +100,16 @@ impl Default for Alignments {
             concat: Alignment::Large,
             pooling: Alignment::None,
             resize: Alignment::None,
+            passive: Alignment::Input,
+            simplify: true,
             force_overlap: false,
         }
     }
 }
 
 impl Alignments {
-    /// That of an op by its kind; none for ops of no such kind. Whether an op is clipped for is not told by its kind.
+    /// That of an op by its kind; none for ops of no such kind. Whether an op is clipped for, or passive, is not told by its
+    /// kind.
     pub fn of(&self, term: Term) -> Option<Alignment> {
         match term {
             Term::Add | Term::Sub => Some(self.elementwise),

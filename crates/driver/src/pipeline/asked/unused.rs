@@ -26,6 +26,7 @@ enum Need {
 
 const KEYS: &[(&[&str], Need)] = &[
     (&["alignment"], Need::Sharing),
+    (&["simplify"], Need::Codes),
     (&["weights", "type"], Need::Weights),
     (&["weights", "symmetric"], Need::Weights),
     (&["weights", "scale"], Need::Weights),

@@ -1,7 +1,8 @@
 //! **Fusion.** What: passive operations.
 //! Why: an op that moves or compares codes computes on whatever grid they have.
-//! Preconditions: configs; which ops are meant is the target's data (`passes.passive`).
-//! Effect: the results of a passive op are on the grid of its first operand; where a pad puts in another number than 0, the operand is on that of the result, which covers both. Functions that an
+//! Preconditions: configs; which ops are meant is the target's data (`passes.passive`), besides those whose recipe moves codes.
+//! Effect: the results of a passive op are on the grid of its first operand, as `alignment.passive` has it by default; where a
+//! pad puts in another number than 0, the operand is on that of the result, which covers both. Functions that an
 //! exporter has taken apart (Swish as a sigmoid and a product, Mish, GELU, HardSwish) are one op since the rewrites, computed
 //! from the codes of one operand: no grid in between is left to be shared.
 

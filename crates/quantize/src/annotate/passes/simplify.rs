@@ -9,7 +9,8 @@
 //! grid of the producer and are requantized behind the moves. A grid that was given stays what it is. Where readers differ,
 //! the producer leaves its own, and those of another grid are requantized; but where the table narrows operands, what is
 //! left is the sum, and each reader narrows that. Under `force_overlap`, and where the target requantizes no codes, the grid
-//! of an aligned operand is that of the producer and of all readers; who did not ask for it is told. Readers of what has no
+//! of an aligned operand is that of the producer and of all readers; who did not ask for it is told. Where `simplify` is off, a
+//! producer leaves its result on a range of its own, whatever its readers agree on. Readers of what has no
 //! producer with codes share a grid for each type. Nothing is decided by the order in which nodes happen to be stored.
 
 use super::{configs, passive};
@@ -55,6 +56,13 @@ fn is_moved(draft: &Draft, result: ConfigId) -> bool {
     let read = draft.table.config(root).zip(draft.table.config(result));
     let own = read.is_some_and(|(read, result)| read.node == result.node && matches!(read.port, Port::Operand(_)));
     own && draft.bound.get(root.index()).is_some_and(|bound| !bound.anchored)
+}
+
+/// True if a result is to be made on the grid that all its readers want.
+fn simplifies(site: &Site<'_>, draft: &Draft, result: ConfigId) -> bool {
+    let maker = draft.table.config(result).map(|config| config.node);
+    let own = maker.and_then(|maker| site.how.directives.simplify.get(&maker));
+    own.copied().unwrap_or(site.how.alignments.simplify)
 }
 
 /// Brings the readers of a value and what its producer leaves together, as far as they agree.
@@ -106,6 +114,7 @@ fn agree(
             let root = draft.table.root(first);
             free.is_empty()
                 && !kept
+                && simplifies(site, draft, leaves)
                 && equal(draft, first)
                 && fixed
                     .iter()
