@@ -18,13 +18,19 @@ use strait_kernels::Context;
 
 /// The digits for generic-int8, with rules.
 fn compiled(folder: &Path, rules: &str) -> Result<Compiled, Stop> {
+    compiled_with(folder, rules, [])
+}
+
+/// The same with more overrides.
+fn compiled_with(folder: &Path, rules: &str, more: impl IntoIterator<Item = Override>) -> Result<Compiled, Stop> {
     let quoted = |path: &Path| format!("'{}'", path.display());
-    let overrides = [
+    let mut overrides = vec![
         Override::output(folder.join("artifact").to_string_lossy()),
         Override::set(format!("calibration.cache={}", quoted(&folder.join("cache")))),
         Override::set("calibration.samples=16"),
         Override::set(format!("quantize.rule=[{rules}]")),
     ];
+    overrides.extend(more);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/generic-int8.toml");
     let loaded = config::load(&file, &overrides)?;
     let session = Session::new(NonZeroUsize::MIN, Context::detect(), &Silent);
@@ -353,5 +359,70 @@ fn what_cannot_be_said_of_an_operand_is_refused_with_what_can() {
     ] {
         let told = told(rule);
         assert!(expected.iter().all(|words| told.contains(words)), "{rule}: {told}");
+    }
+}
+
+#[test]
+fn the_report_says_what_each_rule_and_each_key_for_all_layers_came_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = "{ layers = ['/block/**'], activations = { type = 'int16' }, reason = 'why' }, \
+                 { layers = ['/block/Add'], activations = { type = 'int8' }, run = 'integer' }, \
+                 { tensors = ['/pool/MaxPool_output_0'], observer = 'mse' }, \
+                 { layers = ['/nothing'], weights = { observer = 'mse' }, optional = true }";
+    let of_all = Override::set("quantize.weights.type='int4'");
+    let report = compiled_with(folder.path(), rules, [of_all]).unwrap().report;
+    let keys = |index: usize| -> Vec<_> {
+        let keys = report.rules[index].keys.iter();
+        keys.map(|key| {
+            (
+                key.key.as_str(),
+                key.value.as_str().unwrap_or_default(),
+                key.of,
+                key.otherwise.len(),
+            )
+        })
+        .collect()
+    };
+    let block = report.rules[0].layers.len();
+    assert_eq!(keys(0), [("activations.type", "int16", block, 1)]);
+    let other = &report.rules[0].keys[0].otherwise[0];
+    assert_eq!(
+        (&*other.name, other.has.as_deref(), &*other.by),
+        ("/block/Add", Some("int8"), "rule 2")
+    );
+    assert_eq!(keys(1), [("run", "integer", 1, 0), ("activations.type", "int8", 1, 0)]);
+    assert_eq!(keys(2), [("observer", "mse", 1, 0)]);
+    assert_eq!(keys(3), [("weights.observer", "mse", 0, 0)]);
+    // There are no int4 weights for int16: the target's pair decides.
+    let of_all = &report.quantize[0];
+    let given_way: Vec<_> = of_all
+        .otherwise
+        .iter()
+        .map(|other| (&*other.name, other.has.as_deref(), &*other.by))
+        .collect();
+    assert_eq!((&*of_all.key, report.quantize.len()), ("weights.type", 1));
+    assert!(
+        given_way.contains(&("/block/pointwise/Conv", Some("int8"), "target")),
+        "{given_way:?}"
+    );
+    assert!(
+        !given_way.iter().any(|other| other.0 == "/stem/conv/Conv"),
+        "{given_way:?}"
+    );
+    let text = report.to_string();
+    for line in [
+        format!(
+            "rule 1 (why): {block} layers; activations.type = \"int16\" in {} of {block} (1 by rule 2)\n",
+            block - 1
+        ),
+        "rule 3: 1 tensor; observer = \"mse\" in 1\n".to_owned(),
+        "rule 4: nothing; ".to_owned(),
+        format!(
+            "[quantize]: weights.type = \"int4\" in {} of {}",
+            of_all.of - given_way.len(),
+            of_all.of
+        ),
+    ] {
+        assert!(text.contains(&line), "{line}\n{text}");
     }
 }

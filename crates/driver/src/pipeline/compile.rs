@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use strait_container::{ArtifactWriter, Digest, Provenance, Sources, TargetVersion, ToolVersion, sha256};
-use strait_core::{Module, Port, Rewritten};
+use strait_core::{Module, Rewritten};
 use strait_execute::PlanOptions;
 use strait_quantize::annotate::given_away;
 use strait_samples::{InputSpec, Samples, read_labels};
@@ -18,20 +18,20 @@ use crate::{
     eval::check_labels,
     evaluation::{Accuracy, Side, answers, class_count, doubts},
     failure::{self, codes},
-    report::{self, Material, Quantization, Report, RuleReport},
+    report::{self, Material, Quantization, Report},
     session::Session,
     stop::Stop,
     targets::{self, TargetLoops},
 };
 
 use super::{
+    effects::effects,
     emit, gates, inputs,
     lowered::{Job, Lowered, lowered, pass, whole},
     observe,
     read::{FloatModel, Reading},
     ready::{Ready, ready},
     rewritten::of_target,
-    select::Selection,
 };
 
 /// The file of the report in an artifact.
@@ -284,34 +284,8 @@ fn report_of(job: &Job<'_>, lowered: &Lowered, rewrites: &[(&'static str, String
         findings: &lowered.findings,
         rewrites,
     });
-    report.rules = rules(job.canonical, job.loaded, job.selection);
+    (report.rules, report.quantize) = effects(job, &lowered.annotated);
     report
-}
-
-/// Layers and tensors of each rule of the configuration.
-fn rules(module: &Module, loaded: &Loaded, selection: &Selection) -> Vec<RuleReport> {
-    let graph = module.main();
-    let rule = |(index, rule): (usize, &crate::config::types::Rule)| {
-        let nodes = selection.nodes.iter().filter(|(_, rules)| rules.contains(&index));
-        let operands = selection.operands.iter().filter(|(_, rules)| rules.contains(&index));
-        let values = selection.values.iter().filter(|(_, rules)| rules.contains(&index));
-        RuleReport {
-            reason: rule.reason.clone(),
-            layers: nodes
-                .filter_map(|(&id, _)| Some(module.name(graph.node(id)?.name).to_owned()))
-                .collect(),
-            operands: operands
-                .filter_map(|(&(id, operand), _)| {
-                    let name = module.name(graph.node(id)?.name);
-                    Some(format!("{} of {name}", Port::Operand(operand)))
-                })
-                .collect(),
-            tensors: values
-                .filter_map(|(&id, _)| Some(module.name(graph.value(id)?.name).to_owned()))
-                .collect(),
-        }
-    };
-    loaded.config.quantize.rule.iter().enumerate().map(rule).collect()
 }
 
 /// Digest of all settings that decide on the artifact of a target: all but paths.

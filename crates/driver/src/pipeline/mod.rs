@@ -11,6 +11,7 @@ mod blocks;
 mod calibrate;
 mod compile;
 mod directives;
+mod effects;
 mod emit;
 mod folded;
 mod gates;

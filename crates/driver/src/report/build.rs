@@ -8,7 +8,7 @@ use strait_quantize::annotate::{Findings, GivenAway};
 use strait_target::{TargetSpec, spec::Nearness};
 
 use super::{
-    Layer, Report, Rewrite, RuleReport, SCHEMA, Size, TargetReport, derived,
+    Layer, Report, Rewrite, SCHEMA, Size, TargetReport, derived,
     evidence::{self, Basis, Grounds},
     fusions::{fired, fusions},
     lints::lints,
@@ -103,7 +103,8 @@ pub fn build(material: Material<'_>) -> Report {
                 applied,
             })
             .collect(),
-        rules: Vec::<RuleReport>::new(),
+        rules: Vec::new(),
+        quantize: Vec::new(),
     }
 }
 

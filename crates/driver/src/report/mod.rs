@@ -9,6 +9,7 @@ mod fusions;
 mod lints;
 mod nearness;
 mod quantization;
+mod rules;
 mod table;
 
 use std::io::{self, Write as _};
@@ -25,6 +26,7 @@ pub use fusions::{FiredReport, Fusions, MergedReport, Miss, RefusedReport, RowRe
 pub use lints::{Lint, StatedRange, Taken};
 pub use nearness::{Distance, FreeIntegers, FromScales};
 pub use quantization::{ConfigReport, Quantization, QuantizedLayer, SchemeReport};
+pub use rules::{KeyReport, Otherwise, RuleReport};
 pub(crate) use table::grouped;
 
 /// The version of the report's keys.
@@ -63,6 +65,9 @@ pub struct Report {
     pub rewrites: Vec<Rewrite>,
     /// The rules of `[[quantize.rule]]`.
     pub rules: Vec<RuleReport>,
+    /// The keys of `[quantize]` for all layers, and for which the target or a rule says otherwise.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub quantize: Vec<KeyReport>,
 }
 
 /// A target.
@@ -219,21 +224,6 @@ pub struct Rewrite {
     pub rule: String,
     /// Number of applications.
     pub applied: usize,
-}
-
-/// A rule of the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RuleReport {
-    /// Reason for the rule, as the configuration gives it.
-    pub reason: Option<String>,
-    /// The layers of the canonical model that it holds for.
-    pub layers: Vec<String>,
-    /// The operands that it holds for, as `operand N of LAYER`.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub operands: Vec<String>,
-    /// The tensors that it holds for, results of these layers included.
-    pub tensors: Vec<String>,
 }
 
 impl Report {

@@ -10,7 +10,7 @@ use crate::{
     table,
 };
 
-use super::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report, nearness};
+use super::{EvidenceReport, FiredReport, Ground, Layer, ReasonReport, Report, nearness, rules};
 
 impl Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -41,6 +41,7 @@ impl Display for Report {
                 elements => format!(", which write {elements} elements"),
             }
         )?;
+        rules::write(f, self)?;
         let dropped =
             (self.fusions.fired.iter()).filter_map(|fired| Some((fired.layer.clone(), fired.dropped_clamp.as_ref()?)));
         grouped(f, "clamp left out", dropped)?;
