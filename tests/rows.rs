@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use strait_builtin as _;
 use strait_core::{Elem, Graph, Module, Node, Placement, Term, ValueId};
+use strait_driver::report::{Quantization, contradictions};
 use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
 use strait_target::{Registry, Target, TargetSpec};
 use strait_tests::passes::target;
@@ -95,6 +96,11 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec) -> Result<BTreeSet<S
         float, integer: made, ..
     } = graph.make(target)?;
     let (module, lowered) = (&made.module, made.module.graph(made.lowered).unwrap());
+    // What the artifact says of operands and results agrees with what was lowered.
+    let untrue = contradictions(&Quantization::of(&made.annotated), module, lowered);
+    if !untrue.is_empty() {
+        return Err(untrue.join("; "));
+    }
     // A rule that makes one op of several names it after one of them.
     let of_ops = |module: &Module| -> BTreeMap<String, Term> {
         let nodes = module.main().nodes();

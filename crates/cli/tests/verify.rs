@@ -293,6 +293,63 @@ fn a_target_or_a_report_of_something_else_is_found() {
     );
 }
 
+/// The configs of operands are a second form of what the lowered graph has of its inputs and results.
+#[test]
+fn types_and_grids_of_something_else_are_found_at_their_layers() {
+    let with_configs = |change: fn(&mut serde_json::Value)| {
+        let copy = Copy::new();
+        copy.rewrite(|parts| {
+            let configs = parts.files.get_mut("quantization.json").unwrap();
+            let mut json = serde_json::from_slice(configs).unwrap();
+            change(&mut json);
+            *configs = json.to_string().into_bytes();
+        });
+        copy.verify(&["--samples", "0"])
+    };
+    let (code, printed) = with_configs(|_| {});
+    assert_eq!(code, 0, "another spelling of the same configs: {printed}");
+    fn result<'a>(json: &'a mut serde_json::Value, layer: &str) -> &'a mut serde_json::Value {
+        let layers = json["layers"].as_array_mut().unwrap();
+        let layer = layers.iter_mut().find(|found| found["name"] == layer).unwrap();
+        let configs = layer["configs"].as_array_mut().unwrap();
+        configs.iter_mut().find(|config| config["port"] == "result 0").unwrap()
+    }
+    type Change = fn(&mut serde_json::Value);
+    let changes: [(Change, &str); 6] = [
+        (
+            |q| result(q, "/pool/MaxPool")["scale"][0] = 0.5.into(),
+            "it says that result 0 of layer `/pool/MaxPool` is i8 with scale 0.5 and zero point -128, but it is i8 with scale 0.0",
+        ),
+        (
+            |q| result(q, "/classifier/Gemm")["zero_point"][0] = 2.into(),
+            "result 0 of layer `/classifier/Gemm`",
+        ),
+        (
+            |q| q["inputs"][0]["scale"][0] = 0.5.into(),
+            "it says that input `image` is",
+        ),
+        (
+            |q| {
+                let schemes = q["schemes"].as_array_mut().unwrap();
+                schemes.iter_mut().for_each(|scheme| scheme["type"] = "u8".into());
+            },
+            "is u8 with scale",
+        ),
+        (
+            |q| result(q, "/block/Add")["scheme"] = 99.into(),
+            "result 0 of layer `/block/Add` has the scheme 99",
+        ),
+        (|q| drop(q["layers"].take()), "it cannot be read"),
+    ];
+    for (change, said) in changes {
+        let (code, printed) = with_configs(change);
+        assert!(
+            code == 4 && printed.contains("quantization.json") && printed.contains(said),
+            "{said}: {printed}"
+        );
+    }
+}
+
 /// A smaller weight in both graphs, with certificates that are derived from it: nothing is wrong with this artifact, but
 /// that it is another one.
 #[test]

@@ -2,6 +2,7 @@
 //!
 //! Nothing in it depends on when, where, by whom or with how many threads the artifact was made.
 
+mod agreed;
 mod build;
 mod derived;
 mod evidence;
@@ -18,6 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{diagnostic::Diagnostic, evaluation::Accuracy};
 
+pub use agreed::contradictions;
 pub use build::{Material, build};
 pub(crate) use derived::disagreements;
 pub(crate) use evidence::form as requantization;

@@ -1,39 +1,55 @@
-//! Agreement of the model with the files beside it: the report, and the target that the manifest names.
+//! Agreement of the model with the files beside it: the report, the configs of operands, and the target that the manifest
+//! names.
 //!
 //! The digests say that no file was changed since the artifact was made, and nothing of an artifact whose digests were
 //! made anew. What follows from the graphs, the certificates and the registered targets is derived again here.
 
+use serde::de::DeserializeOwned;
 use strait_container::{ArtifactError, Digest};
 use strait_target::Registry;
+use strait_verify::LOWERED;
 
 use super::report::Unsound;
 use crate::{
     artifact::Opened,
     failure,
-    pipeline::REPORT_FILE,
-    report::{Report, disagreements},
+    pipeline::{QUANTIZATION_FILE, REPORT_FILE},
+    report::{Report, contradictions, disagreements},
     stop::Stop,
 };
 
 /// Findings on what does not agree with the model.
 pub(super) fn check(opened: &Opened, registry: &Registry) -> Result<Vec<Unsound>, Stop> {
     let mut found: Vec<Unsound> = target(opened, registry).into_iter().collect();
-    let bytes = match opened.artifact.file(REPORT_FILE) {
+    found.extend(file(opened, REPORT_FILE, |report| about(report, opened))?);
+    let module = opened.module();
+    let lowered = module.graphs.iter().find(|graph| module.name(graph.name) == LOWERED);
+    found.extend(file(opened, QUANTIZATION_FILE, |said| match lowered {
+        Some(lowered) => contradictions(said, module, lowered),
+        // That is found where the certificates are derived.
+        None => Vec::new(),
+    })?);
+    Ok(found)
+}
+
+/// Findings on a file of JSON beside the model.
+fn file<T: DeserializeOwned>(
+    opened: &Opened,
+    name: &str,
+    look: impl FnOnce(&T) -> Vec<String>,
+) -> Result<Vec<Unsound>, Stop> {
+    let bytes = match opened.artifact.file(name) {
         Ok(bytes) => bytes,
         // A file that is not as the manifest says was found by its digest.
-        Err(ArtifactError::Damaged { .. }) => return Ok(found),
-        Err(error @ ArtifactError::NoSuchFile { .. }) => {
-            found.push(Unsound::file(REPORT_FILE, error.to_string()));
-            return Ok(found);
-        }
+        Err(ArtifactError::Damaged { .. }) => return Ok(Vec::new()),
+        Err(error @ ArtifactError::NoSuchFile { .. }) => return Ok(vec![Unsound::file(name, error.to_string())]),
         Err(error) => return Err(failure::reading(error)),
     };
-    let said = match serde_json::from_slice::<Report>(&bytes) {
-        Ok(report) => about(&report, opened),
+    let said = match serde_json::from_slice::<T>(&bytes) {
+        Ok(said) => look(&said),
         Err(error) => vec![format!("it cannot be read: {error}")],
     };
-    found.extend(said.into_iter().map(|said| Unsound::file(REPORT_FILE, said)));
-    Ok(found)
+    Ok(said.into_iter().map(|said| Unsound::file(name, said)).collect())
 }
 
 fn about(report: &Report, opened: &Opened) -> Vec<String> {

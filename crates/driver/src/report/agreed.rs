@@ -1,0 +1,116 @@
+//! The parts of `quantization.json` that follow from an artifact's lowered graph: types and grids of inputs and results.
+
+use std::{
+    collections::BTreeMap,
+    fmt::{self, Display},
+};
+
+use strait_core::{Graph, Module, Op, Value, ValueId};
+
+use super::Quantization;
+
+/// Sentences on inputs and results of layers that have another type or grid in the lowered graph.
+///
+/// It looks at tensors that are in both by their names. It does not look at operands, at states and origins, nor at results of
+/// which the lowered graph has real numbers alone.
+pub fn contradictions(said: &Quantization, module: &Module, lowered: &Graph) -> Vec<String> {
+    let values = lowered.values();
+    let by_name: BTreeMap<&str, (ValueId, &Value)> = values
+        .map(|(id, value)| (module.name(value.name), (id, value)))
+        .collect();
+    let results = said.layers.iter().flat_map(|layer| {
+        let of_layer = layer.configs.iter().filter(|config| config.port.starts_with("result "));
+        of_layer.map(|config| (format!("{} of layer `{}`", config.port, layer.name), config))
+    });
+    let inputs = said
+        .inputs
+        .iter()
+        .map(|config| (format!("input `{}`", config.tensor), config));
+    // An input that is left to its readers has no grid of its own.
+    let with_grid = inputs.chain(results).filter(|(_, config)| config.origin.is_some());
+    let found = with_grid.filter_map(|(what, config)| {
+        let Some(scheme) = said.schemes.get(config.scheme) else {
+            return Some(format!(
+                "{what} has the scheme {}, and there are {}",
+                config.scheme,
+                said.schemes.len()
+            ));
+        };
+        let there = codes(lowered, by_name.get(&*config.tensor)?);
+        let expected = there.first()?;
+        let said = Codes {
+            elem: scheme.codes.clone(),
+            scale: &config.scale,
+            zero_point: &config.zero_point,
+        };
+        // The grid of a sum is said by those of its factors.
+        let same = |there: &Codes<'_>| match said.scale.is_empty() {
+            true => there.elem == said.elem,
+            false => *there == said,
+        };
+        (!there.iter().any(same)).then(|| format!("it says that {what} is {said}, but it is {expected}"))
+    });
+    found.collect()
+}
+
+/// Type and grid of codes.
+#[derive(PartialEq)]
+struct Codes<'a> {
+    elem: String,
+    scale: &'a [f32],
+    zero_point: &'a [i32],
+}
+
+impl Display for Codes<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Codes {
+            elem,
+            scale,
+            zero_point,
+        } = self;
+        match scale.is_empty() {
+            true => write!(f, "{elem}"),
+            false => write!(
+                f,
+                "{elem} with scale {} and zero point {}",
+                listed(scale),
+                listed(zero_point)
+            ),
+        }
+    }
+}
+
+fn listed<T: Display>(numbers: &[T]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(T::to_string).collect();
+    numbers.join(", ")
+}
+
+/// The codes that a value of the float model became: its own, those that it is dequantized from, or those that it is
+/// quantized to.
+fn codes<'a>(graph: &'a Graph, (id, value): &(ValueId, &'a Value)) -> Vec<Codes<'a>> {
+    let of = |value: &'a Value| {
+        let grid = value.quant.as_ref().filter(|_| value.is_quantized());
+        Some(Codes {
+            elem: value.ty.elem.to_string(),
+            scale: grid?.scale.values(),
+            zero_point: grid?.zero_point.values(),
+        })
+    };
+    if value.is_quantized() {
+        return of(value).into_iter().collect();
+    }
+    if let Some((_, node)) = graph.producer(*id) {
+        let read = node
+            .inputs
+            .first()
+            .copied()
+            .flatten()
+            .filter(|_| matches!(node.op, Op::Dequantize(_)));
+        return read.and_then(|read| of(graph.value(read)?)).into_iter().collect();
+    }
+    let readers = graph.uses(*id).filter_map(|at| graph.node(at.node));
+    let readers = readers.filter(|node| matches!(node.op, Op::Quantize(_)));
+    readers
+        .filter_map(|node| of(graph.value(*node.outputs.first()?)?))
+        .collect()
+}
