@@ -18,13 +18,15 @@ pub(crate) const COMMAND: Command = Command {
 const HELP: &str = "
 Compiles MobileNetV2 and ResNet-8 for generic-int8 and prints time and peak memory of each phase, of the whole process,
 and of ONNX Runtime's static quantization of the same model with the same samples in the same run; then the memory that
-500 samples take against 32. Needs the models and data in a folder `shared/data` beside the repository, and Python.
+500 samples take against 32, of ResNet-8 with every observer of activations. Needs the models and data in a folder
+`shared/data` beside the repository, and Python.
 
 With --scaling: compiles graphs of 1,000, 10,000 and 100,000 nodes, which it makes itself, in several shapes (chains of
-residual blocks, one value that all nodes read, large concatenations, moves that share one grid, nodes that are refused),
-and prints wall time, peak memory and the exponents with which they grow; then the part of a compilation of ResNet-50 and MobileNetV2
-that verification takes, where the folder `shared` is there. Each figure is the median of the rounds. A figure that misses
-its mark fails the command, so it wants a quiet machine.
+residual blocks, one value that all nodes read, large concatenations, moves that share one grid, nodes that are refused,
+and for sima sums whose operands share one grid), and prints wall time, peak memory and the exponents with which they
+grow; then the part of a compilation of ResNet-50 and MobileNetV2 that verification takes, where the folder `shared` is
+there. Each figure is the median of the rounds. A figure that misses its mark fails the command, so it wants a quiet
+machine.
 
 Usage: cargo xtask bench [--rounds N] [--samples N]
        cargo xtask bench --scaling [--rounds N]

@@ -1,14 +1,12 @@
 //! Growth of time and memory with the number of nodes, and the share of verification in a compilation.
 
 use super::samples::samples;
-use super::shapes::{self, SHAPES, Shape};
+use super::shapes::{self, SHAPES, Shape, TARGET};
 use crate::{Outcome, Stop, process, python, workspace};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
-
-const TARGET: &str = "generic-int8";
 
 /// Nodes, and the most seconds and bytes that a compilation of so many may take in a shape that is held to them.
 const MARKS: &[(usize, Option<f64>, Option<f64>)] = &[
@@ -62,7 +60,8 @@ fn usage() -> Stop {
 
 /// One shape of graph. Answers with the marks that are missed.
 fn grown(strait: &Path, work: &Path, rounds: usize, shape: &Shape) -> Result<Vec<String>, Stop> {
-    println!("{}, for {TARGET}, {SAMPLES} samples, median of {rounds}", shape.name);
+    let (name, target) = (shape.name, shape.target);
+    println!("{name}, for {target}, {SAMPLES} samples, median of {rounds}");
     println!("{:>10} {:>10} {:>12}", "nodes", "seconds", "peak MB");
     let data = work.join("images_4.npy");
     write(&data, &samples(SAMPLES, &shapes::INPUT))?;
@@ -70,7 +69,7 @@ fn grown(strait: &Path, work: &Path, rounds: usize, shape: &Shape) -> Result<Vec
     for &(nodes, most_seconds, most_bytes) in MARKS {
         let model = work.join("model.onnx");
         write(&model, &(shape.model)(nodes))?;
-        let config = configured(work, &model, &data, SAMPLES)?;
+        let config = configured(work, (&model, &data, SAMPLES), shape.target, shape.settings)?;
         let compile = || {
             measured(
                 Command::new(strait).arg("compile").arg(&config),
@@ -125,7 +124,7 @@ fn verified(strait: &Path, work: &Path, rounds: usize) -> Result<Vec<String>, St
     write(&data, &samples(REAL_SAMPLES, &[3, 224, 224]))?;
     let mut missed = Vec::new();
     for (name, model) in real(work)? {
-        let config = configured(work, &model, &data, REAL_SAMPLES)?;
+        let config = configured(work, (&model, &data, REAL_SAMPLES), TARGET, "")?;
         let found = from_nothing(work, rounds, || {
             let begun = Instant::now();
             let printed = process::output(Command::new(strait).arg("compile").arg(&config).arg("--json"))?;
@@ -170,12 +169,17 @@ fn real(work: &Path) -> Result<Vec<(&'static str, PathBuf)>, Stop> {
     Ok(models)
 }
 
-/// Writes the configuration of a compilation with so many samples.
-fn configured(work: &Path, model: &Path, data: &Path, samples: usize) -> Result<PathBuf, Stop> {
+/// Writes the configuration of a compilation of a model with so many samples, with `settings` behind what it needs.
+fn configured(
+    work: &Path,
+    (model, data, samples): (&Path, &Path, usize),
+    target: &str,
+    settings: &str,
+) -> Result<PathBuf, Stop> {
     let config = work.join("bench.toml");
     let text = format!(
-        "schema = 1\n[model]\nfile = {model:?}\n[target]\nuse = [{TARGET:?}]\n[calibration]\ndata = {data:?}\n\
-         samples = {samples}\ncache = {:?}\n[output]\ndir = {:?}\n",
+        "schema = 1\n[model]\nfile = {model:?}\n[target]\nuse = [{target:?}]\n[calibration]\ndata = {data:?}\n\
+         samples = {samples}\ncache = {:?}\n[output]\ndir = {:?}\n{settings}",
         work.join("cache"),
         work.join("artifact")
     );

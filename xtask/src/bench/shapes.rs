@@ -11,6 +11,9 @@ const CHANNELS: usize = 4;
 const SIDE: usize = 4;
 const IMAGE: [usize; 4] = [1, CHANNELS, SIDE, SIDE];
 
+/// The target of most compilations.
+pub(super) const TARGET: &str = "generic-int8";
+
 /// The extents of the input of every shape, without the one for samples.
 pub(super) const INPUT: [usize; 3] = [CHANNELS, SIDE, SIDE];
 
@@ -22,34 +25,44 @@ pub(super) struct Shape {
     pub(super) model: fn(usize) -> Vec<u8>,
     /// True if seconds and bytes have marks. Other shapes have larger tensors or other ops.
     pub(super) is_marked: bool,
+    /// The target that it is compiled for.
+    pub(super) target: &'static str,
+    /// Lines of the configuration besides those that every compilation needs.
+    pub(super) settings: &'static str,
+}
+
+impl Shape {
+    /// A shape for [`TARGET`] and its default settings, of which growth alone has a mark.
+    const fn new(name: &'static str, model: fn(usize) -> Vec<u8>) -> Shape {
+        Shape {
+            name,
+            model,
+            is_marked: false,
+            target: TARGET,
+            settings: "",
+        }
+    }
 }
 
 /// Every shape.
 pub(super) const SHAPES: &[Shape] = &[
     Shape {
-        name: "chains of residual blocks",
-        model: |nodes| residual(nodes, None),
         is_marked: true,
+        ..Shape::new("chains of residual blocks", |nodes| residual(nodes, None))
     },
+    Shape::new("one value that all nodes read, on three grids", readers),
+    Shape::new("concatenations of 1,000 operands", concatenations),
+    Shape::new("moves that share one grid", moves),
+    Shape::new("residual blocks, every hundredth node refused", |nodes| {
+        residual(nodes, Some(REFUSED))
+    }),
+    // All sums of a chain are bound to one another, and so on one grid.
     Shape {
-        name: "one value that all nodes read, on three grids",
-        model: readers,
-        is_marked: false,
-    },
-    Shape {
-        name: "concatenations of 1,000 operands",
-        model: concatenations,
-        is_marked: false,
-    },
-    Shape {
-        name: "moves that share one grid",
-        model: moves,
-        is_marked: false,
-    },
-    Shape {
-        name: "residual blocks, every hundredth node refused",
-        model: |nodes| residual(nodes, Some(REFUSED)),
-        is_marked: false,
+        target: "sima",
+        settings: "[quantize]\nalignment = { elementwise = \"large\" }\n",
+        ..Shape::new("residual blocks, the operands of a sum on one grid", |nodes| {
+            residual(nodes, None)
+        })
     },
 ];
 
