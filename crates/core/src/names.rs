@@ -14,8 +14,9 @@ pub struct Names {
     texts: String,
     /// The end of each text; a text begins where the one before it ends.
     ends: Vec<usize>,
+    /// With the hash of each text, so that none is hashed again when the table grows.
     // tidy: allow(hash): only looked up by a text; the order of symbols is that of their first use.
-    symbols: HashTable<Symbol>,
+    symbols: HashTable<(u64, Symbol)>,
     /// With keys of its own in each process, so that no file can be made to collide.
     hasher: RandomState,
     /// By base: the number of its last fresh name.
@@ -25,22 +26,27 @@ pub struct Names {
 impl Names {
     /// The symbol of `text`, which is added if it is new.
     pub fn intern(&mut self, text: &str) -> Symbol {
-        if let Some(symbol) = self.find(text) {
-            return symbol;
-        }
-        let symbol = Symbol::new(self.ends.len());
-        self.texts.push_str(text);
-        self.ends.push(self.texts.len());
-        let (texts, ends, hasher) = (&self.texts, &self.ends, &self.hasher);
-        let hash = |symbol: &Symbol| hasher.hash_one(slice(texts, ends, *symbol));
-        self.symbols.insert_unique(hash(&symbol), symbol, hash);
-        symbol
+        let hash = self.hasher.hash_one(text);
+        self.found(hash, text).unwrap_or_else(|| self.add(hash, text))
     }
 
     /// The symbol of `text`, if it was interned before.
     pub fn find(&self, text: &str) -> Option<Symbol> {
-        let equal = |symbol: &Symbol| self.text(*symbol) == text;
-        self.symbols.find(self.hasher.hash_one(text), equal).copied()
+        self.found(self.hasher.hash_one(text), text)
+    }
+
+    fn found(&self, hash: u64, text: &str) -> Option<Symbol> {
+        let equal = |&(known, symbol): &(u64, Symbol)| known == hash && self.text(symbol) == text;
+        self.symbols.find(hash, equal).map(|&(_, symbol)| symbol)
+    }
+
+    /// Adds a text that is not there.
+    fn add(&mut self, hash: u64, text: &str) -> Symbol {
+        let symbol = Symbol::new(self.ends.len());
+        self.texts.push_str(text);
+        self.ends.push(self.texts.len());
+        self.symbols.insert_unique(hash, (hash, symbol), |&(hash, _)| hash);
+        symbol
     }
 
     /// The text of a symbol; empty for a symbol of another table.
@@ -56,17 +62,18 @@ impl Names {
     /// A name that is not yet in the table: `base` itself, or `base_1`, `base_2`, …. Each base remembers where it is, so
     /// that the hundred-thousandth name costs as much as the first.
     pub fn fresh(&mut self, base: &str) -> Symbol {
-        if self.find(base).is_none() {
-            return self.intern(base);
-        }
-        let base_symbol = self.intern(base);
+        let hash = self.hasher.hash_one(base);
+        let Some(base_symbol) = self.found(hash, base) else {
+            return self.add(hash, base);
+        };
         let mut number = self.last_number.get(&base_symbol).copied().unwrap_or(0);
         loop {
             number += 1;
             let candidate = format!("{base}_{number}");
-            if self.find(&candidate).is_none() {
+            let hash = self.hasher.hash_one(&candidate);
+            if self.found(hash, &candidate).is_none() {
                 self.last_number.insert(base_symbol, number);
-                return self.intern(&candidate);
+                return self.add(hash, &candidate);
             }
         }
     }

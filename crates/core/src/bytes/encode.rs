@@ -30,6 +30,7 @@ pub fn encode(module: &Module) -> Result<Encoded, BytesError> {
     let mut encoder = Encoder {
         module,
         strings: Names::default(),
+        symbols: vec![ABSENT; module.names.texts().len()],
         ops: Vec::new(),
         tensors: Vec::new(),
         positions: BTreeMap::new(),
@@ -74,6 +75,8 @@ pub(super) struct Encoder<'a> {
     pub(super) module: &'a Module,
     /// In the order of their first use.
     strings: Names,
+    /// By symbol of the module: the number of its text among the strings, once it is there.
+    symbols: Vec<u32>,
     ops: Vec<(&'static str, u16)>,
     tensors: Vec<TensorData>,
     positions: BTreeMap<DataId, u32>,
@@ -82,7 +85,14 @@ pub(super) struct Encoder<'a> {
 
 impl<'a> Encoder<'a> {
     fn symbol(&mut self, w: &mut Writer, symbol: Symbol) {
-        self.text(w, self.module.name(symbol));
+        let number = match self.symbols.get(symbol.index()) {
+            Some(&number) if number != ABSENT => number,
+            _ => self.string(self.module.name(symbol)),
+        };
+        if let Some(known) = self.symbols.get_mut(symbol.index()) {
+            *known = number;
+        }
+        w.u32(number);
     }
 
     pub(super) fn text(&mut self, w: &mut Writer, text: &str) {
@@ -138,7 +148,7 @@ impl<'a> Encoder<'a> {
             w.record(|w| self.node(w, graph, node, &numbers))?;
         }
         w.list(graph.outputs(), |w, id| {
-            w.u32(numbers.get(id).copied().unwrap_or(ABSENT));
+            w.u32(numbers.get(id.index()).copied().unwrap_or(ABSENT));
         });
         self.configs(w, graph, &order)
     }
@@ -171,13 +181,7 @@ impl<'a> Encoder<'a> {
         })
     }
 
-    fn node(
-        &mut self,
-        w: &mut Writer,
-        graph: &Graph,
-        node: &Node,
-        numbers: &BTreeMap<ValueId, u32>,
-    ) -> Result<(), BytesError> {
+    fn node(&mut self, w: &mut Writer, graph: &Graph, node: &Node, numbers: &[u32]) -> Result<(), BytesError> {
         let op = (node.op.name(), node.op.version());
         let position = self.ops.iter().position(|known| *known == op).unwrap_or_else(|| {
             self.ops.push(op);
@@ -187,7 +191,7 @@ impl<'a> Encoder<'a> {
         self.symbol(w, node.name);
         w.list(&node.sources, |w, source| self.symbol(w, *source));
         w.list(&node.inputs, |w, input| {
-            w.u32(input.and_then(|id| numbers.get(&id).copied()).unwrap_or(ABSENT));
+            w.u32(input.and_then(|id| numbers.get(id.index()).copied()).unwrap_or(ABSENT));
         });
         let results: Vec<&Value> = node.outputs.iter().filter_map(|&id| graph.value(id)).collect();
         w.u32(count(results.len()));
@@ -257,28 +261,38 @@ impl<'a> Encoder<'a> {
 
 /// The numbers that operands are spoken of by: inputs, constants in the order of their first use, results.
 struct Numbers<'a> {
-    of: BTreeMap<ValueId, u32>,
+    /// By value; [`ABSENT`] of those that nothing speaks of.
+    of: Vec<u32>,
     constants: Vec<(&'a Value, DataId)>,
 }
 
 fn number<'a>(graph: &'a Graph, nodes: &[&Node]) -> Result<Numbers<'a>, ValueId> {
-    let mut of: BTreeMap<ValueId, u32> = BTreeMap::new();
-    let mut constants = Vec::new();
+    let mut of = vec![ABSENT; graph.value_bound()];
+    let mut next = 0;
+    let mut give = |id: ValueId| {
+        let number = of.get_mut(id.index()).filter(|number| **number == ABSENT);
+        let is_new = number.is_some();
+        if let Some(number) = number {
+            *number = next;
+            next += 1;
+        }
+        is_new
+    };
     for &input in graph.inputs() {
-        of.insert(input, count(of.len()));
+        give(input);
     }
+    let mut constants = Vec::new();
     let operands = nodes.iter().flat_map(|n| n.inputs.iter().flatten());
     for &id in operands.chain(graph.outputs()) {
         let value = graph.value(id).ok_or(id)?;
         if let Def::Data(data) = value.def
-            && !of.contains_key(&id)
+            && give(id)
         {
-            of.insert(id, count(of.len()));
             constants.push((value, data));
         }
     }
     for &output in nodes.iter().flat_map(|n| &n.outputs) {
-        of.insert(output, count(of.len()));
+        give(output);
     }
     Ok(Numbers { of, constants })
 }
