@@ -142,14 +142,20 @@ impl Rounding {
 
     /// The integer that `x` rounds to, as a float. NaN and the infinities stay what they are.
     pub fn round_f64(self, x: f64) -> f64 {
+        // From here on there are integers only.
+        const WHOLE: f64 = (1u64 << 52) as f64;
         let size = x.abs();
-        let whole = size.trunc();
-        // Exact, unlike x - floor(x), which is inexact for small negative x.
-        let rest = size - whole;
-        if rest == 0.0 || !x.is_finite() {
+        if size.is_nan() || size >= WHOLE {
             return x;
         }
-        let (negative, odd) = (x < 0.0, whole % 2.0 == 1.0);
+        let below = size as i64;
+        let whole = below as f64;
+        // Exact, unlike x - floor(x), which is inexact for small negative x.
+        let rest = size - whole;
+        if rest == 0.0 {
+            return x;
+        }
+        let (negative, odd) = (x < 0.0, below & 1 == 1);
         let half = if rest < 0.5 {
             Ordering::Less
         } else if rest > 0.5 {

@@ -42,7 +42,13 @@ fn power(exponent: i16) -> f64 {
 
 /// ⌊x / 2^exponent⌋, exact: scaling an f32 by a power of two is exact in f64.
 fn bin(x: f64, exponent: i16) -> i64 {
-    (x * power(-exponent)).floor() as i64
+    floor(x * power(-exponent))
+}
+
+/// ⌊x⌋ of a number that i64 holds: what is cut off below zero is one too high.
+fn floor(x: f64) -> i64 {
+    let whole = x as i64;
+    whole.saturating_sub(i64::from(x < whole as f64))
 }
 
 impl Histogram {
@@ -122,7 +128,7 @@ impl Histogram {
         let (scale, low) = (power(-self.exponent), bin(min, self.exponent));
         let finite = elements.iter().filter(|x| x.is_finite());
         // The span is at most MAX_BINS and contains 0, so that every index is an i16.
-        let index = |x: &f32| (f64::from(*x) * scale).floor() as i64;
+        let index = |x: &f32| floor(f64::from(*x) * scale);
         if elements.len() <= FEW {
             let mut indices: Vec<i16> = finite.map(|x| index(x) as i16).collect();
             indices.sort_unstable();
