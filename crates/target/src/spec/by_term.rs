@@ -4,31 +4,31 @@ use super::op::OpRow;
 use std::collections::BTreeMap;
 use strait_core::Term;
 
-/// Names of rows, by term.
+/// Rows with their names, by term: a copy of each, which is found without a search by its name.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct ByTerm {
     /// At the position of a term: in the order of the table's names.
-    names: Vec<Vec<String>>,
+    rows: Vec<Vec<(String, OpRow)>>,
 }
 
 impl ByTerm {
     /// The index of these rows.
     pub(super) fn new(rows: &BTreeMap<String, OpRow>) -> ByTerm {
-        let mut names = vec![Vec::new(); Term::ALL.len()];
+        let mut by_term = vec![Vec::new(); Term::ALL.len()];
         for (name, row) in rows {
             let own = std::slice::from_ref(name);
             let words = row.ops.as_deref().unwrap_or(own);
             for term in words.iter().filter_map(|word| Term::parse(word)) {
-                if let Some(names) = names.get_mut(term as usize) {
-                    names.push(name.clone());
+                if let Some(rows) = by_term.get_mut(term as usize) {
+                    rows.push((name.clone(), row.clone()));
                 }
             }
         }
-        ByTerm { names }
+        ByTerm { rows: by_term }
     }
 
-    /// Names of the rows of a term.
-    pub(super) fn of(&self, term: Term) -> &[String] {
-        self.names.get(term as usize).map_or(&[], Vec::as_slice)
+    /// The rows of a term.
+    pub(super) fn of(&self, term: Term) -> &[(String, OpRow)] {
+        self.rows.get(term as usize).map_or(&[], Vec::as_slice)
     }
 }

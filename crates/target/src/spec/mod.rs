@@ -272,12 +272,7 @@ impl TargetSpec {
     /// The rows for an op's term: more than one where it is computed in several ways, by the types that it reads. None
     /// where it runs on the host for want of one.
     pub fn op_rows(&self, term: Term) -> impl Iterator<Item = (&str, &OpRow)> {
-        let rows = self
-            .by_term
-            .of(term)
-            .iter()
-            .filter_map(|name| self.op.get_key_value(name));
-        rows.map(|(name, row)| (name.as_str(), row))
+        self.by_term.of(term).iter().map(|(name, row)| (name.as_str(), row))
     }
 
     /// One of the rows for an op's term, for codes if there is one. These agree in all that does not depend on types: where
