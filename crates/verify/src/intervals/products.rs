@@ -8,16 +8,40 @@ use strait_core::{Elem, Node, TensorData, ValueId, WeightZero, op};
 /// Weights that are computed are bounded up to this many; there is no more behind their number than a shape.
 const MOST_COMPUTED: u64 = 1 << 24;
 
-/// The weights of one output, which have a zero point, given as `intervals` of the inputs that each meets: Σ (w − z)·x. The extremes of each term are
-/// at the ends of its interval, low end for a negative weight.
-fn sum<T: Copy + Into<i64>>(
-    weights: impl Iterator<Item = T>,
-    zero: Interval,
-    inputs: impl Iterator<Item = Interval>,
-) -> Interval {
-    weights.zip(inputs).fold(Interval::point(0), |sum, (weight, x)| {
-        sum.plus(x.times(Interval::point(weight.into()).minus(zero)))
-    })
+/// Intervals of the inputs that each output of a group meets.
+struct Inputs {
+    intervals: Vec<Interval>,
+    /// The largest magnitude in them.
+    largest: u64,
+}
+
+impl Inputs {
+    fn new(intervals: Vec<Interval>) -> Inputs {
+        let ends = intervals.iter().flat_map(|x| [x.low, x.high]);
+        let largest = ends.map(i64::unsigned_abs).max().unwrap_or(0);
+        Inputs { intervals, largest }
+    }
+
+    /// Σ (w − z)·x, where no weight is larger in magnitude than `most`. The extremes of each term are at the ends of its
+    /// interval, low end for a negative weight.
+    fn sum(&self, weights: impl Iterator<Item = i64>, zero: i32, most: u64) -> Interval {
+        let terms = weights.zip(&self.intervals);
+        let factor = most.saturating_add(u64::from(zero.unsigned_abs()));
+        let reach = factor.saturating_mul(self.largest);
+        // Nearly always the sum is far from the ends of i64, and needs no care on its way.
+        if factor.max(reach.saturating_mul(self.intervals.len() as u64)) < 1 << 62 {
+            let zero = i64::from(zero);
+            let [low, high] = terms.fold([0, 0], |[low, high], (weight, x)| {
+                let ends = [(weight - zero) * x.low, (weight - zero) * x.high];
+                [low + ends[0].min(ends[1]), high + ends[0].max(ends[1])]
+            });
+            return Interval { low, high };
+        }
+        let zero = Interval::point(zero.into());
+        terms.fold(Interval::point(0), |sum, (weight, x)| {
+            sum.plus(x.times(Interval::point(weight).minus(zero)))
+        })
+    }
 }
 
 /// The zero point of the weights of an output.
@@ -25,37 +49,42 @@ fn zero(zeros: &WeightZero, output: usize) -> Interval {
     Interval::point(zeros.of(output).into())
 }
 
-/// The same for each output: `index` picks the weights of one.
+/// The sums of all outputs: `index` picks the weights of one, and `inputs` are those of a group of `per_group` outputs.
 fn sums(
     given: (&TensorData, &WeightZero),
-    outputs: usize,
+    [outputs, per_group]: [usize; 2],
     index: impl Fn(usize, usize) -> usize,
     inputs: impl Fn(usize) -> Vec<Interval>,
 ) -> Option<Vec<Interval>> {
     fn of<T: Element + Into<i64>>(
         (weight, zeros): (&TensorData, &WeightZero),
-        outputs: usize,
+        [outputs, per_group]: [usize; 2],
         index: impl Fn(usize, usize) -> usize,
         inputs: impl Fn(usize) -> Vec<Interval>,
     ) -> Option<Vec<Interval>> {
         let weights = weight.values::<T>().ok()?;
-        let output = |o: usize| {
-            let inputs = inputs(o);
-            let last = index(o, inputs.len().checked_sub(1)?);
-            // All others are below it, by the layout.
-            weights.get(last)?;
-            let weights = (0..inputs.len()).map(|k| weights[index(o, k)]);
-            Some(sum(weights, zero(zeros, o), inputs.iter().copied()))
-        };
-        (0..outputs).map(output).collect()
+        let (least, most) = weight.elem().integers()?;
+        let most = least.unsigned_abs().max(most.unsigned_abs());
+        let mut sums = Vec::new();
+        for first in (0..outputs).step_by(per_group.max(1)) {
+            let inputs = Inputs::new(inputs(first));
+            for output in first..outputs.min(first + per_group) {
+                let last = index(output, inputs.intervals.len().checked_sub(1)?);
+                // All others are below it, by the layout.
+                weights.get(last)?;
+                let weights = (0..inputs.intervals.len()).map(|k| weights[index(output, k)].into());
+                sums.push(inputs.sum(weights, zeros.of(output), most));
+            }
+        }
+        Some(sums)
     }
     match given.0.elem() {
-        Elem::I8 | Elem::I4 => of::<i8>(given, outputs, index, inputs),
-        Elem::U8 | Elem::U4 => of::<u8>(given, outputs, index, inputs),
-        Elem::I16 => of::<i16>(given, outputs, index, inputs),
-        Elem::U16 => of::<u16>(given, outputs, index, inputs),
-        Elem::I32 => of::<i32>(given, outputs, index, inputs),
-        Elem::I64 => of::<i64>(given, outputs, index, inputs),
+        Elem::I8 | Elem::I4 => of::<i8>(given, [outputs, per_group], index, inputs),
+        Elem::U8 | Elem::U4 => of::<u8>(given, [outputs, per_group], index, inputs),
+        Elem::I16 => of::<i16>(given, [outputs, per_group], index, inputs),
+        Elem::U16 => of::<u16>(given, [outputs, per_group], index, inputs),
+        Elem::I32 => of::<i32>(given, [outputs, per_group], index, inputs),
+        Elem::I64 => of::<i64>(given, [outputs, per_group], index, inputs),
         Elem::F32 | Elem::F16 | Elem::F64 | Elem::Bool => None,
     }
 }
@@ -90,7 +119,7 @@ impl Analysis<'_> {
             // A row of the weight is the weights of one output: channel by channel, tap by tap.
             Some(weight) => sums(
                 (weight, &op.weight_zero),
-                outputs,
+                [outputs, per_group],
                 |output, k| output * channels * taps + k,
                 inputs,
             )?,
@@ -156,13 +185,13 @@ impl Analysis<'_> {
         }
         let inputs: Vec<Interval> = (0..depth).map(|k| a.at(inner, k)).collect();
         let products = match self.constant(b) {
-            Some(b) if op.transpose_b => sums((b, zeros), outputs, |column, k| column * depth + k, |_| inputs.clone())?,
-            Some(b) => sums(
-                (b, zeros),
-                outputs,
-                |column, k| k * outputs + column,
-                |_| inputs.clone(),
-            )?,
+            Some(b) => {
+                let index = |column, k| match op.transpose_b {
+                    true => column * depth + k,
+                    false => k * outputs + column,
+                };
+                sums((b, zeros), [outputs; 2], index, |_| inputs.clone())?
+            }
             None => {
                 let b = self.range(b)?;
                 let product = |column| {
@@ -202,5 +231,42 @@ impl Analysis<'_> {
             Some(values) if values.len() == outputs => values.get(output).copied().map(Interval::point),
             _ => Some(self.range(bias)?.hull()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(ends: &[(i64, i64)]) -> Inputs {
+        Inputs::new(ends.iter().map(|&(low, high)| Interval { low, high }).collect())
+    }
+
+    #[test]
+    fn the_extremes_of_a_sum_are_those_of_all_corners() {
+        let ends = [(-128, 127), (0, 255), (-5, -3), (7, 7), (-1, 2)];
+        let (weights, zero) = ([3, -4, 5, -128, 2], 2);
+        let corner = |bits: usize| -> i64 {
+            let x = |k: usize| if bits >> k & 1 == 1 { ends[k].1 } else { ends[k].0 };
+            (0..5).map(|k| (weights[k] - i64::from(zero)) * x(k)).sum()
+        };
+        let corners: Vec<i64> = (0..32).map(corner).collect();
+        let expect = Interval {
+            low: *corners.iter().min().unwrap(),
+            high: *corners.iter().max().unwrap(),
+        };
+        // As far as it knows of them, weights of eight bits are far from the ends of i64, and others are not.
+        for most in [128, u64::MAX] {
+            assert_eq!(inputs(&ends).sum(weights.into_iter(), zero, most), expect, "{most}");
+        }
+    }
+
+    #[test]
+    fn a_sum_that_has_gone_past_the_ends_does_not_come_back() {
+        let ends = [(0, i64::MAX), (0, i64::MAX), (-9, -9)];
+        let found = inputs(&ends).sum([1, -1, 1].into_iter(), 0, 128);
+        assert_eq!((found.low, found.high), (i64::MIN, i64::MAX));
+        let widest = inputs(&[(0, 0)]).sum([i64::MIN].into_iter(), 1, i64::MIN.unsigned_abs());
+        assert_eq!(widest, Interval::point(0));
     }
 }
