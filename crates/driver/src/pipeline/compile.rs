@@ -303,15 +303,12 @@ fn write(
     session: &Session<'_>,
 ) -> Result<Digest, Stop> {
     let spec = job.target.spec();
-    let model = || {
+    let own = || {
         let model = writer.add_model(&lowered.module, &lowered.certificates);
-        model.map_err(failure::writing)
+        model.map_err(failure::writing)?;
+        documents(job, lowered, report, &writer)
     };
-    let others = || {
-        documents(job, lowered, report, &writer)?;
-        emit::emit(job, lowered, &writer)
-    };
-    session.both(model, others)?;
+    session.both(own, || emit::emit(job, lowered, &writer))?;
     let provenance = Provenance {
         sources,
         target: TargetVersion {

@@ -70,7 +70,7 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         annotated,
         integer,
         findings,
-    } = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes))?;
+    } = session.phase(&named("quantize"), None, |_| quantized(job, spec, &wishes, session))?;
     let (module, fusion) = session.phase(&named("fuse"), None, |_| fused(job, integer.module))?;
     unfused(job.loaded, &fusion)?;
     let certificates: Vec<CertificateRecord> = fusion
@@ -100,7 +100,7 @@ pub(super) fn annotated(job: &Job<'_>, session: &Session<'_>) -> Result<Module, 
     let spec = job.target.spec();
     let wishes = directives::wishes(job.canonical, job.loaded, job.selection, spec)?;
     let phase = format!("quantize ({})", spec.id);
-    let Quantized { annotated, .. } = session.phase(&phase, None, |_| quantized(job, spec, &wishes))?;
+    let Quantized { annotated, .. } = session.phase(&phase, None, |_| quantized(job, spec, &wishes, session))?;
     Ok(annotated)
 }
 
@@ -144,7 +144,7 @@ struct Quantized {
 }
 
 /// Annotates and lowers, in as many turns as refusals ask for. Observers run once for each value.
-fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quantized, Stop> {
+fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Session<'_>) -> Result<Quantized, Stop> {
     let mut module = job.canonical.clone();
     let main = module.main;
     let types = wishes.types.clone();
@@ -178,8 +178,7 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes) -> Result<Quanti
             Err(LowerError::Ours(text)) => Err(Stop::Defect(text)),
         }
     })?;
-    whole(&module, "annotate")?;
-    whole(&integer.module, "lower")?;
+    session.both(|| whole(&module, "annotate"), || whole(&integer.module, "lower"))?;
     let findings = progress.findings(&module, &how);
     Ok(Quantized {
         annotated: module,

@@ -61,7 +61,9 @@ fn run(canonical: &Module, rules: &[FloatRule]) -> Result<(Module, Rewritten), S
     let mut module = canonical.clone();
     let main = module.main;
     let rewritten = strait_rewrite::of_target(rules).run(&mut module, main).map_err(pass)?;
-    whole(&module, "rewrite")?;
+    if !rewritten.applied.is_empty() {
+        whole(&module, "rewrite")?;
+    }
     Ok((module, rewritten))
 }
 

@@ -178,8 +178,9 @@ fn of_statistics(statistics: &Statistics, scale: f32, reach: [f64; 2]) -> Option
     let width = statistics.histogram.width();
     let held = statistics
         .histogram
-        .bins()
-        .filter(|&(low, count)| count > 0 && low <= reach[1] && low + width >= reach[0]);
+        .occupied()
+        .map(|(index, count)| (f64::from(index) * width, count))
+        .filter(|&(low, _)| low <= reach[1] && low + width >= reach[0]);
     let held: Vec<(f64, u64)> = held.collect();
     let size = |low: f64| low.abs().max((low + width).abs());
     let (first, last) = (held.first()?.0, held.last()?.0);
