@@ -27,7 +27,7 @@ pub(super) struct Shape {
     pub(super) is_marked: bool,
     /// The target that it is compiled for.
     pub(super) target: &'static str,
-    /// Lines of the configuration besides those that every compilation needs.
+    /// Lines of the configuration besides those that every compilation needs, beginning in `[output]`.
     pub(super) settings: &'static str,
 }
 
@@ -56,10 +56,11 @@ pub(super) const SHAPES: &[Shape] = &[
     Shape::new("residual blocks, every hundredth node refused", |nodes| {
         residual(nodes, Some(REFUSED))
     }),
-    // All sums of a chain are bound to one another, and so on one grid.
+    // All sums of a chain are bound to one another, and so on one grid. The target's package is an archive, which does not
+    // hold so many tensors.
     Shape {
         target: "sima",
-        settings: "[quantize]\nalignment = { elementwise = \"large\" }\n",
+        settings: "emit = []\n[quantize]\nalignment = { elementwise = \"large\" }\n",
         ..Shape::new("residual blocks, the operands of a sum on one grid", |nodes| {
             residual(nodes, None)
         })
