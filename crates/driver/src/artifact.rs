@@ -7,6 +7,7 @@ use std::{
 
 use strait_container::{Artifact, Digest, Integrity, Model};
 use strait_core::Module;
+use strait_document::nearest;
 use strait_execute::{LoopsFor, PlanOptions, Standard};
 use strait_samples::{InputSpec, Kind, Samples};
 use strait_target::Registry;
@@ -183,8 +184,18 @@ pub fn named_file(argument: &str, inputs: &[InputSpec]) -> Result<(String, PathB
         }
     }
     let names: Vec<&str> = inputs.iter().map(|input| input.name.as_str()).collect();
+    let listed = match names[..] {
+        [only] => format!("the input is `{only}`"),
+        _ => format!("the inputs are `{}`", names.join("`, `")),
+    };
+    if let Some((unknown, _)) = argument.split_once('=').filter(|_| !Path::new(argument).exists()) {
+        let finding = Diagnostic::error(Kind::Name.code(), format!("there is no input `{unknown}`")).note(listed);
+        let near = nearest::did_you_mean(unknown, names);
+        let help = near.first().map(|near| format!("did you mean `{near}`?"));
+        return Err(help.into_iter().fold(finding, Diagnostic::help).into());
+    }
     let message = format!("`{argument}` does not say which input it is for");
-    let finding = Diagnostic::error(Kind::Name.code(), message).note(format!("the inputs are {}", names.join(", ")));
+    let finding = Diagnostic::error(Kind::Name.code(), message).note(listed);
     Err(finding.help("write NAME=FILE").into())
 }
 
@@ -200,6 +211,21 @@ mod tests {
             preprocess: Plan::default(),
         };
         names.iter().map(spec).collect()
+    }
+
+    #[test]
+    fn a_name_that_no_input_has_is_told_with_those_that_there_are() {
+        let told = |argument: &str, inputs: &[&str]| named_file(argument, &specs(inputs)).unwrap_err().to_string();
+        let message = told("imagf=x.npy", &["image", "roi"]);
+        for part in [
+            "there is no input `imagf`",
+            "the inputs are `image`, `roi`",
+            "did you mean `image`?",
+        ] {
+            assert!(message.contains(part), "{message}");
+        }
+        assert!(told("y=x.npy", &["image"]).contains("the input is `image`"));
+        assert!(told("x.npy", &["image", "roi"]).contains("does not say which input it is for"));
     }
 
     #[test]

@@ -113,10 +113,13 @@ pub fn writing(error: ArtifactError) -> Stop {
 
 /// A dimension without a size: which, and the key that gives it one.
 pub fn free_dimension(free: &FreeDimension) -> Diagnostic {
-    let message = format!(
-        "dimension {} of the input {:?}, `{}`, has no size",
-        free.axis, free.input, free.name
-    );
+    let (axis, input, name) = (free.axis, &free.input, &free.name);
+    let message = match *name == format!("{input}.{axis}") {
+        true => {
+            format!("dimension {axis} of the input {input:?} has no size: in the model it is absent, or not above 0")
+        }
+        false => format!("dimension {axis} of the input {input:?}, `{name}`, has no size"),
+    };
     let key = KeyPath::of(&[free.name.as_str()]);
     let help = format!("give it one: `bind = {{ {key} = 1 }}` in [model], or `--set model.bind.{key}=1`");
     Diagnostic::error(codes::FREE_DIMENSION, message)

@@ -96,6 +96,9 @@ pub(crate) fn count(number: usize, thing: &str) -> String {
 /// A number of bytes.
 pub(crate) fn bytes(count: u64) -> String {
     match count {
+        1 => "1 byte".to_owned(),
+        // Where sizes add up to more than a number holds, they stay at the largest.
+        u64::MAX => format!("more than {}", bytes(u64::MAX - 1)),
         0..10_000 => format!("{count} bytes"),
         10_000..10_000_000 => format!("{:.1} kB", count as f64 / 1e3),
         10_000_000..10_000_000_000 => format!("{:.1} MB", count as f64 / 1e6),
@@ -106,6 +109,19 @@ pub(crate) fn bytes(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bytes_are_told_in_units_that_fit() {
+        for (count, expected) in [
+            (0, "0 bytes"),
+            (1, "1 byte"),
+            (9_999, "9999 bytes"),
+            (10_000, "10.0 kB"),
+            (u64::MAX, "more than 18446744073.7 GB"),
+        ] {
+            assert_eq!(bytes(count), expected);
+        }
+    }
 
     #[test]
     fn columns_line_up_and_lines_have_no_blanks_at_their_ends() {

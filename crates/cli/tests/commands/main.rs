@@ -464,7 +464,7 @@ fn outputs_go_where_they_are_asked_for() {
     let twice = format!("image={data}");
     for (inputs, expected) in [
         (["--input", "/no/such.npy"].as_slice(), "cannot be read"),
-        (&["--input", "picture=/no/such.npy"], "the inputs are image"),
+        (&["--input", "picture=/no/such.npy"], "there is no input `picture`"),
         (&["--input", &twice, "--input", &twice], "two files"),
     ] {
         let found = strait()

@@ -135,6 +135,11 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
             "a window slides over a symbolic dimension; bind it to a number",
         ));
     };
+    let zero = [(window.stride, "stride"), (window.dilation, "dilation")];
+    if let Some((_, what)) = zero.into_iter().find(|&(number, _)| number == 0) {
+        let text = format!("a window has a {what} of 0; it is 1 at least");
+        return Err(Reason::new(ReasonCode::Window, text));
+    }
     let error = || {
         let Window {
             size,
@@ -164,9 +169,6 @@ pub(super) fn window_extent(x: Dim, window: Window) -> Result<Dim, Reason> {
         .ok_or_else(error)?;
     let room = padded.checked_sub(reach).ok_or_else(error)?;
     let stride = u64::from(window.stride);
-    if stride == 0 || window.dilation == 0 {
-        return Err(error());
-    }
     let mut extent = if window.ceil {
         room.div_ceil(stride)
     } else {
@@ -343,4 +345,29 @@ pub(super) fn pool(
         shape.push(window_extent(x.shape[axis + 2], window)?);
     }
     one(elem(x.elem), shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stride_or_a_dilation_of_0_is_told_as_that() {
+        for (stride, dilation, what) in [(0, 1, "a stride of 0"), (1, 0, "a dilation of 0")] {
+            let window = Window {
+                size: 1,
+                stride,
+                dilation,
+                pad: (0, 0),
+                ceil: false,
+            };
+            for x in [Dim::Fixed(8), Dim::Fixed(0)] {
+                let reason = window_extent(x, window).unwrap_err();
+                assert!(
+                    reason.code == ReasonCode::Window && reason.text.contains(what),
+                    "{reason:?}"
+                );
+            }
+        }
+    }
 }

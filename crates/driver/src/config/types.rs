@@ -457,7 +457,7 @@ pub enum Metric {
 pub struct Gate {
     /// Largest loss of accuracy of the integer model against the float model. Needs `[evaluation]`.
     pub accuracy_drop: Option<AccuracyDrop>,
-    /// The only layers that may run on the host, by their source names. `[]`: none. Absent: any.
+    /// The only layers that may run on the host, by their source names, each of which is in the model. `[]`: none. Absent: any.
     pub host_layers: Option<Vec<Pattern>>,
     /// Demand on the fusions that are made.
     pub fusions: Option<FusionGate>,

@@ -15,7 +15,7 @@ use crate::{
         KeyPath, Loaded,
         glob::Glob,
         leaf::Pattern,
-        types::{Between, Rule},
+        types::{Between, Gate, Rule},
     },
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
@@ -142,6 +142,12 @@ pub(super) fn select(module: &Module, layers: &Layers, loaded: &Loaded) -> Resul
             selection.values.entry(value).or_default().push(index);
         }
     }
+    let unknown = names.unknown_on_host(&loaded.config.gate);
+    findings.extend(
+        unknown
+            .into_iter()
+            .map(|unknown| unknown.told(loaded, KeyPath::of(&["gate"]))),
+    );
     if findings.is_empty() {
         Ok(selection)
     } else {
@@ -232,6 +238,13 @@ impl<'a> Names<'a> {
         help
     }
 
+    /// The layers that may run on the host and are none.
+    fn unknown_on_host<'r>(&self, gate: &'r Gate) -> Vec<Unknown<'r>> {
+        let layers = || self.graph.nodes().flat_map(|(_, node)| self.sources(node)).collect();
+        let allowed = gate.host_layers.as_deref().unwrap_or_default();
+        near(&["host_layers"], allowed, layers, "layer is called")
+    }
+
     /// The rule's patterns that match nothing by themselves, with the names that are most like them.
     fn unknown<'r>(&self, rule: &'r Rule) -> Vec<Unknown<'r>> {
         let layers = || self.graph.nodes().flat_map(|(_, node)| self.sources(node)).collect();
@@ -277,7 +290,7 @@ impl<'a> Names<'a> {
 
 /// A pattern that matches nothing.
 struct Unknown<'r> {
-    /// The list in the rule that it stands in, and its place there.
+    /// The list in the rule, or in another table, that it stands in, and its place there.
     keys: &'static [&'static str],
     at: usize,
     pattern: &'r Pattern,
@@ -292,10 +305,15 @@ impl Unknown<'_> {
 
     fn finding(self, loaded: &Loaded, rule: usize) -> Diagnostic {
         let table = KeyPath::of(&["quantize", "rule"]).index(rule);
+        self.told(loaded, table).help("`optional = true` allows it")
+    }
+
+    /// The finding, in a table.
+    fn told(self, loaded: &Loaded, table: KeyPath) -> Diagnostic {
         let path = self.keys.iter().fold(table, |path, key| path.key(key)).index(self.at);
         let message = format!("`{}` matches nothing", self.pattern.as_str());
         let finding = loaded.error(codes::RULE, &path, message, "");
-        finding.help(self.help).help("`optional = true` allows it")
+        finding.help(self.help)
     }
 }
 
@@ -460,6 +478,23 @@ mod tests {
                 "{message}"
             );
         }
+    }
+
+    #[test]
+    fn layers_that_may_run_on_the_host_are_layers_of_the_model() {
+        let file = |pattern: &str| {
+            parsed(&format!(
+                "optional = true\nlayers = [\"x\"]\nrun = \"float\"\n[gate]\nhost_layers = [\"/m/a\", \"{pattern}\"]"
+            ))
+        };
+        for pattern in ["/m/folded", "/n/*"] {
+            assert!(selected(&module(), &file(pattern)).is_ok(), "{pattern}");
+        }
+        let message = selected(&module(), &file("/m/bb")).unwrap_err().to_string();
+        for part in ["`/m/bb` matches nothing", "near it are `/m/b`", "host_layers = "] {
+            assert!(message.contains(part), "{message}");
+        }
+        assert!(!message.contains("optional"), "{message}");
     }
 
     #[test]

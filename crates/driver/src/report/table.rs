@@ -38,6 +38,7 @@ impl Display for Report {
             table::count(summary.unfused, "requantization"),
             match summary.requantized {
                 0 => String::new(),
+                elements if summary.unfused == 1 => format!(", which writes {elements} elements"),
                 elements => format!(", which write {elements} elements"),
             }
         )?;

@@ -30,9 +30,11 @@ words! {
         Hfmg = "hfmg",
         /// Ascend's ARQ, for weights: the extremes, of which the lower one gets the lowest code where it is the farther one.
         Arq = "arq",
-        /// For small floats: the scale is 1.
+        /// For small floats: the scale is 1. As no table has small floats, no document can name it.
+        #[schemars(skip)]
         Constant = "constant",
-        /// For small floats: of a few powers of two the scale with the least squared error.
+        /// For small floats: of a few powers of two the scale with the least squared error. No document can name it either.
+        #[schemars(skip)]
         Floating = "floating",
     }
 }

@@ -70,8 +70,13 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         ),
         (
             "rounding = \"half_even\"",
+            "observer = \"arq\"\nrounding = \"half_even\"",
+            "the observer `arq` makes no ranges of integers for activations; those that do are minmax, moving_average",
+        ),
+        (
+            "rounding = \"half_even\"",
             "observer = \"constant\"\nrounding = \"half_even\"",
-            "the observer `constant` makes no ranges of integers for activations; those that do are minmax, moving_average",
+            "`quantize.observer` cannot be \"constant\", expected one of",
         ),
         ("id      = \"every-form\"\n", "", "t.toml: `id` is missing"),
         (
