@@ -245,9 +245,9 @@ fn an_observer_of_other_codes_or_operands_is_refused_with_those_that_there_are()
     let shifts = "quantize.weights.observer='mse'";
     let cases: &[(&[&str], &[&str])] = &[
         (
-            &["--set", "calibration.observer='floating'"],
+            &["--set", "calibration.observer='arq'"],
             &[
-                "`floating`",
+                "`arq`",
                 "integers for activations",
                 "minmax, moving_average, percentile, kl, mse, ifmr",
             ],
