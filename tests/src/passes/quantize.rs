@@ -352,6 +352,7 @@ pub(super) fn annotate_graph(module: &mut Module, argument: &str) -> Result<Outc
         let what = match found.misfit {
             Misfit::Clips(share) => format!("clips {:.1} % of", 100.0 * share),
             Misfit::Wide(times) => format!("is {times:.1} times as wide as"),
+            Misfit::Overruled(ends) => format!("gives way to {ends:?}, beside"),
         };
         format!("the range of {value} at {reader} {what} {seen:?}")
     });

@@ -12,7 +12,8 @@ pub struct Lint {
     /// zero. `grid-coarser`: no form of the target serves the grid that the range asks for.
     /// `scale-raised`: weights have a larger scale than they ask for, since a bias or that scale does not fit.
     /// `grid-imposed`: readers have the grid of an operand that is aligned elsewhere. `range-clips` and `range-wide`: a
-    /// range of the configuration is narrower than what was seen, or at least four times as wide.
+    /// range of the configuration is narrower than what was seen, or at least four times as wide. `range-overruled`: it is not
+    /// that of the grid, which others share.
     pub code: String,
     /// One sentence.
     pub text: String,
@@ -30,7 +31,7 @@ pub struct Lint {
     /// Of `grid-imposed`: the layers that did not ask for the grid.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub readers: Vec<String>,
-    /// Of `range-clips` and `range-wide`: the range, and what was seen.
+    /// Of `range-clips`, `range-wide` and `range-overruled`: the range, and what was seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stated: Option<StatedRange>,
 }
@@ -203,6 +204,11 @@ fn misfit(canonical: &Module, found: &Stated) -> Option<Lint> {
                 "{about} is {times:.1} times as wide as what was seen, [{least}, {most}], which costs {:.1} bits",
                 times.log2()
             ),
+            0.0,
+        ),
+        Misfit::Overruled([first, last]) => (
+            "range-overruled",
+            format!("{about} is not that of its grid, [{first}, {last}], which others share and have to fit on"),
             0.0,
         ),
     };

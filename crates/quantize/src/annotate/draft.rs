@@ -44,6 +44,8 @@ pub(super) struct Bound {
     /// The grid of its group must cover its value besides that of the root: what codes that are joined come from may reach
     /// further than they do (an image, of which a pool was joined with something else).
     pub(super) covered: bool,
+    /// Its value is one of several that are joined: a directive for it speaks for this part, not for the group.
+    pub(super) part: bool,
     /// Of a root: its group has a grid of its own, and takes none that a producer leaves.
     pub(super) anchored: bool,
     /// It takes nothing to the producer: what that leaves is requantized.
@@ -102,6 +104,7 @@ impl Draft {
             role,
             node,
             covered: false,
+            part: false,
             anchored: false,
             apart: false,
         });

@@ -33,6 +33,8 @@ pub enum Misfit {
     Clips(f64),
     /// The range is so many times as wide as what was seen.
     Wide(f64),
+    /// The grid, which others share, has another range: this one.
+    Overruled([f32; 2]),
 }
 
 /// The stated ranges that made a grid of a node on the accelerator and do not fit: of values, then of operands.
@@ -80,16 +82,21 @@ fn misfit(
 ) -> Option<([f32; 2], Misfit)> {
     let (scheme, made) = (graph.quant.config(config)?.scheme, graph.quant.grid(config)?);
     let kind = kind(scheme);
-    // Of a group, one member's range makes the grid.
-    let own = match made.origin {
-        Origin::Rule => *made.params == grid(kind, range).ok()?,
-        origin => origin == Origin::Coarsened,
-    };
-    let (scale, zero) = made.params.as_tensor().filter(|_| own)?;
+    let (scale, zero) = made.params.as_tensor()?;
     let [low, high] = reach.range(value, statistics.into(), &MinMax, kind).ok()?;
     let seen = [statistics.min()?.max(low), statistics.max()?.min(high)];
-    // Half a step beyond the last code still rounds to it.
     let [first, last] = scheme.range()?.map(|code| (code - i64::from(zero)) as f64);
+    // A group has one grid, whoever's range made it. One that had to be coarser, or was given, has a finding of its own.
+    match made.origin {
+        Origin::Coarsened => {}
+        Origin::Rule | Origin::Observed if *made.params == grid(kind, range).ok()? => {}
+        Origin::Rule | Origin::Observed => {
+            let ends = [first, last].map(|code| (f64::from(scale) * code) as f32);
+            return Some((seen, Misfit::Overruled(ends)));
+        }
+        _ => return None,
+    }
+    // Half a step beyond the last code still rounds to it.
     let ends = [first - 0.5, last + 0.5].map(|code| f64::from(scale) * code);
     let [least, most] = seen.map(f64::from);
     if least < ends[0] || most > ends[1] {

@@ -38,8 +38,13 @@ fn align(
         return Ok(());
     };
     let bind = |draft: &mut Draft, id, to| if moves { draft.bind(id, to) } else { draft.join(id, to) };
+    for &operand in operands.iter().filter(|_| operands.len() > 1) {
+        draft.mark(operand, |at| at.part = true);
+    }
     match (to, result) {
         (Alignment::Input, _) => {
+            // The first one decides for all of them.
+            draft.mark(first, |at| at.part = false);
             for &other in results.iter().chain(&operands[1..]).filter(|_| moves) {
                 bind(draft, other, first)?;
             }

@@ -3,10 +3,12 @@
 //! Why: the statistics of the samples are all that is known of values.
 //! Preconditions: the groups stand.
 //! Effect: the root of each group is activated. A directive on any member speaks for the group, on the root it is the last
-//! word; an observer of what a function clips so looks at what is left of it. A grid that was given stays, and a node that
-//! makes one is refused where a directive states a range. So are the nodes of a group without a range.
+//! word; an observer of what a function clips so looks at what is left of it. Where several values are joined, a directive
+//! for one of them, or for what it is moved or clipped from, speaks for that part alone, and the grid covers the others as
+//! before. A grid that was given stays, and a node that makes one is refused where a directive states a range. So are the
+//! nodes of a group without a range.
 
-use crate::annotate::draft::{Draft, Site};
+use crate::annotate::draft::{Bound, Draft, Site};
 use crate::annotate::given::refuse;
 use crate::annotate::ranges::{RangeFrom, coarser, kind, most_doublings};
 use crate::annotate::roles::Role;
@@ -26,15 +28,24 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
     let activations: Vec<_> = activations
         .map(|(id, bound)| (id, draft.table.root(id), bound))
         .collect();
+    let parts = parts(site, draft, &activations);
+    // A directive for a part, and how much it is meant for that: of an operand, of the value, of what that is made from.
+    let mut of_part: BTreeMap<(ConfigId, ValueId), (u8, &RangeFrom)> = BTreeMap::new();
     let mut spokesman: BTreeMap<ConfigId, (ValueId, &RangeFrom)> = BTreeMap::new();
     let mut covered: BTreeMap<ConfigId, Vec<ValueId>> = BTreeMap::new();
     let mut doublings: BTreeMap<ConfigId, u32> = BTreeMap::new();
     for &(id, root, bound) in &activations {
         let of_operand = draft.directive(site, id);
-        if let Some(from) = of_operand.or_else(|| directives.ranges.get(&bound.value))
-            && (root == id || !spokesman.contains_key(&root))
-        {
-            spokesman.insert(root, (bound.value, from));
+        if let Some(from) = of_operand.or_else(|| directives.ranges.get(&bound.value)) {
+            if let Some(&part) = parts.get(&(root, bound.value)) {
+                let rank = u8::from(part == bound.value) + u8::from(bound.part && of_operand.is_some());
+                let known = of_part.entry((root, part)).or_insert((rank, from));
+                if rank > known.0 {
+                    *known = (rank, from);
+                }
+            } else if root == id || !spokesman.contains_key(&root) {
+                spokesman.insert(root, (bound.value, from));
+            }
         }
         if bound.covered {
             covered.entry(root).or_default().push(bound.value);
@@ -46,6 +57,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             *group = own.max(*group);
         }
     }
+    let divided: BTreeSet<ConfigId> = of_part.keys().map(|(root, _)| *root).collect();
     let mut zero: BTreeSet<ConfigId> = BTreeSet::new();
     let mut failed: BTreeMap<ConfigId, Reason> = BTreeMap::new();
     let roots = activations.iter().filter(|(id, root, _)| id == root);
@@ -64,16 +76,25 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             }
             continue;
         }
-        let mut one = |value: ValueId| match spokesman {
-            Some((own, from)) if from.is_ranked() => draft.ranges.from(site, own, from, kind),
-            Some((_, from)) => draft.ranges.from(site, value, from, kind),
-            None => draft.ranges.of(site, value, kind),
+        // Where a directive says how far a part reaches, what was seen of the whole says nothing more.
+        let whole = !divided.contains(&root) || !is_its_parts(site, draft, root);
+        let mut by_rule = spokesman.is_some();
+        let mut one = |value: ValueId| match (spokesman, of_part.get(&(root, value))) {
+            (Some((own, from)), _) if from.is_ranked() => draft.ranges.from(site, own, from, kind),
+            (Some((_, from)), _) => draft.ranges.from(site, value, from, kind),
+            (None, Some((_, from))) => {
+                by_rule = true;
+                draft.ranges.from(site, value, from, kind)
+            }
+            (None, None) => draft.ranges.of(site, value, kind),
         };
         let others = covered.get(&root).into_iter().flatten();
-        let hull = others.fold(one(bound.value), |hull, &other| {
-            let ([a, b], [c, d]) = (hull?, one(other)?);
+        let values = whole.then_some(&bound.value).into_iter().chain(others);
+        let hull = values.map(|&value| one(value)).reduce(|hull, other| {
+            let ([a, b], [c, d]) = (hull?, other?);
             Ok([a.min(c), b.max(d)])
         });
+        let hull = hull.unwrap_or_else(|| Err(Failure::defect("a group has no value")));
         let is_zero = matches!(hull, Ok([0.0, 0.0]));
         if is_zero {
             zero.insert(root);
@@ -81,10 +102,10 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         let doublings = doublings.get(&root).copied().unwrap_or(0).min(most_doublings(is_zero));
         match hull.and_then(|range| Ok(coarser(grid(kind, range)?, doublings))) {
             Ok(params) => {
-                let origin = match spokesman {
+                let origin = match () {
                     _ if doublings > 0 => Origin::Coarsened,
-                    Some(_) => Origin::Rule,
-                    None => Origin::Observed,
+                    _ if by_rule => Origin::Rule,
+                    _ => Origin::Observed,
                 };
                 draft.transition(root, Move::Activate(Grid::new(params, origin)))?;
             }
@@ -104,6 +125,49 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         }
     }
     Ok(())
+}
+
+/// The values that are joined in groups, by themselves and by what each is moved or clipped from in its group.
+fn parts(
+    site: &Site<'_>,
+    draft: &Draft,
+    activations: &[(ConfigId, ConfigId, Bound)],
+) -> BTreeMap<(ConfigId, ValueId), ValueId> {
+    let joined = activations.iter().filter(|(.., bound)| bound.part);
+    let mut parts: BTreeMap<_, _> = joined
+        .map(|&(_, root, bound)| ((root, bound.value), bound.value))
+        .collect();
+    for (root, part) in parts.clone().into_keys() {
+        let mut value = part;
+        while let Some((maker, _)) = site.graph.producer(value)
+            && let Some(operand) = draft.activation(maker, 0)
+            && let Some(bound) = draft.bound.get(operand.index())
+            && draft.table.root(operand) == root
+            && !parts.contains_key(&(root, bound.value))
+        {
+            value = bound.value;
+            parts.insert((root, value), part);
+        }
+    }
+    parts
+}
+
+/// True if a root is the result of a node that joins its operands, all of which the grid covers: it is no more than these.
+fn is_its_parts(site: &Site<'_>, draft: &Draft, root: ConfigId) -> bool {
+    let Some(QuantConfig {
+        node: maker,
+        port: Port::Result(_),
+        ..
+    }) = draft.table.config(root)
+    else {
+        return false;
+    };
+    let operands = site.graph.node(*maker).map_or(0, |node| node.inputs.len());
+    (0..operands).all(|index| {
+        let operand = draft.activation(*maker, index);
+        let covered = |id: ConfigId| draft.bound.get(id.index()).is_some_and(|bound| bound.covered);
+        operand.is_some_and(|id| draft.table.root(id) == root && covered(id))
+    })
 }
 
 /// Lets the grids of what a pool divides cover that: its sums are of codes that must not have saturated.
