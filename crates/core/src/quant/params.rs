@@ -47,6 +47,31 @@ impl QuantParams {
         }
     }
 
+    /// The grid of products of codes on this grid and on another one, less their zero points: their scales multiplied. Where
+    /// the other one has a scale for each channel, the products have them along `axis`. `None` where this one has several
+    /// scales, the other one has them by block, or channels have no axis.
+    pub fn product(&self, other: &QuantParams, axis: Option<u8>) -> Option<QuantParams> {
+        let (scale, _) = self.as_tensor()?;
+        let per_channel = other.scale.channels().is_some();
+        (other.block.is_none() && (axis.is_some() || !per_channel)).then(|| QuantParams {
+            scale: other.scale.map(|other| scale * other),
+            axis: axis.filter(|_| per_channel),
+            ..QuantParams::tensor(1.0, 0)
+        })
+    }
+
+    /// The grid of codes that have lost so many bits. `None` where the code of real zero would lose some that are set, of
+    /// grids by block, and past 31 bits.
+    pub fn shifted(&self, bits: u8) -> Option<QuantParams> {
+        let step = 1i32.checked_shl(bits.into())?;
+        let whole = self.block.is_none() && self.zero_point.all(|zero| zero % step == 0);
+        whole.then(|| QuantParams {
+            scale: self.scale.map(|scale| scale * step as f32),
+            zero_point: self.zero_point.map(|zero| zero / step),
+            ..self.clone()
+        })
+    }
+
     /// The number of scales or zero points of a tensor of this shape: one for each index of the grid's axis, or one for
     /// each block. None where an extent is not known, or the blocks do not fill the axis.
     pub fn parts(&self, shape: &[Dim]) -> Option<u64> {

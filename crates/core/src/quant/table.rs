@@ -28,7 +28,6 @@ use crate::shared_vec::SharedVec;
 use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use strait_requantize::Per;
 
 /// The number of grids that one grid may rest on, directly or by way of others. A bias rests on an operand and its
 /// weights, an operand at most on a few that it is aligned with. Products of products double with each step, so the limit
@@ -295,36 +294,15 @@ impl QuantTable {
         };
         match config.derivation? {
             Derivation::Same(id) => master(id).map(|grid| grid.params),
-            Derivation::Shifted(id, bits) => {
-                let grid = master(id)?.params;
-                let step = 1i32.checked_shl(bits.into())?;
-                let whole = grid.block.is_none() && grid.zero_point.all(|zero| zero % step == 0);
-                whole.then(|| {
-                    Arc::new(QuantParams {
-                        scale: grid.scale.map(|scale| scale * step as f32),
-                        zero_point: grid.zero_point.map(|zero| zero / step),
-                        ..(*grid).clone()
-                    })
-                })
-            }
+            Derivation::Shifted(id, bits) => master(id)?.params.shifted(bits).map(Arc::new),
             Derivation::Product(first, second) => {
                 let (first, second) = (master(first)?.params, master(second)?.params);
-                let (scale, _) = first.as_tensor()?;
+                // A block is no channel.
                 let axis = match config.scheme.policy().per() {
                     Granularity::Channel { axis } => Some(axis),
                     Granularity::Tensor | Granularity::Block { .. } => None,
                 };
-                let channels = second.scale.channels();
-                // One scale for each channel needs an axis, and a block is no channel.
-                if second.block.is_some() || (channels.is_some() && axis.is_none()) {
-                    return None;
-                }
-                Some(Arc::new(QuantParams {
-                    scale: second.scale.map(|other| scale * other),
-                    zero_point: Per::Tensor(0),
-                    axis: axis.filter(|_| channels.is_some()),
-                    block: None,
-                }))
+                first.product(&second, axis).map(Arc::new)
             }
         }
     }

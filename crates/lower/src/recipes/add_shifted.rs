@@ -8,7 +8,7 @@ use super::narrow::{Product, Wide, narrow};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Add, Clamp, Requantize, ShiftLeft};
-use strait_core::{Carrier, Channels, Failure, QuantParams, Reason, ReasonCode};
+use strait_core::{Carrier, Channels, Failure, Reason, ReasonCode};
 use strait_requantize::{IntType, Per};
 use strait_target::spec::Arithmetic;
 
@@ -32,11 +32,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         .next()
         .ok_or_else(|| Failure::defect("its row has no shift to 16 bits"))?;
     let form = row.build_shift(Per::Tensor(bits), IntType::I16)?;
-    let step = f32::from(bits).exp2();
-    let grid = Some(Arc::new(QuantParams {
-        scale: sums.scale.map(|scale| scale * step),
-        ..(*sums).clone()
-    }));
+    let grid = Some(Arc::new(sums.shifted(bits).ok_or_else(missing)?));
     let axis = match first.channels {
         Channels::Axis(axis) => axis as u32,
         Channels::Picked(_) => return Err(missing().into()),
@@ -62,6 +58,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
     };
     let acc = walk.emit(site.node, saturated, &[total], grid, "saturate")?;
     // A power of two, so that scales are exact.
+    let step = f32::from(bits).exp2();
     let product = match first.product {
         Product::Convolution(x, weights) => Product::Convolution(x, weights.map(|w| w * step)),
         Product::FullyConnected(x, weights) => Product::FullyConnected(x, weights.map(|w| w * step)),

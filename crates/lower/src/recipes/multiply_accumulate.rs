@@ -72,20 +72,20 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         range::prove(channel, &sum, accumulator)
             .map_err(|overflow| Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()))?;
     }
-    // The accumulator's own grid; a folded zero point is its code of real zero.
-    let acc_scale = grid.scale.map(|s| x_scale * s);
     let rank = walk.graph().value(site.output()?).map_or(1, |v| v.ty.shape.len());
     let axis = if matches!(site.node.op, Op::Conv(_)) {
         1
     } else {
         rank.saturating_sub(1)
     };
-    let per_channel = acc_scale.channels().is_some() || acc_zero.channels().is_some();
+    // The accumulator's own grid; a folded zero point is its code of real zero.
+    let products = activation.params().product(&grid, Some(axis as u8));
+    let products = products.ok_or_else(|| Failure::defect("the scales of its weights are no channels"))?;
+    let per_channel = products.scale.channels().is_some() || acc_zero.channels().is_some();
     let acc_grid = QuantParams {
-        scale: acc_scale,
         zero_point: acc_zero,
         axis: per_channel.then_some(axis as u8),
-        block: None,
+        ..products
     };
     let weights = walk.shared("weight:codes", weight, grid.clone())?;
     let biases = TensorData::from_integers(carrier.elem(), &[channels as u64], &biases)?;

@@ -6,7 +6,7 @@ use super::narrow::{Product, Wide, narrow};
 use crate::interval::any_code;
 use crate::lowering::Lowering;
 use std::sync::Arc;
-use strait_core::{Carrier, Channels, Failure, Op, QuantParams};
+use strait_core::{Carrier, Channels, Failure, Op};
 use strait_requantize::range::Pairs;
 
 /// Lowers a node whose accumulators are sums of `count` products. `op` is the primitive for the zero points of both operands,
@@ -28,9 +28,15 @@ pub(super) fn of_activations(
         any_pattern: walk.are_two_inputs(site),
     };
     walk.prove(site, &sum)?;
-    let grid = Arc::new(QuantParams::tensor(a_scale * b_scale, 0));
+    let grid = a.grid.params().product(&b.grid.params(), None);
     let carrier = walk.carrier(site)?;
-    let acc = walk.emit(site.node, op(zeros, carrier), &operands, Some(grid), "accumulate")?;
+    let acc = walk.emit(
+        site.node,
+        op(zeros, carrier),
+        &operands,
+        grid.map(Arc::new),
+        "accumulate",
+    )?;
     let wide = Wide {
         acc,
         zero: 0,

@@ -73,5 +73,11 @@ fn shift(site: &Site<'_>, draft: &mut Draft, id: NodeId) -> Result<([ConfigId; 2
     }
     let codes = reach / finest;
     let fits = |bits: &u8| codes <= f64::from(i16::MAX) * f64::from(1u32 << bits);
-    Ok(([first, second], (1..MOST).find(fits).unwrap_or(MOST)))
+    let bits = (1..MOST).find(fits).unwrap_or(MOST);
+    let shifted = grid.shifted(bits);
+    if !shifted.is_some_and(|grid| grid.scale.all(|scale| scale.is_normal())) {
+        let text = format!("sums without {bits} of their bits have a scale that is no normal f32");
+        return Err(Reason::new(ReasonCode::Range, text).into());
+    }
+    Ok(([first, second], bits))
 }
