@@ -102,6 +102,12 @@ pub fn count_of(dims: &[u64]) -> Option<u64> {
     (product <= MAX_ELEMENTS).then_some(count)
 }
 
+/// The number of elements of a window, or the largest number where these are more.
+pub fn window_elements(size: &[u32]) -> u64 {
+    size.iter()
+        .fold(1, |product, &extent| product.saturating_mul(extent.into()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

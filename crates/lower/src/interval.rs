@@ -2,6 +2,7 @@
 
 use crate::taps::{Taps, Window};
 use strait_core::op::{Conv, Reduction};
+use strait_core::shape::window_elements;
 use strait_core::{Graph, Module, Node, Op, TensorData, ValueId, WeightZero};
 use strait_requantize::range::{self, Accumulator, Order, Summands};
 use strait_requantize::{IntType, Per};
@@ -286,7 +287,7 @@ impl<'a> Bounds<'a> {
             }
             Op::SumPool(op) => {
                 let x = self.hull(node, 0)?;
-                let count = op.size.iter().map(|&s| u64::from(s)).product();
+                let count = window_elements(&op.size);
                 let x = if op.pad.iter().any(|&p| p > 0) || op.ceil {
                     around(x, op.pad_value)
                 } else {

@@ -10,6 +10,7 @@ pub use turns::Turns;
 use crate::interval::Known;
 use crate::recipes::{self, Wide, dequantize_weights};
 use crate::walk::{Basis, Build, Walk, primitive_name, quantize};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use strait_core::op::{Dequantize, ShiftLeft};
@@ -50,6 +51,8 @@ pub(crate) struct Lowering<'a> {
     pub(crate) spec: &'a TargetSpec,
     /// Sums that nodes have left for their readers to narrow, by value of the source.
     sums: BTreeMap<ValueId, Wide>,
+    /// The inputs of the model that results of moves are, as far as somebody asked.
+    behind: RefCell<BTreeMap<ValueId, Option<ValueId>>>,
     known: Known,
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
@@ -141,6 +144,7 @@ impl<'a> Lowering<'a> {
             walk,
             spec,
             sums: BTreeMap::new(),
+            behind: RefCell::default(),
             known: Known::default(),
             nearness: BTreeMap::new(),
             origins: BTreeMap::new(),

@@ -128,7 +128,10 @@ impl Simulation<'_> {
         let to = to.int_type()?;
         let target = self.spec.filter(|_| self.walk.graph.data_of(value).is_none());
         Some(match target {
-            Some(spec) => quantize(spec, to),
+            Some(spec) => Quantize {
+                rounding: scheme.rounding(),
+                ..quantize(spec, to)
+            },
             // As constants are baked, which need not be as the target quantizes what it reads.
             None => Quantize {
                 to: to.into(),

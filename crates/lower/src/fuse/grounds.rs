@@ -3,6 +3,7 @@
 use super::site::{Found, Producer};
 use sha2::{Digest as _, Sha256};
 use strait_core::op::Reduction;
+use strait_core::shape::window_elements;
 use strait_core::{Node, Op, TensorData, WeightZero};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Because, Certificate};
@@ -58,7 +59,7 @@ pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
         Op::Add(_) | Op::Sub(_) => operands(2),
         Op::ShiftLeft(op) => operands(1).into_iter().chain(zero_points([op.zero, 0])).collect(),
         Op::SumPool(op) => {
-            let elements = op.size.iter().map(|&extent| u64::from(extent)).product();
+            let elements = window_elements(&op.size);
             let facts = operands(1).into_iter().chain([Because::Window { elements }]);
             let by_channel = by_channel.map(|each| Because::Elements {
                 most: each.into_iter().map(|(_, most)| most).collect(),

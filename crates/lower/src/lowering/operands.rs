@@ -211,22 +211,39 @@ impl Lowering<'_> {
     /// The input of the model that an operand is, perhaps with another shape: its codes can be any pattern. `None` for
     /// what other layers make.
     pub(crate) fn input_behind(&self, site: &NodeToLower<'_>, index: usize) -> Option<ValueId> {
-        let (mut id, mut node, mut index) = (site.id, site.node, index);
-        loop {
-            let value = (*node.inputs.get(index)?)?;
-            let Some((producer, maker)) = self.graph().producer(value) else {
-                let left = self.left(value);
-                let kept = left.is_none() || left == self.grid(id, Port::Operand(index));
-                return (kept && self.graph().inputs().contains(&value)).then_some(value);
-            };
-            let moves = maker.op.term().kind() == Kind::Rearranges;
+        let (mut id, mut value) = (site.id, (*site.node.inputs.get(index)?)?);
+        let mut port = Port::Operand(index);
+        let mut behind = self.behind.borrow_mut();
+        // The results of moves on the way, which all are what the first of them is.
+        let mut passed = Vec::new();
+        let found = loop {
+            let made = self.graph().producer(value);
             // From one grid to another not every code has to be left.
-            let kept = self.grid(id, Port::Operand(index)) == self.grid(producer, Port::Result(0));
-            if !moves || !kept {
-                return None;
+            let from = match made {
+                Some((producer, _)) => self.grid(producer, Port::Result(0)),
+                None => self.left(value),
+            };
+            let input = made.is_none() && self.graph().inputs().contains(&value);
+            if from != self.grid(id, port) && (made.is_some() || from.is_some()) {
+                break None;
             }
-            (id, node, index) = (producer, maker, 0);
-        }
+            if input {
+                break Some(value);
+            }
+            if let Some(known) = behind.get(&value) {
+                break *known;
+            }
+            let moves = made.filter(|(_, maker)| maker.op.term().kind() == Kind::Rearranges);
+            let Some((producer, Some(operand))) =
+                moves.map(|(id, maker)| (id, maker.inputs.first().copied().flatten()))
+            else {
+                break None;
+            };
+            passed.push(value);
+            (id, port, value) = (producer, Port::Operand(0), operand);
+        };
+        behind.extend(passed.into_iter().map(|value| (value, found)));
+        found
     }
 
     /// True if the two operands of a node are two inputs of the model: what one is says nothing of the other.

@@ -4,6 +4,7 @@
 use super::{NodeToLower, average_pool_requantize::prove_window, pass_through};
 use crate::lowering::Lowering;
 use strait_core::op::{GlobalAveragePool, Reshape};
+use strait_core::shape::window_elements;
 use strait_core::{Failure, Op};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
@@ -13,7 +14,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         walk,
         site,
         match &site.node.op {
-            Op::AveragePool(pool) => pool.size.iter().map(|&s| u64::from(s)).product(),
+            Op::AveragePool(pool) => window_elements(&pool.size),
             _ => dims.iter().skip(2).product(),
         },
     )?;

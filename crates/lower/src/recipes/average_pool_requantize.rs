@@ -9,6 +9,7 @@ use crate::interval::any_code;
 use crate::lowering::{Lowering, integers};
 use std::sync::Arc;
 use strait_core::op::{Reduce, Reduction, SumPool};
+use strait_core::shape::window_elements;
 use strait_core::{Channels, Elem, Failure, Op, QuantParams, Reason, ReasonCode};
 use strait_requantize::Per;
 use strait_requantize::range::Pairs;
@@ -35,7 +36,7 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
                 dims.get(2..).unwrap_or_default(),
                 positions.get(2..).unwrap_or_default(),
             )?;
-            let taps = pool.size.iter().map(|&s| u64::from(s)).product();
+            let taps = window_elements(&pool.size);
             (sum.into(), (taps, divisors.numbers, divisors.picks))
         }
         Op::Reduce(reduce) => {
@@ -61,8 +62,10 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
     };
     prove_window(walk, site, taps)?;
     let zero = zero_of(taps, x_zero)?;
-    // No more of them count than there are.
-    let counts: Vec<u32> = counts.iter().map(|&n| n as u32).collect();
+    let too_many = |_| Reason::new(ReasonCode::PoolCount, "more than 2^32 elements count in a mean");
+    let counts: Vec<u32> = { counts.iter().map(|&n| u32::try_from(n)) }
+        .collect::<Result<_, _>>()
+        .map_err(too_many)?;
     let (count, scale) = match counts[..] {
         [count] => (Per::Tensor(count), x_scale / count as f32),
         // A sum of its own: of the mean, each divisor has another scale.
