@@ -21,6 +21,11 @@ impl Share {
         100.0 * self.count as f64 / self.samples.max(1) as f64
     }
 
+    /// Those that lack it, in percent: rounded once, so that a demand of as many is met.
+    pub fn lost(self) -> f64 {
+        100.0 * self.samples.saturating_sub(self.count) as f64 / self.samples.max(1) as f64
+    }
+
     /// The 95 % interval in percent, by Wilson (1927): with p the share, n the samples and z the quantile,
     ///
     /// ```text
@@ -152,6 +157,13 @@ mod tests {
                 "{count}/{samples}: {found_low} {found_high}"
             );
         }
+    }
+
+    #[test]
+    fn points_that_are_lost_meet_a_demand_of_as_many() {
+        // 100 - 99.6 is above 0.4 in f64.
+        let lost = |count, samples| Share { count, samples }.lost();
+        assert_eq!((lost(498, 500), lost(941, 1000), lost(0, 0)), (0.4, 5.9, 0.0));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{
         leaf::Pattern,
         types::{FusionGate, Gate},
     },
+    evaluation::Share,
     report::{GateReport, Report},
 };
 
@@ -27,9 +28,7 @@ pub(super) fn gates(gate: &Gate, report: &Report, integer: &Module) -> Vec<GateR
         let top1 = accuracy
             .and_then(|accuracy| accuracy.top1.as_ref()?.change)
             .map(|change| -change.points());
-        let agreement = accuracy
-            .and_then(|accuracy| accuracy.agreement)
-            .map(|share| 100.0 - share.percent());
+        let agreement = accuracy.and_then(|accuracy| accuracy.agreement).map(Share::lost);
         for (name, drop, found) in [("top1", &drop.top1, top1), ("agreement", &drop.agreement, agreement)] {
             if let Some(drop) = drop {
                 let text = match found {

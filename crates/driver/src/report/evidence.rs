@@ -230,6 +230,12 @@ impl<'a> Grounds<'a> {
             // Weights in front of a product of real numbers are its row's business.
             let weights = self.op_row(node);
             let weights = weights.filter(|row| self.spec.op.get(*row).is_some_and(OpRow::is_weight_only));
+            let constant = node.inputs.first().copied().flatten();
+            let constant = constant.is_some_and(|value| self.integer.main().data_of(value).is_some());
+            if constant && weights.is_none() {
+                // Those of a layer on the host.
+                return Basis::default();
+            }
             return Basis {
                 supports: self
                     .spec

@@ -56,7 +56,7 @@ pub struct Findings {
     pub coarser: Vec<Coarser>,
     /// The values whose other readers have the grid of an aligned operand because that is forced, in the order of values.
     pub overlapped: Vec<Overlapped>,
-    /// The weights of nodes on the accelerator whose scale is larger than they ask for, in the order of nodes.
+    /// The weights whose scale is larger than they ask for, in the order of nodes.
     pub raised: Vec<Raised>,
     /// The ranges of the configuration that do not fit what was seen.
     pub stated: Vec<Stated>,
@@ -66,9 +66,9 @@ impl Progress {
     /// The findings in the annotated main graph of a module.
     pub fn findings(&self, module: &Module, how: &Annotation<'_>) -> Findings {
         let (graph, draft) = (module.main(), &self.draft);
-        let runs = |id: NodeId| graph.node(id).is_some_and(|node| node.place == Placement::Accelerator);
+        let has_codes = |id: NodeId| graph.quant.id(id, Port::Operand(1)).is_some();
         let overlapped = draft.overlapped.values().filter(|found| !found.readers.is_empty());
-        let raised = draft.raised.iter().filter(|&(&id, _)| runs(id));
+        let raised = draft.raised.iter().filter(|&(&id, _)| has_codes(id));
         let reach = self.known.as_ref().map(|known| &known.reach);
         Findings {
             coarser: draft.coarser(graph),

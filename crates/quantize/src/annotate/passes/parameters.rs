@@ -35,6 +35,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             Ok(None) => equal_sums::weights(site.module, site.id, site.how, &draft.table, id),
             alone => alone,
         };
+        draft.raised.remove(&id);
         let factor = match weights {
             Err(Failure::Reason(reason)) => {
                 draft.refused.push((id, reason));
@@ -43,7 +44,6 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
             Err(defect) => return Err(AnnotateError::Ours(defect.to_string())),
             Ok(None) => continue,
             Ok(Some(Weights::Grid(params, raised))) => {
-                draft.raised.remove(&id);
                 draft.raised.extend(raised.map(|raised| (id, raised)));
                 if let Some(config) = draft.table.id(id, Port::Operand(1)) {
                     draft.transition(config, Move::Activate(Grid::new(params, Origin::Observed)))?;

@@ -4,7 +4,8 @@
 //! behind it alone. Backward, a node moves because of its readers, all of them decided; what it takes from the nodes
 //! behind it is nothing that they stay for: whoever reads codes for the sake of a product keeps the node, too.
 //!
-//! After a refusal both passes look at the nodes around those that have moved, and go on as long as something changes.
+//! After a refusal both passes look at the nodes around those that have moved, and each goes on along its direction as long
+//! as something changes.
 
 use super::super::order::Order;
 use super::super::roles::{Roles, keeps_grid};

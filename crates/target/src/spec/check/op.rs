@@ -166,16 +166,18 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             "1 to 23 bits beside 8 fit into an entry of 32 bits".into()
         });
     }
+    // Weight scales that are made out of the activations' have to be powers of two where `types.weight.scale` asks for these.
+    let powers = || {
+        spec.pairs(row).all(|pair| {
+            let from = pair.codes().map(|activation| spec.types.activation(activation).scale);
+            spec.types.weight(pair.weight).scale == ScaleSet::Any || from == Some(ScaleSet::PowerOfTwo)
+        })
+    };
     if let Some(grid) = row.weight_grid.filter(|grid| grid.leaves_a_shift()) {
         findings.ensure(shifts, &at("weight_grid"), || {
             format!("`{grid}` leaves a shift, and none of the forms in `requantize` is one")
         });
-        let powers = |pair: Pair| {
-            let from = pair.codes().map(|activation| spec.types.activation(activation).scale);
-            spec.types.weight(pair.weight).scale == ScaleSet::Any || from == Some(ScaleSet::PowerOfTwo)
-        };
-        let reached = spec.pairs(row).all(powers);
-        findings.ensure(reached, &at("weight_grid"), || {
+        findings.ensure(powers(), &at("weight_grid"), || {
             format!(
                 "`{grid}` makes weight scales out of the activations', which are no powers of two as `types.weight.scale` asks"
             )
@@ -203,6 +205,12 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         let symmetric = spec.pairs(row).all(|pair| spec.types.weight(pair.weight).symmetric);
         findings.ensure(symmetric, &at("recipe"), || {
             format!("`{recipe}` adds sums of weights without zero points, and those of `types.weight` have them")
+        });
+        findings.ensure(powers(), &at("recipe"), || {
+            format!(
+                "`{recipe}` makes the scales of both weights so that their sums are on one grid: no powers of two, as \
+                 `types.weight.scale` asks"
+            )
         });
     }
     if recipe == RecipeName::MaxPool {
