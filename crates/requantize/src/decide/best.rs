@@ -118,8 +118,8 @@ impl<'a> Target<'a> {
         }
     }
 
-    /// Distance of a function from the ideal: by their parameters, by the thresholds of both, or else accumulator by
-    /// accumulator.
+    /// Distance of a function from the ideal: by their parameters, or by the thresholds of both, or accumulator by
+    /// accumulator where these are fewer.
     pub(super) fn deviation(&self, own: &Chain<'_>) -> Result<Deviation, DecideError> {
         let interval = self.interval;
         let (ideal_ends, ends) = (self.ends.clone()?, own.ends(interval)?);
@@ -127,21 +127,23 @@ impl<'a> Target<'a> {
         if let Some(found) = self.lines.as_ref().and_then(by_parameters) {
             return Ok(found);
         }
-        let Err(too_many) = few_steps(ideal_ends).and(few_steps(ends)) else {
-            return Ok(between(
+        let (low, high) = interval;
+        let accumulators = high.abs_diff(low);
+        let fewer = |[lowest, highest]: [i32; 2]| u64::from(highest.abs_diff(lowest)) <= accumulators;
+        match few_steps(ideal_ends).and(few_steps(ends)) {
+            Ok(()) if fewer(ideal_ends) && fewer(ends) => Ok(between(
                 (interval, ends[0], own.sweep(ends)),
                 (interval, ideal_ends[0], self.ideal.sweep(ideal_ends)),
-            ));
-        };
-        let (low, high) = interval;
-        if high.abs_diff(low) > MAX_STEPS.into() {
-            return Err(too_many);
+            )),
+            Err(too_many) if accumulators > MAX_STEPS.into() => Err(too_many),
+            _ => {
+                let mut found = Deviation::none(interval);
+                for x in low..=high {
+                    found.add(own.eval(x)?.abs_diff(self.ideal.eval(x)?), x, 1);
+                }
+                Ok(found)
+            }
         }
-        let mut found = Deviation::none(interval);
-        for x in low..=high {
-            found.add(own.eval(x)?.abs_diff(self.ideal.eval(x)?), x, 1);
-        }
-        Ok(found)
     }
 
     pub(super) fn best(&self, limits: &Limits) -> Result<Best, BestError> {
