@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::{
     Diagnostic, Diagnostics, Entry, Format, Key, KeyPath, Node, Place, Rule, Shape, Value, codes,
-    nearest::did_you_mean, schema::list,
+    nearest::did_you_mean,
+    schema::{list, written},
 };
 
 /// More findings than this help nobody.
@@ -95,7 +96,7 @@ impl Checker {
                     _ => f64::NAN,
                 };
                 if !number.is_finite() || number < *min || number > *max {
-                    self.out_of_range(shape, &number.to_string(), &place, path);
+                    self.out_of_range(shape, &written(number), &place, path);
                 }
             }
             (Shape::Boolean, Value::Boolean(_))

@@ -304,7 +304,7 @@ impl Shape {
             } => "an integer".to_owned(),
             Shape::Integer { min, max } => format!("an integer from {min} to {max}"),
             Shape::Float { min, max } if min.is_infinite() || max.is_infinite() => "a finite number".to_owned(),
-            Shape::Float { min, max } => format!("a number from {min} to {max}"),
+            Shape::Float { min, max } => format!("a number from {} to {}", written(*min), written(*max)),
             Shape::Boolean => "true or false".to_owned(),
             Shape::Scalar => "a boolean, an integer of 64 bits or a string".to_owned(),
             Shape::Unknown => String::new(),
@@ -372,4 +372,11 @@ pub(crate) fn list(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
 /// `"a", "b", "c"`
 fn quoted(words: impl IntoIterator<Item = impl AsRef<str>>) -> String {
     list(words.into_iter().map(|word| format!("{:?}", word.as_ref())))
+}
+/// A number as people write it: with an exponent where it is long.
+pub(crate) fn written(number: f64) -> String {
+    match number.abs() {
+        size if size >= 1e15 || (size < 1e-6 && size > 0.0) => format!("{number:e}"),
+        _ => number.to_string(),
+    }
 }

@@ -105,7 +105,7 @@ impl Layout {
     }
 }
 
-/// `[lowest, highest]`, both finite, the first below the second.
+/// `[lowest, highest]`, both of them finite in `f32`, the first below the second.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Range(pub [f64; 2]);
@@ -187,5 +187,5 @@ leaf_schema! {
     Layout: { "type": "string", "format": "layout", "pattern": "^N[A-Z]*$" };
     CodesWord: { "type": "string", "enum": words(&[]) };
     ActivationWord: { "type": "string", "enum": words(&[Activation::FLOAT32]) };
-    Range: { "type": "array", "format": "range", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 };
+    Range: { "type": "array", "format": "range", "items": { "type": "number", "minimum": f32::MIN, "maximum": f32::MAX }, "minItems": 2, "maxItems": 2 };
 }

@@ -242,7 +242,7 @@ impl<'a> Names<'a> {
     fn unknown_on_host<'r>(&self, gate: &'r Gate) -> Vec<Unknown<'r>> {
         let layers = || self.graph.nodes().flat_map(|(_, node)| self.sources(node)).collect();
         let allowed = gate.host_layers.as_deref().unwrap_or_default();
-        near(&["host_layers"], allowed, layers, "layer is called")
+        near(&["host_layers"], allowed, layers, "layer that is left is called")
     }
 
     /// The rule's patterns that match nothing by themselves, with the names that are most like them.
@@ -253,10 +253,15 @@ impl<'a> Names<'a> {
         let tensors = || values().map(|(_, value)| self.module.name(value.name)).collect();
         let ends = rule.between.as_ref();
         let (from, to) = ends.map_or((&[][..], &[][..]), |between| (&between.from, &between.to));
-        let mut unknown = near(&["layers"], &rule.layers, layers, "layer is called");
-        unknown.extend(near(&["between", "from"], from, layers, "layer is called"));
-        unknown.extend(near(&["between", "to"], to, layers, "layer is called"));
-        unknown.extend(near(&["tensors"], &rule.tensors, tensors, "tensor is called"));
+        let mut unknown = near(&["layers"], &rule.layers, layers, "layer that is left is called");
+        unknown.extend(near(&["between", "from"], from, layers, "layer that is left is called"));
+        unknown.extend(near(&["between", "to"], to, layers, "layer that is left is called"));
+        unknown.extend(near(
+            &["tensors"],
+            &rule.tensors,
+            tensors,
+            "tensor between layers is called",
+        ));
         let listed: BTreeSet<&str> = if rule.op.is_empty() { BTreeSet::new() } else { ops() };
         for (at, pattern) in rule.op.iter().enumerate() {
             let (glob, word) = (Glob::new(&plain(pattern.as_str())), pattern.as_str());
