@@ -386,6 +386,11 @@ const CASES: &[Case] = &[
         &[("max = 3 }\ngrouping", "max = 2 }\ngrouping")],
     ),
     case(
+        "op.NAME.limit.NAME.multiples_of",
+        Placement,
+        &[("kernel   = { min = 1", "\"kernel[1]\" = { multiples_of = 2, min = 1")],
+    ),
+    case(
         "op.NAME.limit.NAME.one_of",
         Placement,
         &[("[\"none\", \"depthwise\"]", "[\"none\"]")],

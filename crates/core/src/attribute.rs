@@ -82,6 +82,10 @@ pub trait Field: Sized {
     fn words() -> Vec<&'static str> {
         Vec::new()
     }
+    /// True if it is a list.
+    fn is_list() -> bool {
+        false
+    }
     /// The value of a field that is not there, and that is not written; `None` where every field has to be.
     fn implied() -> Option<Self> {
         None
@@ -98,6 +102,8 @@ pub trait Attributes: Sized {
     const KEYS: &'static [&'static str];
     /// The words that the attribute `key` may be; none where it is no word of a closed set.
     fn words(key: &str) -> Vec<&'static str>;
+    /// True if the attribute `key` is a list.
+    fn is_list(key: &str) -> bool;
     /// Hands out every attribute, in the order of the fields.
     fn write(&self, put: &mut dyn FnMut(&'static str, Attribute));
     /// Reads every attribute; `get` answers `None` where the key is absent.
@@ -160,6 +166,9 @@ impl Field for Vec<f32> {
     fn allowed() -> String {
         "a list of floats is expected".into()
     }
+    fn is_list() -> bool {
+        true
+    }
 }
 
 impl<A: Array> Field for SmallVec<A>
@@ -177,6 +186,9 @@ where
     }
     fn allowed() -> String {
         "a list of integers is expected".into()
+    }
+    fn is_list() -> bool {
+        true
     }
 }
 
@@ -278,6 +290,14 @@ macro_rules! op {
                     return <$t as $crate::attribute::Field>::words();
                 })*
                 Vec::new()
+            }
+
+            #[allow(unused_variables)]
+            fn is_list(key: &str) -> bool {
+                $(if key == stringify!($field) {
+                    return <$t as $crate::attribute::Field>::is_list();
+                })*
+                false
             }
 
             #[allow(unused_variables)]

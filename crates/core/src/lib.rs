@@ -57,7 +57,7 @@ pub use quant::{
 pub use reason::Reason;
 pub use reason_code::ReasonCode;
 pub use rule::{Outcome, Rewritten, Rule, RuleSet};
-pub use shape::{Dim, Shape, TensorType};
+pub use shape::{Dim, MAX_RANK, Shape, TensorType};
 pub use stage::Stage;
 pub use tensor::{TensorData, TensorError};
 pub use term::{Kind, Term};

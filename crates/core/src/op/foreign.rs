@@ -28,6 +28,10 @@ impl Attributes for Foreign {
         Vec::new()
     }
 
+    fn is_list(_: &str) -> bool {
+        false
+    }
+
     fn write(&self, put: &mut dyn FnMut(&'static str, Attribute)) {
         put("domain", Attribute::Text(self.domain.clone()));
         put("name", Attribute::Text(self.name.clone()));

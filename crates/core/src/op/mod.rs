@@ -163,6 +163,14 @@ macro_rules! ops {
                 Vec::new()
             }
 
+            /// True if the attribute `key` of the op called `name` is a list.
+            pub fn is_list(name: &str, key: &str) -> bool {
+                $(if name == <$variant as Attributes>::NAME {
+                    return <$variant as Attributes>::is_list(key);
+                })*
+                false
+            }
+
             /// The version of the op's attributes.
             pub fn version(&self) -> u16 {
                 match self { $(Op::$variant(_) => <$variant as Attributes>::VERSION),* }

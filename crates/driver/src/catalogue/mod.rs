@@ -397,8 +397,13 @@ fn allowed(limit: &Limit) -> String {
         (None, Some(max)) => Some(format!("at most {max}")),
         (None, None) => None,
     };
+    let step = limit.multiples_of.map(|step| format!("multiples of {step}"));
     let one_of = limit.one_of.as_ref().map(|values| texts(values).join(" or "));
-    ends.into_iter().chain(one_of).collect::<Vec<_>>().join(", ")
+    ends.into_iter()
+        .chain(step)
+        .chain(one_of)
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn form(spec: &TargetSpec, name: &str, row: &FormRow) -> FormLine {

@@ -6,7 +6,7 @@ use super::types::Points;
 use super::words::{Evidence, Integer, WeightPer};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, num::NonZeroU32};
 use strait_document::{Scalar, words};
 
 /// Computation of one op, or of a group of ops. An op without a row runs on the host.
@@ -53,7 +53,8 @@ pub struct OpRow {
     /// Granularity of the scales of the op's weights, as far as their type has it. `"tensor"`: the op takes no other. Of others
     /// the configuration may ask instead of `"channel"`. Absent: the first of `types.weight.per`.
     pub weight_per: Option<WeightPer>,
-    /// Limits of the target, by attribute of the op or by a quantity derived from the op.
+    /// Limits of the target, by attribute of the op or by a quantity derived from the op. Of several values `"NAME[i]"` is the
+    /// one at a position, counted from 0, where there is one.
     #[serde(default)]
     pub limit: BTreeMap<String, Limit>,
     /// The reference that this row equals, where it is another one than the table's.
@@ -82,6 +83,8 @@ pub struct Limit {
     pub min: Option<i64>,
     /// The largest one.
     pub max: Option<i64>,
+    /// It is a multiple of this one.
+    pub multiples_of: Option<NonZeroU32>,
     /// All that are allowed: numbers, of which `false` is 0 and `true` is 1, or words.
     pub one_of: Option<Vec<Scalar>>,
 }

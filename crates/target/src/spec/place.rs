@@ -1,5 +1,6 @@
 //! Placement of an op by the target: the op's row, and the limits in it.
 
+use super::check::position;
 use super::{Activation, Limit, OpRow, TargetSpec};
 use strait_core::{Attribute, Op, Reason, ReasonCode, TensorType};
 use strait_document::Scalar;
@@ -48,12 +49,15 @@ impl OpRow {
     /// Checks that the op is within every limit of the row. The reason names the first limit that does not hold, and
     /// the op's value.
     pub fn admits(&self, site: &OpSite<'_>) -> Result<(), Reason> {
-        for (quantity, limit) in &self.limit {
-            for value in values(site, quantity)? {
+        for (limited, limit) in &self.limit {
+            let (quantity, position) = position(limited);
+            let all = values(site, quantity)?.into_iter();
+            let (skipped, taken) = position.map_or((0, usize::MAX), |position| (position, 1));
+            for value in all.skip(skipped).take(taken) {
                 if let Some(allowed) = limit.refuses(&value) {
                     let term = site.op.term();
-                    let text = format!("{quantity} of `{term}` is {value}; the target takes {allowed}");
-                    return Err(Reason::new(ReasonCode::TargetLimit(quantity.clone().into()), text));
+                    let text = format!("{limited} of `{term}` is {value}; the target takes {allowed}");
+                    return Err(Reason::new(ReasonCode::TargetLimit(quantity.to_owned().into()), text));
                 }
             }
         }
@@ -63,7 +67,7 @@ impl OpRow {
 
 impl Limit {
     /// Values that are allowed instead of one that is not.
-    fn refuses(&self, value: &Scalar) -> Option<String> {
+    pub(super) fn refuses(&self, value: &Scalar) -> Option<String> {
         if let Some(known) = &self.one_of
             && !known.iter().any(|known| same(known, value))
         {
@@ -71,8 +75,14 @@ impl Limit {
             return Some(known.join(", "));
         }
         let Scalar::Integer(number) = value else {
-            return (self.min.is_some() || self.max.is_some()).then(|| "a whole number".to_owned());
+            let numbers = self.min.is_some() || self.max.is_some() || self.multiples_of.is_some();
+            return numbers.then(|| "a whole number".to_owned());
         };
+        if let Some(step) = self.multiples_of
+            && number % i64::from(step.get()) != 0
+        {
+            return Some(format!("multiples of {step}"));
+        }
         match (self.min, self.max) {
             (Some(min), _) if *number < min => Some(format!("{min} and above")),
             (_, Some(max)) if *number > max => Some(format!("{max} and below")),
@@ -108,9 +118,13 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
             Some(Attribute::Int(number)) => vec![Scalar::Integer(number)],
             Some(Attribute::Ints(numbers)) => numbers.into_iter().map(Scalar::Integer).collect(),
             Some(Attribute::Float(number)) => vec![of_real(number)],
+            Some(Attribute::Floats(numbers)) => numbers.into_iter().map(of_real).collect(),
             Some(Attribute::Text(word)) => vec![Scalar::String(word)],
             _ => Vec::new(),
         });
+    }
+    if quantity == "factor" {
+        return factors(site);
     }
     let positions = |constant: bool| {
         let wanted = site
@@ -125,6 +139,8 @@ fn values(site: &OpSite<'_>, quantity: &str) -> Result<Vec<Scalar>, Reason> {
         "batch" => extent(site, 0)?.into_iter().collect(),
         "channels" => extent(site, 1)?.into_iter().collect(),
         "elements" => vec![product(&dims(site.result)?)?],
+        "shape" => first(site).map_or(Ok(Vec::new()), dims)?,
+        "result_shape" => dims(site.result)?,
         "kernel" => kernel(site)?,
         "window" => vec![product(&kernel(site)?)?],
         "k" => summands(site)?.into_iter().collect(),
@@ -212,6 +228,20 @@ fn summands(site: &OpSite<'_>) -> Result<Option<u64>, Reason> {
         }
         _ => None,
     })
+}
+
+/// The factors of a resize by axis, whether it states them or the extents that come out.
+fn factors(site: &OpSite<'_>) -> Result<Vec<Scalar>, Reason> {
+    let Op::Resize(resize) = site.op else {
+        return Ok(Vec::new());
+    };
+    if !resize.scales.is_empty() {
+        return Ok(resize.scales.iter().copied().map(of_real).collect());
+    }
+    let from = first(site).map_or(Ok(Vec::new()), dims)?;
+    let to = dims(site.result)?;
+    let factor = |(to, from): (&u64, &u64)| of_real(*to as f32 / *from as f32);
+    Ok(to.iter().zip(&from).map(factor).collect())
 }
 
 fn uncounted_pad(site: &OpSite<'_>) -> Option<u64> {

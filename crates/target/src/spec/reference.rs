@@ -63,9 +63,14 @@ fn recipes(text: &mut String) {
 }
 
 fn quantities(text: &mut String) {
-    *text +=
-        "\n## Limits of a row\n\nThe attributes of the op, by their names in the text form, and these quantities:\n\n";
-    for Quantity { name, meaning, .. } in DERIVED {
-        let _ = writeln!(text, "- `{name}`: {meaning}");
+    *text += "\n## Limits of a row\n\nThe attributes of the op, by their names in the text form, and these quantities. A limit holds for \
+         each value where there are several. Attributes that are lists, and quantities marked *by position*, take the \
+         limit of one value, too: `\"kernel[0]\" = { max = 7 }`, counted from 0; a `pad` has all begins, then all ends.\n\n";
+    for Quantity {
+        name, meaning, by_axis, ..
+    } in DERIVED
+    {
+        let mark = if *by_axis { ", *by position*" } else { "" };
+        let _ = writeln!(text, "- `{name}`: {meaning}{mark}");
     }
 }

@@ -375,7 +375,7 @@ fn each_mistake_is_told_with_its_line_and_what_is_allowed() {
         (
             "{ min = 1, max = 11 }",
             "{}",
-            "`kernel` is limited by neither `min`, `max` nor `one_of`",
+            "`kernel` is limited by neither `min`, `max`, `multiples_of` nor `one_of`",
         ),
         (
             "{ min = 1, max = 11 }",

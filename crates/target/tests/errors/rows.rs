@@ -150,7 +150,35 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (
             row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { mode = { max = 1 } }"),
-            "and has neither `min` nor `max`",
+            "and has neither `min`, `max` nor `multiples_of`",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { mode = { multiples_of = 2 } }"),
+            "and has neither `min`, `max` nor `multiples_of`",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { rank = { multiples_of = 4, min = 5, max = 7 } }"),
+            "`rank` has no value between its `min` and its `max` that is a multiple of 4",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { rank = { multiples_of = 4, one_of = [4, 6] } }"),
+            "`6` is no multiple of 4, as `multiples_of` of `rank` asks",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { rank = { multiples_of = 0 } }"),
+            "`op.pad.limit.rank.multiples_of` cannot be 0",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { \"rank[0]\" = { max = 4 } }"),
+            "`rank` of `pad` is one value, without positions",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { \"shape[32]\" = { max = 4 } }"),
+            "`shape` never has a position 32",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { \"shape[-1]\" = { max = 4 } }"),
+            "`pad` has nothing called `shape[-1]` to limit",
         ),
         (
             row("[op.sigmoid]\nrecipe = \"lookup\"\nresults = [\"int16\"]"),

@@ -13,7 +13,7 @@ use std::fmt;
 use strait_document::{Diagnostic, Diagnostics, KeyPath, Node, nearest};
 
 use terms::attribute_keys;
-pub(crate) use terms::{DERIVED, Quantity, terms};
+pub(crate) use terms::{DERIVED, Quantity, position, terms};
 pub(super) use whole::{is_kebab_case, is_semver};
 
 /// The code of what the types of a table cannot say. Programs act on it.

@@ -1,13 +1,13 @@
 //! `[op.NAME]`: terms that exist, recipes that lower them, forms and limits that make sense.
 
-use super::terms::quantity_words;
-use super::{DERIVED, Findings, attribute_keys, terms};
+use super::terms::{has_positions, quantity_words};
+use super::{DERIVED, Findings, attribute_keys, position, terms};
 use crate::spec::{
     Activation, Arithmetic, FormRow, Integer, IntegerFunction, Limit, OpRow, Pair, Per, RecipeName, ScaleSet,
     WeightGrid, WeightPer,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use strait_core::Term;
+use strait_core::{MAX_RANK, Term};
 use strait_document::{KeyPath, Scalar, nearest};
 use strait_requantize::IntType;
 use strait_requantize::function::Definition;
@@ -435,9 +435,25 @@ fn layer_normalization(findings: &mut Findings<'_>, row: &OpRow, function: Integ
     }
 }
 
+/// Bound of the positions that a list can have: padding has two for each axis.
+const MAX_POSITIONS: usize = 2 * MAX_RANK;
+
 fn limits(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], path: &KeyPath) {
-    for (quantity, limit) in &row.limit {
-        let path = path.clone().key("limit").key(quantity);
+    for (limited, limit) in &row.limit {
+        let path = path.clone().key("limit").key(limited);
+        let (quantity, position) = position(limited);
+        if let Some(position) = position {
+            let single = ops
+                .iter()
+                .find(|op| quantity_words(op, quantity).is_some() && !has_positions(op, quantity));
+            if let Some(op) = single {
+                findings.add(&path, format!("`{quantity}` of `{op}` is one value, without positions"));
+                continue;
+            }
+            findings.ensure(position < MAX_POSITIONS, &path, || {
+                format!("`{quantity}` never has a position {position}: they are counted from 0")
+            });
+        }
         for op in ops {
             let Some(words) = quantity_words(op, quantity) else {
                 let derived = DERIVED.iter().map(|known| known.name);
@@ -452,9 +468,17 @@ fn limits(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], path: &KeyPath
                 break;
             }
         }
-        let sane = limit.min.zip(limit.max).is_none_or(|(min, max)| min <= max);
+        let step = limit.multiples_of.map_or(1, |step| i64::from(step.get()));
+        let between = |(min, max): (i64, i64)| {
+            let first = i128::from(min) + i128::from(min).wrapping_neg().rem_euclid(i128::from(step));
+            first <= i128::from(max)
+        };
+        let sane = limit.min.zip(limit.max).is_none_or(between);
         findings.ensure(sane, &path, || {
-            format!("`{quantity}` has no value between its `min` and its `max`")
+            let multiple = limit
+                .multiples_of
+                .map_or(String::new(), |step| format!(" that is a multiple of {step}"));
+            format!("`{quantity}` has no value between its `min` and its `max`{multiple}")
         });
         for (index, value) in limit.one_of.iter().flatten().enumerate() {
             let number = match value {
@@ -469,10 +493,13 @@ fn limits(findings: &mut Findings<'_>, row: &OpRow, ops: &[&str], path: &KeyPath
                 &path.clone().key("one_of").index(index),
                 || format!("`{value}` is not between the `min` and the `max` of `{quantity}`"),
             );
+            let multiple = number.is_none_or(|number| number % step == 0);
+            findings.ensure(multiple, &path.clone().key("one_of").index(index), || {
+                format!("`{value}` is no multiple of {step}, as `multiples_of` of `{quantity}` asks")
+            });
         }
-        let says = limit.min.is_some() || limit.max.is_some() || limit.one_of.is_some();
-        findings.ensure(says, &path, || {
-            format!("`{quantity}` is limited by neither `min`, `max` nor `one_of`")
+        findings.ensure(*limit != Limit::default(), &path, || {
+            format!("`{quantity}` is limited by neither `min`, `max`, `multiples_of` nor `one_of`")
         });
         if limit.one_of.as_ref().is_some_and(Vec::is_empty) {
             let message = format!("`one_of` of `{quantity}` is empty, and allows nothing");
@@ -488,9 +515,9 @@ fn values(findings: &mut Findings<'_>, path: &KeyPath, quantity: &str, limit: &L
         true => "a number".to_owned(),
         false => format!("one of {}", nearest::list(words.iter().copied())),
     };
-    let ends = limit.min.is_some() || limit.max.is_some();
-    findings.ensure(words.is_empty() || !ends, path, || {
-        format!("`{quantity}` is {what}, and has neither `min` nor `max`")
+    let numbers = limit.min.is_some() || limit.max.is_some() || limit.multiples_of.is_some();
+    findings.ensure(words.is_empty() || !numbers, path, || {
+        format!("`{quantity}` is {what}, and has neither `min`, `max` nor `multiples_of`")
     });
     for (index, value) in limit.one_of.iter().flatten().enumerate() {
         let path = path.clone().key("one_of").index(index);

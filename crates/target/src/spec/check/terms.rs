@@ -10,6 +10,8 @@ pub(crate) struct Quantity {
     pub(crate) meaning: &'static str,
     /// The words that it may be; none where it is a number.
     pub(crate) words: &'static [&'static str],
+    /// True if it is a value for each of several axes, in their order.
+    pub(crate) by_axis: bool,
 }
 
 const fn number(name: &'static str, meaning: &'static str) -> Quantity {
@@ -17,11 +19,22 @@ const fn number(name: &'static str, meaning: &'static str) -> Quantity {
         name,
         meaning,
         words: &[],
+        by_axis: false,
+    }
+}
+
+const fn by_axis(name: &'static str, meaning: &'static str) -> Quantity {
+    Quantity {
+        by_axis: true,
+        ..number(name, meaning)
     }
 }
 
 const fn word(name: &'static str, meaning: &'static str, words: &'static [&'static str]) -> Quantity {
-    Quantity { name, meaning, words }
+    Quantity {
+        words,
+        ..number(name, meaning)
+    }
 }
 
 /// The quantities that are derived from an op and its operands.
@@ -30,9 +43,15 @@ pub(crate) const DERIVED: &[Quantity] = &[
     number("batch", "extent of the first axis of the first operand"),
     number("channels", "extent of the second axis of the first operand"),
     number("elements", "number of elements of the result"),
-    number(
+    by_axis("shape", "extents of the first operand"),
+    by_axis("result_shape", "extents of the result"),
+    by_axis(
         "kernel",
         "extents of the window: of the weight's spatial axes, of a pool's `size`, of the spatial axes for a global pool",
+    ),
+    by_axis(
+        "factor",
+        "of a resize: the extents of its result divided by those of its operand",
     ),
     number("window", "number of elements of the window"),
     number("k", "length of the sum behind one result: of a product, or of a window"),
@@ -62,6 +81,24 @@ pub(crate) const DERIVED: &[Quantity] = &[
     number("axis", "the op's axis or axes, counted from 0"),
     number("axis_from_end", "the op's axis or axes, -1 being the last"),
 ];
+
+/// A quantity, and the position among its values if the name has one: `kernel[0]`.
+pub(crate) fn position(name: &str) -> (&str, Option<usize>) {
+    let split = || {
+        let (quantity, position) = name.strip_suffix(']')?.split_once('[')?;
+        let plain = position.bytes().all(|digit| digit.is_ascii_digit());
+        Some((quantity, plain.then(|| position.parse().ok()).flatten()?))
+    };
+    split().map_or((name, None), |(quantity, position)| (quantity, Some(position)))
+}
+
+/// True if a quantity of the op behind a term has a value for each of several positions.
+pub(crate) fn has_positions(term: &str, quantity: &str) -> bool {
+    if let Some(derived) = DERIVED.iter().find(|derived| derived.name == quantity) {
+        return derived.by_axis;
+    }
+    Term::parse(term).is_some_and(|term| Op::is_list(term.op_name(), quantity))
+}
 
 /// The words that a quantity of the op behind a term may be: `None` where there is no such quantity, an empty list where
 /// it is a number.
