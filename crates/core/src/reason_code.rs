@@ -251,6 +251,8 @@ reason_codes! {
         Range = "range",
         /// A resize interpolates.
         ResizeMode = "resize-mode",
+        /// The target's own code refuses the node, which its table admits.
+        TargetCode = "target-code",
         /// The table keeps the op on the host.
         TargetHost = "target-host",
         /// The table has no row for the op.

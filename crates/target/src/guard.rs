@@ -6,7 +6,7 @@
 //! layer against the lowered graph.
 
 use crate::spec::TargetSpec;
-use crate::target::{Decision, Sink, Site, Target, TargetError};
+use crate::target::{Candidate, Decision, Sink, Site, Target, TargetError};
 use std::any::Any;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -95,6 +95,12 @@ impl Target for Guarded {
                 error,
             }),
         }
+    }
+
+    fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
+        self.call(&format!("its answer about the node `{}`", node.name()), || {
+            self.inner.admits(node)
+        })
     }
 
     fn custom(&self, verb: &str, site: &Site<'_>) -> Result<Decision, TargetError> {

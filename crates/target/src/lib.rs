@@ -14,4 +14,4 @@ pub use inventory;
 pub use registry::{Entry, Make, Origin, Registry, RegistryError, TargetFactory};
 pub use spec::{OptionValue, Options, Table, TableError, TargetSpec};
 pub use table_target::{FormKernel, Prepare, TableTarget};
-pub use target::{Decision, Sink, Site, Target, TargetError};
+pub use target::{Candidate, Decision, Sink, Site, Target, TargetError};

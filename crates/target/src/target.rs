@@ -1,6 +1,6 @@
 //! The interface between a target and the rest of the compiler.
 
-use crate::spec::{Format, TargetSpec};
+use crate::spec::{Format, OpSite, TargetSpec};
 use strait_core::{Attribute, Elem, Fused, Module, Op, QuantParams, Reason, Term};
 use strait_kernels::{KernelError, integer::Loops};
 use strait_requantize::Requantization;
@@ -22,6 +22,17 @@ pub trait Target: Send + Sync {
     /// # Errors
     /// [`TargetError::NoForm`] where no form of the table accepts it, [`TargetError::Kernel`] where the kernel refuses.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
+
+    /// Refuses a node that the table admits, or does not: for what a table cannot say. The float graph is asked,
+    /// before anything has a grid; what is refused runs on the host.
+    ///
+    /// # Errors
+    /// [`TargetError::Refused`] where it does not, with a reason for the report: [`ReasonCode::TargetCode`](strait_core::ReasonCode)
+    /// and a sentence. Any other error stops the compilation.
+    fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
+        let _ = node;
+        Ok(())
+    }
 
     /// Decides a fusion whose row has the verb `custom:verb`.
     ///
@@ -89,6 +100,56 @@ impl<'a> Site<'a> {
     }
 }
 
+/// A node of the float model that a table admits, as plain data.
+#[derive(Clone, Copy, Debug)]
+pub struct Candidate<'a> {
+    name: &'a str,
+    site: OpSite<'a>,
+}
+
+impl<'a> Candidate<'a> {
+    /// A node with this name, where it stands.
+    pub fn new(name: &'a str, site: OpSite<'a>) -> Candidate<'a> {
+        Candidate { name, site }
+    }
+
+    /// The node's name.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Its term. The set of terms grows with Strait, so a target's code has an answer for those that it does not know.
+    pub fn term(&self) -> Term {
+        self.site.op.term()
+    }
+
+    /// An attribute, by its name in the text form; `None` where it has none of this name.
+    pub fn attribute(&self, key: &str) -> Option<Attribute> {
+        self.site.op.attribute(key)
+    }
+
+    /// Number of operands, those that are optional and absent among them.
+    pub fn operands(&self) -> usize {
+        self.site.operands.len()
+    }
+
+    /// True if this operand is a tensor of the model.
+    pub fn is_constant(&self, operand: usize) -> bool {
+        matches!(self.site.operands.get(operand), Some(Some(operand)) if operand.constant)
+    }
+
+    /// Extents of an operand; `None` where it is absent, or not all of them are known.
+    pub fn extents(&self, operand: usize) -> Option<Vec<u64>> {
+        let operand = (*self.site.operands.get(operand)?)?;
+        Some(operand.ty.dims()?.to_vec())
+    }
+
+    /// Extents of the first result; `None` where not all of them are known.
+    pub fn result(&self) -> Option<Vec<u64>> {
+        Some(self.site.result.dims()?.to_vec())
+    }
+}
+
 /// The answer to [`Target::custom`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Decision {
@@ -117,6 +178,7 @@ pub trait Sink {
 
 /// Error of a target.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
 pub enum TargetError {
     /// Somebody asked for what the target does not have.
     #[error("{0} is not supported")]

@@ -5,7 +5,7 @@
 
 mod requant;
 
-use strait_target::{FormKernel, TargetFactory, inventory};
+use strait_plugin_sdk::{FormKernel, TargetFactory, inventory};
 
 inventory::submit! {
     TargetFactory::new(

@@ -1,10 +1,7 @@
 //! `requant`: AscendRequant, sat8(max(rint(f32(acc) · scale), 0) + offset), the max where its ReLU is set.
 
-use strait_kernels::{
-    KernelError,
-    integer::{Batch, Epilogue, InRegisters, Loops, PerChannel, per_channel},
-};
-use strait_requantize::{Requantization, form::Arithmetic};
+use strait_plugin_sdk::form::{Arithmetic, Requantization};
+use strait_plugin_sdk::kernel::{Batch, Epilogue, InRegisters, KernelError, Loops, PerChannel, per_channel};
 
 struct Constants {
     scale: f32,

@@ -3,7 +3,7 @@
 //!
 //! It is only a table; loaded from `target.toml` as a file it gives the same bytes.
 
-use strait_target::{FormKernel, TargetFactory, inventory};
+use strait_plugin_sdk::{FormKernel, TargetFactory, inventory};
 
 inventory::submit! {
     TargetFactory::new(

@@ -1,13 +1,7 @@
 //! Shared by both kernels: the scalars of each channel, only those that round half to even, and the loops.
 
-use strait_kernels::{
-    KernelError,
-    integer::{Batch, Epilogue, InRegisters, Loops, PerChannel, per_channel},
-};
-use strait_requantize::{
-    Requantization, Rounding,
-    form::{Affine, Arithmetic},
-};
+use strait_plugin_sdk::form::{Affine, Arithmetic, Requantization, Rounding};
+use strait_plugin_sdk::kernel::{Batch, Epilogue, InRegisters, KernelError, Loops, PerChannel, per_channel};
 
 /// A constant made from the scalars of each channel; one for all where the form has one set of them.
 pub(crate) fn constants<T>(

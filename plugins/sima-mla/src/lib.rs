@@ -10,11 +10,10 @@ mod package;
 mod shift;
 
 use std::sync::Arc;
-use strait_core::Module;
-use strait_kernels::integer::Loops;
-use strait_requantize::Requantization;
-use strait_target::spec::TargetSpec;
-use strait_target::{FormKernel, Sink, TableTarget, Target, TargetError, TargetFactory, inventory};
+use strait_plugin_sdk::form::Requantization;
+use strait_plugin_sdk::graph::Module;
+use strait_plugin_sdk::kernel::Loops;
+use strait_plugin_sdk::{FormKernel, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec, inventory};
 
 inventory::submit! {
     TargetFactory::new(

@@ -1,11 +1,8 @@
 //! `fractional-zero`, `tflite` and `common-grid`: round((acc · m + a) / 2^s) + z, ties to even, in 64 bits.
 
 use crate::half_even::{constants, loops};
-use strait_kernels::{
-    KernelError,
-    integer::{Epilogue, Loops, PerChannel},
-};
-use strait_requantize::Requantization;
+use strait_plugin_sdk::form::Requantization;
+use strait_plugin_sdk::kernel::{Epilogue, KernelError, Loops, PerChannel};
 
 /// As for the shift alone, of v = acc · m + a, which does not leave 64 bits where the form is legal.
 struct Constants {

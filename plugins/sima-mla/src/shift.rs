@@ -1,11 +1,8 @@
 //! `arith-folded`: round(acc / 2^s), ties to even, in 32 bits.
 
 use crate::half_even::{constants, loops};
-use strait_kernels::{
-    KernelError,
-    integer::{Epilogue, Loops, PerChannel},
-};
-use strait_requantize::Requantization;
+use strait_plugin_sdk::form::Requantization;
+use strait_plugin_sdk::kernel::{Epilogue, KernelError, Loops, PerChannel};
 
 /// With q = ⌊x / 2^s⌋ and the rest r = x − q·2^s, half to even is q, plus one where r + (q mod 2) > 2^(s−1): a tie counts
 /// where q is odd. No sum leaves 32 bits. For s = 0 there is no rest, and a `half` of one is never exceeded.

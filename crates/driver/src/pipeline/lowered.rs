@@ -8,7 +8,7 @@ use strait_execute::Threads;
 use strait_lower::{Fusion, FusionPolicy, LowerError, Turns, Until, fuse};
 use strait_quantize::{
     Annotation, Observation, annotate,
-    annotate::{Findings, Progress, place, refuse},
+    annotate::{Findings, Progress, place, refuse, refused_by_code},
 };
 use strait_target::{
     Target, TargetSpec,
@@ -153,7 +153,10 @@ fn quantized(job: &Job<'_>, spec: &TargetSpec, wishes: &Wishes, session: &Sessio
         let place = (given.node(&module)?, given.port);
         directives.given.insert(place, given.annotation(&mut module));
     }
-    let placed = place(&mut module, main, spec, &wishes.placing, &types);
+    let mut placed = place(&mut module, main, spec, &wishes.placing, &types);
+    let refused = refused_by_code(&module, main, job.target.as_ref())
+        .map_err(|error| Diagnostic::error(codes::TARGET, error.to_string()))?;
+    refuse(module.main_mut(), spec, &wishes.placing, &types, &mut placed, refused);
     let how = Annotation {
         spec,
         observation: job.observation,

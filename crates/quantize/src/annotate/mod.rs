@@ -30,7 +30,7 @@ pub use given::Given;
 pub use given_away::{GivenAway, Loss, SHARE, given_away};
 pub use grid::grid;
 pub use grids::{GridWish, GridWishes};
-pub use place::{Placing, Wish, denied, place};
+pub use place::{Placing, Wish, denied, place, refused_by_code};
 pub use progress::{Findings, Progress, annotate, refuse};
 pub use ranges::{Coarser, RangeFrom};
 pub use stated::{Misfit, Stated};

@@ -12,9 +12,9 @@ mod stages;
 mod values;
 
 use network::Network;
-use strait_core::Module;
+use strait_plugin_sdk::graph::Module;
+use strait_plugin_sdk::{Sink, TargetError};
 use strait_samples::{Pack, PackError};
-use strait_target::{Sink, TargetError};
 
 /// Name of the model in the package. The model's own name is in no artifact.
 const NAME: &str = "model";

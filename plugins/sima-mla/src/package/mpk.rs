@@ -4,8 +4,8 @@ use super::network::{rounding, subgraph_name};
 use super::stages::{Processor, Stage};
 use super::values::{Described, channel_params, logical_name};
 use serde::Serialize;
-use strait_core::{Graph, Module, Node, Op, Reason, ReasonCode, ValueId};
-use strait_target::TargetError;
+use strait_plugin_sdk::TargetError;
+use strait_plugin_sdk::graph::{Graph, Module, Node, Reason, ReasonCode, Term, ValueId};
 
 /// Executable, in SiMa's own packages, of a kernel that the runtime brings.
 pub(super) const BUILT_IN: &str = "kernel_name_tbd";
@@ -165,17 +165,16 @@ pub(super) fn description<'a>(
 
 /// The kernels of the vision processor have published names; an op of the host has its own.
 fn kernel(node: &Node) -> &'static str {
-    match &node.op {
-        Op::Quantize(_) => "quantization_transform",
-        Op::Dequantize(_) => "dequantize",
-        op => op.name(),
+    match node.op.term() {
+        Term::Quantize => "quantization_transform",
+        _ => node.op.name(),
     }
 }
 
 fn params(node: &Node, inputs: &[Described<'_>], outputs: &[Described<'_>]) -> Result<Params, TargetError> {
-    let boundary = match &node.op {
-        Op::Quantize(quantize) => Some((outputs.first(), Some(rounding(quantize.rounding)))),
-        Op::Dequantize(_) => Some((inputs.first(), None)),
+    let boundary = match node.op.term() {
+        Term::Quantize => Some((outputs.first(), rounding(node))),
+        Term::Dequantize => Some((inputs.first(), None)),
         _ => None,
     };
     let codes = boundary.map(|(codes, rounding)| {

@@ -5,13 +5,12 @@ use super::layout::{convolution_weights, permuted, stored, stored_axis, stored_o
 use super::stages::{Processor, Stage};
 use super::too_large;
 use super::values::{Described, channel_params, scales, zero_points};
-use strait_core::form_list::form_list;
-use strait_core::{
-    Attribute, Channels, Elem, Graph, Module, Node, NodeId, Op, Placement, Reason, ReasonCode, TensorData, ValueId,
+use strait_plugin_sdk::TargetError;
+use strait_plugin_sdk::form::{FormKind, Requantization, Rounding, fields};
+use strait_plugin_sdk::graph::{
+    Attribute, Channels, Elem, Graph, Module, Node, NodeId, Placement, Reason, ReasonCode, TensorData, Term, ValueId,
 };
-use strait_requantize::{FormKind, Requantization, Rounding};
 use strait_samples::{NumberType, Pack, encode};
-use strait_target::TargetError;
 
 /// Makes the documents and fills the archive of arrays.
 pub(super) struct Network<'a> {
@@ -109,15 +108,15 @@ impl<'a> Network<'a> {
         if let Placement::Host(reason) = &node.place {
             ir.put("reason", reason.text.as_str());
         }
-        match &node.op {
-            Op::Quantize(_) | Op::Dequantize(_) => self.boundary(node, &mut ir)?,
-            op if processor == Processor::Mla => {
-                ir.put("attrs", self.attributes(op, parameters.is_some())?);
+        match node.op.term() {
+            Term::Quantize | Term::Dequantize => self.boundary(node, &mut ir)?,
+            _ if processor == Processor::Mla => {
+                ir.put("attrs", self.attributes(node, parameters.is_some())?);
                 ir.put("quant", self.integers(node, parameters)?);
             }
-            op => {
-                ir.put("op", op.name());
-                ir.put("attrs", self.attributes(op, false)?);
+            _ => {
+                ir.put("op", node.op.name());
+                ir.put("attrs", self.attributes(node, false)?);
             }
         }
         let sources = node.sources.iter().map(|&source| self.module.name(source));
@@ -136,11 +135,8 @@ impl<'a> Network<'a> {
         let first = |values: &[ValueId]| values.first().copied();
         let input = node.inputs.first().copied().flatten();
         let (from, to) = (self.describe(input)?, self.describe(first(&node.outputs))?);
-        let quantize = match &node.op {
-            Op::Quantize(quantize) => Some(quantize),
-            _ => None,
-        };
-        let codes = if quantize.is_some() { &to } else { &from };
+        let quantizes = node.op.term() == Term::Quantize;
+        let codes = if quantizes { &to } else { &from };
         let quant = codes
             .quant
             .ok_or_else(|| Reason::new(ReasonCode::NoGrid, "codes without a grid"))?;
@@ -151,8 +147,8 @@ impl<'a> Network<'a> {
             ("input_data_type", NumberType::from(from.elem).name().into()),
             ("output_data_type", NumberType::from(to.elem).name().into()),
         ]);
-        if let Some(quantize) = quantize {
-            attrs.put("rounding", rounding(quantize.rounding));
+        if let Some(rounding) = rounding(node) {
+            attrs.put("rounding", rounding);
         }
         if let Some(axis) = quant.axis {
             attrs.put("axis", stored_axis(axis.into(), codes.shape.len()) as i64);
@@ -164,20 +160,20 @@ impl<'a> Network<'a> {
     /// Integers of an op of the accelerator: its parameters, what narrows its result, and the grid of that.
     fn integers(&mut self, node: &Node, parameters: Option<Parameters<'_>>) -> Result<Tree, TargetError> {
         let result = self.describe(node.outputs.first().copied())?;
-        let op = match (&node.op, &parameters) {
-            (Op::Gemm(_), Some(_)) => "dense",
-            (op, _) => op.name(),
+        let op = match (node.op.term(), &parameters) {
+            (Term::Gemm, Some(_)) => "dense",
+            _ => node.op.name(),
         };
         let mut quant = map([("op", op.into())]);
         if let Some(grid) = result.quant {
             quant.put("scale", scales(grid));
             quant.put("zero_point", zero_points(grid));
         }
-        let form = match (&node.op, &node.fused) {
-            (Op::Requantize(requantize), _) => Some(&requantize.form),
-            (_, Some(fused)) => Some(&fused.requant),
+        let own = match node.op.attribute("form") {
+            Some(Attribute::Form(form)) if node.op.term() == Term::Requantize => Some(form),
             _ => None,
         };
+        let form = own.as_deref().or(node.fused.as_ref().map(|fused| &fused.requant));
         let channels = form.and_then(Requantization::channels);
         quant.put("per_channel", channels.is_some());
         if let Some(Parameters {
@@ -224,7 +220,7 @@ impl<'a> Network<'a> {
         let kind = form.kind();
         let mut tree = map([("type", kind.name().into())]);
         let sima = matches!(kind, FormKind::FractionalZero | FormKind::TfLite);
-        for (key, value) in form_list(form) {
+        for (key, value) in fields(form) {
             let key = match key {
                 "sc" if sima => "sc_correction",
                 "zp" if sima => "zp_correction",
@@ -265,9 +261,16 @@ impl<'a> Network<'a> {
             Some(bias) => Some(constant(bias)?),
             None => None,
         };
-        let (shape, groups) = match (&node.op, weight.shape()) {
-            (Op::Conv(conv), &[o, i, h, w]) => ([o, i, h, w], conv.groups.into()),
-            (Op::Gemm(gemm), &[o, i]) if gemm.is_canonical() => ([o, i, 1, 1], 1),
+        let attribute = |key: &str| node.op.attribute(key);
+        let (shape, groups) = match (node.op.term(), weight.shape(), attribute("groups")) {
+            (Term::Conv, &[o, i, h, w], Some(Attribute::Int(groups))) => ([o, i, h, w], groups.try_into().ok()?),
+            // x·Wᵀ and nothing else.
+            (Term::Gemm, &[o, i], _) => {
+                let factors = ["alpha", "beta"].map(attribute) == [1.0, 1.0].map(|one| Some(Attribute::Float(one)));
+                let sides =
+                    ["transpose_a", "transpose_b"].map(attribute) == [0, 1].map(|flag| Some(Attribute::Int(flag)));
+                (factors && sides).then_some(([o, i, 1, 1], 1))?
+            }
             _ => return None,
         };
         (Processor::of(node) == Processor::Mla).then_some(Parameters {
@@ -310,15 +313,15 @@ impl<'a> Network<'a> {
     }
 
     /// Attributes under the IR's own names. `with_parameters`: of a product whose weights are arrays.
-    fn attributes(&self, op: &Op, with_parameters: bool) -> Result<Tree, TargetError> {
+    fn attributes(&self, node: &Node, with_parameters: bool) -> Result<Tree, TargetError> {
         let mut tree = Tree::Map(Vec::new());
-        let gemm = matches!(op, Op::Gemm(_)) && with_parameters;
-        let requantize = matches!(op, Op::Requantize(_));
-        for (key, value) in op.attribute_list() {
+        let gemm = node.op.term() == Term::Gemm && with_parameters;
+        let requantize = node.op.term() == Term::Requantize;
+        for (key, value) in node.op.attribute_list() {
             match value {
                 // Said by the layout of the weights, and by `requant`.
                 _ if gemm || requantize => {}
-                Attribute::Data(_) => return Err(TargetError::Unsupported(format!("`{key}` of {}", op.name()))),
+                Attribute::Data(_) => return Err(TargetError::Unsupported(format!("`{key}` of {}", node.op.name()))),
                 value => tree.put(&key, plain(value)),
             }
         }
@@ -371,15 +374,22 @@ pub(super) fn subgraph_name(index: usize) -> String {
     format!("{}_{index}", Processor::Mla.name())
 }
 
-/// SiMa's words for the roundings of the quantization transform; our own for those that it has none for.
-pub(super) fn rounding(rounding: Rounding) -> &'static str {
-    match rounding {
+/// SiMa's word for the rounding of a quantization transform; our own for those that it has none for. `None` for other nodes.
+pub(super) fn rounding(node: &Node) -> Option<&'static str> {
+    let Some(Attribute::Text(word)) = node
+        .op
+        .attribute("rounding")
+        .filter(|_| node.op.term() == Term::Quantize)
+    else {
+        return None;
+    };
+    Some(match Rounding::parse(&word)? {
         Rounding::HalfEven => "TONEAREST",
         Rounding::TowardZero => "TOZERO",
         Rounding::Ceil => "TOPOSITIVEINFINITY",
         Rounding::Floor => "TONEGATIVEINFINITY",
         other => other.name(),
-    }
+    })
 }
 
 fn plain(attribute: Attribute) -> Tree {

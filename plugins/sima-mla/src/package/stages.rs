@@ -1,7 +1,7 @@
 //! Which nodes run together: what the accelerator computes between two visits to another processor is one subgraph.
 
-use strait_core::{Graph, Node, NodeId, Op, Placement, ValueId};
-use strait_target::TargetError;
+use strait_plugin_sdk::TargetError;
+use strait_plugin_sdk::graph::{Graph, Node, NodeId, Placement, Term, ValueId};
 
 /// The processors of the chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub(super) enum Processor {
 
 impl Processor {
     pub(super) fn of(node: &Node) -> Processor {
-        match (&node.op, &node.place) {
-            (Op::Quantize(_) | Op::Dequantize(_), _) => Processor::Ev74,
+        match (node.op.term(), &node.place) {
+            (Term::Quantize | Term::Dequantize, _) => Processor::Ev74,
             (_, Placement::Accelerator) => Processor::Mla,
             (_, Placement::Host(_)) => Processor::A65,
         }

@@ -2,10 +2,10 @@
 
 use super::document::{Tree, map};
 use super::layout::stored;
-use strait_core::{Elem, Graph, Module, QuantParams, Reason, ReasonCode, ValueId};
-use strait_requantize::Per;
+use strait_plugin_sdk::TargetError;
+use strait_plugin_sdk::form::Per;
+use strait_plugin_sdk::graph::{Elem, Graph, Module, QuantParams, Reason, ReasonCode, ValueId};
 use strait_samples::NumberType;
-use strait_target::TargetError;
 
 /// A value's name, how it lies and what it means.
 pub(super) struct Described<'a> {

@@ -1,5 +1,6 @@
 //! Place: accelerator or host for each node, from the target's table. Later steps only move nodes to the host.
 
+mod code;
 mod requirements;
 mod settle;
 mod statistics;
@@ -7,6 +8,7 @@ mod statistics;
 use super::progress::Progress;
 use super::roles::Roles;
 use super::types::TypeWishes;
+pub use code::refused_by_code;
 pub(super) use settle::Settled;
 use std::collections::BTreeMap;
 use strait_core::{Def, Graph, GraphId, Module, Node, NodeId, Placement, Reason, ReasonCode};
@@ -66,17 +68,21 @@ pub fn denied(graph: &Graph, wishes: &Placing) -> Vec<(NodeId, Reason)> {
     denied.collect()
 }
 
+/// The operands of a node as limits see them.
+fn operands<'a>(graph: &'a Graph, node: &Node) -> Vec<Option<Operand<'a>>> {
+    let operand = |value| {
+        let value = graph.value(value)?;
+        Some(Operand {
+            ty: &value.ty,
+            constant: matches!(value.def, Def::Data(_)),
+        })
+    };
+    node.inputs.iter().map(|input| input.and_then(operand)).collect()
+}
+
 /// Reason why a node cannot run on the accelerator: the table's word, then what the recipe needs.
 fn refusal(module: &Module, graph: &Graph, spec: &TargetSpec, node: &Node, activation: Activation) -> Option<Reason> {
-    let operands: Vec<Option<Operand<'_>>> = (node.inputs.iter())
-        .map(|input| {
-            let value = graph.value((*input)?)?;
-            Some(Operand {
-                ty: &value.ty,
-                constant: matches!(value.def, Def::Data(_)),
-            })
-        })
-        .collect();
+    let operands = operands(graph, node);
     let result = node.outputs.first().and_then(|&y| graph.value(y))?;
     let site = OpSite {
         op: &node.op,

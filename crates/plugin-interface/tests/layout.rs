@@ -1,0 +1,170 @@
+//! The layout of the interface: what it is, and that the C header says the same.
+#![allow(unsafe_code, clippy::unwrap_used, clippy::panic)]
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use strait_plugin_interface::{
+    Emit, Form, Host, Layout, Open, OptionEntry, Plugin, TABLE_SCHEMA, Tensor, Tile, for_each_struct, received,
+};
+
+/// Structs and fields with sizes and offsets, as this crate has them.
+fn layout() -> String {
+    let mut text = String::new();
+    macro_rules! each {
+        ($($name:ident)*) => { $({
+            writeln!(text, "{} {}", $name::NAME, size_of::<$name>()).unwrap();
+            for (field, offset) in $name::FIELDS {
+                // `type` is a word of Rust.
+                let field = if *field == "element" { "type" } else { field };
+                writeln!(text, "  {field} {offset}").unwrap();
+            }
+        })* };
+    }
+    for_each_struct!(each);
+    text
+}
+
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+#[test]
+fn the_layout_is_that_of_the_promise() {
+    let promised = std::fs::read_to_string(file("tests/layout.txt")).unwrap_or_default();
+    if std::env::var_os("STRAIT_BLESS").is_some() {
+        std::fs::write(file("tests/layout.txt"), layout()).unwrap();
+    } else {
+        assert_eq!(
+            layout(),
+            promised,
+            "fields are added at the end of a struct, and none moves"
+        );
+    }
+}
+
+/// The compiler of this language, where there is one.
+fn compiler(name: &str) -> Option<Command> {
+    let found = Command::new(name)
+        .arg("--version")
+        .output()
+        .is_ok_and(|out| out.status.success());
+    if !found {
+        println!("skipped: no `{name}` on this machine");
+    }
+    found.then(|| {
+        let mut command = Command::new(name);
+        command
+            .args(["-Wall", "-Wextra", "-pedantic", "-Werror", "-I"])
+            .arg(file("../../include"));
+        command
+    })
+}
+
+#[test]
+fn the_header_compiles_without_a_warning_and_says_the_same_layout_in_both_languages() {
+    for (name, standard, extension) in [("cc", "-std=c11", "c"), ("c++", "-std=c++17", "cpp")] {
+        let Some(mut compiler) = compiler(name) else { continue };
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (
+            folder.path().join(format!("layout.{extension}")),
+            folder.path().join("layout"),
+        );
+        let mut text = String::from("#include \"strait_plugin.h\"\n#include <stdio.h>\nint main(void) {\n");
+        macro_rules! each {
+            ($($name:ident)*) => { $({
+                let name = $name::NAME;
+                writeln!(text, "printf(\"{name} %d\\n\", (int)sizeof({name}));").unwrap();
+                for (field, _) in $name::FIELDS {
+                    let field = if *field == "element" { "type" } else { field };
+                    writeln!(text, "printf(\"  {field} %d\\n\", (int)offsetof({name}, {field}));").unwrap();
+                }
+            })* };
+        }
+        for_each_struct!(each);
+        text.push_str("return 0;\n}\n");
+        std::fs::write(&source, text).unwrap();
+        let built = compiler
+            .arg(standard)
+            .arg(&source)
+            .arg("-o")
+            .arg(&program)
+            .output()
+            .unwrap();
+        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+        let out = Command::new(&program).output().unwrap();
+        assert_eq!(String::from_utf8(out.stdout).unwrap(), layout(), "{name}");
+    }
+}
+
+#[test]
+fn the_constants_of_the_header_are_those_of_the_crate() {
+    let header = std::fs::read_to_string(file("../../include/strait_plugin.h")).unwrap();
+    let source = std::fs::read_to_string(file("src/lib.rs")).unwrap();
+    let mut seen = 0;
+    for line in source.lines().map(str::trim) {
+        let constant = line
+            .strip_prefix("pub const ")
+            .map(|rest| (rest, ';'))
+            .or(Some((line, ',')));
+        let Some((name, value)) = constant.and_then(|(rest, end)| {
+            let (name, value) = rest.strip_suffix(end)?.split_once(" = ")?;
+            let name = name.split(':').next()?;
+            let number = value.parse::<u32>().is_ok() && name.chars().all(|c| c.is_ascii_uppercase() || c == '_');
+            number.then_some((name, value))
+        }) else {
+            continue;
+        };
+        if name == "ALIGNMENT" {
+            continue;
+        }
+        seen += 1;
+        let defined = format!("#define STRAIT_{name} {value}\n");
+        assert!(header.contains(&defined), "{defined}");
+    }
+    assert_eq!(seen, 34);
+}
+
+#[test]
+fn what_a_smaller_struct_does_not_have_is_absent_and_nothing_behind_it_is_read() {
+    unsafe extern "C" fn close(_: *mut std::ffi::c_void) {}
+    let whole = Plugin {
+        close: Some(close),
+        table_schema: TABLE_SCHEMA,
+        ..Plugin::EMPTY
+    };
+    // As an older plugin: its struct ends behind `table_schema`.
+    let old = Plugin {
+        struct_size: 16,
+        ..whole
+    };
+    // SAFETY: both are whole structs.
+    let (old, new) = unsafe { (received(&old).unwrap(), received(&whole).unwrap()) };
+    assert_eq!(
+        (old.struct_size, old.table_schema, old.close.is_some()),
+        (16, TABLE_SCHEMA, false)
+    );
+    assert_eq!(
+        (new.struct_size as usize, new.close.is_some()),
+        (size_of::<Plugin>(), true)
+    );
+    // As a later one: what this side does not know is left alone.
+    let later = [
+        whole,
+        Plugin {
+            struct_size: 0,
+            ..whole
+        },
+    ];
+    let mut later = later;
+    later[0].struct_size = 2 * whole.struct_size;
+    // SAFETY: it has that many bytes.
+    let later = unsafe { received(later.as_ptr()) }.unwrap();
+    assert_eq!(later.struct_size, whole.struct_size);
+    let broken = Plugin {
+        struct_size: 3,
+        ..whole
+    };
+    // SAFETY: a size is there.
+    assert!(unsafe { received(&broken) }.is_none() && unsafe { received::<Plugin>(std::ptr::null()) }.is_none());
+}

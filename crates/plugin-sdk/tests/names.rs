@@ -1,0 +1,48 @@
+//! The names that are promised.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// The names that `lib.rs` gives, each behind its module.
+fn names(source: &str) -> BTreeSet<String> {
+    let (mut module, mut names) = (String::new(), BTreeSet::new());
+    for line in source.lines() {
+        let line_in = line.trim();
+        if let Some(name) = line_in.strip_prefix("pub mod ") {
+            module = format!("{}::", name.trim_end_matches([' ', '{']));
+        } else if let Some(path) = line_in.strip_prefix("pub use ") {
+            let path = path.trim_end_matches(';');
+            let list = path.split_once('{').map_or_else(
+                || path.rsplit("::").next().unwrap_or(path).to_owned(),
+                |(_, list)| list.trim_end_matches('}').to_owned(),
+            );
+            for name in list.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+                let name = name.rsplit(" as ").next().unwrap_or(name);
+                names.insert(format!("{module}{name}"));
+            }
+        } else if let Some(name) = line_in.strip_prefix("macro_rules! ") {
+            names.insert(format!("{}!", name.trim_end_matches([' ', '{'])));
+        } else if line == "}" {
+            module.clear();
+        }
+    }
+    names
+}
+
+#[test]
+fn the_names_are_those_of_the_promise() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let found = names(&std::fs::read_to_string(folder.join("src/lib.rs")).unwrap());
+    let found: String = found.iter().map(|name| format!("{name}\n")).collect();
+    let list = folder.join("tests/names.txt");
+    if std::env::var_os("STRAIT_BLESS").is_some() {
+        std::fs::write(&list, &found).unwrap();
+        return;
+    }
+    let promised = std::fs::read_to_string(list).unwrap_or_default();
+    assert_eq!(
+        found, promised,
+        "a name that is missing breaks vendors; bless adds a new one"
+    );
+}
