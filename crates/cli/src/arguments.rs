@@ -33,6 +33,7 @@ pub(crate) enum Command {
     Verify(Verify),
     Inspect(Inspect),
     Targets(Targets),
+    Identify(Identify),
 }
 
 impl Arguments {
@@ -444,6 +445,28 @@ pub(crate) struct Targets {
     /// Also a target that is a table in a file; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Find the integer arithmetic that explains recorded accumulators and outputs
+///
+/// Holds each layer of the vectors against forms, roundings, widths of multipliers, one rounding and two, and places of the
+/// zero point. Prints rows of a target's table for all that explain every value; the others as remarks, each with a value
+/// that refutes it. It fails where nothing explains a layer.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  strait identify recorded.npz
+  strait identify recorded.npz --layer conv1 --json")]
+pub(crate) struct Identify {
+    /// Recorded layers, of the layout of docs/plugins/silicon.md
+    #[arg(value_name = "VECTORS")]
+    pub(crate) vectors: PathBuf,
+    /// Only this layer; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) layer: Vec<String>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

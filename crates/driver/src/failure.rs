@@ -57,6 +57,8 @@ pub mod codes {
     pub const CONSTANT: &str = "D011";
     /// Files of statistics cannot be joined: they are none, damaged, or do not belong together.
     pub const STATISTICS: &str = "D012";
+    /// Recorded vectors that cannot be used.
+    pub const VECTORS: &str = "D013";
     /// A file cannot be written.
     pub const OUTPUT: &str = "A002";
     /// The artifact is damaged: a file of it is missing, or is not what it was when the artifact was made.

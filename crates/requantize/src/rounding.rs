@@ -110,7 +110,7 @@ impl Rounding {
     ///
     /// With h = quotient * 2^shift - 2^(shift-1), the tie below `quotient`, the nearest modes answer h where that tie
     /// goes up and h + 1 where it goes down; directed modes answer with one end of the unit step.
-    pub(crate) fn least_reaching(self, quotient: i128, shift: u8) -> i128 {
+    pub fn least_reaching(self, quotient: i128, shift: u8) -> i128 {
         let exact = quotient << shift;
         if shift == 0 {
             return exact;

@@ -46,6 +46,12 @@ impl Archive {
         self.zip.file_names().filter_map(|name| Some(name.ok()?.into_owned()))
     }
 
+    /// The length of a member's content, as the directory states it; nothing larger is inflated.
+    pub(crate) fn size(&mut self, member: &str) -> Option<u64> {
+        let index = self.zip.index_for_name(member)?;
+        Some(self.zip.by_index_raw(index).ok()?.size())
+    }
+
     /// The content of a member: a slice of the archive where it is stored as it is, inflated otherwise, with its length and
     /// its checksum held against the directory. `None` where there is no member of this name.
     pub(crate) fn member(&mut self, member: &str) -> Result<Option<Content>, DataError> {

@@ -23,6 +23,7 @@
 //! Archives are written by this crate, in eighty lines: the bytes of a package are part of an artifact, and stay the same.
 
 mod archive;
+mod arrays;
 mod error;
 mod files;
 mod labels;
@@ -35,6 +36,7 @@ mod plan;
 mod samples;
 mod steps;
 
+pub use arrays::read_arrays;
 pub use error::{DataError, Kind};
 pub use labels::read_labels;
 pub use names::escape;

@@ -166,12 +166,7 @@ impl Array {
     /// A single number has no samples, and a sample that is not there is a defect of the caller.
     pub fn sample(&self, sample: usize) -> Bytes {
         if self.order != Order::default() {
-            return match self.number_type.size() {
-                1 => self.gathered::<1>(sample),
-                2 => self.gathered::<2>(sample),
-                4 => self.gathered::<4>(sample),
-                _ => self.gathered::<8>(sample),
-            };
+            return self.in_order(Some(sample));
         }
         let size = self.shape[1..].iter().product::<usize>() * self.number_type.size();
         let range = sample * size..(sample + 1) * size;
@@ -181,13 +176,36 @@ impl Array {
         }
     }
 
-    fn gathered<const N: usize>(&self, sample: usize) -> Bytes {
-        let Some(numbers) = self.arranged(self.bytes.as_chunks::<N>().0) else {
+    /// All numbers, little-endian, the last axis fastest: where they lie, or a copy where the file has another order.
+    pub(crate) fn numbers(&self) -> Bytes {
+        if self.order == Order::default() {
+            self.bytes.clone()
+        } else {
+            self.in_order(None)
+        }
+    }
+
+    /// The numbers of a sample, or of all, little-endian, the last axis fastest.
+    fn in_order(&self, sample: Option<usize>) -> Bytes {
+        match self.number_type.size() {
+            1 => self.gathered::<1>(sample),
+            2 => self.gathered::<2>(sample),
+            4 => self.gathered::<4>(sample),
+            _ => self.gathered::<8>(sample),
+        }
+    }
+
+    fn gathered<const N: usize>(&self, sample: Option<usize>) -> Bytes {
+        let Some(all) = self.arranged(self.bytes.as_chunks::<N>().0) else {
             // Length and shape were held against each other when the array was read.
             return Bytes::new();
         };
+        let numbers = match sample {
+            Some(sample) => all.index_axis(Axis(0), sample).into_dyn(),
+            None => all.view(),
+        };
         let mut bytes = Vec::new();
-        for mut number in numbers.index_axis(Axis(0), sample).iter().copied() {
+        for mut number in numbers.iter().copied() {
             if self.order.big_endian {
                 number.reverse();
             }

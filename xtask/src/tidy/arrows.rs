@@ -28,12 +28,24 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("lower", &["requantize", "core", "kernels", "target", "execute"]),
     // Shares as little as possible with what it verifies.
     ("verify", &["requantize", "core", "container", "execute"]),
+    ("identify", &["requantize", "samples"]),
     (
         "conformance",
         &["requantize", "core", "kernels", "target", "execute", "lower"],
     ),
     ("driver", ALL_LIBRARIES),
-    ("cli", &["driver", "builtin", "core", "target", "container", "kernels"]),
+    (
+        "cli",
+        &[
+            "driver",
+            "builtin",
+            "core",
+            "target",
+            "container",
+            "kernels",
+            "identify",
+        ],
+    ),
     ("xtask", &[]),
 ];
 

@@ -3,6 +3,7 @@
 mod calibrate;
 mod compile;
 mod eval;
+mod identify;
 mod inspect;
 mod run;
 mod targets;
@@ -29,6 +30,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Verify(arguments) => verify::run(arguments),
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Targets(arguments) => targets::run(arguments),
+        Command::Identify(arguments) => identify::run(arguments),
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod arguments;
 mod calibrate;
+mod identify;
 mod inspect;
 
 use std::{

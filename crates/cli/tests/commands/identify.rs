@@ -1,0 +1,59 @@
+//! `strait identify`
+
+use std::fs;
+
+use strait_samples::{NumberType, Pack, encode};
+
+use super::{Bench, run, text};
+
+/// Accumulators and what a shift by three makes of them, rounded up.
+fn vectors(bench: &Bench) -> String {
+    let sums: Vec<i32> = (-2000..2000).collect();
+    let numbers: Vec<u8> = sums.iter().flat_map(|sum| sum.to_le_bytes()).collect();
+    let codes: Vec<u8> = sums.iter().map(|sum| (-(-sum >> 3)).clamp(-128, 127) as u8).collect();
+    let mut pack = Pack::default();
+    let [sums, codes] = [
+        encode(NumberType::I32, &[4000], &numbers),
+        encode(NumberType::I8, &[4000], &codes),
+    ];
+    pack.add("conv/accumulator.npy", &sums).unwrap();
+    pack.add("conv/output.npy", &codes).unwrap();
+    let path = bench.path("recorded.npz");
+    fs::write(&path, pack.finish().unwrap()).unwrap();
+    path
+}
+
+#[test]
+fn what_explains_a_layer_is_printed_as_rows_and_the_rest_with_a_witness() {
+    let bench = Bench::new();
+    let path = vectors(&bench);
+    let done = run(&["identify", &path]);
+    let shown = text(&done.stdout);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    assert!(
+        shown.contains("[form.shift-ceil]") && shown.contains("min = 3, max = 3"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("a shift, floor") && shown.contains("expected "),
+        "{shown}"
+    );
+    let json: serde_json::Value = serde_json::from_slice(&run(&["identify", &path, "--json"]).stdout).unwrap();
+    let explained = json["layers"][0]["explained"].as_array().unwrap();
+    assert!(explained.iter().any(|one| one["name"] == "shift-ceil"), "{explained:?}");
+}
+
+#[test]
+fn a_layer_that_is_not_there_and_a_file_that_is_not_are_said_so() {
+    let bench = Bench::new();
+    let path = vectors(&bench);
+    for (arguments, expected) in [
+        (vec!["identify", &path, "--layer", "fc"], "error[D013]: "),
+        (vec!["identify", &path, "--layer", "fc"], "it has conv"),
+        (vec!["identify", "nowhere.npz"], "nowhere.npz cannot be read"),
+    ] {
+        let done = run(&arguments);
+        assert_eq!(done.status.code(), Some(1));
+        assert!(text(&done.stderr).contains(expected), "{}", text(&done.stderr));
+    }
+}

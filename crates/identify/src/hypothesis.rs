@@ -1,0 +1,114 @@
+//! The arithmetics that are tried.
+
+use std::fmt;
+use strait_requantize::Rounding;
+
+/// A family of arithmetics: a form with the place of its zero point and the number of its roundings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Family {
+    /// round(acc / 2^s), the zero point in the bias.
+    Shift,
+    /// round(acc · m / 2^s) + z.
+    After,
+    /// round((acc · m + c) / 2^s).
+    Before,
+    /// gemmlowp's two roundings: half_away(half_up(acc · m / 2^31) / 2^(s - 31)) + z.
+    Twice,
+    /// half_even(f32(acc) · m) + z, in `f32`.
+    Float,
+    /// half_even(f32(acc) · m + z), in `f32`.
+    FloatInside,
+    /// half_away(f64(acc) · m) + z, in `f64`.
+    Double,
+}
+
+/// One arithmetic, all but its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hypothesis {
+    /// The family.
+    pub family: Family,
+    /// Rounding of the quotient; of two, the second.
+    pub rounding: Rounding,
+    /// Bits of the multiplier, of a float those of its significand; 0 where there is no multiplier.
+    pub bits: u8,
+}
+
+/// Widths of multipliers that chips have, with and without a sign, and the power of two.
+const WIDTHS: [u8; 7] = [1, 7, 8, 15, 16, 24, 31];
+
+/// The same in front of a constant: one bit less, as the form has it.
+const BEFORE: [u8; 7] = [1, 7, 8, 15, 16, 24, 30];
+
+/// Roundings that differ where any constant may be added in front of the shift: floor, ceil and half down are half up with
+/// another constant.
+const APART: [Rounding; 5] = [
+    Rounding::HalfUp,
+    Rounding::HalfAway,
+    Rounding::HalfEven,
+    Rounding::HalfTowardZero,
+    Rounding::TowardZero,
+];
+
+impl Hypothesis {
+    /// All that are tried, by family and rounding, the widest first.
+    pub fn all() -> Vec<Hypothesis> {
+        let each = |family, roundings: &[Rounding], widths: &[u8]| {
+            let wide = |&rounding: &Rounding| {
+                let one = move |&bits: &u8| Hypothesis { family, rounding, bits };
+                widths.iter().rev().map(one).collect::<Vec<_>>()
+            };
+            roundings.iter().flat_map(wide).collect::<Vec<_>>()
+        };
+        [
+            each(Family::Shift, &Rounding::ALL, &[0]),
+            each(Family::After, &Rounding::ALL, &WIDTHS),
+            each(Family::Twice, &[Rounding::HalfAway], &[31]),
+            each(Family::Before, &APART, &BEFORE),
+            each(Family::Float, &[Rounding::HalfEven], &[11, 24]),
+            each(Family::FloatInside, &[Rounding::HalfEven], &[24]),
+            each(Family::Double, &[Rounding::HalfAway], &[53]),
+        ]
+        .concat()
+    }
+
+    /// True if both are of one family and one rounding, and differ in width alone.
+    pub fn is_width_of(&self, other: &Hypothesis) -> bool {
+        (self.family, self.rounding) == (other.family, other.rounding)
+    }
+
+    /// A name for a row of a table.
+    pub fn name(&self) -> String {
+        let rounding = self.rounding.name().replace('_', "-");
+        match self.family {
+            Family::Shift => format!("shift-{rounding}"),
+            Family::After => format!("multiply-{}-{rounding}", self.bits),
+            Family::Before => format!("multiply-add-{}-{rounding}", self.bits),
+            Family::Twice => "two-roundings".into(),
+            Family::Float => format!("float-{}", self.bits),
+            Family::FloatInside => "float-zero-inside".into(),
+            Family::Double => "double".into(),
+        }
+    }
+}
+
+impl fmt::Display for Hypothesis {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Hypothesis { rounding, bits, .. } = self;
+        let factor = match bits {
+            1 => "a power of two".to_owned(),
+            _ => format!("a multiplier of {bits} bits"),
+        };
+        match self.family {
+            Family::Shift => write!(f, "a shift, {rounding}, the zero point in the bias"),
+            Family::After => write!(f, "{factor}, {rounding}, the zero point after it"),
+            Family::Before => write!(f, "{factor}, a constant before the shift, {rounding}"),
+            Family::Twice => write!(f, "{factor}, two roundings, the zero point after them"),
+            Family::Float => write!(
+                f,
+                "a float with {bits} significant bits, {rounding}, the zero point after it"
+            ),
+            Family::FloatInside => write!(f, "a float, {rounding}, the zero point inside of the rounding"),
+            Family::Double => write!(f, "a double, {rounding}, the zero point after it"),
+        }
+    }
+}

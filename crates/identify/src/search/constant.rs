@@ -1,0 +1,112 @@
+//! One rounding behind a product and a constant of any size: two unknowns.
+
+use super::{Found, Scalar};
+use crate::edges::{Edge, Limit, Side, once};
+use strait_requantize::{
+    Rounding,
+    form::{MAX_ADDEND, MAX_SHIFT},
+};
+
+/// Bounds on x·m + c.
+struct Lines {
+    /// x and t of x·m + c ≥ t.
+    above: Vec<(i128, i128)>,
+    /// x and t of x·m + c ≤ t.
+    below: Vec<(i128, i128)>,
+}
+
+impl Lines {
+    fn new(edges: &[Edge], rounding: Rounding, shift: u8) -> Lines {
+        let (mut above, mut below) = (Vec::new(), Vec::new());
+        for edge in edges {
+            match edge.product(0, once(rounding, shift)) {
+                Limit::AtLeast(t) => above.push((edge.x.into(), t)),
+                Limit::AtMost(t) => below.push((edge.x.into(), t)),
+            }
+        }
+        Lines { above, below }
+    }
+
+    /// The constants that meet all bounds for a multiplier: from the first to the second, none where that is less.
+    fn constants(&self, m: i128) -> (i128, i128) {
+        let most = i128::from(MAX_ADDEND);
+        let low = self.above.iter().map(|&(x, t)| t - x * m).max().unwrap_or(-most);
+        let high = self.below.iter().map(|&(x, t)| t - x * m).min().unwrap_or(most);
+        (low.max(-most), high.min(most))
+    }
+
+    /// The multiplier with the most constants: their number is a concave function of it.
+    fn best(&self, mut low: i128, mut high: i128) -> i128 {
+        let room = |m| {
+            let (low, high) = self.constants(m);
+            high - low
+        };
+        while low < high {
+            let middle = low + (high - low) / 2;
+            let here = room(middle);
+            if here >= 0 {
+                return middle;
+            }
+            if room(middle + 1) > here {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+/// A multiplier of exactly so many bits, its shift, and the constant.
+pub(super) fn search(edges: &[Edge], rounding: Rounding, bits: u8) -> Option<Found<Scalar>> {
+    let mut best: Option<(i128, Found<Scalar>)> = None;
+    for shift in shifts(edges, bits) {
+        let lines = Lines::new(edges, rounding, shift);
+        let m = lines.best(1 << (bits - 1), (1 << bits) - 1);
+        let (low, high) = lines.constants(m);
+        let constant = low + (high - low) / 2;
+        let explains = low <= high;
+        let found = Found {
+            parameters: Scalar {
+                // Multipliers have 30 bits and fewer.
+                factor: m as i32,
+                shift,
+                constant: i64::try_from(constant).ok()?.clamp(-MAX_ADDEND, MAX_ADDEND),
+            },
+            met: if explains { edges.len() } else { 0 },
+            explains,
+        };
+        if explains {
+            return Some(found);
+        }
+        // In units of the result, so that shifts can be compared.
+        let room = (high - low) >> shift;
+        if best.as_ref().is_none_or(|&(most, _)| room > most) {
+            best = Some((room, found));
+        }
+    }
+    best.map(|(_, found)| found)
+}
+
+/// The shifts with which a multiplier of so many bits has the slope of the recorded values; all of them where these say
+/// nothing of it.
+fn shifts(edges: &[Edge], bits: u8) -> Vec<u8> {
+    let end = |side: Side, sign: i64| {
+        let of_side = edges.iter().filter(move |edge| edge.side == side);
+        of_side.max_by_key(|edge| sign * edge.x)
+    };
+    let slope = |a: Option<&Edge>, b: Option<&Edge>| {
+        let (a, b) = (a?, b?);
+        let (rise, run) = (b.y as f64 - a.y as f64, b.x as f64 - a.x as f64);
+        (run > 0.0).then_some((rise, run))
+    };
+    // Reached at the last accumulator and not passed at the first: the slope is at least so large, and the other way round.
+    let least = slope(end(Side::AtMost, -1), end(Side::AtLeast, 1)).map(|(rise, run)| (rise - 1.0) / run);
+    let most = slope(end(Side::AtLeast, -1), end(Side::AtMost, 1)).map(|(rise, run)| (rise + 1.0) / run);
+    let fits = |&shift: &u8| {
+        // Twice as far on both sides as need be: the guess is in float.
+        let top = 2f64.powi(i32::from(bits) - i32::from(shift));
+        least.is_none_or(|least| top * 2.0 >= least) && most.is_none_or(|most| top / 4.0 <= most)
+    };
+    (0..=MAX_SHIFT).filter(fits).collect()
+}

@@ -1,0 +1,341 @@
+//! Vectors in files: what is read, and what is refused with what would be right.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod common;
+
+use common::{Numbers, once, record, twice};
+use std::path::PathBuf;
+use strait_identify::{Layer, Rule, Scales, Subject, Vectors, document, identify};
+use strait_requantize::{
+    IntType, Per, Requantization, Rounding,
+    scales::{litert, onnx_runtime},
+};
+use strait_samples::{NumberType, Pack, encode};
+use strait_target::spec::Table;
+
+/// An archive in a folder that goes away with the first.
+fn file(arrays: &[(&str, Vec<u8>)]) -> (tempfile::TempDir, PathBuf) {
+    let mut pack = Pack::default();
+    for (name, array) in arrays {
+        pack.add(&format!("{name}.npy"), array).unwrap();
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v.npz");
+    std::fs::write(&path, pack.finish().unwrap()).unwrap();
+    (folder, path)
+}
+
+fn i8s(shape: &[usize], numbers: &[i8]) -> Vec<u8> {
+    let bytes: Vec<u8> = numbers.iter().map(|n| n.cast_unsigned()).collect();
+    encode(NumberType::I8, shape, &bytes)
+}
+
+fn i32s(shape: &[usize], numbers: &[i32]) -> Vec<u8> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    encode(NumberType::I32, shape, &bytes)
+}
+
+fn f32s(shape: &[usize], numbers: &[f32]) -> Vec<u8> {
+    let bytes: Vec<u8> = numbers.iter().flat_map(|n| n.to_le_bytes()).collect();
+    encode(NumberType::F32, shape, &bytes)
+}
+
+fn read(arrays: &[(&str, Vec<u8>)]) -> Result<Vec<Layer>, String> {
+    let (_folder, path) = file(arrays);
+    let vectors = Vectors::read(&path).map_err(|error| {
+        assert!(error.to_string().contains("v.npz"), "{error}");
+        error.to_string()
+    })?;
+    Ok(vectors.layers)
+}
+
+#[test]
+fn accumulators_are_taken_by_channel_and_outputs_give_the_type() {
+    let layers = read(&[
+        ("net/conv/accumulator", i32s(&[2, 2, 2], &[5, 1, 9, 7, 3, 5, -4, 9])),
+        ("net/conv/output", i8s(&[2, 2, 2], &[5, 1, 9, 7, 3, 5, -4, 9])),
+        ("net/conv/zero_point", i32s(&[], &[0])),
+        ("net/conv/input_scale", f32s(&[], &[0.5])),
+        ("net/conv/weight_scale", f32s(&[2], &[0.5, 0.25])),
+        ("net/conv/output_scale", f32s(&[1], &[0.125])),
+    ])
+    .unwrap();
+    let [layer] = layers.as_slice() else {
+        panic!("{layers:?}")
+    };
+    assert_eq!(
+        (layer.name.as_str(), layer.out, layer.outputs),
+        ("net/conv", IntType::I8, 8)
+    );
+    assert_eq!(layer.zero_point, Some(0));
+    assert_eq!(
+        layer.channels,
+        [vec![(1, 1), (3, 3), (5, 5)], vec![(-4, -4), (7, 7), (9, 9)]]
+    );
+    let scales = layer.scales.as_ref().unwrap();
+    assert_eq!(scales.weight, [0.5, 0.25].into_iter().collect::<Per<f32>>());
+}
+
+#[test]
+fn sums_of_a_dense_layer_are_made_of_its_integers() {
+    // (3 - 1)·1 + (5 - 1)·2 + 10 = 20, and so on by hand.
+    let layers = read(&[
+        ("fc/input", i8s(&[2, 2], &[3, 5, 0, 1])),
+        ("fc/weight", i8s(&[2, 2], &[1, 2, -3, 4])),
+        ("fc/bias", i32s(&[2], &[10, 0])),
+        ("fc/input_zero_point", i32s(&[], &[1])),
+        ("fc/output", i8s(&[2, 2], &[2, 1, 1, 0])),
+    ])
+    .unwrap();
+    assert_eq!(layers[0].channels, [vec![(9, 1), (20, 2)], vec![(3, 0), (10, 1)]]);
+}
+
+#[test]
+fn sums_of_a_convolution_are_made_of_its_integers() {
+    // Two groups of one channel, a window of 1 × 2 with stride 2, one column of padding on the left.
+    let layers = read(&[
+        ("c/input", i8s(&[1, 2, 1, 3], &[1, 2, 3, 4, 5, 6])),
+        ("c/weight", i8s(&[2, 1, 1, 2], &[10, 1, 1, 10])),
+        ("c/stride", i32s(&[2], &[1, 2])),
+        ("c/padding", i32s(&[4], &[0, 1, 0, 0])),
+        ("c/groups", i32s(&[1], &[2])),
+        ("c/output", i8s(&[1, 2, 1, 2], &[1, 2, 3, 4])),
+    ])
+    .unwrap();
+    // 0·10 + 1, 2·10 + 3; 0 + 4·10, 5 + 6·10
+    assert_eq!(layers[0].channels, [vec![(1, 1), (23, 2)], vec![(40, 3), (65, 4)]]);
+}
+
+#[test]
+fn what_is_wrong_is_said_with_file_array_and_what_would_be_right() {
+    let output = || ("a/output", i8s(&[2], &[0, 1]));
+    let sums = || ("a/accumulator", i32s(&[2], &[10, 20]));
+    let cases: Vec<(Vec<(&str, Vec<u8>)>, [&str; 2])> = vec![
+        (
+            vec![("output", i8s(&[1], &[0]))],
+            ["output: it belongs to no layer", "LAYER/FIELD"],
+        ),
+        (vec![], ["it has 0 layers", "1 to 4096"]),
+        (
+            vec![sums()],
+            ["a/output: it is missing", "the codes that the chip wrote"],
+        ),
+        (vec![output()], ["a/input: it is missing", "record `accumulator`"]),
+        (
+            vec![output(), ("a/accumulator", i32s(&[3], &[1, 2, 3]))],
+            ["a/accumulator: its shape is [3]", "[2]"],
+        ),
+        (
+            vec![sums(), ("a/output", f32s(&[2], &[0.0, 1.0]))],
+            ["a/output: its numbers are float32", "int8, uint8"],
+        ),
+        (
+            vec![output(), ("a/accumulator", f32s(&[2], &[1.0, 2.0]))],
+            ["a/accumulator: its numbers are float32", "integers"],
+        ),
+        (
+            vec![output(), sums(), ("a/scale", f32s(&[], &[1.0]))],
+            ["a/scale: no layer has such an array", "input_scale"],
+        ),
+        (
+            vec![output(), sums(), ("a/zero_point", i32s(&[], &[300]))],
+            ["a/zero_point: it is 300", "a code of i8"],
+        ),
+        (
+            vec![output(), sums(), ("a/input_scale", f32s(&[], &[1.0]))],
+            ["a/weight_scale: it is missing", "or none of them"],
+        ),
+        (
+            vec![
+                output(),
+                sums(),
+                ("a/input_scale", f32s(&[], &[0.0])),
+                ("a/weight_scale", f32s(&[], &[1.0])),
+                ("a/output_scale", f32s(&[], &[1.0])),
+            ],
+            ["a/input_scale: it has no scale", "above zero"],
+        ),
+        (
+            vec![("a/output", i8s(&[2], &[1, 0])), sums()],
+            [
+                "a/output: in channel 0 the accumulator 10 has the output 1, and 20 has 0",
+                "do not decrease",
+            ],
+        ),
+        (
+            vec![output(), ("a/accumulator", i32s(&[2], &[7, 7]))],
+            [
+                "a/output: in channel 0 the accumulator 7 has the output 0, and 7 has 1",
+                "one output for each",
+            ],
+        ),
+        (
+            vec![
+                output(),
+                ("a/input", i8s(&[2, 3], &[0; 6])),
+                ("a/weight", i8s(&[1, 2], &[0; 2])),
+            ],
+            [
+                "a/weight: its shape is [1, 2] where that of the input is [2, 3]",
+                "[outputs, k]",
+            ],
+        ),
+        (
+            vec![
+                output(),
+                ("a/input", i8s(&[1, 1, 1, 1], &[0])),
+                ("a/weight", i8s(&[1, 1, 3, 3], &[0; 9])),
+            ],
+            ["a/weight: its window of 3 × 3", "inside of the padded input"],
+        ),
+    ];
+    for (arrays, parts) in cases {
+        let error = read(&arrays).unwrap_err();
+        for part in parts {
+            assert!(error.contains(part), "{part}\n{error}");
+        }
+    }
+}
+
+#[test]
+fn no_file_and_bytes_that_are_no_archive_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("v.npz");
+    assert!(Vectors::read(&path).unwrap_err().wrong.contains("cannot be read"));
+    std::fs::write(&path, b"PK\x03\x04 and no more").unwrap();
+    assert!(Vectors::read(&path).unwrap_err().wrong.contains("not an archive"));
+}
+
+#[test]
+fn a_file_that_is_cut_or_changed_anywhere_does_no_harm() {
+    let (_folder, path) = file(&[
+        ("a/accumulator", i32s(&[2], &[10, 20])),
+        ("a/output", i8s(&[2], &[0, 1])),
+    ]);
+    let whole = std::fs::read(&path).unwrap();
+    for at in 0..whole.len() {
+        std::fs::write(&path, &whole[..at]).unwrap();
+        assert!(Vectors::read(&path).is_err());
+        let mut changed = whole.clone();
+        changed[at] ^= 0xff;
+        std::fs::write(&path, &changed).unwrap();
+        // Any answer will do.
+        let _ = Vectors::read(&path);
+    }
+}
+
+/// A layer of a form, with the scales that it was made of.
+fn with_scales(form: &Requantization, [input, weight, output]: [f32; 3], numbers: &mut Numbers) -> Layer {
+    Layer {
+        scales: Some(Scales {
+            input,
+            weight: weight.into(),
+            output,
+        }),
+        ..record(form, 200_000, numbers)
+    }
+}
+
+#[test]
+fn of_recorded_outputs_of_litert_and_onnx_runtime_the_right_rules_are_found() {
+    let explained = |layer: &Layer| -> Vec<Rule> {
+        let answer = identify("a file", layer).unwrap();
+        let rule = |subject: Subject| match subject {
+            Subject::Rule(rule) => Some(rule),
+            Subject::Hypothesis(_) => None,
+        };
+        answer
+            .explained
+            .iter()
+            .filter_map(|explained| rule(explained.subject))
+            .collect()
+    };
+    // The definitions that were compared with the programs: docs/oracles.md.
+    for seed in 0..6 {
+        let numbers = &mut Numbers::new(seed + 900);
+        let scales = [0; 3].map(|_| numbers.between(1000, 9000) as f32 / 131_072.0);
+        let [input, weight, output] = scales;
+        let weights = Per::Tensor(weight);
+        let convolution = litert::convolution(input, &weights, output, -5, IntType::I8).unwrap();
+        let found = explained(&with_scales(&convolution, scales, numbers));
+        assert!(found.contains(&Rule::LitertConvolution), "{found:?}");
+        let others = [
+            Rule::LitertSingleRounding,
+            Rule::LitertFullyConnected,
+            Rule::OnnxRuntimeConvolution,
+        ];
+        assert!(others.iter().all(|other| !found.contains(other)), "{found:?}");
+        let dense = litert::fully_connected_in_f64(input, &weights, output, -5, IntType::I8).unwrap();
+        let found = explained(&with_scales(&dense, scales, numbers));
+        assert!(
+            found.contains(&Rule::LitertFullyConnected) && !found.contains(&Rule::LitertConvolution),
+            "{found:?}"
+        );
+        let linear = onnx_runtime::convolution(input, &weights, output, -5, IntType::I8).unwrap();
+        let found = explained(&with_scales(&linear, scales, numbers));
+        assert!(
+            found.contains(&Rule::OnnxRuntimeConvolution) && !found.contains(&Rule::LitertConvolution),
+            "{found:?}"
+        );
+        let product = onnx_runtime::multiplication(input, weight, output, -5, IntType::I8).unwrap();
+        let found = explained(&with_scales(&product, scales, numbers));
+        assert!(found.contains(&Rule::OnnxRuntimeMultiplication), "{found:?}");
+    }
+}
+
+/// A table with these forms, in which nothing uses them.
+fn table(forms: &str) -> String {
+    let text = include_str!("../../target/tests/tables/every-form.toml");
+    let head = text.split("[form.").next().unwrap();
+    format!("{head}\n{forms}")
+}
+
+#[test]
+fn rows_are_rows_of_a_table_and_take_what_they_were_made_of() {
+    let numbers = &mut Numbers::new(3);
+    let scales = [0.02, 0.01, 0.1];
+    let linear = onnx_runtime::convolution(0.02, &0.01.into(), 0.1, 3, IntType::I8).unwrap();
+    let sixteen = litert::sixteen_by_eight(0.02, &0.01.into(), 0.1, 0, IntType::I16).unwrap();
+    let forms = [
+        with_scales(&linear, scales, numbers),
+        with_scales(&sixteen, scales, numbers),
+        record(&twice(numbers), 200_000, numbers),
+        record(&once(1, Rounding::HalfAway, numbers), 200_000, numbers),
+        record(&once(15, Rounding::HalfEven, numbers), 200_000, numbers),
+    ];
+    for layer in forms {
+        let answer = identify("a file", &layer).unwrap();
+        assert!(!answer.explained.is_empty());
+        let text = document("a file", std::slice::from_ref(&answer));
+        let table = Table::parse("answer.toml", table(&text)).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let spec = table.spec(&Default::default()).unwrap();
+        for (name, row) in &spec.form {
+            let taken = answer.explained.iter().any(|explained| {
+                row.accepts(&explained.form, explained.clamps[0].then_some(answer.ends))
+                    .is_ok()
+            });
+            assert!(taken, "{name}\n{text}");
+        }
+    }
+}
+
+#[test]
+fn layers_of_one_arithmetic_share_its_rows_and_others_have_their_own() {
+    let numbers = &mut Numbers::new(4);
+    let mut answers = Vec::new();
+    for (name, form) in [
+        ("a", twice(numbers)),
+        ("b", once(7, Rounding::Floor, numbers)),
+        ("c", twice(numbers)),
+    ] {
+        let layer = Layer {
+            name: name.into(),
+            ..record(&form, 200_000, numbers)
+        };
+        answers.push(identify("v.npz", &layer).unwrap());
+    }
+    let text = document("v.npz", &answers);
+    assert!(text.contains("# a, c: 400000 outputs"), "{text}");
+    assert!(text.contains("# b: 200000 outputs"), "{text}");
+    assert_eq!(text.matches("[form.two-roundings").count(), 1);
+}

@@ -1,0 +1,110 @@
+//! Arrays of an archive that are no samples, and the numbers of an array as integers or reals.
+
+use std::{collections::BTreeMap, path::Path};
+
+use crate::{
+    archive::Archive,
+    error::{DataError, Kind},
+    npy::Array,
+};
+
+/// All arrays of an `.npz`, by their names without `.npy`.
+///
+/// # Errors
+/// A file that cannot be read, members that are no arrays, and contents of more than `most` bytes together, before any of
+/// them is inflated.
+pub fn read_arrays(path: &Path, most: u64) -> Result<BTreeMap<String, Array>, DataError> {
+    let shown = path.display();
+    let mut archive = Archive::open(path)?;
+    let members: Vec<String> = archive.names().collect();
+    let sizes: Option<u64> = members
+        .iter()
+        .try_fold(0u64, |sum, member| sum.checked_add(archive.size(member)?));
+    if sizes.is_none_or(|sum| sum > most) {
+        let message = format!("the arrays of {shown} take more than {most} bytes");
+        return Err(DataError::new(Kind::Format, message).help("write several files with fewer layers each"));
+    }
+    let mut arrays = BTreeMap::new();
+    for member in members {
+        let Some(name) = member.strip_suffix(".npy") else {
+            let message = format!("{shown} has the member {member:?}, which is no array");
+            return Err(DataError::new(Kind::Format, message).help("write it with numpy.savez"));
+        };
+        if let Some(content) = archive.member(&member)? {
+            arrays.insert(name.to_owned(), Array::of_member(&format!("{shown}, {name}"), content)?);
+        }
+    }
+    Ok(arrays)
+}
+
+impl Array {
+    /// The numbers, the last axis fastest; `None` where one of them is not whole or leaves `i64`.
+    pub fn integers(&self) -> Option<Vec<i64>> {
+        let (numbers, size) = (self.numbers(), self.number_type().size());
+        numbers
+            .chunks_exact(size)
+            .map(|bytes| self.number_type().to_whole(bytes))
+            .collect()
+    }
+
+    /// The numbers as float32, the last axis fastest.
+    pub fn reals(&self) -> Vec<f32> {
+        let numbers = self.numbers();
+        let mut reals = vec![0.0; numbers.len() / self.number_type().size()];
+        self.number_type().to_f32(&numbers, &mut reals);
+        reals
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{NumberType, Pack, encode};
+
+    fn file(members: &[(&str, &[u8])]) -> tempfile::NamedTempFile {
+        let mut pack = Pack::default();
+        for (name, content) in members {
+            pack.add(name, content).unwrap();
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), pack.finish().unwrap()).unwrap();
+        file
+    }
+
+    #[test]
+    fn arrays_are_found_by_name_and_read_as_integers_or_reals() {
+        let two = encode(NumberType::I16, &[2], &[1, 0, 0xff, 0xff]);
+        let half = encode(NumberType::F32, &[], &0.5f32.to_le_bytes());
+        let file = file(&[("a/output.npy", &two), ("a/scale.npy", &half)]);
+        let arrays = read_arrays(file.path(), 1 << 20).unwrap();
+        assert_eq!(arrays.keys().collect::<Vec<_>>(), ["a/output", "a/scale"]);
+        assert_eq!(arrays["a/output"].integers(), Some(vec![1, -1]));
+        assert_eq!(arrays["a/scale"].integers(), None);
+        assert_eq!(arrays["a/scale"].reals(), [0.5]);
+    }
+
+    #[test]
+    fn fortran_order_and_big_endian_numbers_come_in_the_order_of_the_axes() {
+        let header = "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 2), }\n";
+        let mut bytes = b"\x93NUMPY\x01\x00".to_vec();
+        bytes.extend((header.len() as u16).to_le_bytes());
+        bytes.extend(header.as_bytes());
+        bytes.extend([0, 1, 0, 3, 0, 2, 0, 4]);
+        let array = Array::parse("x", &bytes.into()).unwrap();
+        assert_eq!(array.integers(), Some(vec![1, 2, 3, 4]));
+    }
+
+    #[test]
+    fn what_is_too_large_or_no_array_is_refused() {
+        let two = encode(NumberType::I16, &[2], &[1, 0, 2, 0]);
+        let small = file(&[("a.npy", &two)]);
+        assert!(
+            read_arrays(small.path(), 100)
+                .unwrap_err()
+                .message
+                .contains("more than 100 bytes")
+        );
+        let text = file(&[("a.txt", &two)]);
+        assert!(read_arrays(text.path(), 1 << 20).unwrap_err().message.contains("a.txt"));
+    }
+}
