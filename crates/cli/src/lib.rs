@@ -28,6 +28,13 @@ use exit::Exit;
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
+    // This very program is the worker of a plugin in a library, too.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|first| first == strait_plugin_host::ARGUMENT)
+    {
+        return strait_plugin_host::worker::main();
+    }
     run(std::env::args_os()).into()
 }
 

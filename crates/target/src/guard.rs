@@ -97,6 +97,10 @@ impl Target for Guarded {
         }
     }
 
+    fn own_loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Box<dyn Loops>>, TargetError> {
+        self.call("its model of its arithmetic", || self.inner.own_loops(form, clamp))
+    }
+
     fn admits(&self, node: &Candidate<'_>) -> Result<(), TargetError> {
         self.call(&format!("its answer about the node `{}`", node.name()), || {
             self.inner.admits(node)

@@ -68,6 +68,21 @@ pub enum Origin {
     BuiltIn(String),
     /// A table in a file.
     File(String),
+    /// A plugin in a shared library.
+    Library(Box<LibraryOrigin>),
+}
+
+/// A shared library as the origin of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LibraryOrigin {
+    /// Name and version, as it says.
+    pub package: String,
+    /// The file.
+    pub path: String,
+    /// SHA-256 of the file, as hexadecimal digits.
+    pub sha256: String,
+    /// Version of the interface that it is built for.
+    pub interface: [u32; 2],
 }
 
 impl fmt::Display for Origin {
@@ -75,6 +90,7 @@ impl fmt::Display for Origin {
         match self {
             Origin::BuiltIn(package) => write!(f, "{package} (built in)"),
             Origin::File(path) => f.write_str(path),
+            Origin::Library(library) => write!(f, "{} ({})", library.package, library.path),
         }
     }
 }
@@ -84,7 +100,17 @@ pub struct Entry {
     origin: Origin,
     table: Table,
     kernels: BTreeMap<String, Kernel>,
-    make: Option<&'static Make>,
+    code: Code,
+}
+
+/// Part of a target besides table and kernels.
+enum Code {
+    /// Nothing.
+    None,
+    /// Code of a crate that is linked.
+    Linked(&'static Make),
+    /// A library's, which says what of its loops is its own ([`Target::own_loops`]); whether it writes files.
+    Library(Arc<Make>, bool),
 }
 
 impl fmt::Debug for Entry {
@@ -117,19 +143,22 @@ impl Entry {
         let target = TableTarget::new(spec, self.kernels.clone());
         let own = self.kernels.iter().filter(|(_, kernel)| kernel.is_some());
         let own: BTreeSet<String> = own.map(|(form, _)| form.clone()).collect();
-        Ok(match self.make {
-            Some(make) => {
-                let made = caught(|| make(target).map_err(|error| error.to_string()));
-                let made = made.unwrap_or_else(|message| Err(format!("it panicked: {message}")));
-                let failed = |message| RegistryError::Code {
-                    id: self.table.id().into(),
-                    origin: self.origin.clone(),
-                    message,
-                };
-                Arc::new(Guarded::new(made.map_err(failed)?, Vendor::All))
-            }
-            None if own.is_empty() => Arc::new(target),
-            None => Arc::new(Guarded::new(Arc::new(target), Vendor::Forms(own))),
+        Ok(match &self.code {
+            Code::Linked(make) => Arc::new(Guarded::new(self.made(*make, target)?, Vendor::All)),
+            Code::Library(make, _) => self.made(make.as_ref(), target)?,
+            Code::None if own.is_empty() => Arc::new(target),
+            Code::None => Arc::new(Guarded::new(Arc::new(target), Vendor::Forms(own))),
+        })
+    }
+
+    /// The target that code makes.
+    fn made(&self, make: &Make, target: TableTarget) -> Result<Arc<dyn Target>, RegistryError> {
+        let made = caught(|| make(target).map_err(|error| error.to_string()));
+        let made = made.unwrap_or_else(|message| Err(format!("it panicked: {message}")));
+        made.map_err(|message| RegistryError::Code {
+            id: self.table.id().into(),
+            origin: self.origin.clone(),
+            message,
         })
     }
 }
@@ -249,7 +278,7 @@ impl Registry {
             origin,
             table,
             kernels,
-            make: factory.make,
+            code: factory.make.map_or(Code::None, Code::Linked),
         })
     }
 
@@ -282,7 +311,31 @@ impl Registry {
             origin,
             table,
             kernels,
-            make: None,
+            code: Code::None,
+        })?;
+        self.entry(&id)
+    }
+
+    /// A target whose table and code come from a library: the host's kernels compute its forms, `make` does the rest. `emits`
+    /// says that it writes a package.
+    ///
+    /// # Errors
+    /// A table that is wrong, or that asks for what a library does not have; an id that is there already.
+    pub fn add_library(
+        &mut self,
+        origin: Origin,
+        table: String,
+        emits: bool,
+        make: Arc<Make>,
+    ) -> Result<&Entry, RegistryError> {
+        let table = Table::parse(origin.to_string(), table)?;
+        let kernels = table.forms()?.into_iter().map(|form| (form, None)).collect();
+        let id = table.id().to_owned();
+        self.insert(Entry {
+            origin,
+            table,
+            kernels,
+            code: Code::Library(make, emits),
         })?;
         self.entry(&id)
     }
@@ -296,8 +349,10 @@ impl Registry {
                 second: entry.origin,
             });
         }
-        if entry.make.is_none() {
-            entry.table.without_code()?;
+        match entry.code {
+            Code::Linked(_) => {}
+            Code::None => entry.table.without_code(false)?,
+            Code::Library(_, emits) => entry.table.without_code(emits)?,
         }
         self.entries.insert(id, entry);
         Ok(())

@@ -23,6 +23,17 @@ pub trait Target: Send + Sync {
     /// [`TargetError::NoForm`] where no form of the table accepts it, [`TargetError::Kernel`] where the kernel refuses.
     fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError>;
 
+    /// The same by the target's own model of its arithmetic, where that is not what [`Target::loops`] are: a plugin's in a
+    /// library. `compile` holds it against the form at every threshold, and `--kernels target` runs it. `None` for a target
+    /// without one, and for a form that it does not compute.
+    ///
+    /// # Errors
+    /// [`TargetError::Plugin`] where the model fails.
+    fn own_loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Box<dyn Loops>>, TargetError> {
+        let _ = (form, clamp);
+        Ok(None)
+    }
+
     /// Refuses a node that the table admits, or does not: for what a table cannot say. The float graph is asked,
     /// before anything has a grid; what is refused runs on the host.
     ///
@@ -221,6 +232,14 @@ pub enum TargetError {
         expected: i32,
         /// The code that the kernel computes.
         found: i32,
+    },
+    /// A plugin in a library failed, or its process did: the fault of the target.
+    #[error("target `{target}`: {message}")]
+    Plugin {
+        /// The target's id.
+        target: String,
+        /// Plugin, call and error.
+        message: String,
     },
     /// The target's code panicked: the fault of the target.
     #[error("target `{target}`: {what} panicked: {message}")]

@@ -122,13 +122,13 @@ fn a_table_alone_can_neither_write_a_package_nor_have_verbs_of_its_own() {
     let cases = [
         (
             format!("{TABLE}\n{row}"),
-            "`custom:mine` is code of a target's crate, and this target is a table alone",
+            "`custom:mine` is code of a target's crate, and this target has none",
         ),
         (emitting, "there is `qdq-onnx` for every target"),
         // also where only an option asks for it
         (
             format!("{TABLE}\n{option}emit = [\"package\"]"),
-            "a package is written by code of a target's crate",
+            "a package is written by code of a target's crate or library",
         ),
     ];
     for (text, expect) in cases {

@@ -22,6 +22,18 @@ const ALLOWED: &[(&str, &[&str])] = &[
         "plugin-sdk",
         &["requantize", "core", "kernels", "target", "plugin-interface"],
     ),
+    (
+        "plugin-host",
+        &[
+            "requantize",
+            "core",
+            "kernels",
+            "mapped",
+            "document",
+            "target",
+            "plugin-interface",
+        ],
+    ),
     ("execute", &["requantize", "core", "kernels", "target"]),
     ("rewrite", &["requantize", "core", "kernels", "target", "execute"]),
     ("quantize", &["requantize", "core", "kernels", "target", "execute"]),
@@ -44,6 +56,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "container",
             "kernels",
             "identify",
+            "plugin-host",
         ],
     ),
     ("xtask", &[]),
@@ -64,6 +77,7 @@ const ALL_LIBRARIES: &[&str] = &[
     "quantize",
     "lower",
     "verify",
+    "plugin-host",
 ];
 
 /// Crates that a target in `plugins/` may use: the vendor's view, and arrays in files.

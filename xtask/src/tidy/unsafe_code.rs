@@ -8,6 +8,7 @@ const ALLOWED: &[&str] = &[
     "crates/kernels/",
     "crates/mapped/src/mmap.rs",
     "crates/plugin-interface/",
+    "crates/plugin-host/src/worker/",
 ];
 
 pub(super) fn check(repository: &Repository, findings: &mut Findings) {

@@ -109,10 +109,11 @@ impl Table {
             .collect())
     }
 
-    /// That it asks for nothing that only code of a target's crate could do, for a target that has none.
-    pub(crate) fn without_code(&self) -> Result<(), Diagnostics> {
+    /// That it asks for nothing that only code of a target's crate could do, for a target that has none, or only what
+    /// writes a package.
+    pub(crate) fn without_code(&self, emits: bool) -> Result<(), Diagnostics> {
         let variants = self.variants()?;
-        let findings = variants.iter().flat_map(|(spec, tree)| check::code(spec, tree));
+        let findings = variants.iter().flat_map(|(spec, tree)| check::code(spec, tree, emits));
         let mut findings: Vec<Diagnostic> = findings.collect();
         findings.dedup();
         match findings.is_empty() {

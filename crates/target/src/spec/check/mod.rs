@@ -43,15 +43,16 @@ pub(super) fn check(spec: &TargetSpec, tree: &Node) -> Result<(), Diagnostics> {
 }
 
 /// Findings for features that need code of the target's crate: verbs of its own, and writing its package.
-pub(super) fn code(spec: &TargetSpec, tree: &Node) -> Vec<Diagnostic> {
+pub(super) fn code(spec: &TargetSpec, tree: &Node, emits: bool) -> Vec<Diagnostic> {
     let mut findings = Findings {
         spec,
         tree,
         found: Vec::new(),
     };
     for (index, format) in spec.emit.iter().enumerate() {
-        if *format == Format::Package {
-            let message = "a package is written by code of a target's crate, and this target is a table alone";
+        if *format == Format::Package && !emits {
+            let message =
+                "a package is written by code of a target's crate or library, and this target has none that does";
             let help = format!("there is `{}` for every target", Format::QdqOnnx);
             findings.add_with(&KeyPath::of(&["emit"]).index(index), message, help);
         }
@@ -61,7 +62,7 @@ pub(super) fn code(spec: &TargetSpec, tree: &Node) -> Vec<Diagnostic> {
             let own = matches!(verb, Verb::Custom(_));
             let path = KeyPath::of(&["fusion"]).index(row).key("then").index(index);
             findings.ensure(!own, &path, || {
-                format!("`{verb}` is code of a target's crate, and this target is a table alone")
+                format!("`{verb}` is code of a target's crate, and this target has none")
             });
         }
     }

@@ -1,0 +1,71 @@
+//! Plugins for tests, built by the C compiler of the machine.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+use strait_plugin_host::{Library, Patience, PluginError, Program};
+
+/// The table of the test plugin: every form that there is.
+pub(crate) const TABLE: &str = include_str!("../../../../tests/filetests/tables/every-form.toml");
+
+/// A file of the repository.
+pub(crate) fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The worker: the program that this package builds.
+pub(crate) fn program() -> Program {
+    Program::at(env!("CARGO_BIN_EXE_strait"))
+}
+
+/// A folder for libraries, if there is a C compiler; says that it skips otherwise.
+pub(crate) fn workshop() -> Option<tempfile::TempDir> {
+    let there = Command::new("cc")
+        .arg("--version")
+        .output()
+        .is_ok_and(|out| out.status.success());
+    if !there {
+        println!("skipped: no C compiler on this machine");
+    }
+    there.then(|| tempfile::tempdir().unwrap())
+}
+
+/// The test plugin with these definitions and this table.
+pub(crate) fn build(folder: &Path, name: &str, table: &str, definitions: &[&str]) -> PathBuf {
+    let bytes: String = table.bytes().map(|byte| format!("{},", byte as i8)).collect();
+    std::fs::write(folder.join("table.inc"), bytes).unwrap();
+    let library = folder.join(format!("lib{name}.so"));
+    let built = Command::new("cc")
+        .args([
+            "-std=c11",
+            "-O1",
+            "-Wall",
+            "-Wextra",
+            "-ffp-contract=off",
+            "-shared",
+            "-fPIC",
+            "-I",
+        ])
+        .arg(repository("include"))
+        .arg("-I")
+        .arg(folder)
+        .args(definitions.iter().map(|definition| format!("-D{definition}")))
+        .arg(repository("crates/cli/tests/library/plugin.c"))
+        .arg("-o")
+        .arg(&library)
+        .arg("-lm")
+        .output()
+        .unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    library
+}
+
+/// The library, with little patience.
+pub(crate) fn load(library: &Path, pinned: Option<&str>) -> Result<Library, PluginError> {
+    let patience = Patience {
+        load: Duration::from_secs(20),
+        call: Duration::from_secs(20),
+        emit: Duration::from_secs(20),
+    };
+    Library::load(library, pinned, program(), patience)
+}

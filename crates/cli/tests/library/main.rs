@@ -1,0 +1,7 @@
+//! Plugins in shared libraries, in workers of the program that this package builds.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may")]
+
+mod build;
+mod calls;
+mod loading;

@@ -1,0 +1,253 @@
+/* A plugin for tests, and its ways to fail: FAULT is one of the numbers below, in REQUANTIZE or EMIT or at ENTRY. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "strait_plugin.h"
+
+#ifndef MAJOR
+#define MAJOR STRAIT_INTERFACE_MAJOR
+#endif
+#ifndef SCHEMA
+#define SCHEMA STRAIT_TABLE_SCHEMA
+#endif
+#ifndef PACKAGE
+#define PACKAGE "acme-npu 1.2.0"
+#endif
+#ifndef IN_ENTRY
+#define IN_ENTRY 0
+#endif
+#ifndef IN_REQUANTIZE
+#define IN_REQUANTIZE 0
+#endif
+#ifndef IN_EMIT
+#define IN_EMIT 0
+#endif
+
+enum { NONE, CRASH, ABORT, LOOP, OVERFLOW, EXIT, FAILURE, OFF_BY_ONE, GARBAGE, SAY_PANIC };
+
+static const char table[] = {
+#include "table.inc"
+};
+
+static int deeper(volatile char *above, int depth) {
+    volatile char here[4096];
+    here[0] = above[0];
+    return depth == 0 ? here[0] : deeper(here, depth + 1) + here[0];
+}
+
+/* Volatile, so that no compiler sees through it. */
+static volatile int *volatile nowhere = NULL;
+static volatile int forever = 1;
+
+static void go_wrong(int how) {
+    switch (how) {
+    case CRASH:
+        *nowhere = 1;
+        break;
+    case ABORT:
+        abort();
+    case LOOP:
+        while (forever) {
+        }
+        break;
+    case OVERFLOW: {
+        volatile char first[1] = {1};
+        forever = deeper(first, 1);
+        break;
+    }
+    case EXIT:
+        exit(3);
+    case GARBAGE:
+        /* Nobody has told the plugin of pipes; it writes into every one that there is. */
+        for (int fd = 3; fd < 20; fd++) {
+            extern long write(int, const void *, unsigned long);
+            if (write(fd, "garbage garbage garbage", 23) < 0) {
+                continue;
+            }
+        }
+        break;
+    default:
+        break;
+    }
+}
+
+static int64_t floored(int64_t value, uint32_t shift) { return value >> shift; }
+
+static int64_t rounded(int64_t value, uint32_t shift, uint32_t rounding) {
+    if (shift == 0) {
+        return value;
+    }
+    const int64_t below = floored(value, shift), rest = value - below * ((int64_t)1 << shift);
+    const int64_t half = (int64_t)1 << (shift - 1);
+    if (rest == 0) {
+        return below;
+    }
+    switch (rounding) {
+    case STRAIT_ROUND_FLOOR:
+        return below;
+    case STRAIT_ROUND_CEIL:
+        return below + 1;
+    case STRAIT_ROUND_TOWARD_ZERO:
+        return below + (value < 0);
+    case STRAIT_ROUND_HALF_UP:
+        return below + (rest >= half);
+    case STRAIT_ROUND_HALF_DOWN:
+        return below + (rest > half);
+    case STRAIT_ROUND_HALF_AWAY:
+        return below + (rest > half || (rest == half && value > 0));
+    case STRAIT_ROUND_HALF_TOWARD_ZERO:
+        return below + (rest > half || (rest == half && value < 0));
+    default:
+        return below + (rest > half || (rest == half && (below & 1)));
+    }
+}
+
+static int64_t code(const strait_form *form, uint32_t channel, int64_t x) {
+    const uint32_t c = form->per_channel ? channel : 0;
+    const int64_t zero = form->zero_point[c];
+    x = x < form->domain_low[c] ? form->domain_low[c] : x > form->domain_high[c] ? form->domain_high[c] : x;
+    switch (form->family[c]) {
+    case STRAIT_FAMILY_AFFINE: {
+        const int64_t product = x * form->factor[c] + form->addend[c];
+        return rounded(product, form->shift[c], form->rounding[c]) + zero;
+    }
+    case STRAIT_FAMILY_DOUBLING: {
+        const int64_t product = x * form->factor[c] + form->addend[c];
+        const int64_t high = rounded(product, 31, STRAIT_ROUND_HALF_UP);
+        return rounded(high, form->shift[c] - 31, STRAIT_ROUND_HALF_AWAY) + zero;
+    }
+    case STRAIT_FAMILY_FLOAT: {
+        const float product = (float)x * (float)form->scale[c];
+        return (int64_t)fmin(fmax(nearbyint(product), -1e15), 1e15) + zero;
+    }
+    case STRAIT_FAMILY_DOUBLE:
+        return (int64_t)fmin(fmax(round((double)x * form->scale[c]), -1e15), 1e15) + zero;
+    case STRAIT_FAMILY_FLOAT_AFFINE: {
+        volatile float product = (float)x * (float)form->scale[c];
+        product = product * (float)form->second_scale[c];
+        product = product + (float)form->offset[c];
+        return (int64_t)fmin(fmax(nearbyint(product), -1e15), 1e15);
+    }
+    default: {
+        const int32_t *first = form->thresholds;
+        for (uint32_t before = 0; before < c; before++) {
+            first += form->threshold_count[before];
+        }
+        int64_t passed = 0;
+        while (passed < form->threshold_count[c] && first[passed] <= x) {
+            passed++;
+        }
+        return zero + passed;
+    }
+    }
+}
+
+static strait_status failed(const strait_host *host, uint32_t node, const char *text) {
+    host->report(host->context, STRAIT_ERROR, node, text, strlen(text));
+    return STRAIT_INTERNAL;
+}
+
+static strait_status requantize(const strait_host *host, void *target, const strait_form *form, const strait_tile *tile) {
+    (void)target;
+    if (tile->rows * tile->columns > 1) {
+        go_wrong(IN_REQUANTIZE);
+        if (IN_REQUANTIZE == FAILURE) {
+            return failed(host, STRAIT_NO_NODE, "the model of the chip has no licence");
+        }
+        if (IN_REQUANTIZE == SAY_PANIC) {
+            return STRAIT_PANIC;
+        }
+    }
+    if (((uintptr_t)tile->accumulators | (uintptr_t)tile->codes) % 64 != 0) {
+        return STRAIT_INVALID_ARGUMENT;
+    }
+    for (uint64_t row = 0; row < tile->rows; row++) {
+        for (uint64_t column = 0; column < tile->columns; column++) {
+            const uint64_t at = row * tile->columns + column;
+            const uint32_t channel =
+                tile->first_channel + (uint32_t)(tile->channel_axis == STRAIT_CHANNELS_ALONG_ROWS ? row : column);
+            const int64_t x = tile->accumulator_bits == 64 ? ((const int64_t *)tile->accumulators)[at]
+                                                           : ((const int32_t *)tile->accumulators)[at];
+            int64_t y = code(form, channel, x);
+            /* In the last channel alone, and for one code alone. */
+            y += IN_REQUANTIZE == OFF_BY_ONE && channel + 1 == form->channels && y == 7;
+            y = y < form->low ? form->low : y > form->high ? form->high : y;
+            switch (tile->codes_size / (tile->rows * tile->columns)) {
+            case 1:
+                ((int8_t *)tile->codes)[at] = (int8_t)y;
+                break;
+            case 2:
+                ((int16_t *)tile->codes)[at] = (int16_t)y;
+                break;
+            default:
+                ((int32_t *)tile->codes)[at] = (int32_t)y;
+            }
+        }
+    }
+    return STRAIT_OK;
+}
+
+static strait_status emit(const strait_host *host, void *target, const strait_emit *model) {
+    go_wrong(IN_EMIT);
+    if (IN_EMIT == FAILURE) {
+        return failed(host, 0, "this node has no place on the chip");
+    }
+    /* The options, then the sizes; in many pieces. */
+    const char *text = target;
+    strait_status status = STRAIT_OK;
+    for (; *text != 0 && status == STRAIT_OK; text++) {
+        status = model->write(model->sink, "files/options.txt", 17, (const uint8_t *)text, 1);
+    }
+    uint64_t total = model->ir_size;
+    for (uint32_t t = 0; t < model->tensor_count; t++) {
+        const strait_tensor *tensor =
+            (const strait_tensor *)(const void *)((const char *)model->tensors + t * model->tensor_stride);
+        total += tensor->data_size;
+    }
+    return status == STRAIT_OK ? model->write(model->sink, "files/total", 11, (const uint8_t *)&total, 8) : status;
+}
+
+static strait_status opened(const strait_host *host, const strait_open *options, void **target) {
+    char *text = calloc(1, 4096);
+    size_t used = 0;
+    (void)host;
+    for (uint32_t o = 0; o < options->option_count; o++) {
+        const strait_option *option =
+            (const strait_option *)(const void *)((const char *)options->options + o * options->option_stride);
+        memcpy(text + used, option->name, option->name_size);
+        used += option->name_size;
+        text[used++] = '=';
+        if (option->kind == STRAIT_OPTION_TEXT) {
+            memcpy(text + used, option->text, option->text_size);
+            used += option->text_size;
+        } else {
+            text[used++] = (char)('0' + option->number);
+        }
+        text[used++] = '\n';
+    }
+    *target = text;
+    return STRAIT_OK;
+}
+
+static void closed(void *target) { free(target); }
+
+static const strait_plugin plugin = {
+    sizeof(strait_plugin), MAJOR, STRAIT_INTERFACE_MINOR, SCHEMA, STRAIT_IR_MAJOR, STRAIT_IR_MINOR,
+    PACKAGE, sizeof PACKAGE - 1, table, sizeof table, opened, closed, requantize, emit,
+};
+
+#ifdef NO_ENTRY
+const strait_plugin *another_entry(void) { return &plugin; }
+#else
+const strait_plugin *strait_plugin_entry(uint32_t major, uint32_t minor) {
+    (void)minor;
+    go_wrong(IN_ENTRY);
+#ifdef REFUSE
+    (void)major;
+    return NULL;
+#else
+    return major == 0 ? NULL : &plugin;
+#endif
+}
+#endif

@@ -1,0 +1,36 @@
+//! Plugins in shared libraries.
+//!
+//! A library is code that nobody here has seen: its constructors run before it is asked anything, and it may crash, hang or
+//! write where it likes. So it is never loaded into this process, but into a **worker**: the same program, executed again
+//! with [`ARGUMENT`], which speaks by frames over pipes ([`wire`]). What goes wrong there is an error that names plugin and
+//! call, and the next call has a new worker.
+//!
+//! ```text
+//! manifest beside the library   no code runs                                   sidecar.rs
+//! header, digest                of the bytes that are then loaded              worker/load.rs, header.rs
+//! entry, versions               in the worker                                  worker/load.rs
+//! table                         text; checked like any other table's           library.rs
+//! ```
+//!
+//! [`LibraryTarget`] is a target of it: the host's loops for the forms of its table, its own model of the arithmetic beside
+//! them, and its own files.
+
+mod digest;
+mod error;
+mod header;
+mod library;
+mod process;
+mod sidecar;
+mod target;
+mod wire;
+pub mod worker;
+
+pub use digest::sha256;
+pub use error::{LoadError, PluginError};
+pub use header::triple;
+pub use library::Library;
+pub use process::{Patience, Program};
+pub use target::{LibraryTarget, register};
+
+/// The first argument of a program that is to be a worker. Nobody types it.
+pub const ARGUMENT: &str = "plugin-worker";

@@ -1,0 +1,360 @@
+//! A plugin in a library, for as long as somebody has a target of it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use strait_plugin_interface::PANIC;
+use strait_requantize::Requantization;
+use strait_target::Options;
+use strait_target::spec::MAX_TABLE_BYTES;
+
+use crate::process::{Broken, Clock, Patience, Program, Worker};
+use crate::wire::{Answer, Description, Request, TensorHeader, TileHeader};
+use crate::{PluginError, sidecar};
+
+/// The most bytes of one piece of a file; the worker cuts longer ones.
+pub(crate) const MOST_PIECE: u64 = 16 << 20;
+
+/// The most bytes of all files of a model.
+const MOST_FILES: u64 = 8 << 30;
+
+/// A plugin in a library, run in a worker. Calls come one after the other. A worker that has crashed, hung or panicked is
+/// replaced with the next call.
+pub struct Library {
+    path: PathBuf,
+    program: Program,
+    patience: Patience,
+    description: Description,
+    table: String,
+    session: Mutex<Option<Session>>,
+}
+
+impl std::fmt::Debug for Library {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Library")
+            .field("path", &self.path)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A worker, and what it knows.
+struct Session {
+    worker: Worker,
+    /// The targets that were opened, by their numbers.
+    targets: Vec<Options>,
+    forms: BTreeSet<u64>,
+}
+
+/// A form under the number by which workers know it.
+#[derive(Debug)]
+pub(crate) struct Known {
+    number: u64,
+    row: String,
+    json: Vec<u8>,
+}
+
+impl Known {
+    pub(crate) fn new(row: &str, form: &Requantization) -> Result<Known, serde_json::Error> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Ok(Known {
+            number: NEXT.fetch_add(1, Ordering::Relaxed),
+            row: row.to_owned(),
+            json: serde_json::to_vec(form)?,
+        })
+    }
+
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+}
+
+/// Reason why a call did not succeed.
+enum Trouble {
+    /// The worker is no more.
+    Broken(Broken),
+    Refused(crate::LoadError),
+    Failed {
+        status: i32,
+        node: Option<u32>,
+        message: String,
+    },
+}
+
+impl From<Broken> for Trouble {
+    fn from(broken: Broken) -> Trouble {
+        Trouble::Broken(broken)
+    }
+}
+
+impl Library {
+    /// Looks at the library and asks it for its table, in a worker. `pinned` is the SHA-256 that it must have.
+    ///
+    /// # Errors
+    /// [`PluginError`]: a library that is not taken, or a worker that does not start or ends.
+    pub fn load(
+        path: &Path,
+        pinned: Option<&str>,
+        program: Program,
+        patience: Patience,
+    ) -> Result<Library, PluginError> {
+        let refused = |error| PluginError::Load {
+            path: path.display().to_string(),
+            error,
+        };
+        sidecar::check(path).map_err(refused)?;
+        let mut library = Library {
+            path: path.to_owned(),
+            program,
+            patience,
+            description: Description {
+                package: path.display().to_string(),
+                interface: [0, 0],
+                sha256: pinned.unwrap_or_default().to_owned(),
+                requantizes: false,
+                emits: None,
+            },
+            table: String::new(),
+            session: Mutex::new(None),
+        };
+        let (session, description, table) = library.start(pinned)?;
+        library.description = description;
+        library.table = table;
+        library.session = Mutex::new(Some(session));
+        Ok(library)
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Name and version of the package, as the plugin says.
+    pub fn package(&self) -> &str {
+        &self.description.package
+    }
+
+    /// SHA-256 of the bytes that are loaded.
+    pub fn sha256(&self) -> &str {
+        &self.description.sha256
+    }
+
+    /// Major and minor version of the interface that it is built for.
+    pub fn interface(&self) -> [u32; 2] {
+        self.description.interface
+    }
+
+    /// The text of its target's table, which nobody has checked yet.
+    pub fn table(&self) -> &str {
+        &self.table
+    }
+
+    /// True if it has a model of its own of its arithmetic.
+    pub fn requantizes(&self) -> bool {
+        self.description.requantizes
+    }
+
+    /// The version of the IR bytes that its files are made from; `None` where it writes none.
+    pub fn emits(&self) -> Option<[u32; 2]> {
+        self.description.emits
+    }
+
+    /// A new worker that has loaded the library.
+    fn start(&self, pinned: Option<&str>) -> Result<(Session, Description, String), PluginError> {
+        let worker = Worker::start(&self.program).map_err(|error| PluginError::Worker {
+            path: self.path.display().to_string(),
+            message: error.to_string(),
+        })?;
+        let mut session = Session {
+            worker,
+            targets: Vec::new(),
+            forms: BTreeSet::new(),
+        };
+        let request = Request::Load {
+            path: self.path.clone(),
+            pinned: pinned.map(str::to_owned),
+        };
+        let clock = Clock::new(self.patience.load);
+        let answer = session.ask(&request, &[], MAX_TABLE_BYTES as u64, &clock);
+        match answer.map_err(|trouble| self.error("its entry", trouble))? {
+            (Answer::Loaded(description), table) => {
+                let table = String::from_utf8(table)
+                    .map_err(|_| self.error("its entry", Broken::Garbage("a table that is not UTF-8".into()).into()))?;
+                Ok((session, description, table))
+            }
+            _ => Err(self.error("its entry", senseless())),
+        }
+    }
+
+    /// Calls with a worker: the one that there is, or a new one.
+    fn with<T>(
+        &self,
+        call: &'static str,
+        time: Duration,
+        ask: impl FnOnce(&mut Session, &Clock) -> Result<T, Trouble>,
+    ) -> Result<T, PluginError> {
+        // A panic in here leaves no worker behind.
+        let mut kept = self.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut session = match kept.take() {
+            Some(session) => session,
+            None => self.start(Some(&self.description.sha256))?.0,
+        };
+        let answer = ask(&mut session, &Clock::new(time));
+        let usable = match &answer {
+            Ok(_) => true,
+            Err(Trouble::Failed { status, .. }) => *status != PANIC,
+            Err(Trouble::Broken(_) | Trouble::Refused(_)) => false,
+        };
+        if usable {
+            *kept = Some(session);
+        }
+        answer.map_err(|trouble| self.error(call, trouble))
+    }
+
+    fn error(&self, call: &'static str, trouble: Trouble) -> PluginError {
+        match trouble {
+            Trouble::Broken(broken) => PluginError::Broken {
+                plugin: self.package().to_owned(),
+                call,
+                how: broken.to_string(),
+            },
+            Trouble::Refused(error) => PluginError::Load {
+                path: self.path.display().to_string(),
+                error,
+            },
+            Trouble::Failed { status, node, message } => PluginError::Failed {
+                plugin: self.package().to_owned(),
+                call,
+                node,
+                status,
+                message,
+            },
+        }
+    }
+
+    /// Codes of a tile of accumulators.
+    pub(crate) fn requantize(
+        &self,
+        options: &Options,
+        form: &Known,
+        tile: TileHeader,
+        accumulators: &[u8],
+        codes: &mut [u8],
+    ) -> Result<(), PluginError> {
+        self.with("requantize", self.patience.call, |session, clock| {
+            let target = session.target(options, clock)?;
+            session.form(form, clock)?;
+            let request = Request::Requantize(TileHeader { target, ..tile });
+            match session.ask(&request, &[accumulators], codes.len() as u64, clock)? {
+                (Answer::Codes, found) if found.len() == codes.len() => {
+                    codes.copy_from_slice(&found);
+                    Ok(())
+                }
+                _ => Err(senseless()),
+            }
+        })
+    }
+
+    /// Writes the files of a model, in pieces.
+    pub(crate) fn emit<E>(
+        &self,
+        options: &Options,
+        ir: &[u8],
+        tensors: Vec<TensorHeader>,
+        data: &[&[u8]],
+        mut piece: impl FnMut(&str, &[u8]) -> Result<(), E>,
+    ) -> Result<Result<(), E>, PluginError> {
+        self.with("emit", self.patience.emit, |session, clock| {
+            let target = session.target(options, clock)?;
+            let ir_size = ir.len() as u64;
+            let request = Request::Emit {
+                target,
+                ir: ir_size,
+                tensors,
+            };
+            let body: Vec<&[u8]> = std::iter::once(ir).chain(data.iter().copied()).collect();
+            let (mut rest, mut outcome) = (MOST_FILES, Ok(()));
+            let mut answer = session.ask(&request, &body, MOST_PIECE, clock)?;
+            loop {
+                match answer {
+                    (Answer::Done, _) => return Ok(outcome),
+                    (Answer::Piece { path }, bytes) => {
+                        let Some(less) = rest.checked_sub(bytes.len() as u64) else {
+                            let text = format!("more than {MOST_FILES} bytes of files");
+                            return Err(Broken::Garbage(text).into());
+                        };
+                        rest = less;
+                        if outcome.is_ok() {
+                            outcome = piece(&path, &bytes);
+                        }
+                    }
+                    _ => return Err(senseless()),
+                }
+                answer = session.answer(MOST_PIECE, clock)?;
+            }
+        })
+    }
+}
+
+/// An answer to another question.
+fn senseless() -> Trouble {
+    Broken::Garbage("something that was not asked for".into()).into()
+}
+
+impl Session {
+    fn ask(
+        &mut self,
+        request: &Request,
+        body: &[&[u8]],
+        most: u64,
+        clock: &Clock,
+    ) -> Result<(Answer, Vec<u8>), Trouble> {
+        self.worker.send(request, body, clock)?;
+        self.answer(most, clock)
+    }
+
+    fn answer(&mut self, most: u64, clock: &Clock) -> Result<(Answer, Vec<u8>), Trouble> {
+        match self.worker.receive(most, clock)? {
+            (Answer::Failed { status, node, message }, _) => Err(Trouble::Failed { status, node, message }),
+            (Answer::Refused(error), _) => Err(Trouble::Refused(error)),
+            answer => Ok(answer),
+        }
+    }
+
+    /// The number of the target with these options, which is opened if need be.
+    fn target(&mut self, options: &Options, clock: &Clock) -> Result<u32, Trouble> {
+        if let Some(position) = self.targets.iter().position(|known| known == options) {
+            return Ok(position as u32);
+        }
+        let request = Request::Open {
+            options: options.clone(),
+        };
+        match self.ask(&request, &[], 0, clock)? {
+            (Answer::Opened(number), _) if number as usize == self.targets.len() => {
+                self.targets.push(options.clone());
+                Ok(number)
+            }
+            _ => Err(senseless()),
+        }
+    }
+
+    /// Tells the worker a form that it does not know yet.
+    fn form(&mut self, form: &Known, clock: &Clock) -> Result<(), Trouble> {
+        if self.forms.contains(&form.number) {
+            return Ok(());
+        }
+        let request = Request::Prepare {
+            form: form.number,
+            row: form.row.clone(),
+        };
+        match self.ask(&request, &[&form.json], 0, clock)? {
+            (Answer::Prepared, _) => {
+                self.forms.insert(form.number);
+                Ok(())
+            }
+            _ => Err(senseless()),
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! A worker, as the host sees it: a child with two pipes, and a clock.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fmt, io};
+
+use crate::wire::{self, Answer, Request, Sizes};
+
+/// The program that is executed as a worker.
+#[derive(Clone, Debug)]
+pub struct Program {
+    path: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Program {
+    /// This program once more; its `main` knows [`ARGUMENT`](crate::ARGUMENT).
+    ///
+    /// # Errors
+    /// A system that does not tell where the program is.
+    pub fn this() -> io::Result<Program> {
+        Ok(Program::at(std::env::current_exe()?))
+    }
+
+    /// The program in this file, one whose `main` knows [`ARGUMENT`](crate::ARGUMENT).
+    pub fn at(path: impl Into<PathBuf>) -> Program {
+        Program {
+            path: path.into(),
+            arguments: vec![crate::ARGUMENT.into()],
+        }
+    }
+}
+
+/// The time that calls may take. None of them changes a bit of any result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// Until it is loaded.
+    pub load: Duration,
+    /// For one call, but that which writes files.
+    pub call: Duration,
+    /// For all files of a model.
+    pub emit: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience {
+            load: Duration::from_secs(30),
+            call: Duration::from_secs(30),
+            emit: Duration::from_secs(600),
+        }
+    }
+}
+
+/// A worker that no longer answers, or does not make sense.
+#[derive(Debug)]
+pub(crate) enum Broken {
+    Late(Duration),
+    Ended(String),
+    Garbage(String),
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Broken::Late(time) => write!(f, "did not return within {} s", time.as_secs_f64()),
+            Broken::Ended(how) => f.write_str(how),
+            Broken::Garbage(what) => write!(f, "answered with {what}"),
+        }
+    }
+}
+
+/// A running worker. It ends with this value.
+pub(crate) struct Worker {
+    child: Child,
+    pipes: pipes::Pipes,
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        // It may be in the middle of anything. Where it has ended already, there is nothing to do.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Worker {
+    /// Starts one. What it prints goes to standard error.
+    pub(crate) fn start(program: &Program) -> io::Result<Worker> {
+        let mut command = Command::new(&program.path);
+        command
+            .args(&program.arguments)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let pipes = child.stdin.take().zip(child.stdout.take());
+        let pipes = pipes
+            .ok_or_else(|| io::Error::other("it has no pipes"))
+            .and_then(pipes::Pipes::new);
+        match pipes {
+            Ok(pipes) => Ok(Worker { child, pipes }),
+            Err(error) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(error)
+            }
+        }
+    }
+
+    /// Sends a request with a body in several parts.
+    pub(crate) fn send(&mut self, request: &Request, body: &[&[u8]], clock: &Clock) -> Result<(), Broken> {
+        let size = body.iter().map(|part| part.len() as u64).sum();
+        let start = wire::start(request, size).map_err(|error| Broken::Garbage(error.to_string()))?;
+        for part in std::iter::once(&start[..]).chain(body.iter().copied()) {
+            self.pipes
+                .write(part, clock)
+                .map_err(|error| self.broken(&error, clock))?;
+        }
+        Ok(())
+    }
+
+    /// The next answer, with a body of at most so many bytes.
+    pub(crate) fn receive(&mut self, most: u64, clock: &Clock) -> Result<(Answer, Vec<u8>), Broken> {
+        let answer = self.read(most, clock);
+        answer.map_err(|error| self.broken(&error, clock))
+    }
+
+    fn read(&mut self, most: u64, clock: &Clock) -> io::Result<(Answer, Vec<u8>)> {
+        let mut sizes = [0; Sizes::BYTES];
+        self.pipes.read(&mut sizes, clock)?;
+        let sizes = Sizes::parse(sizes);
+        let mut json = vec![0; sizes.header()?];
+        self.pipes.read(&mut json, clock)?;
+        let answer = wire::header(&json)?;
+        let mut body = vec![0; sizes.body(most)?];
+        self.pipes.read(&mut body, clock)?;
+        Ok((answer, body))
+    }
+
+    /// End of a worker whose pipe fails.
+    fn broken(&mut self, error: &io::Error, clock: &Clock) -> Broken {
+        match error.kind() {
+            io::ErrorKind::TimedOut => Broken::Late(clock.time),
+            io::ErrorKind::InvalidData => Broken::Garbage(error.to_string()),
+            _ => Broken::Ended(self.end().unwrap_or_else(|| format!("closed its pipe: {error}"))),
+        }
+    }
+
+    /// Its end, in words. A pipe closes a little before its process is gone.
+    fn end(&mut self) -> Option<String> {
+        for _ in 0..200 {
+            if let Ok(Some(status)) = self.child.try_wait() {
+                return Some(ended(status));
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        None
+    }
+}
+
+/// End of a process, in words.
+fn ended(status: std::process::ExitStatus) -> String {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        let name = match signal {
+            4 => " (illegal instruction)",
+            6 => " (aborted)",
+            8 => " (arithmetic)",
+            9 => " (killed)",
+            11 => " (invalid memory, or the stack was used up)",
+            _ => "",
+        };
+        return format!("crashed: signal {signal}{name}");
+    }
+    match status.code() {
+        Some(code) => format!("ended the process, with exit code {code}"),
+        None => "ended the process".to_owned(),
+    }
+}
+
+/// Until when something has to be done.
+pub(crate) struct Clock {
+    time: Duration,
+    until: Instant,
+}
+
+impl Clock {
+    pub(crate) fn new(time: Duration) -> Clock {
+        Clock {
+            time,
+            until: Instant::now() + time,
+        }
+    }
+
+    #[cfg(unix)]
+    fn rest(&self) -> io::Result<Duration> {
+        let rest = self.until.saturating_duration_since(Instant::now());
+        if rest.is_zero() {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(rest)
+    }
+}
+
+#[cfg(unix)]
+mod pipes {
+    //! Pipes that wait until a time and no longer.
+
+    use super::Clock;
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use std::io::{self, Read, Write};
+    use std::os::fd::AsFd;
+    use std::process::{ChildStdin, ChildStdout};
+
+    pub(super) struct Pipes {
+        to: ChildStdin,
+        from: ChildStdout,
+    }
+
+    impl Pipes {
+        pub(super) fn new((to, from): (ChildStdin, ChildStdout)) -> io::Result<Pipes> {
+            rustix::io::ioctl_fionbio(&to, true)?;
+            rustix::io::ioctl_fionbio(&from, true)?;
+            // A whole tile at a time where the system allows it; the default is a quarter of one.
+            #[cfg(target_os = "linux")]
+            {
+                let _ = rustix::pipe::fcntl_setpipe_size(&to, PIPE_BYTES);
+                let _ = rustix::pipe::fcntl_setpipe_size(&from, PIPE_BYTES);
+            }
+            Ok(Pipes { to, from })
+        }
+
+        pub(super) fn write(&mut self, mut bytes: &[u8], clock: &Clock) -> io::Result<()> {
+            while !bytes.is_empty() {
+                match self.to.write(bytes) {
+                    Ok(count) => bytes = &bytes[count..],
+                    Err(error) => wait(error, &self.to, PollFlags::OUT, clock)?,
+                }
+            }
+            Ok(())
+        }
+
+        pub(super) fn read(&mut self, mut bytes: &mut [u8], clock: &Clock) -> io::Result<()> {
+            while !bytes.is_empty() {
+                match self.from.read(bytes) {
+                    Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    Ok(count) => bytes = &mut bytes[count..],
+                    Err(error) => wait(error, &self.from, PollFlags::IN, clock)?,
+                }
+            }
+            Ok(())
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    const PIPE_BYTES: usize = 512 << 10;
+
+    /// Waits for a pipe that is not ready; passes on any other error.
+    fn wait(error: io::Error, pipe: &impl AsFd, flags: PollFlags, clock: &Clock) -> io::Result<()> {
+        match error.kind() {
+            io::ErrorKind::Interrupted => return Ok(()),
+            io::ErrorKind::WouldBlock => {}
+            _ => return Err(error),
+        }
+        let rest = clock.rest()?;
+        let timeout = Timespec::try_from(rest).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(pipe, flags)], Some(&timeout)) {
+            Ok(0) => Err(io::ErrorKind::TimedOut.into()),
+            Ok(_) | Err(rustix::io::Errno::INTR) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(not(unix))]
+mod pipes {
+    use super::Clock;
+    use std::io;
+    use std::process::{ChildStdin, ChildStdout};
+
+    pub(super) enum Pipes {}
+
+    impl Pipes {
+        pub(super) fn new(_: (ChildStdin, ChildStdout)) -> io::Result<Pipes> {
+            Err(io::Error::other("plugins in libraries need Linux or macOS"))
+        }
+
+        pub(super) fn write(&mut self, _: &[u8], _: &Clock) -> io::Result<()> {
+            match *self {}
+        }
+
+        pub(super) fn read(&mut self, _: &mut [u8], _: &Clock) -> io::Result<()> {
+            match *self {}
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! A target out of a library.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use strait_core::{Elem, Module, bytes};
+use strait_kernels::KernelError;
+use strait_kernels::integer::{Axis, Loops, ThroughTile, Tile, TileKernel};
+use strait_plugin_interface::UNSUPPORTED;
+use strait_requantize::Requantization;
+use strait_target::{
+    Entry, LibraryOrigin, Options, Origin, Registry, RegistryError, Sink, TableTarget, Target, TargetError, TargetSpec,
+};
+
+use crate::library::Known;
+use crate::wire::{TensorHeader, TileHeader};
+use crate::{Library, PluginError};
+
+/// The target of a library, with some options: models run on the host's loops for the forms of its table; the library's
+/// own model of its arithmetic stands beside them.
+pub struct LibraryTarget {
+    table: TableTarget,
+    library: Arc<Library>,
+    options: Options,
+}
+
+/// Puts the target of a library into a registry.
+///
+/// # Errors
+/// A table that is wrong, also one that asks for what libraries do not have; an id that is there already.
+pub fn register(registry: &mut Registry, library: Arc<Library>) -> Result<&Entry, RegistryError> {
+    let origin = Origin::Library(Box::new(LibraryOrigin {
+        package: library.package().to_owned(),
+        path: library.path().display().to_string(),
+        sha256: library.sha256().to_owned(),
+        interface: library.interface(),
+    }));
+    let table = library.table().to_owned();
+    let emits = library.emits().is_some();
+    let make = move |table: TableTarget| {
+        let options = table.spec().chosen.clone();
+        let library = library.clone();
+        let target: Arc<dyn Target> = Arc::new(LibraryTarget {
+            table,
+            library,
+            options,
+        });
+        Ok(target)
+    };
+    registry.add_library(origin, table, emits, Arc::new(make))
+}
+
+impl LibraryTarget {
+    fn failed(&self, error: &PluginError) -> TargetError {
+        TargetError::Plugin {
+            target: self.table.spec().id.to_string(),
+            message: error.to_string(),
+        }
+    }
+}
+
+impl Target for LibraryTarget {
+    fn spec(&self) -> &TargetSpec {
+        self.table.spec()
+    }
+
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
+        self.table.loops(form, clamp)
+    }
+
+    fn own_loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Option<Box<dyn Loops>>, TargetError> {
+        if !self.library.requantizes() {
+            return Ok(None);
+        }
+        let mut rows = self.spec().form.iter();
+        let Some((row, _)) = rows.find(|(_, row)| row.accepts(form, clamp).is_ok()) else {
+            return Ok(None);
+        };
+        let kernel = |error| TargetError::Kernel {
+            target: self.spec().id.to_string(),
+            form: row.clone(),
+            error,
+        };
+        let known = Known::new(row, form).map_err(|error| kernel(KernelError::Requantization(error.to_string())))?;
+        let tiles = Tiles {
+            library: self.library.clone(),
+            options: self.options.clone(),
+            form: known,
+        };
+        // A form that it does not compute is the host's alone.
+        match tiles.probe(form) {
+            Ok(()) => {}
+            Err(PluginError::Failed {
+                status: UNSUPPORTED, ..
+            }) => return Ok(None),
+            Err(error) => return Err(self.failed(&error)),
+        }
+        let loops = ThroughTile::new(tiles, form.clone(), clamp).map_err(kernel)?;
+        Ok(Some(Box::new(loops)))
+    }
+
+    fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        let own = [bytes::MAJOR, bytes::MINOR].map(u32::from);
+        match self.library.emits() {
+            None => return Err(TargetError::Unsupported("the format `package`".into())),
+            Some([major, minor]) if major != own[0] => {
+                let message = format!(
+                    "its writer reads IR bytes of version {major}.{minor}, and these are {}.{}",
+                    own[0], own[1]
+                );
+                let target = self.spec().id.to_string();
+                return Err(TargetError::Plugin { target, message });
+            }
+            Some(_) => {}
+        }
+        let encoded = bytes::encode(module).map_err(|error| TargetError::Plugin {
+            target: self.spec().id.to_string(),
+            message: error.to_string(),
+        })?;
+        let headers = encoded.tensors.iter().map(|tensor| TensorHeader {
+            element: tensor.elem().tag(),
+            extents: tensor.shape().to_vec(),
+            size: tensor.bytes().len() as u64,
+        });
+        let data: Vec<&[u8]> = encoded.tensors.iter().map(|tensor| &tensor.bytes()[..]).collect();
+        // A sink takes whole files.
+        let mut files: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+        let piece = |path: &str, bytes: &[u8]| {
+            files.entry(path.to_owned()).or_default().extend(bytes);
+            Ok::<_, TargetError>(())
+        };
+        let written = self
+            .library
+            .emit(&self.options, &encoded.ir, headers.collect(), &data, piece);
+        written.map_err(|error| self.failed(&named(error, module)))??;
+        files.iter().try_for_each(|(path, content)| sink.bytes(path, content))
+    }
+}
+
+/// The error with the name of the node that it is about.
+fn named(error: PluginError, module: &Module) -> PluginError {
+    match error {
+        PluginError::Failed {
+            plugin,
+            call,
+            node: Some(position),
+            status,
+            message,
+        } => {
+            let graph = module.main();
+            let order = graph.topological_order().unwrap_or_default();
+            let node = order.get(position as usize).and_then(|&id| graph.node(id));
+            let name = node.map_or_else(
+                || format!("node {position}"),
+                |node| format!("`{}`", module.name(node.name)),
+            );
+            PluginError::Failed {
+                plugin,
+                call,
+                node: None,
+                status,
+                message: format!("{name}: {message}"),
+            }
+        }
+        error => error,
+    }
+}
+
+/// The library's requantization of one form.
+struct Tiles {
+    library: Arc<Library>,
+    options: Options,
+    form: Known,
+}
+
+impl Tiles {
+    /// Asks for the code of one accumulator.
+    fn probe(&self, form: &Requantization) -> Result<(), PluginError> {
+        let (low, high) = form.domain(0).into_inner();
+        let accumulator = 0i64.max(low).min(high);
+        let tile = Tile {
+            rows: 1,
+            columns: 1,
+            channels: Axis::Rows,
+            first_channel: 0,
+        };
+        let mut code = [0; 4];
+        let size = Elem::from(form.out()).size();
+        self.call(form, &tile, true, &accumulator.to_ne_bytes(), &mut code[..size])
+    }
+
+    fn call(
+        &self,
+        form: &Requantization,
+        tile: &Tile,
+        wide: bool,
+        accumulators: &[u8],
+        codes: &mut [u8],
+    ) -> Result<(), PluginError> {
+        let header = TileHeader {
+            target: 0,
+            form: self.form.number(),
+            out: form.out(),
+            wide,
+            rows: tile.rows as u64,
+            columns: tile.columns as u64,
+            along_columns: tile.channels == Axis::Columns,
+            first_channel: tile.first_channel as u32,
+        };
+        self.library
+            .requantize(&self.options, &self.form, header, accumulators, codes)
+    }
+}
+
+impl TileKernel for Tiles {
+    fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
+        let bytes: Vec<u8> = accumulators.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        let done = self.call(form, tile, false, &bytes, out);
+        done.map_err(|error| KernelError::Tile(error.to_string()))
+    }
+
+    fn run_wide(
+        &self,
+        form: &Requantization,
+        tile: &Tile,
+        accumulators: &[i64],
+        out: &mut [u8],
+    ) -> Result<(), KernelError> {
+        let bytes: Vec<u8> = accumulators.iter().flat_map(|x| x.to_ne_bytes()).collect();
+        let done = self.call(form, tile, true, &bytes, out);
+        done.map_err(|error| KernelError::Tile(error.to_string()))
+    }
+}

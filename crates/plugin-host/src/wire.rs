@@ -1,0 +1,166 @@
+//! Frames between host and worker: the sizes of header and body, a header in JSON, and a body of plain bytes.
+//!
+//! The host asks, the worker answers; in front of its last answer it may report and write. Neither believes the other's
+//! sizes: each kind of frame has a largest body, which is held against the size before any memory is taken.
+
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::io::{self, Read, Write};
+use std::path::PathBuf;
+use strait_requantize::IntType;
+use strait_target::Options;
+
+use crate::LoadError;
+
+/// Headers are names, numbers and short texts.
+const MOST_HEADER: u32 = 1 << 20;
+
+/// From the host to the worker.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Request {
+    /// The library. First of all, once.
+    Load { path: PathBuf, pinned: Option<String> },
+    /// A target with these options.
+    Open { options: Options },
+    /// A form, which later tiles name by its number. The body is the form as JSON.
+    Prepare { form: u64, row: String },
+    /// A tile. The body is the accumulators.
+    Requantize(TileHeader),
+    /// Files of a target. The body is the IR bytes, then the tensors.
+    Emit {
+        target: u32,
+        ir: u64,
+        tensors: Vec<TensorHeader>,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub(crate) struct TileHeader {
+    pub(crate) target: u32,
+    pub(crate) form: u64,
+    pub(crate) out: IntType,
+    pub(crate) wide: bool,
+    pub(crate) rows: u64,
+    pub(crate) columns: u64,
+    pub(crate) along_columns: bool,
+    pub(crate) first_channel: u32,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct TensorHeader {
+    /// The tag of its element type in IR bytes.
+    pub(crate) element: u8,
+    pub(crate) extents: Vec<u64>,
+    pub(crate) size: u64,
+}
+
+/// From the worker to the host.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Answer {
+    /// The body is the text of the table.
+    Loaded(Description),
+    Refused(LoadError),
+    Opened(u32),
+    Prepared,
+    /// The body is the codes.
+    Codes,
+    /// A piece of a file, in the body. More will follow.
+    Piece {
+        path: String,
+    },
+    Done,
+    Failed {
+        status: i32,
+        node: Option<u32>,
+        message: String,
+    },
+}
+
+/// A plugin, as it says of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Description {
+    pub(crate) package: String,
+    pub(crate) interface: [u32; 2],
+    pub(crate) sha256: String,
+    pub(crate) requantizes: bool,
+    /// The version of the IR bytes that it reads, where it writes files.
+    pub(crate) emits: Option<[u32; 2]>,
+}
+
+/// The beginning of a frame.
+pub(crate) struct Sizes {
+    header: u32,
+    body: u64,
+}
+
+impl Sizes {
+    pub(crate) const BYTES: usize = 12;
+
+    pub(crate) fn parse(bytes: [u8; Sizes::BYTES]) -> Sizes {
+        let [a, b, c, d, rest @ ..] = bytes;
+        Sizes {
+            header: u32::from_le_bytes([a, b, c, d]),
+            body: u64::from_le_bytes(rest),
+        }
+    }
+
+    /// The size of the header, if it is one.
+    pub(crate) fn header(&self) -> io::Result<usize> {
+        if self.header > MOST_HEADER {
+            return Err(garbage(format!("a header of {} bytes", self.header)));
+        }
+        Ok(self.header as usize)
+    }
+
+    /// The size of the body, if it is at most so many bytes.
+    pub(crate) fn body(&self, most: u64) -> io::Result<usize> {
+        let size = usize::try_from(self.body).ok().filter(|_| self.body <= most);
+        size.ok_or_else(|| garbage(format!("{} bytes where {most} are the most", self.body)))
+    }
+}
+
+/// Bytes that are no frame.
+pub(crate) fn garbage(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, message)
+}
+
+/// The beginning of a frame, and its header.
+pub(crate) fn start(header: &impl Serialize, body: u64) -> io::Result<Vec<u8>> {
+    let json = serde_json::to_vec(header).map_err(io::Error::other)?;
+    let size = u32::try_from(json.len()).ok().filter(|&size| size <= MOST_HEADER);
+    let size = size.ok_or_else(|| garbage("a header that is too long".into()))?;
+    let mut bytes = Vec::with_capacity(Sizes::BYTES + json.len());
+    bytes.extend(size.to_le_bytes());
+    bytes.extend(body.to_le_bytes());
+    bytes.extend(json);
+    Ok(bytes)
+}
+
+pub(crate) fn header<T: DeserializeOwned>(json: &[u8]) -> io::Result<T> {
+    serde_json::from_slice(json).map_err(|error| garbage(error.to_string()))
+}
+
+/// Writes a frame to a pipe that waits.
+pub(crate) fn write(to: &mut impl Write, of: &impl Serialize, body: &[u8]) -> io::Result<()> {
+    to.write_all(&start(of, body.len() as u64)?)?;
+    to.write_all(body)?;
+    to.flush()
+}
+
+/// Reads the beginning of a frame and its header from a pipe that waits; `None` where the other side has ended.
+pub(crate) fn read<T: DeserializeOwned>(from: &mut impl Read) -> io::Result<Option<(T, Sizes)>> {
+    let mut sizes = [0; Sizes::BYTES];
+    let mut filled = 0;
+    while filled < sizes.len() {
+        match from.read(&mut sizes[filled..]) {
+            Ok(0) if filled == 0 => return Ok(None),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let sizes = Sizes::parse(sizes);
+    let mut json = vec![0; sizes.header()?];
+    from.read_exact(&mut json)?;
+    Ok(Some((header(&json)?, sizes)))
+}

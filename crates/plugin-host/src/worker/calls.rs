@@ -1,0 +1,379 @@
+//! Calls into the library.
+
+#![allow(unsafe_code, reason = "the C interface")]
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::io::{self, Write};
+use std::path::Path;
+use std::{ptr, slice, str};
+
+use strait_core::Elem;
+use strait_core::bytes::{MAJOR, MINOR};
+use strait_plugin_interface as c;
+use strait_plugin_interface::Layout;
+use strait_requantize::Requantization;
+use strait_target::spec::MAX_TABLE_BYTES;
+use strait_target::{OptionValue, Options};
+
+use super::forms::Arrays;
+use super::load;
+use super::memory::Aligned;
+use crate::LoadError;
+use crate::library::MOST_PIECE;
+use crate::wire::{self, Answer, Description, TensorHeader, TileHeader};
+
+/// The longest text that a plugin may say, in bytes.
+const MOST_TEXT: u64 = 64 << 10;
+
+/// Failure of a call.
+pub(super) struct Fault {
+    pub(super) status: i32,
+    pub(super) node: Option<u32>,
+    pub(super) message: String,
+}
+
+impl Fault {
+    fn ours(message: impl Into<String>) -> Fault {
+        Fault {
+            status: c::INVALID_ARGUMENT,
+            node: None,
+            message: message.into(),
+        }
+    }
+}
+
+/// The library, the targets that it has made, and the forms that it was told.
+pub(super) struct Plugin {
+    plugin: c::Plugin,
+    package: String,
+    table: &'static str,
+    targets: Vec<*mut c_void>,
+    forms: BTreeMap<u64, Arrays>,
+}
+
+/// The text at a place of the library, for ever.
+///
+/// # Safety
+/// The place is null or has so many bytes, which stay.
+unsafe fn text(at: *const u8, size: u64, most: u64) -> Option<&'static str> {
+    if at.is_null() || size > most {
+        return None;
+    }
+    // SAFETY: the caller's.
+    str::from_utf8(unsafe { slice::from_raw_parts(at, usize::try_from(size).ok()?) }).ok()
+}
+
+/// Reports of one call: the last error is its message.
+#[derive(Default)]
+struct Reports {
+    package: String,
+    error: Option<(Option<u32>, String)>,
+}
+
+/// [`c::Host::report`].
+unsafe extern "C" fn report(context: *mut c_void, severity: u32, node: u32, at: *const u8, size: u64) {
+    if context.is_null() || (at.is_null() && size > 0) {
+        return;
+    }
+    let kept = usize::try_from(size.min(MOST_TEXT)).unwrap_or(0);
+    let bytes = if kept == 0 {
+        &[][..]
+    } else {
+        // SAFETY: the plugin says that so many bytes are there.
+        unsafe { slice::from_raw_parts(at, kept) }
+    };
+    let text: String = String::from_utf8_lossy(bytes).chars().flat_map(shown).collect();
+    // SAFETY: the context is the `Reports` of the call, which nobody else looks at before it returns.
+    let reports = unsafe { &mut *context.cast::<Reports>() };
+    match severity {
+        c::REMARK => eprintln!("remark: {}: {text}", reports.package),
+        c::WARNING => eprintln!("warning: {}: {text}", reports.package),
+        _ => reports.error = Some(((node != c::NO_NODE).then_some(node), text)),
+    }
+}
+
+/// A letter as it may be printed: no control characters but line ends.
+fn shown(letter: char) -> impl Iterator<Item = char> {
+    let plain = !letter.is_control() || letter == '\n';
+    let escaped = (!plain).then(|| letter.escape_default());
+    plain.then_some(letter).into_iter().chain(escaped.into_iter().flatten())
+}
+
+impl Reports {
+    /// Calls with a host that reports here.
+    fn of(mut self, call: impl FnOnce(*const c::Host) -> c::Status) -> Result<(), Fault> {
+        let host = c::Host {
+            interface_major: c::INTERFACE_MAJOR,
+            interface_minor: c::INTERFACE_MINOR,
+            table_schema: c::TABLE_SCHEMA,
+            ir_major: MAJOR.into(),
+            ir_minor: MINOR.into(),
+            context: ptr::from_mut(&mut self).cast(),
+            report: Some(report),
+            ..c::Host::EMPTY
+        };
+        let status = call(&host);
+        if status == c::OK {
+            return Ok(());
+        }
+        let said = match status {
+            c::UNSUPPORTED => "it does not do this",
+            c::INVALID_ARGUMENT => "it refuses an argument",
+            c::PANIC => "it panicked",
+            c::RESOURCE => "memory or space is short",
+            c::VERSION => "versions do not fit",
+            _ => "it failed without a message",
+        };
+        let (node, message) = self.error.unwrap_or_else(|| (None, said.to_owned()));
+        Err(Fault { status, node, message })
+    }
+}
+
+impl Plugin {
+    /// See [`load::load`].
+    pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<(Plugin, Description), LoadError> {
+        let (plugin, sha256) = load::load(path, pinned)?;
+        let refused = |text: &str| LoadError::Refused(text.to_owned());
+        // SAFETY: a description points to what stays.
+        let package = unsafe { text(plugin.package, plugin.package_size, 1 << 10) };
+        let package: String = package
+            .filter(|package| !package.is_empty())
+            .ok_or_else(|| refused("it does not say its name and version, or not in UTF-8"))?
+            .chars()
+            .flat_map(shown)
+            .collect();
+        // SAFETY: as above.
+        let table = unsafe { text(plugin.table, plugin.table_size, MAX_TABLE_BYTES as u64) };
+        let table = table.ok_or_else(|| {
+            refused(&format!(
+                "its table is not UTF-8 text, or has more than {MAX_TABLE_BYTES} bytes"
+            ))
+        })?;
+        let description = Description {
+            package: package.clone(),
+            interface: [plugin.interface_major, plugin.interface_minor],
+            sha256,
+            requantizes: plugin.requantize.is_some(),
+            emits: plugin.emit.map(|_| [plugin.ir_major, plugin.ir_minor]),
+        };
+        let plugin = Plugin {
+            plugin,
+            package,
+            table,
+            targets: Vec::new(),
+            forms: BTreeMap::new(),
+        };
+        Ok((plugin, description))
+    }
+
+    pub(super) fn table(&self) -> &'static str {
+        self.table
+    }
+
+    fn reports(&self) -> Reports {
+        Reports {
+            package: self.package.clone(),
+            error: None,
+        }
+    }
+
+    /// Makes a target; the number under which it is known from now on.
+    pub(super) fn open(&mut self, options: &Options) -> Result<u32, Fault> {
+        let mut target = ptr::null_mut();
+        if let Some(open) = self.plugin.open {
+            let entries: Vec<c::OptionEntry> = options.iter().map(|(name, value)| entry(name, value)).collect();
+            let options = c::Open {
+                option_count: entries.len() as u32,
+                options: entries.as_ptr(),
+                option_stride: size_of::<c::OptionEntry>() as u64,
+                ..c::Open::EMPTY
+            };
+            // SAFETY: all arguments live until the call returns.
+            self.reports().of(|host| unsafe { open(host, &options, &mut target) })?;
+        }
+        self.targets.push(target);
+        Ok((self.targets.len() - 1) as u32)
+    }
+
+    fn target(&self, number: u32) -> Result<*mut c_void, Fault> {
+        let target = self.targets.get(number as usize).copied();
+        target.ok_or_else(|| Fault::ours("no such target"))
+    }
+
+    /// Learns a form.
+    pub(super) fn prepare(&mut self, number: u64, row: String, json: &[u8]) -> Result<(), Fault> {
+        let form: Requantization = serde_json::from_slice(json).map_err(|error| Fault::ours(error.to_string()))?;
+        let arrays = Arrays::new(&form, row, json).map_err(|error| Fault::ours(error.to_string()))?;
+        self.forms.insert(number, arrays);
+        Ok(())
+    }
+
+    /// Codes of a tile.
+    pub(super) fn requantize(&self, tile: &TileHeader, accumulators: &Aligned) -> Result<Aligned, Fault> {
+        let requantize = self.plugin.requantize.ok_or_else(|| Fault {
+            status: c::UNSUPPORTED,
+            node: None,
+            message: "it has no `requantize`".into(),
+        })?;
+        let target = self.target(tile.target)?;
+        let form = self.forms.get(&tile.form).ok_or_else(|| Fault::ours("no such form"))?;
+        let bits: u32 = if tile.wide { 64 } else { 32 };
+        let count = tile
+            .rows
+            .checked_mul(tile.columns)
+            .and_then(|count| usize::try_from(count).ok());
+        let size = count.and_then(|count| count.checked_mul(bits as usize / 8));
+        let along = if tile.along_columns { tile.columns } else { tile.rows };
+        let channels = form.channels().map_or(u64::MAX, |channels| channels as u64);
+        let (Some(count), true) = (count, size == Some(accumulators.bytes().len())) else {
+            return Err(Fault::ours("a tile of another size than its accumulators"));
+        };
+        if u64::from(tile.first_channel).saturating_add(along) > channels {
+            return Err(Fault::ours("a tile with more channels than its form"));
+        }
+        let mut codes = Aligned::new(count * Elem::from(tile.out).size());
+        let codes_size = codes.bytes().len() as u64;
+        let tile = c::Tile {
+            accumulator_bits: bits,
+            rows: tile.rows,
+            columns: tile.columns,
+            channel_axis: match tile.along_columns {
+                true => c::CHANNELS_ALONG_COLUMNS,
+                false => c::CHANNELS_ALONG_ROWS,
+            },
+            first_channel: tile.first_channel,
+            accumulators: accumulators.bytes().as_ptr().cast(),
+            codes: codes.bytes_mut().as_mut_ptr().cast(),
+            codes_size,
+            ..c::Tile::EMPTY
+        };
+        let form = form.form();
+        self.reports().of(|host| {
+            // SAFETY: all arguments live until the call returns, and arrays and tiles are as large as they say.
+            unsafe { requantize(host, target, &form, &tile) }
+        })?;
+        Ok(codes)
+    }
+
+    /// Writes files; each piece goes out as it comes.
+    pub(super) fn emit(
+        &self,
+        target: u32,
+        ir: u64,
+        tensors: &[TensorHeader],
+        body: &Aligned,
+        to: &mut dyn Write,
+    ) -> io::Result<Result<(), Fault>> {
+        let Some(emit) = self.plugin.emit else {
+            return Ok(Err(Fault::ours("it has no `emit`")));
+        };
+        let target = match self.target(target) {
+            Ok(target) => target,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let short = || wire::garbage("a model that is shorter than its parts".into());
+        let (ir, mut rest) = body
+            .bytes()
+            .split_at_checked(usize::try_from(ir).map_err(|_| short())?)
+            .ok_or_else(short)?;
+        let mut described = Vec::with_capacity(tensors.len());
+        for tensor in tensors {
+            let size = usize::try_from(tensor.size).map_err(|_| short())?;
+            let (data, behind) = rest.split_at_checked(size).ok_or_else(short)?;
+            rest = behind;
+            described.push(c::Tensor {
+                element: tensor.element.into(),
+                extents: tensor.extents.as_ptr(),
+                rank: tensor.extents.len() as u64,
+                data: data.as_ptr(),
+                data_size: tensor.size,
+                ..c::Tensor::EMPTY
+            });
+        }
+        let mut sink = Sink { to, failed: None };
+        let model = c::Emit {
+            tensor_count: described.len() as u32,
+            tensors: described.as_ptr(),
+            tensor_stride: size_of::<c::Tensor>() as u64,
+            ir: ir.as_ptr(),
+            ir_size: ir.len() as u64,
+            sink: ptr::from_mut(&mut sink).cast(),
+            write: Some(write),
+            ..c::Emit::EMPTY
+        };
+        // SAFETY: all arguments live until the call returns.
+        let outcome = self.reports().of(|host| unsafe { emit(host, target, &model) });
+        match sink.failed {
+            Some(error) => Err(error),
+            None => Ok(outcome),
+        }
+    }
+}
+
+fn entry(name: &str, value: &OptionValue) -> c::OptionEntry {
+    let entry = c::OptionEntry {
+        name: name.as_ptr(),
+        name_size: name.len() as u64,
+        ..c::OptionEntry::EMPTY
+    };
+    match value {
+        OptionValue::String(text) => c::OptionEntry {
+            kind: c::OPTION_TEXT,
+            text: text.as_ptr(),
+            text_size: text.len() as u64,
+            ..entry
+        },
+        OptionValue::Integer(number) => c::OptionEntry {
+            kind: c::OPTION_INTEGER,
+            number: *number,
+            ..entry
+        },
+        OptionValue::Bool(flag) => c::OptionEntry {
+            kind: c::OPTION_BOOL,
+            number: (*flag).into(),
+            ..entry
+        },
+    }
+}
+
+/// Where the files of a call go.
+struct Sink<'a> {
+    to: &'a mut dyn Write,
+    failed: Option<io::Error>,
+}
+
+/// [`c::Emit::write`].
+unsafe extern "C" fn write(
+    sink: *mut c_void,
+    path: *const u8,
+    path_size: u64,
+    bytes: *const u8,
+    size: u64,
+) -> c::Status {
+    if sink.is_null() || (bytes.is_null() && size > 0) {
+        return c::INVALID_ARGUMENT;
+    }
+    // SAFETY: the sink is the one of the call, which nobody else looks at before it returns.
+    let sink = unsafe { &mut *sink.cast::<Sink<'_>>() };
+    // SAFETY: the plugin says that so many bytes are there.
+    let (Some(path), Ok(size)) = (unsafe { text(path, path_size, 4 << 10) }, usize::try_from(size)) else {
+        return c::INVALID_ARGUMENT;
+    };
+    let bytes = if size == 0 {
+        &[][..]
+    } else {
+        // SAFETY: the plugin says that so many bytes are there.
+        unsafe { slice::from_raw_parts(bytes, size) }
+    };
+    // A file without bytes is one, too.
+    let empty = bytes.is_empty().then_some(bytes);
+    for piece in empty.into_iter().chain(bytes.chunks(MOST_PIECE as usize)) {
+        let answer = Answer::Piece { path: path.to_owned() };
+        if let Err(error) = wire::write(&mut sink.to, &answer, piece) {
+            sink.failed = Some(error);
+            return c::RESOURCE;
+        }
+    }
+    c::OK
+}

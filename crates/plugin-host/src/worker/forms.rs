@@ -1,0 +1,190 @@
+//! A form in the arrays of the interface.
+
+use std::ptr;
+use strait_core::Elem;
+use strait_plugin_interface as c;
+use strait_requantize::form::Arithmetic;
+use strait_requantize::{FormError, Requantization, Rounding};
+
+/// A form, as its family with an array for each field.
+pub(super) struct Arrays {
+    out: u32,
+    range: [i32; 2],
+    per_channel: bool,
+    row: String,
+    json: Vec<u8>,
+    family: Vec<u32>,
+    rounding: Vec<u32>,
+    factor: Vec<i32>,
+    addend: Vec<i64>,
+    shift: Vec<u32>,
+    zero_point: Vec<i32>,
+    scale: Vec<f64>,
+    second_scale: Vec<f64>,
+    offset: Vec<f64>,
+    domain_low: Vec<i64>,
+    domain_high: Vec<i64>,
+    thresholds: Vec<i32>,
+    threshold_count: Vec<u32>,
+}
+
+/// The numbers of one channel; those that its family does not have are 0.
+#[derive(Default)]
+struct Numbers {
+    family: u32,
+    rounding: u32,
+    factor: i32,
+    addend: i64,
+    shift: u32,
+    zero_point: i32,
+    scale: f64,
+    second_scale: f64,
+    offset: f64,
+}
+
+impl From<Arithmetic<'_>> for Numbers {
+    fn from(arithmetic: Arithmetic<'_>) -> Numbers {
+        match arithmetic {
+            Arithmetic::Affine(a) => Numbers {
+                family: c::FAMILY_AFFINE,
+                rounding: rounding(a.rounding),
+                factor: a.factor,
+                addend: a.addend,
+                shift: a.shift.into(),
+                zero_point: a.zero_point,
+                ..Numbers::default()
+            },
+            Arithmetic::Doubling(d) => Numbers {
+                family: c::FAMILY_DOUBLING,
+                factor: d.factor,
+                addend: d.addend,
+                shift: d.shift.into(),
+                zero_point: d.zero_point,
+                ..Numbers::default()
+            },
+            Arithmetic::Float(f) => Numbers {
+                family: c::FAMILY_FLOAT,
+                scale: f.scale.into(),
+                zero_point: f.zero_point,
+                ..Numbers::default()
+            },
+            Arithmetic::Double(f) => Numbers {
+                family: c::FAMILY_DOUBLE,
+                scale: f.scale,
+                zero_point: f.zero_point,
+                ..Numbers::default()
+            },
+            Arithmetic::FloatAffine(f) => Numbers {
+                family: c::FAMILY_FLOAT_AFFINE,
+                scale: f.factor.into(),
+                second_scale: f.scale.into(),
+                offset: f.offset.into(),
+                ..Numbers::default()
+            },
+            Arithmetic::Steps(s) => Numbers {
+                family: c::FAMILY_STEPS,
+                zero_point: s.lowest,
+                ..Numbers::default()
+            },
+        }
+    }
+}
+
+fn rounding(rounding: Rounding) -> u32 {
+    match rounding {
+        Rounding::Floor => c::ROUND_FLOOR,
+        Rounding::Ceil => c::ROUND_CEIL,
+        Rounding::TowardZero => c::ROUND_TOWARD_ZERO,
+        Rounding::HalfUp => c::ROUND_HALF_UP,
+        Rounding::HalfDown => c::ROUND_HALF_DOWN,
+        Rounding::HalfAway => c::ROUND_HALF_AWAY,
+        Rounding::HalfTowardZero => c::ROUND_HALF_TOWARD_ZERO,
+        Rounding::HalfEven => c::ROUND_HALF_EVEN,
+    }
+}
+
+impl Arrays {
+    pub(super) fn new(form: &Requantization, row: String, json: &[u8]) -> Result<Arrays, FormError> {
+        form.check()?;
+        let mut arrays = Arrays {
+            out: Elem::from(form.out()).tag().into(),
+            range: form.range(),
+            per_channel: form.channels().is_some(),
+            row,
+            json: json.to_vec(),
+            family: Vec::new(),
+            rounding: Vec::new(),
+            factor: Vec::new(),
+            addend: Vec::new(),
+            shift: Vec::new(),
+            zero_point: Vec::new(),
+            scale: Vec::new(),
+            second_scale: Vec::new(),
+            offset: Vec::new(),
+            domain_low: Vec::new(),
+            domain_high: Vec::new(),
+            thresholds: Vec::new(),
+            threshold_count: Vec::new(),
+        };
+        for channel in 0..form.channels().unwrap_or(1) {
+            let channel = form.channel(channel)?;
+            let numbers = Numbers::from(channel.arithmetic());
+            let thresholds = match channel.arithmetic() {
+                Arithmetic::Steps(steps) => steps.thresholds,
+                _ => &[],
+            };
+            let (low, high) = channel.domain().into_inner();
+            arrays.family.push(numbers.family);
+            arrays.rounding.push(numbers.rounding);
+            arrays.factor.push(numbers.factor);
+            arrays.addend.push(numbers.addend);
+            arrays.shift.push(numbers.shift);
+            arrays.zero_point.push(numbers.zero_point);
+            arrays.scale.push(numbers.scale);
+            arrays.second_scale.push(numbers.second_scale);
+            arrays.offset.push(numbers.offset);
+            arrays.domain_low.push(low);
+            arrays.domain_high.push(high);
+            arrays.thresholds.extend(thresholds);
+            arrays.threshold_count.push(thresholds.len() as u32);
+        }
+        Ok(arrays)
+    }
+
+    /// Number of channels, where the parameters differ by channel.
+    pub(super) fn channels(&self) -> Option<usize> {
+        self.per_channel.then_some(self.family.len())
+    }
+
+    /// The struct, which points into these arrays.
+    pub(super) fn form(&self) -> c::Form {
+        c::Form {
+            channels: self.family.len() as u32,
+            per_channel: self.per_channel.into(),
+            out: self.out,
+            low: self.range[0],
+            high: self.range[1],
+            row: self.row.as_ptr(),
+            row_size: self.row.len() as u64,
+            json: self.json.as_ptr(),
+            json_size: self.json.len() as u64,
+            family: self.family.as_ptr(),
+            rounding: self.rounding.as_ptr(),
+            factor: self.factor.as_ptr(),
+            addend: self.addend.as_ptr(),
+            shift: self.shift.as_ptr(),
+            zero_point: self.zero_point.as_ptr(),
+            scale: self.scale.as_ptr(),
+            second_scale: self.second_scale.as_ptr(),
+            offset: self.offset.as_ptr(),
+            domain_low: self.domain_low.as_ptr(),
+            domain_high: self.domain_high.as_ptr(),
+            thresholds: match self.thresholds.is_empty() {
+                true => ptr::null(),
+                false => self.thresholds.as_ptr(),
+            },
+            threshold_count: self.threshold_count.as_ptr(),
+            ..<c::Form as c::Layout>::EMPTY
+        }
+    }
+}

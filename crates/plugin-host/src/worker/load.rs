@@ -1,0 +1,99 @@
+//! From a path to a plugin: the bytes are read once, hashed, and those very bytes are loaded.
+
+#![allow(unsafe_code, reason = "the C interface")]
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::{fmt, mem};
+
+use libloading::os::unix::{Library, RTLD_LOCAL, RTLD_NOW, Symbol};
+use strait_plugin_interface::{ENTRY, Entry, INTERFACE_MAJOR, INTERFACE_MINOR, Layout, Plugin, received};
+
+use crate::{LoadError, digest, header, sidecar};
+
+/// Larger files are no libraries.
+const MOST_BYTES: u64 = 2 << 30;
+
+/// Loads a library, for ever: it is never unloaded, since nobody can know what of it is still in use.
+///
+/// Before its constructors run, its bytes have had the digest `pinned`, and are a library for this machine.
+pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<(Plugin, String), LoadError> {
+    let bytes = read(path)?;
+    let found = digest::of_bytes(&bytes);
+    if let Some(pinned) = pinned.filter(|pinned| *pinned != found) {
+        return Err(LoadError::Hash {
+            found,
+            pinned: pinned.to_owned(),
+        });
+    }
+    header::check(&bytes)?;
+    let open = |error: &dyn fmt::Display| LoadError::Open(error.to_string());
+    let private = private(&bytes).map_err(|error| open(&error))?;
+    drop(bytes);
+    // SAFETY: constructors of the library run here, and whatever they do, they do it to this worker. All symbols are bound at
+    // once, so that one that is missing is found now.
+    let library = unsafe { Library::open(Some(&private), RTLD_NOW | RTLD_LOCAL) };
+    let library = library.map_err(|error| open(&error))?;
+    // SAFETY: the symbol is of this type in every version of the interface.
+    let entry: Result<Symbol<Entry>, _> = unsafe { library.get(ENTRY.as_bytes()) };
+    let entry = *entry.map_err(|_| LoadError::Symbol)?;
+    mem::forget(library);
+    // SAFETY: as the interface lays it down.
+    let plugin = unsafe { entry(INTERFACE_MAJOR, INTERFACE_MINOR) };
+    let refused = |text: &str| LoadError::Refused(text.to_owned());
+    // SAFETY: null, or a description that stays where it is.
+    let plugin = unsafe { received(plugin) }.ok_or_else(|| {
+        refused(&format!(
+            "it does not serve version {INTERFACE_MAJOR}.{INTERFACE_MINOR} of the interface, which this program speaks"
+        ))
+    })?;
+    // Of another major version nothing is known but these numbers.
+    let known = |field: &str| {
+        Plugin::FIELDS
+            .iter()
+            .any(|&(name, at)| name == field && plugin.struct_size as usize > at)
+    };
+    if !known("interface_minor") {
+        return Err(refused("its description ends before its version"));
+    }
+    sidecar::versions([plugin.interface_major, plugin.interface_minor], plugin.table_schema)?;
+    if plugin.table.is_null() {
+        return Err(refused("it has no table"));
+    }
+    Ok((plugin, found))
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
+    let unreadable = |error: io::Error| LoadError::Unreadable(error.to_string());
+    let file = File::open(path).map_err(unreadable)?;
+    let about = file.metadata().map_err(unreadable)?;
+    if !about.is_file() || about.len() > MOST_BYTES {
+        return Err(LoadError::NotALibrary);
+    }
+    let mut bytes = Vec::with_capacity(about.len() as usize);
+    file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(unreadable)?;
+    Ok(bytes)
+}
+
+/// The path of a copy that nobody else can change: a file in memory. It stays open: the loader knows libraries by their
+/// path, and would take the next one under the same number for this one.
+#[cfg(target_os = "linux")]
+fn private(bytes: &[u8]) -> io::Result<PathBuf> {
+    use std::os::fd::AsRawFd;
+    let file = rustix::fs::memfd_create("strait-plugin", rustix::fs::MemfdFlags::CLOEXEC)?;
+    let mut file = File::from(file);
+    file.write_all(bytes)?;
+    let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+    mem::forget(file);
+    Ok(path.into())
+}
+
+/// The path of a copy that nobody else can change: a file that this user alone may read. It stays as long as the library.
+#[cfg(not(target_os = "linux"))]
+fn private(bytes: &[u8]) -> io::Result<PathBuf> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    file.write_all(bytes)?;
+    let (_, path) = file.keep().map_err(|error| error.error)?;
+    Ok(path)
+}
