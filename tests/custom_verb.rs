@@ -41,10 +41,7 @@ impl Target for Deciding {
         assert_eq!(site.term(), Term::Conv);
         assert_eq!(site.attribute("groups"), Some(Attribute::Int(1)));
         assert_eq!(site.attribute("group"), None);
-        Ok(Decision::Fuse(Fused {
-            requant: site.requant.clone(),
-            clamp: None,
-        }))
+        Ok(Decision::Fuse(Fused::new(site.requant.clone(), None)))
     }
 }
 

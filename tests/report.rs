@@ -57,7 +57,25 @@ fn free_integers_are_told_with_how_near_they_are() {
     let text = report.to_string();
     assert!(text.contains(line) && text.contains(" optimal; "), "{text}");
     assert!(report.layers.iter().all(|layer| layer.from_scales.is_none()));
+    // The block's sum is inside the accumulator of its second convolution.
+    let sum = report
+        .layers
+        .iter()
+        .find(|layer| layer.fusion.as_ref().is_some_and(|fusion| fusion.row == "residual"));
+    assert!(
+        sum.unwrap()
+            .sources
+            .iter()
+            .any(|source| source == "/block/Add:accumulate")
+    );
     // Codes shifted to the left by 8: results of 32 bits, on few enough accumulators to look at each.
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/targets/acme-npu2.toml");
+    let text = std::fs::read_to_string(table)
+        .unwrap()
+        .replace("in_accumulator =", "# in_accumulator =");
+    let apart = folder.path().join("sums-of-codes.toml");
+    std::fs::write(&apart, text).unwrap();
+    let report = compiled(folder.path(), "acme-npu2", apart.to_str());
     let operand = layer(&report, "/block/Add:operand").free_integers.as_ref().unwrap();
     assert_eq!(operand.found, "optimal");
     assert_eq!(operand.distance.as_ref().unwrap().accumulators, (127 + 128) * 256 + 1);

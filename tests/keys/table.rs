@@ -1,6 +1,7 @@
 //! The keys of a target's table.
 
 mod passes;
+mod sums;
 mod types;
 
 use super::Effect::{self, Bits, Error, Files, Placement, Report, Sheet};
@@ -414,27 +415,6 @@ const CASES: &[Case] = &[
         &[("ops       = [\"conv\", \"gemm\"]", "ops       = [\"conv\"]")],
     ),
     case(
-        "fusion[].with.op",
-        Error,
-        &[("accept    =", "with      = { op = \"add\" }\naccept    =")],
-    ),
-    case(
-        "fusion[].with.other",
-        Error,
-        &[(
-            "accept    =",
-            "with      = { op = \"add\", other = \"int8\" }\naccept    =",
-        )],
-    ),
-    case(
-        "fusion[].with.same_shape",
-        Error,
-        &[(
-            "accept    =",
-            "with      = { op = \"add\", same_shape = true }\naccept    =",
-        )],
-    ),
-    case(
         "fusion[].when.requantize",
         Error,
         &[("requantize = \"identity\"", "requantize = \"other\"")],
@@ -550,7 +530,7 @@ fn changed(text: &str, changes: Changes) -> String {
 
 #[test]
 fn every_key_of_a_table_takes_effect_or_is_refused() {
-    let all = || CASES.iter().chain(types::CASES).chain(passes::CASES);
+    let all = || [CASES, types::CASES, passes::CASES, sums::CASES].into_iter().flatten();
     let keys: Vec<&str> = all().map(|case| case.key).collect();
     let mut wrong = unmatched(TargetSpec::shape(), &keys);
     let mut outcomes = BTreeMap::new();

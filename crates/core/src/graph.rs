@@ -1,5 +1,6 @@
 //! Graphs: arenas of nodes and values with intrusive use lists.
 
+use crate::addend::Addend;
 use crate::elem::Elem;
 use crate::ids::{ConfigId, DataId, NodeId, Symbol, ValueId};
 use crate::op::Op;
@@ -51,14 +52,27 @@ impl Value {
     }
 }
 
-/// Steps of an accumulator before it leaves its node: clamp(requantize(acc)).
+/// Steps of an accumulator before it leaves its node: clamp(requantize(acc)), or clamp(requantize(acc + addend)).
 /// Absent before fusion, so that "identity, i32" has exactly one spelling.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fused {
+    /// Another tensor that is added to the accumulator first, the node's last operand.
+    pub addend: Option<Addend>,
     /// The requantization; its channels are found as [`Node::channels`] says.
     pub requant: Requantization,
     /// Codes that the requantized value is clipped to.
     pub clamp: Option<[i32; 2]>,
+}
+
+impl Fused {
+    /// Steps of an accumulator that nothing is added to.
+    pub fn new(requant: Requantization, clamp: Option<[i32; 2]>) -> Fused {
+        Fused {
+            addend: None,
+            requant,
+            clamp,
+        }
+    }
 }
 
 /// Where a node runs. Passes may only move a node towards the host.

@@ -6,6 +6,7 @@
 //!
 //! This crate names no target, no model format and no dynamic library.
 
+mod addend;
 pub mod attribute;
 pub mod attribute_list;
 pub mod bytes;
@@ -37,6 +38,7 @@ mod use_list;
 pub mod verifier;
 mod zeros;
 
+pub use addend::Addend;
 pub use attribute::{Attribute, AttributeError, Attributes};
 pub use attribute_list::OpError;
 pub use carrier::Carrier;

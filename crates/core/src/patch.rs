@@ -1,5 +1,6 @@
 //! Patches: the only way to change a graph that has been built.
 
+use crate::addend::Addend;
 use crate::graph::{Def, Fused, Graph, MAX_RESULTS, Node, Placement};
 use crate::ids::{GraphId, NodeId, Symbol, ValueId};
 use crate::module::Module;
@@ -274,7 +275,14 @@ impl Module {
                     .map(|v| v.ty.clone())
                     .collect()
             }
-            _ => op.infer(operands)?,
+            _ => match fused.and_then(|fused| fused.addend.as_ref()) {
+                Some(addend) => {
+                    let results = op.infer(operands.get(..Addend::OPERAND).unwrap_or(operands))?;
+                    addend.fits(op, operands, results.first())?;
+                    results
+                }
+                None => op.infer(operands)?,
+            },
         };
         if let (Some(fused), Some(first)) = (fused, results.first_mut()) {
             first.elem = fused.requant.out().into();

@@ -33,8 +33,28 @@ const PAIR: u64 = 32;
 /// Bytes of a position of a plane whose channel is picked: its number and its parameters, while they are selected.
 const PICKED: u64 = 64;
 
-/// Bytes that a node takes beside its values.
+/// Bytes that a node takes beside its values. Where something is added inside its accumulator, there are these, the
+/// addends, and the codes that these are made of.
 pub(crate) fn scratch(
+    node: &Node,
+    operands: &[Option<&TensorType>],
+    is_constant: impl Fn(usize) -> bool,
+    results: &[&TensorType],
+) -> Scratch {
+    let own = operands.get(..node.own_inputs().len()).unwrap_or(operands);
+    let product = alone(node, own, is_constant, results);
+    let sums = node
+        .addend()
+        .and(results.first())
+        .map_or(0, |y| times(count(y), 3 * WORD));
+    Scratch {
+        run: product.run.saturating_add(sums),
+        ..product
+    }
+}
+
+/// The same of its own operands.
+fn alone(
     node: &Node,
     operands: &[Option<&TensorType>],
     is_constant: impl Fn(usize) -> bool,

@@ -125,7 +125,8 @@ impl<'a> NodeSlots<'a> {
 
     /// The type of the first result in front of what is fused.
     fn accumulator(&self) -> Result<Elem, StepError> {
-        let types: SmallVec<[Option<TensorType>; 3]> = (self.inputs.iter())
+        let own = self.node.own_inputs().len();
+        let types: SmallVec<[Option<TensorType>; 3]> = (self.inputs.iter().take(own))
             .map(|slot| slot.as_ref().map(Slot::tensor_type))
             .collect();
         let operands: SmallVec<[Option<&TensorType>; 3]> = types.iter().map(Option::as_ref).collect();

@@ -3,7 +3,7 @@
 use crate::taps::{Taps, Window};
 use strait_core::op::{Conv, Reduction};
 use strait_core::shape::window_elements;
-use strait_core::{Graph, Module, Node, Op, TensorData, ValueId, WeightZero};
+use strait_core::{Addend, Graph, Module, Node, Op, TensorData, ValueId, WeightZero};
 use strait_requantize::range::{self, Accumulator, Order, Summands};
 use strait_requantize::{IntType, Per};
 use strait_target::TargetSpec;
@@ -226,7 +226,7 @@ impl<'a> Bounds<'a> {
     /// of that where nothing more is known. `None` where it makes no integers.
     pub(crate) fn accumulators(&mut self, node: &Node) -> Option<Per<Interval>> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
-        let operands: Vec<_> = node.inputs.iter().map(ty).collect();
+        let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
         let made = node.op.infer(&operands).ok()?;
         let whole = made.first()?.elem.integers()?;
         self.operands(node);
@@ -244,7 +244,18 @@ impl<'a> Bounds<'a> {
         }
     }
 
+    /// What a node makes in front of a step that is fused into it, with what is added to that.
     fn accumulate(&self, node: &Node) -> Option<Per<Interval>> {
+        let made = self.made(node)?;
+        let Some((Addend { zero, form }, codes)) = node.addend() else {
+            return Some(made);
+        };
+        let codes = shift(around_all(&self.look(codes)?)?, *zero);
+        let added = around_all(&requantized(form, &Per::Tensor(codes), None)?)?;
+        Some(made.map(|&sum| range::add(sum, added)))
+    }
+
+    fn made(&self, node: &Node) -> Option<Per<Interval>> {
         Some(match &node.op {
             Op::Conv(conv) => {
                 let x = self.hull(node, 0)?;
@@ -273,10 +284,10 @@ impl<'a> Bounds<'a> {
                 let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
                 Per::Tensor(range::multiply(shift(a, op.a_zero), shift(b, op.b_zero)))
             }
-            Op::Add(_) => {
-                let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
-                Per::Tensor(range::add(a, b))
-            }
+            Op::Add(_) => match self.summed_by_channel(node) {
+                Some((channels, other)) => self.look(channels)?.map(|&sum| range::add(sum, other)),
+                None => Per::Tensor(range::add(self.hull(node, 0)?, self.hull(node, 1)?)),
+            },
             Op::Sub(_) => {
                 let (a, b) = (self.hull(node, 0)?, self.hull(node, 1)?);
                 Per::Tensor(range::subtract(a, b))
@@ -350,10 +361,25 @@ impl<'a> Bounds<'a> {
         })
     }
 
+    /// The operand of a sum whose bounds are per channel, of the shape of the result, and those of the other one.
+    fn summed_by_channel(&self, node: &Node) -> Option<(ValueId, Interval)> {
+        let &[Some(a), Some(b)] = &node.inputs[..] else {
+            return None;
+        };
+        let shape = |value: ValueId| Some(&self.graph.value(value)?.ty.shape);
+        let by_channel = |value| self.look(value).is_some_and(|bounds| bounds.channels().is_some());
+        let channels = [a, b].into_iter().find(|&value| by_channel(value))?;
+        let other = if channels == a { b } else { a };
+        let alike = shape(channels) == shape(*node.outputs.first()?);
+        alike.then_some((channels, around_all(&self.look(other)?)?))
+    }
+
     /// The axis of the channels of a sum of products, whose bounds are per channel.
     fn channel_axis(&self, value: ValueId) -> Option<usize> {
-        match self.graph.producer(value)?.1.op {
+        let node = self.graph.producer(value)?.1;
+        match node.op {
             Op::Conv(_) => Some(1),
+            Op::Add(_) => self.channel_axis(self.summed_by_channel(node)?.0),
             _ => self.graph.value(value)?.ty.shape.len().checked_sub(1),
         }
     }

@@ -57,7 +57,7 @@ pub(crate) struct Lowering<'a> {
     nearness: BTreeMap<ValueId, Nearness>,
     origins: BTreeMap<Symbol, &'a str>,
     /// The name of the row by which primitives are made just now.
-    row: Option<&'a str>,
+    pub(crate) row: Option<&'a str>,
     refused: Vec<Refusal>,
 }
 

@@ -46,7 +46,7 @@ impl About<'_> {
                 let claimed = Interval { low, high };
                 self.operand(*index).is_some_and(|found| claimed.contains(found))
             }
-            (fact, Base::Node(_, node)) => self.is_true_of(fact, node),
+            (fact, Base::Node(_, node)) => self.is_true_of(fact, self.site.product.unwrap_or(node)),
             (_, Base::Value(_)) => false,
         }
     }

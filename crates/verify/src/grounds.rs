@@ -79,6 +79,8 @@ pub(crate) fn derived_from(
     );
     let mut hasher = Sha256::new_with_prefix(serde_json::to_vec(&claim).ok()?);
     let (graph, values) = match (site.kind, site.lowered.base, site.fused.base) {
+        // With what is added to it, which is no operand of the product.
+        (SiteKind::Accumulators, _, Base::Node(_, own)) if site.product.is_some() => (fused, own.inputs.to_vec()),
         // What picks channels is an operand of the fused node alone.
         (SiteKind::Accumulators, Base::Node(_, node), Base::Node(_, own)) => {
             (fused, own.inputs.iter().take(node.inputs.len()).copied().collect())

@@ -9,7 +9,7 @@ use crate::chain::{Along, Base, Chain, eval_tensor};
 use crate::finding::{Fault, Finding};
 use crate::intervals::Interval;
 use std::collections::BTreeSet;
-use strait_core::{Def, Elem, Graph, GraphId, Module, Node, Op, ValueId};
+use strait_core::{Addend, Carrier, Def, Elem, Graph, GraphId, Module, Node, Op, ValueId};
 use strait_requantize::FromFloat;
 
 /// A place where the fused graph does in one node what the lowered one does in several.
@@ -20,6 +20,8 @@ pub(crate) struct FusedSite<'a> {
     pub(crate) fused: Chain<'a>,
     pub(crate) lowered: Chain<'a>,
     pub(crate) kind: SiteKind,
+    /// The product of the lowered graph that a sum is added to, where the fused node adds to its own accumulator.
+    pub(crate) product: Option<&'a Node>,
     /// The value in the fused graph and the one in the lowered graph.
     pub(crate) pair: (ValueId, ValueId),
 }
@@ -204,10 +206,14 @@ impl<'a> Walk<'a> {
         match (fused.base, lowered.base) {
             (Base::Node(_, a), Base::Node(_, b))
                 if same_op(a, b)
+                    && adds_alike(a, b)
                     && a.place == b.place
                     && result(&fused, self.fused) == result(&lowered, self.lowered) =>
             {
                 self.compare_nodes((f, l), fused, lowered, (a, b));
+            }
+            (Base::Node(_, a), Base::Node(_, b)) if a.addend().is_some() && matches!(b.op, Op::Add(_)) => {
+                self.compare_sums((f, l), fused, lowered, (a, b));
             }
             (Base::Value(a), Base::Value(b)) if [a, b] != [f, l] => {
                 self.compare_values((f, l), (fused, a), (lowered, b), axis);
@@ -272,6 +278,63 @@ impl<'a> Walk<'a> {
                 self.expect_some_operands(f, [a, b].map(|node| node.inputs.get(..own).unwrap_or(&node.inputs)));
                 self.site(pair, fused, lowered, SiteKind::Accumulators);
             }
+        }
+    }
+
+    /// The fused node adds inside its accumulator, and the lowered one is a sum: of the same product, and of what brings the
+    /// same codes onto its grid in the same way.
+    fn compare_sums(
+        &mut self,
+        pair: (ValueId, ValueId),
+        fused: Chain<'a>,
+        lowered: Chain<'a>,
+        (a, b): (&'a Node, &'a Node),
+    ) {
+        let found = match b.inputs[..] {
+            [Some(first), Some(second)] => [(first, second), (second, first)]
+                .into_iter()
+                .find_map(|(sum, other)| self.product(a, sum).zip(self.added(a, other))),
+            _ => None,
+        };
+        let (Some((product, codes)), Some((_, own))) = (found.filter(|_| a.place == b.place), a.addend()) else {
+            let text = "what it adds inside its accumulator is not what the lowered graph adds";
+            return self.differ(pair.0, text.into());
+        };
+        let none = [None; Addend::OPERAND];
+        let padded = [&product.inputs[..], &none[product.inputs.len().min(Addend::OPERAND)..]].concat();
+        self.expect_some_operands(pair.0, [a.own_inputs(), &padded]);
+        self.expect((own, codes));
+        self.site(pair, fused, lowered, SiteKind::Accumulators);
+        if let Some(site) = self.result.sites.last_mut() {
+            site.product = Some(product);
+        }
+    }
+
+    /// The node of the lowered graph that makes a sum, if it is the product that a fused node is.
+    fn product(&self, fused: &Node, sum: ValueId) -> Option<&'a Node> {
+        let (_, node) = self.lowered.producer(sum)?;
+        (node.op == fused.op && node.fused.is_none() && node.place == fused.place).then_some(node)
+    }
+
+    /// The codes of the lowered graph that come onto the grid of a sum as the addend of a fused node says.
+    fn added(&self, fused: &Node, value: ValueId) -> Option<ValueId> {
+        let (addend, _) = fused.addend()?;
+        let alike = |node: &Node| node.fused.is_none() && node.place == fused.place;
+        let (_, last) = self.lowered.producer(value).filter(|(_, node)| alike(node))?;
+        let Op::Requantize(op) = &last.op else { return None };
+        let rank = self.lowered.value(value)?.ty.shape.len();
+        let along = op.form.channels().is_none() || fused.op.channel_axis(rank) == Some(op.axis as usize);
+        if op.form != addend.form || !along || last.picked_channels().is_some() {
+            return None;
+        }
+        let codes = last.inputs.first().copied().flatten()?;
+        let centre = self.lowered.producer(codes).filter(|(_, node)| alike(node));
+        match centre.map(|(_, node)| (&node.op, node)) {
+            Some((Op::ShiftLeft(op), node)) if (op.bits, op.accumulator) == (0, Carrier::I32) => {
+                let whole = node.inputs.first().copied().flatten()?;
+                (op.zero == addend.zero).then_some(whole)
+            }
+            _ => (addend.zero == 0).then_some(codes),
         }
     }
 
@@ -357,8 +420,15 @@ impl<'a> Walk<'a> {
             fused,
             lowered,
             kind,
+            product: None,
         });
     }
+}
+
+/// True if two nodes add the same inside their accumulators, or nothing.
+fn adds_alike(a: &Node, b: &Node) -> bool {
+    let addend = |node: &Node| node.fused.as_deref().and_then(|fused| fused.addend.clone());
+    addend(a) == addend(b)
 }
 
 /// True if two nodes compute the same of the same operands, before anything that is fused into them; a quantization of

@@ -3,6 +3,7 @@
 use super::configs::read_grid;
 use super::reader::Reader;
 use super::{ABSENT, BytesError, MAGIC, MAJOR, MINOR};
+use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::attribute_list::FOREIGN_PREFIX;
 use crate::elem::Elem;
@@ -274,15 +275,20 @@ impl<'a> Decoder<'a> {
                 None
             };
             let at = r.at();
-            match r.u32("the run-time addends of a fused form")? {
-                0 => {}
+            let addend = match r.u32("the run-time addends of a fused form")? {
+                0 => None,
+                1 => {
+                    let zero = r.i32("the zero point of an addend")?;
+                    let form = self.form(r)?;
+                    Some(Addend { zero, form })
+                }
                 addends => {
-                    let what = "the number of run-time addends, which is 0 in this version";
+                    let what = "the number of run-time addends, which is at most 1 in this version";
                     let found = addends.into();
                     return Err(BytesError::Malformed { what, at, found });
                 }
-            }
-            Some(Fused { requant, clamp })
+            };
+            Some(Fused { addend, requant, clamp })
         } else {
             None
         };

@@ -206,8 +206,11 @@ impl<'a> Encoder<'a> {
                 self.form(w, &fused.requant)?;
                 w.u8(u8::from(fused.clamp.is_some()));
                 fused.clamp.into_iter().flatten().for_each(|end| w.i32(end));
-                // No form of this version adds an operand to the accumulator.
-                w.u32(0);
+                w.u32(u32::from(fused.addend.is_some()));
+                if let Some(addend) = &fused.addend {
+                    w.i32(addend.zero);
+                    self.form(w, &addend.form)?;
+                }
             }
         }
         match &node.place {

@@ -106,17 +106,17 @@ fn any_truncation_is_an_error() {
 }
 
 #[test]
-fn a_fused_form_has_no_addends_in_this_version() {
+fn a_fused_form_has_one_addend_at_most() {
     let text = "strait 1 integer graph @g(%x: i8[1,2] scale=0.5 zero=0) { %y: i8[1,2] scale=0.5 zero=0 = gemm(%x, @w) {transpose_a=0, transpose_b=1, alpha=1.0, beta=1.0} fused={arith_folded shift=1 rounding=floor out=i8} return %y } data @w: i8[2,2] = splat 1";
     let mut encoded = encode(&parse(text).unwrap()).unwrap();
     // From the end: no configs (4), one output (8), not placed (1), the addends (4).
     let at = encoded.ir.len() - 4 - 8 - 1 - 4;
-    encoded.ir[at] = 1;
+    encoded.ir[at] = 2;
     let refused = read(&encoded.ir, &encoded.tensors).map(drop).unwrap_err();
     assert!(
         refused
             .to_string()
-            .starts_with("1 is not the number of run-time addends"),
+            .starts_with("2 is not the number of run-time addends"),
         "{refused}"
     );
 }

@@ -286,13 +286,12 @@ impl Builder<'_> {
             let sources: Vec<Symbol> = sources.iter().map(|s| self.names.intern(s)).collect();
             scope.graph.set_sources(id, &sources);
         }
-        let clamp = clauses.clamp;
+        let (clamp, addend) = (clauses.clamp, clauses.addend);
+        let fused = clauses.fused.map(|requant| Fused { addend, requant, clamp });
         let place = clauses
             .host
             .map_or(Placement::Accelerator, |reason| Placement::Host(Arc::new(reason)));
-        scope
-            .graph
-            .set_fused(id, clauses.fused.map(|requant| Fused { requant, clamp }), place);
+        scope.graph.set_fused(id, fused, place);
         let outputs = scope.graph.node(id).map(|n| n.outputs.clone()).unwrap_or_default();
         for (result, id) in node.results.iter().zip(outputs) {
             define(&mut scope.values, &result.name, id)?;

@@ -125,6 +125,9 @@ impl Drawing<'_> {
         }
         if let Some(fused) = &node.fused {
             text.push_str(&format!("fused {}\n", fused.requant.kind()));
+            if let Some(addend) = &fused.addend {
+                text.push_str(&format!("addend {}\n", addend.form.kind()));
+            }
         }
         if let Placement::Host(reason) = &node.place {
             text.push_str(&format!("host: {reason}\n"));

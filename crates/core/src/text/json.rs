@@ -77,6 +77,10 @@ fn node_json(module: &Module, labels: &Labels, names: &GraphLabels, node: &Node)
         if let Some(clamp) = fused.clamp {
             entry.insert("clamp".into(), json!(clamp));
         }
+        if let Some(addend) = &fused.addend {
+            let form = form_json(labels, &addend.form);
+            entry.insert("addend".into(), json!({"zero": addend.zero, "form": form}));
+        }
     }
     if let Placement::Host(reason) = &node.place {
         entry.insert("host".into(), json!({"code": reason.code, "text": reason.text}));

@@ -21,7 +21,8 @@
 //! grid      := 'scale' '=' numbers 'zero' '=' numbers ['axis' '=' INTEGER ['block' '=' INTEGER]]
 //! attribute := KEY '=' (INTEGER | FLOAT | list | WORD | STRING | '@'NAME | form)
 //! form      := '{' KIND {KEY '=' (INTEGER | FLOAT | list | WORD)} '}'
-//! clause    := 'name' '=' STRING | 'sources' '=' strings | 'fused' '=' form | 'clamp' '=' list | 'host' '=' '[' STRING ',' STRING ']'
+//! clause    := 'name' '=' STRING | 'sources' '=' strings | 'fused' '=' form | 'clamp' '=' list
+//!            | 'addend' '=' '[' INTEGER ',' form ']' | 'host' '=' '[' STRING ',' STRING ']'
 //! data      := 'data' '@'NAME ':' type [grid] '=' ('inline' list | 'splat' NUMBER | 'random' INTEGER | 'blob' INTEGER ['blake3' '=' STRING] | 'same' '@'NAME)
 //! quant     := 'quant' '@'NAME '{' {port ':' scheme ['float'] standing [codes]} '}'
 //! port      := NODE ('operand' | 'result') INTEGER

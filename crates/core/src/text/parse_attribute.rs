@@ -4,6 +4,7 @@ use super::cursor::{Parsed, Parser};
 use super::lexer::Token;
 use super::number::Number;
 use super::syntax::{AttributeValue, Clauses};
+use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::attribute_list::OpError;
 use crate::form_list::{form_from_list, form_keys};
@@ -111,6 +112,13 @@ impl Parser<'_> {
                 let high = self.integer("the highest code")?;
                 self.mark(']')?;
                 clauses.clamp = Some([low, high]);
+            } else if self.key("addend")? {
+                self.mark('[')?;
+                let zero = self.integer("the code of real zero")?;
+                self.mark(',')?;
+                let form = self.form()?;
+                self.mark(']')?;
+                clauses.addend = Some(Addend { zero, form });
             } else if self.key("host")? {
                 self.mark('[')?;
                 let code = self.text("the code of the reason")?.into();
@@ -119,8 +127,9 @@ impl Parser<'_> {
                 self.mark(']')?;
                 clauses.host = Some(Reason { code, text });
             } else {
-                return match (&clauses.clamp, &clauses.fused) {
-                    (Some(_), None) => self.unexpected("`fused=` in front of or behind `clamp=`"),
+                return match (&clauses.clamp, &clauses.addend, &clauses.fused) {
+                    (Some(_), _, None) => self.unexpected("`fused=` in front of or behind `clamp=`"),
+                    (_, Some(_), None) => self.unexpected("`fused=` in front of or behind `addend=`"),
                     _ => Ok(clauses),
                 };
             }

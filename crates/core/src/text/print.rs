@@ -4,6 +4,7 @@ use super::labels::{Constant, GraphLabels, Labels};
 use super::lexer::{is_plain_word, quoted};
 use super::number::{element_text, f32_text};
 use super::quant_print;
+use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::form_list::form_list;
 use crate::graph::{Graph, Node, Placement, Value};
@@ -292,6 +293,9 @@ impl Printer<'_> {
             text.push_str(&format!(" fused={}", form_text(&fused.requant)));
             if let Some([low, high]) = fused.clamp {
                 text.push_str(&format!(" clamp=[{low},{high}]"));
+            }
+            if let Some(Addend { zero, form }) = &fused.addend {
+                text.push_str(&format!(" addend=[{zero},{}]", form_text(form)));
             }
         }
         if let Placement::Host(reason) = &node.place {

@@ -2,6 +2,7 @@
 
 use super::error::Position;
 use super::quant_parse::Quant;
+use crate::addend::Addend;
 use crate::attribute::Attribute;
 use crate::elem::Elem;
 use crate::quant::QuantParams;
@@ -87,6 +88,7 @@ pub(super) struct Clauses {
     pub(super) sources: Option<Vec<String>>,
     pub(super) fused: Option<Requantization>,
     pub(super) clamp: Option<[i32; 2]>,
+    pub(super) addend: Option<Addend>,
     pub(super) host: Option<Reason>,
 }
 

@@ -281,3 +281,45 @@ fn json_and_dot_show_the_same_names_and_attributes() {
         dot.matches("\n  }\n").count() + 1
     );
 }
+
+/// A convolution with a residual tensor inside its accumulator.
+const RESIDUAL: &str = r#"strait 1 integer
+graph @g(%x: i8[1,1,2,2] scale=0.5 zero=0, %r: i8[1,2,2,2] scale=0.25 zero=3) {
+  %y: i8[1,2,2,2] scale=0.5 zero=0 = conv(%x, @w, _, %r) {stride=[1,1], pad=[0,0,0,0], dilation=[1,1], groups=1, pad_value=0} fused={arith_folded shift=7 rounding=half_up out=i8} clamp=[0,127] addend=[3,{fixed sc=[5,4] add=0 zp=0 shift=1 rounding=half_up out=i32}]
+  return %y
+}
+data @w: i8[2,1,1,1] = splat 3
+"#;
+
+#[test]
+fn an_addend_is_an_operand_behind_those_of_the_op() {
+    let module = parse(RESIDUAL).unwrap();
+    assert_eq!(print(&module, &PrintOptions::default()), RESIDUAL);
+    verify(&module).unwrap();
+    let encoded = crate::bytes::encode(&module).unwrap();
+    let read = crate::bytes::decode(&encoded.ir, &|index| Some(encoded.tensors.get(index)?.bytes().clone())).unwrap();
+    assert_eq!(print(&read, &PrintOptions::default()), RESIDUAL);
+    let node = module.main().nodes().next().unwrap().1;
+    assert_eq!((node.inputs.len(), node.own_inputs().len()), (4, 3));
+    assert_eq!(node.addend().map(|(addend, _)| addend.zero), Some(3));
+    let refused = |from: &str, to: &str| {
+        let text = RESIDUAL.replace(from, to);
+        assert_ne!(text, RESIDUAL);
+        let found = parse(&text).map_err(|error| error.to_string());
+        found
+            .and_then(|module| verify(&module).map_err(|found| found.to_string()))
+            .unwrap_err()
+    };
+    assert!(refused(", _, %r)", ")").contains("the operand that is added is absent"));
+    assert!(refused("addend=[3,", "addend=[300,").contains("with its zero at 300 is not added to"));
+    assert!(refused("%r: i8[1,2,2,2]", "%r: i8[1,2,1,1]").contains("is not added to"));
+    assert!(refused("rounding=half_up out=i32", "rounding=half_up out=i8").contains("is not added to"));
+    assert!(refused("sc=[5,4]", "sc=[5,4,3]").contains("3 channels are fused on axis 1 of extent 2"));
+    assert!(
+        refused(
+            "fused={arith_folded shift=7 rounding=half_up out=i8} clamp=[0,127] ",
+            ""
+        )
+        .contains("`addend=`")
+    );
+}

@@ -69,9 +69,7 @@ fn form(view: View<'_>, node: &Node, form: &Requantization) -> Verified {
 
 fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
     form(view, node, &fused.requant)?;
-    let operands: Vec<_> = node
-        .inputs
-        .iter()
+    let operands: Vec<_> = (node.own_inputs().iter())
         .map(|i| i.and_then(|v| view.graph.value(v)).map(|v| &v.ty))
         .collect();
     let unfused = view.module.result_types(&node.op, &operands, None);
@@ -82,9 +80,13 @@ fn fused_form(view: View<'_>, node: &Node, fused: &Fused) -> Verified {
             view.place(node)
         )
     })?;
-    if let (Some(channels), Some(result)) = (fused.requant.channels(), view.results(node).next())
-        && node.picked_channels().is_none()
-    {
+    let added = fused.addend.as_ref().map(|addend| &addend.form);
+    added.map_or(Ok(()), |added| form(view, node, added))?;
+    let channels = [Some(&fused.requant), added].into_iter().flatten();
+    for channels in channels.filter_map(Requantization::channels) {
+        let Some(result) = view.results(node).next().filter(|_| node.picked_channels().is_none()) else {
+            continue;
+        };
         let axis = node.op.channel_axis(result.ty.shape.len());
         let extent = axis.and_then(|axis| result.ty.shape.get(axis)).and_then(|d| d.fixed());
         ensure(extent == Some(channels as u64), 5, || {

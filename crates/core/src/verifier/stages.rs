@@ -48,6 +48,17 @@ fn not_requantized(view: View<'_>, node: &Node) -> Verified {
     })
 }
 
+/// True if an operand is the sum of a product that the node adds to.
+fn adds_to(view: View<'_>, node: &Node, index: usize) -> bool {
+    let value = node.inputs.get(index).copied().flatten();
+    let value = value.filter(|&value| matches!(node.op, Op::Add(_)) && view.graph.only_use(value).is_some());
+    let product = value.and_then(|value| view.graph.producer(value));
+    product.is_some_and(|(id, product)| {
+        let scheme = view.graph.quant.scheme_of(id, Port::Result(0));
+        matches!(product.op, Op::Conv(_) | Op::Gemm(_)) && scheme.is_some_and(|scheme| scheme.is_of_sums())
+    })
+}
+
 fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     if node.place != Placement::Accelerator {
         return Ok(());
@@ -58,7 +69,7 @@ fn annotated(view: View<'_>, id: NodeId, node: &Node) -> Verified {
     for index in 0..node.inputs.len() {
         let float = view.operand(node, index).is_some_and(|v| v.ty.elem.is_float());
         ensure(
-            !float || view.graph.quant.id(id, Port::Operand(index)).is_some(),
+            !float || view.graph.quant.id(id, Port::Operand(index)).is_some() || adds_to(view, node, index),
             10,
             || format!("{}: operand {index} has no quantization config", view.place(node)),
         )?;

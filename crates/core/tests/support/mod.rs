@@ -567,10 +567,7 @@ fn add_node(
         (exported && accumulates && results[0].elem == Elem::I32 && channels > 0 && choices.flip()).then(|| {
             let requant = form(choices, channels);
             let out = requant.out();
-            Fused {
-                requant,
-                clamp: choices.flip().then(|| [out.min(), out.max() / 2]),
-            }
+            Fused::new(requant, choices.flip().then(|| [out.min(), out.max() / 2]))
         });
     let mut results = results;
     if let Some(fused) = &fused {

@@ -258,8 +258,16 @@ impl<'a> Grounds<'a> {
         let read = |node: &Node| node.inputs.first().copied().flatten();
         let forms: Vec<(&Requantization, Option<Place<'_, 'a>>)> = match form(node) {
             Some(own) if node.fused.is_some() => {
-                let first = chain.last().and_then(|first| first.outputs.first().copied());
-                vec![(own, self.lowered_bounds().zip(first))]
+                // With something added inside it, what is requantized is the sum.
+                let sums = chain
+                    .iter()
+                    .find(|step| matches!(step.op, Op::Add(_)) && node.addend().is_some());
+                let first = sums.or(chain.last()).and_then(|first| first.outputs.first().copied());
+                let added = self.added(node, sums.copied());
+                let added = added.map(|(form, codes)| (form, self.lowered_bounds().zip(Some(codes))));
+                std::iter::once((own, self.lowered_bounds().zip(first)))
+                    .chain(added)
+                    .collect()
             }
             Some(own) => vec![(own, read(node).map(|value| (&self.bounds, value)))],
             None => (chain.iter())
@@ -326,10 +334,28 @@ impl<'a> Grounds<'a> {
         recipe == Some(RecipeName::Clamp)
     }
 
-    /// The names of the forms that a fusion accepts; without one, of those that the ops narrow by.
+    /// The form that brings codes onto the grid of a layer's accumulator, and what it requantizes in the lowered graph.
+    fn added<'n>(&self, layer: &'n Node, sum: Option<&Node>) -> Option<(&'n Requantization, ValueId)> {
+        let (addend, _) = layer.addend()?;
+        let lowered = self.lowered.as_ref()?.graph;
+        let makers = sum?
+            .inputs
+            .iter()
+            .flatten()
+            .filter_map(|&value| lowered.producer(value));
+        let mut brings = makers.filter(|(_, node)| form(node) == Some(&addend.form));
+        Some((
+            &addend.form,
+            brings.find_map(|(_, node)| node.inputs.first().copied().flatten())?,
+        ))
+    }
+
+    /// The names of the forms that a fusion accepts, and of those that bring codes into an accumulator; without one, of those that the ops narrow by.
     fn forms_of(&self, fusion: Option<&str>, ops: &BTreeSet<&str>) -> Vec<&'a str> {
         let row = self.spec.fusion.iter().find(|row| Some(row.name.as_str()) == fusion);
-        match row {
+        let added = ops.iter().filter_map(|name| self.spec.op.get(*name));
+        let added = added.flat_map(|row| row.in_accumulator.iter().map(String::as_str));
+        let own: Vec<&str> = match row {
             Some(row) if row.accept.is_none() => self.spec.form.keys().map(String::as_str).collect(),
             Some(row) => row.accepted().chain(&row.weaken_to).map(String::as_str).collect(),
             None => ops
@@ -338,7 +364,8 @@ impl<'a> Grounds<'a> {
                 .flat_map(|row| row.requantize.iter().chain(&row.inputs))
                 .map(String::as_str)
                 .collect(),
-        }
+        };
+        own.into_iter().chain(added).collect()
     }
 
     /// The nodes of the lowered graph that became part of a layer, which has kept the name of the first of them.
@@ -355,11 +382,18 @@ impl<'a> Grounds<'a> {
         let mut chain = Vec::new();
         while let Some((_, node)) = at.and_then(|value| lowered.producer(value)) {
             chain.push(node);
-            at = node
+            let is_layer =
+                |&&value: &&ValueId| lowered.producer(value).is_some_and(|(_, node)| node.name == layer.name);
+            // Of a sum that the layer forms inside its accumulator, the operand that is its own.
+            let own = node
                 .inputs
-                .first()
-                .copied()
+                .iter()
                 .flatten()
+                .find(is_layer)
+                .filter(|_| layer.addend().is_some());
+            at = own
+                .copied()
+                .or(node.inputs.first().copied().flatten())
                 .filter(|_| node.name != layer.name);
         }
         let whole = chain.last().is_some_and(|first| first.name == layer.name);

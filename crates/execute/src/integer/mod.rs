@@ -5,6 +5,7 @@
 //! inside a [`plain`] step.
 
 pub(crate) mod add;
+mod addend;
 pub(crate) mod average_pool;
 pub(crate) mod clamp;
 pub(crate) mod conv;
@@ -28,7 +29,7 @@ use crate::error::StepError;
 use crate::site::{NodeSlots, Slot};
 use crate::step::Step;
 use std::borrow::Cow;
-use strait_core::{Elem, Op, WeightZero};
+use strait_core::{Elem, Fused, Op, WeightZero};
 use strait_kernels::integer::{Bias, Carrier, Loops, Weights, accumulators};
 use strait_requantize::IntType;
 
@@ -47,6 +48,15 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
     }
     if let (Op::Dequantize(_), Elem::I64) = (&site.node.op, site.input(0)?.elem) {
         return dequantize::wide(site);
+    }
+    if let Some(Fused {
+        addend: Some(addend), ..
+    }) = &site.fused
+    {
+        return match addend::prepare(addend, site)? {
+            Some(step) => Ok(step),
+            None => plain::prepare(site),
+        };
     }
     let step = match &site.node.op {
         Op::Conv(op) => conv::prepare(op, site),

@@ -21,7 +21,11 @@ pub(crate) fn prepare(op: &op::Requantize, site: &NodeSlots<'_>) -> Prepared {
     // A join gives the form with a clamp; something else that is fused is a second requantization.
     let clamp = match &site.fused {
         None => None,
-        Some(Fused { requant, clamp }) if *requant == op.form => *clamp,
+        Some(Fused {
+            addend: None,
+            requant,
+            clamp,
+        }) if *requant == op.form => *clamp,
         Some(_) => return Ok(None),
     };
     let x = site.input(0)?;

@@ -67,10 +67,7 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
     let rank = result.map_or(0, |v| v.ty.shape.len());
     let axis = node.op.channel_axis(rank);
     epilogue.fused = match (&node.op, node.fused.as_deref()) {
-        (Op::Requantize(op), None) => Some(Fused {
-            requant: op.form.clone(),
-            clamp: None,
-        }),
+        (Op::Requantize(op), None) => Some(Fused::new(op.form.clone(), None)),
         // Two requantizations are not one.
         (Op::Requantize(_), Some(_)) => return epilogue,
         (_, fused) => fused.cloned(),
@@ -85,18 +82,14 @@ pub(super) fn behind(scope: &Scope<'_>, joins: &Joins, id: NodeId) -> Epilogue {
                     Some(_) => node.op.channel_operand().is_some(),
                     None => op.form.channels().is_none() || axis == Some(op.axis as usize),
                 };
-                fits.then(|| Fused {
-                    requant: op.form.clone(),
-                    clamp: None,
-                })
+                fits.then(|| Fused::new(op.form.clone(), None))
             }
             // Loops of a target take what its table's forms compute, and that need not be any clamp: it stays a node
             // then.
             (Op::Clamp(op), Some(fused)) => {
                 let clamp = clamp_twice(fused.clamp, Some([op.min, op.max]));
-                let requant = fused.requant.clone();
-                let takes = scope.options.loops.loops_for(&requant, clamp).is_ok();
-                takes.then_some(Fused { requant, clamp })
+                let takes = scope.options.loops.loops_for(&fused.requant, clamp).is_ok();
+                takes.then(|| Fused { clamp, ..fused.clone() })
             }
             _ => None,
         };

@@ -5,7 +5,7 @@ use super::elementwise::Channels;
 use super::windows::{self, Window};
 use super::{elementwise, products, rows};
 use crate::error::StepError;
-use strait_core::{Elem, Fused, Kind, Op};
+use strait_core::{Addend, Elem, Fused, Kind, Op};
 
 /// A primitive with what it needs to know besides its operands.
 #[derive(Clone, Debug)]
@@ -42,6 +42,10 @@ impl Primitive {
         match &self.fused {
             Some(fused) => {
                 let channels = self.channels(operands);
+                let values = match &fused.addend {
+                    Some(addend) => self.added(addend, operands, values)?,
+                    None => values,
+                };
                 if channels.is_none() && fused.requant.channels().is_some() {
                     let op = self.op.name();
                     return Err(StepError::Model(format!(
@@ -52,6 +56,23 @@ impl Primitive {
             }
             None => Ok(values),
         }
+    }
+
+    /// The accumulators with another tensor added to each.
+    fn added(
+        &self,
+        Addend { zero, form }: &Addend,
+        operands: &[Option<Array>],
+        values: Vec<i64>,
+    ) -> Result<Vec<i64>, StepError> {
+        let codes = operands.get(Addend::OPERAND).and_then(Option::as_ref);
+        let codes = codes.ok_or_else(|| StepError::Model("the operand that is added is absent".into()))?;
+        let centred: Vec<i64> = codes.values.iter().map(|&code| code - i64::from(*zero)).collect();
+        let channels = self.channels(operands).unwrap_or(Channels::Axis(0));
+        let onto = elementwise::requantize(form, channels, &self.dims, &centred)?;
+        let sums = values.into_iter().zip(onto);
+        sums.map(|(sum, addend)| self.held(i128::from(sum) + i128::from(addend)))
+            .collect()
     }
 
     /// A number of the type that carries the accumulators.

@@ -1,5 +1,7 @@
 //! Random integer graphs from a seed.
 
+mod addend;
+
 use super::Builder;
 use super::numbers::Random;
 use smallvec::smallvec;
@@ -160,7 +162,11 @@ impl Maker {
         let clamp = clamp.map(|ends| ends.map(|end| end.clamp(out.min(), out.max())));
         let with_picks = |inputs: &[ValueId]| inputs.iter().copied().chain(picks).collect::<Vec<_>>();
         if self.fuse {
-            self.add(op, &with_picks(inputs), Some(Fused { requant: form, clamp }));
+            let (mut inputs, mut fused) = (with_picks(inputs), Fused::new(form, clamp));
+            if self.random.flip() {
+                self.addend(&op, &mut inputs, &mut fused);
+            }
+            self.add(op, &inputs, Some(fused));
             return;
         }
         let sum = self.add(op, inputs, None);

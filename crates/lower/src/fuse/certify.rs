@@ -46,9 +46,9 @@ pub(super) fn certificate(found: &Found<'_>, planned: &Planned) -> Result<Certif
     let because = match certificate.argument {
         Argument::EveryEntry { .. } => certificate.because.clone(),
         Argument::OrderedFloats { .. } => vec![strait_requantize::Because::EveryFloat],
-        Argument::SameAccumulator | Argument::Commutes => grounds::because(found, planned.links),
+        Argument::SameAccumulator | Argument::Commutes => grounds::because(found, planned.inside, planned.links),
     };
-    let digest = grounds::digest(found, planned.links, &certificate, &because);
+    let digest = grounds::digest(found, (planned.inside, planned.links), &certificate, &because);
     let digest = digest.ok_or_else(|| Reason::new(ReasonCode::Undecided, "it has no digest"))?;
     Ok(certificate.grounded(because, digest))
 }

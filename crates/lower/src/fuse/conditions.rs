@@ -9,6 +9,9 @@ use strait_target::spec::{FusionRow, Integer, Options};
 impl Found<'_> {
     /// Checks that the row is for producers like this one.
     pub(super) fn matches_op(&self, row: &FusionRow) -> Result<(), Reason> {
+        if let Some(with) = &row.with {
+            return self.matches_sum(row, with);
+        }
         let term = self.term();
         if row.ops.iter().any(|op| op == term) {
             return Ok(());
@@ -59,10 +62,10 @@ impl Found<'_> {
             .map(|(form, _)| form.out().into());
         is("the requantized value", when.to, to)?;
         self.concatenates(when.concat_multiple)?;
-        let Producer::Node(_, node) = self.producer else {
+        let (Producer::Node(_, node), Some(reads)) = (self.producer, self.reads(row.with.is_some())) else {
             return Ok(());
         };
-        let operand = node.inputs.first().copied().flatten();
+        let operand = reads.inputs.first().copied().flatten();
         is("the producer's operand", when.input, operand.and_then(elem))?;
         // Whatever the row says: it would compute the second requantization alone.
         if let Some(fused) = node.fused.as_deref()
@@ -147,8 +150,8 @@ impl Found<'_> {
 
     /// Parameters per channel can only be fused where the producer finds its channels in the same way: along the same
     /// axis, or by the same operand. One that has no such operand yet may take it over, if it can have one.
-    pub(super) fn channels_fit(&self, links: usize) -> Result<(), Reason> {
-        let Producer::Node(_, node) = self.producer else {
+    pub(super) fn channels_fit(&self, inside: bool, links: usize) -> Result<(), Reason> {
+        let Some(node) = self.reads(inside) else {
             return Ok(());
         };
         let rank = self.graph.value(self.wide).map_or(0, |v| v.ty.shape.len());

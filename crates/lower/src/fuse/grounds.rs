@@ -4,28 +4,23 @@ use super::site::{Found, Producer};
 use sha2::{Digest as _, Sha256};
 use strait_core::op::Reduction;
 use strait_core::shape::window_elements;
-use strait_core::{Node, Op, TensorData, WeightZero};
+use strait_core::{Addend, Node, Op, TensorData, ValueId, WeightZero};
 use strait_requantize::certificate::Digest;
 use strait_requantize::{Because, Certificate};
 
 /// The facts behind the bounds of the producer's result. They name what
 /// [`Bounds`](crate::interval::Bounds) looked at.
-pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
+pub(super) fn because(found: &Found<'_>, inside: bool, links: usize) -> Vec<Because> {
     let by_channel = found.by_channel(links);
-    let node = match found.producer {
-        Producer::Node(_, node) => node,
-        Producer::Constant(_) => return vec![Because::Entries],
+    let Some(node) = found.reads(inside) else {
+        return vec![Because::Entries];
     };
+    let added = found.added.as_ref().filter(|_| inside);
+    let added = added.and_then(|added| operand(found, Addend::OPERAND, added.codes));
     let operands = |count: usize| -> Vec<Because> {
         let each = node.inputs.iter().take(count).enumerate();
-        each.filter_map(|(index, value)| {
-            let all = found.bounds((*value)?)?;
-            let low = all.values().iter().map(|ends| ends.0).min()?;
-            let high = all.values().iter().map(|ends| ends.1).max()?;
-            let index = index as u32;
-            Some(Because::Operand { index, low, high })
-        })
-        .collect()
+        each.filter_map(|(index, value)| operand(found, index, (*value)?))
+            .collect()
     };
     let padding = |pad: &[u32], value: i32| pad.iter().any(|&p| p > 0).then_some(Because::Padding { value });
     let zero_points = |zeros: [i32; 2]| (zeros != [0, 0]).then_some(Because::ZeroPoints);
@@ -34,7 +29,7 @@ pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
         let has_bias = node.inputs.get(2).is_some_and(Option::is_some);
         [Some(Because::Weights), has_bias.then_some(Because::Bias)]
     };
-    match &node.op {
+    let mut facts: Vec<Because> = match &node.op {
         Op::Conv(op) => {
             let facts = operands(1).into_iter().chain(parameters(node).into_iter().flatten());
             facts
@@ -76,7 +71,18 @@ pub(super) fn because(found: &Found<'_>, links: usize) -> Vec<Because> {
         Op::Clamp(_) | Op::MaxPool(_) | Op::Reduce(_) | Op::Reshape(_) | Op::Transpose(_) => operands(1),
         Op::Lookup(_) => vec![Because::Entries],
         _ => found.wide_type().map(Because::Type).into_iter().collect(),
-    }
+    };
+    facts.extend(added);
+    facts
+}
+
+/// The interval of an operand as a fact.
+fn operand(found: &Found<'_>, index: usize, value: ValueId) -> Option<Because> {
+    let all = found.bounds(value)?;
+    let low = all.values().iter().map(|ends| ends.0).min()?;
+    let high = all.values().iter().map(|ends| ends.1).max()?;
+    let index = index as u32;
+    Some(Because::Operand { index, low, high })
 }
 
 /// The position of the operand of a requantization that picks its channels.
@@ -90,7 +96,7 @@ const PICKS: usize = 1;
 /// Numbers are 8 bytes, little endian.
 pub(super) fn digest(
     found: &Found<'_>,
-    links: usize,
+    (inside, links): (bool, usize),
     certificate: &Certificate,
     because: &[Because],
 ) -> Option<Digest> {
@@ -108,15 +114,20 @@ pub(super) fn digest(
         hasher.update((tensor.bytes().len() as u64).to_le_bytes());
         hasher.update(&tensor.bytes()[..]);
     };
-    match found.producer {
-        Producer::Constant(tensor) => add(0, tensor),
-        Producer::Node(_, node) => {
+    match (found.producer, found.reads(inside)) {
+        (Producer::Node(..), Some(node)) => {
             for (position, value) in node.inputs.iter().enumerate() {
                 if let Some(tensor) = value.and_then(|v| found.module.constant(found.graph, v)) {
                     add(position, tensor);
                 }
             }
         }
+        (Producer::Constant(tensor), _) => add(0, tensor),
+        (Producer::Node(..), None) => {}
+    }
+    let codes = found.added.as_ref().filter(|_| inside).map(|added| added.codes);
+    if let Some(tensor) = codes.and_then(|v| found.module.constant(found.graph, v)) {
+        add(Addend::OPERAND, tensor);
     }
     if let Some(tensor) = found.picks(links).and_then(|v| found.module.constant(found.graph, v)) {
         add(PICKS, tensor);

@@ -6,6 +6,7 @@
 //! verbs make the patch, and a certificate says whether the fused node computes the same on everything that can occur.
 //! Rows that do not fire are recorded one by one, each with its reason.
 
+mod added;
 mod certify;
 mod conditions;
 mod grounds;
@@ -228,6 +229,7 @@ struct Table<'a> {
 /// Work of a row at a site.
 struct Made {
     row: String,
+    added: Option<String>,
     links: usize,
     patch: Patch,
     certificate: Certificate,
@@ -242,6 +244,8 @@ struct Fires {
     name: String,
     is_output: bool,
     is_constant: bool,
+    /// The name of what is added inside the accumulator, on its grid.
+    added: Option<String>,
     /// The name of a value that is still requantized behind it, and the nodes of the chain that are left there.
     left: Option<String>,
     behind: Vec<NodeId>,
@@ -264,6 +268,9 @@ impl Fires {
             true => named(module, graph, first, self.is_output.then_some(&*self.name)),
             false => self.name.clone(),
         };
+        // It is no requantization of its own any more.
+        done.refused
+            .retain(|refused| Some(&refused.value) != self.added.as_ref());
         if let Some(value) = self.left {
             let text = format!(
                 "it stands behind {}, which has a requantization already, and no one form computes both",
@@ -351,6 +358,7 @@ impl Table<'_> {
             let result = found.taken(made.links).map(|(_, result)| result);
             Fires {
                 node: node.clone(),
+                added: made.added.clone(),
                 // Behind what fires, a second requantization may be left.
                 left: found.requantized(made.links..all),
                 behind: found.links[made.links..].iter().map(|link| link.node).collect(),
@@ -410,8 +418,12 @@ impl Table<'_> {
             for planned in plans {
                 match self.prove(found, row, &planned, clone) {
                     Ok((patch, certificate)) => {
+                        let added = found.added.as_ref().filter(|_| row.with.is_some());
+                        let added =
+                            added.and_then(|added| Some(found.name_of(found.result_of(*added.between.first()?)?)));
                         let row = row.name.to_string();
                         return Ok(Made {
+                            added,
                             row,
                             links,
                             patch,
@@ -436,7 +448,9 @@ impl Table<'_> {
         let into_step = custom.is_some() || site::does(row, &Verb::SetRequantize);
         if let (true, Producer::Node(_, node)) = (into_step, found.producer) {
             verbs::is_accumulator(found, node).map_err(Until::Conditions.failed())?;
-            found.channels_fit(links).map_err(Until::Conditions.failed())?;
+            found
+                .channels_fit(row.with.is_some(), links)
+                .map_err(Until::Conditions.failed())?;
         }
         if site::does(row, &Verb::RequantizeZeroPoint) || site::does(row, &Verb::RescaleQuantize) {
             found.zero_points_meet(links).map_err(Until::Conditions.failed())?;

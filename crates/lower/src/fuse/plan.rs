@@ -13,6 +13,8 @@ use strait_target::spec::{FormRow, FusionRow, Verb};
 pub(super) struct Planned {
     /// Number of links.
     pub(super) links: usize,
+    /// True if the sum that the producer is goes into the product that it adds to.
+    pub(super) inside: bool,
     pub(super) becomes: Becomes,
 }
 
@@ -33,8 +35,9 @@ pub(super) fn plans(
     spec: &TargetSpec,
     links: usize,
 ) -> (Vec<Planned>, Option<Reason>) {
+    let inside = row.with.is_some();
     let one = |becomes: Result<Becomes, Reason>| match becomes {
-        Ok(becomes) => (vec![Planned { links, becomes }], None),
+        Ok(becomes) => (vec![Planned { links, inside, becomes }], None),
         Err(reason) => (Vec::new(), Some(reason)),
     };
     if does(row, &Verb::RequantizeData) || does(row, &Verb::BurnIntoTable) {
@@ -53,6 +56,7 @@ pub(super) fn plans(
             let (steps, refused) = forms(found, &joined, row, spec);
             let plans = steps.into_iter().map(|step| Planned {
                 links,
+                inside,
                 becomes: Becomes::Step(step),
             });
             (plans.collect(), refused)

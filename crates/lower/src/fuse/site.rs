@@ -1,5 +1,6 @@
 //! Finding a site: a producer and the requantizations and clamps behind it.
 
+use super::added::Added;
 use crate::interval::{Bounds, Interval, Known};
 use std::cell::RefCell;
 use strait_core::{Channels, Elem, Graph, GraphId, Module, Node, NodeId, Op, Reason, ReasonCode, TensorData, ValueId};
@@ -43,6 +44,8 @@ pub(super) struct Found<'a> {
     /// The producer's result.
     pub(super) wide: ValueId,
     pub(super) links: Vec<Link<'a>>,
+    /// The sum that the producer is, of a product and something else.
+    pub(super) added: Option<Added<'a>>,
     /// Every row, number of links and form asks for the same bounds. Those of earlier sites are kept: sites come in
     /// topological order, and what fires makes new values in place of those whose bounds it changes.
     bounds: RefCell<Bounds<'a>>,
@@ -75,7 +78,12 @@ impl<'a> Found<'a> {
             Some((id, node)) => Producer::Node(id, node),
             None => Producer::Constant(module.constant(graph, wide)?),
         };
+        let added = match producer {
+            Producer::Node(_, node) => Added::of(graph, node),
+            Producer::Constant(_) => None,
+        };
         Some(Found {
+            added,
             module,
             graph,
             producer,

@@ -1,10 +1,12 @@
 //! The patches that the verbs of a row make.
 
+use super::added::Added;
 use super::plan::{Becomes, Planned};
 use super::site::{Found, Producer, decides, does};
 use smallvec::smallvec;
 use strait_core::{
-    Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, ReasonCode, Source, TensorData, op,
+    Addend, Elem, Fused, NewNode, Node, NodeId, Op, Patch, QuantParams, Reason, ReasonCode, Source, TensorData,
+    ValueId, op,
 };
 use strait_requantize::Step;
 use strait_target::spec::{FusionRow, Verb};
@@ -43,6 +45,14 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                     };
                     (of_op(quantize.into(), &operands()), Vec::new())
                 }
+                Becomes::Step(step) if planned.inside => {
+                    return match &found.added {
+                        Some(added) if does(Verb::AddInAccumulator) => {
+                            Ok(summed(found, added, step, (result, gone, id)))
+                        }
+                        _ => Err(no_meaning(row)),
+                    };
+                }
                 Becomes::Step(step) if decides(row).is_some() || does(Verb::SetRequantize) => {
                     let mut inputs = operands();
                     if let Some(position) = node.op.channel_operand() {
@@ -51,10 +61,7 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
                         inputs.extend(picks.map(|picks| Some(Source::Old(picks))));
                     }
                     let mut new = of_op(node.op.clone(), &inputs);
-                    new.fused = Some(Fused {
-                        requant: step.form.clone(),
-                        clamp: step.clamp,
-                    });
+                    new.fused = Some(Fused::new(step.form.clone(), step.clamp));
                     (new, Vec::new())
                 }
                 _ => return Err(no_meaning(row)),
@@ -66,6 +73,27 @@ pub(super) fn patch(found: &Found<'_>, row: &FusionRow, planned: &Planned, clone
     }
 }
 
+/// The patch that puts the product with the addend inside in place of the product, the sum `at` and what is `gone` behind it.
+fn summed(
+    found: &Found<'_>,
+    added: &Added<'_>,
+    step: &Step,
+    (result, gone, at): (ValueId, Vec<NodeId>, NodeId),
+) -> Patch {
+    let own = added.product.inputs.iter().map(|input| input.map(Source::Old));
+    let own = own.chain(std::iter::repeat(None)).take(Addend::OPERAND);
+    let inputs: Vec<Option<Source>> = own.chain([Some(Source::Old(added.codes))]).collect();
+    let gone: Vec<NodeId> = added.between.iter().copied().chain([at]).chain(gone).collect();
+    let mut new = NewNode::new(added.product.op.clone(), &inputs, &origins(added.id, &gone));
+    new.fused = Some(Fused {
+        addend: Some(added.addend.clone()),
+        requant: step.form.clone(),
+        clamp: step.clamp,
+    });
+    new.quant = smallvec![found.graph.value(result).and_then(|v| v.quant.clone())];
+    node_patch(new, Vec::new(), result, gone, added.id)
+}
+
 fn origins(id: NodeId, gone: &[NodeId]) -> Vec<NodeId> {
     std::iter::once(id).chain(gone.iter().copied()).collect()
 }
@@ -74,7 +102,7 @@ fn origins(id: NodeId, gone: &[NodeId]) -> Vec<NodeId> {
 fn node_patch(
     new: NewNode,
     data: Vec<(String, TensorData)>,
-    result: strait_core::ValueId,
+    result: ValueId,
     gone: Vec<NodeId>,
     producer: NodeId,
 ) -> Patch {
@@ -116,13 +144,21 @@ pub(super) fn decided(
     let decision = target.custom(verb, &site);
     match decision.map_err(|error| Reason::new(ReasonCode::CustomVerb, error.to_string()))? {
         Decision::Refuse(reason) => Err(reason),
+        Decision::Fuse(fused) if fused.addend.is_some() => Err(Reason::new(
+            ReasonCode::CustomVerb,
+            format!("custom:{verb} adds an operand, which the table says by `with`"),
+        )),
         Decision::Fuse(fused) => {
             let step = Step {
                 form: fused.requant,
                 clamp: fused.clamp,
             };
             let becomes = Becomes::Step(step);
-            Ok(Planned { links, becomes })
+            Ok(Planned {
+                links,
+                inside: row.with.is_some(),
+                becomes,
+            })
         }
     }
 }

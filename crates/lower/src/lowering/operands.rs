@@ -5,9 +5,12 @@ use crate::recipes::{self, NodeToLower, Wide};
 use crate::walk::Build;
 use std::ops::RangeInclusive;
 use std::sync::Arc;
-use strait_core::{DataId, Derivation, Failure, Kind, NodeId, Port, QuantParams, TensorData, Use, ValueId};
+use strait_core::{
+    DataId, Derivation, Failure, Kind, Node, NodeId, Placement, Port, QuantParams, TensorData, Term, Use, ValueId,
+};
 use strait_requantize::quantize::quantize;
 use strait_requantize::{IntType, Rounding};
+use strait_target::spec::OpRow;
 
 /// Codes of a value on one grid.
 #[derive(Clone, Debug)]
@@ -48,7 +51,7 @@ impl Grid {
 impl Lowering<'_> {
     /// The grid of an operand, or the one on which a result leaves. None where it has none, stays a sum, or has several
     /// scales.
-    pub(super) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
+    pub(crate) fn grid(&self, id: NodeId, port: Port) -> Option<Grid> {
         let scheme = self.graph().quant.scheme_of(id, port);
         let scheme = scheme.filter(|scheme| !scheme.is_of_sums())?;
         let (scale, zero) = self.graph().quant.params_of(id, port)?.as_tensor()?;
@@ -180,8 +183,26 @@ impl Lowering<'_> {
     /// True if the first result of a node is read as real numbers, or leaves the model.
     pub(crate) fn is_read_in_float(&self, site: &NodeToLower<'_>) -> Result<bool, Failure> {
         let (graph, y) = (self.graph(), site.output()?);
-        let read = |at: Use| graph.quant.id(at.node, Port::Operand(at.operand.into())).is_none();
+        let read = |at: Use| graph.quant.id(at.node, Port::Operand(at.operand.into())).is_none() && !self.adds_to(at);
         Ok(graph.is_output(y) || graph.uses(y).any(read))
+    }
+
+    /// True if a use is of a sum that its reader adds to.
+    fn adds_to(&self, at: Use) -> bool {
+        let node = self
+            .graph()
+            .node(at.node)
+            .filter(|node| node.place == Placement::Accelerator);
+        let row = node.and_then(|node| Some((node, self.row(at.node, node)?.1)));
+        row.is_some_and(|(node, row)| self.added_to(at.node, node, row) == Some(at.operand.into()))
+    }
+
+    /// The operand of a sum that has no codes, because annotation leaves it a sum for the other one to be added to.
+    pub(crate) fn added_to(&self, id: NodeId, node: &Node, row: &OpRow) -> Option<usize> {
+        if row.in_accumulator.is_empty() || node.op.term() != Term::Add {
+            return None;
+        }
+        (0..node.inputs.len()).find(|&index| self.graph().quant.id(id, Port::Operand(index)).is_none())
     }
 
     /// The sum that the producer of a value has left.

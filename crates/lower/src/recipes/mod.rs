@@ -4,6 +4,7 @@
 //! where a promise of placing or annotating does not hold, and everything stops.
 
 mod add_common_grid;
+mod add_in_accumulator;
 mod add_left_shift;
 mod add_shifted;
 mod average_pool_divide;
@@ -61,6 +62,9 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
     let (_, row) = walk.row(id, node).ok_or_else(missing)?;
     let recipe = row.recipe().ok_or_else(missing)?;
     let site = NodeToLower { id, node, row };
+    if let Some(operand) = walk.added_to(id, node, row) {
+        return add_in_accumulator::lower(walk, &site, operand);
+    }
     match recipe {
         Recipe::MultiplyAccumulate { weight_grid } => multiply_accumulate::lower(walk, &site, weight_grid),
         Recipe::DequantizeWeights => dequantize_weights::lower(walk, id, node),

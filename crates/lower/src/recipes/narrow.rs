@@ -23,6 +23,8 @@ pub(crate) enum Product {
     Activations(f32, f32),
     /// A sum of so many elements on one grid, that is to become their mean; a channel for each number that there is.
     Mean(f32, Per<u32>),
+    /// Codes that come onto the grid of the sums of a product: their scale, and input scale · weight scale.
+    Onto(f32, f32, Per<f32>),
     /// One grid, whatever is behind it.
     Grid(f64),
 }
@@ -35,6 +37,7 @@ impl Product {
             Product::Matrices(a, b) => Scales::MatrixProduct { a, b, output },
             Product::Activations(a, b) => Scales::Product { a, b, output },
             Product::Mean(input, ref count) => Scales::Mean { input, count, output },
+            Product::Onto(codes, input, ref weight) => Scales::Onto { codes, input, weight },
             Product::Grid(scale) => Scales::Ratio(scale / f64::from(output)),
         }
     }
@@ -59,6 +62,12 @@ pub(super) struct Narrow {
     pub(super) scale: f32,
     pub(super) zero: i32,
     pub(super) out: IntType,
+}
+
+impl Narrow {
+    fn grid(self) -> Arc<QuantParams> {
+        Arc::new(QuantParams::tensor(self.scale, self.zero))
+    }
 }
 
 impl From<&Grid> for Narrow {
@@ -124,11 +133,36 @@ pub(super) fn requantize(
         Some(doublings) => Failure::TooFine { reason, doublings },
         None => reason.into(),
     })?;
-    let codes = emit(walk, site, wide, to, built.form, suffix)?;
+    let codes = emit(walk, site, wide, to.grid(), built.form, suffix)?;
     if let Some(nearness) = built.nearness {
         walk.set_nearness(codes, nearness);
     }
     Ok(codes)
+}
+
+/// Codes on the grid of the sums of a product, in 32 bits, by the first of `forms` that fits.
+pub(super) fn onto(
+    walk: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    mut codes: Wide,
+    grid: Arc<QuantParams>,
+    forms: &[String],
+) -> Result<ValueId, Failure> {
+    let spec = walk.spec;
+    // The factor has both grids in it.
+    let to = Narrow {
+        scale: 1.0,
+        zero: 0,
+        out: IntType::I32,
+    };
+    let per_channel = codes.product.scales(to.scale).factor().channels().is_some();
+    if codes.zero != 0 && !rows(spec, forms).any(|row| row.takes_input_zero(per_channel)) {
+        codes.acc = centre(walk, site, codes.acc, codes.zero)?;
+        codes.zero = 0;
+    }
+    let bounds = walk.bounds(codes.acc);
+    let built = form(spec, forms, &codes.product, codes.zero, to, bounds.as_ref())?;
+    emit(walk, site, codes, grid, built.form, "operand")
 }
 
 fn rows<'a>(spec: &'a TargetSpec, forms: &'a [String]) -> impl Iterator<Item = &'a FormRow> {
@@ -169,7 +203,7 @@ pub(super) fn shift(
     let row = rows(walk.spec, &site.row.requantize).find(|row| row.kind == Arithmetic::Shift);
     let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
     let form = row.build_shift(bits, to.out)?;
-    emit(walk, site, wide, to, form, "requantize")
+    emit(walk, site, wide, to.grid(), form, "requantize")
 }
 
 /// The requantize node of a form that was made elsewhere.
@@ -177,11 +211,11 @@ fn emit(
     walk: &mut Lowering<'_>,
     site: &NodeToLower<'_>,
     wide: Wide,
-    to: Narrow,
+    grid: Arc<QuantParams>,
     form: Requantization,
     suffix: &str,
 ) -> Result<ValueId, Failure> {
-    let grid = Some(Arc::new(QuantParams::tensor(to.scale, to.zero)));
+    let grid = Some(grid);
     match wide.channels {
         Channels::Axis(axis) => {
             let axis = axis as u32;

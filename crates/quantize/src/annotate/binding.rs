@@ -1,9 +1,9 @@
 //! Binding: why operands and results of one node share a grid.
 
 use super::Annotation;
-use super::roles::{Role, keeps_grid, role};
+use super::roles::{Role, keeps_grid};
 use strait_core::op::PadMode;
-use strait_core::{Graph, NodeId, Op, ValueId};
+use strait_core::{Graph, Node, NodeId, Op, ValueId};
 use strait_target::spec::{Alignment, Recipe};
 
 /// Reason why operands and results of one node of the accelerator share a grid.
@@ -43,7 +43,7 @@ pub(super) fn binding(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Bindin
     };
     let to = own.unwrap_or_else(of_kind);
     let moves = keeps_grid(kind);
-    let operands = activations(graph, node, kind).count();
+    let operands = activations(graph, how, (id, node), kind).count();
     if operands > 1 && moves {
         return Binding::Aligned { to, moves };
     }
@@ -72,15 +72,25 @@ pub(super) fn binds(graph: &Graph, how: &Annotation<'_>, id: NodeId) -> Vec<Valu
             .filter_map(|id| graph.node(id)?.inputs.first().copied().flatten());
         return read.chain(node.inputs.iter().copied().flatten()).collect();
     }
-    match binding(graph, how, id) {
+    let bound: Vec<ValueId> = match binding(graph, how, id) {
         Binding::Free => Vec::new(),
-        _ => activations(graph, node, kind)
+        _ => activations(graph, how, (id, node), kind)
             .chain(node.outputs.iter().copied())
             .collect(),
-    }
+    };
+    // Which operand stays a sum depends on both, and so do the weights behind that.
+    let adds = how.roles().may_add(id, node);
+    let operands = node.inputs.iter().copied().flatten().filter(|_| adds);
+    operands.chain(bound).collect()
 }
 
-fn activations<'a>(graph: &'a Graph, node: &'a strait_core::Node, kind: Recipe) -> impl Iterator<Item = ValueId> + 'a {
+fn activations<'a>(
+    graph: &'a Graph,
+    how: &'a Annotation<'_>,
+    (id, node): (NodeId, &'a Node),
+    kind: Recipe,
+) -> impl Iterator<Item = ValueId> + 'a {
     let operands = node.inputs.iter().enumerate();
-    operands.filter_map(move |(index, value)| (*value).filter(|_| role(graph, node, kind, index) == Role::Activation))
+    let role = move |index| how.roles().role(graph, id, node, kind, index);
+    operands.filter_map(move |(index, value)| (*value).filter(|_| role(index) == Role::Activation))
 }

@@ -113,6 +113,7 @@ impl Annotation<'_> {
         Roles {
             spec: self.spec,
             types: &self.types,
+            given: Some(&self.directives.given),
         }
     }
 }

@@ -222,7 +222,16 @@ pub fn refuse(
             }
         }
     }
-    moved.extend(progress.settle(graph, Roles { spec, types }, wishes, &moved));
+    moved.extend(progress.settle(
+        graph,
+        Roles {
+            spec,
+            types,
+            given: None,
+        },
+        wishes,
+        &moved,
+    ));
     for node in moved.into_iter().filter_map(|id| graph.node(id)) {
         progress
             .touched

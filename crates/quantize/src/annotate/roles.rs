@@ -1,10 +1,12 @@
 //! Roles of a node's operands in its recipe.
 
 use super::draft::is_constant;
+use super::given::Given;
 use super::types::TypeWishes;
-use strait_core::{Elem, Graph, Node, NodeId, Op, Placement, Use, ValueId};
+use std::collections::BTreeMap;
+use strait_core::{Elem, Graph, Node, NodeId, Op, Placement, Port, Use, ValueId};
 use strait_target::TargetSpec;
-use strait_target::spec::{Integer, OpRow, Points, Recipe, WeightGrid};
+use strait_target::spec::{Integer, OpRow, Pair, Points, Recipe, RecipeName, WeightGrid};
 
 /// Role of an operand in the recipe of its node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +23,12 @@ pub(crate) enum Role {
     Accumulator,
     /// Such a sum, read as it is but for its lowest bits.
     Shifted,
-    /// Not quantized: indices and the like, and what is read beside weights that alone have codes.
+    /// Not quantized: indices and the like, what is read beside weights that alone have codes, and the sum of a product that
+    /// another operand is added to.
     Other,
 }
 
-/// The role of operand `index` under `recipe`; elements that are not float have none.
+/// The role of operand `index` under `recipe`, as far as the recipe says; elements that are not float have none.
 pub(crate) fn role(graph: &Graph, node: &Node, recipe: Recipe, index: usize) -> Role {
     let elem = node
         .inputs
@@ -63,6 +66,8 @@ pub(crate) fn computed<'a>(spec: &'a TargetSpec, node: &Node) -> Option<(&'a OpR
 pub(crate) struct Roles<'a> {
     pub(crate) spec: &'a TargetSpec,
     pub(crate) types: &'a TypeWishes,
+    /// Grids that are known before; none where nodes are placed, which do not depend on them.
+    pub(crate) given: Option<&'a BTreeMap<(NodeId, Port), Given>>,
 }
 
 impl<'a> Roles<'a> {
@@ -93,11 +98,71 @@ impl<'a> Roles<'a> {
         (by_outputs && reals && is_constant(graph, weights)).then_some((None, pair.weight))
     }
 
+    /// The role of operand `index` of a node.
+    pub(crate) fn role(self, graph: &Graph, id: NodeId, node: &Node, recipe: Recipe, index: usize) -> Role {
+        match self.summed(graph, id) {
+            Some(sum) if sum == index => Role::Other,
+            _ => role(graph, node, recipe, index),
+        }
+    }
+
+    /// The operand of an addition that stays the sum of a product, to which the codes of the other one are added: the first
+    /// that a convolution or a Gemm of the accelerator makes for it alone, in 32 bits, of which nobody wants codes. Where it
+    /// is none, both are codes.
+    pub(crate) fn summed(self, graph: &Graph, id: NodeId) -> Option<usize> {
+        let node = graph.node(id).filter(|node| matches!(node.op, Op::Add(_)))?;
+        if !self.may_add(id, node) || leaves_sums(self.spec, self.row(id, node)?) {
+            return None;
+        }
+        let &[Some(a), Some(b)] = &node.inputs[..] else {
+            return None;
+        };
+        let ty = |value: ValueId| graph.value(value).map(|value| &value.ty);
+        let alike = ty(a) == ty(b) && a != b;
+        [a, b].into_iter().position(|sum| {
+            let other = if sum == a { b } else { a };
+            alike && !is_constant(graph, other) && self.stays_a_sum(graph, sum)
+        })
+    }
+
+    /// True if a node of the accelerator may add to the sum of a product.
+    pub(crate) fn may_add(self, id: NodeId, node: &Node) -> bool {
+        matches!(node.op, Op::Add(_)) && self.row(id, node).is_some_and(|row| !row.in_accumulator.is_empty())
+    }
+
+    /// True if a value is the sum of a product that its only reader may add to.
+    fn stays_a_sum(self, graph: &Graph, value: ValueId) -> bool {
+        let Some((id, node)) = graph.producer(value) else {
+            return false;
+        };
+        let given = self
+            .given
+            .is_some_and(|given| given.contains_key(&(id, Port::Result(0))));
+        if given || self.types.is_wished(value) || graph.only_use(value).is_none() {
+            return false;
+        }
+        let codes = self.types.pair(self.spec, id, node.op.term()).and_then(Pair::codes);
+        let (Some(row), Some(codes)) = (self.row(id, node), codes) else {
+            return false;
+        };
+        let sums = self.spec.accumulator.get(&codes).map(|sums| sums.bits);
+        let shifts = row.weight_grid.is_some_and(WeightGrid::leaves_a_shift);
+        let multiplies = row.recipe == Some(RecipeName::MultiplyAccumulate);
+        multiplies && !shifts && row.accumulator.or(sums).unwrap_or(32) <= 32
+    }
+
+    /// The row for the codes that a node of the accelerator computes on.
+    fn row(self, id: NodeId, node: &Node) -> Option<&'a OpRow> {
+        self.recipe(id, node)?;
+        let codes = self.types.pair(self.spec, id, node.op.term())?.codes()?;
+        Some(self.spec.row_for(node.op.term(), codes.into())?.1)
+    }
+
     /// True if `at` reads codes: an activation operand of a node of the accelerator.
     pub(crate) fn reads_codes(self, graph: &Graph, at: Use) -> bool {
         let Some(node) = graph.node(at.node) else { return false };
         let recipe = self.recipe(at.node, node);
-        recipe.is_some_and(|(_, r)| role(graph, node, r, usize::from(at.operand)) == Role::Activation)
+        recipe.is_some_and(|(_, r)| self.role(graph, at.node, node, r, usize::from(at.operand)) == Role::Activation)
     }
 
     /// True if every reader of `value` reads codes, and there is one.

@@ -6,7 +6,7 @@
 
 use super::draft::Site;
 use super::grids::{GridWish, GridWishes};
-use super::roles::{Role, keeps_grid, role};
+use super::roles::{Role, keeps_grid};
 use super::{AnnotateError, Annotation};
 use std::collections::{BTreeMap, BTreeSet};
 use strait_core::{
@@ -128,7 +128,7 @@ impl Types {
             };
             for (index, input) in node.inputs.iter().enumerate() {
                 if let Some(value) = input.filter(|&value| scope.has(value))
-                    && role(graph, node, kind, index) == Role::Activation
+                    && how.roles().role(graph, id, node, kind, index) == Role::Activation
                 {
                     let wish = match wish {
                         Wish::One(codes) => Wish::One(how.types.operand(id, index, kind, codes)),
@@ -148,7 +148,7 @@ impl Types {
             let activation = match (moves(how, id, node, kind), self.behind(node)) {
                 (false, _) => preferred,
                 (true, behind) => {
-                    let agreed = match (self.operands(graph, node, kind), behind) {
+                    let agreed = match (self.operands(graph, how, (id, node), kind), behind) {
                         (Wish::One(t), _) | (_, Wish::One(t)) => t,
                         _ => preferred,
                     };
@@ -220,9 +220,10 @@ impl Types {
     }
 
     /// Types in which the operands of a node that moves codes leave their producers on the accelerator.
-    fn operands(&self, graph: &Graph, node: &Node, kind: Recipe) -> Wish {
+    fn operands(&self, graph: &Graph, how: &Annotation<'_>, (id, node): (NodeId, &Node), kind: Recipe) -> Wish {
         let operands = node.inputs.iter().enumerate();
-        let operands = operands.filter(|(index, _)| role(graph, node, kind, *index) == Role::Activation);
+        let operands =
+            operands.filter(|(index, _)| how.roles().role(graph, id, node, kind, *index) == Role::Activation);
         let types = operands.filter_map(|(_, value)| self.leaves((*value)?));
         types.map(Wish::One).fold(Wish::Nothing, Wish::and)
     }

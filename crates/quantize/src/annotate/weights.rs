@@ -4,12 +4,12 @@ use super::Annotation;
 use super::ranges::kind;
 use crate::observers::{GridKind, ObserverChoice};
 use strait_core::{
-    Failure, Granularity, GraphId, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason, ReasonCode,
-    Scheme, ValueId,
+    Failure, Granularity, Graph, GraphId, Module, Node, NodeId, Origin, Port, QuantParams, QuantTable, Reason,
+    ReasonCode, Scheme, ValueId,
 };
-use strait_requantize::Per;
 use strait_requantize::scales::power_of_two::folded_shift;
 use strait_requantize::scales::{next_power_of_two, zero_of};
+use strait_requantize::{IntType, Per};
 use strait_target::spec::{Observer, Recipe};
 
 /// Outcome for one node's weights.
@@ -211,6 +211,7 @@ pub(super) fn weights(
         }
         _ => NEGLIGIBLE,
     };
+    let added = added_scale(graph, how, table, node);
     let limit = bias_limit(table.scheme_of(id, Port::Operand(2)));
     let symmetric = scheme.policy().is_symmetric();
     let mut ends = reach(&values, channels, observer, kind(scheme))?;
@@ -234,7 +235,7 @@ pub(super) fn weights(
                 false => (high - low) / (last - first),
             },
             bias: f64::from(bias.get(c).copied().unwrap_or(0.0)).abs() / (limit * x_scale),
-            negligible: y_scale.map_or(0.0, |y| negligible * y / x_scale),
+            negligible: y_scale.map_or(0.0, |y| negligible * y / x_scale).max(added / x_scale),
         })
         .collect();
     let least: Vec<f64> = asked.iter().map(|asked| asked.least()).collect();
@@ -327,6 +328,21 @@ pub(super) fn weights(
     Ok(Some(Weights::Grid(grid, raised)))
 }
 
+/// The least step of the sums of a node that codes are added to inside its accumulator, and 0 of others: 2^−20 of that of these
+/// codes, and less for more than 8 bits, so that together they take up an eighth of 32 bits; and 2^−22 of that of the result.
+fn added_scale(graph: &Graph, how: &Annotation<'_>, table: &QuantTable, node: &Node) -> f64 {
+    let reader = node.outputs.first().and_then(|&y| graph.only_use(y));
+    let sum = reader.filter(|at| how.roles().summed(graph, at.node) == Some(at.operand.into()));
+    let Some(id) = sum.map(|at| (at.node, Port::Operand(1 - usize::from(at.operand)))) else {
+        return 0.0;
+    };
+    let scale = |port| Some(f64::from(table.params_of(id.0, port)?.as_tensor()?.0));
+    let bits = table.scheme_of(id.0, id.1).and_then(|scheme| scheme.elem()?.int_type());
+    let bits = 28 - i32::from(bits.map_or(8, IntType::bits));
+    let codes = scale(id.1).map_or(0.0, |scale| scale * f64::from(-bits).exp2());
+    codes.max(result_scale(table, id.0).map_or(0.0, |y| y * NEGLIGIBLE))
+}
+
 /// The scale of the first result, where it has codes.
 fn result_scale(table: &QuantTable, id: NodeId) -> Option<f64> {
     let codes = |scheme: Scheme| !scheme.is_of_sums();
@@ -355,7 +371,7 @@ fn reached(x: f64, given: &QuantParams, y: Option<f64>) -> Result<(), Reason> {
     Err(Reason::new(ReasonCode::NoShift, text))
 }
 
-fn channels(module: &Module, node: &Node, graph: &strait_core::Graph) -> usize {
+fn channels(module: &Module, node: &Node, graph: &Graph) -> usize {
     let weight = node
         .inputs
         .get(1)

@@ -69,6 +69,15 @@ pub enum Scales<'a> {
         /// Scale of the result.
         output: f32,
     },
+    /// Of codes that come onto the grid of sums of products; the factor is `codes / (input · weight)`.
+    Onto {
+        /// Scale of the codes.
+        codes: f32,
+        /// Scale of the activation.
+        input: f32,
+        /// Scale of the weights.
+        weight: &'a Per<f32>,
+    },
     /// Of a sum of `count` elements that is to become their mean; the factor is `input / count / output`. Where some
     /// sums have fewer elements than others, each count is a channel.
     Mean {
@@ -96,6 +105,9 @@ impl Scales<'_> {
             Scales::Mean { input, count, output } => {
                 count.map(|count| f64::from(input) / f64::from(*count) / f64::from(output))
             }
+            Scales::Onto { codes, input, weight } => {
+                weight.map(|w| f64::from(codes) / (f64::from(input) * f64::from(*w)))
+            }
             Scales::Ratio(ratio) => Per::Tensor(ratio),
         }
     }
@@ -118,7 +130,7 @@ impl Scales<'_> {
                 weight.map(|w| input * *w / output)
             }
             Scales::Product { a, b, output } | Scales::MatrixProduct { a, b, output } => Per::Tensor(a * b / output),
-            Scales::Mean { .. } | Scales::Ratio(_) => self.factor().map(|f| *f as f32),
+            Scales::Mean { .. } | Scales::Onto { .. } | Scales::Ratio(_) => self.factor().map(|f| *f as f32),
         }
     }
 }
@@ -461,7 +473,9 @@ fn gemmlowp(rescale: &Rescale<'_>) -> Result<Requantization, ScaleError> {
         Scales::Product { a, b, output } => litert::multiplication(a, b, output, zp, out),
         Scales::MatrixProduct { a, b, output } => litert::matrix_product(a, b, output, zp, out),
         Scales::Mean { input, count, output } => litert::mean(input, count, output, zp, out),
-        Scales::FullyConnected { .. } | Scales::Ratio(_) => from_factor(&rescale.scales.factor(), zp, out),
+        Scales::FullyConnected { .. } | Scales::Onto { .. } | Scales::Ratio(_) => {
+            from_factor(&rescale.scales.factor(), zp, out)
+        }
     }
 }
 

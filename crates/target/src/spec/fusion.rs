@@ -43,8 +43,8 @@ pub struct FusionRow {
     pub name: String,
     /// The producer: ops by their terms, or `constant` for a tensor of the model.
     pub ops: Vec<String>,
-    /// A second op between the producer and the requantization. This version cannot compile such a row yet, and refuses
-    /// it.
+    /// A second op between the producer and the requantization, whose other operand the producer takes as well: a sum that
+    /// the row `op.add` lowers by `in_accumulator`.
     pub with: Option<With>,
     /// Further conditions on the site.
     #[serde(default)]
@@ -72,9 +72,9 @@ pub struct FusionRow {
 pub struct With {
     /// Its term.
     pub op: String,
-    /// The type of its other operand.
+    /// The type of the codes that are its other operand. Absent: any.
     pub other: Option<Integer>,
-    /// Both operands have one shape.
+    /// Both operands have one shape, as what is added inside an accumulator has.
     #[serde(default)]
     pub same_shape: bool,
 }
@@ -194,7 +194,7 @@ verbs! {
     /// A dequantization and a quantization, with a ReLU in between, become one factor, the product of theirs, and the
     /// form's ReLU. The result differs from what was there; the certificate says by how much.
     MergeScales = "merge_scales",
-    /// The other operand of the second op is added to the accumulator. This version refuses it.
+    /// The other operand of the second op is added to the accumulator: its codes, as they come onto the grid of that.
     AddInAccumulator = "add_in_accumulator",
 }
 

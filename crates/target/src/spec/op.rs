@@ -32,6 +32,11 @@ pub struct OpRow {
     /// The forms that bring its operands to a common grid, cheapest first.
     #[serde(default)]
     pub inputs: Vec<String>,
+    /// The forms, cheapest first, that bring an operand of a sum onto the grid of the accumulator that the other one is: of a
+    /// convolution or a fully connected layer that nothing else reads, with results of the same shape. The sum of 32 bits is
+    /// then requantized once, by a form of the product's row. Absent: both operands have codes.
+    #[serde(default)]
+    pub in_accumulator: Vec<String>,
     /// Parameter of `add_left_shift`, `add_common_grid` and `lookup`.
     #[schemars(range(min = 0, max = 24))]
     pub left_shift: Option<u8>,

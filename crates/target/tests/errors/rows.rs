@@ -32,7 +32,7 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
         ),
         (
             fusion("").replace("set_requantize", "add_in_accumulator"),
-            "`add_in_accumulator` cannot be compiled yet",
+            "`add_in_accumulator` adds the other operand of the op in `with`, in front of `set_requantize`",
         ),
         (
             fusion("").replace("[\"set_requantize\"]", "[]"),
@@ -131,8 +131,16 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "`fractional`: a multiplier has 1 to 30 bits, not 31",
         ),
         (
+            fusion("with = { op = \"mul\", same_shape = true }"),
+            "`mul` has no second operand for an accumulator: the second op is `add`",
+        ),
+        (
             fusion("with = { op = \"add\", other = \"int8\" }"),
-            "`with` cannot be compiled yet: a fused node has no place",
+            "what is added inside an accumulator has its shape: say `same_shape = true`",
+        ),
+        (
+            fusion("with = { op = \"add\", same_shape = true }"),
+            "nothing in `then` takes the second op: `add_in_accumulator` does",
         ),
         (
             fusion("").replace("[\"set_requantize\"]", "[\"requantize_clamp\", \"set_requantize\"]"),

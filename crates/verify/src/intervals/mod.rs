@@ -138,7 +138,10 @@ impl<'a> Analysis<'a> {
             return;
         };
         let carrier = self.carrier(node);
-        let range = results.first().cloned().zip(carrier);
+        let range = results
+            .first()
+            .map(|range| self.with_addend(node, first, range))
+            .zip(carrier);
         // Where there is no rule for what is fused into, its type bounds it.
         self.accumulators[id.index()] = carrier.map(|(_, whole)| Range::tensor(whole));
         if let Some((range, carrier)) = range {
@@ -237,10 +240,33 @@ impl<'a> Analysis<'a> {
     /// The integers of the type of a node's first result, before what is fused into it.
     fn carrier(&self, node: &Node) -> Option<(Elem, Interval)> {
         let ty = |id: &Option<ValueId>| self.graph.value((*id)?).map(|v| &v.ty);
-        let operands: Vec<_> = node.inputs.iter().map(ty).collect();
+        let operands: Vec<_> = node.own_inputs().iter().map(ty).collect();
         let made = self.module.result_types(&node.op, &operands, None).ok()?;
         let elem = made.first()?.elem;
         Some((elem, of_elem(elem)?))
+    }
+
+    /// The range of an accumulator with that of what is added inside it.
+    fn with_addend(&mut self, node: &Node, result: ValueId, sums: &Range) -> Range {
+        let Some((addend, codes)) = node.addend() else {
+            return sums.clone();
+        };
+        let zero = Interval::point(addend.zero.into());
+        let hull = self.range(codes).map(Range::hull);
+        let whole = Interval::of_type(addend.form.out());
+        let Some(centred) = hull.map(|hull| Range::tensor(hull.minus(zero))) else {
+            return sums.map(|sum| sum.plus(whole));
+        };
+        let axis = self.shape(result).and_then(|shape| node.op.channel_axis(shape.len()));
+        let added = self.requantized(result, &centred, &addend.form, Met::Along(axis));
+        match sums.axis().or(added.axis()) {
+            Some(axis) => {
+                let count = sums.intervals().len().max(added.intervals().len());
+                let each = (0..count).map(|c| sums.at(axis, c).plus(added.at(axis, c)));
+                Range::channels(axis, each.collect()).unwrap_or_else(|| Range::tensor(sums.hull().plus(added.hull())))
+            }
+            None => Range::tensor(sums.hull().plus(added.hull())),
+        }
     }
 
     /// Sums are kept in the type that carries them: what does not fit is a finding, and wraps into anything.

@@ -209,6 +209,10 @@ impl<'a> Network<'a> {
             }
             quant.put("requant", requant);
         }
+        if node.addend().is_some() {
+            let text = format!("{} that adds an operand inside its accumulator", node.op.term());
+            return Err(TargetError::Unsupported(text));
+        }
         if let Some([low, high]) = node.fused.as_ref().and_then(|fused| fused.clamp) {
             quant.put("clip", vec![low, high]);
         }

@@ -10,7 +10,7 @@
 
 use super::borders::borders;
 use crate::annotate::draft::{Draft, Site, is_made};
-use crate::annotate::roles::{Role, Roles, leaves_sums, role};
+use crate::annotate::roles::{Role, Roles, leaves_sums};
 use crate::annotate::types::{self, Codes};
 use crate::annotate::{AnnotateError, given};
 use std::num::NonZeroU32;
@@ -54,7 +54,7 @@ pub(super) fn run(site: &Site<'_>, draft: &mut Draft) -> Result<(), AnnotateErro
         };
         for (index, input) in node.inputs.iter().enumerate() {
             let Some(value) = *input else { continue };
-            let role = role(graph, node, kind, index);
+            let role = how.roles().role(graph, id, node, kind, index);
             if !is_made(site, id, role, value) {
                 continue;
             }
@@ -128,10 +128,13 @@ fn per(site: &Site<'_>, id: NodeId, row: Option<&OpRow>, ty: Integer) -> Granula
     }
 }
 
-/// True if a node of the accelerator leaves codes: always where every result is narrowed, and else where codes are all
-/// that is read.
+/// True if a node of the accelerator leaves codes: where every result is narrowed, unless it is a sum that its reader adds
+/// to, and else where codes are all that is read.
 fn has_codes(graph: &Graph, roles: Roles<'_>, row: &OpRow, value: ValueId) -> bool {
-    !leaves_sums(roles.spec, row) || roles.only_codes_are_read(graph, value)
+    let sum = graph
+        .only_use(value)
+        .is_some_and(|at| roles.summed(graph, at.node) == Some(at.operand.into()));
+    !sum && !leaves_sums(roles.spec, row) || roles.only_codes_are_read(graph, value)
 }
 
 /// The config of a result that stays a sum: of a product, on the grid of which it is. Other sums have grids that their

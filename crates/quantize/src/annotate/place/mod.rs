@@ -54,7 +54,16 @@ pub fn place(module: &mut Module, graph: GraphId, spec: &TargetSpec, wishes: &Pl
     for (id, reason) in moved {
         g.place_on_host(id, reason);
     }
-    progress.settle(g, Roles { spec, types }, wishes, &[]);
+    progress.settle(
+        g,
+        Roles {
+            spec,
+            types,
+            given: None,
+        },
+        wishes,
+        &[],
+    );
     progress
 }
 

@@ -156,7 +156,7 @@ impl Settling<'_> {
     /// True if the codes that a node reads have more bits than any with which its operand leaves the accelerator's node that
     /// makes it.
     fn lacks_bits(&self, graph: &Graph, id: NodeId, node: &Node) -> bool {
-        let Roles { spec, types } = self.roles;
+        let Roles { spec, types, .. } = self.roles;
         let codes = |id, node: &Node| types.pair(spec, id, node.op.term())?.codes();
         let Some(own) = codes(id, node) else { return false };
         let mut operand = node.inputs.first().copied().flatten();

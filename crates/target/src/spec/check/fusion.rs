@@ -32,9 +32,24 @@ pub(super) fn check(findings: &mut Findings<'_>) {
         }
         findings.forms(&at("weaken_to"), &row.weaken_to);
         if let Some(with) = &row.with {
-            findings.name("op", &at("with").key("op"), &with.op, &terms());
-            let message = "`with` cannot be compiled yet: a fused node has no place for the operand of a second op";
-            findings.add(&at("with"), message);
+            let path = at("with");
+            findings.name("op", &path.clone().key("op"), &with.op, &terms());
+            let adds = with.op == Term::Add.name() || !terms().contains(&with.op.as_str());
+            findings.ensure(adds, &path.clone().key("op"), || {
+                format!(
+                    "`{}` has no second operand for an accumulator: the second op is `add`",
+                    with.op
+                )
+            });
+            findings.ensure(with.same_shape, &path, || {
+                "what is added inside an accumulator has its shape: say `same_shape = true`".into()
+            });
+            findings.ensure(row.then.contains(&Verb::AddInAccumulator), &path, || {
+                format!(
+                    "nothing in `then` takes the second op: `{}` does",
+                    Verb::AddInAccumulator
+                )
+            });
         }
         if let Some(consumers) = row.when.consumers {
             findings.ensure(consumers == 1, &at("when").key("consumers"), || {
@@ -61,6 +76,7 @@ fn applies(verb: &Verb, producer: &str) -> bool {
         (Verb::RequantizeData, _) => producer == CONSTANT,
         (Verb::BurnIntoTable, term) => term == Some(Term::Lookup),
         (Verb::RescaleQuantize, term) => term == Some(Term::Quantize),
+        (Verb::AddInAccumulator, term) => matches!(term, Some(Term::Conv | Term::Gemm)),
         (_, Some(term)) => {
             term == Term::ShiftLeft || matches!(term.kind(), Kind::Accumulates | Kind::Selects | Kind::Divides)
         }
@@ -116,9 +132,14 @@ fn verbs(findings: &mut Findings<'_>, row: &FusionRow, path: &KeyPath, known: &[
                 format!("it stands in place of `{}`", Verb::SetRequantize),
             );
         }
-        findings.ensure(*verb != Verb::AddInAccumulator, &here, || {
-            format!("`{verb}` cannot be compiled yet: a fused node has no place for a second operand")
-        });
+        if *verb == Verb::AddInAccumulator {
+            findings.ensure(row.with.is_some() && sets, &here, || {
+                format!(
+                    "`{verb}` adds the other operand of the op in `with`, in front of `{}`",
+                    Verb::SetRequantize
+                )
+            });
+        }
         if let Some(later) = row.then[..index].iter().find(|before| verb.turn() < before.turn()) {
             let message = format!("`{verb}` is done before `{later}`, and stands behind it");
             findings.add_with(&here, message, "verbs stand in the order in which they are done");

@@ -75,6 +75,7 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
         ("recipe", row.recipe.is_some()),
         ("requantize", !row.requantize.is_empty()),
         ("inputs", !row.inputs.is_empty()),
+        ("in_accumulator", !row.in_accumulator.is_empty()),
         ("left_shift", row.left_shift.is_some()),
         ("weight_grid", row.weight_grid.is_some()),
         ("definition", row.definition.is_some()),
@@ -141,6 +142,7 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         findings.forms(&at(key), forms);
         findings.once(&at(key), forms);
     }
+    added(findings, row, recipe, ops, &at);
     let parameters = [
         ("left_shift", row.left_shift.is_some()),
         ("weight_grid", row.weight_grid.is_some()),
@@ -246,6 +248,36 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             format!("`types.weight.per` does not have `{per}`")
         });
     }
+}
+
+/// That what is added inside an accumulator of products comes onto its grid: in 32 bits, and by channel where weights have
+/// scales by channel.
+fn added(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, ops: &[&str], at: &impl Fn(&str) -> KeyPath) {
+    let (spec, path) = (findings.spec, at("in_accumulator"));
+    if row.in_accumulator.is_empty() {
+        return;
+    }
+    let adds = recipe.signature().inputs && recipe != RecipeName::AddShifted;
+    findings.ensure(adds && ops.contains(&Term::Add.name()), &path, || {
+        format!("`{recipe}` adds no codes, and `in_accumulator` is for sums of two operands")
+    });
+    findings.forms(&path, &row.in_accumulator);
+    findings.once(&path, &row.in_accumulator);
+    let mut forms = row.in_accumulator.iter().filter_map(|form| spec.form.get(form));
+    let mut schemes = spec.pairs(row).map(|pair| spec.types.weight(pair.weight));
+    let channels = schemes.any(|scheme| scheme.per.contains(&WeightPer::Channel));
+    let serves = |form: &FormRow| {
+        let per = !channels || form.per.contains(&Per::Channel);
+        per && form.output.contains(&Integer::Int32)
+    };
+    findings.ensure(forms.any(serves), &path, || {
+        let channels = if channels {
+            ", with integers by channel as the weights have scales by channel"
+        } else {
+            ""
+        };
+        format!("a sum of products has 32 bits, and none of these forms makes int32{channels}")
+    });
 }
 
 /// That a pool which takes bits off does so by a shift, from codes whose zero point it does not move.

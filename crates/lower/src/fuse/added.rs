@@ -1,0 +1,113 @@
+//! A sum of a product with other codes, as rows with a second op see it: the product with an operand more.
+
+use super::site::{Found, Producer};
+use strait_core::{Addend, Carrier, Graph, Node, NodeId, Op, Reason, ReasonCode, ValueId};
+use strait_requantize::IntType;
+use strait_target::spec::{FusionRow, With};
+
+/// A product, and what is added to its sums.
+pub(super) struct Added<'a> {
+    /// The convolution or Gemm, and its node.
+    pub(super) id: NodeId,
+    pub(super) product: &'a Node,
+    /// The codes that are added, and how.
+    pub(super) codes: ValueId,
+    pub(super) addend: Addend,
+    /// The nodes that bring the codes onto the grid of the sums.
+    pub(super) between: Vec<NodeId>,
+}
+
+impl<'a> Added<'a> {
+    /// The sum that a node is, if nothing else reads what is added.
+    pub(super) fn of(graph: &'a Graph, node: &'a Node) -> Option<Added<'a>> {
+        let &[Some(a), Some(b)] = matches!(node.op, Op::Add(_)).then_some(&node.inputs[..])? else {
+            return None;
+        };
+        [(a, b), (b, a)].into_iter().find_map(|(sum, other)| {
+            let only = |value: ValueId| graph.producer(value).filter(|_| graph.only_use(value).is_some());
+            let (id, product) = only(sum)?;
+            let products = matches!(product.op, Op::Conv(_) | Op::Gemm(_)) && product.fused.is_none();
+            let (at, last) = only(other)?;
+            let Op::Requantize(op) = &last.op else { return None };
+            let rank = graph.value(sum)?.ty.shape.len();
+            let along = op.form.channels().is_none() || product.op.channel_axis(rank) == Some(op.axis as usize);
+            let plain = last.fused.is_none() && last.picked_channels().is_none();
+            if !(products && plain && along && op.form.out() == IntType::I32) {
+                return None;
+            }
+            let (mut codes, mut zero, mut between) = (last.inputs.first().copied().flatten()?, 0, vec![at]);
+            if let Some((at, centre)) = only(codes)
+                && let Op::ShiftLeft(op) = &centre.op
+                && (op.bits, op.accumulator, &centre.fused) == (0, Carrier::I32, &None)
+            {
+                (codes, zero) = (centre.inputs.first().copied().flatten()?, op.zero);
+                between.push(at);
+            }
+            let found = graph.value(codes)?;
+            let fits = found.ty.elem.int_type().is_some_and(|ty| ty.bits() <= 16);
+            (fits && found.ty.shape == graph.value(sum)?.ty.shape).then(|| Added {
+                id,
+                product,
+                codes,
+                addend: Addend {
+                    zero,
+                    form: op.form.clone(),
+                },
+                between,
+            })
+        })
+    }
+}
+
+impl Found<'_> {
+    /// Checks that a row with a second op is for a sum like this one.
+    pub(super) fn matches_sum(&self, row: &FusionRow, with: &With) -> Result<(), Reason> {
+        let refuse = |text: String| Err(Reason::new(ReasonCode::Producer, text));
+        let (term, wide) = (self.term(), self.name_of(self.wide));
+        if term != with.op {
+            let text = format!(
+                "it is for {} behind {}, and {wide} is made by {term}",
+                with.op,
+                row.ops.join(", ")
+            );
+            return refuse(text);
+        }
+        let Some(added) = &self.added else {
+            return refuse(format!(
+                "{wide} is no sum of a product with codes that come onto its grid for it alone"
+            ));
+        };
+        let product = added.product.op.term().name();
+        if !row.ops.iter().any(|op| op == product) {
+            return refuse(format!(
+                "it is for {}, and {wide} adds to {product}",
+                row.ops.join(", ")
+            ));
+        }
+        let codes = self.graph.value(added.codes).and_then(|codes| codes.ty.elem.int_type());
+        match with.other {
+            Some(other) if codes != Some(other.into()) => {
+                let found = codes.map_or_else(String::new, |codes| codes.to_string());
+                Err(Reason::new(
+                    ReasonCode::Type,
+                    format!("what is added is {found}, not {}", other.name()),
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The first result of a node.
+    pub(super) fn result_of(&self, node: NodeId) -> Option<ValueId> {
+        self.graph.node(node)?.outputs.first().copied()
+    }
+
+    /// The node whose operands a row reads: the producer, or the product that it adds to.
+    pub(super) fn reads(&self, inside: bool) -> Option<&Node> {
+        match (&self.added, self.producer) {
+            (Some(added), _) if inside => Some(added.product),
+            (_, Producer::Node(_, node)) => Some(node),
+            (_, Producer::Constant(_)) => None,
+        }
+    }
+}

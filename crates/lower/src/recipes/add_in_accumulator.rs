@@ -1,0 +1,55 @@
+//! A sum inside an accumulator, whatever the recipe of the row is: one operand stays the sum of a product, and the codes of
+//! the other one come onto its grid.
+//!
+//! acc = Σ w·x + b on the grid s_x·s_w\[c\] per output channel, r = form(q − z) ≈ (q − z)·s / (s_x·s_w\[c\]) on the same one,
+//! y = requantize(acc + r). The product itself is never rounded to codes; r is rounded to a step of the accumulator, which is
+//! a small part of one of the result.
+
+use super::NodeToLower;
+use super::narrow::{Product, Wide, narrow, onto};
+use crate::interval::accumulator;
+use crate::lowering::Lowering;
+use strait_core::op::Add;
+use strait_core::{Failure, Port, Reason, ReasonCode};
+use strait_requantize::range::Accumulator;
+use strait_requantize::range::{Terms, prove};
+
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, operand: usize) -> Result<(), Failure> {
+    let value = site.input(operand)?;
+    let missing = || Failure::defect("what it adds to is no sum of a product");
+    let Some(sum) = walk.sum(value) else {
+        // The product was refused just now, and what is made here is thrown away.
+        return walk.on_reals(site.node, None).map(drop);
+    };
+    let (id, node) = walk.graph().producer(value).ok_or_else(missing)?;
+    let (name, row) = walk.row(id, node).ok_or_else(missing)?;
+    let read = walk.grid(id, Port::Operand(0)).ok_or_else(missing)?.ty;
+    let grid = walk.grid_of(sum.acc).ok_or_else(missing)?;
+    let codes = walk.operand(site, 1 - operand)?;
+    let (Product::Convolution(input, weight) | Product::FullyConnected(input, weight)) = &sum.product else {
+        return Err(missing());
+    };
+    let added = Wide {
+        acc: codes.value,
+        zero: codes.grid.zero,
+        product: Product::Onto(codes.grid.scale, *input, weight.clone()),
+        channels: sum.channels,
+    };
+    let added = onto(walk, site, added, grid.clone(), &site.row.in_accumulator)?;
+    let total = Terms {
+        first: walk.term(sum.acc)?,
+        second: walk.term(added)?,
+    };
+    let sums = accumulator(walk.spec, row, read);
+    let bits = sums.bits.min(32);
+    prove(0, &total, Accumulator { bits, ..sums })
+        .map_err(|overflow| Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()))?;
+    let mut terms = [added; 2];
+    terms[operand] = sum.acc;
+    let acc = walk.emit(site.node, Add {}, &terms, Some(grid), "accumulate")?;
+    // The product is what narrows.
+    let before = walk.row.replace(name);
+    let made = narrow(walk, &NodeToLower { row, ..*site }, Wide { acc, ..sum });
+    walk.row = before;
+    made
+}
