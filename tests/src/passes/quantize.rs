@@ -3,7 +3,7 @@
 use super::Outcome;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use strait_builtin as _;
 use strait_core::verifier::verify;
 use strait_core::{Elem, Module, NodeId, Placement, Port, QuantParams, Refusal, TensorData};
@@ -18,6 +18,18 @@ use strait_target::{Options, Registry, Target, TargetSpec};
 
 /// A target by `ID[,OPTION=VALUE]…`, or by the path of its table, which ends in `.toml` and starts at this package.
 pub fn target(text: &str) -> Result<Arc<dyn Target>, String> {
+    // Reading the tables takes longer than most of what tests do with them.
+    static READ: Mutex<BTreeMap<String, Arc<dyn Target>>> = Mutex::new(BTreeMap::new());
+    let mut read = READ.lock().map_err(|error| error.to_string())?;
+    if let Some(target) = read.get(text) {
+        return Ok(Arc::clone(target));
+    }
+    let target = read_target(text)?;
+    read.insert(text.to_owned(), Arc::clone(&target));
+    Ok(target)
+}
+
+fn read_target(text: &str) -> Result<Arc<dyn Target>, String> {
     let mut parts = text.split(',');
     let name = parts.next().unwrap_or_default();
     let mut options = Options::new();
