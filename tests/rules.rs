@@ -346,6 +346,17 @@ fn what_cannot_be_said_of_an_operand_is_refused_with_what_can() {
             ],
         ),
         (
+            "{ layers = ['**'], run = 'float' }, { layers = ['/classifier/Gemm'], range = [-1, 1] }",
+            ["nothing that the rule chooses has codes on the target", "leave it out"],
+        ),
+        (
+            "{ layers = ['**'], run = 'float' }, { layers = ['/block/Add'], operands = [0], observer = 'mse' }",
+            [
+                "nothing that the rule chooses has codes on the target",
+                "observer = 'mse'",
+            ],
+        ),
+        (
             "{ op = ['Conv'], observer_options = { percentile = 99 } }",
             [
                 "needs the observer \"percentile\" or \"ifmr\", and another one is used",

@@ -13,7 +13,7 @@ use crate::{
 use super::Asked;
 
 /// Need of a key, of a layer or a tensor.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 enum Need {
     Weights,
     /// Operands or results that may share a grid.
@@ -22,9 +22,13 @@ enum Need {
     Types,
     /// Activations with codes.
     Codes,
+    /// Values that have a grid: those of layers with codes, and what stands beside such a layer.
+    Grid,
 }
 
 const KEYS: &[(&[&str], Need)] = &[
+    (&["range"], Need::Grid),
+    (&["observer"], Need::Grid),
     (&["alignment"], Need::Sharing),
     (&["simplify"], Need::Codes),
     (&["weights", "type"], Need::Weights),
@@ -46,6 +50,7 @@ impl Need {
             Need::Sharing => "has grids that it could share",
             Need::Types => "is computed by the target",
             Need::Codes => "is computed on codes by the target",
+            Need::Grid => "has codes on the target",
         }
     }
 }
@@ -130,6 +135,10 @@ impl Asked<'_> {
 
     fn has_use(&self, need: Need, nodes: &[NodeId], values: &[ValueId]) -> bool {
         let graph = self.module.main();
+        if need == Need::Grid {
+            return nodes.iter().any(|&id| self.stands_beside_codes(id))
+                || values.iter().any(|&value| self.has_codes(value));
+        }
         let of_node = |&id: &NodeId| graph.node(id).is_some_and(|node| self.meets(need, id, node));
         let of_value = |&value: &ValueId| {
             let real = graph.value(value).is_some_and(|value| value.ty.elem == Elem::F32);
@@ -139,6 +148,27 @@ impl Asked<'_> {
             matches!(need, Need::Types | Need::Codes) && real && made
         };
         nodes.iter().any(of_node) || values.iter().any(of_value)
+    }
+
+    /// True for a layer with codes, one that reads what such a layer makes, and one whose result such a layer reads.
+    fn stands_beside_codes(&self, id: NodeId) -> bool {
+        let graph = self.module.main();
+        graph.node(id).is_some_and(|node| {
+            let mut producers = node.inputs.iter().flatten().filter_map(|&value| graph.producer(value));
+            self.meets(Need::Codes, id, node)
+                || producers.any(|(id, node)| self.meets(Need::Codes, id, node))
+                || node.outputs.iter().any(|&value| self.has_codes(value))
+        })
+    }
+
+    /// True for an input of the model, which may be given codes, and where the layer that makes the value or one that reads
+    /// it has codes.
+    fn has_codes(&self, value: ValueId) -> bool {
+        let graph = self.module.main();
+        let mut readers = graph.uses(value).filter_map(|of| Some((of.node, graph.node(of.node)?)));
+        let producer = graph.producer(value);
+        producer.is_none_or(|(id, node)| self.meets(Need::Codes, id, node))
+            || readers.any(|(id, node)| self.meets(Need::Codes, id, node))
     }
 
     fn meets(&self, need: Need, id: NodeId, node: &Node) -> bool {
@@ -152,7 +182,7 @@ impl Asked<'_> {
                 several || spec.passes.alignment.of(term).is_some() || spec.passes.is_activation(term)
             }
             Need::Types => runs || weighs(node),
-            Need::Codes => {
+            Need::Codes | Need::Grid => {
                 let pair = self.types.pair(spec, id, term);
                 runs && !self.types.plain.contains(&id) && pair.is_some_and(|pair| !pair.is_weight_only())
             }
