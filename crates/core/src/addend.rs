@@ -50,7 +50,7 @@ impl Addend {
 }
 
 impl Node {
-    /// What is added inside the accumulator, and its operand.
+    /// The step that adds inside the accumulator, and its operand.
     pub fn addend(&self) -> Option<(&Addend, ValueId)> {
         let addend = self.fused.as_deref()?.addend.as_ref()?;
         Some((addend, self.inputs.get(Addend::OPERAND).copied().flatten()?))

@@ -244,7 +244,7 @@ impl<'a> Bounds<'a> {
         }
     }
 
-    /// What a node makes in front of a step that is fused into it, with what is added to that.
+    /// Bounds of the sums in front of a step that is fused into a node, with those of its addend.
     fn accumulate(&self, node: &Node) -> Option<Per<Interval>> {
         let made = self.made(node)?;
         let Some((Addend { zero, form }, codes)) = node.addend() else {
@@ -559,7 +559,7 @@ mod tests {
             -32_768 * 32_767 - 32_768 * 32_767 + 7,
             32_767 * 32_767 + 32_768 * 32_768 + 7,
         );
-        assert_eq!(found[0], Some(Per::Tensor((2 * ends.0, 2 * ends.1))));
+        assert_eq!(found[0], Some([(2 * ends.0, 2 * ends.1)].into_iter().collect()));
         let corner = 65_535 * 65_532;
         assert_eq!(found[1], Some(Per::Tensor((-3 * 3 * 65_535, 3 * corner))));
         assert_eq!(found[2], Some(Per::Tensor((-65_535 << 47, 0))));
