@@ -2,7 +2,7 @@
 //!
 //! A library is code that nobody here has seen: its constructors run before it is asked anything, and it may crash, hang or
 //! write where it likes. So it is never loaded into this process, but into a **worker**: the same program, executed again
-//! with [`ARGUMENT`], which speaks by frames over pipes ([`wire`]). What goes wrong there is an error that names plugin and
+//! with [`ARGUMENT`], which speaks by frames over pipes (module `wire`). What goes wrong there is an error that names plugin and
 //! call, and the next call has a new worker.
 //!
 //! ```text
