@@ -17,6 +17,7 @@ Usage: cargo xtask compile --target TARGET [ARGUMENTS OF strait compile]
 
 TARGET is the name of a configuration in configs/: the model in the repository for that target.
 Everything else goes to `strait compile` as it stands; its exit code is ours.
+With STRAIT_BUILD_PROFILE=dev in the environment the binary is the one that tests run: built sooner, slower, the same bytes.
 
 Examples:
   cargo xtask compile --target sima

@@ -25,15 +25,18 @@ pub(crate) fn shared_data() -> Option<PathBuf> {
     folder.is_dir().then_some(folder)
 }
 
-/// Builds the release binary `strait` and answers with its path.
+/// Builds the binary `strait` and answers with its path: in the profile `release`, unless the variable
+/// `STRAIT_BUILD_PROFILE` names another one.
 pub(crate) fn build_strait() -> Result<PathBuf, Stop> {
+    let profile = std::env::var("STRAIT_BUILD_PROFILE").unwrap_or_else(|_| "release".into());
     let mut cargo = process::cargo();
     cargo
         .current_dir(root())
-        .args(["build", "--release", "--package", "strait-cli", "--bin", "strait"]);
+        .args(["build", "--package", "strait-cli", "--bin", "strait"])
+        .args(["--profile", &profile]);
     process::run(&mut cargo)?;
     let binary = target()
-        .join("release")
+        .join(if profile == "dev" { "debug" } else { &profile })
         .join(format!("strait{}", std::env::consts::EXE_SUFFIX));
     if !binary.is_file() {
         return Err(Stop::Failed(format!(
