@@ -11,7 +11,7 @@ mod table_target;
 mod target;
 
 pub use inventory;
-pub use registry::{Entry, LibraryOrigin, Make, Origin, Registry, RegistryError, TargetFactory};
+pub use registry::{Entry, LibraryOrigin, Make, Origin, Registry, RegistryError, TargetFactory, read_table};
 pub use spec::{OptionValue, Options, Table, TableError, TargetSpec};
 pub use table_target::{FormKernel, Prepare, TableTarget};
 pub use target::{Candidate, Decision, Sink, Site, Target, TargetError};

@@ -254,7 +254,7 @@ impl Registry {
             origin: origin.clone(),
             message,
         };
-        let forms = table.forms()?;
+        let forms = table.forms().clone();
         let known = || forms.iter().map(String::as_str);
         let mut kernels = BTreeMap::new();
         for kernel in factory.kernels {
@@ -287,17 +287,8 @@ impl Registry {
     /// # Errors
     /// A file that cannot be read, a table that is wrong, an id that is there already.
     pub fn add_file(&mut self, path: &Path) -> Result<&Entry, RegistryError> {
-        let name = path.display().to_string();
-        let unreadable = |e: std::io::Error| RegistryError::File {
-            path: name.clone(),
-            message: e.to_string(),
-        };
-        let bytes = strait_mapped::read(path, MAX_TABLE_BYTES as u64).map_err(unreadable)?;
-        let text = String::from_utf8(bytes).map_err(|_| RegistryError::File {
-            path: name.clone(),
-            message: "it is not UTF-8 text".into(),
-        })?;
-        self.add_table(Origin::File(name.clone()), Table::parse(name, text)?)
+        let table = read_table(path)?;
+        self.add_table(Origin::File(table.name().to_owned()), table)
     }
 
     /// A target that is a table; the host's kernels compute its forms.
@@ -305,7 +296,7 @@ impl Registry {
     /// # Errors
     /// An id that is there already, and a table that asks for code.
     pub fn add_table(&mut self, origin: Origin, table: Table) -> Result<&Entry, RegistryError> {
-        let kernels = table.forms()?.into_iter().map(|form| (form, None)).collect();
+        let kernels = table.forms().iter().map(|form| (form.clone(), None)).collect();
         let id = table.id().to_owned();
         self.insert(Entry {
             origin,
@@ -384,4 +375,22 @@ impl Registry {
     pub fn get(&self, id: &str, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
         self.entry(id)?.target(options)
     }
+}
+
+/// The table in a file.
+///
+/// # Errors
+/// A file that cannot be read, a table that is wrong.
+pub fn read_table(path: &Path) -> Result<Table, RegistryError> {
+    let name = path.display().to_string();
+    let unreadable = |e: std::io::Error| RegistryError::File {
+        path: name.clone(),
+        message: e.to_string(),
+    };
+    let bytes = strait_mapped::read(path, MAX_TABLE_BYTES as u64).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|_| RegistryError::File {
+        path: name.clone(),
+        message: "it is not UTF-8 text".into(),
+    })?;
+    Ok(Table::parse(name, text)?)
 }

@@ -19,6 +19,11 @@ pub struct Table {
     text: String,
     id: String,
     digest: [u8; 32],
+    /// The names of the forms, those of every overlay included.
+    forms: BTreeSet<String>,
+    /// Findings where it asks for what only code of a target's crate could do: all of them, and those that are left where
+    /// something writes a package.
+    code: [Vec<Diagnostic>; 2],
 }
 
 /// Reason why a table with some options is no target.
@@ -47,11 +52,21 @@ impl Table {
         let mut table = Table {
             digest: Sha256::digest(&text).into(),
             id: String::new(),
+            forms: BTreeSet::new(),
+            code: [Vec::new(), Vec::new()],
             name,
             text,
         };
-        let id = table.variants()?.into_iter().map(|(spec, _)| spec.id).next();
-        table.id = id.unwrap_or_default();
+        let variants = table.variants()?;
+        table.code = variants
+            .iter()
+            .flat_map(|(spec, tree)| check::code(spec, tree))
+            .collect();
+        table.code.dedup();
+        for (spec, _) in variants {
+            table.forms.extend(spec.form.into_keys());
+            table.id = spec.id;
+        }
         Ok(table)
     }
 
@@ -77,16 +92,16 @@ impl Table {
 
     /// The table with the overlays of these options' values; an option that is absent has its default.
     pub fn spec(&self, options: &Options) -> Result<TargetSpec, TableError> {
-        let (spec, _) = self.read(&Options::new())?;
+        let base = self.base()?;
         for (name, value) in options {
             let refused = |message| TableError::Option {
                 target: self.id.clone(),
                 option: name.clone(),
                 message,
             };
-            let Some(row) = spec.options.get(name) else {
-                let known = spec.options.keys().map(String::as_str);
-                let message = if spec.options.is_empty() {
+            let Some(row) = base.spec.options.get(name) else {
+                let known = base.spec.options.keys().map(String::as_str);
+                let message = if base.spec.options.is_empty() {
                     "this target has no options".to_owned()
                 } else {
                     format!("no such option; {}", nearest::help(name, known))
@@ -97,37 +112,34 @@ impl Table {
                 return Err(refused(message));
             }
         }
-        Ok(self.read(options)?.0)
+        Ok(self.with(&base, options)?.0)
     }
 
     /// The names of the forms, those of every overlay included.
-    pub(crate) fn forms(&self) -> Result<BTreeSet<String>, Diagnostics> {
-        Ok(self
-            .variants()?
-            .into_iter()
-            .flat_map(|(spec, _)| spec.form.into_keys())
-            .collect())
+    pub(crate) fn forms(&self) -> &BTreeSet<String> {
+        &self.forms
     }
 
     /// That it asks for nothing that only code of a target's crate could do, for a target that has none, or only what
     /// writes a package.
     pub(crate) fn without_code(&self, emits: bool) -> Result<(), Diagnostics> {
-        let variants = self.variants()?;
-        let findings = variants.iter().flat_map(|(spec, tree)| check::code(spec, tree, emits));
-        let mut findings: Vec<Diagnostic> = findings.collect();
-        findings.dedup();
-        match findings.is_empty() {
+        let [all, but_for_packages] = &self.code;
+        let code = if emits { but_for_packages } else { all };
+        match code.is_empty() {
             true => Ok(()),
-            false => Err(Diagnostics(findings)),
+            false => Err(Diagnostics(code.clone())),
         }
     }
 
     /// The table with the defaults of its options, and with each of its overlays in turn.
     fn variants(&self) -> Result<Vec<(TargetSpec, Node)>, Diagnostics> {
-        let base = self.read(&Options::new())?;
-        let others = overlays(&base.0).into_iter().map(|options| self.read(&options));
+        let base = self.base()?;
+        let defaults = self.with(&base, &Options::new())?;
+        let others = overlays(&defaults.0)
+            .into_iter()
+            .map(|options| self.with(&base, &options));
         let others = others.collect::<Result<Vec<_>, _>>()?;
-        Ok(std::iter::once(base).chain(others).collect())
+        Ok(std::iter::once(defaults).chain(others).collect())
     }
 
     fn source(&self) -> Arc<Source> {
@@ -141,9 +153,8 @@ impl Table {
         })
     }
 
-    /// Parses, merges the overlays of the options' values, deserializes and checks; with the tree that tells the
-    /// places.
-    fn read(&self, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
+    /// Parses the table, and reads and checks it without any overlay.
+    fn base(&self) -> Result<Base, Diagnostics> {
         if self.text.len() > MAX_TABLE_BYTES {
             let message = format!(
                 "the table {} has {} bytes; {MAX_TABLE_BYTES} is the limit",
@@ -152,28 +163,49 @@ impl Table {
             );
             return Err(Diagnostic::error(codes::FILE, message).into());
         }
-        let mut tree = strait_document::syntax(&self.source())?;
-        let mut merged = tree.clone();
-        // The first reading tells the options and their defaults, and what is wrong without any overlay.
-        let base = indexed(&mut tree)?;
-        let chosen = base.options.iter().map(|(option, row)| {
+        let parsed = strait_document::syntax(&self.source())?;
+        let mut tree = parsed.clone();
+        let spec = indexed(&mut tree)?;
+        // What is missing without an overlay is missing for the other values of its option.
+        check::check(&spec, &tree)?;
+        Ok(Base { parsed, tree, spec })
+    }
+
+    /// The table with the overlays of the options' values, checked; with the tree that tells the places.
+    fn with(&self, base: &Base, options: &Options) -> Result<(TargetSpec, Node), Diagnostics> {
+        let chosen = base.spec.options.iter().map(|(option, row)| {
             let value = options.get(option).unwrap_or(&row.default);
             (option.clone(), value.clone())
         });
         let chosen: Options = chosen.collect();
-        for (option, value) in &chosen {
-            if let Some(overlay) = tree.find(&KeyPath::of(&["overlay", option, &value.to_string()])) {
-                merged.merge(overlay);
+        let overlay = |(option, value): (&String, &super::OptionValue)| {
+            let path = KeyPath::of(&["overlay", option, &value.to_string()]);
+            base.tree.find(&path)
+        };
+        let mut overlays = chosen.iter().filter_map(overlay).peekable();
+        let (mut spec, merged) = match overlays.peek() {
+            None => (base.spec.clone(), base.tree.clone()),
+            Some(_) => {
+                let mut merged = base.parsed.clone();
+                overlays.for_each(|overlay| merged.merge(overlay));
+                let spec = indexed(&mut merged)?;
+                check::check(&spec, &merged)?;
+                (spec, merged)
             }
-        }
-        let mut spec = indexed(&mut merged)?;
-        check::check(&spec, &merged)?;
-        // What is missing without an overlay is missing for the other values of its option.
-        check::check(&base, &tree)?;
+        };
         spec.digest = self.digest;
         spec.chosen = chosen;
         Ok((spec, merged))
     }
+}
+
+/// A table without any overlay: what tells the options and their defaults.
+struct Base {
+    /// As it was parsed.
+    parsed: Node,
+    /// As it was read, which tells the places.
+    tree: Node,
+    spec: TargetSpec,
 }
 
 /// The table in a tree, with its rows by term.
