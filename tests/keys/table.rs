@@ -1,6 +1,7 @@
 //! The keys of a target's table.
 
 mod passes;
+mod recipes;
 mod sums;
 mod types;
 
@@ -376,26 +377,6 @@ const CASES: &[Case] = &[
         Bits,
         &[("weight_per  = \"channel\"", "weight_per  = \"tensor\"")],
     ),
-    case(
-        "op.NAME.limit.NAME.min",
-        Placement,
-        &[("kernel   = { min = 1", "kernel   = { min = 2")],
-    ),
-    case(
-        "op.NAME.limit.NAME.max",
-        Placement,
-        &[("max = 3 }\ngrouping", "max = 2 }\ngrouping")],
-    ),
-    case(
-        "op.NAME.limit.NAME.multiples_of",
-        Placement,
-        &[("kernel   = { min = 1", "\"kernel[1]\" = { multiples_of = 2, min = 1")],
-    ),
-    case(
-        "op.NAME.limit.NAME.one_of",
-        Placement,
-        &[("[\"none\", \"depthwise\"]", "[\"none\"]")],
-    ),
     case("op.NAME.oracle", Report, &[("op oracle A", "op oracle B")]),
     case(
         "op.NAME.evidence",
@@ -530,7 +511,7 @@ fn changed(text: &str, changes: Changes) -> String {
 
 #[test]
 fn every_key_of_a_table_takes_effect_or_is_refused() {
-    let all = || [CASES, types::CASES, passes::CASES, sums::CASES].into_iter().flatten();
+    let all = || [CASES, types::CASES, passes::CASES, recipes::CASES, sums::CASES].into_iter().flatten();
     let keys: Vec<&str> = all().map(|case| case.key).collect();
     let mut wrong = unmatched(TargetSpec::shape(), &keys);
     let mut outcomes = BTreeMap::new();

@@ -32,6 +32,17 @@ impl Lowering<'_> {
         Ok(accumulator(self.spec, site.row, read))
     }
 
+    /// The number of channels whose products the target adds up first, if it does, and the sums that it forms of them.
+    pub(crate) fn block(&self, site: &NodeToLower<'_>) -> Result<Option<(u32, Accumulator)>, Failure> {
+        let read = self.operand_grid(site, 0)?.ty;
+        let block = self.spec.accumulator.get(&read.into()).and_then(|row| row.block);
+        let whole = self.accumulator(site)?;
+        Ok(block.map(|block| {
+            let bits = block.bits.min(whole.bits);
+            (block.channels.get(), Accumulator { bits, ..whole })
+        }))
+    }
+
     /// The type in which these are carried.
     pub(crate) fn carrier(&self, site: &NodeToLower<'_>) -> Result<Carrier, Failure> {
         Ok(match self.accumulator(site)?.bits {

@@ -15,6 +15,12 @@ use strait_requantize::Per;
 use strait_requantize::range::Pairs;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
+    let (wide, _) = window_sum(walk, site)?;
+    narrow(walk, site, wide)
+}
+
+/// The sums of the windows of a pool or of a mean, and the counts that they are to be divided by: of each channel.
+pub(super) fn window_sum(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Wide, Per<u32>), Failure> {
     let x = walk.operand(site, 0)?;
     let (x_scale, x_zero, codes) = (x.grid.scale, x.grid.zero, x.value);
     let dims = walk.dims(codes);
@@ -82,17 +88,14 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
             Channels::Picked(walk.data("divisors", integers(&shape, &picks, Elem::I32)?, None))
         }
     };
-    let product = Product::Mean(x_scale, count);
-    narrow(
-        walk,
-        site,
-        Wide {
-            acc,
-            zero,
-            product,
-            channels,
-        },
-    )
+    let product = Product::Mean(x_scale, count.clone());
+    let wide = Wide {
+        acc,
+        zero,
+        product,
+        channels,
+    };
+    Ok((wide, count))
 }
 
 /// Shows that the sum of a window of so many codes of the operand stays within the target's accumulator.

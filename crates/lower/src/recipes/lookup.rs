@@ -22,6 +22,10 @@ pub(super) fn lower(
     left_shift: u8,
 ) -> Result<(), Failure> {
     let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
+    let y = Grid {
+        rounding: site.row.rounding.unwrap_or(y.rounding),
+        ..y
+    };
     if x.ty.bits() > 16 || y.ty.bits() > 16 {
         let text = format!("a table from {} to {} is not one of codes", x.ty, y.ty);
         return Err(Reason::new(ReasonCode::TableType, text).into());

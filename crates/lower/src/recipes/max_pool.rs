@@ -3,13 +3,17 @@
 //!
 //! A result of fewer bits than the operand is on the operand's grid without its lowest bits: the maximum is taken of codes
 //! in 32 bits, and shifted.
+//!
+//! Padding is no part of a maximum, or real zero that is, as the row's `pad` says: the two differ where all elements of a
+//! window at the border are below zero.
 
 use super::narrow::{Product, Wide, shift};
 use super::{NodeToLower, pass_through};
 use crate::lowering::Lowering;
-use strait_core::op::ShiftLeft;
-use strait_core::{Carrier, Channels, Failure, Op};
+use strait_core::op::{MaxPool, Pad, PadMode, ShiftLeft};
+use strait_core::{Carrier, Channels, Failure, Op, Reason, ReasonCode};
 use strait_requantize::Per;
+use strait_target::spec::Padding;
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(), Failure> {
     let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
@@ -17,7 +21,12 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
         return pass_through::lower(walk, site);
     };
     if bits == 0 {
-        return pass_through::lower(walk, site);
+        let padded = site.row.padding() == Some(Padding::ZeroPoint) && pool.pad.iter().any(|&p| p > 0);
+        return if padded {
+            around(walk, site, pool)
+        } else {
+            pass_through::lower(walk, site)
+        };
     }
     let (codes, grid) = (walk.operand(site, 0)?.value, Some(x.params()));
     let widened = ShiftLeft {
@@ -35,4 +44,33 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>) -> Result<(
     };
     let codes = shift(walk, site, wide, (&y).into(), Per::Tensor(bits))?;
     walk.set_codes(site, 0, codes)
+}
+
+/// The maximum over windows that read padding as real zero: it is put around the operand, and takes part.
+fn around(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, pool: &MaxPool) -> Result<(), Failure> {
+    if pool.ceil {
+        let text = "windows reach past the padding, which is real zero on the target";
+        return Err(Reason::new(ReasonCode::PadValue, text).into());
+    }
+    let x = walk.operand_grid(site, 0)?;
+    let codes = walk.operand(site, 0)?.value;
+    let (begins, ends) = pool.pad.split_at(pool.pad.len() / 2);
+    let axes = |pads: &[u32]| {
+        [0, 0]
+            .into_iter()
+            .chain(pads.iter().map(|&p| p.into()))
+            .collect::<Vec<i64>>()
+    };
+    let pad = Pad {
+        mode: PadMode::Constant,
+        amounts: axes(begins).into_iter().chain(axes(ends)).collect(),
+        value: x.zero as f32,
+    };
+    let padded = walk.emit(site.node, pad, &[codes], Some(x.params()), "padded")?;
+    let inside = MaxPool {
+        pad: pool.pad.iter().map(|_| 0).collect(),
+        ..pool.clone()
+    };
+    let made = walk.emit(site.node, inside, &[padded], Some(x.params()), "maximum")?;
+    walk.set_codes(site, 0, made)
 }

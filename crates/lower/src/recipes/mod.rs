@@ -3,11 +3,13 @@
 //! A recipe fails in two ways: by a [`Reason`](strait_core::Reason), and the node goes to the host; or by a defect,
 //! where a promise of placing or annotating does not hold, and everything stops.
 
+mod add_coarser_grid;
 mod add_common_grid;
 mod add_in_accumulator;
 mod add_left_shift;
 mod add_shifted;
 mod average_pool_divide;
+mod average_pool_reciprocal;
 mod average_pool_requantize;
 mod clamp;
 pub(crate) mod dequantize_weights;
@@ -71,11 +73,13 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
         Recipe::MatmulAccumulate => matmul_accumulate::lower(walk, &site),
         Recipe::AddLeftShift { left_shift } => add_left_shift::lower(walk, &site, left_shift),
         Recipe::AddCommonGrid { left_shift } => add_common_grid::lower(walk, &site, left_shift),
+        Recipe::AddCoarserGrid => add_coarser_grid::lower(walk, &site),
         Recipe::AddShifted => add_shifted::lower(walk, &site),
         Recipe::Multiply => multiply::lower(walk, &site),
         Recipe::MaxPool => max_pool::lower(walk, &site),
         Recipe::AveragePoolDivide => average_pool_divide::lower(walk, &site),
         Recipe::AveragePoolRequantize => average_pool_requantize::lower(walk, &site),
+        Recipe::AveragePoolReciprocal { reciprocal } => average_pool_reciprocal::lower(walk, &site, reciprocal),
         Recipe::Lookup { definition, left_shift } => lookup::lower(walk, &site, definition, left_shift),
         Recipe::Softmax { definition } => softmax::lower(walk, &site, definition),
         Recipe::LayerNormalization { definition } => layer_normalization::lower(walk, &site, definition),

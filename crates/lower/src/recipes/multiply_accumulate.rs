@@ -6,18 +6,26 @@
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, narrow, shift};
+use super::product::in_block;
 use crate::interval::{self, any_code, conv_taps, input, less};
 use crate::lowering::Lowering;
 use std::sync::Arc;
 use strait_core::op::{Conv, Gemm};
 use strait_core::{Channels, Failure, Op, QuantParams, Reason, ReasonCode, TensorData, WeightZero};
 use strait_requantize::{Per, range};
-use strait_target::spec::WeightGrid;
+use strait_target::spec::{Padding, WeightGrid};
 
 pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid: WeightGrid) -> Result<(), Failure> {
     let x = site.input(0)?;
     let activation = walk.operand_grid(site, 0)?;
     let (x_scale, x_zero) = (activation.scale, activation.zero);
+    if let (Some(Padding::ZeroCode), Op::Conv(conv)) = (site.row.padding(), &site.node.op)
+        && x_zero != 0
+        && conv.pad.iter().any(|&p| p > 0)
+    {
+        let text = format!("the target pads with the code 0, and real zero is the code {x_zero}");
+        return Err(Reason::new(ReasonCode::PadValue, text).into());
+    }
     let (grid, weight) = walk.weights(site.id)?;
     // The grid that a shift leads to: there is one where the result has codes.
     let target = walk.result_grid(site).filter(|_| weight_grid.leaves_a_shift());
@@ -68,9 +76,27 @@ pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, weight_grid
         ..input(any_code(activation.ty), taps.as_ref(), x_zero)
     };
     let (accumulator, carrier) = (walk.accumulator(site)?, walk.carrier(site)?);
+    let block = walk.block(site)?;
+    // The weights of one input channel stand together.
+    let each = baked
+        .shape()
+        .get(2..)
+        .unwrap_or_default()
+        .iter()
+        .product::<u64>()
+        .max(1) as usize;
     for (channel, sum) in interval::sums(&codes, &biases, read).enumerate() {
         range::prove(channel, &sum, accumulator)
             .map_err(|overflow| Reason::new(ReasonCode::AccumulatorOverflow, overflow.to_string()))?;
+        let Some((channels, within)) = block else { continue };
+        for weights in sum.weights.chunks(each.saturating_mul(channels as usize)) {
+            let part = range::Products {
+                weights,
+                bias: 0,
+                ..sum
+            };
+            range::prove(channel, &part, within).map_err(|overflow| in_block(channels, &overflow))?;
+        }
     }
     let rank = walk.graph().value(site.output()?).map_or(1, |v| v.ty.shape.len());
     let axis = if matches!(site.node.op, Op::Conv(_)) {

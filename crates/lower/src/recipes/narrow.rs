@@ -8,7 +8,7 @@ use strait_core::{Carrier, Channels, Elem, Failure, QuantParams, Reason, ReasonC
 use strait_requantize::range::Terms;
 use strait_requantize::{IntType, Per, Requantization};
 use strait_target::TargetSpec;
-use strait_target::spec::{Arithmetic, Built, FormRow, Rescale, Scales, WeightGrid};
+use strait_target::spec::{Arithmetic, Built, FormRow, Reciprocal, Rescale, Scales, WeightGrid};
 
 /// Where the scale of an accumulator comes from; rules round their products differently.
 #[derive(Clone, Debug, PartialEq)]
@@ -204,6 +204,31 @@ pub(super) fn shift(
     let row = row.ok_or_else(|| Reason::new(ReasonCode::NoForm, "the row has no form that shifts"))?;
     let form = row.build_shift(bits, to.out)?;
     emit(walk, site, wide, to.grid(), form, "requantize")
+}
+
+/// A requantize node by the first of the row's forms that multiplies by the reciprocals of counts: sums, less their zero
+/// point, as means.
+pub(super) fn reciprocal(
+    walk: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    wide: Wide,
+    to: Narrow,
+    counts: &Per<u32>,
+    numbers: Reciprocal,
+) -> Result<ValueId, Failure> {
+    let acc = match wide.zero {
+        0 => wide.acc,
+        zero => centre(walk, site, wide.acc, zero)?,
+    };
+    let accumulators = walk.bounds(acc);
+    let mut refused = Reason::new(ReasonCode::NoForm, "the row has no form that multiplies and shifts");
+    for row in rows(walk.spec, &site.row.requantize) {
+        match row.build_reciprocal(counts, numbers, to.zero, to.out, accumulators.as_ref()) {
+            Ok(form) => return emit(walk, site, Wide { acc, ..wide }, to, form, "requantize"),
+            Err(reason) => refused = reason,
+        }
+    }
+    Err(refused.into())
 }
 
 /// The requantize node of a form that was made elsewhere.

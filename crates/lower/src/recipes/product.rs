@@ -6,8 +6,8 @@ use super::narrow::{Product, Wide, narrow};
 use crate::interval::any_code;
 use crate::lowering::Lowering;
 use std::sync::Arc;
-use strait_core::{Carrier, Channels, Failure, Op};
-use strait_requantize::range::Pairs;
+use strait_core::{Carrier, Channels, Failure, Op, Reason, ReasonCode};
+use strait_requantize::range::{self, Overflow, Pairs};
 
 /// Lowers a node whose accumulators are sums of `count` products. `op` is the primitive for the zero points of both operands,
 /// `product` the rule of the runtime for both scales.
@@ -28,6 +28,13 @@ pub(super) fn of_activations(
         any_pattern: walk.are_two_inputs(site),
     };
     walk.prove(site, &sum)?;
+    if let Some((channels, within)) = walk.block(site)? {
+        let part = Pairs {
+            count: count.min(channels.into()),
+            ..sum
+        };
+        range::prove(0, &part, within).map_err(|overflow| in_block(channels, &overflow))?;
+    }
     let grid = a.grid.params().product(&b.grid.params(), None);
     let carrier = walk.carrier(site)?;
     let acc = walk.emit(
@@ -44,4 +51,10 @@ pub(super) fn of_activations(
         channels: Channels::Axis(0),
     };
     narrow(walk, site, wide)
+}
+
+/// Reason why the sums that a target forms first, of the products of so many channels, do not hold.
+pub(super) fn in_block(channels: u32, overflow: &Overflow) -> Reason {
+    let text = format!("in the sums of {channels} channels that the target forms first, {overflow}");
+    Reason::new(ReasonCode::AccumulatorOverflow, text)
 }

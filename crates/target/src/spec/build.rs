@@ -1,6 +1,6 @@
 //! Derivation of a form's integers from scales.
 
-use super::{Arithmetic, Built, FormRow, ScaleRule, TargetSpec};
+use super::{Arithmetic, Built, FormRow, Reciprocal, ScaleRule, TargetSpec};
 use std::borrow::Cow;
 use strait_core::{Reason, ReasonCode};
 use strait_requantize::scales::{
@@ -208,6 +208,37 @@ impl FormRow {
             }),
         };
         self.accepts(&form, None)?;
+        Ok(form)
+    }
+
+    /// `sat(round(x · r / 2^bits) + z)` within this row's limits, where r stands for the reciprocal of a count.
+    pub fn build_reciprocal(
+        &self,
+        counts: &Per<u32>,
+        reciprocal: Reciprocal,
+        zp: i32,
+        out: IntType,
+        accumulators: Option<&Per<(i64, i64)>>,
+    ) -> Result<Requantization, Reason> {
+        let number = |&count: &u32| match reciprocal.of(count) {
+            0 => {
+                let text = format!("1 / {count} is 0 with {} bits", reciprocal.bits);
+                Err(Reason::new(ReasonCode::FormFactor, text))
+            }
+            number => Ok(number),
+        };
+        let form = form::TfLite {
+            sc: counts.try_map(number)?,
+            zp,
+            narrowing: Narrowing {
+                shift: Per::Tensor(reciprocal.bits),
+                rounding: self.rounding(),
+                out,
+            },
+        };
+        let form = form.into();
+        self.accepts(&form, None)?;
+        covers(&form, accumulators)?;
         Ok(form)
     }
 

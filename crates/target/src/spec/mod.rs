@@ -39,11 +39,11 @@ pub use pair::{Activation, Pair};
 pub use parse::{MAX_TABLE_BYTES, Table, TableError};
 pub use passes::{Alignment, Alignments, Passes};
 pub use place::{OpSite, Operand};
-pub use recipe::{IntegerFunction, Recipe, RecipeName, Signature, WeightGrid};
+pub use recipe::{IntegerFunction, Padding, Recipe, RecipeName, Reciprocal, Signature, WeightGrid};
 pub use reference::reference_page;
 pub use types::{
-    Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, Types,
-    WeightScheme,
+    Accumulator, ActivationScheme, BiasType, Divide, Overflow, Points, Quantize, QuantizeZeroPoint, ScaleSet, SumBlock,
+    Types, WeightScheme,
 };
 pub use words::{Evidence, FloatRule, Integer, Interval, Per, WeightPer};
 

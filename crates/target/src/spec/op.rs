@@ -1,13 +1,14 @@
 //! `[op.NAME]`: how an op becomes integers, and where the target's limits are.
 
 use super::pair::Pair;
-use super::recipe::{IntegerFunction, Recipe, RecipeName, WeightGrid};
+use super::recipe::{IntegerFunction, Padding, Recipe, RecipeName, Reciprocal, WeightGrid};
 use super::types::Points;
-use super::words::{Evidence, Integer, WeightPer};
+use super::words::{Evidence, Integer, RoundingWord, WeightPer};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{collections::BTreeMap, num::NonZeroU32};
 use strait_document::{Scalar, words};
+use strait_requantize::Rounding;
 
 /// Computation of one op, or of a group of ops. An op without a row runs on the host.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, JsonSchema)]
@@ -45,6 +46,15 @@ pub struct OpRow {
     /// Parameter of `softmax`, `layer_normalization` and `lookup`: the integer function that it is. Absent: `nearest.v1` of
     /// `lookup`.
     pub definition: Option<IntegerFunction>,
+    /// Parameter of `lookup`: rounding of an entry to a code, where `definition` leaves it open. Absent: `quantize.rounding`.
+    #[schemars(with = "Option<RoundingWord>")]
+    pub rounding: Option<Rounding>,
+    /// Parameter of `average_pool_reciprocal`: the numbers that stand for the reciprocals of counts.
+    pub reciprocal: Option<Reciprocal>,
+    /// Parameter of `multiply_accumulate` and `max_pool`: what padding reads as. Absent: `zero_point` of a convolution,
+    /// `type_minimum` of a maximum. A convolution pads with `zero_point` or `zero_code`, a maximum with `type_minimum` or
+    /// `zero_point`.
+    pub pad: Option<Padding>,
     /// Pairs of activation type and weight type that the row is for. Several rows may be for one op, each for other
     /// activation types. Absent: all of `types.pairs` that its recipe takes: those with `"float32"` are for
     /// `dequantize_weights`.
@@ -112,6 +122,16 @@ impl OpRow {
         keeps && self.results.as_ref().is_some_and(|results| results.contains(&result))
     }
 
+    /// The code that padding reads as, in a recipe with windows that reach into some.
+    pub fn padding(&self) -> Option<Padding> {
+        let usual = match self.recipe? {
+            RecipeName::MultiplyAccumulate => Padding::ZeroPoint,
+            RecipeName::MaxPool => Padding::TypeMinimum,
+            _ => return None,
+        };
+        Some(self.pad.unwrap_or(usual))
+    }
+
     /// Recipe of the op's lowering to integers; `None` for an op of the host.
     pub fn recipe(&self) -> Option<Recipe> {
         let left_shift = self.left_shift.unwrap_or_default();
@@ -123,11 +143,15 @@ impl OpRow {
             RecipeName::MatmulAccumulate => Recipe::MatmulAccumulate,
             RecipeName::AddLeftShift => Recipe::AddLeftShift { left_shift },
             RecipeName::AddCommonGrid => Recipe::AddCommonGrid { left_shift },
+            RecipeName::AddCoarserGrid => Recipe::AddCoarserGrid,
             RecipeName::AddShifted => Recipe::AddShifted,
             RecipeName::Multiply => Recipe::Multiply,
             RecipeName::MaxPool => Recipe::MaxPool,
             RecipeName::AveragePoolDivide => Recipe::AveragePoolDivide,
             RecipeName::AveragePoolRequantize => Recipe::AveragePoolRequantize,
+            RecipeName::AveragePoolReciprocal => Recipe::AveragePoolReciprocal {
+                reciprocal: self.reciprocal?,
+            },
             RecipeName::Lookup => Recipe::Lookup {
                 definition: self.definition.unwrap_or(IntegerFunction::Nearest).definition(),
                 left_shift,

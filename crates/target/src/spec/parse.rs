@@ -58,11 +58,12 @@ impl Table {
             text,
         };
         let variants = table.variants()?;
-        table.code = variants
-            .iter()
-            .flat_map(|(spec, tree)| check::code(spec, tree))
-            .collect();
-        table.code.dedup();
+        table.code = [false, true].map(|emits| {
+            let findings = variants.iter().flat_map(|(spec, tree)| check::code(spec, tree, emits));
+            let mut findings: Vec<Diagnostic> = findings.collect();
+            findings.dedup();
+            findings
+        });
         for (spec, _) in variants {
             table.forms.extend(spec.form.into_keys());
             table.id = spec.id;

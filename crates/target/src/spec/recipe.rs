@@ -1,7 +1,12 @@
 //! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
 
+use super::words::RoundingWord;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::num::NonZeroU32;
 use strait_core::{Kind, Term};
 use strait_document::words;
+use strait_requantize::Rounding;
 use strait_requantize::function::Definition;
 
 words! {
@@ -22,6 +27,9 @@ words! {
         /// `left_shift` more bits, or as many of them as the forms can express the factors for, and a zero point of 0;
         /// the sum is requantized.
         AddCommonGrid = "add_common_grid",
+        /// Sum or difference on the coarser one of the operands' grids, with a zero point of 0: the finer operand is
+        /// requantized to it (by one of `inputs`), the other one is taken as it is, less its zero point; the sum is requantized.
+        AddCoarserGrid = "add_coarser_grid",
         /// Sum of two convolutions, or of two fully connected layers, which nothing else reads: their sums, whose grids
         /// are made equal, are each shifted right by one number of bits (by one of `inputs`) to 16 bits, and their sum,
         /// saturated to 16 bits, is requantized.
@@ -38,8 +46,11 @@ words! {
         /// The sum of a window or over reduced axes, requantized by a factor with the reciprocal of the count in it; of
         /// `reduce_sum` without.
         AveragePoolRequantize = "average_pool_requantize",
+        /// The sum of a window, less its zero point, times the reciprocal of its count, which is a number of `reciprocal`,
+        /// shifted right by the fraction's bits with the rounding of the form of `requantize`; operand and result share one grid.
+        AveragePoolReciprocal = "average_pool_reciprocal",
         /// A table with one entry per code: any function of one variable, as `definition` computes it, which may fix the grid
-        /// of the result. With `left_shift`, entries for results of at most 8 bits have so many bits more, which a shift of
+        /// of the result. Entries are rounded as `rounding` says. With `left_shift`, entries for results of at most 8 bits have so many bits more, which a shift of
         /// `requantize` takes off; they are computed in f32.
         Lookup = "lookup",
         /// Softmax on codes: the integer function that `definition` names, which fixes the grid of the result.
@@ -129,6 +140,39 @@ words! {
     }
 }
 
+words! {
+    /// Codes that padding reads as.
+    Padding {
+        /// The zero point of the operand: real zero.
+        ZeroPoint = "zero_point",
+        /// The code 0, which is real zero where the zero point is 0. Other padded operands go to the host.
+        ZeroCode = "zero_code",
+        /// The smallest code of the type, so that padding is never the largest.
+        TypeMinimum = "type_minimum",
+    }
+}
+
+/// Numbers that stand for the reciprocals of counts: round(2^bits / n).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Reciprocal {
+    /// Bits of the fraction, and so the shift behind the multiplication.
+    #[schemars(range(min = 1, max = 30))]
+    pub bits: u8,
+    /// Rounding of the quotient.
+    #[schemars(with = "RoundingWord")]
+    pub rounding: Rounding,
+}
+
+impl Reciprocal {
+    /// The number that stands for 1 / n.
+    pub fn of(self, count: u32) -> i32 {
+        let count = NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
+        // At most 2^30.
+        self.rounding.divide(1 << self.bits.min(30), count) as i32
+    }
+}
+
 impl WeightGrid {
     /// True if the factor to the output is a power of two.
     pub fn leaves_a_shift(self) -> bool {
@@ -161,6 +205,8 @@ pub enum Recipe {
         /// Bits that the common grid has more than the output's, at most.
         left_shift: u8,
     },
+    /// See [`RecipeName::AddCoarserGrid`].
+    AddCoarserGrid,
     /// See [`RecipeName::AddShifted`].
     AddShifted,
     /// See [`RecipeName::Multiply`].
@@ -171,6 +217,11 @@ pub enum Recipe {
     AveragePoolDivide,
     /// See [`RecipeName::AveragePoolRequantize`].
     AveragePoolRequantize,
+    /// See [`RecipeName::AveragePoolReciprocal`].
+    AveragePoolReciprocal {
+        /// The numbers that stand for reciprocals.
+        reciprocal: Reciprocal,
+    },
     /// See [`RecipeName::Lookup`].
     Lookup {
         /// The function of one code.
@@ -203,11 +254,13 @@ impl Recipe {
             Recipe::MatmulAccumulate => RecipeName::MatmulAccumulate,
             Recipe::AddLeftShift { .. } => RecipeName::AddLeftShift,
             Recipe::AddCommonGrid { .. } => RecipeName::AddCommonGrid,
+            Recipe::AddCoarserGrid => RecipeName::AddCoarserGrid,
             Recipe::AddShifted => RecipeName::AddShifted,
             Recipe::Multiply => RecipeName::Multiply,
             Recipe::MaxPool => RecipeName::MaxPool,
             Recipe::AveragePoolDivide => RecipeName::AveragePoolDivide,
             Recipe::AveragePoolRequantize => RecipeName::AveragePoolRequantize,
+            Recipe::AveragePoolReciprocal { .. } => RecipeName::AveragePoolReciprocal,
             Recipe::Lookup { .. } => RecipeName::Lookup,
             Recipe::Softmax { .. } => RecipeName::Softmax,
             Recipe::LayerNormalization { .. } => RecipeName::LayerNormalization,
@@ -245,11 +298,15 @@ impl RecipeName {
         match self {
             RecipeName::MultiplyAccumulate | RecipeName::DequantizeWeights => vec![Term::Conv, Term::Gemm],
             RecipeName::MatmulAccumulate => vec![Term::MatMul],
-            RecipeName::AddLeftShift | RecipeName::AddCommonGrid => vec![Term::Add, Term::Sub],
+            RecipeName::AddLeftShift | RecipeName::AddCommonGrid | RecipeName::AddCoarserGrid => {
+                vec![Term::Add, Term::Sub]
+            }
             RecipeName::AddShifted => vec![Term::Add],
             RecipeName::Multiply => vec![Term::Mul],
             RecipeName::MaxPool => vec![Term::MaxPool, Term::ReduceMax, Term::ReduceMin],
-            RecipeName::AveragePoolDivide => vec![Term::AveragePool, Term::GlobalAveragePool, Term::ReduceMean],
+            RecipeName::AveragePoolDivide | RecipeName::AveragePoolReciprocal => {
+                vec![Term::AveragePool, Term::GlobalAveragePool, Term::ReduceMean]
+            }
             RecipeName::AveragePoolRequantize => vec![
                 Term::AveragePool,
                 Term::GlobalAveragePool,
@@ -265,15 +322,47 @@ impl RecipeName {
         }
     }
 
+    /// The terms of the primitives that end in a requantization of the recipe's own: fusion rows that take it over name them
+    /// among their `ops`.
+    pub fn leaves(self) -> Vec<Term> {
+        match self {
+            RecipeName::MultiplyAccumulate => vec![Term::Conv, Term::Gemm],
+            RecipeName::MatmulAccumulate => vec![Term::MatMul],
+            RecipeName::AddLeftShift | RecipeName::AddCommonGrid | RecipeName::AddCoarserGrid => {
+                vec![Term::Add, Term::Sub, Term::ShiftLeft]
+            }
+            RecipeName::AddShifted => vec![Term::Add],
+            RecipeName::Multiply => vec![Term::Mul],
+            RecipeName::MaxPool => vec![Term::MaxPool],
+            // A sum where no form of the row takes off a zero point.
+            RecipeName::AveragePoolRequantize | RecipeName::AveragePoolReciprocal => {
+                vec![Term::SumPool, Term::ReduceSum, Term::Add]
+            }
+            RecipeName::Lookup => vec![Term::Lookup],
+            RecipeName::DequantizeWeights
+            | RecipeName::AveragePoolDivide
+            | RecipeName::Softmax
+            | RecipeName::LayerNormalization
+            | RecipeName::Clamp
+            | RecipeName::PassThrough
+            | RecipeName::Requantize => Vec::new(),
+        }
+    }
+
     /// True if operands and results have one grid: codes are moved, compared or averaged.
     pub fn keeps_grid(self) -> bool {
         match self {
-            RecipeName::MaxPool | RecipeName::AveragePoolDivide | RecipeName::Clamp | RecipeName::PassThrough => true,
+            RecipeName::MaxPool
+            | RecipeName::AveragePoolDivide
+            | RecipeName::AveragePoolReciprocal
+            | RecipeName::Clamp
+            | RecipeName::PassThrough => true,
             RecipeName::MultiplyAccumulate
             | RecipeName::DequantizeWeights
             | RecipeName::MatmulAccumulate
             | RecipeName::AddLeftShift
             | RecipeName::AddCommonGrid
+            | RecipeName::AddCoarserGrid
             | RecipeName::AddShifted
             | RecipeName::Multiply
             | RecipeName::AveragePoolRequantize
@@ -297,9 +386,11 @@ impl RecipeName {
             | RecipeName::MatmulAccumulate
             | RecipeName::AddLeftShift
             | RecipeName::AddCommonGrid
+            | RecipeName::AddCoarserGrid
             | RecipeName::AddShifted
             | RecipeName::Multiply
             | RecipeName::AveragePoolDivide
+            | RecipeName::AveragePoolReciprocal
             | RecipeName::AveragePoolRequantize => true,
             RecipeName::DequantizeWeights
             | RecipeName::MaxPool
@@ -327,7 +418,7 @@ impl RecipeName {
         };
         match self {
             RecipeName::MultiplyAccumulate => Signature {
-                parameters: &[("weight_grid", false)],
+                parameters: &[("weight_grid", false), ("pad", false)],
                 ..narrows
             },
             RecipeName::AddLeftShift | RecipeName::AddCommonGrid => Signature {
@@ -335,7 +426,7 @@ impl RecipeName {
                 parameters: &[("left_shift", true)],
                 ..narrows
             },
-            RecipeName::AddShifted => Signature {
+            RecipeName::AddShifted | RecipeName::AddCoarserGrid => Signature {
                 inputs: true,
                 ..narrows
             },
@@ -347,13 +438,18 @@ impl RecipeName {
             | RecipeName::Multiply
             | RecipeName::AveragePoolRequantize
             | RecipeName::Requantize => narrows,
+            RecipeName::AveragePoolReciprocal => Signature {
+                parameters: &[("reciprocal", true)],
+                ..narrows
+            },
             RecipeName::MaxPool => Signature {
                 may_requantize: true,
+                parameters: &[("pad", false)],
                 ..keeps
             },
             RecipeName::Lookup => Signature {
                 may_requantize: true,
-                parameters: &[("left_shift", false), ("definition", false)],
+                parameters: &[("left_shift", false), ("definition", false), ("rounding", false)],
                 ..keeps
             },
             RecipeName::DequantizeWeights

@@ -47,7 +47,9 @@ pub fn reference_page() -> String {
 }
 
 fn recipes(text: &mut String) {
-    *text += "## Recipes and what they take\n\n| recipe | lowers | forms in | parameters |\n|---|---|---|---|\n";
+    *text += "## Recipes and what they take\n\nWhat a recipe *leaves* are the primitives that end in a requantization of its own: a fusion row that \
+              takes the requantization over names them among its `ops`.\n\n\
+              | recipe | lowers | leaves | forms in | parameters |\n|---|---|---|---|---|\n";
     for recipe in RecipeName::ALL {
         let signature = recipe.signature();
         let forms = [("requantize", signature.requantize), ("inputs", signature.inputs)];
@@ -55,8 +57,9 @@ fn recipes(text: &mut String) {
         let parameters = list(signature.parameters.iter().map(|(key, _)| *key));
         let _ = writeln!(
             text,
-            "| `{recipe}` | {} | {forms} | {parameters} |",
-            list(recipe.lowers().into_iter().map(strait_core::Term::name))
+            "| `{recipe}` | {} | {} | {forms} | {parameters} |",
+            list(recipe.lowers().into_iter().map(strait_core::Term::name)),
+            list(recipe.leaves().into_iter().map(strait_core::Term::name))
         );
     }
     let _ = writeln!(text, "\nThe terms of ops: {}.", list(terms()));

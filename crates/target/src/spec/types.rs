@@ -41,6 +41,8 @@ pub struct Types {
 words! {
     /// The type of a bias.
     BiasType {
+        /// 20 bits, carried in 32.
+        Int20 = "int20",
         /// 32 bits.
         Int32 = "int32",
         /// 40 bits, carried in 64.
@@ -56,6 +58,7 @@ impl BiasType {
     /// Width in bits.
     pub fn bits(self) -> u8 {
         match self {
+            BiasType::Int20 => 20,
             BiasType::Int32 => 32,
             BiasType::Int40 => 40,
             BiasType::Int48 => 48,
@@ -132,12 +135,27 @@ pub struct Accumulator {
     pub bits: u8,
     /// Behaviour of a sum that does not fit.
     pub overflow: Overflow,
+    /// Narrower sums that products are added up in first. Absent: there are none.
+    pub block: Option<SumBlock>,
     /// The reference that this equals, where it is another one than the table's.
     pub oracle: Option<String>,
     /// Evidence for the row, where it differs from the table's.
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
+}
+
+/// Sums of the products of so many channels, which are then added to the whole sum: of input channels of a convolution, at
+/// every position of its window, of the inputs of a Gemm, and of the inner axis of a matrix product. Each has to fit by
+/// itself, as `overflow` says it of a sum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SumBlock {
+    /// Number of channels.
+    pub channels: NonZeroU32,
+    /// Width in bits.
+    #[schemars(range(min = 16, max = 64))]
+    pub bits: u8,
 }
 
 words! {

@@ -329,3 +329,65 @@ fn weights_that_are_rounded_twice_have_no_zero_point() {
     let found = findings(&table.replacen(zeros.0, zeros.1, 1));
     assert!(found.contains(told) && found.contains("weight_grid"), "{found}");
 }
+
+#[test]
+fn parameters_of_recipes_and_blocks_of_sums_are_checked() {
+    let row = |text: &str| format!("{TABLE}\n{text}\n");
+    let block = |block: &str| {
+        let whole = "int8 = { bits = 32, overflow = \"wrap\"";
+        assert!(TABLE.contains(whole));
+        TABLE.replacen(whole, &format!("{whole}, block = {block}"), 1)
+    };
+    let mean = "[op.mean]\nops = [\"reduce_mean\"]\nrecipe = \"average_pool_reciprocal\"\nrequantize = [\"single\"]";
+    for right in [
+        block("{ channels = 16, bits = 20 }"),
+        row(&format!("{mean}\nreciprocal = {{ bits = 16, rounding = \"half_up\" }}")),
+        row("[op.tanh]\nrecipe = \"lookup\"\nrounding = \"floor\""),
+    ] {
+        Table::parse("t.toml", right).unwrap_or_else(|findings| panic!("{findings}"));
+    }
+    for (text, expected) in [
+        (row(mean), "`average_pool_reciprocal` needs `reciprocal`"),
+        (
+            row(&format!("{mean}\nreciprocal = {{ bits = 31, rounding = \"half_up\" }}")),
+            "expected an integer from 1 to 30",
+        ),
+        (
+            row(&mean.replace("single", "double")).replace(
+                "\"double\"]",
+                "\"double\"]\nreciprocal = { bits = 8, rounding = \"floor\" }",
+            ),
+            "`average_pool_reciprocal` multiplies and shifts",
+        ),
+        (
+            row("[op.tanh]\nrecipe = \"lookup\"\nrounding = \"floor\"\ndefinition = \"litert.tanh.int8.v1\""),
+            "`litert.tanh.int8.v1` rounds in its own way",
+        ),
+        (
+            row("[op.mean]\nops = [\"reduce_mean\"]\nrecipe = \"average_pool_divide\"\nrounding = \"floor\""),
+            "`average_pool_divide` has no parameter `rounding`",
+        ),
+        (
+            row("[op.reduce_max]\nrecipe = \"max_pool\"\npad = \"zero_point\""),
+            "none of the ops of this row has windows that reach into padding",
+        ),
+        (
+            row("[op.reduce_max]\nrecipe = \"max_pool\"\npad = \"zero_code\""),
+            "`max_pool` pads with `type_minimum` or `zero_point`",
+        ),
+        (
+            block("{ channels = 16, bits = 40 }"),
+            "a block of 40 bits is wider than the sum",
+        ),
+        (
+            block("{ channels = 0, bits = 20 }"),
+            "`accumulator.int8.block.channels` cannot be 0",
+        ),
+    ] {
+        let findings = Table::parse("t.toml", text.clone()).unwrap_err().to_string();
+        assert!(
+            findings.contains(expected),
+            "{text}\ngives\n{findings}\nnot\n{expected}"
+        );
+    }
+}

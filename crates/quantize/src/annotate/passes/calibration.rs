@@ -174,7 +174,11 @@ fn is_its_parts(site: &Site<'_>, draft: &Draft, root: ConfigId) -> bool {
 fn cover_divided(site: &Site<'_>, draft: &mut Draft) {
     for &id in &site.scope.nodes {
         let kind = site.graph.node(id).and_then(|node| site.how.roles().recipe(id, node));
-        let (Some((_, Recipe::AveragePoolDivide)), Some(operand)) = (kind, draft.activation(id, 0)) else {
+        let divides = matches!(
+            kind,
+            Some((_, Recipe::AveragePoolDivide | Recipe::AveragePoolReciprocal { .. }))
+        );
+        let Some(operand) = draft.activation(id, 0).filter(|_| divides) else {
             continue;
         };
         let root = draft.table.config(draft.table.root(operand));

@@ -76,29 +76,31 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
             )?;
             canonical(node)
         }
-        Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize => match &node.op {
-            Op::AveragePool(pool) if recipe == Recipe::AveragePoolDivide => require(
-                !(pool.ceil && pool.count_include_pad),
-                ReasonCode::PoolCount,
-                "windows at the border count fewer elements",
-            ),
-            Op::AveragePool(pool) => {
-                let result = node.outputs.first().and_then(|&y| graph.value(y));
-                let dims = [value(0), result].map(|v| v.and_then(|v| v.ty.dims()).unwrap_or_default());
-                let [extents, positions] = dims.each_ref().map(|dims| dims.get(2..).unwrap_or_default());
-                pool.divisors(extents, positions).map(drop)
+        Recipe::AveragePoolDivide | Recipe::AveragePoolRequantize | Recipe::AveragePoolReciprocal { .. } => {
+            match &node.op {
+                Op::AveragePool(pool) if recipe == Recipe::AveragePoolDivide => require(
+                    !(pool.ceil && pool.count_include_pad),
+                    ReasonCode::PoolCount,
+                    "windows at the border count fewer elements",
+                ),
+                Op::AveragePool(pool) => {
+                    let result = node.outputs.first().and_then(|&y| graph.value(y));
+                    let dims = [value(0), result].map(|v| v.and_then(|v| v.ty.dims()).unwrap_or_default());
+                    let [extents, positions] = dims.each_ref().map(|dims| dims.get(2..).unwrap_or_default());
+                    pool.divisors(extents, positions).map(drop)
+                }
+                Op::Reduce(reduce) => {
+                    let rank = value(0).map_or(0, |x| x.ty.shape.len());
+                    let spatial = reduce.reduced(rank)?.iter().copied().eq(2..rank);
+                    require(
+                        recipe != Recipe::AveragePoolDivide || spatial,
+                        ReasonCode::MeanAxes,
+                        "only a mean over all spatial axes can be divided",
+                    )
+                }
+                _ => Ok(()),
             }
-            Op::Reduce(reduce) => {
-                let rank = value(0).map_or(0, |x| x.ty.shape.len());
-                let spatial = reduce.reduced(rank)?.iter().copied().eq(2..rank);
-                require(
-                    recipe == Recipe::AveragePoolRequantize || spatial,
-                    ReasonCode::MeanAxes,
-                    "only a mean over all spatial axes can be divided",
-                )
-            }
-            _ => Ok(()),
-        },
+        }
         Recipe::PassThrough => match &node.op {
             Op::Resize(resize) => require(
                 resize.mode == ResizeMode::Nearest,
@@ -152,6 +154,7 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
         Recipe::MatmulAccumulate
         | Recipe::AddLeftShift { .. }
         | Recipe::AddCommonGrid { .. }
+        | Recipe::AddCoarserGrid
         | Recipe::AddShifted
         | Recipe::Multiply
         | Recipe::MaxPool

@@ -5,6 +5,7 @@ mod form;
 mod fusion;
 mod op;
 mod passes;
+mod recipe;
 mod terms;
 mod whole;
 

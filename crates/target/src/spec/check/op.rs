@@ -1,7 +1,7 @@
 //! `[op.NAME]`: terms that exist, recipes that lower them, forms and limits that make sense.
 
 use super::terms::{has_positions, quantity_words};
-use super::{DERIVED, Findings, attribute_keys, position, terms};
+use super::{DERIVED, Findings, attribute_keys, position, recipe, terms};
 use crate::spec::{
     Activation, Arithmetic, FormRow, Integer, IntegerFunction, Limit, OpRow, Pair, Per, RecipeName, ScaleSet,
     WeightGrid, WeightPer,
@@ -79,6 +79,9 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
         ("left_shift", row.left_shift.is_some()),
         ("weight_grid", row.weight_grid.is_some()),
         ("definition", row.definition.is_some()),
+        ("rounding", row.rounding.is_some()),
+        ("reciprocal", row.reciprocal.is_some()),
+        ("pad", row.pad.is_some()),
         ("pairs", row.pairs.is_some()),
         ("points", row.points.is_some()),
         ("accumulator", row.accumulator.is_some()),
@@ -147,6 +150,9 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         ("left_shift", row.left_shift.is_some()),
         ("weight_grid", row.weight_grid.is_some()),
         ("definition", row.definition.is_some()),
+        ("rounding", row.rounding.is_some()),
+        ("reciprocal", row.reciprocal.is_some()),
+        ("pad", row.pad.is_some()),
     ];
     for (key, given) in parameters {
         let known = signature.parameters.iter().find(|(parameter, _)| *parameter == key);
@@ -215,6 +221,7 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
             )
         });
     }
+    recipe::check(findings, row, recipe, ops, path);
     if recipe == RecipeName::MaxPool {
         narrowed(findings, row, ops, shifts, &at);
     }
@@ -369,7 +376,12 @@ fn made(findings: &mut Findings<'_>, row: &OpRow, recipe: RecipeName, at: &impl 
             });
         }
     }
-    if matches!(recipe, RecipeName::AddLeftShift | RecipeName::AddCommonGrid) {
+    let common = [
+        RecipeName::AddLeftShift,
+        RecipeName::AddCommonGrid,
+        RecipeName::AddCoarserGrid,
+    ];
+    if common.contains(&recipe) {
         let made = any(&row.inputs, &|form| form.output.contains(&Integer::Int32));
         findings.ensure(made, &at("inputs"), || {
             format!("`{recipe}` adds operands of int32, and none of these forms makes int32")

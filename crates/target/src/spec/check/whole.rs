@@ -103,6 +103,15 @@ fn types(findings: &mut Findings<'_>) {
         let bias = types.bias.get(activation);
         let path = at(&["bias", activation.name()]);
         findings.ensure(bias.is_some(), &path, || format!("`{path}` is missing"));
+        if let Some((row, block)) = row.and_then(|row| Some((row, row.block?))) {
+            let path = KeyPath::of(&["accumulator", activation.name(), "block"]);
+            findings.ensure(block.bits <= row.bits, &path, || {
+                format!(
+                    "a block of {} bits is wider than the sum that it is added to, of {} bits",
+                    block.bits, row.bits
+                )
+            });
+        }
         if let (Some(row), Some(bias)) = (row, bias) {
             findings.ensure(bias.bits() <= row.bits.max(32), &path, || {
                 format!(

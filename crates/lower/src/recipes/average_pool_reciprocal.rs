@@ -1,0 +1,17 @@
+//! `average_pool_reciprocal`: acc = Σ q over a window, of which n elements count, and y = round((acc − k·z)·r / 2^b) + z on the
+//! operand's grid, where r stands for 1 / n with b bits behind the point and k is the number of taps. r is rounded: of a
+//! window of equal codes the mean may be another code.
+
+use super::NodeToLower;
+use super::average_pool_requantize::window_sum;
+use super::narrow::reciprocal;
+use crate::lowering::Lowering;
+use strait_core::Failure;
+use strait_target::spec::Reciprocal;
+
+pub(super) fn lower(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, numbers: Reciprocal) -> Result<(), Failure> {
+    let y = walk.needed_grid(site)?;
+    let (wide, counts) = window_sum(walk, site)?;
+    let codes = reciprocal(walk, site, wide, (&y).into(), &counts, numbers)?;
+    walk.set_codes(site, 0, codes)
+}

@@ -1,0 +1,94 @@
+//! Limits of rows, the parameters of single recipes, and sums in blocks.
+
+use super::super::Effect::{Bits, Placement};
+use super::{Case, Changes, case, given};
+
+/// A ReLU as a table.
+const TABLE: Changes = &[(
+    "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
+    "ops    = [\"relu\", \"clip\"]\nrecipe = \"lookup\"\nrounding = \"half_even\"",
+)];
+
+/// A mean by a reciprocal, which any multiplier can be.
+const RECIPROCAL: Changes = &[
+    (
+        "[form.general]",
+        "[form.number]\nkind       = \"multiply_shift\"\nstages     = 1\nmultiplier = { bits = 31 }\nshift      = { min = 0, max = 46 }\n\
+         rounding   = \"half_even\"\nzero_point = \"after\"\noutput     = [\"int8\"]\nper        = [\"tensor\"]\n\
+         from       = \"free\"\n\n[form.general]",
+    ),
+    (
+        "\"average_pool_requantize\"\nrequantize = [\"once\"]",
+        "\"average_pool_reciprocal\"\nreciprocal = { bits = 3, rounding = \"half_up\" }\nrequantize = [\"number\"]",
+    ),
+];
+
+/// Sums in blocks that hold whatever there is.
+const BLOCK: Changes = &[(
+    "overflow = \"wrap\"",
+    "overflow = \"wrap\"\nblock    = { channels = 2, bits = 32 }",
+)];
+
+pub(super) const CASES: &[Case] = &[
+    case(
+        "op.NAME.limit.NAME.min",
+        Placement,
+        &[("kernel   = { min = 1", "kernel   = { min = 2")],
+    ),
+    case(
+        "op.NAME.limit.NAME.max",
+        Placement,
+        &[("max = 3 }\ngrouping", "max = 2 }\ngrouping")],
+    ),
+    case(
+        "op.NAME.limit.NAME.multiples_of",
+        Placement,
+        &[("kernel   = { min = 1", "\"kernel[1]\" = { multiples_of = 2, min = 1")],
+    ),
+    case(
+        "op.NAME.limit.NAME.one_of",
+        Placement,
+        &[("[\"none\", \"depthwise\"]", "[\"none\"]")],
+    ),
+    given(
+        "op.NAME.rounding",
+        Bits,
+        TABLE,
+        &[("rounding = \"half_even\"", "rounding = \"ceil\"")],
+    ),
+    given(
+        "op.NAME.reciprocal.bits",
+        Bits,
+        RECIPROCAL,
+        &[("reciprocal = { bits = 3", "reciprocal = { bits = 7")],
+    ),
+    given(
+        "op.NAME.reciprocal.rounding",
+        Bits,
+        RECIPROCAL,
+        &[("rounding = \"half_up\"", "rounding = \"floor\"")],
+    ),
+    case(
+        "op.NAME.pad",
+        Placement,
+        &[(
+            "weight_grid = \"max_abs\"",
+            "weight_grid = \"max_abs\"\npad = \"zero_code\"",
+        )],
+    ),
+    given(
+        "accumulator.NAME.block.channels",
+        Placement,
+        &[(
+            "overflow = \"wrap\"",
+            "overflow = \"wrap\"\nblock    = { channels = 2, bits = 18 }",
+        )],
+        &[("channels = 2", "channels = 1024")],
+    ),
+    given(
+        "accumulator.NAME.block.bits",
+        Placement,
+        BLOCK,
+        &[("bits = 32 }\n", "bits = 16 }\n")],
+    ),
+];
