@@ -7,9 +7,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use strait_builtin as _;
-use strait_core::{Elem, Graph, Module, Node, Placement, Term, ValueId};
+use strait_core::{Elem, Graph, Module, Node, Op, Placement, Term, ValueId};
 use strait_driver::report::{Quantization, contradictions};
 use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
 use strait_target::{Registry, Target, TargetSpec};
@@ -23,6 +24,22 @@ struct Variant {
     /// The target with it.
     name: String,
     target: Arc<dyn Target>,
+}
+
+/// Every table in the box: its id, and the name by which it is asked for.
+fn tables() -> Vec<(String, String)> {
+    let registry = Registry::builtin().unwrap();
+    let built_in = registry.entries().map(|(id, _)| (id.to_owned(), id.to_owned()));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/targets");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+        .collect();
+    files.sort();
+    let files = files
+        .into_iter()
+        .map(|id| (id.clone(), format!("../configs/targets/{id}.toml")));
+    built_in.chain(files).collect()
 }
 
 fn variants(id: &str) -> Vec<Variant> {
@@ -90,8 +107,25 @@ fn terms(name: &str, row: &OpRow) -> Vec<Term> {
     names.iter().map(|name| Term::parse(name).unwrap()).collect()
 }
 
+/// Which primitives recipes leave in front of their requantizations.
+type Left = BTreeSet<(RecipeName, Term)>;
+
+/// The primitives that are requantized by the row that made them, with the recipe of that row.
+fn left(module: &Module, lowered: &Graph, origins: &BTreeMap<String, String>, spec: &TargetSpec) -> Left {
+    let origin = |node: &Node| origins.get(module.name(node.name));
+    let found = lowered.nodes().filter(|(_, node)| matches!(node.op, Op::Requantize(_)));
+    let found = found.filter_map(|(_, node)| {
+        let (_, producer) = lowered.producer(node.inputs.first().copied().flatten()?)?;
+        let row = origin(node).filter(|row| origin(producer) == Some(row))?;
+        // Not what another node of the same row made.
+        let ours = producer.sources.last() == node.sources.last() && !producer.sources.is_empty();
+        Some((spec.op[row].recipe.filter(|_| ours)?, producer.op.term()))
+    });
+    found.collect()
+}
+
 /// The rows that fire in a graph.
-fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec) -> Result<BTreeSet<String>, String> {
+fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec, all: &mut Left) -> Result<BTreeSet<String>, String> {
     let Made {
         float, integer: made, ..
     } = graph.make(target)?;
@@ -101,6 +135,7 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec) -> Result<BTreeSet<S
     if !untrue.is_empty() {
         return Err(untrue.join("; "));
     }
+    all.extend(left(module, lowered, &made.origins, spec));
     // A rule that makes one op of several names it after one of them.
     let of_ops = |module: &Module| -> BTreeMap<String, Term> {
         let nodes = module.main().nodes();
@@ -161,9 +196,9 @@ fn code(graph: &Graph, node: &Node, operand: usize) -> Option<Integer> {
 #[test]
 fn every_row_of_the_tables_in_the_box_fires_in_a_graph() {
     let bless = std::env::var_os("STRAIT_BLESS").is_some();
-    let (registry, mut wrong) = (Registry::builtin().unwrap(), Vec::new());
-    for (id, _) in registry.entries() {
-        let (graphs, variants) = (RowGraph::of_target(id), variants(id));
+    let (mut wrong, mut all) = (Vec::new(), Left::new());
+    for (id, name) in tables() {
+        let (graphs, variants) = (RowGraph::of_target(&id), variants(&name));
         for graph in &graphs {
             if !variants.iter().any(|variant| variant.options == graph.options) {
                 wrong.push(format!("{}: no overlay is that of its options", graph.path.display()));
@@ -186,7 +221,7 @@ fn every_row_of_the_tables_in_the_box_fires_in_a_graph() {
                 if !(own || lent) {
                     continue;
                 }
-                let found = match fired(graph, name, spec) {
+                let found = match fired(graph, name, spec, &mut all) {
                     Ok(found) => found,
                     Err(error) => {
                         wrong.push(format!("{} for {name}: {error}", graph.path.display()));
@@ -206,5 +241,13 @@ fn every_row_of_the_tables_in_the_box_fires_in_a_graph() {
         }
         wrong.extend(plain.iter().map(|row| format!("{id}: {row}: no graph in rows/{id}")));
     }
+    let known: Left = RecipeName::ALL
+        .iter()
+        .flat_map(|recipe| recipe.leaves().into_iter().map(|term| (*recipe, term)))
+        .collect();
+    let unknown = all
+        .difference(&known)
+        .map(|(recipe, term)| format!("`{recipe}` leaves {term}, and does not say so"));
+    wrong.extend(unknown);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

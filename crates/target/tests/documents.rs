@@ -1,9 +1,9 @@
 //! The documents that are made from the types are current. `STRAIT_BLESS=1` rewrites them.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::{fs, path::Path};
-use strait_target::spec;
+use strait_target::{Table, spec};
 
 fn is_current(name: &str, content: &str) {
     let file = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs")).join(name);
@@ -27,4 +27,25 @@ fn the_reference_page_is_current() {
 fn the_json_schema_is_current() {
     let schema = serde_json::to_string_pretty(&spec::json_schema()).unwrap();
     is_current("strait-target-1.schema.json", &format!("{schema}\n"));
+}
+
+/// The blocks of a page that are TOML.
+fn blocks(page: &str) -> Vec<&str> {
+    let blocks = page.split("\n```toml\n").skip(1);
+    blocks.map(|block| block.split("\n```").next().unwrap()).collect()
+}
+
+#[test]
+fn the_first_table_of_the_page_is_one_and_all_that_is_said_more_of_it_is_right() {
+    let page = include_str!("../../../docs/plugins/toml.md").replace("\r\n", "\n");
+    let blocks = blocks(&page);
+    let (first, more) = blocks.split_first().unwrap();
+    assert!(more.len() > 2, "{}", more.len());
+    let mut text = format!("{first}\n");
+    for block in more {
+        let alone = Table::parse("first.toml", format!("{first}\n{block}\n"));
+        alone.unwrap_or_else(|findings| panic!("{findings}"));
+        text += &format!("{block}\n");
+    }
+    Table::parse("first.toml", text).unwrap_or_else(|findings| panic!("{findings}"));
 }
