@@ -4,6 +4,7 @@ mod passes;
 mod recipes;
 mod sums;
 mod types;
+mod versions;
 
 use super::Effect::{self, Bits, Error, Files, Placement, Report, Sheet};
 use super::{compiled, differences, unmatched};
@@ -511,7 +512,11 @@ fn changed(text: &str, changes: Changes) -> String {
 
 #[test]
 fn every_key_of_a_table_takes_effect_or_is_refused() {
-    let all = || [CASES, types::CASES, passes::CASES, recipes::CASES, sums::CASES].into_iter().flatten();
+    let all = || {
+        [CASES, types::CASES, passes::CASES, recipes::CASES, sums::CASES]
+            .into_iter()
+            .flatten()
+    };
     let keys: Vec<&str> = all().map(|case| case.key).collect();
     let mut wrong = unmatched(TargetSpec::shape(), &keys);
     let mut outcomes = BTreeMap::new();

@@ -445,6 +445,10 @@ pub(crate) struct Targets {
     /// Also a target that is a table in a file; may be given several times
     #[arg(long, value_name = "FILE")]
     pub(crate) file: Vec<PathBuf>,
+    /// Compare the target's table with an older one: which rows differ, which of the differences decide bits, and whether the
+    /// version says so; if it does not, the program ends with 3
+    #[arg(long, value_name = "OLD", requires = "id")]
+    pub(crate) against: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -11,7 +11,7 @@ pub(crate) enum Exit {
     Failed,
     /// The command line was not understood.
     Usage,
-    /// The artifact is built, but a gate is not met.
+    /// The artifact is built, but a gate is not met; or a table's version does not say how it differs from an older one.
     Gate,
     /// An artifact is damaged, or not sound.
     Unsound,
@@ -22,6 +22,11 @@ pub(crate) enum Exit {
 }
 
 impl Exit {
+    /// This end, or another one where this one is good.
+    pub(crate) fn worse(self, other: Exit) -> Exit {
+        if self == Exit::Done { other } else { self }
+    }
+
     pub(crate) fn code(self) -> u8 {
         match self {
             Exit::Done => 0,

@@ -52,6 +52,62 @@ fn a_sheet_fits_its_lines_and_speaks_the_words_of_tables() {
 }
 
 #[test]
+fn a_version_that_hides_a_difference_ends_with_3_and_one_that_tells_it_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/targets/acme-npu2.toml");
+    let old = folder.path().join("old.toml");
+    let compare = |changes: &[(&str, &str)], json: bool| {
+        let text = changes
+            .iter()
+            .fold(fs::read_to_string(&new).unwrap(), |text, (now, then)| {
+                assert!(text.contains(now), "{now}");
+                text.replacen(now, then, 1)
+            });
+        fs::write(&old, text).unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_strait"));
+        command
+            .args(["targets", "acme-npu2", "--file"])
+            .arg(&new)
+            .arg("--against")
+            .arg(&old);
+        let done = command.args(json.then_some("--json")).output().unwrap();
+        let text = String::from_utf8(done.stdout).unwrap();
+        (done.status.code(), text + &String::from_utf8_lossy(&done.stderr))
+    };
+    let (code, text) = compare(&[], false);
+    assert_eq!(code, Some(0), "{text}");
+    assert!(text.contains("The tables say the same."), "{text}");
+
+    let rounding = ("rounding   = \"half_up\"", "rounding   = \"half_even\"");
+    let (code, text) = compare(&[rounding], false);
+    assert_eq!(code, Some(3), "{text}");
+    for part in [
+        "decides bits (major)",
+        "form.scale31 rounding: half_even -> half_up",
+        "stayed",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let version = fs::read_to_string(&new).unwrap();
+    let version = version
+        .lines()
+        .find(|line| line.starts_with("version"))
+        .unwrap()
+        .to_owned();
+    let (code, text) = compare(&[rounding, (&version, "version = \"1.9.0\"")], true);
+    assert_eq!(code, Some(0), "{text}");
+    let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(found["says"], "major");
+    assert_eq!(found["agrees"], true);
+    assert_eq!(found["changes"][0]["effect"], "other_bits");
+    assert_eq!(found["changes"][0]["new"], "half_up");
+
+    let (code, text) = compare(&[("id      = \"acme-npu2\"", "id      = \"acme-npu1\"")], false);
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains("is a table of `acme-npu1`"), "{text}");
+}
+
+#[test]
 fn generic_int8_from_its_file_and_built_in_give_the_same_bytes() {
     assert_eq!(Registry::builtin().unwrap().entries().count(), 0);
     let repository = Path::new(env!("CARGO_MANIFEST_DIR"))

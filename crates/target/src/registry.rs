@@ -320,7 +320,7 @@ impl Registry {
         make: Arc<Make>,
     ) -> Result<&Entry, RegistryError> {
         let table = Table::parse(origin.to_string(), table)?;
-        let kernels = table.forms()?.into_iter().map(|form| (form, None)).collect();
+        let kernels = table.forms().iter().map(|form| (form.clone(), None)).collect();
         let id = table.id().to_owned();
         self.insert(Entry {
             origin,

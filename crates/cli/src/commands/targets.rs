@@ -6,23 +6,32 @@ use crate::{arguments::Targets, console, exit::Exit};
 
 pub(crate) fn run(arguments: &Targets) -> Exit {
     match shown(arguments) {
-        Ok((_, json)) if arguments.json => console::print_json(&json),
-        Ok((text, _)) => console::print(&text),
+        Ok((_, json, end)) if arguments.json => console::print_json(&json).worse(end),
+        Ok((text, _, end)) => console::print(&text).worse(end),
         Err(stop) => console::stopped(&stop, arguments.json),
     }
 }
 
 /// For a person, and for a program.
-fn shown(arguments: &Targets) -> Result<(String, serde_json::Value), Stop> {
-    let registry = targets::registry(arguments.file.iter().map(AsRef::as_ref))?;
-    Ok(match &arguments.id {
-        None => {
-            let all = catalogue::list(&registry)?;
-            (all.text(console::width()), serde_json::json!(all))
+fn shown(arguments: &Targets) -> Result<(String, serde_json::Value, Exit), Stop> {
+    let files = arguments.file.iter().map(AsRef::as_ref);
+    Ok(match (&arguments.id, &arguments.against) {
+        (None, _) => {
+            let all = catalogue::list(&targets::registry(files)?)?;
+            (all.text(console::width()), serde_json::json!(all), Exit::Done)
         }
-        Some(id) => {
-            let one = catalogue::sheet(&registry, id)?;
-            (one.text(console::width()), serde_json::json!(one))
+        (Some(id), None) => {
+            let one = catalogue::sheet(&targets::registry(files)?, id)?;
+            (one.text(console::width()), serde_json::json!(one), Exit::Done)
+        }
+        (Some(id), Some(old)) => {
+            let found = catalogue::against(files, id, old)?;
+            let end = if found.comparison.agrees {
+                Exit::Done
+            } else {
+                Exit::Gate
+            };
+            (found.text(), serde_json::json!(found), end)
         }
     })
 }

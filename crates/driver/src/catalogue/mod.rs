@@ -1,6 +1,9 @@
 //! The targets that are registered: where they come from, what they equal with what evidence, and their tables.
 
+mod against;
 mod text;
+
+pub use against::{Against, against};
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::{fmt::Display, ops::RangeInclusive};

@@ -224,7 +224,7 @@ pub(super) fn reciprocal(
     let mut refused = Reason::new(ReasonCode::NoForm, "the row has no form that multiplies and shifts");
     for row in rows(walk.spec, &site.row.requantize) {
         match row.build_reciprocal(counts, numbers, to.zero, to.out, accumulators.as_ref()) {
-            Ok(form) => return emit(walk, site, Wide { acc, ..wide }, to, form, "requantize"),
+            Ok(form) => return emit(walk, site, Wide { acc, ..wide }, to.grid(), form, "requantize"),
             Err(reason) => refused = reason,
         }
     }

@@ -8,6 +8,7 @@ mod accept;
 mod build;
 mod by_term;
 mod check;
+mod compare;
 mod evidence;
 mod form;
 mod fusion;
@@ -27,6 +28,7 @@ mod words;
 
 pub use build::{Rescale, Scales};
 use by_term::ByTerm;
+pub use compare::{Change, Comparison, Effect, Raise};
 pub use evidence::{Row, Support};
 pub use form::{Arithmetic, ClampSet, FormRow, Holds, Multiplier, ScaleRule, ShiftLimits, ZeroPoint};
 pub use fusion::{Difference, FusionDefault, FusionRow, Own, Produced, Verb, When, With};

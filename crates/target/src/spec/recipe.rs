@@ -331,7 +331,7 @@ impl RecipeName {
             RecipeName::AddLeftShift | RecipeName::AddCommonGrid | RecipeName::AddCoarserGrid => {
                 vec![Term::Add, Term::Sub, Term::ShiftLeft]
             }
-            RecipeName::AddShifted => vec![Term::Add],
+            RecipeName::AddShifted => vec![Term::Clamp],
             RecipeName::Multiply => vec![Term::Mul],
             RecipeName::MaxPool => vec![Term::MaxPool],
             // A sum where no form of the row takes off a zero point.
@@ -344,8 +344,9 @@ impl RecipeName {
             | RecipeName::Softmax
             | RecipeName::LayerNormalization
             | RecipeName::Clamp
-            | RecipeName::PassThrough
-            | RecipeName::Requantize => Vec::new(),
+            | RecipeName::PassThrough => Vec::new(),
+            // Codes less their zero point.
+            RecipeName::Requantize => vec![Term::ShiftLeft],
         }
     }
 

@@ -1,0 +1,64 @@
+//! Limits: whether one takes all that another takes.
+
+use super::{Changes, Effect, one};
+use crate::spec::{Limit, OpRow};
+use std::collections::{BTreeMap, BTreeSet};
+use strait_document::Scalar;
+
+pub(super) fn compare(changes: &mut Changes, row: &str, old: &OpRow, new: &OpRow) {
+    let of = |limits: &BTreeMap<String, Limit>, quantity: &str| limits.get(quantity).cloned();
+    let quantities: BTreeSet<&String> = old.limit.keys().chain(new.limit.keys()).collect();
+    for quantity in quantities {
+        let [before, after] = [of(&old.limit, quantity), of(&new.limit, quantity)];
+        let none = Limit::default();
+        let [wide, narrow] = [after.as_ref().unwrap_or(&none), before.as_ref().unwrap_or(&none)];
+        let effect = match wide.takes_all_of(narrow) {
+            true => Effect::AcceptsMore,
+            false => Effect::AcceptsLess,
+        };
+        let texts = [before, after].map(|limit| limit.and_then(|limit| one(text(&limit))));
+        changes.key(row, &format!("limit.{quantity}"), effect, texts);
+    }
+}
+
+/// The values that a limit allows.
+fn text(limit: &Limit) -> String {
+    let Limit {
+        min,
+        max,
+        multiples_of,
+        one_of,
+    } = limit;
+    let words = |values: &Vec<Scalar>| {
+        let words: Vec<String> = values.iter().map(Scalar::to_string).collect();
+        words.join(" or ")
+    };
+    let parts = [
+        min.map(|min| format!("at least {min}")),
+        max.map(|max| format!("at most {max}")),
+        multiples_of.map(|step| format!("multiples of {step}")),
+        one_of.as_ref().map(words),
+    ];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+impl Limit {
+    /// True if it refuses nothing that `other` takes. Where that cannot be told from the keys alone, it is false.
+    fn takes_all_of(&self, other: &Limit) -> bool {
+        if let Some(values) = &other.one_of {
+            let number = |value: &Scalar| match value {
+                Scalar::Bool(flag) => Scalar::Integer((*flag).into()),
+                other => other.clone(),
+            };
+            let mut taken = values.iter().map(number).filter(|value| other.refuses(value).is_none());
+            return taken.all(|value| self.refuses(&value).is_none());
+        }
+        let below = self.min.is_none_or(|own| other.min.is_some_and(|min| own <= min));
+        let above = self.max.is_none_or(|own| other.max.is_some_and(|max| max <= own));
+        let steps = self.multiples_of.is_none_or(|own| {
+            let step = other.multiples_of;
+            step.is_some_and(|step| step.get().is_multiple_of(own.get()))
+        });
+        self.one_of.is_none() && below && above && steps
+    }
+}

@@ -1,0 +1,67 @@
+//! Versions of tables, and which part of one is raised.
+
+use super::Effect;
+use strait_document::words;
+
+words! {
+    /// The part of a version that is raised, the mildest first.
+    Raise {
+        /// It is below the version before.
+        Lowered = "lowered",
+        /// None.
+        None = "none",
+        /// The third number.
+        Patch = "patch",
+        /// The second one.
+        Minor = "minor",
+        /// The first one.
+        Major = "major",
+    }
+}
+
+impl From<Effect> for Raise {
+    fn from(effect: Effect) -> Raise {
+        match effect {
+            Effect::Text => Raise::Patch,
+            Effect::AcceptsMore => Raise::Minor,
+            Effect::AcceptsLess | Effect::OtherBits => Raise::Major,
+        }
+    }
+}
+
+/// The part of a version that is raised between two of them, which the check of tables has found to be versions.
+pub(super) fn raised(old: &str, new: &str) -> Raise {
+    let [old, new] = [numbers(old), numbers(new)];
+    let first = old.iter().zip(&new).position(|(old, new)| old != new);
+    match first {
+        Some(_) if new < old => Raise::Lowered,
+        Some(0) => Raise::Major,
+        Some(1) => Raise::Minor,
+        Some(_) => Raise::Patch,
+        None => Raise::None,
+    }
+}
+
+/// The smallest version above `old` of which a part is raised.
+pub(super) fn least(old: &str, raise: Raise) -> String {
+    let mut numbers = numbers(old);
+    numbers.resize(3, 0);
+    let part = match raise {
+        Raise::Major => 0,
+        Raise::Minor => 1,
+        Raise::Patch => 2,
+        Raise::None | Raise::Lowered => return old.to_owned(),
+    };
+    for (index, number) in numbers.iter_mut().enumerate() {
+        *number = match index.cmp(&part) {
+            std::cmp::Ordering::Less => *number,
+            std::cmp::Ordering::Equal => number.saturating_add(1),
+            std::cmp::Ordering::Greater => 0,
+        };
+    }
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(".")
+}
+
+fn numbers(version: &str) -> Vec<u64> {
+    version.split('.').map(|part| part.parse().unwrap_or(0)).collect()
+}

@@ -1,0 +1,50 @@
+//! Every key that differs between two versions of a table is told, and one that decides bits asks for another version than
+//! one of words alone.
+
+use super::{CASES, changed, passes, recipes, sums, types};
+use crate::Effect;
+use strait_target::Table;
+use strait_target::spec::{Comparison, Effect as Consequence, Raise};
+
+/// Keys that every table has alike, or of which the comparison is the judge.
+const NOT_COMPARED: [&str; 1] = ["version"];
+
+/// Words of the reasons for which a layer is placed.
+const WORDS: [&str; 2] = ["form.NAME.help", "op.NAME.why"];
+
+#[test]
+fn every_key_that_differs_between_versions_is_told() {
+    let mut wrong = Vec::new();
+    let mut compared = 0;
+    for case in [CASES, types::CASES, passes::CASES, recipes::CASES, sums::CASES]
+        .into_iter()
+        .flatten()
+    {
+        let before = changed(case.table, case.before);
+        let after = changed(&before, case.change);
+        let (Ok(old), Ok(new)) = (Table::parse("old.toml", before), Table::parse("new.toml", after)) else {
+            continue;
+        };
+        if NOT_COMPARED.contains(&case.key) {
+            continue;
+        }
+        compared += 1;
+        let there = Comparison::new(&old, &new).unwrap();
+        let back = Comparison::new(&new, &old).unwrap();
+        for (way, comparison) in [("there", &there), ("back", &back)] {
+            let gravest = comparison.changes.first().map(|change| change.effect);
+            let decides = matches!(case.effect, Effect::Bits | Effect::Placement) && !WORDS.contains(&case.key);
+            if gravest.is_none() || decides && gravest == Some(Consequence::Text) {
+                wrong.push(format!("`{}` {way}: {gravest:?}", case.key));
+            }
+            if comparison.agrees || comparison.says != Raise::None {
+                wrong.push(format!(
+                    "`{}` {way}: the version has not changed, and is right",
+                    case.key
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(compared > 80, "{compared} keys were compared");
+}
