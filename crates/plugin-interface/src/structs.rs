@@ -216,9 +216,9 @@ layout! {
         channel_axis: u32,
         /// Channel of the first row or column.
         first_channel: u32,
-        /// `rows * columns` of them, row by row, aligned to [`ALIGNMENT`].
+        /// `rows * columns` of them, row by row, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
         accumulators: *const c_void,
-        /// Room for as many codes, aligned to [`ALIGNMENT`].
+        /// Room for as many codes, aligned to [`ALIGNMENT`](crate::ALIGNMENT).
         codes: *mut c_void,
         /// In bytes.
         codes_size: u64,
