@@ -224,8 +224,9 @@ fn every_position_is_the_form_of_its_divisor_and_beside_the_real_mean() {
             "../configs/targets/acme-npu2.toml",
             "ascend",
         ] {
-            // The others have no pools with gaps.
-            if pool.dilation != [1, 1] && !target.contains("every-form") {
+            // The others have no pools with gaps, and one of them counts no padding.
+            let taken = pool.dilation == [1, 1] && !(pool.counted && target.contains("acme"));
+            if !taken && !target.contains("every-form") {
                 continue;
             }
             let case = format!("{target}: {text}");

@@ -139,7 +139,6 @@ fn a_pair_more_with_its_types_accepts_more() {
         (", int16 = \"int40\"", ""),
         ("int16 = { symmetric = true, scale = \"any\" }", ""),
         ("int16 = { bits = 40, overflow = \"saturate\" }", ""),
-        ("output     = [\"int8\", \"int16\"]", "output     = [\"int8\"]"),
         (
             "output     = [\"int8\", \"int16\", \"int32\"]",
             "output     = [\"int32\", \"int8\"]",
