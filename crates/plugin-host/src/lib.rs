@@ -19,6 +19,7 @@ mod digest;
 mod error;
 mod header;
 mod library;
+mod probe;
 mod process;
 mod sidecar;
 mod target;
@@ -29,6 +30,7 @@ pub use digest::sha256;
 pub use error::{LoadError, PluginError};
 pub use header::triple;
 pub use library::Library;
+pub use probe::{About, Argument, Probe, Size, Struct};
 pub use process::{Patience, Program};
 pub use target::{LibraryTarget, register};
 

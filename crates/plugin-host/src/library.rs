@@ -13,7 +13,7 @@ use strait_target::spec::MAX_TABLE_BYTES;
 
 use crate::process::{Broken, Clock, Patience, Program, Worker};
 use crate::wire::{Answer, Description, Request, TensorHeader, TileHeader};
-use crate::{PluginError, sidecar};
+use crate::{PluginError, Probe, sidecar};
 
 /// The most bytes of one piece of a file; the worker cuts longer ones.
 pub(crate) const MOST_PIECE: u64 = 16 << 20;
@@ -232,6 +232,29 @@ impl Library {
                 message,
             },
         }
+    }
+
+    /// Makes a call by which the library shows that it keeps to the interface, with a form that it computes. `None` where it
+    /// does, or has no such function; else its fault.
+    ///
+    /// # Errors
+    /// [`PluginError`]: a worker that crashes or hangs, which is a fault of the library, too.
+    pub fn probe(
+        &self,
+        options: &Options,
+        (row, form): (&str, &Requantization),
+        probe: Probe,
+    ) -> Result<Option<String>, PluginError> {
+        self.with(probe.call(), self.patience.call, |session, clock| {
+            let known = Known::new(row, form).map_err(|error| Broken::Garbage(error.to_string()))?;
+            let target = session.target(options, clock)?;
+            session.form(&known, clock)?;
+            let form = known.number;
+            match session.ask(&Request::Probe { target, form, probe }, &[], 0, clock)? {
+                (Answer::Probed(fault), _) => Ok(fault),
+                _ => Err(senseless()),
+            }
+        })
     }
 
     /// Codes of a tile of accumulators.

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use strait_requantize::IntType;
 use strait_target::Options;
 
-use crate::LoadError;
+use crate::{LoadError, Probe};
 
 /// Headers are names, numbers and short texts.
 const MOST_HEADER: u32 = 1 << 20;
@@ -25,6 +25,8 @@ pub(crate) enum Request {
     Prepare { form: u64, row: String },
     /// A tile. The body is the accumulators.
     Requantize(TileHeader),
+    /// A call of another kind, with a form that the library computes.
+    Probe { target: u32, form: u64, probe: Probe },
     /// Files of a target. The body is the IR bytes, then the tensors.
     Emit {
         target: u32,
@@ -63,6 +65,8 @@ pub(crate) enum Answer {
     Prepared,
     /// The body is the codes.
     Codes,
+    /// The fault that was found.
+    Probed(Option<String>),
     /// A piece of a file, in the body. More will follow.
     Piece {
         path: String,

@@ -17,11 +17,12 @@ use strait_target::spec::MAX_TABLE_BYTES;
 use strait_target::{OptionValue, Options};
 
 use super::forms::Arrays;
-use super::load;
+use super::load::{self, Loaded};
 use super::memory::Aligned;
-use crate::LoadError;
+use super::probes;
 use crate::library::MOST_PIECE;
 use crate::wire::{self, Answer, Description, TensorHeader, TileHeader};
+use crate::{LoadError, Probe};
 
 /// The longest text that a plugin may say, in bytes.
 const MOST_TEXT: u64 = 64 << 10;
@@ -45,7 +46,8 @@ impl Fault {
 
 /// The library, the targets that it has made, and the forms that it was told.
 pub(super) struct Plugin {
-    plugin: c::Plugin,
+    pub(super) plugin: c::Plugin,
+    pub(super) entry: c::Entry,
     package: String,
     table: &'static str,
     targets: Vec<*mut c_void>,
@@ -133,7 +135,7 @@ impl Reports {
 impl Plugin {
     /// See [`load::load`].
     pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<(Plugin, Description), LoadError> {
-        let (plugin, sha256) = load::load(path, pinned)?;
+        let Loaded { plugin, entry, sha256 } = load::load(path, pinned)?;
         let refused = |text: &str| LoadError::Refused(text.to_owned());
         // SAFETY: a description points to what stays.
         let package = unsafe { text(plugin.package, plugin.package_size, 1 << 10) };
@@ -159,6 +161,7 @@ impl Plugin {
         };
         let plugin = Plugin {
             plugin,
+            entry,
             package,
             table,
             targets: Vec::new(),
@@ -207,6 +210,13 @@ impl Plugin {
         let arrays = Arrays::new(&form, row, json).map_err(|error| Fault::ours(error.to_string()))?;
         self.forms.insert(number, arrays);
         Ok(())
+    }
+
+    /// A call by which it shows that it keeps to the interface: its fault, if it has one.
+    pub(super) fn probe(&self, target: u32, form: u64, probe: Probe) -> Result<Option<String>, Fault> {
+        let target = self.target(target)?;
+        let form = self.forms.get(&form).ok_or_else(|| Fault::ours("no such form"))?;
+        Ok(probes::run(self, target, form, probe))
     }
 
     /// Codes of a tile.

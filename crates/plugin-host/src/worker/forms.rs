@@ -9,6 +9,7 @@ use strait_requantize::{FormError, Requantization, Rounding};
 /// A form, as its family with an array for each field.
 pub(super) struct Arrays {
     out: u32,
+    width: usize,
     range: [i32; 2],
     per_channel: bool,
     row: String,
@@ -108,6 +109,7 @@ impl Arrays {
         form.check()?;
         let mut arrays = Arrays {
             out: Elem::from(form.out()).tag().into(),
+            width: Elem::from(form.out()).size(),
             range: form.range(),
             per_channel: form.channels().is_some(),
             row,
@@ -154,6 +156,11 @@ impl Arrays {
     /// Number of channels, where the parameters differ by channel.
     pub(super) fn channels(&self) -> Option<usize> {
         self.per_channel.then_some(self.family.len())
+    }
+
+    /// Bytes of a code.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// The struct, which points into these arrays.

@@ -15,10 +15,17 @@ use crate::{LoadError, digest, header, sidecar};
 /// Larger files are no libraries.
 const MOST_BYTES: u64 = 2 << 30;
 
+/// A library that is loaded.
+pub(super) struct Loaded {
+    pub(super) plugin: Plugin,
+    pub(super) entry: Entry,
+    pub(super) sha256: String,
+}
+
 /// Loads a library, for ever: it is never unloaded, since nobody can know what of it is still in use.
 ///
 /// Before its constructors run, its bytes have had the digest `pinned`, and are a library for this machine.
-pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<(Plugin, String), LoadError> {
+pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<Loaded, LoadError> {
     let bytes = read(path)?;
     let found = digest::of_bytes(&bytes);
     if let Some(pinned) = pinned.filter(|pinned| *pinned != found) {
@@ -61,7 +68,11 @@ pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<(Plugin, String)
     if plugin.table.is_null() {
         return Err(refused("it has no table"));
     }
-    Ok((plugin, found))
+    Ok(Loaded {
+        plugin,
+        entry,
+        sha256: found,
+    })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, LoadError> {

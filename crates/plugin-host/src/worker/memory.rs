@@ -2,6 +2,9 @@
 
 #![allow(unsafe_code, reason = "the C interface")]
 
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+use std::ffi::c_void;
+use std::{io, ptr};
 use strait_plugin_interface::ALIGNMENT;
 
 /// As many bytes as a processor loads at a time, aligned as the interface says.
@@ -34,5 +37,45 @@ impl Aligned {
     pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
         // SAFETY: as above, and this borrow is the only one.
         unsafe { std::slice::from_raw_parts_mut(self.lines.as_mut_ptr().cast(), self.size) }
+    }
+}
+
+/// Bytes that end where memory ends that may be touched, and begin at a multiple of [`ALIGNMENT`] if their number is one.
+pub(super) struct Fenced {
+    pages: *mut c_void,
+    /// All pages, and those in front of the last.
+    mapped: [usize; 2],
+    size: usize,
+}
+
+impl Fenced {
+    pub(super) fn new(size: usize) -> io::Result<Fenced> {
+        let page = rustix::param::page_size();
+        let open = size.div_ceil(page) * page;
+        let mapped = [open + page, open];
+        let access = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: memory of its own, wherever the system likes.
+        let pages = unsafe { mmap_anonymous(ptr::null_mut(), mapped[0], access, MapFlags::PRIVATE)? };
+        let fenced = Fenced { pages, mapped, size };
+        // SAFETY: the last page of those.
+        unsafe { mprotect(pages.byte_add(open), page, MprotectFlags::empty())? };
+        Ok(fenced)
+    }
+
+    pub(super) fn start(&self) -> *mut u8 {
+        // SAFETY: the bytes are in the pages.
+        unsafe { self.pages.cast::<u8>().add(self.mapped[1] - self.size) }
+    }
+
+    pub(super) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: so many bytes are there, the system has filled them with zeros, and this borrow is the only one.
+        unsafe { std::slice::from_raw_parts_mut(self.start(), self.size) }
+    }
+}
+
+impl Drop for Fenced {
+    fn drop(&mut self) {
+        // SAFETY: these pages, which nobody else knows. That they stay if it fails does no harm.
+        let _ = unsafe { munmap(self.pages, self.mapped[0]) };
     }
 }

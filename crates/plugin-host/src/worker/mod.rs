@@ -9,6 +9,8 @@ mod forms;
 mod load;
 #[cfg(unix)]
 mod memory;
+#[cfg(unix)]
+mod probes;
 
 use std::process::ExitCode;
 
@@ -82,6 +84,10 @@ mod serve {
                     prepared.map(|()| (Answer::Prepared, Aligned::new(0)))
                 }
                 Request::Requantize(tile) => plugin.requantize(&tile, &body).map(|codes| (Answer::Codes, codes)),
+                Request::Probe { target, form, probe } => {
+                    let fault = plugin.probe(target, form, probe);
+                    fault.map(|fault| (Answer::Probed(fault), Aligned::new(0)))
+                }
                 Request::Emit { target, ir, tensors } => {
                     let done = plugin.emit(target, ir, &tensors, &body, &mut to)?;
                     done.map(|()| (Answer::Done, Aligned::new(0)))

@@ -1,0 +1,354 @@
+//! The calls of [`Probe`]s.
+
+#![allow(unsafe_code, reason = "the C interface")]
+
+use std::ffi::c_void;
+use std::ptr;
+
+use strait_core::bytes::{MAJOR, MINOR};
+use strait_plugin_interface as c;
+use strait_plugin_interface::{ALIGNMENT, Layout};
+
+use super::calls::Plugin;
+use super::forms::Arrays;
+use super::memory::{Aligned, Fenced};
+use crate::probe::{Argument, FAR, Probe, Size, Struct};
+
+/// Every byte that is behind what the plugin was told of.
+const CANARY: u8 = 0xa5;
+
+/// Bytes of canaries behind each struct, and behind the room for codes.
+const BEHIND: usize = 64;
+
+/// Accumulators of each channel.
+const COLUMNS: usize = 5;
+
+/// A struct as a host of some version hands it over, with canaries behind it.
+struct Handed {
+    bytes: Aligned,
+    before: Vec<u8>,
+}
+
+impl Handed {
+    /// The struct of a host that knows `size` bytes of it.
+    fn new<T: Layout>(mut of: T, size: usize) -> Handed {
+        of.set_size(size as u32);
+        let mut bytes = Aligned::new(size.max(size_of::<T>()) + BEHIND);
+        bytes.bytes_mut().fill(CANARY);
+        let known = size.min(size_of::<T>());
+        // SAFETY: structs of the interface have no gaps between their fields, and both sides have so many bytes.
+        unsafe { ptr::copy_nonoverlapping(ptr::from_ref(&of).cast(), bytes.bytes_mut().as_mut_ptr(), known) };
+        let before = bytes.bytes().to_vec();
+        Handed { bytes, before }
+    }
+
+    fn at<T>(&self) -> *const T {
+        self.bytes.bytes().as_ptr().cast()
+    }
+
+    fn is_intact(&self) -> bool {
+        self.bytes.bytes() == self.before
+    }
+}
+
+/// Bytes that a host knows of a struct.
+fn known<T: Layout>(of: Struct, probe: Probe) -> usize {
+    match probe {
+        Probe::Sized(which, Size::Larger) if which == of => size_of::<T>() + 32,
+        // The versions of a host stay where they are for ever.
+        Probe::Sized(Struct::Host, Size::Smaller) if of == Struct::Host => 3 * size_of::<u32>(),
+        Probe::Sized(which, Size::Smaller) if which == of => size_of::<u32>(),
+        _ => size_of::<T>(),
+    }
+}
+
+unsafe extern "C" fn report(_: *mut c_void, _: u32, _: u32, _: *const u8, _: u64) {}
+
+unsafe extern "C" fn write(_: *mut c_void, _: *const u8, _: u64, _: *const u8, _: u64) -> c::Status {
+    c::OK
+}
+
+fn host(probe: Probe) -> Handed {
+    let host = c::Host {
+        interface_major: c::INTERFACE_MAJOR,
+        interface_minor: c::INTERFACE_MINOR,
+        table_schema: c::TABLE_SCHEMA,
+        ir_major: MAJOR.into(),
+        ir_minor: MINOR.into(),
+        report: (probe != Probe::Null(Argument::Report)).then_some(report),
+        ..c::Host::EMPTY
+    };
+    Handed::new(host, known::<c::Host>(Struct::Host, probe))
+}
+
+/// True where a call without it could not do what it is for.
+fn is_needed(probe: Probe) -> bool {
+    match probe {
+        Probe::Sized(of, Size::Smaller) => !matches!(of, Struct::Host | Struct::Open),
+        Probe::Null(argument) => !matches!(
+            argument,
+            Argument::Host
+                | Argument::Report
+                | Argument::Options
+                | Argument::Target
+                | Argument::Write
+                | Argument::Closed
+        ),
+        Probe::LessRoom | Probe::NoModel { .. } => true,
+        _ => false,
+    }
+}
+
+/// Fault of an answer, which is the status alone.
+fn judged(probe: Probe, status: c::Status) -> Option<String> {
+    match status {
+        c::OK if is_needed(probe) => Some("it answers that all went well".into()),
+        c::PANIC => Some("it panics".into()),
+        _ => None,
+    }
+}
+
+/// The pointer, or null where the probe is about it.
+fn unless<T>(probe: Probe, argument: Argument, pointer: *const T) -> *const T {
+    if probe == Probe::Null(argument) {
+        ptr::null()
+    } else {
+        pointer
+    }
+}
+
+/// Makes a call. `None` where the library does as the interface says, or has no such function; else its fault.
+pub(super) fn run(plugin: &Plugin, target: *mut c_void, form: &Arrays, probe: Probe) -> Option<String> {
+    match probe {
+        Probe::Entry { .. } | Probe::EntryAgain => entry(plugin, probe),
+        Probe::Sized(Struct::Open, _) | Probe::Null(Argument::Options | Argument::Place) => open(plugin, probe),
+        Probe::Sized(Struct::Emit, _) | Probe::Null(Argument::Model | Argument::Write) | Probe::NoModel { .. } => {
+            emit(plugin, target, probe)
+        }
+        Probe::Null(Argument::Closed) => {
+            if let Some(close) = plugin.plugin.close {
+                // SAFETY: what the probe is about.
+                unsafe { close(ptr::null_mut()) };
+            }
+            None
+        }
+        Probe::Fenced => fenced(plugin, target, form),
+        _ => requantize(plugin, target, form, probe),
+    }
+}
+
+fn entry(plugin: &Plugin, probe: Probe) -> Option<String> {
+    let ask = |major, minor| {
+        // SAFETY: null, or a description that stays where it is.
+        unsafe { c::received((plugin.entry)(major, minor)) }
+    };
+    let Probe::Entry { major, minor } = probe else {
+        let again = ask(c::INTERFACE_MAJOR, c::INTERFACE_MINOR);
+        let own = &plugin.plugin;
+        let same = again.is_some_and(|again| {
+            (again.interface_major, again.table, again.package) == (own.interface_major, own.table, own.package)
+        });
+        return (!same).then(|| "it answers with another description than at first".into());
+    };
+    let answer = ask(major, minor);
+    if minor == FAR {
+        let serves = answer.is_some_and(|answer| answer.interface_major == major);
+        return (!serves).then(|| "it does not serve a host of a later minor version".into());
+    }
+    let claims = answer.is_some_and(|answer| answer.interface_major == major);
+    claims.then(|| format!("it says that it is built for version {major} of the interface"))
+}
+
+fn open(plugin: &Plugin, probe: Probe) -> Option<String> {
+    let open = plugin.plugin.open?;
+    let host = host(probe);
+    let options = Handed::new(c::Open::EMPTY, known::<c::Open>(Struct::Open, probe));
+    let mut target = ptr::null_mut();
+    let place = match probe {
+        Probe::Null(Argument::Place) => ptr::null_mut(),
+        _ => &raw mut target,
+    };
+    // SAFETY: what is not null lives until the call returns.
+    let status = unsafe { open(host.at(), unless(probe, Argument::Options, options.at()), place) };
+    if status == c::OK
+        && !target.is_null()
+        && let Some(close) = plugin.plugin.close
+    {
+        // SAFETY: `open` made it.
+        unsafe { close(target) };
+    }
+    if !host.is_intact() || !options.is_intact() {
+        return Some("it writes into the host's structs".into());
+    }
+    // Options that the table does not have may well be refused, so that a larger struct has no answer that is right.
+    judged(probe, status)
+}
+
+fn emit(plugin: &Plugin, target: *mut c_void, probe: Probe) -> Option<String> {
+    let emit = plugin.plugin.emit?;
+    let size = match probe {
+        Probe::NoModel { size } => size as usize,
+        _ => 64,
+    };
+    let ir = vec![CANARY; size];
+    let model = c::Emit {
+        ir: ir.as_ptr(),
+        ir_size: ir.len() as u64,
+        write: (probe != Probe::Null(Argument::Write)).then_some(write),
+        ..c::Emit::EMPTY
+    };
+    let (host, model) = (host(probe), Handed::new(model, known::<c::Emit>(Struct::Emit, probe)));
+    // SAFETY: what is not null lives until the call returns.
+    let status = unsafe { emit(host.at(), target, unless(probe, Argument::Model, model.at())) };
+    if !host.is_intact() || !model.is_intact() {
+        return Some("it writes into the host's structs".into());
+    }
+    judged(probe, status)
+}
+
+/// A call of `requantize`: its status, and the codes with what is behind them.
+fn called(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -> Option<(c::Status, Vec<u8>, bool)> {
+    let requantize = plugin.plugin.requantize?;
+    let rows = arrays.channels().unwrap_or(1);
+    let count = rows * COLUMNS;
+    let room = count * arrays.width();
+    let mut accumulators = Aligned::new(count * size_of::<i32>());
+    fill(accumulators.bytes_mut());
+    let mut codes = Aligned::new(room + BEHIND);
+    codes.bytes_mut().fill(CANARY);
+    let told = match probe {
+        Probe::LessRoom => arrays.width() * (count - 1),
+        _ => room,
+    };
+    let form = match probe {
+        Probe::Null(Argument::Arrays) => c::Form {
+            family: ptr::null(),
+            rounding: ptr::null(),
+            factor: ptr::null(),
+            addend: ptr::null(),
+            shift: ptr::null(),
+            zero_point: ptr::null(),
+            scale: ptr::null(),
+            second_scale: ptr::null(),
+            offset: ptr::null(),
+            domain_low: ptr::null(),
+            domain_high: ptr::null(),
+            thresholds: ptr::null(),
+            threshold_count: ptr::null(),
+            ..arrays.form()
+        },
+        _ => arrays.form(),
+    };
+    let tile = c::Tile {
+        accumulator_bits: 32,
+        rows: rows as u64,
+        columns: COLUMNS as u64,
+        channel_axis: c::CHANNELS_ALONG_ROWS,
+        first_channel: 0,
+        accumulators: unless(probe, Argument::Accumulators, accumulators.bytes().as_ptr()).cast(),
+        codes: match probe {
+            Probe::Null(Argument::Codes) => ptr::null_mut(),
+            _ => codes.bytes_mut().as_mut_ptr().cast(),
+        },
+        codes_size: told as u64,
+        ..c::Tile::EMPTY
+    };
+    let host = host(probe);
+    let form = Handed::new(form, known::<c::Form>(Struct::Form, probe));
+    let tile = Handed::new(tile, known::<c::Tile>(Struct::Tile, probe));
+    let target = match probe {
+        Probe::Null(Argument::Target) => ptr::null_mut(),
+        _ => target,
+    };
+    // SAFETY: what is not null lives until the call returns.
+    let status = unsafe {
+        requantize(
+            unless(probe, Argument::Host, host.at()),
+            target,
+            unless(probe, Argument::Form, form.at()),
+            unless(probe, Argument::Tile, tile.at()),
+        )
+    };
+    let intact = [&host, &form, &tile].iter().all(|handed| handed.is_intact())
+        && codes.bytes()[told..].iter().all(|&byte| byte == CANARY);
+    Some((status, codes.bytes()[..told].to_vec(), intact))
+}
+
+fn requantize(plugin: &Plugin, target: *mut c_void, arrays: &Arrays, probe: Probe) -> Option<String> {
+    // As this host calls it.
+    let (usual, codes, _) = called(plugin, target, arrays, Probe::Plain)?;
+    if usual != c::OK {
+        return Some(format!("it answers with status {usual}"));
+    }
+    if probe == Probe::Plain {
+        return None;
+    }
+    let (status, found, intact) = called(plugin, target, arrays, probe)?;
+    if !intact {
+        return Some("it writes past what it was given".into());
+    }
+    if matches!(probe, Probe::Sized(_, Size::Larger)) && (status, &found) != (c::OK, &codes) {
+        return Some("it does not answer as it does without them".into());
+    }
+    judged(probe, status)
+}
+
+/// Tiles whose numbers end where memory ends, and one that ends before other numbers do. What goes too far crashes, or is found
+/// in the codes.
+fn fenced(plugin: &Plugin, target: *mut c_void, arrays: &Arrays) -> Option<String> {
+    let requantize = plugin.plugin.requantize?;
+    let (host, form) = (host(Probe::Fenced), arrays.form());
+    let rows = arrays.channels().unwrap_or(1);
+    let call = |columns: usize, accumulators: *const u8, codes: *mut u8| {
+        let tile = c::Tile {
+            accumulator_bits: 32,
+            rows: rows as u64,
+            columns: columns as u64,
+            channel_axis: c::CHANNELS_ALONG_ROWS,
+            accumulators: accumulators.cast(),
+            codes: codes.cast(),
+            codes_size: (rows * columns * arrays.width()) as u64,
+            ..c::Tile::EMPTY
+        };
+        // SAFETY: all arguments live until the call returns.
+        unsafe { requantize(host.at(), target, &form, &tile) };
+    };
+    // Whole lines of memory, so that they begin where lines do; more of them than a loop of vectors takes at a time.
+    for columns in [LINE, 3 * LINE, ALIGNMENT] {
+        let fences = (
+            Fenced::new(rows * columns * size_of::<i32>()),
+            Fenced::new(rows * columns * arrays.width()),
+        );
+        let (Ok(mut accumulators), Ok(codes)) = fences else {
+            return Some("this system gives no memory for the call".into());
+        };
+        let mut loose = Aligned::new(rows * columns * arrays.width());
+        fill(accumulators.bytes_mut());
+        let codes = match codes.start().addr() % ALIGNMENT {
+            0 => codes.start(),
+            _ => loose.bytes_mut().as_mut_ptr(),
+        };
+        call(columns, accumulators.start(), codes);
+    }
+    let with = |behind: u8| {
+        let count = rows * COLUMNS;
+        let mut accumulators = Aligned::new((count + 2 * LINE) * size_of::<i32>());
+        let (its, rest) = accumulators.bytes_mut().split_at_mut(count * size_of::<i32>());
+        fill(its);
+        rest.fill(behind);
+        let mut codes = Aligned::new(count * arrays.width());
+        call(COLUMNS, accumulators.bytes().as_ptr(), codes.bytes_mut().as_mut_ptr());
+        codes.bytes().to_vec()
+    };
+    (with(0x80) != with(0x7f)).then(|| "the codes depend on what lies behind the accumulators".into())
+}
+
+/// Accumulators of 32 bits in a line of memory.
+const LINE: usize = ALIGNMENT / size_of::<i32>();
+
+/// Small accumulators of both signs.
+fn fill(accumulators: &mut [u8]) {
+    for (at, bytes) in accumulators.chunks_exact_mut(size_of::<i32>()).enumerate() {
+        bytes.copy_from_slice(&((at % 61) as i32 - 30).to_ne_bytes());
+    }
+}
