@@ -10,11 +10,13 @@
 //! to the same.
 
 mod accumulators;
+mod kit;
 mod numbers;
 mod report;
 mod runs;
 mod samples;
 
+pub use kit::{Examination, Group, Kit, Line, examine};
 pub use report::{Finding, FormReport, Report, Wrong};
 
 use numbers::Numbers;

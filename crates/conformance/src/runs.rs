@@ -169,6 +169,29 @@ impl Run {
         Run::new(widths, Kind::Requantize { channels, inner: INNER }, accumulators)
     }
 
+    /// Each threshold of each channel and its predecessor, as far as sums of 32 bits go. Of a result of more than 8 bits as
+    /// many thresholds, evenly spaced.
+    pub(crate) fn thresholds(form: &Requantization) -> Option<Run> {
+        let channels = form.channels().unwrap_or(3);
+        let [least, most] = form.range().map(i64::from);
+        let step = (most - least) / 255 + 1;
+        let mut accumulators = Vec::new();
+        for channel in 0..channels {
+            let scalars = form.channel(channel).ok()?;
+            let domain = scalars.domain();
+            let (low, high) = NARROW.ends();
+            let (low, high) = (low.max(*domain.start()), high.min(*domain.end()));
+            for code in (least + 1..=most).step_by(usize::try_from(step).ok()?) {
+                let first = scalars.least_reaching(code);
+                accumulators.extend([first - 1, first].map(|x| (channel, x.clamp(low, high))));
+            }
+        }
+        let inner = accumulators.len() / channels;
+        let mut run = Run::new(NARROW, Kind::Requantize { channels, inner }, accumulators);
+        run.out = form.out();
+        Some(run)
+    }
+
     /// One row of weights of one, and the accumulators of interest as the bias: acc = bias[n] + a[m].
     fn gemm(widths: Widths, form: &Requantization, channels: usize, numbers: &mut Numbers) -> Run {
         let bias = biases(widths, form, channels, numbers);
@@ -463,12 +486,12 @@ impl Run {
                 loops.multiply(cx, &shape, [element; 2], *zeros, carrier, [a, b], &mut out)?;
             }
         }
-        Ok(out.chunks_exact(width).map(|bytes| result(self.out, bytes)).collect())
+        Ok(out.chunks_exact(width).map(|bytes| decoded(self.out, bytes)).collect())
     }
 }
 
 /// An element in the machine's order.
-fn result(t: IntType, bytes: &[u8]) -> i32 {
+pub(crate) fn decoded(t: IntType, bytes: &[u8]) -> i32 {
     match (t, bytes) {
         (IntType::I8 | IntType::I4, [a]) => i32::from(a.cast_signed()),
         (IntType::I16, [a, b]) => i32::from(i16::from_ne_bytes([*a, *b])),

@@ -12,8 +12,10 @@ pub(crate) type Sample = (Requantization, Option<[i32; 2]>);
 
 /// Numbers of channels: one, not a multiple of a vector, more than a vector.
 const CHANNELS: [usize; 3] = [1, 5, 19];
-/// Requantizations for each output type and number of channels: the two extremes, then others.
-const ROUNDS: usize = 6;
+/// Requantizations for each output type and number of channels: the two extremes, a power of two, then others.
+const ROUNDS: usize = 7;
+/// The round of powers of two.
+const POWERS: usize = 2;
 
 /// For each output type, per tensor and for some numbers of channels as the row allows, with the clamps that it allows.
 pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
@@ -35,7 +37,8 @@ pub(crate) fn samples(row: &FormRow, numbers: &mut Numbers) -> Vec<Sample> {
     samples
 }
 
-/// Round 0 takes the smallest of everything, round 1 the largest, the others anything between.
+/// Round 0 takes the smallest of everything, round 1 the largest, the others anything between. In round 2 factors are powers
+/// of two: accumulators lie halfway between results, where others have no such ones.
 struct Pick<'a> {
     round: usize,
     numbers: &'a mut Numbers,
@@ -69,13 +72,20 @@ fn sample(
     let mut pick = Pick { round, numbers };
     let bits = row.multiplier_bits();
     let ShiftLimits { min, max } = row.shift.unwrap_or(ShiftLimits { min: 0, max: 0 });
-    let shift = |pick: &mut Pick<'_>| pick.one(min.into(), max.into());
+    let shift = |pick: &mut Pick<'_>| match pick.round {
+        // A few bits behind the factor, as far as there are such shifts.
+        POWERS => (i64::from(bits) + pick.numbers.between(2, 10)).clamp(min.into(), max.into()),
+        _ => pick.one(min.into(), max.into()),
+    };
     let least = if row.multiplier.as_ref().is_some_and(|m| m.normalized) {
         1i64 << (bits - 1)
     } else {
         1
     };
-    let factor = |pick: &mut Pick<'_>| pick.one(least, (1i64 << bits) - 1) as i32;
+    let factor = |pick: &mut Pick<'_>| match pick.round {
+        POWERS => 1 << (bits - 1),
+        _ => pick.one(least, (1i64 << bits) - 1) as i32,
+    };
     // Zero points of wide results stay small, as sums on a common grid have none.
     let (low, high) = if out == IntType::I32 {
         (-1000, 1000)
@@ -198,6 +208,7 @@ fn scales(pick: &mut Pick<'_>, channels: Option<usize>, bits: u8) -> Per<f32> {
     pick.per(channels, |p| match p.round {
         0 => f32::from_bits(smallest),
         1 => cut(f32::from_bits(largest)),
+        POWERS => 2f32.powi(-p.numbers.between(1, 12) as i32),
         _ => cut(usual(p)),
     })
 }

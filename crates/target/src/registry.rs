@@ -133,6 +133,11 @@ impl Entry {
         &self.table
     }
 
+    /// True if code of its own computes a form or decides something; a table alone has none.
+    pub fn has_code(&self) -> bool {
+        !matches!(self.code, Code::None) || self.kernels.values().any(Option::is_some)
+    }
+
     /// The target with these options; one that is absent has its default.
     ///
     /// # Errors

@@ -1,0 +1,85 @@
+//! Classes of accumulators: of which line a wrong result is.
+
+use strait_requantize::{Requantization, Rounding, form::Arithmetic};
+
+/// Classes of accumulators.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Class {
+    /// Halfway between two results: the rounding decides.
+    Tie,
+    /// At an end of the domain, or past 32 bits.
+    Edge,
+    /// At an end of 32 bits, zero, or one.
+    Extreme,
+    /// Anywhere else: next to a threshold most often.
+    Threshold,
+}
+
+pub(super) fn of(form: &Requantization, channel: usize, x: i64) -> Class {
+    let Ok(scalars) = form.channel(channel) else {
+        return Class::Threshold;
+    };
+    if is_tie(scalars.arithmetic(), x) {
+        return Class::Tie;
+    }
+    let domain = scalars.domain();
+    let past = i32::try_from(x).is_err();
+    if past || x == *domain.start() && x > i32::MIN.into() || x == *domain.end() && x < i32::MAX.into() {
+        return Class::Edge;
+    }
+    if [i32::MIN.into(), i32::MAX.into(), -1, 0, 1].contains(&x) {
+        return Class::Extreme;
+    }
+    Class::Threshold
+}
+
+fn is_tie(arithmetic: Arithmetic<'_>, x: i64) -> bool {
+    let half = |value: i128, shift: u32| shift > 0 && value.rem_euclid(1 << shift) == 1 << (shift - 1);
+    match arithmetic {
+        Arithmetic::Affine(a) => half(
+            i128::from(x) * i128::from(a.factor) + i128::from(a.addend),
+            a.shift.into(),
+        ),
+        Arithmetic::Doubling(d) => {
+            let product = i128::from(x) * i128::from(d.factor) + i128::from(d.addend);
+            let high = Rounding::HalfUp.shift_right_wide(product, 31);
+            half(product, 31) || half(high, u32::from(d.shift).saturating_sub(31))
+        }
+        Arithmetic::Float(f) => (x as f32 * f.scale).abs().fract() == 0.5,
+        Arithmetic::FloatAffine(f) => (x as f32 * f.factor * f.scale + f.offset).abs().fract() == 0.5,
+        Arithmetic::Double(f) => (x as f64 * f.scale).abs().fract() == 0.5,
+        Arithmetic::Steps(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use strait_requantize::{IntType, Narrowing, form};
+
+    #[test]
+    fn ties_are_halves_and_edges_are_where_the_domain_ends() {
+        let shift = Requantization::from(form::ArithFolded {
+            narrowing: Narrowing {
+                shift: 3.into(),
+                rounding: Rounding::HalfEven,
+                out: IntType::I8,
+            },
+        });
+        let classes = [4, -4, 12, 3, 5, 8, 0, i64::from(i32::MAX), 1 << 40].map(|x| of(&shift, 0, x));
+        use Class::{Edge, Extreme, Threshold, Tie};
+        assert_eq!(
+            classes,
+            [Tie, Tie, Tie, Threshold, Threshold, Threshold, Extreme, Extreme, Edge]
+        );
+        let float = Requantization::from(form::Float {
+            scale: 0.25.into(),
+            zp: 3,
+            out: IntType::I8,
+        });
+        assert_eq!(
+            [2, 6, -2, 4, 5].map(|x| of(&float, 0, x)),
+            [Tie, Tie, Tie, Threshold, Threshold]
+        );
+    }
+}

@@ -1,0 +1,159 @@
+//! Faults of a kernel, each with the line on which it belongs.
+
+use super::class::Class;
+use strait_core::Attribute;
+use strait_kernels::KernelError;
+use strait_requantize::Requantization;
+use strait_target::TargetError;
+
+/// The lines about kernels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Subject {
+    Rows,
+    Thresholds,
+    Ties,
+    Extremes,
+    Edges,
+    Channels,
+    Loops,
+    Garbage,
+    Concurrency,
+    Determinism,
+    Reads,
+    Panics,
+    Hangs,
+}
+
+impl Subject {
+    /// Those of what is computed.
+    pub(super) const SEMANTICS: [Subject; 7] = [
+        Subject::Rows,
+        Subject::Thresholds,
+        Subject::Ties,
+        Subject::Extremes,
+        Subject::Edges,
+        Subject::Channels,
+        Subject::Loops,
+    ];
+
+    /// Those of how the code behaves.
+    pub(super) const ROBUSTNESS: [Subject; 6] = [
+        Subject::Garbage,
+        Subject::Concurrency,
+        Subject::Determinism,
+        Subject::Reads,
+        Subject::Panics,
+        Subject::Hangs,
+    ];
+
+    /// True if it does not depend on results.
+    pub(super) fn is_of_code(self) -> bool {
+        matches!(
+            self,
+            Subject::Garbage | Subject::Determinism | Subject::Panics | Subject::Hangs
+        )
+    }
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Subject::Rows => "kernels take what rows accept",
+            Subject::Thresholds => "thresholds and their predecessors",
+            Subject::Ties => "ties",
+            Subject::Extremes => "extremes",
+            Subject::Edges => "edges of the domain",
+            Subject::Channels => "each channel by its own integers",
+            Subject::Loops => "every loop",
+            Subject::Garbage => "garbage is refused",
+            Subject::Concurrency => "several threads at once",
+            Subject::Determinism => "the same result each time",
+            Subject::Reads => "no read past the input",
+            Subject::Panics => "no panic",
+            Subject::Hangs => "no hang",
+        }
+    }
+}
+
+/// A fault with its line.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Fault {
+    pub(super) subject: Subject,
+    pub(super) text: String,
+}
+
+impl Fault {
+    pub(super) fn new(subject: Subject, text: impl Into<String>) -> Fault {
+        Fault {
+            subject,
+            text: text.into(),
+        }
+    }
+
+    /// A wrong result.
+    pub(super) fn wrong(
+        form: &Requantization,
+        run: &str,
+        (channel, accumulator): (usize, i64),
+        expected: i32,
+        found: i32,
+    ) -> Fault {
+        let subject = match super::class::of(form, channel, accumulator) {
+            Class::Tie => Subject::Ties,
+            // Every channel but the first may have been computed by the integers of another.
+            _ if of_another_channel(form, channel, accumulator, found) => Subject::Channels,
+            Class::Edge => Subject::Edges,
+            Class::Extreme => Subject::Extremes,
+            Class::Threshold => Subject::Thresholds,
+        };
+        let text = format!("{run}: the accumulator {accumulator} of channel {channel} gives {found}, not {expected}");
+        Fault::new(subject, text)
+    }
+
+    /// A call that failed, of a kernel that has no reason to.
+    pub(super) fn failed(run: &str, error: &KernelError) -> Fault {
+        Fault::said(run, &error.to_string(), Subject::Rows)
+    }
+
+    /// A target that makes no loops.
+    pub(super) fn refused(form: &Requantization, error: &TargetError) -> Fault {
+        match error {
+            TargetError::Wrong {
+                channel,
+                accumulator,
+                expected,
+                found,
+                ..
+            } => Fault::wrong(form, "requantize", (*channel, *accumulator), *expected, *found),
+            error => Fault::said("prepare", &error.to_string(), Subject::Rows),
+        }
+    }
+
+    /// A message, by what it says of a panic: the seam to a target's code makes an error of each.
+    fn said(run: &str, message: &str, otherwise: Subject) -> Fault {
+        let beyond = ["out of range", "out of bounds"];
+        let subject = match message.split_once("panicked") {
+            Some((_, said)) if beyond.iter().any(|text| said.contains(text)) => Subject::Reads,
+            Some(_) => Subject::Panics,
+            // Of a library's worker.
+            None if message.contains(" did not return within ") => Subject::Hangs,
+            None if message.contains(" crashed: ") => Subject::Panics,
+            None => otherwise,
+        };
+        Fault::new(subject, format!("{run}: {message}"))
+    }
+
+    /// The same with what it happened on.
+    pub(super) fn on(mut self, name: &str, form: &Requantization, clamp: Option<[i32; 2]>) -> Fault {
+        let form = Attribute::Form(Box::new(form.clone())).to_string();
+        let shortened: String = form.chars().take(160).collect();
+        let dots = if shortened.len() < form.len() { "…" } else { "" };
+        let clamp = clamp.map_or_else(String::new, |[low, high]| format!(", clamp [{low}, {high}]"));
+        self.text = format!("form {name}: {} ({shortened}{dots}{clamp})", self.text);
+        self
+    }
+}
+
+/// True if a result is that of the accumulator in another channel.
+fn of_another_channel(form: &Requantization, channel: usize, accumulator: i64, found: i32) -> bool {
+    let channels = form.channels().unwrap_or(1);
+    (0..channels).any(|other| other != channel && form.eval(other, accumulator) == Ok(found))
+}

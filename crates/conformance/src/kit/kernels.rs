@@ -1,0 +1,358 @@
+//! The target's kernels: what they compute, and how their code behaves.
+
+use super::{
+    class::{self, Class},
+    fault::{Fault, Subject},
+    lines::{Group, Line},
+    watch::{Lost, watched},
+};
+use crate::{expected, numbers::Numbers, runs::Run, samples};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+use strait_kernels::{Context, Isa, KernelError, integer::Loops};
+use strait_requantize::{IntType, Requantization};
+use strait_target::{Target, TargetError};
+
+/// Kernels that are the target's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Those that run.
+    Loops,
+    /// A library's model of its arithmetic, which stands beside the host's loops.
+    Model,
+}
+
+/// Numbers of what was looked at.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Counts {
+    results: u64,
+    calls: u64,
+    classes: BTreeMap<Class, u64>,
+    channels: u64,
+    /// Requantizations of which a library has no model.
+    left: u64,
+}
+
+/// The lines of both groups, with the faults that were found before.
+pub(super) fn lines(target: &Arc<dyn Target>, source: Source, mut faults: Vec<Fault>, patience: Duration) -> Vec<Line> {
+    // A library's worker has a clock of its own, for each call.
+    let watch = (source == Source::Loops).then_some(patience);
+    let mut counts = Counts::default();
+    let mut requantizations = 0;
+    for (name, row) in &target.spec().form {
+        let before = faults.len();
+        let mut numbers = Numbers::new(name);
+        for (form, clamp) in samples::samples(row, &mut numbers) {
+            if let Err(reason) = row.accepts(&form, clamp) {
+                faults.push(Fault::new(Subject::Rows, reason.text).on(name, &form, clamp));
+                continue;
+            }
+            requantizations += 1;
+            let (of, its, seed) = (target.clone(), form.clone(), format!("{name} {requantizations}"));
+            let answer = watched(watch, move || {
+                probe(&*of, source, &its, clamp, &mut Numbers::new(&seed))
+            });
+            match answer {
+                Ok((found, counted)) => {
+                    let hangs = found.iter().any(|fault| fault.subject == Subject::Hangs);
+                    faults.extend(found.into_iter().map(|fault| fault.on(name, &form, clamp)));
+                    counts.add(&counted);
+                    if hangs {
+                        break;
+                    }
+                }
+                Err(Lost::Ended) => {
+                    let fault = Fault::new(Subject::Panics, "its thread ended without an answer");
+                    faults.push(fault.on(name, &form, clamp));
+                    break;
+                }
+                Err(Lost::Hung) => {
+                    let text = format!(
+                        "no answer after {} s; the form's others were not tried",
+                        patience.as_secs_f32()
+                    );
+                    faults.push(Fault::new(Subject::Hangs, text).on(name, &form, clamp));
+                    break;
+                }
+            }
+        }
+        let its = faults.split_off(before);
+        // What differs from call to call is not wrong at this threshold or that, nor because of what it reads.
+        let unsteady = its.iter().any(|fault| fault.subject == Subject::Determinism);
+        faults.extend(its.into_iter().filter(|fault| !unsteady || fault.subject.is_of_code()));
+    }
+    let forms = target.spec().form.len();
+    let of = |class| counts.classes.get(&class).copied().unwrap_or(0);
+    let about = |subject: Subject| match subject {
+        Subject::Rows if counts.left > 0 => {
+            let left = counts.left;
+            format!("{requantizations} requantizations of {forms} forms, {left} of which the library has no model of")
+        }
+        Subject::Rows => format!("{requantizations} requantizations of {forms} forms"),
+        Subject::Thresholds => format!("{} accumulators", of(Class::Threshold)),
+        Subject::Ties => format!("{} accumulators", of(Class::Tie)),
+        Subject::Extremes => format!("{} accumulators", of(Class::Extreme)),
+        Subject::Edges => format!("{} accumulators", of(Class::Edge)),
+        Subject::Channels => format!("{} channels", counts.channels),
+        Subject::Loops => format!(
+            "{} results on {} instruction sets",
+            counts.results,
+            contexts(source).len()
+        ),
+        Subject::Garbage
+        | Subject::Concurrency
+        | Subject::Determinism
+        | Subject::Reads
+        | Subject::Panics
+        | Subject::Hangs => format!("{} calls", counts.calls),
+    };
+    let line = |group: Group, subject: Subject| {
+        let mut line = Line::new(group, subject.name()).checked(about(subject));
+        let its = faults.iter().filter(|fault| fault.subject == subject);
+        its.for_each(|fault| line.find(fault.text.clone()));
+        line
+    };
+    let semantics = Subject::SEMANTICS.map(|subject| line(Group::Semantics, subject));
+    let robustness = Subject::ROBUSTNESS.map(|subject| line(Group::Robustness, subject));
+    semantics.into_iter().chain(robustness).collect()
+}
+
+/// The same lines for a target without code: what would be held against the definitions is the definitions.
+pub(super) fn of_a_table() -> Vec<Line> {
+    let why = "the host computes its own definition";
+    let semantics = Subject::SEMANTICS.map(|subject| Line::skipped(Group::Semantics, subject.name(), why));
+    let why = "a table has no code";
+    let robustness = Subject::ROBUSTNESS.map(|subject| Line::skipped(Group::Robustness, subject.name(), why));
+    semantics.into_iter().chain(robustness).collect()
+}
+
+impl Counts {
+    fn add(&mut self, other: &Counts) {
+        self.results += other.results;
+        self.calls += other.calls;
+        self.channels += other.channels;
+        self.left += other.left;
+        for (class, count) in &other.classes {
+            *self.classes.entry(*class).or_default() += count;
+        }
+    }
+}
+
+/// Everything about one requantization.
+fn probe(
+    target: &dyn Target,
+    source: Source,
+    form: &Requantization,
+    clamp: Option<[i32; 2]>,
+    numbers: &mut Numbers,
+) -> (Vec<Fault>, Counts) {
+    let mut counts = Counts {
+        channels: form.channels().unwrap_or(1) as u64,
+        ..Counts::default()
+    };
+    let loops = match prepared(target, source, form, clamp) {
+        Ok(Some(loops)) => loops,
+        Ok(None) => {
+            counts.left = 1;
+            return (Vec::new(), counts);
+        }
+        Err(fault) => return (vec![fault], counts),
+    };
+    let mut faults = Vec::new();
+    if loops.out() != form.out() {
+        let text = format!("the loops write {}, not {}", loops.out(), form.out());
+        return (vec![Fault::new(Subject::Rows, text)], counts);
+    }
+    let mut runs = Run::all(form, numbers);
+    runs.extend(Run::thresholds(form));
+    for run in &runs {
+        let Ok(expect) = expected(form, clamp, run) else {
+            continue;
+        };
+        for at in 0..run.len().min(CLASSIFIED) {
+            let (channel, accumulator) = run.accumulator(at);
+            *counts.classes.entry(class::of(form, channel, accumulator)).or_default() += 1;
+        }
+        for context in contexts(source) {
+            counts.calls += 2;
+            match [run.results(&*loops, &context), run.results(&*loops, &context)] {
+                [Ok(first), Ok(again)] => {
+                    counts.results += first.len() as u64;
+                    if first != again {
+                        let at = first.iter().zip(&again).position(|(a, b)| a != b).unwrap_or_default();
+                        let (channel, accumulator) = run.accumulator(at);
+                        let (run, a, b) = (run.name(), first[at], again[at]);
+                        let text = format!(
+                            "{run}: the accumulator {accumulator} of channel {channel} gives {a} and, called again, {b}"
+                        );
+                        faults.push(Fault::new(Subject::Determinism, text));
+                        continue;
+                    }
+                    let differing = (0..first.len()).filter(|&at| first[at] != expect[at]);
+                    // One of each line is enough.
+                    for at in differing {
+                        let fault = Fault::wrong(form, run.name(), run.accumulator(at), expect[at], first[at]);
+                        if faults.iter().all(|known: &Fault| known.subject != fault.subject) {
+                            faults.push(fault);
+                        }
+                    }
+                }
+                [Err(error), _] | [_, Err(error)] => {
+                    let fault = Fault::failed(run.name(), &error);
+                    let hangs = fault.subject == Subject::Hangs;
+                    let crashes = source == Source::Model && fault.subject == Subject::Panics;
+                    faults.push(fault);
+                    // Each further call would take as long, or a new worker.
+                    if hangs || crashes {
+                        return (faults, counts);
+                    }
+                }
+            }
+        }
+    }
+    faults.extend(lengths(&*loops, form, numbers, &mut counts));
+    faults.extend(garbage(&*loops, form, &mut counts));
+    if let Some(run) = runs.first() {
+        faults.extend(together(&*loops, run, &mut counts));
+    }
+    (faults, counts)
+}
+
+/// The instruction sets on which loops are run. A library's model has none of the host's.
+fn contexts(source: Source) -> Vec<Context> {
+    match source {
+        Source::Loops => Isa::available().map(Context::with_isa).collect(),
+        Source::Model => vec![Context::detect()],
+    }
+}
+
+/// The most accumulators of a run that are counted by class.
+const CLASSIFIED: usize = 4096;
+
+/// Calls of the function that prepares loops which are made before a wrong result counts as one.
+const TRIES: usize = 3;
+
+/// The loops of a requantization; `None` where a library has no model of it.
+fn prepared(
+    target: &dyn Target,
+    source: Source,
+    form: &Requantization,
+    clamp: Option<[i32; 2]>,
+) -> Result<Option<Box<dyn Loops>>, Fault> {
+    let first = match source {
+        Source::Loops => target.loops(form, clamp).map(Some),
+        Source::Model => target.own_loops(form, clamp),
+    };
+    let first = match first {
+        Ok(loops) => return Ok(loops),
+        Err(error) => error,
+    };
+    if matches!(first, TargetError::Wrong { .. }) {
+        for _ in 0..TRIES {
+            let again = target.loops(form, clamp);
+            if again.as_ref().err() != Some(&first) {
+                let text = format!("prepare: at first {first}; called again, another result");
+                return Err(Fault::new(Subject::Determinism, text));
+            }
+        }
+    }
+    Err(Fault::refused(form, &first))
+}
+
+/// Numbers of accumulators that are no multiple of a vector, and none at all.
+const LENGTHS: [usize; 7] = [0, 1, 3, 7, 15, 33, 65];
+
+/// Inputs of every length, in front of two kinds of other numbers: a kernel that reads past the input is out of its slice, or
+/// makes something of what lies there.
+fn lengths(loops: &dyn Loops, form: &Requantization, numbers: &mut Numbers, counts: &mut Counts) -> Vec<Fault> {
+    let channels = form.channels().unwrap_or(1);
+    let width = usize::from(form.out().bits().div_ceil(8));
+    let mut faults = Vec::new();
+    for length in LENGTHS {
+        let sums: Vec<i32> = (0..channels * length)
+            .map(|at| {
+                let domain = form.domain(at / length.max(1));
+                let inside = numbers.between(-1 << 20, 1 << 20).clamp(*domain.start(), *domain.end());
+                i32::try_from(inside).unwrap_or(0)
+            })
+            .collect();
+        let with = |tail: i32| -> Result<Vec<u8>, KernelError> {
+            let behind = [tail; 64];
+            let input: Vec<u8> = sums.iter().chain(&behind).flat_map(|sum| sum.to_ne_bytes()).collect();
+            let mut out = vec![0; sums.len() * width];
+            let cx = Context::detect();
+            loops.requantize(
+                &cx,
+                [1, channels, length],
+                IntType::I32,
+                &input[..4 * sums.len()],
+                &mut out,
+            )?;
+            Ok(out)
+        };
+        counts.calls += 2;
+        match (with(i32::MIN), with(i32::MAX)) {
+            (Ok(a), Ok(b)) if a == b => {}
+            (Ok(_), Ok(_)) => {
+                let text = format!("{length} accumulators: the result depends on what lies behind them");
+                faults.push(Fault::new(Subject::Reads, text));
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                faults.push(Fault::failed(&format!("{length} accumulators"), &error));
+            }
+        }
+    }
+    faults
+}
+
+/// Slices that do not fit their extents: an error, and neither a panic nor a result.
+fn garbage(loops: &dyn Loops, form: &Requantization, counts: &mut Counts) -> Vec<Fault> {
+    let channels = form.channels().unwrap_or(1);
+    let width = usize::from(form.out().bits().div_ceil(8));
+    let right = (4 * channels * 8, width * channels * 8);
+    let cases = [
+        ("an input that is too short", right.0 - 4, right.1),
+        ("an input that ends in a number", right.0 - 1, right.1),
+        ("an output that is too short", right.0, right.1 - 1),
+        ("no input", 0, right.1),
+    ];
+    let mut faults = Vec::new();
+    for (case, input, output) in cases {
+        let (input, mut out) = (vec![0x55; input], vec![0; output]);
+        counts.calls += 1;
+        let answer = loops.requantize(&Context::detect(), [1, channels, 8], IntType::I32, &input, &mut out);
+        match answer {
+            Ok(()) => faults.push(Fault::new(Subject::Garbage, format!("{case} is taken"))),
+            Err(error) if error.to_string().contains("panicked: ") => faults.push(Fault::failed(case, &error)),
+            Err(_) => {}
+        }
+    }
+    faults
+}
+
+/// Threads that call the same loops.
+const THREADS: usize = 4;
+
+/// The same run on several threads at once.
+fn together(loops: &dyn Loops, run: &Run, counts: &mut Counts) -> Option<Fault> {
+    let alone = run.results(loops, &Context::detect()).ok()?;
+    counts.calls += THREADS as u64;
+    let others = thread::scope(|scope| {
+        let one = || run.results(loops, &Context::detect());
+        let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(one)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().ok()?.ok())
+            .collect::<Vec<_>>()
+    });
+    let same = others.iter().all(|other| other.as_ref() == Some(&alone));
+    (!same).then(|| {
+        let text = format!(
+            "{}: called by {THREADS} threads at once it gives other results",
+            run.name()
+        );
+        Fault::new(Subject::Concurrency, text)
+    })
+}

@@ -1,0 +1,168 @@
+//! The report of the kit: a line for each thing that is checked.
+
+use serde_json::{Value, json};
+use std::fmt;
+
+/// Subject of a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Group {
+    /// The C interface of a library.
+    Interface,
+    /// The table as data.
+    Table,
+    /// Results of the kernels.
+    Semantics,
+    /// Behaviour of the target's code.
+    Robustness,
+    /// Small networks from end to end.
+    Networks,
+    /// Recorded vectors.
+    Silicon,
+}
+
+/// One thing that is checked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// Its subject.
+    pub group: Group,
+    /// Its name.
+    pub name: String,
+    /// Things that were looked at, with numbers.
+    pub checked: String,
+    /// The first few faults, and the number of further ones.
+    pub findings: Vec<String>,
+    /// Faults beyond those.
+    pub more: usize,
+    /// Reason why it was not checked.
+    pub skipped: Option<String>,
+}
+
+/// The report on a target.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Kit {
+    /// The target's id.
+    pub target: String,
+    /// Its table's version.
+    pub version: String,
+    /// Where it comes from.
+    pub origin: String,
+    /// Everything that was checked, or was not.
+    pub lines: Vec<Line>,
+}
+
+/// Faults that are kept of one line.
+const KEPT: usize = 5;
+
+impl Line {
+    pub(super) fn new(group: Group, name: impl Into<String>) -> Line {
+        Line {
+            group,
+            name: name.into(),
+            checked: String::new(),
+            findings: Vec::new(),
+            more: 0,
+            skipped: None,
+        }
+    }
+
+    pub(super) fn skipped(group: Group, name: impl Into<String>, why: impl Into<String>) -> Line {
+        Line {
+            skipped: Some(why.into()),
+            ..Line::new(group, name)
+        }
+    }
+
+    pub(super) fn checked(mut self, checked: impl Into<String>) -> Line {
+        self.checked = checked.into();
+        self
+    }
+
+    pub(super) fn find(&mut self, fault: String) {
+        if self.findings.len() >= KEPT || self.findings.contains(&fault) {
+            self.more += usize::from(!self.findings.contains(&fault));
+        } else {
+            self.findings.push(fault);
+        }
+    }
+
+    /// `passed`, `failed` or `not checked`.
+    pub fn outcome(&self) -> &'static str {
+        match (&self.findings[..], &self.skipped) {
+            ([_, ..], _) => "failed",
+            ([], Some(_)) => "not checked",
+            ([], None) => "passed",
+        }
+    }
+}
+
+impl Kit {
+    /// True if nothing that was checked failed.
+    pub fn is_ok(&self) -> bool {
+        self.lines.iter().all(|line| line.findings.is_empty())
+    }
+
+    /// For a program.
+    pub fn to_json(&self) -> Value {
+        let line = |line: &Line| {
+            json!({
+                "group": line.group.to_string(),
+                "name": line.name,
+                "outcome": line.outcome(),
+                "checked": line.checked,
+                "findings": line.findings,
+                "more": line.more,
+                "why": line.skipped,
+            })
+        };
+        json!({
+            "target": self.target,
+            "version": self.version,
+            "origin": self.origin,
+            "ok": self.is_ok(),
+            "lines": self.lines.iter().map(line).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl fmt::Display for Group {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Group::Interface => "interface",
+            Group::Table => "table",
+            Group::Semantics => "semantics",
+            Group::Robustness => "robustness",
+            Group::Networks => "networks",
+            Group::Silicon => "silicon",
+        })
+    }
+}
+
+impl fmt::Display for Kit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{} {}  {}", self.target, self.version, self.origin)?;
+        let width = self
+            .lines
+            .iter()
+            .map(|line| line.name.chars().count())
+            .max()
+            .unwrap_or(0);
+        let mut group = None;
+        for line in &self.lines {
+            if group != Some(line.group) {
+                group = Some(line.group);
+                writeln!(f, "\n{}", line.group)?;
+            }
+            let about = line.skipped.as_ref().unwrap_or(&line.checked);
+            writeln!(f, "  {:<11}  {:<width$}  {about}", line.outcome(), line.name)?;
+            for finding in &line.findings {
+                writeln!(f, "      {finding}")?;
+            }
+            if line.more > 0 {
+                writeln!(f, "      and {} more", line.more)?;
+            }
+        }
+        let count = |outcome: &str| self.lines.iter().filter(|line| line.outcome() == outcome).count();
+        let [passed, failed, not] = ["passed", "failed", "not checked"].map(count);
+        writeln!(f, "\n{passed} passed, {failed} failed, {not} not checked")
+    }
+}

@@ -1,0 +1,190 @@
+//! Recorded vectors against the forms of a table, and against the kernels that compute them.
+
+use super::lines::{Group, Line};
+use crate::runs::decoded;
+use std::sync::Arc;
+use strait_identify::{Answer, Layer, Subject, VectorsError, identify};
+use strait_kernels::{Context, integer::Loops};
+use strait_requantize::Requantization;
+use strait_target::{
+    Target,
+    spec::{Rescale, Scales},
+};
+
+/// A line for each recorded layer.
+pub(super) fn lines(target: &Arc<dyn Target>, file: &str, layers: &[Layer]) -> Vec<Line> {
+    layers.iter().map(|layer| line(target, file, layer)).collect()
+}
+
+fn line(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Line {
+    let mut line = Line::new(Group::Silicon, layer.name.clone());
+    let found = match found(target, file, layer) {
+        Ok(found) => found,
+        Err(error) => {
+            line.find(error.to_string());
+            return line;
+        }
+    };
+    let (name, form, ends) = match found {
+        Found::Form { name, form, ends } => (name, form, ends),
+        Found::None(why) => {
+            why.into_iter().for_each(|why| line.find(why));
+            return line.checked(format!("{} outputs", layer.outputs));
+        }
+    };
+    let clamp = (ends != [form.out().min(), form.out().max()]).then_some(ends);
+    match target.loops(&form, clamp).map_err(|error| error.to_string()).and_then(|loops| replayed(&*loops, &form, layer)) {
+        Err(error) => line.find(format!("form {name}: {error}")),
+        Ok(Some((channel, accumulator, expected, found))) => line.find(format!(
+            "form {name}: the kernel makes {found} of the accumulator {accumulator} of channel {channel}, and {expected} was recorded"
+        )),
+        Ok(None) => {}
+    }
+    line.checked(format!("form {name} gives all {} outputs", layer.outputs))
+}
+
+enum Found {
+    /// A form that gives every recorded value, with the lowest and the highest of them where it has to be clamped there.
+    Form {
+        name: String,
+        form: Requantization,
+        ends: [i32; 2],
+    },
+    /// Reasons why there is none.
+    None(Vec<String>),
+}
+
+/// The first form of the table that explains a layer: with scales by the form's own rule, otherwise with any integers.
+fn found(target: &Arc<dyn Target>, file: &str, layer: &Layer) -> Result<Found, VectorsError> {
+    if let Some(scales) = &layer.scales {
+        return Ok(from_scales(target, layer, scales));
+    }
+    let answer = identify(file, layer)?;
+    for (name, row) in &target.spec().form {
+        for explained in &answer.explained {
+            let ends = ends(&explained.form, answer.ends, explained.clamps);
+            if row.accepts(&explained.form, Some(ends)).is_ok() {
+                return Ok(Found::Form {
+                    name: name.clone(),
+                    form: explained.form.clone(),
+                    ends,
+                });
+            }
+        }
+    }
+    Ok(Found::None(vec![none(&answer)]))
+}
+
+/// The codes that a clamp leaves: those that were recorded, at the ends where it acts.
+fn ends(form: &Requantization, recorded: [i32; 2], clamps: [bool; 2]) -> [i32; 2] {
+    let type_ends = [form.out().min(), form.out().max()];
+    [0, 1].map(|end| if clamps[end] { recorded[end] } else { type_ends[end] })
+}
+
+fn none(answer: &Answer) -> String {
+    let explained: Vec<String> = answer
+        .explained
+        .iter()
+        .filter(|explained| matches!(explained.subject, Subject::Hypothesis(_)))
+        .map(|explained| explained.subject.to_string())
+        .collect();
+    match explained.first() {
+        Some(first) => format!(
+            "no form of the table gives every recorded value; {first} does (`strait identify` has all {} that do)",
+            explained.len()
+        ),
+        None => {
+            "no form of the table gives every recorded value, and no arithmetic that `strait identify` tries".into()
+        }
+    }
+}
+
+fn from_scales(target: &Arc<dyn Target>, layer: &Layer, scales: &strait_identify::Scales) -> Found {
+    let codes = || layer.channels.iter().flatten().map(|&(_, code)| code);
+    let recorded = [codes().min().unwrap_or(0), codes().max().unwrap_or(0)];
+    let mut why = Vec::new();
+    for (name, row) in &target.spec().form {
+        let rescale = Rescale {
+            scales: Scales::Convolution {
+                input: scales.input,
+                weight: &scales.weight,
+                output: scales.output,
+            },
+            input_zero: 0,
+            output_zero: layer.zero_point.unwrap_or(0),
+            out: layer.out,
+            accumulators: None,
+        };
+        let form = match row.build(&rescale) {
+            Ok(built) => built.form,
+            Err(reason) => {
+                why.push(format!("form {name}: {}", reason.text));
+                continue;
+            }
+        };
+        match differs(&form, recorded, layer) {
+            None => {
+                return Found::Form {
+                    name: name.clone(),
+                    ends: recorded,
+                    form,
+                };
+            }
+            Some((channel, accumulator, expected, found)) => why.push(format!(
+                "form {name}: the accumulator {accumulator} of channel {channel} gives {expected}, and {found} was recorded"
+            )),
+        }
+    }
+    Found::None(why)
+}
+
+/// The first recorded value that a form does not give: channel, accumulator, its result, the recorded one.
+fn differs(form: &Requantization, [low, high]: [i32; 2], layer: &Layer) -> Option<(usize, i64, i32, i32)> {
+    let channels = form.channels().unwrap_or(1);
+    for (channel, pairs) in layer.channels.iter().enumerate() {
+        let its = channel.min(channels.saturating_sub(1));
+        for &(accumulator, found) in pairs {
+            let expected = form
+                .eval(its, accumulator)
+                .map_or(i32::MIN, |code| code.min(high).max(low));
+            if expected != found {
+                return Some((channel, accumulator, expected, found));
+            }
+        }
+    }
+    None
+}
+
+/// The same of the kernel, whose loops clamp: channel, accumulator, the recorded code, its result.
+fn replayed(loops: &dyn Loops, form: &Requantization, layer: &Layer) -> Result<Option<(usize, i64, i32, i32)>, String> {
+    let width = usize::from(form.out().bits().div_ceil(8));
+    // A kernel takes as many accumulators of each channel: those of shorter ones are repeated.
+    let longest = layer.channels.iter().map(Vec::len).max().unwrap_or(0);
+    let at = |channel: usize, position: usize| {
+        let pairs = &layer.channels[channel];
+        pairs
+            .get(position.min(pairs.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or((0, 0))
+    };
+    let count = layer.channels.len();
+    let pairs = || (0..count * longest).map(|index| at(index / longest, index % longest));
+    let sums: Vec<i64> = pairs().map(|(sum, _)| sum).collect();
+    let mut out = vec![0; sums.len() * width];
+    let (cx, extents) = (Context::detect(), [1, count, longest]);
+    let narrow: Result<Vec<i32>, _> = sums.iter().map(|&sum| i32::try_from(sum)).collect();
+    match narrow {
+        Ok(narrow) => {
+            let input: Vec<u8> = narrow.iter().flat_map(|sum| sum.to_ne_bytes()).collect();
+            loops.requantize(&cx, extents, strait_requantize::IntType::I32, &input, &mut out)
+        }
+        Err(_) => loops.requantize_wide(&cx, extents, &sums, &mut out),
+    }
+    .map_err(|error| error.to_string())?;
+    let codes = out.chunks_exact(width).map(|bytes| decoded(form.out(), bytes));
+    let wrong = pairs()
+        .zip(codes)
+        .enumerate()
+        .find(|(_, ((_, recorded), found))| recorded != found);
+    Ok(wrong.map(|(index, ((sum, recorded), found))| (index / longest, sum, recorded, found)))
+}

@@ -1,0 +1,338 @@
+//! The kit on the targets in the box, on tables, and on kernels with one mistake each, which fails at its own line.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::path::Path;
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+use strait_builtin as _;
+use strait_conformance::{Examination, Group, Kit, Line, examine};
+use strait_identify::{Layer, Scales, Vectors};
+use strait_kernels::{
+    KernelError,
+    integer::{Loops, ThroughTile, Tile, TileKernel, standard},
+};
+use strait_requantize::{IntType, Narrowing, Requantization, Rounding, form};
+use strait_target::{Entry, FormKernel, Options, Origin, Registry, Table, TargetFactory};
+
+fn examined(entry: &Entry, vectors: &[(String, Vectors)]) -> Kit {
+    let how = Examination {
+        options: &Options::new(),
+        library: None,
+        vectors,
+        patience: Duration::from_secs(20),
+    };
+    examine(entry, &how).unwrap()
+}
+
+fn line<'k>(kit: &'k Kit, name: &str) -> &'k Line {
+    let found = kit.lines.iter().find(|line| line.name == name);
+    found.unwrap_or_else(|| panic!("no line {name}\n{kit}"))
+}
+
+#[test]
+fn the_targets_in_the_box_pass() {
+    let registry = Registry::builtin().unwrap();
+    for (id, entry) in registry.entries() {
+        let kit = examined(entry, &[]);
+        assert!(kit.is_ok(), "{id}: {kit}");
+        let has_code = line(&kit, "ties").skipped.is_none();
+        assert_eq!(has_code, entry.has_code(), "{kit}");
+        if has_code {
+            assert!(!line(&kit, "ties").checked.starts_with("0 "), "{kit}");
+        }
+    }
+}
+
+/// The tables in `configs/targets`.
+fn tables() -> Vec<(String, Registry)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../configs/targets");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let read = |path: std::path::PathBuf| {
+        let mut registry = Registry::default();
+        let id = registry.add_file(&path).unwrap().table().id().to_owned();
+        (id, registry)
+    };
+    files.map(read).collect()
+}
+
+#[test]
+fn tables_alone_pass_and_what_was_not_checked_is_said() {
+    for (id, registry) in tables() {
+        let kit = examined(registry.entry(&id).unwrap(), &[]);
+        assert!(kit.is_ok(), "{kit}");
+        let ties = line(&kit, "ties");
+        assert_eq!(ties.skipped.as_deref(), Some("the host computes its own definition"));
+        let networks: Vec<&Line> = kit.lines.iter().filter(|line| line.group == Group::Networks).collect();
+        assert_eq!(networks.len(), 6);
+        assert!(networks.iter().all(|line| line.outcome() == "passed"), "{kit}");
+        assert_eq!(line(&kit, "recorded vectors").outcome(), "not checked");
+        let json = kit.to_json();
+        assert_eq!(
+            (json["ok"].as_bool(), json["lines"].as_array().map(Vec::len)),
+            (Some(true), Some(kit.lines.len()))
+        );
+    }
+}
+
+/// The table with which a project begins: one form, `scale31`.
+static TABLE: LazyLock<String> =
+    LazyLock::new(|| include_str!("../../cli/templates/target.toml").replace("NAME", "vendor-npu"));
+
+/// The kit on a kernel for the form `scale31`.
+fn with_kernel(kernel: FormKernel) -> Kit {
+    let kernels: &'static [FormKernel] = Box::leak(Box::new([kernel]));
+    let mut registry = Registry::default();
+    registry
+        .add(&TargetFactory::new("a test", &TABLE).kernels(kernels))
+        .unwrap();
+    let how = Examination {
+        options: &Options::new(),
+        library: None,
+        vectors: &[],
+        patience: Duration::from_secs(1),
+    };
+    examine(registry.entry("vendor-npu").unwrap(), &how).unwrap()
+}
+
+/// The lines that fail.
+fn failed(kit: &Kit, group: Group) -> Vec<&str> {
+    let lines = kit
+        .lines
+        .iter()
+        .filter(|line| line.group == group && !line.findings.is_empty());
+    lines.map(|line| line.name.as_str()).collect()
+}
+
+fn tf_lite(form: &Requantization, change: impl FnOnce(&mut Narrowing)) -> Requantization {
+    let Requantization::TfLite(its) = form else {
+        return form.clone();
+    };
+    let mut its: form::TfLite = its.clone();
+    change(&mut its.narrowing);
+    its.into()
+}
+
+#[test]
+fn a_kernel_that_rounds_ties_otherwise_fails_at_ties_alone() {
+    let kit = with_kernel(FormKernel::new("scale31", &|form, clamp| {
+        standard(
+            &tf_lite(form, |narrowing| narrowing.rounding = Rounding::HalfEven),
+            clamp,
+        )
+    }));
+    assert_eq!(failed(&kit, Group::Semantics), ["ties"], "{kit}");
+    assert!(failed(&kit, Group::Robustness).is_empty(), "{kit}");
+}
+
+#[test]
+fn a_shift_that_is_off_by_one_fails_at_thresholds() {
+    let kit = with_kernel(FormKernel::new("scale31", &|form, clamp| {
+        let less = |narrowing: &mut Narrowing| narrowing.shift = narrowing.shift.map(|shift| shift - 1);
+        standard(&tf_lite(form, less), clamp)
+    }));
+    assert!(
+        failed(&kit, Group::Semantics).contains(&"thresholds and their predecessors"),
+        "{kit}"
+    );
+    assert!(failed(&kit, Group::Robustness).is_empty(), "{kit}");
+}
+
+#[test]
+fn a_row_that_accepts_what_the_kernel_cannot_do_fails_at_rows() {
+    let kit = with_kernel(FormKernel::new("scale31", &|form, clamp| match form.narrowing() {
+        Some(narrowing) if !narrowing.shift.all(|shift| *shift <= 40) => {
+            Err(KernelError::Requantization("a shift above 40".into()))
+        }
+        _ => standard(form, clamp),
+    }));
+    assert_eq!(
+        failed(&kit, Group::Semantics),
+        ["kernels take what rows accept"],
+        "{kit}"
+    );
+}
+
+#[test]
+fn a_kernel_that_takes_the_integers_of_the_first_channel_fails_at_channels() {
+    let kit = with_kernel(FormKernel::new("scale31", &|form, clamp| {
+        let first = form.channels().map(|channels| vec![0; channels]);
+        standard(
+            &first
+                .and_then(|first| form.select(&first))
+                .unwrap_or_else(|| form.clone()),
+            clamp,
+        )
+    }));
+    assert!(
+        failed(&kit, Group::Semantics).contains(&"each channel by its own integers"),
+        "{kit}"
+    );
+}
+
+/// The definition, with something done in front of it.
+struct Planted(fn(&[i32]));
+
+impl TileKernel for Planted {
+    fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
+        (self.0)(accumulators);
+        let width = out.len() / accumulators.len().max(1);
+        for (at, (&x, to)) in accumulators.iter().zip(out.chunks_exact_mut(width.max(1))).enumerate() {
+            let channel = tile.channel(at).min(form.channels().unwrap_or(1) - 1);
+            let code = form.eval(channel, x.into());
+            let code = code.map_err(|e| KernelError::Requantization(e.to_string()))?;
+            to.copy_from_slice(&code.to_ne_bytes()[..width]);
+        }
+        Ok(())
+    }
+}
+
+fn planted(what: fn(&[i32])) -> Kit {
+    let prepare = move |form: &Requantization, clamp: Option<[i32; 2]>| -> Result<Box<dyn Loops>, KernelError> {
+        Ok(Box::new(ThroughTile::new(Planted(what), form.clone(), clamp)?))
+    };
+    with_kernel(FormKernel::new("scale31", Box::leak(Box::new(prepare))))
+}
+
+#[test]
+fn without_a_mistake_the_same_kernel_passes() {
+    let kit = planted(|_| {});
+    assert!(kit.is_ok(), "{kit}");
+}
+
+#[test]
+fn a_read_past_the_input_fails_at_reads() {
+    let kit = planted(|accumulators| {
+        std::hint::black_box(accumulators[accumulators.len()]);
+    });
+    assert_eq!(failed(&kit, Group::Robustness), ["no read past the input"], "{kit}");
+    assert!(failed(&kit, Group::Semantics).is_empty(), "{kit}");
+}
+
+#[test]
+fn a_panic_fails_at_panics() {
+    let kit = planted(|accumulators| assert!(!accumulators.contains(&i32::MAX), "no such accumulator"));
+    assert_eq!(failed(&kit, Group::Robustness), ["no panic"], "{kit}");
+    assert!(failed(&kit, Group::Semantics).is_empty(), "{kit}");
+}
+
+#[test]
+fn a_hang_fails_at_hangs_and_the_rest_goes_on() {
+    let kit = planted(|accumulators| {
+        while accumulators.contains(&i32::MAX) {
+            std::thread::sleep(Duration::from_secs(1));
+        }
+    });
+    assert_eq!(failed(&kit, Group::Robustness), ["no hang"], "{kit}");
+    assert_eq!(line(&kit, "six networks").outcome(), "not checked");
+}
+
+#[test]
+fn results_that_change_from_call_to_call_fail_at_determinism() {
+    static CALLS: AtomicUsize = AtomicUsize::new(0);
+    struct Changing;
+    impl TileKernel for Changing {
+        fn run(&self, form: &Requantization, tile: &Tile, x: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
+            Planted(|_| {}).run(form, tile, x, out)?;
+            if CALLS.fetch_add(1, Ordering::Relaxed) % 3 == 2
+                && let Some(first) = out.first_mut()
+            {
+                *first ^= 1;
+            }
+            Ok(())
+        }
+    }
+    let kit = with_kernel(FormKernel::new("scale31", &|form, clamp| {
+        Ok(Box::new(ThroughTile::new(Changing, form.clone(), clamp)?))
+    }));
+    assert!(
+        failed(&kit, Group::Robustness).contains(&"the same result each time"),
+        "{kit}"
+    );
+    assert!(failed(&kit, Group::Semantics).is_empty(), "{kit}");
+}
+
+/// A table that is right, and a row in it that nothing reaches.
+fn of_table(text: &str) -> Kit {
+    let mut registry = Registry::default();
+    let table = Table::parse("vendor.toml", text.to_owned()).unwrap_or_else(|e| panic!("{e}"));
+    let entry = registry.add_table(Origin::File("vendor.toml".into()), table).unwrap();
+    examined(entry, &[])
+}
+
+#[test]
+fn rows_that_nothing_reaches_fail_at_the_table() {
+    let first = "[[fusion]]\nname   = \"requantize\"";
+    assert!(TABLE.contains(first));
+    let before = "[[fusion]]\nname = \"before\"\nops = [\"conv\", \"gemm\", \"mul\", \"add\", \"sum_pool\"]\n\
+                  accept = [\"scale31\"]\nthen = [\"set_requantize\", \"requantize_clamp\"]\n";
+    let again = TABLE.replace(first, &format!("{before}\n{first}"));
+    let kit = of_table(&again);
+    let found = line(&kit, "rows unambiguous, none that can never fire");
+    assert!(
+        found
+            .findings
+            .iter()
+            .any(|text| text.contains("fusion requantize") && text.contains("before")),
+        "{kit}"
+    );
+    let idle = "[form.idle]\nkind = \"shift\"\nshift = { min = 0, max = 31 }\nrounding = \"floor\"\n\
+                zero_point = \"folded_in_bias\"\noutput = [\"int8\"]\nper = [\"tensor\"]\nfrom = \"free\"\n";
+    let unused = TABLE.replace("[op.conv]", &format!("{idle}\n[op.conv]"));
+    let kit = of_table(&unused);
+    assert!(
+        line(&kit, "forms that rows name").findings[0].contains("form idle"),
+        "{kit}"
+    );
+}
+
+/// A layer that was recorded of a form.
+fn recorded(form: &Requantization, scales: Option<Scales>) -> Vec<(String, Vectors)> {
+    let pairs: Vec<(i64, i32)> = (-40_000..40_000).map(|x| (x, form.eval(0, x).unwrap())).collect();
+    let layer = Layer {
+        name: "conv1".into(),
+        out: IntType::I8,
+        outputs: pairs.len(),
+        zero_point: Some(3),
+        scales,
+        channels: vec![pairs],
+    };
+    vec![("v.npz".into(), Vectors { layers: vec![layer] })]
+}
+
+fn scale31(rounding: Rounding) -> Requantization {
+    form::TfLite {
+        sc: 0x5555_5555.into(),
+        zp: 3,
+        narrowing: Narrowing {
+            shift: 39.into(),
+            rounding,
+            out: IntType::I8,
+        },
+    }
+    .into()
+}
+
+#[test]
+fn recorded_vectors_are_held_against_the_forms_of_the_table() {
+    let mut registry = Registry::default();
+    let table = Table::parse("vendor.toml", TABLE.clone()).unwrap();
+    let entry = registry.add_table(Origin::File("vendor.toml".into()), table).unwrap();
+    let kit = examined(entry, &recorded(&scale31(Rounding::HalfUp), None));
+    assert!(
+        kit.is_ok() && line(&kit, "conv1").checked.contains("gives all 80000 outputs"),
+        "{kit}"
+    );
+    let kit = examined(entry, &recorded(&scale31(Rounding::Floor), None));
+    assert!(
+        line(&kit, "conv1").findings[0].contains("no form of the table gives every recorded value"),
+        "{kit}"
+    );
+    let scales = Scales {
+        input: 0.02,
+        weight: 0.01.into(),
+        output: 0.1,
+    };
+    let kit = examined(entry, &recorded(&scale31(Rounding::HalfUp), Some(scales)));
+    assert!(line(&kit, "conv1").findings[0].contains("was recorded"), "{kit}");
+}
