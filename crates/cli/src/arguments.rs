@@ -1,5 +1,7 @@
 //! Arguments of the command line.
 
+mod plugin;
+
 use std::{
     num::NonZeroUsize,
     path::{Path, PathBuf},
@@ -12,6 +14,8 @@ use strait_driver::{
     pipeline::Share,
     verification::Digest,
 };
+
+pub(crate) use plugin::{Check, Language, New, Plugin, PluginCommand};
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
@@ -34,6 +38,7 @@ pub(crate) enum Command {
     Inspect(Inspect),
     Targets(Targets),
     Identify(Identify),
+    Plugin(Plugin),
 }
 
 impl Arguments {

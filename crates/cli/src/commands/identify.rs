@@ -39,7 +39,7 @@ fn identified(arguments: &Identify) -> Result<Vec<Answer>, Stop> {
 }
 
 /// Vectors that cannot be used, as everything that is wrong with a file is said.
-pub(super) fn wrong(error: &VectorsError) -> Stop {
+pub(crate) fn wrong(error: &VectorsError) -> Stop {
     let array = error
         .array
         .as_ref()

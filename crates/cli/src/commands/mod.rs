@@ -5,6 +5,7 @@ mod compile;
 mod eval;
 mod identify;
 mod inspect;
+mod plugin;
 mod run;
 mod targets;
 mod verify;
@@ -31,6 +32,7 @@ pub(crate) fn run(arguments: &Arguments) -> Exit {
         Command::Inspect(arguments) => inspect::run(arguments),
         Command::Targets(arguments) => targets::run(arguments),
         Command::Identify(arguments) => identify::run(arguments),
+        Command::Plugin(arguments) => plugin::run(&arguments.command),
     }
 }
 

@@ -6,6 +6,7 @@ mod arguments;
 mod calibrate;
 mod identify;
 mod inspect;
+mod plugin;
 
 use std::{
     fs,

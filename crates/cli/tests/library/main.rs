@@ -4,4 +4,5 @@
 
 mod build;
 mod calls;
+mod kit;
 mod loading;

@@ -24,7 +24,13 @@
 #define IN_EMIT 0
 #endif
 
-enum { NONE, CRASH, ABORT, LOOP, OVERFLOW, EXIT, FAILURE, OFF_BY_ONE, GARBAGE, SAY_PANIC };
+#ifndef AGAINST_INTERFACE
+#define AGAINST_INTERFACE 0
+#endif
+
+enum { NONE, CRASH, ABORT, LOOP, OVERFLOW, EXIT, FAILURE, OFF_BY_ONE, GARBAGE, SAY_PANIC, TIES, SHIFT, CANNOT, PAST, CHANGING };
+/* Against the interface. */
+enum { TRUSTING = 1, EXACT_SIZES, ECHO, NO_LATER, SPILLING };
 
 static const char table[] = {
 #include "table.inc"
@@ -110,7 +116,8 @@ static int64_t code(const strait_form *form, uint32_t channel, int64_t x) {
     switch (form->family[c]) {
     case STRAIT_FAMILY_AFFINE: {
         const int64_t product = x * form->factor[c] + form->addend[c];
-        return rounded(product, form->shift[c], form->rounding[c]) + zero;
+        const uint32_t rounding = IN_REQUANTIZE == TIES ? STRAIT_ROUND_HALF_EVEN : form->rounding[c];
+        return rounded(product, form->shift[c] - (IN_REQUANTIZE == SHIFT), rounding) + zero;
     }
     case STRAIT_FAMILY_DOUBLING: {
         const int64_t product = x * form->factor[c] + form->addend[c];
@@ -144,12 +151,44 @@ static int64_t code(const strait_form *form, uint32_t channel, int64_t x) {
 }
 
 static strait_status failed(const strait_host *host, uint32_t node, const char *text) {
-    host->report(host->context, STRAIT_ERROR, node, text, strlen(text));
+    if (host != NULL && STRAIT_HAS(host, strait_host, report) && host->report != NULL) {
+        host->report(host->context, STRAIT_ERROR, node, text, strlen(text));
+    }
     return STRAIT_INTERNAL;
+}
+
+static uint64_t width(const strait_form *form) {
+    switch (form->out) {
+    case STRAIT_I32:
+        return 4;
+    case STRAIT_I16:
+    case STRAIT_U16:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+static int usable(const strait_form *form, const strait_tile *tile) {
+    if (AGAINST_INTERFACE == EXACT_SIZES && tile != NULL && tile->struct_size != sizeof(strait_tile)) {
+        return 0;
+    }
+    if (form == NULL || tile == NULL || !STRAIT_HAS(form, strait_form, threshold_count) ||
+        !STRAIT_HAS(tile, strait_tile, codes_size)) {
+        return 0;
+    }
+    const uint64_t room = tile->rows * tile->columns * width(form);
+    return form->family != NULL && tile->accumulators != NULL && tile->codes != NULL && tile->codes_size >= room;
 }
 
 static strait_status requantize(const strait_host *host, void *target, const strait_form *form, const strait_tile *tile) {
     (void)target;
+    if (AGAINST_INTERFACE != TRUSTING && !usable(form, tile)) {
+        return STRAIT_INVALID_ARGUMENT;
+    }
+    if (IN_REQUANTIZE == CANNOT && form->shift[0] > 40) {
+        return failed(host, STRAIT_NO_NODE, "the chip has no shift above 40");
+    }
     if (tile->rows * tile->columns > 1) {
         go_wrong(IN_REQUANTIZE);
         if (IN_REQUANTIZE == FAILURE) {
@@ -170,10 +209,18 @@ static strait_status requantize(const strait_host *host, void *target, const str
             const int64_t x = tile->accumulator_bits == 64 ? ((const int64_t *)tile->accumulators)[at]
                                                            : ((const int32_t *)tile->accumulators)[at];
             int64_t y = code(form, channel, x);
+            if (IN_REQUANTIZE == PAST) {
+                const volatile int32_t *next = (const int32_t *)tile->accumulators + at + 1;
+                (void)*next;
+            }
+            if (IN_REQUANTIZE == CHANGING) {
+                static unsigned calls;
+                y ^= ++calls % 97 == 0;
+            }
             /* In the last channel alone, and for one code alone. */
             y += IN_REQUANTIZE == OFF_BY_ONE && channel + 1 == form->channels && y == 7;
             y = y < form->low ? form->low : y > form->high ? form->high : y;
-            switch (tile->codes_size / (tile->rows * tile->columns)) {
+            switch (width(form)) {
             case 1:
                 ((int8_t *)tile->codes)[at] = (int8_t)y;
                 break;
@@ -185,10 +232,18 @@ static strait_status requantize(const strait_host *host, void *target, const str
             }
         }
     }
+    if (AGAINST_INTERFACE == SPILLING) {
+        ((uint8_t *)tile->codes)[tile->codes_size] = 0;
+    }
     return STRAIT_OK;
 }
 
 static strait_status emit(const strait_host *host, void *target, const strait_emit *model) {
+    if (AGAINST_INTERFACE != TRUSTING &&
+        (model == NULL || !STRAIT_HAS(model, strait_emit, write) || model->write == NULL || model->ir_size < 8 ||
+         memcmp(model->ir, "STRAITIR", 8) != 0)) {
+        return STRAIT_INVALID_ARGUMENT;
+    }
     go_wrong(IN_EMIT);
     if (IN_EMIT == FAILURE) {
         return failed(host, 0, "this node has no place on the chip");
@@ -209,9 +264,13 @@ static strait_status emit(const strait_host *host, void *target, const strait_em
 }
 
 static strait_status opened(const strait_host *host, const strait_open *options, void **target) {
+    (void)host;
+    if (AGAINST_INTERFACE != TRUSTING &&
+        (options == NULL || target == NULL || !STRAIT_HAS(options, strait_open, option_stride))) {
+        return STRAIT_INVALID_ARGUMENT;
+    }
     char *text = calloc(1, 4096);
     size_t used = 0;
-    (void)host;
     for (uint32_t o = 0; o < options->option_count; o++) {
         const strait_option *option =
             (const strait_option *)(const void *)((const char *)options->options + o * options->option_stride);
@@ -247,6 +306,15 @@ const strait_plugin *strait_plugin_entry(uint32_t major, uint32_t minor) {
     (void)major;
     return NULL;
 #else
+    if (AGAINST_INTERFACE == ECHO) {
+        static strait_plugin echo;
+        echo = plugin;
+        echo.interface_major = major;
+        return &echo;
+    }
+    if (AGAINST_INTERFACE == NO_LATER && minor > STRAIT_INTERFACE_MINOR) {
+        return NULL;
+    }
     return major == 0 ? NULL : &plugin;
 #endif
 }

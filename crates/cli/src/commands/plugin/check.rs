@@ -1,0 +1,89 @@
+//! `strait plugin check`
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use strait_conformance::{Examination, Kit, examine};
+use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop, targets::finding};
+use strait_identify::Vectors;
+use strait_plugin_host::{Library, Patience, Program, register};
+use strait_target::{
+    Options, Registry,
+    spec::{OptionType, OptionValue},
+};
+
+use crate::{arguments::Check, commands::identify, console, exit::Exit};
+
+pub(super) fn run(arguments: &Check) -> Exit {
+    let kit = match examined(arguments) {
+        Ok(kit) => kit,
+        Err(stop) => return console::stopped(&stop, arguments.json),
+    };
+    let printed = if arguments.json {
+        console::print_json(&kit.to_json())
+    } else {
+        console::print(&kit.to_string())
+    };
+    match printed {
+        Exit::Done if !kit.is_ok() => Exit::Failed,
+        printed => printed,
+    }
+}
+
+fn examined(arguments: &Check) -> Result<Kit, Stop> {
+    let mut vectors = Vec::new();
+    for file in &arguments.vectors {
+        let read = Vectors::read(file).map_err(|error| identify::wrong(&error))?;
+        vectors.push((file.display().to_string(), read));
+    }
+    let mut registry = Registry::default();
+    let subject = Path::new(&arguments.subject);
+    let extension = subject.extension().and_then(|extension| extension.to_str());
+    let mut loaded: Option<Arc<Library>> = None;
+    let entry = match extension {
+        Some("toml") => registry.add_file(subject),
+        Some("so" | "dylib" | "dll") => {
+            let library = library(subject, arguments)?;
+            register(&mut registry, loaded.insert(library).clone())
+        }
+        _ => {
+            registry = Registry::builtin().map_err(|error| finding(&error))?;
+            registry.entry(&arguments.subject)
+        }
+    };
+    let entry = entry.map_err(|error| finding(&error))?;
+    let spec = entry.table().spec(&Options::new());
+    let spec = spec.map_err(|error| finding(&error.into()))?;
+    let mut options = Options::new();
+    for (name, value) in &arguments.option {
+        // A name that is not there is refused with those that are, as in a configuration.
+        let value = match (spec.options.get(name).map(|row| row.kind), value.as_str()) {
+            (Some(OptionType::Integer), text) => text
+                .parse()
+                .map_or(OptionValue::String(text.into()), OptionValue::Integer),
+            (Some(OptionType::Bool), "true") => OptionValue::Bool(true),
+            (Some(OptionType::Bool), "false") => OptionValue::Bool(false),
+            (_, text) => OptionValue::String(text.into()),
+        };
+        options.insert(name.clone(), value);
+    }
+    let how = Examination {
+        options: &options,
+        library: loaded.as_deref(),
+        vectors: &vectors,
+        patience: Duration::from_secs(arguments.patience.into()),
+    };
+    examine(entry, &how).map_err(|error| finding(&error).into())
+}
+
+/// A library that its owner examines: nothing pins it.
+fn library(path: &Path, arguments: &Check) -> Result<Arc<Library>, Stop> {
+    let failed = |message: String| Stop::from(Diagnostic::error(codes::TARGET, message));
+    let program = Program::this().map_err(|error| failed(format!("this program cannot be found: {error}")))?;
+    let call = Duration::from_secs(arguments.patience.into());
+    let patience = Patience {
+        call,
+        ..Patience::default()
+    };
+    let library = Library::load(path, None, program, patience).map_err(|error| failed(error.to_string()))?;
+    Ok(Arc::new(library))
+}

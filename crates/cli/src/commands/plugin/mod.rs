@@ -1,0 +1,13 @@
+//! `strait plugin`
+
+mod check;
+mod new;
+
+use crate::{arguments::PluginCommand, exit::Exit};
+
+pub(crate) fn run(command: &PluginCommand) -> Exit {
+    match command {
+        PluginCommand::Check(arguments) => check::run(arguments),
+        PluginCommand::New(arguments) => new::run(arguments),
+    }
+}

@@ -1,0 +1,148 @@
+//! `strait plugin new`
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use strait_driver::{diagnostic::Diagnostic, failure::codes, stop::Stop};
+
+use crate::{
+    arguments::{Language, New},
+    console,
+    exit::Exit,
+};
+
+/// The table of every new target.
+const TABLE: &str = include_str!("../../../templates/target.toml");
+
+macro_rules! template {
+    ($path:literal) => {
+        include_str!(concat!("../../../templates/", $path))
+    };
+}
+
+pub(super) fn run(arguments: &New) -> Exit {
+    match written(arguments) {
+        Ok(folder) => console::print(&format!(
+            "{} is there; its README.md says how to go on",
+            folder.display()
+        )),
+        Err(stop) => console::stopped(&stop, false),
+    }
+}
+
+/// A file of a project: its path and its content.
+type File = (String, String);
+
+fn written(arguments: &New) -> Result<PathBuf, Stop> {
+    let name = &arguments.name;
+    let folder = arguments.folder.clone().unwrap_or_else(|| name.into());
+    let files = match arguments.lang {
+        Language::Toml => toml(name),
+        Language::Rust => rust(name, arguments.strait.as_deref())?,
+        Language::C => c(name),
+    };
+    let failed = |path: &Path, error: &io::Error| {
+        let message = format!("{} cannot be written: {error}", path.display());
+        Stop::from(Diagnostic::error(codes::OUTPUT, message))
+    };
+    match fs::read_dir(&folder) {
+        Ok(mut entries) => {
+            if entries.next().is_some() {
+                let message = format!("{} is not empty", folder.display());
+                return Err(Diagnostic::error(codes::OUTPUT, message)
+                    .help("name another folder with --folder; nothing was written")
+                    .into());
+            }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(&folder, &error)),
+    }
+    for (path, content) in files {
+        let path = folder.join(path);
+        let parent = path.parent().unwrap_or(&folder);
+        fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+        fs::write(&path, content).map_err(|error| failed(&path, &error))?;
+        executable(&path).map_err(|error| failed(&path, &error))?;
+    }
+    Ok(folder)
+}
+
+/// Scripts can be run.
+fn executable(path: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if path.extension().is_some_and(|extension| extension == "sh") {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755))?;
+    }
+    let _ = path;
+    Ok(())
+}
+
+/// Files with the target's name in place of `NAME`, and the same as one word of a program in place of `CRATE`.
+fn files(name: &str, templates: &[(&str, &str)]) -> Vec<File> {
+    let word = name.replace('-', "_");
+    let of = |template: &str| template.replace("CRATE", &word).replace("NAME", name);
+    templates.iter().map(|(path, text)| (of(path), of(text))).collect()
+}
+
+fn toml(name: &str) -> Vec<File> {
+    let templates = [
+        ("NAME.toml", TABLE),
+        ("README.md", template!("toml/README.md")),
+        ("check.sh", template!("toml/check.sh")),
+    ];
+    files(name, &templates)
+}
+
+fn c(name: &str) -> Vec<File> {
+    let templates = [
+        ("target.toml", TABLE),
+        ("plugin.c", template!("c/plugin.c")),
+        ("test.c", template!("c/test.c")),
+        ("Makefile", template!("c/Makefile")),
+        ("README.md", template!("c/README.md")),
+        (".gitignore", "*.so\ntable.inc\nrun-test\n"),
+    ];
+    let mut files = files(name, &templates);
+    // It is not about this target.
+    files.push((
+        "strait_plugin.h".into(),
+        include_str!("../../../../../include/strait_plugin.h").into(),
+    ));
+    files
+}
+
+fn rust(name: &str, strait: Option<&Path>) -> Result<Vec<File>, Stop> {
+    let wrong = |message: String| {
+        let help = "name a checkout of Strait with --strait DIR: its crates are in no registry yet";
+        Stop::from(Diagnostic::error(codes::OUTPUT, message).help(help))
+    };
+    let strait = strait.ok_or_else(|| wrong("a target in Rust depends on strait-plugin-sdk".into()))?;
+    // The project may lie anywhere.
+    let crates = fs::canonicalize(strait.join("crates/plugin-sdk"))
+        .map_err(|error| wrong(format!("{} is no checkout of Strait: {error}", strait.display())))?;
+    let crates = crates.parent().unwrap_or(&crates);
+    let dependency = |folder: &str| {
+        // As TOML writes a text.
+        let path = crates.join(folder).display().to_string();
+        format!("strait-{folder} = {{ path = {path:?} }}")
+    };
+    let templates = [
+        ("Cargo.toml", template!("rust/Cargo.toml.in")),
+        ("target.toml", TABLE),
+        ("README.md", template!("rust/README.md")),
+        (".gitignore", "target\n"),
+        ("src/lib.rs", template!("rust/lib.rs.in")),
+        ("program/Cargo.toml", template!("rust/program.toml.in")),
+        ("program/src/main.rs", template!("rust/main.rs.in")),
+        ("program/tests/kit.rs", template!("rust/kit.rs.in")),
+    ];
+    let mut files = files(name, &templates);
+    for (_, text) in &mut files {
+        *text = text.replace("STRAIT_SDK", &dependency("plugin-sdk"));
+        *text = text.replace("STRAIT_CLI", &dependency("cli"));
+    }
+    Ok(files)
+}

@@ -1,0 +1,148 @@
+//! `strait plugin`
+
+use std::{fs, process::Command};
+
+use super::{Bench, repository, run, text};
+
+#[test]
+fn a_new_table_passes_the_kit_and_says_what_was_not_checked() {
+    let bench = Bench::new();
+    let folder = bench.path("my-npu");
+    let done = run(&["plugin", "new", "my-npu", "--lang", "toml", "--folder", &folder]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    for file in ["README.md", "check.sh", "my-npu.toml"] {
+        assert!(fs::metadata(format!("{folder}/{file}")).is_ok(), "{file}");
+    }
+    let done = run(&["plugin", "check", &format!("{folder}/my-npu.toml")]);
+    let shown = text(&done.stdout);
+    assert!(done.status.success(), "{shown}{}", text(&done.stderr));
+    assert!(
+        shown.contains("my-npu 0.1.0") && shown.contains("the host computes its own definition"),
+        "{shown}"
+    );
+    assert!(shown.contains(", 0 failed, "), "{shown}");
+}
+
+/// True if the command is there; says so otherwise.
+fn is_there(command: &str) -> bool {
+    let there = Command::new(command).arg("--version").output();
+    let there = there.is_ok_and(|done| done.status.success());
+    if !there {
+        println!("skipped: no {command} on this machine");
+    }
+    there
+}
+
+#[cfg(unix)]
+#[test]
+fn a_new_library_in_c_builds_without_warnings_and_passes_its_test_and_the_kit() {
+    let bench = Bench::new();
+    let folder = bench.path("my-npu");
+    let done = run(&["plugin", "new", "my-npu", "--lang", "c", "--folder", &folder]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    if !is_there("cc") || !is_there("make") {
+        return;
+    }
+    let built = Command::new("make")
+        .args([
+            "check",
+            "CFLAGS=-O1 -Werror -pedantic",
+            &format!("STRAIT={}", env!("CARGO_BIN_EXE_strait")),
+        ])
+        .current_dir(&folder)
+        .output()
+        .unwrap();
+    let shown = text(&built.stdout);
+    assert!(built.status.success(), "{shown}{}", text(&built.stderr));
+    // Nothing is left unchecked but what no library can show.
+    let skipped: Vec<&str> = shown.lines().filter(|line| line.contains("not checked  ")).collect();
+    assert!(
+        shown.contains("my-npu 0.1.0") && skipped.iter().all(|line| line.contains("vectors")),
+        "{shown}"
+    );
+}
+
+#[test]
+fn a_new_crate_has_its_table_its_code_its_program_and_its_test() {
+    let bench = Bench::new();
+    let folder = bench.path("my-npu");
+    let mut arguments = vec!["plugin", "new", "my-npu", "--lang", "rust", "--folder", &folder];
+    let done = run(&arguments);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(text(&done.stderr).contains("--strait DIR"), "{}", text(&done.stderr));
+    let strait = repository("").to_string_lossy().into_owned();
+    arguments.extend(["--strait", &strait]);
+    assert!(run(&arguments).status.success());
+    let read = |file: &str| fs::read_to_string(format!("{folder}/{file}")).unwrap();
+    // The target depends on the SDK alone.
+    let manifest = read("Cargo.toml");
+    assert_eq!(
+        (
+            manifest.matches("strait-").count(),
+            manifest.contains("strait-plugin-sdk = { path = ")
+        ),
+        (1, true),
+        "{manifest}"
+    );
+    assert!(read("program/src/main.rs").contains("use my_npu as _;"));
+    for file in [
+        "Cargo.toml",
+        "target.toml",
+        "README.md",
+        "src/lib.rs",
+        "program/Cargo.toml",
+        "program/src/main.rs",
+        "program/tests/kit.rs",
+    ] {
+        let text = read(file);
+        assert!(
+            !["NAME", "STRAIT_", "CRATE "].iter().any(|word| text.contains(word)),
+            "{file}: {text}"
+        );
+    }
+    // The table is the one that passes the kit.
+    let done = run(&["plugin", "check", &format!("{folder}/target.toml")]);
+    assert!(done.status.success(), "{}", text(&done.stdout));
+}
+
+#[test]
+fn a_folder_that_is_not_empty_is_left_alone_and_names_are_checked() {
+    let bench = Bench::new();
+    let folder = bench.path("there");
+    fs::create_dir(&folder).unwrap();
+    fs::write(format!("{folder}/mine"), "").unwrap();
+    let done = run(&["plugin", "new", "my-npu", "--lang", "toml", "--folder", &folder]);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(text(&done.stderr).contains("is not empty"), "{}", text(&done.stderr));
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1);
+    for name in ["My-npu", "1st", "a--b", "a/b", "", "a-", "../up"] {
+        assert_eq!(
+            run(&["plugin", "new", name, "--lang", "toml"]).status.code(),
+            Some(2),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_target_of_the_program_passes_and_what_is_wrong_is_said() {
+    let done = run(&["plugin", "check", "generic-int8", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(json["ok"], true);
+    let bench = Bench::new();
+    let wrong = bench.path("wrong.toml");
+    fs::write(&wrong, "schema = 1\nid = \"x\"\n").unwrap();
+    for (subject, part) in [
+        ("generic-in8", "did you mean"),
+        (wrong.as_str(), "wrong.toml"),
+        ("nowhere.toml", "cannot read nowhere.toml"),
+        ("nowhere.so", "it cannot be read"),
+    ] {
+        let done = run(&["plugin", "check", subject]);
+        assert_eq!(done.status.code(), Some(1), "{subject}");
+        assert!(text(&done.stderr).contains(part), "{subject}: {}", text(&done.stderr));
+    }
+    let done = run(&["plugin", "check", "sima", "--option", "nothing=1"]);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(text(&done.stderr).contains("nothing"), "{}", text(&done.stderr));
+}

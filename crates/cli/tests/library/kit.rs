@@ -1,0 +1,162 @@
+//! The kit on libraries: one that is right, and mistakes that fail at their own lines.
+
+use crate::build::{build, load, program, workshop};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+use strait_conformance::{Examination, Group, Kit, examine};
+use strait_plugin_host::{Library, Patience, register};
+use strait_target::{Options, Registry};
+
+/// The table with which a project begins: one form, a multiplier of 31 bits that rounds half up.
+fn table() -> String {
+    include_str!("../../templates/target.toml").replace("NAME", "acme")
+}
+
+fn of_library(library: Library) -> Kit {
+    let library = Arc::new(library);
+    let mut registry = Registry::default();
+    let entry = register(&mut registry, library.clone()).unwrap();
+    let how = Examination {
+        options: &Options::new(),
+        library: Some(&library),
+        vectors: &[],
+        patience: Duration::from_secs(20),
+    };
+    examine(entry, &how).unwrap()
+}
+
+fn kit(folder: &Path, name: &str, definitions: &[&str]) -> Kit {
+    of_library(load(&build(folder, name, &table(), definitions), None).unwrap())
+}
+
+/// The lines that fail.
+fn failed(kit: &Kit) -> Vec<(Group, &str)> {
+    let lines = kit.lines.iter().filter(|line| !line.findings.is_empty());
+    lines.map(|line| (line.group, line.name.as_str())).collect()
+}
+
+#[test]
+fn a_library_that_is_right_passes() {
+    let Some(folder) = workshop() else { return };
+    let kit = kit(folder.path(), "right", &[]);
+    assert!(kit.is_ok(), "{kit}");
+    let checked = |name| {
+        kit.lines
+            .iter()
+            .any(|line| line.name == name && line.outcome() == "passed")
+    };
+    for name in [
+        "other versions",
+        "smaller and larger structs",
+        "no arguments",
+        "ties",
+        "no read past the input",
+        "no hang",
+    ] {
+        assert!(checked(name), "{name}: {kit}");
+    }
+}
+
+#[test]
+fn each_mistake_against_the_interface_fails_at_its_own_line() {
+    let Some(folder) = workshop() else { return };
+    for (mistake, line, part) in [
+        ("ECHO", "other versions", "it says that it is built for version 1000"),
+        (
+            "NO_LATER",
+            "other versions",
+            "it does not serve a host of a later minor version",
+        ),
+        (
+            "EXACT_SIZES",
+            "smaller and larger structs",
+            "strait_tile with fields that nobody knows yet: it does not answer as it does without them",
+        ),
+    ] {
+        let kit = kit(
+            folder.path(),
+            &mistake.to_lowercase(),
+            &[&format!("AGAINST_INTERFACE={mistake}")],
+        );
+        assert_eq!(failed(&kit), [(Group::Interface, line)], "{kit}");
+        assert!(kit.to_string().contains(part), "{kit}");
+    }
+}
+
+#[test]
+fn a_library_that_writes_past_its_room_or_trusts_what_it_is_given_is_found() {
+    let Some(folder) = workshop() else { return };
+    let spilling = kit(folder.path(), "spilling", &["AGAINST_INTERFACE=SPILLING"]);
+    let found = failed(&spilling);
+    assert!(
+        found.contains(&(Group::Interface, "smaller and larger structs")),
+        "{spilling}"
+    );
+    assert!(
+        spilling.to_string().contains("it writes past what it was given"),
+        "{spilling}"
+    );
+    let trusting = kit(folder.path(), "trusting", &["AGAINST_INTERFACE=TRUSTING"]);
+    let found = failed(&trusting);
+    for line in [
+        (Group::Interface, "smaller and larger structs"),
+        (Group::Interface, "no arguments"),
+        (Group::Robustness, "garbage is refused"),
+    ] {
+        assert!(found.contains(&line), "{line:?}: {trusting}");
+    }
+    assert!(
+        trusting
+            .to_string()
+            .contains("requantize without a tile: the plugin acme-npu 1.2.0: requantize crashed: signal 11"),
+        "{trusting}"
+    );
+    // It computes well nevertheless.
+    assert!(found.iter().all(|(group, _)| *group != Group::Semantics), "{trusting}");
+}
+
+#[test]
+fn each_mistake_in_what_a_library_computes_fails_at_its_own_line() {
+    let Some(folder) = workshop() else { return };
+    for (mistake, line) in [
+        ("TIES", (Group::Semantics, "ties")),
+        ("SHIFT", (Group::Semantics, "thresholds and their predecessors")),
+        ("CANNOT", (Group::Semantics, "kernels take what rows accept")),
+        ("PAST", (Group::Robustness, "no read past the input")),
+        ("CHANGING", (Group::Robustness, "the same result each time")),
+        ("CRASH", (Group::Robustness, "no panic")),
+        ("SAY_PANIC", (Group::Robustness, "no panic")),
+    ] {
+        let kit = kit(
+            folder.path(),
+            &mistake.to_lowercase(),
+            &[&format!("IN_REQUANTIZE={mistake}")],
+        );
+        let found = failed(&kit);
+        assert!(found.contains(&line), "{mistake}: {kit}");
+        // A shift that is off by one is wrong nearly everywhere; all others are wrong in one way alone.
+        if mistake != "SHIFT" {
+            assert!(
+                found.iter().all(|of| *of == line || of.0 == Group::Interface),
+                "{mistake}: {kit}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_library_that_hangs_fails_at_hangs_and_the_kit_comes_to_an_end() {
+    let Some(folder) = workshop() else { return };
+    let path = build(folder.path(), "loop", &table(), &["IN_REQUANTIZE=LOOP"]);
+    let patience = Patience {
+        call: Duration::from_millis(300),
+        ..Patience::default()
+    };
+    let kit = of_library(Library::load(&path, None, program(), patience).unwrap());
+    assert!(failed(&kit).contains(&(Group::Robustness, "no hang")), "{kit}");
+    assert!(
+        failed(&kit).iter().all(|(group, _)| *group != Group::Semantics),
+        "{kit}"
+    );
+}
