@@ -11,6 +11,8 @@ then, and outputs agree but for the order of float sums.
 The package of the target `sima` is read back and run with numpy, which must give the very integers of our executor; the
 packages of small networks likewise, of the ops that the model in the repository does not have.
 
+Layers that LiteRT and ONNX Runtime ran are recorded: `strait identify` finds their arithmetic, and the kit replays them.
+
 With the real models: our metrics of the float models against the stored figures, which another program computed.
 """
 
@@ -24,6 +26,7 @@ import numpy as np
 import onnx
 import peers
 import processes
+import recorded
 import score
 import sima_package
 import sima_package_ops
@@ -65,6 +68,8 @@ def main():
     weights(arguments, report)
     package(arguments, report)
     for good, text in sima_package_ops.compared(arguments.strait, arguments.work / "package-ops"):
+        report.expect(good, text)
+    for good, text in recorded.compared(arguments.strait, arguments.work / "recorded"):
         report.expect(good, text)
     if arguments.shared:
         stored_figures(arguments, report)
