@@ -54,6 +54,20 @@ fn values(
     (outputs, found)
 }
 
+#[test]
+fn a_fusion_is_known_by_the_node_that_it_made() {
+    let made = compiled();
+    let (module, graph) = (&made.module, made.module.main());
+    for fired in &made.fusion.fired {
+        let mut values = graph.values();
+        let (value, _) = values
+            .find(|(_, value)| module.name(value.name) == fired.value)
+            .unwrap();
+        let (_, node) = graph.producer(value).unwrap();
+        assert_eq!(module.name(node.name), fired.node, "{}", fired.row);
+    }
+}
+
 fn residuals(graph: &Graph) -> Vec<(NodeId, &Node)> {
     graph.nodes().filter(|(_, node)| node.addend().is_some()).collect()
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use strait_builtin as _;
 use strait_core::{Elem, Graph, Module, Node, Op, Placement, Term, ValueId};
 use strait_driver::report::{Quantization, contradictions};
-use strait_target::spec::{FusionRow, Integer, OpRow, Pair, RecipeName};
+use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
 use strait_target::{Registry, Target, TargetSpec};
 use strait_tests::passes::target;
 use strait_tests::row_graph::{FIRES, Made, RowGraph};
@@ -174,32 +174,15 @@ fn fired(graph: &RowGraph, target: &str, spec: &TargetSpec, all: &mut Left) -> R
             found.insert(format!("op {name}: requantize on {activation}"));
         }
     }
-    let ops: BTreeMap<&str, &Node> = lowered
+    let ops: BTreeMap<&str, Term> = lowered
         .nodes()
-        .map(|(_, node)| (module.name(node.name), node))
+        .map(|(_, node)| (module.name(node.name), node.op.term()))
         .collect();
     for fired in &made.fusion.fired {
-        // A row with a second op is for the product that flows into it.
-        let with = |row: &FusionRow| row.name == fired.row && row.with.is_some();
-        let op = ops.get(&*fired.node).map(|&node| match spec.fusion.iter().any(with) {
-            true => product(lowered, node).unwrap_or(node),
-            false => node,
-        });
-        let op = op.map_or("constant", |node| node.op.term().name());
+        let op = ops.get(&*fired.node).map_or("constant", |term| term.name());
         found.insert(format!("fusion {}: behind {op}", fired.row));
     }
     Ok(found)
-}
-
-/// The product among the operands of a sum.
-fn product<'a>(lowered: &'a Graph, sum: &Node) -> Option<&'a Node> {
-    let producers = sum
-        .inputs
-        .iter()
-        .flatten()
-        .filter_map(|&operand| lowered.producer(operand));
-    let mut products = producers.filter(|(_, node)| matches!(node.op, Op::Conv(_) | Op::Gemm(_)));
-    Some(products.next()?.1)
 }
 
 /// The type of an operand that is codes.

@@ -356,8 +356,13 @@ impl Table<'_> {
         tried.sort_by_key(|attempt| std::cmp::Reverse(attempt.until));
         let fires = made.map(|made| {
             let result = found.taken(made.links).map(|(_, result)| result);
+            // A sum inside of the accumulator goes into the product.
+            let into = found.added.as_ref().filter(|_| made.added.is_some());
             Fires {
-                node: node.clone(),
+                node: into.map_or_else(
+                    || node.clone(),
+                    |added| found.module.name(added.product.name).to_owned(),
+                ),
                 added: made.added.clone(),
                 // Behind what fires, a second requantization may be left.
                 left: found.requantized(made.links..all),
