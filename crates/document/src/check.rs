@@ -42,6 +42,10 @@ impl Checker {
         let place = node.place.clone();
         match (shape, &mut node.value) {
             (Shape::Table(keys), Value::Table(entries)) => self.table(keys, entries, &place, path),
+            (Shape::Either { text: inner, .. }, Value::Text(_))
+            | (Shape::Either { table: inner, .. }, Value::Table(_)) => {
+                self.value(inner, node, path);
+            }
             (Shape::OneKey(keys), Value::Table(entries)) => self.one_key(keys, entries, &place, path),
             (Shape::Map { names, values }, Value::Table(entries)) => {
                 for (name, entry) in entries {

@@ -127,6 +127,13 @@ pub enum Shape {
     },
     /// A list of as many elements as there are shapes, one for each.
     Tuple(Vec<Shape>),
+    /// A string, or a table.
+    Either {
+        /// Where it is a string.
+        text: Box<Shape>,
+        /// Where it is a table.
+        table: Box<Shape>,
+    },
     /// One of these strings, each with what it means. `custom:NAME` stands for all that begin with `custom:`.
     Word(Vec<(String, String)>),
     /// A string that is not empty.
@@ -206,7 +213,9 @@ impl Shape {
 
     fn contents(&self) -> &Shape {
         match self {
-            Shape::Map { values: inner, .. } | Shape::List { items: inner, .. } => inner.contents(),
+            Shape::Map { values: inner, .. }
+            | Shape::List { items: inner, .. }
+            | Shape::Either { table: inner, .. } => inner.contents(),
             other => other,
         }
     }
@@ -216,6 +225,7 @@ impl Shape {
         match self {
             Shape::Map { values, .. } => format!("{dot}NAME{}", values.step(dot)),
             Shape::List { items, .. } => format!("[]{}", items.step(dot)),
+            Shape::Either { table, .. } => table.step(dot),
             _ => String::new(),
         }
     }
@@ -226,6 +236,12 @@ impl Shape {
             let name = text(&schema["format"]);
             formats.iter().find(|format| format.name == name).copied()
         };
+        if let Some([text, table]) = schema["anyOf"].as_array().map(Vec::as_slice) {
+            return Shape::Either {
+                text: Box::new(read(text)),
+                table: Box::new(read(table)),
+            };
+        }
         if let Some(alternatives) = schema["oneOf"].as_array() {
             return one_of(alternatives, formats);
         }
@@ -279,6 +295,7 @@ impl Shape {
     pub fn expectation(&self) -> String {
         match self {
             Shape::Table(_) | Shape::Map { .. } | Shape::Part => "a table".to_owned(),
+            Shape::Either { text, table } => format!("{}, or {}", text.expectation(), table.expectation()),
             Shape::OneKey(keys) => format!("a table with one of the keys {}", list(keys.keys())),
             Shape::List {
                 format: Some(format), ..
