@@ -139,12 +139,27 @@ const CASES: &[Case] = &[
         &["preprocess.steps=[{ layout = 'NC' }]"],
     ),
     case("target.use", Bits, &["target.use=['sima']"]),
+    case("plugin[].path", Error, &["plugin=[{ path='absent.so' }]"]),
+    given(
+        "plugin[].required",
+        Error,
+        &["plugin=[{ path='absent.so', required=false }]"],
+        &["plugin=[{ path='absent.so' }]"],
+    ),
     case(
-        "target.file",
+        "target.file[].path",
         Bits,
         &[
-            "target.file=['DIGITS/../../configs/targets/acme-npu2.toml']",
+            "target.file=[{ path='DIGITS/../../configs/targets/acme-npu2.toml' }]",
             "target.use=['acme-npu2']",
+        ],
+    ),
+    given(
+        "target.file[].sha256",
+        Error,
+        &["target.file=[{ path='DIGITS/../../configs/targets/acme-npu2.toml' }]"],
+        &[
+            "target.file=[{ path='DIGITS/../../configs/targets/acme-npu2.toml', sha256='0000000000000000000000000000000000000000000000000000000000000000' }]",
         ],
     ),
     given(
@@ -509,9 +524,13 @@ const CASES: &[Case] = &[
     case("output.emit", Files, &["output.emit=[]"]),
 ];
 
+/// Keys that are about libraries which are loaded, for which there is a worker in `crates/cli/tests/library` alone.
+const OF_LIBRARIES: &[&str] = &["plugin[].sha256", "trust.unpinned"];
+
 #[test]
 fn every_key_of_a_configuration_takes_effect_or_is_refused() {
-    let keys: Vec<&str> = CASES.iter().map(|case| case.key).collect();
+    let of_libraries = OF_LIBRARIES.iter().copied();
+    let keys: Vec<&str> = CASES.iter().map(|case| case.key).chain(of_libraries).collect();
     let mut wrong = unmatched(Config::shape(), &keys);
     let digits = repository().join("models/digits").display().to_string();
     let mut outcomes = BTreeMap::new();

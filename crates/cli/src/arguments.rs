@@ -3,6 +3,7 @@
 mod plugin;
 
 use std::{
+    collections::BTreeSet,
     num::NonZeroUsize,
     path::{Path, PathBuf},
 };
@@ -14,8 +15,9 @@ use strait_driver::{
     pipeline::Share,
     verification::Digest,
 };
+use strait_target::{Origin, Registry};
 
-pub(crate) use plugin::{Check, Language, New, Plugin, PluginCommand};
+pub(crate) use plugin::{Check, Language, Lock, New, Plugin, PluginCommand};
 
 /// Turns a trained float model and a handful of samples into an integer model for one chip.
 ///
@@ -58,6 +60,18 @@ impl Arguments {
             |command| command.error(ErrorKind::MissingRequiredArgument, &missing),
         ))
     }
+}
+
+/// The program's version, and the packages of the targets that are linked into it.
+pub(crate) fn version() -> String {
+    let registry = Registry::builtin().unwrap_or_default();
+    let origins = registry.entries().filter_map(|(_, entry)| match entry.origin() {
+        Origin::BuiltIn(package) => Some(package.as_str()),
+        _ => None,
+    });
+    let packages: BTreeSet<&str> = origins.collect();
+    let own = concat!("strait ", env!("CARGO_PKG_VERSION"));
+    std::iter::once(own).chain(packages).collect::<Vec<_>>().join("\n")
 }
 
 /// Means of the work. None of them changes a bit of any result.

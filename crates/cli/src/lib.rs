@@ -21,7 +21,7 @@ mod watch;
 
 use std::{ffi::OsString, panic, process::ExitCode};
 
-use clap::Parser;
+use clap::{Parser, error::ErrorKind};
 
 use arguments::Arguments;
 use exit::Exit;
@@ -46,7 +46,8 @@ fn run(arguments: impl IntoIterator<Item = OsString>) -> Exit {
             console::explain(&error.to_string());
             return Exit::Usage;
         }
-        // Help and version are results.
+        Err(error) if error.kind() == ErrorKind::DisplayVersion => return console::print(&arguments::version()),
+        // Help is a result.
         Err(error) => return console::print(&error.to_string()),
     };
     guarded(|| commands::run(&arguments))

@@ -33,6 +33,16 @@ fn the_expected_targets_are_registered_in_the_binary() {
 }
 
 #[test]
+fn the_version_names_the_packages_of_the_targets() {
+    let version = env!("CARGO_PKG_VERSION");
+    let expected = format!(
+        "strait {version}\nstrait-target-ascend {version}\nstrait-target-generic-int8 {version}\n\
+         strait-target-sima-mla {version}\n"
+    );
+    assert_eq!(strait(&["--version"]), expected);
+}
+
+#[test]
 fn a_sheet_fits_its_lines_and_speaks_the_words_of_tables() {
     for id in ["ascend", "generic-int8", "sima"] {
         let shown = strait(&["targets", id]);

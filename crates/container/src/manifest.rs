@@ -7,6 +7,7 @@ use crate::digest::sha256;
 use crate::path::is_file_name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::fmt;
 use strait_requantize::certificate::Digest;
 
 /// By this value of `format` a folder is known to be ours.
@@ -68,10 +69,46 @@ pub struct Sources {
 pub struct TargetVersion {
     /// The target's id.
     pub id: String,
+    /// The code that it comes with; absent of a target that is a table in a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<TargetOrigin>,
     /// The digest of its table.
     pub table: Digest,
     /// The version that its table states.
     pub version: String,
+}
+
+/// The code that a target comes with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub enum TargetOrigin {
+    /// A plugin in a shared library.
+    Library {
+        /// Major and minor version of the interface that it is built for.
+        interface: [u32; 2],
+        /// Its name and version, as it says.
+        package: String,
+        /// SHA-256 of the library, as 64 hexadecimal digits.
+        sha256: String,
+    },
+    /// A package of the program: its name and version.
+    Package(String),
+}
+
+impl fmt::Display for TargetOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TargetOrigin::Package(package) => f.write_str(package),
+            TargetOrigin::Library {
+                interface: [major, minor],
+                package,
+                sha256,
+            } => write!(
+                f,
+                "{package}, a library with SHA-256 {sha256} for version {major}.{minor} of the interface"
+            ),
+        }
+    }
 }
 
 /// The compiler that made an artifact.
@@ -200,6 +237,7 @@ mod tests {
             },
             target: TargetVersion {
                 id: "t".into(),
+                origin: None,
                 table: digest,
                 version: "1".into(),
             },

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use strait_container::{Artifact, Digest, Integrity, Model};
+use strait_container::{Artifact, Digest, Integrity, Model, TargetOrigin};
 use strait_core::Module;
 use strait_document::nearest;
 use strait_execute::{LoopsFor, PlanOptions, Standard};
@@ -36,6 +36,8 @@ pub struct Opened {
     /// Who computes its requantizations.
     loops: Box<dyn LoopsFor>,
     computed: Computed,
+    /// Where the target comes from that is registered, if it is another place than the artifact's.
+    elsewhere: Option<String>,
 }
 
 impl Opened {
@@ -72,17 +74,26 @@ impl Opened {
             .into());
         }
         let version = &artifact.manifest().target;
+        let recorded = registry
+            .entry(&version.id)
+            .ok()
+            .map(|entry| targets::recorded(entry.origin()));
+        let told = |origin: &Option<TargetOrigin>| {
+            origin
+                .as_ref()
+                .map_or("a table in a file".to_owned(), ToString::to_string)
+        };
+        let elsewhere = recorded.filter(|here| *here != version.origin).map(|here| told(&here));
         let computed = match registry.entry(&version.id) {
             Ok(entry) if Digest(entry.table().digest()) == version.table => Computed::Target,
             Ok(_) => Computed::Host(format!("the target `{}` is registered with another table", version.id)),
             Err(_) => Computed::Host(format!("no target `{}` is registered", version.id)),
         };
-        let loops: Box<dyn LoopsFor> = match computed {
-            Computed::Target => {
-                let target = registry.get(&version.id, &deployment.options);
-                Box::new(TargetLoops(target.map_err(|error| targets::finding(&error))?))
-            }
-            Computed::Host(_) => Box::new(Standard),
+        let loops: Box<dyn LoopsFor> = if computed == Computed::Target {
+            let target = registry.get(&version.id, &deployment.options);
+            Box::new(TargetLoops(target.map_err(|error| targets::finding(&error))?))
+        } else {
+            Box::new(Standard)
         };
         Ok(Opened {
             artifact,
@@ -90,7 +101,13 @@ impl Opened {
             deployment,
             loops,
             computed,
+            elsewhere,
         })
+    }
+
+    /// Where the registered target comes from, if that is not where the artifact's came from.
+    pub fn elsewhere(&self) -> Option<&str> {
+        self.elsewhere.as_deref()
     }
 
     /// Who computes the requantizations.

@@ -2,15 +2,18 @@
 
 use std::{path::Path, sync::Arc};
 
+use strait_container::{Digest, TargetOrigin};
 use strait_execute::{LoopsFor, StepError};
 use strait_kernels::integer::Loops;
 use strait_requantize::Requantization;
-use strait_target::{Registry, RegistryError, TableError, Target};
+use strait_target::{Origin, Registry, RegistryError, TableError, Target};
 
 use crate::{
-    config::{KeyPath, Loaded},
+    config::{KeyPath, Loaded, types::TableFile},
     diagnostic::{Diagnostic, Diagnostics},
     failure::codes,
+    plugins,
+    session::Session,
 };
 
 /// The targets of the binary, and those whose tables are in `files`.
@@ -30,17 +33,19 @@ pub fn registry<'a>(files: impl IntoIterator<Item = &'a Path>) -> Result<Registr
 /// # Errors
 /// A target that is not registered, also where only options are given for it, with the nearest id; an option that a
 /// target does not have or cannot have.
-pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Arc<dyn Target>>, Diagnostics> {
+pub(crate) fn chosen(
+    loaded: &Loaded,
+    mut registry: Registry,
+    session: &Session<'_>,
+) -> Result<Vec<(Arc<dyn Target>, Origin)>, Diagnostics> {
     let config = &loaded.config.target;
+    for (index, plugin) in loaded.config.plugin.iter().enumerate() {
+        let path = KeyPath::of(&["plugin"]).index(index);
+        plugins::add(loaded, plugin, &path, &mut registry, session)?;
+    }
     for (index, file) in config.file.iter().enumerate() {
-        if let Err(error) = registry.add_file(file.as_ref()) {
-            let path = KeyPath::of(&["target", "file"]).index(index);
-            return Err(match &error {
-                // The table itself has the line.
-                RegistryError::Table(_) => finding(&error),
-                _ => loaded.error(codes::TARGET, &path, error.to_string(), "").into(),
-            });
-        }
+        let path = KeyPath::of(&["target", "file"]).index(index);
+        table(loaded, file, &path, &mut registry)?;
     }
     for id in config.options.keys() {
         if let Err(RegistryError::Unknown { help, .. }) = registry.entry(id) {
@@ -80,9 +85,29 @@ pub(crate) fn chosen(loaded: &Loaded, mut registry: Registry) -> Result<Vec<Arc<
             }
             other => finding(other),
         })?;
-        found.push(target);
+        let origin = registry.entry(id).map_err(|error| finding(&error))?.origin().clone();
+        found.push((target, origin));
     }
     Ok(found)
+}
+
+/// Puts the target of a table in a file into the registry. Its digest is that of the text that was read, so that nobody can
+/// exchange it in between.
+fn table(loaded: &Loaded, file: &TableFile, path: &KeyPath, registry: &mut Registry) -> Result<(), Diagnostics> {
+    let error = |message: String| Diagnostics::from(loaded.error(codes::TARGET, path, message, ""));
+    let entry = registry.add_file(file.path().as_ref()).map_err(|found| match &found {
+        // The table itself has the line.
+        RegistryError::Table(_) => finding(&found),
+        _ => error(found.to_string()),
+    })?;
+    let found = Digest(entry.table().digest()).to_string();
+    match file.sha256() {
+        Some(pinned) if pinned != found => Err(error(format!(
+            "{}: its SHA-256 is {found}, and {pinned} is pinned",
+            file.path()
+        ))),
+        _ => Ok(()),
+    }
 }
 
 /// Findings for an error of the registry, with the place in the table where the error names one.
@@ -102,5 +127,18 @@ impl LoopsFor for TargetLoops {
         self.0
             .loops(form, clamp)
             .map_err(|error| StepError::Target(error.to_string()))
+    }
+}
+
+/// An origin as manifests record it: without paths, which differ from machine to machine.
+pub(crate) fn recorded(origin: &Origin) -> Option<TargetOrigin> {
+    match origin {
+        Origin::BuiltIn(package) => Some(TargetOrigin::Package(package.clone())),
+        Origin::File(_) => None,
+        Origin::Library(library) => Some(TargetOrigin::Library {
+            interface: library.interface,
+            package: library.package.clone(),
+            sha256: library.sha256.clone(),
+        }),
     }
 }

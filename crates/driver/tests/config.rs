@@ -174,7 +174,8 @@ fn unused(schema: &Value, values: &[&toml::Value], path: &str, found: &mut Vec<S
     if schema["items"].is_object() {
         unused(&schema["items"], &elements, path, found);
     }
-    for alternative in schema["oneOf"].as_array().into_iter().flatten() {
+    let alternatives = ["oneOf", "anyOf"].map(|word| schema[word].as_array());
+    for alternative in alternatives.into_iter().flatten().flatten() {
         unused(alternative, values, path, found);
     }
 }
@@ -261,6 +262,8 @@ fn settings_do_not_depend_on_the_machine_or_on_other_targets() {
         settings["target"],
         serde_json::json!({ "options": { "sima": { "mode": "tflite" } } })
     );
+    // Nor on who vouches for a plugin.
+    assert_eq!((settings.get("plugin"), settings.get("trust")), (None, None));
     let text = settings.to_string();
     assert!(!text.contains("there") && !text.contains("model.onnx"), "{text}");
     assert_ne!(settings, everything.settings_for("generic-int8"));

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! manifest beside the library   no code runs                                   sidecar.rs
-//! header, digest                of the bytes that are then loaded              worker/load.rs, header.rs
+//! header, then digest           of the bytes that are then loaded              worker/load.rs, header.rs
 //! entry, versions               in the worker                                  worker/load.rs
 //! table                         text; checked like any other table's           library.rs
 //! ```

@@ -214,8 +214,7 @@ impl Tiles {
 
 impl TileKernel for Tiles {
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
-        let bytes: Vec<u8> = accumulators.iter().flat_map(|x| x.to_ne_bytes()).collect();
-        let done = self.call(form, tile, false, &bytes, out);
+        let done = self.call(form, tile, false, bytemuck::cast_slice(accumulators), out);
         done.map_err(|error| KernelError::Tile(error.to_string()))
     }
 
@@ -226,8 +225,7 @@ impl TileKernel for Tiles {
         accumulators: &[i64],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
-        let bytes: Vec<u8> = accumulators.iter().flat_map(|x| x.to_ne_bytes()).collect();
-        let done = self.call(form, tile, true, &bytes, out);
+        let done = self.call(form, tile, true, bytemuck::cast_slice(accumulators), out);
         done.map_err(|error| KernelError::Tile(error.to_string()))
     }
 }

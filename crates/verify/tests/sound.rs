@@ -102,6 +102,7 @@ fn an_artifact_is_verified_from_its_folder() {
         },
         target: TargetVersion {
             id: "test".into(),
+            origin: None,
             table: digest,
             version: "1".into(),
         },

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// Begin a target of your own, and know that it is right
+/// Begin a target of your own, know that it is right, and vouch for it
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   strait plugin new my-npu --lang toml
-  strait plugin check my-npu/my-npu.toml")]
+  strait plugin check my-npu/my-npu.toml
+  strait plugin lock deploy.toml")]
 pub(crate) struct Plugin {
     #[command(subcommand)]
     pub(crate) command: PluginCommand,
@@ -18,6 +19,7 @@ pub(crate) struct Plugin {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PluginCommand {
     Check(Check),
+    Lock(Lock),
     New(New),
 }
 
@@ -54,6 +56,20 @@ pub(crate) struct Check {
 fn option(text: &str) -> Result<(String, String), &'static str> {
     let (name, value) = text.split_once('=').ok_or("an option is NAME=VALUE")?;
     Ok((name.to_owned(), value.to_owned()))
+}
+
+/// Write the SHA-256 of each plugin that a configuration names into it
+///
+/// The digests of the files as they are now; where there is one for each platform, that of this one. Everything else of the
+/// configuration stays as it is, comments too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  strait plugin lock deploy.toml")]
+pub(crate) struct Lock {
+    /// The configuration
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
 }
 
 /// Write the project of a new target: its table, its code, its tests and its README

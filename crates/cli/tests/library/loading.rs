@@ -38,9 +38,10 @@ fn each_library_that_cannot_be_taken_says_why() {
         (absent, None, "it cannot be read"),
         (text, None, "it is not a shared library"),
         (folder.to_owned(), None, "it is not a shared library"),
+        // The machine is looked at in front of the digest.
         (
             foreign,
-            None,
+            Some(zeros.as_str()),
             "it is a library for machine 8 of ELF on linux, and this is ",
         ),
         (right.clone(), Some(zeros.as_str()), "is pinned"),
@@ -48,6 +49,11 @@ fn each_library_that_cannot_be_taken_says_why() {
             build(folder, "none", TABLE, &["NO_ENTRY"]),
             None,
             "it is no plugin: it has no symbol `strait_plugin_entry`",
+        ),
+        (
+            build(folder, "undefined", TABLE, &["UNDEFINED"]),
+            None,
+            "it cannot be loaded: ",
         ),
         (
             build(folder, "old", TABLE, &["MAJOR=0"]),
@@ -98,4 +104,20 @@ fn what_is_not_what_is_pinned_does_not_run() {
     );
     let pinned = load(&path, Some(&"f".repeat(64))).unwrap_err().to_string();
     assert!(pinned.contains("its SHA-256 is "), "{pinned}");
+}
+
+#[test]
+fn a_manifest_is_read_before_anything_of_the_library_runs() {
+    let Some(folder) = workshop() else { return };
+    let path = build(folder.path(), "exiting", TABLE, &["IN_ENTRY=EXIT"]);
+    for (interface, schema, part) in [
+        ([0, 9], 1, "version 0.9 of the interface, which is too old"),
+        ([2, 0], 1, "version 2.0 of the interface, which is too new"),
+        ([1, 0], 7, "its table is of schema 7"),
+    ] {
+        let manifest = format!("schema = 1\ninterface = {interface:?}\ntable_schema = {schema}\n");
+        std::fs::write(folder.path().join("libexiting.so.toml"), manifest).unwrap();
+        let error = load(&path, None).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
 }

@@ -4,5 +4,7 @@
 
 mod build;
 mod calls;
+mod command;
+mod deploy;
 mod kit;
 mod loading;

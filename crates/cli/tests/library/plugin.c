@@ -36,6 +36,12 @@ static const char table[] = {
 #include "table.inc"
 };
 
+#ifdef UNDEFINED
+/* Of a library of the vendor's that is not here. */
+extern int vendor_licence(void);
+int asked(void) { return vendor_licence(); }
+#endif
+
 static int deeper(volatile char *above, int depth) {
     volatile char here[4096];
     here[0] = above[0];

@@ -70,6 +70,7 @@ pub(crate) fn provenance() -> Provenance {
         },
         target: TargetVersion {
             id: "generic-int8".into(),
+            origin: None,
             table: sha256(b"table"),
             version: "1.0.0".into(),
         },

@@ -1,6 +1,6 @@
 //! The configuration of a deployment: a TOML file, and the keys that the command line sets.
 //!
-//! The types (`types.rs`, `leaf.rs`) are all that there is to say of a single key: parser, checks, JSON schema and
+//! The types (`types.rs`, `plugins.rs`, `leaf.rs`) are all that there is to say of a single key: parser, checks, JSON schema and
 //! reference page are made of them by `strait_document`. Keys that have to go together are checked in `consistency.rs`.
 
 mod consistency;
@@ -9,6 +9,7 @@ pub mod glob;
 pub mod leaf;
 mod load;
 mod overrides;
+pub mod plugins;
 pub mod preprocess;
 mod reference;
 pub mod rule;

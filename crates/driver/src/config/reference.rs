@@ -16,11 +16,13 @@ dir = "build/{target}"
 "#;
 
 /// In the order in which a configuration is written; the schema is in that of the alphabet.
-const SECTIONS: [&str; 10] = [
+const SECTIONS: [&str; 12] = [
     "model",
     "preprocess",
     "input",
     "target",
+    "plugin",
+    "trust",
     "calibration",
     "quantize",
     "fusion",

@@ -9,8 +9,14 @@ use super::types::Config;
 /// See [`super::Loaded::settings_for`].
 pub(super) fn settings_for(tree: &Node, target: &str) -> Json {
     let mut settings = without_paths(Config::shape(), tree).unwrap_or_default();
+    if let Json::Object(settings) = &mut settings {
+        // Where targets come from is recorded with the target.
+        settings.remove("plugin");
+        settings.remove("trust");
+    }
     if let Some(Json::Object(table)) = settings.get_mut("target") {
         table.remove("use");
+        table.remove("file");
         if let Some(Json::Object(options)) = table.get_mut("options") {
             options.retain(|id, _| id == target);
         }

@@ -16,6 +16,7 @@ pub use strait_target::spec::{
 };
 
 use super::leaf::{ActivationWord, CodesWord, FORMATS, FilePath, Layout, PathByTarget, Pattern, Range, Sha256};
+pub use super::plugins::{Pin, PinnedFile, Plugin, TableFile, Trust, Unpinned};
 
 /// A deployment: which model becomes an integer model, for which targets, with which samples.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -39,6 +40,13 @@ pub struct Config {
     pub preprocess: Preprocess,
     /// The chips to compile for. The model is observed once for all of them.
     pub target: Target,
+    /// Plugins in shared libraries, each with one target. They run in processes of their own. No folder is searched for them, and
+    /// no variable of the environment names one. Their options are `[target.options.ID]`, as for all others.
+    #[serde(default)]
+    pub plugin: Vec<Plugin>,
+    /// Plugins that nobody has vouched for.
+    #[serde(default)]
+    pub trust: Trust,
     /// The samples that the ranges of the activations are measured on.
     pub calibration: Calibration,
     /// Quantization, where the target leaves a choice.
@@ -175,9 +183,9 @@ pub struct Target {
     #[serde(rename = "use")]
     #[schemars(length(min = 1))]
     pub ids: Vec<String>,
-    /// Tables of further targets.
+    /// Tables of further targets: `"targets/mine.toml"`, or `{ path = "targets/mine.toml", sha256 = "..." }`.
     #[serde(default)]
-    pub file: Vec<FilePath>,
+    pub file: Vec<TableFile>,
     /// Options of each target, by its id. `strait targets ID` lists what it has.
     #[serde(default)]
     pub options: BTreeMap<String, Options>,

@@ -64,14 +64,14 @@ pub struct Compiled {
 pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Result<Vec<Compiled>, Stop> {
     let config = &loaded.config;
     let mut jobs = Vec::new();
-    for target in targets::chosen(loaded, registry)? {
+    for (target, origin) in targets::chosen(loaded, registry, session)? {
         let formats = emit::formats(loaded, target.spec())?;
         let folder = config.output.dir.of_target(&target.spec().id);
         let writer = ArtifactWriter::create(&folder).map_err(|error| {
             let path = KeyPath::of(&["output", "dir"]);
             loaded.error(codes::ARTIFACT, &path, error.to_string(), "")
         })?;
-        jobs.push((target, formats, folder, writer));
+        jobs.push((target, origin, formats, folder, writer));
     }
     let Ready {
         canonical,
@@ -114,7 +114,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             .insert("evaluation".to_owned(), Digest(evaluation.samples.digest()));
     }
     let mut compiled = Vec::new();
-    for (target, formats, folder, writer) in jobs {
+    for (target, origin, formats, folder, writer) in jobs {
         let known = (&canonical, &selection, &observation);
         let of_target = of_target(known, target.spec(), session, |module, unmet| {
             observe::statistics(module, unmet, &samples, config.calibration.cache.as_ref(), session)
@@ -125,6 +125,7 @@ pub fn compile(loaded: &Loaded, registry: Registry, session: &Session<'_>) -> Re
             selection: &of_target.selection,
             observation: &of_target.observation,
             target,
+            origin,
             formats,
         };
         let lowered = lowered(&job, session)?;
@@ -313,6 +314,7 @@ fn write(
         sources,
         target: TargetVersion {
             id: spec.id.to_string(),
+            origin: targets::recorded(&job.origin),
             table: Digest(spec.digest),
             version: spec.version.to_string(),
         },

@@ -11,7 +11,7 @@ use strait_quantize::{
     annotate::{Findings, Progress, place, refuse, refused_by_code},
 };
 use strait_target::{
-    Target, TargetSpec,
+    Origin, Target, TargetSpec,
     spec::{Difference, Format, Nearness},
 };
 use strait_verify::{VerifyError, VerifyOptions};
@@ -39,6 +39,8 @@ pub(super) struct Job<'a> {
     pub(super) selection: &'a Selection,
     pub(super) observation: &'a Observation,
     pub(super) target: Arc<dyn Target>,
+    /// Where it comes from.
+    pub(super) origin: Origin,
     /// Formats that are written besides the artifact.
     pub(super) formats: Vec<Format>,
 }

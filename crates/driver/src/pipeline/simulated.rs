@@ -36,9 +36,9 @@ pub(crate) fn simulated(
 ) -> Result<Module, Stop> {
     let manifest = opened.artifact.manifest();
     let id = manifest.target.id.as_str();
-    let chosen = targets::chosen(loaded, registry)?;
-    let target = chosen.into_iter().find(|target| target.spec().id.as_str() == id);
-    let target = target.ok_or_else(|| other(loaded, &["target", "use"], &format!("it is for `{id}`")))?;
+    let chosen = targets::chosen(loaded, registry, session)?;
+    let target = chosen.into_iter().find(|(target, _)| target.spec().id.as_str() == id);
+    let (target, origin) = target.ok_or_else(|| other(loaded, &["target", "use"], &format!("it is for `{id}`")))?;
     if settings_digest(loaded, id)? != manifest.sources.config {
         return Err(other(loaded, &[], "its settings were others").into());
     }
@@ -76,6 +76,7 @@ pub(crate) fn simulated(
         selection: &of_target.selection,
         observation: &of_target.observation,
         target,
+        origin,
         formats: Vec::new(),
     };
     let annotated = annotated(&job, session)?;

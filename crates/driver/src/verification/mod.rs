@@ -84,6 +84,7 @@ pub fn verify(
             return Ok(found);
         }
     };
+    found.elsewhere = opened.elsewhere().map(str::to_owned);
     found.computed = Some(opened.computed().clone());
     let samples = match &request.data[..] {
         [] => None,

@@ -25,6 +25,10 @@ pub struct Verification {
     pub digest: Option<Digest>,
     /// The target that it is for, with its version.
     pub target: Option<String>,
+    /// The code that the target came with; absent of a table in a file.
+    pub origin: Option<String>,
+    /// Where the target that is registered comes from, if that is elsewhere.
+    pub elsewhere: Option<String>,
     /// Number of files that the manifest lists.
     pub files: usize,
     /// Who computed the fused graph; absent where it was not run.
@@ -113,6 +117,7 @@ impl Verification {
         Verification {
             digest: Some(manifest.digest()),
             target: Some(format!("{} {}", manifest.target.id, manifest.target.version)),
+            origin: manifest.target.origin.as_ref().map(ToString::to_string),
             files: manifest.files.len(),
             ..Verification::empty(artifact.folder())
         }
@@ -131,6 +136,8 @@ impl Verification {
             artifact: folder.display().to_string(),
             digest: None,
             target: None,
+            origin: None,
+            elsewhere: None,
             files: 0,
             computed: None,
             fusions: Vec::new(),
@@ -236,6 +243,12 @@ impl Display for Verification {
                 None => "",
             };
             say("target", format!("{target}{by}"));
+        }
+        if let Some(origin) = &self.origin {
+            say("made with", origin.clone());
+        }
+        if let Some(elsewhere) = &self.elsewhere {
+            say("", format!("the target that is registered here is {elsewhere}"));
         }
         if let Some(Computed::Host(reason)) = &self.computed {
             say("", reason.clone());

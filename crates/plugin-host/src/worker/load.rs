@@ -24,9 +24,10 @@ pub(super) struct Loaded {
 
 /// Loads a library, for ever: it is never unloaded, since nobody can know what of it is still in use.
 ///
-/// Before its constructors run, its bytes have had the digest `pinned`, and are a library for this machine.
+/// Before its constructors run, its bytes are found to be a library for this machine, and to have the digest `pinned`.
 pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<Loaded, LoadError> {
     let bytes = read(path)?;
+    header::check(&bytes)?;
     let found = digest::of_bytes(&bytes);
     if let Some(pinned) = pinned.filter(|pinned| *pinned != found) {
         return Err(LoadError::Hash {
@@ -34,7 +35,6 @@ pub(super) fn load(path: &Path, pinned: Option<&str>) -> Result<Loaded, LoadErro
             pinned: pinned.to_owned(),
         });
     }
-    header::check(&bytes)?;
     let open = |error: &dyn fmt::Display| LoadError::Open(error.to_string());
     let private = private(&bytes).map_err(|error| open(&error))?;
     drop(bytes);

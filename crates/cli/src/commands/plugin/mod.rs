@@ -1,6 +1,7 @@
 //! `strait plugin`
 
 mod check;
+mod lock;
 mod new;
 
 use crate::{arguments::PluginCommand, exit::Exit};
@@ -8,6 +9,7 @@ use crate::{arguments::PluginCommand, exit::Exit};
 pub(crate) fn run(command: &PluginCommand) -> Exit {
     match command {
         PluginCommand::Check(arguments) => check::run(arguments),
+        PluginCommand::Lock(arguments) => lock::run(arguments),
         PluginCommand::New(arguments) => new::run(arguments),
     }
 }

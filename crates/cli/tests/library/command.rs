@@ -1,0 +1,56 @@
+//! The program, with configurations of the model in the repository.
+
+use crate::build::repository;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The chip of the repository that is a table alone.
+pub(crate) const CHIP: &str = include_str!("../../../../configs/targets/acme-npu2.toml");
+
+/// A configuration of the model in the repository, for the chip, with these lines.
+pub(crate) fn configuration(folder: &Path, name: &str, target: &str, more: &str) -> PathBuf {
+    let digits = repository("models/digits").canonicalize().unwrap();
+    let digits = digits.display();
+    let text = format!(
+        "schema = 1\n[model]\nfile = '{digits}/digits.onnx'\nbind = {{ N = 1 }}\n\
+         [preprocess]\nstored = {{ layout = \"NHWC\" }}\nsteps = [{{ scale = 0.0625 }}, {{ layout = \"NCHW\" }}]\n\
+         [calibration]\ndata = '{digits}/calib_x.npy'\nsamples = 20\ncache = 'cache'\n\
+         [output]\ndir = '{name}'\n[target]\nuse = [\"acme-npu2\"]\n{target}\n{more}"
+    );
+    let file = folder.join(format!("{name}.toml"));
+    std::fs::write(&file, text).unwrap();
+    file
+}
+
+/// The program with these arguments.
+pub(crate) fn strait(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_strait"))
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// Text of the program on standard error; it must end so.
+pub(crate) fn fails(arguments: &[&str], code: i32) -> String {
+    let out = strait(arguments);
+    let said = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert_eq!(out.status.code(), Some(code), "{arguments:?}: {said}");
+    // Lines are wrapped where the screen ends.
+    said.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Text of the program on standard output.
+pub(crate) fn done(arguments: &[&str]) -> String {
+    let out = strait(arguments);
+    assert!(
+        out.status.success(),
+        "{arguments:?}: {}",
+        String::from_utf8_lossy(&out.stderr)
+    );
+    String::from_utf8_lossy(&out.stdout).into_owned()
+}
+
+/// A path as an argument.
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}

@@ -1,0 +1,105 @@
+//! Files that bring targets, and who vouches for them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::leaf::{FilePath, Sha256};
+
+/// The table of a target, in a file.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum TableFile {
+    /// Whatever it says.
+    Path(FilePath),
+    /// With a digest.
+    Pinned(PinnedFile),
+}
+
+/// A file with its digest.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PinnedFile {
+    /// The file.
+    pub path: FilePath,
+    /// The digest that it must have; another is an error. `strait plugin lock` writes it.
+    pub sha256: Option<Sha256>,
+}
+
+impl TableFile {
+    /// The file.
+    pub fn path(&self) -> &FilePath {
+        match self {
+            TableFile::Path(path) => path,
+            TableFile::Pinned(file) => &file.path,
+        }
+    }
+
+    /// The digest that it must have.
+    pub fn sha256(&self) -> Option<String> {
+        match self {
+            TableFile::Path(_) => None,
+            TableFile::Pinned(file) => file.sha256.as_ref().map(Sha256::hex),
+        }
+    }
+}
+
+/// A plugin in a shared library.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Plugin {
+    /// The library.
+    pub path: FilePath,
+    /// The SHA-256 that it must have: one, or one for each platform that it is there for. `strait plugin lock` writes it.
+    pub sha256: Option<Pin>,
+    /// False: where the file is not there, its target is missing, and nothing else is wrong.
+    #[serde(default = "yes")]
+    pub required: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// The digest of a library.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Pin {
+    /// On every platform.
+    One(Sha256),
+    /// By the platform, as `x86_64-unknown-linux-gnu`.
+    Each(BTreeMap<String, Sha256>),
+}
+
+impl Pin {
+    /// The digest on a platform.
+    pub fn on(&self, platform: &str) -> Option<String> {
+        match self {
+            Pin::One(digest) => Some(digest.hex()),
+            Pin::Each(digests) => digests.get(platform).map(Sha256::hex),
+        }
+    }
+}
+
+/// Plugins that nobody has vouched for.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trust {
+    /// Consequence where a plugin of `[[plugin]]` has no `sha256` for this platform. Tables are data, and need none.
+    #[serde(default)]
+    pub unpinned: Unpinned,
+}
+
+/// Consequence where a plugin is not pinned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Unpinned {
+    /// It is an error, and nothing of the plugin runs.
+    #[default]
+    Deny,
+    /// It is said with the digest that the plugin has.
+    Warn,
+    /// Nothing.
+    Allow,
+}

@@ -1,0 +1,90 @@
+//! `strait plugin lock`: digests of plugins, written into the configuration that names them.
+
+use std::path::Path;
+
+use strait_plugin_host::{sha256, triple};
+use toml_edit::{DocumentMut, Item, TableLike, Value, value};
+
+use crate::{config, diagnostic::Diagnostic, failure::codes, recognise, stop::Stop};
+
+/// A file whose digest was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Locked {
+    /// As the configuration names it.
+    pub path: String,
+    /// Its digest.
+    pub sha256: String,
+}
+
+/// Writes the digest of each plugin of a configuration, and of each table that is named as `{ path = ... }`, into it. The
+/// rest of its text stays as it is.
+///
+/// # Errors
+/// A configuration that is wrong, or that cannot be written; a file that cannot be read.
+pub fn lock(file: &Path) -> Result<Vec<Locked>, Stop> {
+    recognise::configuration(file)?;
+    // All that is wrong with it is told as ever.
+    config::load(file, &[])?;
+    let failed = |text: String| Stop::from(Diagnostic::error(codes::TARGET, text));
+    let text = std::fs::read_to_string(file).map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    let mut document: DocumentMut = text
+        .parse()
+        .map_err(|error| Stop::Defect(format!("read and parsed, but {error}")))?;
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let mut locked = Vec::new();
+    for entry in tables(document.get_mut("plugin")) {
+        locked.extend(pin(entry, folder).map_err(failed)?);
+    }
+    let target = document.get_mut("target").and_then(Item::as_table_like_mut);
+    for entry in tables(target.and_then(|target| target.get_mut("file"))) {
+        locked.extend(pin(entry, folder).map_err(failed)?);
+    }
+    std::fs::write(file, document.to_string()).map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    Ok(locked)
+}
+
+/// The tables of a list, however it is written.
+fn tables(list: Option<&mut Item>) -> Vec<&mut dyn TableLike> {
+    match list {
+        Some(Item::ArrayOfTables(list)) => list.iter_mut().map(|table| table as &mut dyn TableLike).collect(),
+        Some(Item::Value(Value::Array(list))) => {
+            let tables = list.iter_mut().filter_map(Value::as_inline_table_mut);
+            tables.map(|table| table as &mut dyn TableLike).collect()
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// Writes the digest of one file; none of a file that is not there and need not be.
+fn pin(entry: &mut dyn TableLike, folder: &Path) -> Result<Option<Locked>, String> {
+    let Some(path) = entry.get("path").and_then(Item::as_str).map(str::to_owned) else {
+        return Ok(None);
+    };
+    let file = folder.join(&path);
+    let optional = entry.get("required").and_then(Item::as_bool) == Some(false);
+    if optional && !file.exists() {
+        return Ok(None);
+    }
+    let digest = sha256(&file).map_err(|error| format!("cannot read {}: {error}", file.display()))?;
+    match entry.get_mut("sha256").and_then(Item::as_table_like_mut) {
+        Some(each) => {
+            each.insert(&triple(), value(&digest));
+        }
+        None => replace(entry, &digest),
+    }
+    Ok(Some(Locked { path, sha256: digest }))
+}
+
+/// Writes a digest; what stands beside the one before stays.
+fn replace(entry: &mut dyn TableLike, digest: &str) {
+    match entry.get_mut("sha256") {
+        Some(Item::Value(before)) => {
+            let decor = before.decor().clone();
+            *before = Value::from(digest);
+            *before.decor_mut() = decor;
+        }
+        _ => {
+            entry.insert("sha256", value(digest));
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Plugins in shared libraries, as configurations and commands name them.
+
+use std::{path::Path, sync::Arc};
+
+use strait_plugin_host::{Library, Patience, Program, register, sha256, triple};
+use strait_target::{Registry, RegistryError};
+
+use crate::{
+    config::{
+        KeyPath, Loaded,
+        types::{Plugin, Unpinned},
+    },
+    diagnostic::{Diagnostic, Diagnostics},
+    failure::codes,
+    session::Session,
+    targets::finding,
+};
+
+/// Puts the target of a plugin into the registry, if somebody vouches for it.
+///
+/// # Errors
+/// A library that is not pinned where that is demanded, or not taken; a table that is wrong; an id that is there already.
+pub(crate) fn add(
+    loaded: &Loaded,
+    plugin: &Plugin,
+    path: &KeyPath,
+    registry: &mut Registry,
+    session: &Session<'_>,
+) -> Result<(), Diagnostics> {
+    let file: &Path = plugin.path.as_ref();
+    let error = |message: String| loaded.error(codes::TARGET, path, message, "");
+    if !plugin.required && !file.exists() {
+        let message = format!("the plugin {} is not there, and its target is missing", plugin.path);
+        session.remark(&Diagnostic::remark(codes::TARGET, message));
+        return Ok(());
+    }
+    let mut pinned = plugin.sha256.as_ref().and_then(|pin| pin.on(&triple()));
+    let unpinned = loaded.config.trust.unpinned;
+    if pinned.is_none() && unpinned != Unpinned::Allow {
+        let found =
+            sha256(file).map_err(|found| error(format!("the plugin {}: it cannot be read: {found}", plugin.path)))?;
+        let message = format!(
+            "the plugin {} is not pinned: its SHA-256 is {found}, and nobody has vouched for that",
+            plugin.path
+        );
+        let help =
+            "`strait plugin lock FILE` pins all that the configuration names; `unpinned` in [trust] says otherwise";
+        if unpinned == Unpinned::Deny {
+            return Err(error(message).help(help).into());
+        }
+        session.remark(&Diagnostic::warning(codes::TARGET, message).help(help));
+        // What was told is what is loaded.
+        pinned = Some(found);
+    }
+    let library = library(file, pinned.as_deref()).map_err(error)?;
+    match register(registry, Arc::new(library)) {
+        Ok(_) => Ok(()),
+        // The table itself has the line.
+        Err(found @ RegistryError::Table(_)) => Err(finding(&found)),
+        Err(found) => Err(error(found.to_string()).into()),
+    }
+}
+
+/// A library in a worker of this program.
+fn library(path: &Path, pinned: Option<&str>) -> Result<Library, String> {
+    let program = Program::this().map_err(|error| format!("this program does not find itself: {error}"))?;
+    Library::load(path, pinned, program, Patience::default()).map_err(|error| error.to_string())
+}
