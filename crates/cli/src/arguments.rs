@@ -10,6 +10,7 @@ use std::{
 
 use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum, error::ErrorKind};
 use strait_driver::{
+    artifact::Kernels,
     config::Override,
     limits::{Limits, Operations},
     pipeline::Share,
@@ -149,8 +150,32 @@ pub(crate) struct Executed {
     /// The folder of the artifact
     #[arg(value_name = "ARTIFACT")]
     pub(crate) artifact: PathBuf,
+    /// Who computes the requantizations: `target` for its own model of its arithmetic, tile by tile [default: the kernels
+    /// that are registered, or the host]
+    #[arg(long, value_name = "WHOSE")]
+    pub(crate) kernels: Option<Whose>,
+    /// The library of the target's plugin, the one that the artifact was made with
+    #[arg(long, value_name = "LIBRARY", requires = "kernels")]
+    pub(crate) plugin: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) machine: Machine,
+}
+
+/// Whose kernels are run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Whose {
+    /// The target's own
+    Target,
+}
+
+impl Executed {
+    /// Who computes the requantizations.
+    pub(crate) fn kernels(&self) -> Kernels {
+        match self.kernels {
+            Some(Whose::Target) => Kernels::Target(self.plugin.clone()),
+            None => Kernels::Registered,
+        }
+    }
 }
 
 /// Other values than those of the configuration.

@@ -19,9 +19,10 @@ use crate::{
     evaluation::Side,
     failure::{self, codes},
     pipeline::inputs,
+    plugins,
     session::Session,
     stop::Stop,
-    targets::{self, TargetLoops},
+    targets::{self, OwnLoops, TargetLoops},
     verification::Computed,
 };
 
@@ -38,6 +39,16 @@ pub struct Opened {
     computed: Computed,
     /// Where the target comes from that is registered, if it is another place than the artifact's.
     elsewhere: Option<String>,
+}
+
+/// Who is to compute the requantizations of an artifact instead.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Kernels {
+    /// The kernels that are registered, or the host's.
+    #[default]
+    Registered,
+    /// The target's own model of its arithmetic: of the plugin in this library, which the artifact was made with.
+    Target(Option<PathBuf>),
 }
 
 impl Opened {
@@ -103,6 +114,49 @@ impl Opened {
             computed,
             elsewhere,
         })
+    }
+
+    /// Has the requantizations computed by these kernels.
+    ///
+    /// # Errors
+    /// A target that is neither registered nor in the library; a library that the artifact was not made with.
+    pub fn by(mut self, kernels: &Kernels, registry: &Registry) -> Result<Opened, Stop> {
+        let Kernels::Target(library) = kernels else {
+            return Ok(self);
+        };
+        let version = &self.artifact.manifest().target;
+        let refused = |text: String| Stop::from(Diagnostic::error(codes::TARGET, text));
+        let options = &self.deployment.options;
+        let (target, computed) = match (library, &version.origin) {
+            (Some(path), Some(TargetOrigin::Library { sha256, .. })) => {
+                let target = plugins::with_own_model(path, sha256, &version.id, options)?;
+                (target, Computed::OwnModel)
+            }
+            (Some(_), _) => {
+                let text = "the artifact was not made with a plugin in a library, so that none can be held against it";
+                return Err(refused(text.to_owned()));
+            }
+            (None, _) => match &self.computed {
+                Computed::Host(reason) => {
+                    let found =
+                        Diagnostic::error(codes::TARGET, format!("the target's kernels are not here: {reason}"));
+                    return Err(found.help("name the library of its plugin with --plugin").into());
+                }
+                computed => {
+                    let target = registry.get(&version.id, options);
+                    (target.map_err(|error| targets::finding(&error))?, computed.clone())
+                }
+            },
+        };
+        if Digest(target.spec().digest) != version.table {
+            return Err(refused(format!(
+                "the table of `{}` is another than the artifact's",
+                version.id
+            )));
+        }
+        self.loops = Box::new(OwnLoops(target));
+        self.computed = computed;
+        Ok(self)
     }
 
     /// Where the registered target comes from, if that is not where the artifact's came from.

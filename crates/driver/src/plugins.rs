@@ -3,7 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use strait_plugin_host::{Library, Patience, Program, register, sha256, triple};
-use strait_target::{Registry, RegistryError};
+use strait_target::{Options, Registry, RegistryError, Target};
 
 use crate::{
     config::{
@@ -59,6 +59,29 @@ pub(crate) fn add(
         Err(found @ RegistryError::Table(_)) => Err(finding(&found)),
         Err(found) => Err(error(found.to_string()).into()),
     }
+}
+
+/// The target with this id and these options, of the plugin in a library with this digest.
+///
+/// # Errors
+/// A library that is not taken, or has no model of its target's arithmetic.
+pub(crate) fn with_own_model(
+    path: &Path,
+    pinned: &str,
+    id: &str,
+    options: &Options,
+) -> Result<Arc<dyn Target>, Diagnostics> {
+    let failed = |text: String| Diagnostics::from(Diagnostic::error(codes::TARGET, text));
+    let library = library(path, Some(pinned)).map_err(failed)?;
+    if !library.requantizes() {
+        return Err(failed(format!(
+            "the plugin {} has no model of its target's arithmetic",
+            library.package()
+        )));
+    }
+    let mut registry = Registry::default();
+    register(&mut registry, Arc::new(library)).map_err(|error| finding(&error))?;
+    registry.get(id, options).map_err(|error| finding(&error))
 }
 
 /// A library in a worker of this program.

@@ -122,6 +122,20 @@ pub fn finding(error: &RegistryError) -> Diagnostics {
 #[derive(Clone)]
 pub struct TargetLoops(pub Arc<dyn Target>);
 
+/// The loops of a target's own model of its arithmetic, and its other loops for forms that the model does not compute.
+#[derive(Clone)]
+pub struct OwnLoops(pub Arc<dyn Target>);
+
+impl LoopsFor for OwnLoops {
+    fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
+        let failed = |error: strait_target::TargetError| StepError::Target(error.to_string());
+        match self.0.own_loops(form, clamp).map_err(failed)? {
+            Some(loops) => Ok(loops),
+            None => self.0.loops(form, clamp).map_err(failed),
+        }
+    }
+}
+
 impl LoopsFor for TargetLoops {
     fn loops_for(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, StepError> {
         self.0

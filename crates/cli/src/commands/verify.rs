@@ -37,6 +37,7 @@ fn verified(arguments: &Verify, session: &Session<'_>) -> Result<Verification, S
         samples: arguments.samples,
         seed: arguments.seed,
         expect: arguments.expect,
+        kernels: arguments.executed.kernels(),
     };
     verify(&arguments.executed.artifact, &registry, &request, session)
 }

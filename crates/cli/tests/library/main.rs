@@ -8,3 +8,4 @@ mod command;
 mod deploy;
 mod kit;
 mod loading;
+mod own_model;

@@ -29,6 +29,7 @@ use crate::{
 use super::{
     blame,
     directives::{self, Wishes},
+    own_model,
     select::Selection,
 };
 
@@ -85,7 +86,10 @@ pub(super) fn lowered(job: &Job<'_>, session: &Session<'_>) -> Result<Lowered, S
         })
         .collect();
     session.admit(&Demand::comparing(&module).map_err(failure::execute)?, 1)?;
-    session.phase(&named("verify"), None, |_| verify(job, &module, &certificates, session))?;
+    session.phase(&named("verify"), None, |_| {
+        own_model::hold(job, &module)?;
+        verify(job, &module, &certificates, session)
+    })?;
     Ok(Lowered {
         module,
         annotated,

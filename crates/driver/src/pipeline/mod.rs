@@ -19,6 +19,7 @@ pub(crate) mod inputs;
 mod lowered;
 mod merge;
 mod observe;
+mod own_model;
 mod ports;
 pub mod read;
 mod ready;

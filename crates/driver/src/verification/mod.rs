@@ -13,7 +13,7 @@ use strait_target::Registry;
 use strait_verify::{Analysis, Comparison, ComparisonSpace, Finding, VerifyError, analyse, merge};
 
 use crate::{
-    artifact::{Opened, given_samples},
+    artifact::{Kernels, Opened, given_samples},
     deployment::DEPLOYMENT_FILE,
     evaluation::views,
     failure,
@@ -36,6 +36,8 @@ pub struct Request {
     pub seed: u64,
     /// The digest that the artifact has to have.
     pub expect: Option<Digest>,
+    /// Who computes the fused graph.
+    pub kernels: Kernels,
 }
 
 /// Verifies the artifact in a folder. What is wrong with it is in the answer.
@@ -84,6 +86,7 @@ pub fn verify(
             return Ok(found);
         }
     };
+    let opened = opened.by(&request.kernels, registry)?;
     found.elsewhere = opened.elsewhere().map(str::to_owned);
     found.computed = Some(opened.computed().clone());
     let samples = match &request.data[..] {

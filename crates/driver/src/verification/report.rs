@@ -47,6 +47,8 @@ pub struct Verification {
 pub enum Computed {
     /// The kernels that the registry has for its forms: the target's own, or the host's.
     Target,
+    /// The target's own model of its arithmetic, out of the library of its plugin.
+    OwnModel,
     /// The host, by the definition of the forms, and why.
     Host(String),
 }
@@ -239,6 +241,7 @@ impl Display for Verification {
         if let Some(target) = &self.target {
             let by = match &self.computed {
                 Some(Computed::Target) => ", computed by the kernels that are registered for it",
+                Some(Computed::OwnModel) => ", computed by its own model of its arithmetic",
                 Some(Computed::Host(_)) => ", computed by the host",
                 None => "",
             };

@@ -1,0 +1,199 @@
+//! The target's own model of its arithmetic, where it has one beside its table, held against the forms of a compiled model:
+//! at every accumulator at which the code of a channel changes, at its neighbours, and at the ends of the domain.
+//! Between them a form that does not decrease says nothing new, so that a model that does not decrease either is the same
+//! function. Codes of 32 bits are too many for that: of these there are some, at equal distances.
+
+use strait_core::{Attribute, Elem, Module, Node, Op, Placement};
+use strait_kernels::integer::Loops;
+use strait_kernels::{Context, KernelError};
+use strait_requantize::{IntType, Requantization};
+use strait_target::TargetSpec;
+
+use super::lowered::Job;
+use crate::{diagnostic::Diagnostic, failure::codes, stop::Stop};
+
+/// The most codes that are looked at: all of a type of 16 bits.
+const MOST_CODES: i64 = 1 << 16;
+
+/// The most accumulators of one call, which bounds its memory.
+const AT_A_TIME: usize = 1 << 20;
+
+/// Compares every requantization of the main graph that the target has a model of.
+///
+/// # Errors
+/// The first accumulator of which the model makes another code than the form, with its layer; whatever stops the model.
+pub(super) fn hold(job: &Job<'_>, module: &Module) -> Result<(), Stop> {
+    let nodes = module.main().nodes().map(|(_, node)| node);
+    for node in nodes.filter(|node| node.place == Placement::Accelerator) {
+        for (form, clamp, wide) in requantizations(module, node) {
+            one(job, form, clamp, wide).map_err(|text| {
+                let layer = module.name(node.name);
+                Diagnostic::error(codes::TARGET, format!("layer `{layer}`: {text}"))
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The forms that a node computes, each with the clamp behind it, and true where its accumulators have 64 bits.
+fn requantizations<'a>(
+    module: &Module,
+    node: &'a Node,
+) -> impl Iterator<Item = (&'a Requantization, Option<[i32; 2]>, bool)> {
+    let own = match &node.op {
+        Op::Requantize(own) => Some(&own.form),
+        _ => None,
+    };
+    let fused = node.fused.as_ref();
+    let addend = fused.and_then(|fused| fused.addend.as_ref());
+    let wide = is_wide(module, node);
+    let last = fused.map(|fused| (&fused.requant, fused.clamp, wide));
+    let last = last.or_else(|| own.map(|form| (form, None, wide)));
+    addend.map(|addend| (&addend.form, None, false)).into_iter().chain(last)
+}
+
+/// Compares one requantization.
+fn one(job: &Job<'_>, form: &Requantization, clamp: Option<[i32; 2]>, wide: bool) -> Result<(), String> {
+    let own = job.target.own_loops(form, clamp).map_err(|error| error.to_string())?;
+    let Some(own) = own else { return Ok(()) };
+    let layer = Layer {
+        form,
+        clamp,
+        loops: own.as_ref(),
+        wide,
+    };
+    let Some(differs) = layer.difference().map_err(|error| error.to_string())? else {
+        return Ok(());
+    };
+    let spec = job.target.spec();
+    Err(format!(
+        "of the accumulator {} in channel {} the model of the target `{}` makes {}, and its form `{}` says {}",
+        differs.accumulator,
+        differs.channel,
+        spec.id,
+        differs.found,
+        row(spec, form, clamp),
+        differs.expected
+    ))
+}
+
+/// True if the accumulators of a node have 64 bits.
+fn is_wide(module: &Module, node: &Node) -> bool {
+    let operand = node.inputs.first().copied().flatten();
+    let operand = operand.and_then(|value| module.main().value(value));
+    let carried = operand.is_some_and(|value| value.ty.elem == Elem::I64);
+    carried || matches!(node.op.attribute("accumulator"), Some(Attribute::Text(word)) if word == "i64")
+}
+
+/// The name of the form's row in the table.
+fn row<'a>(spec: &'a TargetSpec, form: &Requantization, clamp: Option<[i32; 2]>) -> &'a str {
+    let mut rows = spec.form.iter();
+    let row = rows.find(|(_, row)| row.accepts(form, clamp).is_ok());
+    row.map_or("", |(name, _)| name)
+}
+
+/// A requantization, and the model's loops for it.
+struct Layer<'a> {
+    form: &'a Requantization,
+    clamp: Option<[i32; 2]>,
+    loops: &'a dyn Loops,
+    wide: bool,
+}
+
+/// An accumulator of which the model makes another code.
+struct Difference {
+    channel: usize,
+    accumulator: i64,
+    expected: i32,
+    found: i32,
+}
+
+impl Layer<'_> {
+    fn difference(&self) -> Result<Option<Difference>, KernelError> {
+        let [least, most] = self.form.range();
+        let [low, high] = self.clamp.unwrap_or([least, most]);
+        // Beyond the clamp codes no longer differ.
+        let (least, most) = (i64::from(least.max(low)), i64::from(most.min(high)));
+        let distance = (most - least) / MOST_CODES + 1;
+        let each = AT_A_TIME / self.channels();
+        let codes: Vec<i64> = (least..=most).step_by(distance as usize).collect();
+        for codes in codes.chunks((each / 3).max(1)) {
+            if let Some(found) = self.compare(&self.accumulators(codes))? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
+    fn channels(&self) -> usize {
+        self.form.channels().unwrap_or(1).max(1)
+    }
+
+    /// For each channel the first accumulators with these codes, their neighbours, and the ends; as many for each channel.
+    fn accumulators(&self, codes: &[i64]) -> Vec<Vec<i64>> {
+        let narrow = (i64::from(i32::MIN), i64::from(i32::MAX));
+        let ends = if self.wide { (i64::MIN, i64::MAX) } else { narrow };
+        let of_channel = |channel: usize| {
+            let Ok(scalars) = self.form.channel(channel) else {
+                return Vec::new();
+            };
+            let (low, high) = scalars.domain().into_inner();
+            let inside = |x: i64| x.max(low).min(high).clamp(ends.0, ends.1);
+            let steps = codes.iter().flat_map(|&code| {
+                let step = scalars.least_reaching(code);
+                [step.saturating_sub(1), step, step.saturating_add(1)]
+            });
+            steps.chain([low, high]).map(inside).collect()
+        };
+        (0..self.channels()).map(of_channel).collect()
+    }
+
+    fn compare(&self, accumulators: &[Vec<i64>]) -> Result<Option<Difference>, KernelError> {
+        let (cx, each) = (Context::detect(), accumulators.first().map_or(0, Vec::len));
+        let extents = [1, accumulators.len(), each];
+        let width = Elem::from(self.form.out()).size();
+        let mut codes = vec![0u8; accumulators.len() * each * width];
+        let all = accumulators.iter().flatten().copied();
+        if self.wide {
+            let all: Vec<i64> = all.collect();
+            self.loops.requantize_wide(&cx, extents, &all, &mut codes)?;
+        } else {
+            // Each fits.
+            let all: Vec<u8> = all.flat_map(|x| (x as i32).to_ne_bytes()).collect();
+            self.loops.requantize(&cx, extents, IntType::I32, &all, &mut codes)?;
+        }
+        let [low, high] = self.clamp.unwrap_or([i32::MIN, i32::MAX]);
+        let mut codes = codes.chunks_exact(width.max(1));
+        for (channel, accumulators) in accumulators.iter().enumerate() {
+            for &accumulator in accumulators {
+                let found = codes.next().map_or(0, |bytes| code(self.form.out(), bytes));
+                let Ok(expected) = self.form.eval(channel, accumulator) else {
+                    continue;
+                };
+                let expected = expected.min(high).max(low);
+                if found != expected {
+                    return Ok(Some(Difference {
+                        channel,
+                        accumulator,
+                        expected,
+                        found,
+                    }));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The code of these bytes.
+fn code(out: IntType, bytes: &[u8]) -> i32 {
+    let signed = out.min() < 0;
+    match *bytes {
+        [a] if signed => i8::from_ne_bytes([a]).into(),
+        [a] => a.into(),
+        [a, b] if signed => i16::from_ne_bytes([a, b]).into(),
+        [a, b] => u16::from_ne_bytes([a, b]).into(),
+        [a, b, c, d] => i32::from_ne_bytes([a, b, c, d]),
+        _ => 0,
+    }
+}
