@@ -82,18 +82,16 @@ impl Target for LibraryTarget {
             error,
         };
         let known = Known::new(row, form).map_err(|error| kernel(KernelError::Requantization(error.to_string())))?;
-        let tiles = Tiles {
+        let mut tiles = Tiles {
             library: self.library.clone(),
             options: self.options.clone(),
             form: known,
+            widths: [true; 2],
         };
+        tiles.widths = tiles.probe(form).map_err(|error| self.failed(&error))?;
         // A form that it does not compute is the host's alone.
-        match tiles.probe(form) {
-            Ok(()) => {}
-            Err(PluginError::Failed {
-                status: UNSUPPORTED, ..
-            }) => return Ok(None),
-            Err(error) => return Err(self.failed(&error)),
+        if tiles.widths == [false; 2] {
+            return Ok(None);
         }
         let loops = ThroughTile::new(tiles, form.clone(), clamp).map_err(kernel)?;
         Ok(Some(Box::new(loops)))
@@ -171,11 +169,13 @@ struct Tiles {
     library: Arc<Library>,
     options: Options,
     form: Known,
+    /// True of 32 and of 64 bits, where the library takes accumulators of so many. The others' codes are the form's.
+    widths: [bool; 2],
 }
 
 impl Tiles {
-    /// Asks for the code of one accumulator.
-    fn probe(&self, form: &Requantization) -> Result<(), PluginError> {
+    /// True of 32 and of 64 bits, where it computes the code of an accumulator of so many.
+    fn probe(&self, form: &Requantization) -> Result<[bool; 2], PluginError> {
         let (low, high) = form.domain(0).into_inner();
         let accumulator = 0i64.max(low).min(high);
         let tile = Tile {
@@ -185,8 +185,19 @@ impl Tiles {
             first_channel: 0,
         };
         let mut code = [0; 4];
-        let size = Elem::from(form.out()).size();
-        self.call(form, &tile, true, &accumulator.to_ne_bytes(), &mut code[..size])
+        let code = &mut code[..Elem::from(form.out()).size()];
+        let mut computes = |wide, bytes: &[u8]| match self.call(form, &tile, wide, bytes, code) {
+            Ok(()) => Ok(true),
+            Err(PluginError::Failed {
+                status: UNSUPPORTED, ..
+            }) => Ok(false),
+            Err(error) => Err(error),
+        };
+        let narrow = accumulator.clamp(i32::MIN.into(), i32::MAX.into()) as i32;
+        Ok([
+            computes(false, &narrow.to_ne_bytes())?,
+            computes(true, &accumulator.to_ne_bytes())?,
+        ])
     }
 
     fn call(
@@ -214,6 +225,9 @@ impl Tiles {
 
 impl TileKernel for Tiles {
     fn run(&self, form: &Requantization, tile: &Tile, accumulators: &[i32], out: &mut [u8]) -> Result<(), KernelError> {
+        if !self.widths[0] {
+            return defined(form, tile, accumulators, out);
+        }
         let done = self.call(form, tile, false, bytemuck::cast_slice(accumulators), out);
         done.map_err(|error| KernelError::Tile(error.to_string()))
     }
@@ -225,7 +239,28 @@ impl TileKernel for Tiles {
         accumulators: &[i64],
         out: &mut [u8],
     ) -> Result<(), KernelError> {
+        if !self.widths[1] {
+            return defined(form, tile, accumulators, out);
+        }
         let done = self.call(form, tile, true, bytemuck::cast_slice(accumulators), out);
         done.map_err(|error| KernelError::Tile(error.to_string()))
     }
+}
+
+/// Codes of a tile as the form defines them.
+fn defined<T: Copy + Into<i64>>(
+    form: &Requantization,
+    tile: &Tile,
+    accumulators: &[T],
+    out: &mut [u8],
+) -> Result<(), KernelError> {
+    let size = Elem::from(form.out()).size();
+    for (at, (&accumulator, code)) in accumulators.iter().zip(out.chunks_exact_mut(size)).enumerate() {
+        let channel = form.channels().map_or(0, |_| tile.channel(at));
+        let (low, high) = form.domain(channel).into_inner();
+        let found = form.eval(channel, accumulator.into().max(low).min(high));
+        let found = found.map_err(|error| KernelError::Requantization(error.to_string()))?;
+        code.copy_from_slice(&found.to_ne_bytes()[..size]);
+    }
+    Ok(())
 }

@@ -136,6 +136,32 @@ fn a_library_computes_each_family_as_the_forms_say_by_its_own_means() {
 }
 
 #[test]
+fn a_library_that_takes_accumulators_of_one_width_leaves_the_other_to_the_form() {
+    let Some(folder) = workshop() else { return };
+    let form = shift(0, Rounding::HalfEven);
+    for (bits, off) in [(32, [1, 0]), (64, [0, 1])] {
+        // It makes 8 of 7, so that what it computes is seen.
+        let definitions = [format!("ONLY_BITS={bits}"), "IN_REQUANTIZE=OFF_BY_ONE".to_owned()];
+        let path = build(
+            folder.path(),
+            &format!("only{bits}"),
+            TABLE,
+            &definitions.each_ref().map(String::as_str),
+        );
+        let target = target(load(&path, None).unwrap());
+        let own = target.own_loops(&form, None).unwrap().unwrap();
+        assert_eq!(codes(own.as_ref(), 1, &[7]), Ok(vec![7 + off[0]]));
+        let mut wide = [0];
+        own.requantize_wide(&Context::detect(), [1, 1, 1], &[7], &mut wide)
+            .unwrap();
+        assert_eq!(wide, [7 + off[1] as u8]);
+    }
+    let path = build(folder.path(), "neither", TABLE, &["ONLY_BITS=16"]);
+    let target = target(load(&path, None).unwrap());
+    assert!(target.own_loops(&form, None).unwrap().is_none());
+}
+
+#[test]
 fn each_way_to_fail_is_an_error_with_the_plugins_name_and_the_next_call_has_a_new_worker() {
     let Some(folder) = workshop() else { return };
     let form = shift(5, Rounding::HalfEven);

@@ -204,6 +204,11 @@ static strait_status requantize(const strait_host *host, void *target, const str
             return STRAIT_PANIC;
         }
     }
+#ifdef ONLY_BITS
+    if (tile->accumulator_bits != ONLY_BITS) {
+        return STRAIT_UNSUPPORTED;
+    }
+#endif
     if (((uintptr_t)tile->accumulators | (uintptr_t)tile->codes) % 64 != 0) {
         return STRAIT_INVALID_ARGUMENT;
     }
