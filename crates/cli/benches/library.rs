@@ -18,7 +18,7 @@ mod unix {
     use std::time::{Duration, Instant};
     use strait_kernels::Context;
     use strait_plugin_host::{Library, Patience, Program, register};
-    use strait_requantize::form::Fixed;
+    use strait_requantize::form::TfLite;
     use strait_requantize::{IntType, Narrowing, Requantization, Rounding};
     use strait_target::{Options, Registry};
 
@@ -101,9 +101,8 @@ mod unix {
         let mut registry = Registry::default();
         let entry = register(&mut registry, Arc::new(load())).unwrap();
         let target = entry.target(&Options::new()).unwrap();
-        let form: Requantization = Fixed {
+        let form: Requantization = TfLite {
             sc: (1 << 30).into(),
-            add: 0.into(),
             zp: 3,
             narrowing: Narrowing {
                 shift: 38.into(),
