@@ -10,6 +10,7 @@ from pathlib import Path
 
 import litert
 import litert_functions
+import litert_resize
 import numpy as np
 from litert import PROGRAM, Tensor, options, result, window
 from vectors import WIDE, Kernel, codes, per, power, real, reciprocal, scale, short
@@ -569,6 +570,7 @@ KERNELS = [
     on_one_grid("CONCATENATION", concatenation, np.uint8),
     on_one_grid("RESIZE_NEAREST_NEIGHBOR", nearest, np.uint8),
     on_one_grid("RELU", relu, np.uint8),
+    *litert_resize.KERNELS,
 ]  # fmt: skip
 
 

@@ -33,6 +33,8 @@ pub(crate) struct Case {
     pub(crate) clamp: Option<[Option<f32>; 2]>,
     /// Attributes of RESCALE beside the output's type and zero point.
     pub(crate) rescale: Option<Rescale>,
+    /// Extents of an image before and after interpolation.
+    pub(crate) resize: Option<Resize>,
     /// Accumulators, one row per channel; or operands, one row each. Floats as their bits.
     pub(crate) x: Rows,
     /// The results; none where the program says that it has none.
@@ -49,6 +51,15 @@ pub(crate) struct Rescale {
     pub(crate) rounding: Roundings,
     pub(crate) input: TosaInput,
     pub(crate) input_zero: i32,
+}
+
+/// Parameters of linear interpolation.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Resize {
+    pub(crate) from: [u64; 2],
+    pub(crate) to: [u64; 2],
+    /// `asymmetric`, `half pixel` or `corners aligned`.
+    pub(crate) sampling: String,
 }
 
 #[derive(Deserialize)]

@@ -1,9 +1,12 @@
-//! The rules that are no requantizations: softmax, and functions of one code.
+//! The rules that are no requantizations: softmax, functions of one code, and interpolation.
 
 use crate::compare::Case;
 use crate::rules::{Results, Rule};
 use std::error::Error;
-use strait_requantize::function::{FunctionError, LogisticInt8, Pointwise, Softmax, TanhInt8};
+use strait_requantize::Rounding;
+use strait_requantize::function::{
+    FunctionError, LogisticInt8, Neighbours, Pointwise, Resampled, Sampling, Softmax, TanhInt8, resampled,
+};
 
 pub(crate) const RULES: &[(&str, Rule)] = &[
     ("litert.softmax.int8.v1", |c| {
@@ -51,6 +54,9 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
             (c.output, c.zero),
         ))
     }),
+    ("resampled in 10 bits", |c| c.resampled(10, Rounding::HalfAway)),
+    ("resampled in 11 bits", |c| c.resampled(11, Rounding::HalfAway)),
+    ("half up", |c| c.resampled(10, Rounding::HalfUp)),
     // What they are near to: the function of real numbers, rounded once
     ("nearest softmax", |c| {
         let factor = f64::from(c.input()?) * f64::from(c.parameter()?);
@@ -96,6 +102,43 @@ impl Case {
         let one = |code: &i32| table.get(usize::try_from(code - least).ok()?).map(|&y| y.into());
         let row = |codes: &Vec<i64>| Ok(narrow(codes)?.iter().map(one).collect());
         self.x.iter().map(row).collect()
+    }
+
+    /// An image of one channel, interpolated along both of its axes.
+    fn resampled(&self, bits: u8, rounding: Rounding) -> Results {
+        let (resize, [x]) = (self.resize.as_ref().ok_or("extents are expected")?, &self.x[..]) else {
+            return Err("one image is expected".into());
+        };
+        let sampling = match &*resize.sampling {
+            "asymmetric" => Sampling::Asymmetric,
+            "half pixel" => Sampling::HalfPixel,
+            "corners aligned" => Sampling::AlignCorners,
+            other => return Err(format!("there is no sampling {other}").into()),
+        };
+        let [rows, columns] = [0, 1].map(|axis| {
+            let (from, to) = (resize.from[axis], resize.to[axis]);
+            let axis = Resampled {
+                bits,
+                sampling,
+                from,
+                to,
+            };
+            (0..to).map(move |position| axis.at(position))
+        });
+        let columns: Vec<_> = columns.collect();
+        let one = |(row, column): (Option<Neighbours>, &Option<Neighbours>)| {
+            let (row, column) = (row?, (*column)?);
+            let along = |y: u64| {
+                let code = |x_at: u64| x.get(usize::try_from(y * resize.from[1] + x_at).ok()?).copied();
+                let weight = i64::from(column.weight);
+                Some(code(column.lower)? * ((1 << bits) - weight) + code(column.upper)? * weight)
+            };
+            let weight = i64::from(row.weight);
+            let sum = along(row.lower)? * ((1 << bits) - weight) + along(row.upper)? * weight;
+            Some(resampled(sum, 2 * bits, rounding))
+        };
+        let places = rows.flat_map(|row| columns.iter().map(move |column| (row, column)));
+        Ok(vec![places.map(one).collect()])
     }
 
     /// A function of real numbers between the case's grids.

@@ -1,4 +1,72 @@
-//! Tables with 513 entries for the 65536 codes of int16.
+//! Functions of one code by tables that have fewer entries than there are codes, and straight lines between these.
+
+use super::{Definition, FunctionError, Nearest};
+use crate::{IntType, Rounding};
+
+/// A function of one code by a table with an entry for every 2^`step`th code and one behind the last code:
+///
+/// `y = t[i] + round((t[i + 1] − t[i])·f / 2^step)`, where `code − least = i·2^step + f` and 0 ≤ f < 2^step.
+///
+/// It lies between two entries, whatever the rounding is. So it takes no value beyond the table's, and does not decrease where
+/// the table does not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interpolated {
+    /// The type of the operand's codes, of at most 16 bits.
+    pub elements: IntType,
+    /// The number of codes from one entry to the next is 2 to the power of this.
+    pub step: u8,
+    /// Rounding of the way from one entry to the next.
+    pub rounding: Rounding,
+}
+
+impl Interpolated {
+    /// The number of entries; `None` where the codes are too many, or so many of them are not between two entries.
+    pub fn entries(self) -> Option<usize> {
+        let bits = self.elements.bits();
+        (bits <= 16 && (1..=bits).contains(&self.step)).then(|| (1 << (bits - self.step)) + 1)
+    }
+
+    /// The result for a code; `None` where the table has another number of entries, or the code is none of the type.
+    pub fn value(self, table: &[i64], code: i64) -> Option<i64> {
+        let offset = code.checked_sub(self.elements.min().into())?;
+        let fits = self.entries() == Some(table.len()) && (0..1 << self.elements.bits()).contains(&offset);
+        let index = usize::try_from(offset).ok().filter(|_| fits)? >> self.step;
+        let (base, next) = (i128::from(*table.get(index)?), i128::from(*table.get(index + 1)?));
+        let way = (next - base) * i128::from(offset & ((1 << self.step) - 1));
+        i64::try_from(base + self.rounding.shift_right_wide(way, self.step)).ok()
+    }
+
+    /// The results for all codes, from the least one on.
+    pub fn table(self, table: &[i64]) -> Option<Vec<i64>> {
+        self.elements
+            .range()
+            .map(|code| self.value(table, code.into()))
+            .collect()
+    }
+}
+
+impl Nearest {
+    /// The correctly rounded function at every 2^`step`th code and one behind the last: the entries of a table for straight lines.
+    ///
+    /// # Errors
+    /// Those of [`Pointwise::eval`](super::Pointwise::eval), and [`FunctionError::Elements`] where so many codes are not between
+    /// two entries.
+    pub fn entries(&self, step: u8) -> Result<Vec<i32>, FunctionError> {
+        self.check()?;
+        let lines = Interpolated {
+            elements: self.elements,
+            step,
+            rounding: self.rounding,
+        };
+        let (definition, elements) = (Definition::Nearest, self.elements);
+        let count = lines
+            .entries()
+            .ok_or(FunctionError::Elements { definition, elements })?;
+        (0..count as i32)
+            .map(|entry| self.value(elements.min() + (entry << step)))
+            .collect()
+    }
+}
 
 /// The value at a code: of 512 pieces of 128 codes each, the entry where its piece begins and a linear part of the way to
 /// the next entry, rounded half up.
@@ -26,5 +94,63 @@ mod tests {
         // -11 * 127 / 128 = -10.9; half of -11 is rounded up
         assert_eq!(interpolated(&table, i16::MAX), -6);
         assert_eq!(interpolated(&table, i16::MAX - 63), 0);
+    }
+
+    #[test]
+    fn every_code_is_on_the_line_between_its_neighbours() {
+        for (elements, step, rounding) in [
+            (IntType::I16, 7, Rounding::HalfUp),
+            (IntType::U16, 9, Rounding::HalfEven),
+            (IntType::I16, 1, Rounding::Floor),
+            (IntType::I8, 3, Rounding::HalfAway),
+            (IntType::I16, 16, Rounding::HalfUp),
+        ] {
+            let lines = Interpolated {
+                elements,
+                step,
+                rounding,
+            };
+            let count = lines.entries().unwrap();
+            let table: Vec<i64> = (0..count as i64)
+                .map(|i| (i * i * 7919 + i * 104_729) % 65_536 - 32_768)
+                .collect();
+            let all = lines.table(&table).unwrap();
+            assert_eq!(all.len(), 1 << elements.bits());
+            for (offset, &found) in all.iter().enumerate() {
+                let (i, width) = (offset >> step, 1i64 << step);
+                let f = offset as i64 - ((i as i64) << step);
+                let way = table[i] * (width - f) + table[i + 1] * f - table[i] * width;
+                let (below, twice) = (way.div_euclid(width), 2 * way.rem_euclid(width));
+                let up = match rounding {
+                    Rounding::Floor => false,
+                    Rounding::HalfUp => twice >= width,
+                    Rounding::HalfEven => twice > width || (twice == width && below % 2 != 0),
+                    _ => twice > width || (twice == width && way > 0),
+                };
+                assert_eq!(found, table[i] + below + i64::from(up), "{lines:?} at {offset}");
+                let (low, high) = (table[i].min(table[i + 1]), table[i].max(table[i + 1]));
+                assert!((low..=high).contains(&found));
+            }
+        }
+    }
+
+    #[test]
+    fn the_tables_of_litert_are_such() {
+        let mut table = [0i16; 513];
+        for (i, entry) in table.iter_mut().enumerate() {
+            *entry = (((i * i * 40_503) % 65_536) as i32 - 32_768) as i16;
+        }
+        let lines = Interpolated {
+            elements: IntType::I16,
+            step: 7,
+            rounding: Rounding::HalfUp,
+        };
+        let wide = table.map(i64::from);
+        for code in i16::MIN..=i16::MAX {
+            assert_eq!(lines.value(&wide, code.into()), Some(interpolated(&table, code).into()));
+        }
+        assert_eq!(lines.value(&wide, 32_768), None);
+        assert_eq!(lines.value(&wide[1..], 0), None);
+        assert_eq!(Interpolated { step: 17, ..lines }.entries(), None);
     }
 }

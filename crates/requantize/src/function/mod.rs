@@ -24,15 +24,18 @@ mod layer_norm;
 mod nearest;
 mod pointwise;
 mod real;
+mod resampled;
 mod softmax;
 mod tables;
 mod value;
 
 pub use fixed::Factor;
+pub use interpolated::Interpolated;
 pub use layer_norm::{LayerNorm, LayerNormScales, Moments};
 pub use nearest::Nearest;
 pub use pointwise::{HardSwishInt8, LeakyRelu, LogisticInt8, Pointwise, PointwiseFacts, SigmoidInt16, TanhInt8};
 pub use real::Real;
+pub use resampled::{Neighbours, Resampled, Sampling, resampled};
 pub use softmax::{Divisor, Softmax, SoftmaxFacts, SoftmaxInt8, SoftmaxInt16, SoftmaxRows};
 
 use crate::{IntType, scales::ScaleError};

@@ -1,0 +1,162 @@
+//! Linear interpolation between neighbours, whose distances are counted in parts of 2^bits.
+
+use crate::Rounding;
+
+/// Positions of a result along one axis in the operand, in parts of 2^`bits`: with the step
+/// `s = ⌊(2^bits·from + ⌊to / 2⌋) / to⌋`, the extents' quotient rounded once, position `i` is
+///
+/// - `i·s + ⌊s / 2⌋ − 2^(bits − 1)` with `HalfPixel`,
+/// - `i·s` with `Asymmetric`, and with `AlignCorners`, where s is the same of `from − 1` and `to − 1`, if `to > 1`.
+///
+/// What lies beside the operand is its first or its last element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resampled {
+    /// Bits of a position behind the point, at most 16.
+    pub bits: u8,
+    /// Where the positions are.
+    pub sampling: Sampling,
+    /// Extent of the operand, at least 1.
+    pub from: u64,
+    /// Extent of the result, at least 1.
+    pub to: u64,
+}
+
+/// The place of a result's first element, and of its last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sampling {
+    /// Elements have a width: the middle of the first one is half an element from the border.
+    HalfPixel,
+    /// The first elements lie on each other, and so do the last ones.
+    AlignCorners,
+    /// The first elements lie on each other.
+    Asymmetric,
+}
+
+/// Two neighbours in the operand: `((2^bits − weight)·x[lower] + weight·x[upper]) / 2^bits`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbours {
+    /// The one in front.
+    pub lower: u64,
+    /// The one behind, or the same.
+    pub upper: u64,
+    /// Distance from `lower`, less than 2^bits; 0 where both are the same.
+    pub weight: u32,
+}
+
+impl Resampled {
+    /// The neighbours of an element of the result; `None` where there are too many bits, or nothing to interpolate.
+    pub fn at(self, position: u64) -> Option<Neighbours> {
+        let Resampled {
+            bits,
+            sampling,
+            from,
+            to,
+        } = self;
+        if bits > 16 || from == 0 || position >= to {
+            return None;
+        }
+        let quotient = |from: u64, to: u64| ((i128::from(from) << bits) + i128::from(to / 2)) / i128::from(to);
+        let step = match sampling {
+            Sampling::AlignCorners if to > 1 => quotient(from - 1, to - 1),
+            _ => quotient(from, to),
+        };
+        let first = match sampling {
+            Sampling::HalfPixel => step / 2 - (1i128 << bits) / 2,
+            Sampling::AlignCorners | Sampling::Asymmetric => 0,
+        };
+        let place = (i128::from(position) * step + first).max(0);
+        let within = |index: i128| u64::try_from(index).map_or(from - 1, |index| index.min(from - 1));
+        let (lower, rest) = (within(place >> bits), place & ((1i128 << bits) - 1));
+        let upper = within((place >> bits) + i128::from(rest > 0));
+        let weight = if lower == upper { 0 } else { u32::try_from(rest).ok()? };
+        Some(Neighbours { lower, upper, weight })
+    }
+}
+
+/// The result of a sum of products with weights of `bits` fraction bits in all: `round(sum / 2^bits)`. It lies between the
+/// least and the largest element that was weighed, since the weights of each axis add up to 2^bits.
+pub fn resampled(sum: i64, bits: u8, rounding: Rounding) -> i64 {
+    rounding.shift_right(sum, bits)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// LiteRT's rule of RESIZE_BILINEAR on int8 in its own order of steps, for 10 bits: positions may lie in front of the
+    /// operand, and quotients are cut off towards zero.
+    fn of_litert(position: i64, from: i64, to: i64, align_corners: bool, half_pixel: bool) -> (i64, i64, i64) {
+        let scale = match align_corners && to > 1 {
+            true => (1024 * (from - 1) + (to - 1) / 2) / (to - 1),
+            false => (1024 * from + to / 2) / to,
+        };
+        let at = match half_pixel {
+            true => position * scale + scale / 2 - 512,
+            false => position * scale,
+        };
+        ((at / 1024).max(0), ((at + 1023) / 1024).min(from - 1), at)
+    }
+
+    #[test]
+    fn ten_bits_are_what_litert_weighs_by() {
+        let sampling = [
+            (Sampling::Asymmetric, false, false),
+            (Sampling::HalfPixel, false, true),
+            (Sampling::AlignCorners, true, false),
+        ];
+        for (from, to) in (1..20u64).flat_map(|from| (1..45u64).map(move |to| (from, to))) {
+            for (sampling, align_corners, half_pixel) in sampling {
+                let axis = Resampled {
+                    bits: 10,
+                    sampling,
+                    from,
+                    to,
+                };
+                for position in 0..to {
+                    let (lower, upper, at) =
+                        of_litert(position as i64, from as i64, to as i64, align_corners, half_pixel);
+                    let found = axis.at(position).unwrap();
+                    // Where both are one element, its weights add up to the whole, whatever they are.
+                    let weigh = |x: &dyn Fn(i64) -> i64| {
+                        x(lower) * (1024 - (at - 1024 * lower)) + x(upper) * (at - 1024 * lower)
+                    };
+                    let own = |x: &dyn Fn(i64) -> i64| {
+                        let weight = i64::from(found.weight);
+                        x(found.lower as i64) * (1024 - weight) + x(found.upper as i64) * weight
+                    };
+                    for x in [&|i: i64| i * i % 7 - 3, &|i: i64| 100 * (i % 2)] as [&dyn Fn(i64) -> i64; 2] {
+                        assert_eq!(own(x), weigh(x), "{axis:?} at {position}");
+                    }
+                    assert!(found.lower <= found.upper && found.upper < from && found.weight < 1024);
+                }
+                assert_eq!(axis.at(to), None);
+            }
+        }
+    }
+
+    #[test]
+    fn twice_the_extent_reads_a_quarter_from_each_middle() {
+        let axis = Resampled {
+            bits: 11,
+            sampling: Sampling::HalfPixel,
+            from: 3,
+            to: 6,
+        };
+        let at = |position| axis.at(position).map(|n| (n.lower, n.upper, n.weight)).unwrap();
+        assert_eq!(
+            [0, 1, 2, 3, 4, 5].map(at),
+            [
+                (0, 0, 0),
+                (0, 1, 512),
+                (0, 1, 1536),
+                (1, 2, 512),
+                (1, 2, 1536),
+                (2, 2, 0)
+            ]
+        );
+        assert_eq!(Resampled { bits: 17, ..axis }.at(0), None);
+        assert_eq!(Resampled { from: 0, ..axis }.at(0), None);
+        assert_eq!(resampled(-3, 1, Rounding::HalfAway), -2);
+        assert_eq!(resampled(-3, 1, Rounding::HalfUp), -1);
+    }
+}
