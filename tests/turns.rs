@@ -27,6 +27,9 @@ fn assert_same(made: &str, again: &str, case: &str) {
     assert_eq!(made.len(), again.len(), "{case}");
 }
 
+/// Those in the box, and one with sums inside accumulators.
+const TARGETS: [&str; 4] = ["generic-int8", "sima", "ascend", "../configs/targets/acme-npu2.toml"];
+
 #[test]
 fn a_turn_makes_what_annotating_everything_again_would_make() {
     let (mut turns, mut visited, mut nodes) = (0, 0, 0);
@@ -35,7 +38,7 @@ fn a_turn_makes_what_annotating_everything_again_would_make() {
         let float = parse(&random_graph(seed, 60)).unwrap();
         let mut random = SplitMix64::new(seed);
         let observation = observation(&float, &mut random);
-        for name in ["generic-int8", "sima", "ascend"] {
+        for name in TARGETS {
             let case = format!("seed {seed} for {name}");
             let target = strait_tests::passes::target(name).unwrap();
             let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
@@ -149,7 +152,7 @@ fn a_revision_makes_what_annotating_everything_again_would_make() {
         let float = parse(&random_graph(seed, 60)).unwrap();
         let mut random = SplitMix64::new(seed);
         let observation = observation(&float, &mut random);
-        for name in ["generic-int8", "sima", "ascend"] {
+        for name in TARGETS {
             let case = format!("seed {seed} for {name}");
             let target = strait_tests::passes::target(name).unwrap();
             let (mut module, main, wishes) = (float.clone(), float.main, Placing::new());
@@ -271,7 +274,7 @@ fn held(seed: u64, name: &str) -> [usize; 2] {
 fn a_refusal_redoes_what_it_touches_as_doing_everything_again_would() {
     let mut work = [0, 0];
     for seed in 0..16 {
-        for name in ["generic-int8", "sima", "ascend"] {
+        for name in TARGETS {
             let [tried, all] = held(seed, name);
             work = [work[0] + tried, work[1] + all];
         }

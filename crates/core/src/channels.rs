@@ -66,6 +66,8 @@ impl Op {
             | Op::Dequantize(_)
             | Op::ShiftLeft(_)
             | Op::Lookup(_)
+            | Op::Interpolate(_)
+            | Op::IntegerResize(_)
             | Op::IntegerSoftmax(_)
             | Op::IntegerLayerNormalization(_)
             | Op::Clamp(_)

@@ -96,6 +96,8 @@ terms! {
     Requantize = "requantize": Integer,
     ShiftLeft = "shift_left": Integer,
     Lookup = "lookup": Integer,
+    Interpolate = "interpolate": Integer,
+    IntegerResize = "integer_resize": Integer,
     IntegerSoftmax = "integer_softmax": Integer,
     IntegerLayerNormalization = "integer_layer_normalization": Integer,
     Clamp = "clamp": Integer,

@@ -129,6 +129,8 @@ impl Op {
             | Op::Dequantize(_)
             | Op::Requantize(_)
             | Op::Lookup(_)
+            | Op::Interpolate(_)
+            | Op::IntegerResize(_)
             | Op::IntegerSoftmax(_)
             | Op::IntegerLayerNormalization(_)
             | Op::Clamp(_)

@@ -79,6 +79,8 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         | Op::Requantize(_)
         | Op::ShiftLeft(_)
         | Op::Lookup(_)
+        | Op::Interpolate(_)
+        | Op::IntegerResize(_)
         | Op::IntegerSoftmax(_)
         | Op::IntegerLayerNormalization(_)
         | Op::Clamp(_) => Err(unsupported(site)),

@@ -95,8 +95,19 @@ fn alone(
             run: times(axes(y, 2), TAPS),
         },
         Op::Reduce(_) if x.elem == Elem::F32 => run(times(count(x), 2 * WORD)),
+        // An entry for each code, and the number that it is made of.
+        Op::Interpolate(_) => held(times(1 << x.elem.bits().min(16), 2 * WORD)),
         Op::Slice(_) => held(times(axes(y, 0), WORD)),
         Op::Pad(op) if op.mode != PadMode::Constant => held(times(axes(y, 0), WORD)),
+        Op::IntegerResize(_) => {
+            // As below, and each element as the operand has it.
+            let between = x.shape.iter().zip(&y.shape).map(|(from, to)| from.max(to).fixed());
+            let between: Option<SmallVec<[u64; 4]>> = between.collect();
+            Scratch {
+                held: times(axes(y, 0), TAPS),
+                run: times(between.and_then(|dims| count_of(&dims)).unwrap_or(u64::MAX), 2 * WORD),
+            }
+        }
         Op::Resize(op) => {
             // Axes one after the other: in between, some have the operand's extent and some the result's.
             let between = x.shape.iter().zip(&y.shape).map(|(from, to)| from.max(to).fixed());
@@ -153,10 +164,10 @@ fn is_plain(node: &Node, operands: &[Option<&TensorType>], is_constant: impl Fn(
             let calls = op.reduced(dims.len()).map(|reduced| runs(&dims, &reduced).len());
             op.reduction != Reduction::Sum || !codes(0) || calls != Ok(1)
         }
-        Op::Lookup(_) => fused || !(codes(0) && is_constant(1)),
+        Op::Lookup(_) | Op::Interpolate(_) => fused || !(codes(0) && is_constant(1)),
         Op::Clamp(_) => fused || x.elem == Elem::I64,
         Op::Requantize(_) => fused || !fixed(1),
-        Op::IntegerSoftmax(_) | Op::ShiftLeft(_) => fused,
+        Op::IntegerSoftmax(_) | Op::IntegerResize(_) | Op::ShiftLeft(_) => fused,
         _ => false,
     }
 }

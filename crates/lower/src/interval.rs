@@ -351,8 +351,11 @@ impl<'a> Bounds<'a> {
                     Per::Tensor(x)
                 }
             }
-            Op::GlobalAveragePool(_) | Op::Reshape(_) | Op::Transpose(_) => Per::Tensor(self.hull(node, 0)?),
-            Op::Lookup(_) => Per::Tensor(self.hull(node, 1)?),
+            Op::GlobalAveragePool(_) | Op::IntegerResize(_) | Op::Reshape(_) | Op::Transpose(_) => {
+                Per::Tensor(self.hull(node, 0)?)
+            }
+            // Lines lie between their ends.
+            Op::Lookup(_) | Op::Interpolate(_) => Per::Tensor(self.hull(node, 1)?),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
                 Per::Tensor((low, high))

@@ -35,8 +35,8 @@ fn places(comparison: &Comparison) -> Vec<(String, Effect)> {
 fn each_kind_of_difference_raises_its_part_of_the_version() {
     for (changes, place, effect, needs, least) in [
         (
-            &[("no exponential unit", "exponentials are for the host")][..],
-            "op.softmax why",
+            &[("no reciprocal square root unit", "roots are for the host")][..],
+            "op.layer_normalization why",
             Effect::Text,
             Raise::Patch,
             "2.1.1",
@@ -63,10 +63,10 @@ fn each_kind_of_difference_raises_its_part_of_the_version() {
         ),
         (
             &[(
-                "run = \"host\"\nwhy = \"no exponential unit\"",
-                "recipe = \"softmax\"\ndefinition = \"litert.softmax.int8.v1\"\npairs = [[\"int8\", \"int8\"]]",
+                "run = \"host\"\nwhy = \"no reciprocal square root unit\"",
+                "recipe = \"layer_normalization\"\ndefinition = \"strait.layer_norm.v1\"\npairs = [[\"int16\", \"int8\"]]",
             )],
-            "op.softmax",
+            "op.layer_normalization",
             Effect::AcceptsMore,
             Raise::Minor,
             "2.2.0",
@@ -100,7 +100,7 @@ fn each_kind_of_difference_raises_its_part_of_the_version() {
 
 #[test]
 fn a_version_may_say_more_and_not_less() {
-    let version = |to: &'static str| compared(ACME, &[("no exponential unit", "none"), ("\"2.1.0\"", to)]);
+    let version = |to: &'static str| compared(ACME, &[("no reciprocal square root unit", "none"), ("\"2.1.0\"", to)]);
     for (to, says, agrees) in [
         ("\"2.1.0\"", Raise::None, false),
         ("\"2.1.7\"", Raise::Patch, true),
@@ -131,7 +131,9 @@ fn a_version_may_say_more_and_not_less() {
 
 #[test]
 fn a_pair_more_with_its_types_accepts_more() {
+    let [from, to] = ["[op.lines]", "[op.clip]"].map(|row| ACME.find(row).unwrap());
     let without = [
+        (&ACME[from..to], ""),
         (
             "[[\"int8\", \"int8\"], [\"int16\", \"int8\"]]",
             "[[\"int8\", \"int8\"]]",

@@ -85,7 +85,13 @@ impl Layers {
 fn requantizes(node: &Node) -> bool {
     let narrows = matches!(
         node.op,
-        Op::Requantize(_) | Op::Lookup(_) | Op::IntegerSoftmax(_) | Op::IntegerLayerNormalization(_) | Op::Quantize(_)
+        Op::Requantize(_)
+            | Op::Lookup(_)
+            | Op::Interpolate(_)
+            | Op::IntegerResize(_)
+            | Op::IntegerSoftmax(_)
+            | Op::IntegerLayerNormalization(_)
+            | Op::Quantize(_)
     );
     node.fused.is_some() || narrows
 }

@@ -1,12 +1,18 @@
 //! Limits of rows, the parameters of single recipes, and sums in blocks.
 
-use super::super::Effect::{Bits, Placement};
+use super::super::Effect::{Bits, Error, Placement};
 use super::{Case, Changes, case, given};
 
 /// A ReLU as a table.
 const TABLE: Changes = &[(
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
     "ops    = [\"relu\", \"clip\"]\nrecipe = \"lookup\"\nrounding = \"half_even\"",
+)];
+
+/// A ReLU as straight lines.
+const LINES: Changes = &[(
+    "ops    = [\"relu\", \"clip\"]\nrecipe = \"clamp\"",
+    "ops    = [\"relu\", \"clip\"]\nrecipe = \"lookup\"\ninterpolate = { entries = 3, rounding = \"half_up\" }",
 )];
 
 /// A mean by a reciprocal, which any multiplier can be.
@@ -55,6 +61,37 @@ pub(super) const CASES: &[Case] = &[
         Bits,
         TABLE,
         &[("rounding = \"half_even\"", "rounding = \"ceil\"")],
+    ),
+    given(
+        "op.NAME.interpolate.entries",
+        Bits,
+        LINES,
+        &[("entries = 3", "entries = 5")],
+    ),
+    given(
+        "op.NAME.interpolate.rounding",
+        Bits,
+        LINES,
+        &[(
+            "entries = 3, rounding = \"half_up\"",
+            "entries = 3, rounding = \"floor\"",
+        )],
+    ),
+    case(
+        "op.NAME.fraction.bits",
+        Error,
+        &[(
+            "ops    = [\"reshape\", \"flatten\"]",
+            "ops    = [\"resize\"]\nfraction = { bits = 17, rounding = \"half_up\" }",
+        )],
+    ),
+    case(
+        "op.NAME.fraction.rounding",
+        Error,
+        &[(
+            "ops    = [\"reshape\", \"flatten\"]",
+            "ops    = [\"resize\"]\nfraction = { bits = 11, rounding = \"up\" }",
+        )],
     ),
     given(
         "op.NAME.reciprocal.bits",

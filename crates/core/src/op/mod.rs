@@ -24,7 +24,9 @@ mod global_average_pool;
 mod hard_sigmoid;
 mod identity;
 mod integer_layer_normalization;
+mod integer_resize;
 mod integer_softmax;
+mod interpolate;
 mod layer_normalization;
 mod leaky_relu;
 mod lookup;
@@ -72,7 +74,9 @@ pub use global_average_pool::*;
 pub use hard_sigmoid::*;
 pub use identity::*;
 pub use integer_layer_normalization::*;
+pub use integer_resize::*;
 pub use integer_softmax::*;
+pub use interpolate::*;
 pub use layer_normalization::*;
 pub use leaky_relu::*;
 pub use lookup::*;
@@ -259,6 +263,8 @@ ops! {
     Requantize,
     ShiftLeft,
     Lookup,
+    Interpolate,
+    IntegerResize,
     IntegerSoftmax,
     IntegerLayerNormalization,
     Clamp,

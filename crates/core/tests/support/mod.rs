@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a helper of tests, but not itself one")]
 #![allow(dead_code, reason = "each test uses a part")]
 
+mod lines;
+
 use smallvec::smallvec;
 use std::sync::Arc;
 use strait_core::op::*;
@@ -403,6 +405,7 @@ pub(crate) fn op(choices: &mut Choices<'_>, exported: bool) -> Op {
         }
         "gather" => Gather { axis: -1 }.into(),
         "lookup" => Lookup {}.into(),
+        "interpolate" | "integer_resize" => lines::op(choices),
         "integer_softmax" => IntegerSoftmax {
             axis: choices.pick(&[-1, 0, 7]),
             definition: choices.pick(&Definition::ALL),

@@ -2,8 +2,10 @@
 
 use super::{Prepared, codes};
 use crate::error::StepError;
+use crate::reference::write;
 use crate::site::NodeSlots;
 use crate::step::{Io, Step};
+use strait_core::op;
 use strait_kernels::integer::lookup;
 use strait_requantize::IntType;
 
@@ -21,6 +23,22 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Prepared {
     Ok(Some(Box::new(Lookup {
         element,
         table: table.unpacked().to_vec(),
+    })))
+}
+
+/// The lines of a constant table, as a table with an entry for each code.
+pub(crate) fn interpolate(op: &op::Interpolate, site: &NodeSlots<'_>) -> Prepared {
+    let (x, table) = (site.input(0)?, site.input(1)?);
+    let (Some(lines), Some(constant), None) = (op.on(x.elem), table.constant, &site.fused) else {
+        return Ok(None);
+    };
+    let entries = constant.to_i64().ok().and_then(|entries| lines.table(&entries));
+    let Some(entries) = entries else { return Ok(None) };
+    let mut bytes = vec![0; entries.len() * table.elem.size()];
+    write(table.elem, &entries, &mut bytes)?;
+    Ok(Some(Box::new(Lookup {
+        element: lines.elements,
+        table: bytes,
     })))
 }
 

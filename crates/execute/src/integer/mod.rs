@@ -21,6 +21,7 @@ pub(crate) mod plain;
 pub(crate) mod quantize;
 pub(crate) mod reduce;
 pub(crate) mod requantize;
+pub(crate) mod resize;
 pub(crate) mod shift_left;
 pub(crate) mod softmax;
 pub(crate) mod sum_pool;
@@ -71,6 +72,8 @@ pub(crate) fn prepare(site: &NodeSlots<'_>) -> Result<Box<dyn Step>, StepError> 
         Op::MaxPool(op) => max_pool::prepare(op, site),
         Op::Reduce(op) => reduce::prepare(op, site),
         Op::Lookup(_) => lookup::prepare(site),
+        Op::Interpolate(op) => lookup::interpolate(op, site),
+        Op::IntegerResize(op) => resize::prepare(op, site),
         Op::IntegerSoftmax(op) => softmax::prepare(op, site),
         Op::IntegerLayerNormalization(op) => layer_normalization::prepare(op, site),
         Op::Clamp(op) => clamp::prepare(op, site),

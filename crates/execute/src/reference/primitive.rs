@@ -155,6 +155,15 @@ impl Primitive {
                 };
                 x.values.iter().map(entry).collect::<Result<_, _>>()?
             }
+            Op::Interpolate(op) => {
+                let (lines, table) = (op.on(self.elem), &operand(1)?.values);
+                let value = |&code: &i64| {
+                    let value = lines.and_then(|lines| lines.value(table, code)).map(i128::from);
+                    value.ok_or_else(|| StepError::Model(format!("there is no line between two entries for {code}")))
+                };
+                x.values.iter().map(value).collect::<Result<_, _>>()?
+            }
+            Op::IntegerResize(op) => wide(windows::resize(op, x, dims)?),
             Op::IntegerSoftmax(op) => rows::softmax(op, x)?,
             Op::IntegerLayerNormalization(op) => rows::layer_normalization(op, self.elem, x, operand(1)?, optional(2))?,
             Op::Clamp(op) => {

@@ -5,7 +5,8 @@ use super::products::positions;
 use crate::error::StepError;
 use crate::tensor::Dims;
 use smallvec::SmallVec;
-use strait_core::op::{self, Reduction};
+use strait_core::op::{self, IntegerResize, Reduction};
+use strait_requantize::function::resampled;
 
 /// A sliding window over the spatial axes.
 pub(super) struct Window<'a> {
@@ -178,4 +179,33 @@ pub(super) fn reduce(op: &op::Reduce, x: &Array) -> Result<Vec<i128>, StepError>
         }
     };
     positions(&kept_dims).map(|position| at(&position)).collect()
+}
+
+/// Each element as the rounded sum of its neighbours along all resized axes, weighed at once.
+pub(super) fn resize(op: &IntegerResize, x: &Array, dims: &[usize]) -> Result<Vec<i64>, StepError> {
+    let resized: Vec<usize> = (0..dims.len())
+        .filter(|&axis| x.dims.get(axis) != Some(&dims[axis]))
+        .collect();
+    let none = || StepError::Model("a position of the result has no neighbours".into());
+    let element = |position: Dims| {
+        let near = resized.iter().map(|&axis| {
+            let from = x.dims.get(axis).copied().unwrap_or(0);
+            op.along(from as u64, dims[axis] as u64).at(position[axis] as u64)
+        });
+        let near: Vec<_> = near.collect::<Option<_>>().ok_or_else(none)?;
+        let mut sum = 0;
+        // A corner for each choice of the neighbour in front or the one behind.
+        for corner in 0..1usize << resized.len() {
+            let (mut at, mut weight) = (position.clone(), 1i64);
+            for (bit, (&axis, near)) in resized.iter().zip(&near).enumerate() {
+                let behind = corner >> bit & 1 == 1;
+                at[axis] = if behind { near.upper } else { near.lower } as usize;
+                let upper = i64::from(near.weight);
+                weight *= if behind { upper } else { (1 << op.fraction) - upper };
+            }
+            sum += weight * x.at(&at);
+        }
+        Ok(resampled(sum, op.fraction * resized.len() as u8, op.rounding))
+    };
+    positions(dims).map(element).collect()
 }

@@ -284,6 +284,8 @@ impl Maker {
                 let table: Vec<i8> = (0..count).map(|_| self.random.range(-128, 127) as i8).collect();
                 let table = self.builder.constant(&[count], &table);
                 self.add(op::Lookup {}, &[x.id, table], None);
+                self.lines(&x);
+                self.resampled(&x);
             }
             16 => self.softmax(&x),
             17 => self.layer_normalization(&x),

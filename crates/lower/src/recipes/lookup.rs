@@ -4,16 +4,19 @@
 //! With a left shift, entries for results of at most 8 bits are on a grid of so many bits more, and a shift leads from there
 //! to the result. Where a fusion row burns it into the table, nothing but the second rounding is left of it. Such entries
 //! are what the float executor computes for each code, rounded once.
+//!
+//! Where evenly spaced codes alone have entries, an `interpolate` draws straight lines in between.
 
 use super::NodeToLower;
 use super::narrow::{Product, Wide, shift};
 use crate::lowering::{Grid, Lowering, integers};
-use strait_core::op::{Function, Lookup};
+use strait_core::op::{Function, Interpolate, Lookup};
 use strait_core::{Channels, Elem, Failure, Op, Reason, ReasonCode, TensorData, ValueId};
 use strait_execute::evaluate;
 use strait_requantize::function::{Definition, Nearest, Pointwise, Real};
 use strait_requantize::quantize::dequantize;
 use strait_requantize::{IntType, Per};
+use strait_target::spec::Lines;
 
 pub(super) fn lower(
     walk: &mut Lowering<'_>,
@@ -21,11 +24,7 @@ pub(super) fn lower(
     definition: Definition,
     left_shift: u8,
 ) -> Result<(), Failure> {
-    let (x, y) = (walk.operand_grid(site, 0)?, walk.needed_grid(site)?);
-    let y = Grid {
-        rounding: site.row.rounding.unwrap_or(y.rounding),
-        ..y
-    };
+    let (x, y) = grids(walk, site)?;
     if x.ty.bits() > 16 || y.ty.bits() > 16 {
         let text = format!("a table from {} to {} is not one of codes", x.ty, y.ty);
         return Err(Reason::new(ReasonCode::TableType, text).into());
@@ -45,6 +44,36 @@ pub(super) fn lower(
     let codes = defined(&site.node.op, definition, &x, &y)?;
     let made = look_up(walk, site, &codes, &y)?;
     walk.set_codes(site, 0, made)
+}
+
+/// The function by straight lines between the entries for evenly spaced codes, each correctly rounded.
+pub(super) fn interpolate(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, lines: Lines) -> Result<(), Failure> {
+    let (x, y) = grids(walk, site)?;
+    let text = || format!("{} entries are not on evenly spaced codes of {}", lines.entries, x.ty);
+    let step = lines.step(x.ty.bits()).filter(|_| y.ty.bits() <= 16);
+    let step = step.ok_or_else(|| Reason::new(ReasonCode::TableType, text()))?;
+    let entries = nearest(&site.node.op, &x, &y)?.entries(step);
+    let entries = entries.map_err(|error| Reason::new(ReasonCode::LookupDomain, error.to_string()))?;
+    let codes: Vec<i32> = entries.into_iter().map(|code| within(&y, code)).collect();
+    let table = integers(&[codes.len() as u64], &codes, Elem::from(y.ty))?;
+    let table = walk.data("table", table, Some(y.params()));
+    let operands = [walk.operand(site, 0)?.value, table];
+    let rounding = lines.rounding;
+    let made = walk.emit(
+        site.node,
+        Interpolate { step, rounding },
+        &operands,
+        Some(y.params()),
+        "lookup",
+    )?;
+    walk.set_codes(site, 0, made)
+}
+
+/// The operand's grid, and the result's with the rounding that entries have.
+fn grids(walk: &Lowering<'_>, site: &NodeToLower<'_>) -> Result<(Grid, Grid), Failure> {
+    let y = walk.needed_grid(site)?;
+    let rounding = site.row.rounding.unwrap_or(y.rounding);
+    Ok((walk.operand_grid(site, 0)?, Grid { rounding, ..y }))
 }
 
 /// The grid of so many bits more, where codes of 8 bits are to have some: at most 23, so that none is past 32 bits.
@@ -70,8 +99,15 @@ fn look_up(walk: &mut Lowering<'_>, site: &NodeToLower<'_>, codes: &[i32], grid:
 
 /// The codes that a definition makes.
 fn defined(op: &Op, definition: Definition, x: &Grid, y: &Grid) -> Result<Vec<i32>, Failure> {
+    let table = Pointwise::of(definition, nearest(op, x, y)?).and_then(|function| function.table());
+    let table = table.map_err(|error| Reason::new(ReasonCode::LookupDomain, error.to_string()))?;
+    Ok(table.into_iter().map(|code| within(y, code)).collect())
+}
+
+/// The correctly rounded function that an op is, between two grids.
+fn nearest(op: &Op, x: &Grid, y: &Grid) -> Result<Nearest, Failure> {
     let function = real(op).ok_or_else(|| Failure::Defect(format!("{} has no table", op.term())))?;
-    let nearest = Nearest {
+    Ok(Nearest {
         function,
         elements: x.ty,
         input_scale: x.scale,
@@ -80,12 +116,12 @@ fn defined(op: &Op, definition: Definition, x: &Grid, y: &Grid) -> Result<Vec<i3
         scale: y.scale,
         zp: y.zero,
         rounding: y.rounding,
-    };
-    let table = Pointwise::of(definition, nearest).and_then(|function| function.table());
-    let table = table.map_err(|error| Reason::new(ReasonCode::LookupDomain, error.to_string()))?;
-    // Codes beyond the range in use saturate there.
-    let within = |code: i32| code.min(*y.range.end()).max(*y.range.start());
-    Ok(table.into_iter().map(within).collect())
+    })
+}
+
+/// Codes beyond the range in use saturate there.
+fn within(y: &Grid, code: i32) -> i32 {
+    code.min(*y.range.end()).max(*y.range.start())
 }
 
 /// The function of real numbers that an op is.

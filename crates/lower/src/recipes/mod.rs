@@ -22,13 +22,15 @@ mod multiply_accumulate;
 mod narrow;
 mod pass_through;
 mod product;
+mod resample;
 mod softmax;
 mod sum;
 
 use crate::lowering::{Codes, Grid, Lowering};
 use narrow::requantize;
 pub(crate) use narrow::{Product, Wide};
-use strait_core::{Channels, Failure, Node, NodeId, ValueId};
+use strait_core::op::ResizeMode;
+use strait_core::{Channels, Failure, Node, NodeId, Op, ValueId};
 use strait_target::spec::{OpRow, Recipe};
 
 /// Input of every recipe.
@@ -80,11 +82,19 @@ pub(crate) fn lower(walk: &mut Lowering<'_>, id: NodeId, node: &Node) -> Result<
         Recipe::AveragePoolDivide => average_pool_divide::lower(walk, &site),
         Recipe::AveragePoolRequantize => average_pool_requantize::lower(walk, &site),
         Recipe::AveragePoolReciprocal { reciprocal } => average_pool_reciprocal::lower(walk, &site, reciprocal),
-        Recipe::Lookup { definition, left_shift } => lookup::lower(walk, &site, definition, left_shift),
+        Recipe::Lookup { lines: Some(lines), .. } => lookup::interpolate(walk, &site, lines),
+        Recipe::Lookup {
+            definition, left_shift, ..
+        } => lookup::lower(walk, &site, definition, left_shift),
         Recipe::Softmax { definition } => softmax::lower(walk, &site, definition),
         Recipe::LayerNormalization { definition } => layer_normalization::lower(walk, &site, definition),
         Recipe::Clamp => clamp::lower(walk, &site),
-        Recipe::PassThrough => pass_through::lower(walk, &site),
+        Recipe::PassThrough { fraction } => match (&node.op, fraction) {
+            (Op::Resize(resize), Some(fraction)) if resize.mode == ResizeMode::Linear => {
+                resample::lower(walk, &site, resize, fraction)
+            }
+            _ => pass_through::lower(walk, &site),
+        },
     }
 }
 

@@ -41,6 +41,11 @@ pub struct OpRow {
     /// Parameter of `add_left_shift`, `add_common_grid` and `lookup`.
     #[schemars(range(min = 0, max = 24))]
     pub left_shift: Option<u8>,
+    /// Parameter of `lookup`: entries on evenly spaced codes, and straight lines in between. Absent: an entry for each code.
+    pub interpolate: Option<Lines>,
+    /// Parameter of `pass_through`, of `resize` with the mode `linear`: how codes are interpolated. Absent: elements are copied
+    /// alone, with the mode `nearest`.
+    pub fraction: Option<Fraction>,
     /// Parameter of `multiply_accumulate`. Absent: `max_abs`.
     pub weight_grid: Option<WeightGrid>,
     /// Parameter of `softmax`, `layer_normalization` and `lookup`: the integer function that it is. Absent: `nearest.v1` of
@@ -78,6 +83,41 @@ pub struct OpRow {
     pub evidence: Option<Evidence>,
     /// A remark for people.
     pub note: Option<String>,
+}
+
+/// Interpolation of codes in fraction bits: the quotient of the extents is rounded to the nearest number of so many bits, the
+/// products of codes and weights are added exactly, and the sum is rounded once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Fraction {
+    /// Bits of a coordinate behind the point.
+    #[schemars(range(min = 1, max = 16))]
+    pub bits: u8,
+    /// Rounding of the sum.
+    #[schemars(with = "RoundingWord")]
+    pub rounding: Rounding,
+}
+
+/// Straight lines between the entries of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Lines {
+    /// The number of entries: a power of two, and one more, in which the last line ends.
+    #[schemars(range(min = 3, max = 32769))]
+    pub entries: u32,
+    /// Rounding of the way from one entry to the next.
+    #[schemars(with = "RoundingWord")]
+    pub rounding: Rounding,
+}
+
+impl Lines {
+    /// The number of codes from one entry to the next, as a power of two, of codes with so many bits; `None` where it is none,
+    /// or each code has an entry.
+    pub fn step(self, bits: u8) -> Option<u8> {
+        let pieces = self.entries.checked_sub(1).filter(|pieces| pieces.is_power_of_two())?;
+        let step = u32::from(bits).checked_sub(pieces.trailing_zeros())?;
+        u8::try_from(step).ok().filter(|&step| step > 0)
+    }
 }
 
 words! {
@@ -155,6 +195,7 @@ impl OpRow {
             RecipeName::Lookup => Recipe::Lookup {
                 definition: self.definition.unwrap_or(IntegerFunction::Nearest).definition(),
                 left_shift,
+                lines: self.interpolate,
             },
             RecipeName::Softmax => Recipe::Softmax {
                 definition: self.definition?.definition(),
@@ -163,7 +204,9 @@ impl OpRow {
                 definition: self.definition?.definition(),
             },
             RecipeName::Clamp => Recipe::Clamp,
-            RecipeName::PassThrough => Recipe::PassThrough,
+            RecipeName::PassThrough => Recipe::PassThrough {
+                fraction: self.fraction,
+            },
             // It is no op of a model.
             RecipeName::Requantize => return None,
         })

@@ -1,5 +1,6 @@
 //! Recipes: how one op becomes integers. The table names them; crate `lower` has one file for each.
 
+use super::op::{Fraction, Lines};
 use super::words::RoundingWord;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,8 +51,9 @@ words! {
         /// shifted right by the fraction's bits with the rounding of the form of `requantize`; operand and result share one grid.
         AveragePoolReciprocal = "average_pool_reciprocal",
         /// A table with one entry per code: any function of one variable, as `definition` computes it, which may fix the grid
-        /// of the result. Entries are rounded as `rounding` says. With `left_shift`, entries for results of at most 8 bits have so many bits more, which a shift of
-        /// `requantize` takes off; they are computed in f32.
+        /// of the result. Entries are rounded as `rounding` says. With `left_shift`, entries for results of at most 8 bits have so
+        /// many bits more, which a shift of `requantize` takes off; they are computed in f32. With `interpolate`, not each code has
+        /// an entry, and what is in between is on straight lines.
         Lookup = "lookup",
         /// Softmax on codes: the integer function that `definition` names, which fixes the grid of the result.
         Softmax = "softmax",
@@ -61,7 +63,7 @@ words! {
         /// The codes clipped; operand and result share one grid.
         Clamp = "clamp",
         /// Codes are moved or copied; operands and result share one grid. What a concatenation reads is made on the grid of
-        /// its result, or requantized to it.
+        /// its result, or requantized to it. With `fraction`, a `resize` may interpolate.
         PassThrough = "pass_through",
         /// Codes of one grid and type become codes of another, for readers that differ: the row `requantize`, and no op of
         /// a model.
@@ -228,6 +230,8 @@ pub enum Recipe {
         definition: Definition,
         /// Bits that the entries for results of 8 bits have beside them.
         left_shift: u8,
+        /// Straight lines between entries that not each code has.
+        lines: Option<Lines>,
     },
     /// See [`RecipeName::Softmax`].
     Softmax {
@@ -242,7 +246,10 @@ pub enum Recipe {
     /// See [`RecipeName::Clamp`].
     Clamp,
     /// See [`RecipeName::PassThrough`].
-    PassThrough,
+    PassThrough {
+        /// Interpolation where `resize` makes new codes.
+        fraction: Option<Fraction>,
+    },
 }
 
 impl Recipe {
@@ -265,7 +272,7 @@ impl Recipe {
             Recipe::Softmax { .. } => RecipeName::Softmax,
             Recipe::LayerNormalization { .. } => RecipeName::LayerNormalization,
             Recipe::Clamp => RecipeName::Clamp,
-            Recipe::PassThrough => RecipeName::PassThrough,
+            Recipe::PassThrough { .. } => RecipeName::PassThrough,
         }
     }
 
@@ -450,13 +457,19 @@ impl RecipeName {
             },
             RecipeName::Lookup => Signature {
                 may_requantize: true,
-                parameters: &[("left_shift", false), ("definition", false), ("rounding", false)],
+                parameters: &[
+                    ("left_shift", false),
+                    ("definition", false),
+                    ("rounding", false),
+                    ("interpolate", false),
+                ],
                 ..keeps
             },
-            RecipeName::DequantizeWeights
-            | RecipeName::AveragePoolDivide
-            | RecipeName::Clamp
-            | RecipeName::PassThrough => keeps,
+            RecipeName::PassThrough => Signature {
+                parameters: &[("fraction", false)],
+                ..keeps
+            },
+            RecipeName::DequantizeWeights | RecipeName::AveragePoolDivide | RecipeName::Clamp => keeps,
         }
     }
 }

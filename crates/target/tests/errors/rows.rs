@@ -153,6 +153,20 @@ fn fusion_rows_options_and_overlays_are_checked_too() {
             "`rank` is never `\"four\"`: it is a number",
         ),
         (
+            row("[op.tanh]\nrecipe = \"lookup\"\ninterpolate = { entries = 257, rounding = \"half_up\" }"),
+            "257 entries are not on evenly spaced codes of int8",
+        ),
+        (
+            row(
+                "[op.tanh]\nrecipe = \"lookup\"\ndefinition = \"litert.tanh.int8.v1\"\ninterpolate = { entries = 17, rounding = \"half_up\" }",
+            ),
+            "entries between which lines are drawn are those of `nearest.v1`",
+        ),
+        (
+            row("[op.pad]\nrecipe = \"pass_through\"\nfraction = { bits = 11, rounding = \"half_up\" }"),
+            "`resize` alone interpolates",
+        ),
+        (
             row("[op.pad]\nrecipe = \"pass_through\"\nlimit = { mode = { one_of = [\"constnt\"] } }"),
             "`mode` is never `\"constnt\"`: it is one of `constant`",
         ),

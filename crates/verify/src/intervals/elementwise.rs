@@ -27,8 +27,9 @@ impl Analysis<'_> {
         }
     }
 
-    /// The entries of a table that can be asked for. Codes count from the smallest of their type.
-    pub(super) fn lookup(&self, node: &Node) -> Option<Range> {
+    /// The entries of a table that can be asked for, one for every 2^`step`th code. Codes count from the smallest of their type;
+    /// what is between two entries is on the line from one to the other.
+    pub(super) fn lookup(&self, node: &Node, step: u8) -> Option<Range> {
         let [x, table] = [0, 1].map(|i| node.inputs.get(i).copied().flatten());
         let (x, table) = (x?, table?);
         let Some(entries) = self.constant(table) else {
@@ -41,8 +42,10 @@ impl Analysis<'_> {
             Some(Interval { low, high })
         };
         let read = |codes: &Interval| {
-            let index = |code: i64| usize::try_from(code.checked_sub(lowest)?).ok();
-            let read = index(codes.low).zip(index(codes.high));
+            let index = |code: i64| usize::try_from(code.checked_sub(lowest)? >> step.min(62)).ok();
+            // The line behind the last entry that is asked for ends in the next one.
+            let last = |code: i64| Some(index(code)? + usize::from(step > 0));
+            let read = index(codes.low).zip(last(codes.high));
             // A code that is past the table has no entry; whatever is read is one.
             hull(
                 read.and_then(|(first, last)| entries.get(first..=last))

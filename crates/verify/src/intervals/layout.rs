@@ -62,6 +62,8 @@ impl Analysis<'_> {
             | Op::Requantize(_)
             | Op::ShiftLeft(_)
             | Op::Lookup(_)
+            | Op::Interpolate(_)
+            | Op::IntegerResize(_)
             | Op::IntegerSoftmax(_)
             | Op::IntegerLayerNormalization(_)
             | Op::Clamp(_)

@@ -199,7 +199,10 @@ impl<'a> Analysis<'a> {
                 one(self.requantized(y, &range, &op.form, met))
             }
             Op::Clamp(op) => one(clamped(self.range(x)?, [op.min, op.max])),
-            Op::Lookup(_) => one(self.lookup(node)?),
+            Op::Lookup(_) => one(self.lookup(node, 0)?),
+            Op::Interpolate(op) => one(self.lookup(node, op.step)?),
+            // Between the least and the largest neighbour, since weights are not negative and add up to one.
+            Op::IntegerResize(_) => one(Range::tensor(self.range(x)?.hull())),
             Op::IntegerSoftmax(op) => {
                 let [low, high] = op.softmax().ok()?.range().map(i64::from);
                 one(Range::tensor(Interval { low, high }))

@@ -1,8 +1,10 @@
-//! A second operand at run time.
+//! Operands of their own: what is added at run time, and the ends of lines.
 
-use super::Maker;
+use super::{Known, Maker};
+use smallvec::SmallVec;
+use strait_core::op::{self, Coordinate};
 use strait_core::{Addend, Elem, Fused, Op, ValueId};
-use strait_requantize::IntType;
+use strait_requantize::{IntType, Rounding};
 
 impl Maker {
     /// Codes that are added inside the accumulator of a product with a bias, where it has 32 bits.
@@ -21,5 +23,30 @@ impl Maker {
         let bits = i64::from(codes.bits()) + 3;
         let form = self.random.form(bits, Some(channels), IntType::I32);
         fused.addend = Some(Addend { zero, form });
+    }
+
+    /// A function by straight lines between entries of another type.
+    pub(super) fn lines(&mut self, x: &Known) {
+        let bits = x.codes().bits();
+        let (step, codes) = (self.random.range(1, bits.into()) as u8, self.random.codes());
+        let table = self.weights(codes, &[(1 << (bits - step)) + 1]);
+        let rounding = self.random.pick(&Rounding::ALL);
+        self.add(op::Interpolate { step, rounding }, &[x.id, table], None);
+    }
+
+    /// Up to two axes interpolated, to more elements or to fewer.
+    pub(super) fn resampled(&mut self, x: &Known) {
+        let mut sizes: SmallVec<[i64; 4]> = x.dims.iter().map(|&extent| extent as i64).collect();
+        for _ in 0..2 {
+            let axis = self.random.range(0, sizes.len() as i64 - 1) as usize;
+            sizes[axis] = self.random.range(1, 12);
+        }
+        let op = op::IntegerResize {
+            sizes,
+            coordinate: self.random.pick(Coordinate::ALL),
+            fraction: self.random.range(1, 16) as u8,
+            rounding: self.random.pick(&Rounding::ALL),
+        };
+        self.add(op, &[x.id], None);
     }
 }

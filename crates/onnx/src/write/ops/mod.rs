@@ -174,6 +174,8 @@ pub(super) fn node(emitter: &mut Emitter<'_>, node: &Node) -> Result<(), OnnxErr
         | Op::Requantize(_)
         | Op::ShiftLeft(_)
         | Op::Lookup(_)
+        | Op::Interpolate(_)
+        | Op::IntegerResize(_)
         | Op::IntegerSoftmax(_)
         | Op::IntegerLayerNormalization(_)
         | Op::Clamp(_)

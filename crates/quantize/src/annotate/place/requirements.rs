@@ -1,7 +1,7 @@
 //! Requirements of a recipe on a node, whatever the target: the lowering relies on them.
 
 use super::super::reach::extent;
-use strait_core::op::{PadMode, ResizeMode};
+use strait_core::op::{IntegerResize, PadMode, Resize, ResizeMode};
 use strait_core::{Elem, Graph, Module, Node, Op, Reason, ReasonCode, TensorType};
 use strait_requantize::function::LayerNorm;
 use strait_target::spec::Recipe;
@@ -25,6 +25,25 @@ fn row(x: &TensorType, axis: i64) -> Option<Vec<u64>> {
     let dims = x.dims()?;
     let axis = if axis < 0 { axis + dims.len() as i64 } else { axis };
     Some(dims.get(usize::try_from(axis).ok()?..)?.to_vec())
+}
+
+/// That an interpolation is between the extents alone, of axes for which sums have room.
+fn resampled(resize: &Resize, [from, to]: [&[u64]; 2], bits: u8) -> Result<(), Reason> {
+    let exact = resize.scales.iter().zip(from.iter().zip(to));
+    let exact = exact
+        .into_iter()
+        .all(|(&scale, (&from, &to))| f64::from(scale) * from as f64 == to as f64);
+    require(
+        exact,
+        ReasonCode::ResizeMode,
+        "its scales are not the quotients of its extents, by which codes are interpolated",
+    )?;
+    let resized = from.iter().zip(to).filter(|(from, to)| from != to).count();
+    require(
+        IntegerResize::takes(resized, bits) && !from.contains(&0),
+        ReasonCode::ResizeMode,
+        format!("{resized} axes with {bits} fraction bits leave no room for codes in 64 bits"),
+    )
 }
 
 /// Checks that `recipe` can lower `node`.
@@ -101,12 +120,21 @@ pub(super) fn check(module: &Module, graph: &Graph, node: &Node, recipe: Recipe)
                 _ => Ok(()),
             }
         }
-        Recipe::PassThrough => match &node.op {
-            Op::Resize(resize) => require(
-                resize.mode == ResizeMode::Nearest,
-                ReasonCode::ResizeMode,
-                "interpolation makes new numbers",
-            ),
+        Recipe::PassThrough { fraction } => match &node.op {
+            Op::Resize(resize) if resize.mode == ResizeMode::Linear => {
+                require(
+                    fraction.is_some(),
+                    ReasonCode::ResizeMode,
+                    "interpolation makes new numbers",
+                )?;
+                let result = node.outputs.first().and_then(|&y| graph.value(y));
+                let dims = [value(0), result].map(|v| v.and_then(|v| v.ty.dims()).unwrap_or_default());
+                resampled(
+                    resize,
+                    [&dims[0], &dims[1]],
+                    fraction.map_or(0, |fraction| fraction.bits),
+                )
+            }
             Op::Pad(pad) => require(
                 pad.mode != PadMode::Constant || !pad.value.is_nan(),
                 ReasonCode::PadValue,

@@ -82,6 +82,8 @@ fn host(findings: &mut Findings<'_>, name: &str, row: &OpRow, path: &KeyPath) {
         ("rounding", row.rounding.is_some()),
         ("reciprocal", row.reciprocal.is_some()),
         ("pad", row.pad.is_some()),
+        ("interpolate", row.interpolate.is_some()),
+        ("fraction", row.fraction.is_some()),
         ("pairs", row.pairs.is_some()),
         ("points", row.points.is_some()),
         ("accumulator", row.accumulator.is_some()),
@@ -153,6 +155,8 @@ fn accelerator(findings: &mut Findings<'_>, name: &str, row: &OpRow, ops: &[&str
         ("rounding", row.rounding.is_some()),
         ("reciprocal", row.reciprocal.is_some()),
         ("pad", row.pad.is_some()),
+        ("interpolate", row.interpolate.is_some()),
+        ("fraction", row.fraction.is_some()),
     ];
     for (key, given) in parameters {
         let known = signature.parameters.iter().find(|(parameter, _)| *parameter == key);

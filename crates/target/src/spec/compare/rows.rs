@@ -2,7 +2,8 @@
 
 use super::{Changes, Effect, appended, limits, list, maybe, one};
 use crate::spec::{
-    Activation, Integer, IntegerFunction, OpRow, Padding, Pair, RecipeName, Reciprocal, TargetSpec, WeightGrid,
+    Activation, Fraction, Integer, IntegerFunction, Lines, OpRow, Padding, Pair, RecipeName, Reciprocal, TargetSpec,
+    WeightGrid,
 };
 use std::collections::BTreeSet;
 use strait_core::Term;
@@ -81,6 +82,8 @@ fn both(
         inputs,
         in_accumulator,
         left_shift,
+        interpolate,
+        fraction,
         weight_grid,
         definition,
         rounding: _,
@@ -138,6 +141,19 @@ fn both(
         maybe(looks_up.then(|| row.rounding.unwrap_or(spec.quantize.rounding).name()))
     };
     changes.key(row, "rounding", bits, [entries(old_spec, old), entries(new_spec, new)]);
+    let lines = |lines: Option<Lines>| {
+        maybe(lines.map(|lines| format!("{} entries, {}", lines.entries, lines.rounding.name())))
+    };
+    changes.key(row, "interpolate", bits, [lines(old.interpolate), lines(*interpolate)]);
+    let parts = |fraction: Option<Fraction>| {
+        maybe(fraction.map(|fraction| format!("{} bits, {}", fraction.bits, fraction.rounding.name())))
+    };
+    changes.key(
+        row,
+        "fraction",
+        resampled(old.fraction, *fraction),
+        [parts(old.fraction), parts(*fraction)],
+    );
     let numbers = |reciprocal: Option<Reciprocal>| {
         maybe(reciprocal.map(|numbers| format!("{} bits, {}", numbers.bits, numbers.rounding.name())))
     };
@@ -188,6 +204,15 @@ fn padded(old: &OpRow, new: &OpRow) -> Effect {
     match (old.padding(), new.padding()) {
         (Some(Padding::ZeroCode), Some(Padding::ZeroPoint)) => Effect::AcceptsMore,
         (Some(Padding::ZeroPoint), Some(Padding::ZeroCode)) => Effect::AcceptsLess,
+        _ => Effect::OtherBits,
+    }
+}
+
+/// A linear resize without fraction bits is the host's.
+fn resampled(old: Option<Fraction>, new: Option<Fraction>) -> Effect {
+    match (old, new) {
+        (None, Some(_)) => Effect::AcceptsMore,
+        (Some(_), None) => Effect::AcceptsLess,
         _ => Effect::OtherBits,
     }
 }

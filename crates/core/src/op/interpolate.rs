@@ -1,0 +1,54 @@
+//! Table lookup with straight lines between the entries.
+
+use super::{Infer, Operands, Results, support};
+use crate::attribute::op;
+use crate::elem::Elem;
+use crate::reason::Reason;
+use crate::reason_code::ReasonCode;
+use crate::shape::Dim;
+use strait_requantize::Rounding;
+use strait_requantize::function::Interpolated;
+
+op! {
+    /// A function of one code by [`Interpolated`]: straight lines between the entries of a table. Operands: `x`, of 4, 8 or 16
+    /// bits, and `table` with an entry of at most 16 bits for every 2^`step`th of its codes, from the type's minimum up, and one
+    /// more. Result: the table's element type.
+    Interpolate = "interpolate" v 1 {
+        /// The number of codes from one entry to the next is 2 to the power of this.
+        step: u8,
+        /// Rounding of the way from one entry to the next.
+        rounding: Rounding,
+    }
+}
+
+impl Interpolate {
+    /// The function on codes of a type; `None` where so many codes are not between two entries.
+    pub fn on(&self, x: Elem) -> Option<Interpolated> {
+        let lines = Interpolated {
+            elements: x.int_type()?,
+            step: self.step,
+            rounding: self.rounding,
+        };
+        lines.entries().map(|_| lines)
+    }
+}
+
+impl Infer for Interpolate {
+    const ARITY: (usize, usize) = (2, 2);
+
+    fn infer(&self, operands: &Operands<'_>) -> Result<Results, Reason> {
+        let (x, table) = (support::operand(operands, 0)?, support::operand(operands, 1)?);
+        let entries = self.on(x.elem).and_then(Interpolated::entries);
+        let entries = entries.ok_or_else(|| {
+            let text = format!("2^{} codes of {} are not between two entries", self.step, x.elem);
+            Reason::new(ReasonCode::Lookup, text)
+        })?;
+        let codes = table.elem.int_type().is_some_and(|codes| codes.bits() <= 16);
+        support::ensure(
+            codes && table.shape.as_slice() == [Dim::Fixed(entries as u64)],
+            ReasonCode::Lookup,
+            || format!("the table is {table}, not one of {entries} codes"),
+        )?;
+        support::one(table.elem, x.shape.clone())
+    }
+}

@@ -1,0 +1,23 @@
+//! Interpolation, with attributes that are legal and not.
+
+use super::Choices;
+use smallvec::smallvec;
+use strait_core::Op;
+use strait_core::op::{Coordinate, IntegerResize, Interpolate};
+use strait_requantize::Rounding;
+
+/// Along a table or along the axes of an image.
+pub(super) fn op(choices: &mut Choices<'_>) -> Op {
+    let rounding = choices.pick(&Rounding::ALL);
+    if choices.flip() {
+        let step = choices.pick(&[0, 3, 200]);
+        return Interpolate { step, rounding }.into();
+    }
+    IntegerResize {
+        sizes: choices.pick(&[smallvec![1, 2, 4, 6], smallvec![-1], smallvec![i64::MAX; 4]]),
+        coordinate: choices.pick(Coordinate::ALL),
+        fraction: choices.pick(&[0, 11, 255]),
+        rounding,
+    }
+    .into()
+}

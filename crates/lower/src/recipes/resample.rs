@@ -1,0 +1,25 @@
+//! `pass_through` of a linear resize: new codes on the operand's grid, in the row's fraction bits. Weights add up to one, so that
+//! zero points come through.
+
+use super::{NodeToLower, pass_through};
+use crate::lowering::Lowering;
+use strait_core::Failure;
+use strait_core::op::{IntegerResize, Resize};
+use strait_target::spec::Fraction;
+
+pub(super) fn lower(
+    walk: &mut Lowering<'_>,
+    site: &NodeToLower<'_>,
+    resize: &Resize,
+    fraction: Fraction,
+) -> Result<(), Failure> {
+    let dims = walk.graph().value(site.output()?).and_then(|y| y.ty.dims());
+    let sizes = dims.unwrap_or_default().into_iter().map(|extent| extent as i64);
+    let made = IntegerResize {
+        sizes: sizes.collect(),
+        coordinate: resize.coordinate,
+        fraction: fraction.bits,
+        rounding: fraction.rounding,
+    };
+    pass_through::lower_as(walk, site, made.into())
+}
