@@ -7,15 +7,13 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::sync::Arc;
-use strait_builtin as _;
 use strait_core::{Elem, Graph, Module, Node, Op, Placement, Term, ValueId};
 use strait_driver::report::{Quantization, contradictions};
 use strait_target::spec::{Integer, OpRow, Pair, RecipeName};
-use strait_target::{Registry, Target, TargetSpec};
+use strait_target::{Target, TargetSpec};
 use strait_tests::passes::target;
-use strait_tests::row_graph::{FIRES, Made, RowGraph};
+use strait_tests::row_graph::{FIRES, Made, RowGraph, tables};
 
 /// A table with the overlay of one value of an option, or without any.
 struct Variant {
@@ -24,22 +22,6 @@ struct Variant {
     /// The target with it.
     name: String,
     target: Arc<dyn Target>,
-}
-
-/// Every table in the box: its id, and the name by which it is asked for.
-fn tables() -> Vec<(String, String)> {
-    let registry = Registry::builtin().unwrap();
-    let built_in = registry.entries().map(|(id, _)| (id.to_owned(), id.to_owned()));
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/targets");
-    let mut files: Vec<String> = std::fs::read_dir(folder)
-        .unwrap()
-        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
-        .collect();
-    files.sort();
-    let files = files
-        .into_iter()
-        .map(|id| (id.clone(), format!("../configs/targets/{id}.toml")));
-    built_in.chain(files).collect()
 }
 
 fn variants(id: &str) -> Vec<Variant> {

@@ -12,13 +12,13 @@ use strait_execute::{Tensor, TensorView, reference};
 use strait_kernels::Isa;
 use strait_lower::{Baked, FusionPolicy, LowerError, Lowered, Parameters, bake, lower, simulate};
 use strait_quantize::annotate::TypeWishes;
+use strait_target::TargetSpec;
 use strait_target::spec::{Integer as Type, Nearness};
-use strait_target::{Registry, TargetSpec};
 use strait_tests::integer::{InMemory, Integer, integer_of};
 use strait_tests::numeric::{inputs, run, signal_to_noise};
 use strait_tests::passes::target;
 use strait_tests::random_graph::random_graph;
-use strait_tests::row_graph::RowGraph;
+use strait_tests::row_graph::{RowGraph, tables};
 
 const FUNCTIONS: &str = include_str!("../docs/functions.md");
 
@@ -224,11 +224,15 @@ fn deviation(lowered: &Lowered) -> f64 {
 }
 
 /// The largest distance of the integer function of a node's row from that of real numbers, in steps of the result, as
-/// `docs/functions.md` states it; half a step of a node without one, which rounds.
+/// `docs/functions.md` states it; half a step of a node without one, which rounds. Of straight lines both of their ends and the
+/// way are rounded, and the graphs are such that the function is a quarter of a step beside them at most.
 fn of_function(module: &Module, node: &Node, spec: &TargetSpec) -> f64 {
     let scheme = module.main().quant.scheme_of(NodeId::new(0), Port::Operand(0));
     let codes = scheme.and_then(|scheme| scheme.elem()?.int_type()).map(Type::from);
     let row = codes.and_then(|codes| spec.row_for(node.op.term(), codes.into()));
+    if row.is_some_and(|(_, row)| row.interpolate.is_some()) {
+        return 1.25;
+    }
     let Some(definition) = row.and_then(|(_, row)| row.definition) else {
         return 0.5;
     };
@@ -262,6 +266,12 @@ fn each_op(integer: &Integer, spec: &TargetSpec, fed: &[Tensor], seen: &mut Seen
     let reals = reals(integer, spec, fed);
     for (id, node) in annotated.main().nodes() {
         if node.place != Placement::Accelerator {
+            continue;
+        }
+        // A sum that stays inside an accumulator is no operand of a node alone: `residual.rs` adds to these.
+        let table = &annotated.main().quant;
+        let codes = (0..node.inputs.len()).all(|at| table.id(id, Port::Operand(at)).is_some());
+        if matches!(node.op, Op::Add(_)) && !codes {
             continue;
         }
         let name = annotated.name(node.name);
@@ -383,14 +393,13 @@ const NO_NODES: [&str; 4] = ["on the host", "requantize on", "on float32", "asce
 
 #[test]
 fn each_op_of_every_row_is_a_step_from_its_simulation_at_most() {
-    let registry = Registry::builtin().unwrap();
     let mut missing = Vec::new();
-    for (id, _) in registry.entries() {
+    for (id, table) in tables() {
         let (mut seen, mut wanted) = (Seen::default(), BTreeSet::new());
-        for graph in RowGraph::of_target(id) {
+        for graph in RowGraph::of_target(&id) {
             let name = match &*graph.options {
-                "" => id.to_owned(),
-                options => format!("{id},{options}"),
+                "" => table.clone(),
+                options => format!("{table},{options}"),
             };
             let case = format!("{} for {name}", graph.path.display());
             let made = graph.make(&name).unwrap_or_else(|error| panic!("{case}: {error}"));

@@ -19,9 +19,27 @@ use crate::integer::{InMemory, Integer, integer_wanting};
 use crate::numeric::inputs;
 use crate::passes::types;
 use std::path::{Path, PathBuf};
+use strait_builtin as _;
 use strait_core::Module;
 use strait_core::text::parse;
 use strait_lower::FusionPolicy;
+use strait_target::Registry;
+
+/// Every table in the box: its id, and the name by which tests ask for it.
+pub fn tables() -> Vec<(String, String)> {
+    let registry = Registry::builtin().unwrap();
+    let built_in = registry.entries().map(|(id, _)| (id.to_owned(), id.to_owned()));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../configs/targets");
+    let mut files: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".toml")?.to_owned()))
+        .collect();
+    files.sort();
+    let files = files
+        .into_iter()
+        .map(|id| (id.clone(), format!("../configs/targets/{id}.toml")));
+    built_in.chain(files).collect()
+}
 
 /// The line between a graph and its rows.
 pub const FIRES: &str = "; fires\n";
