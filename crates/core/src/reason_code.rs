@@ -12,6 +12,7 @@ macro_rules! reason_codes {
         /// `From<&str>` is its inverse.
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(into = "String", from = "String")]
+        #[non_exhaustive]
         pub enum ReasonCode {
             $($($(#[doc = $doc])+ $variant,)*)*
             /// `target-limit-QUANTITY`: this quantity of the op is outside of a limit of its row in the target's table.

@@ -37,6 +37,7 @@ macro_rules! terms {
         /// The word under which tables, rules and reports speak of an op: its name, or the function of a `unary`
         /// (`sigmoid`) and the reduction of a `reduce` (`reduce_mean`).
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
         pub enum Term { $(#[doc = concat!("`", $word, "`.")] $variant),* }
 
         impl Term {

@@ -1,5 +1,6 @@
 /// Reason why a kernel did not run. None of these depends on the values in a tensor.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum KernelError {
     /// The caller's fault: slices, shapes and parameters do not fit together. Nothing was written.
     #[error("kernel shapes do not fit: {0}")]

@@ -24,7 +24,11 @@
 //! ```
 //!
 //! The program with this target in it is three lines more: `use vendor_target as _;` in front of the `main` of
-//! `strait-cli`.
+//! `strait-cli`. [`export_plugin!`] makes a shared library of the same factory. `docs/plugins` in the repository has the whole
+//! way, `examples/vendor-rust` a target that goes both.
+
+#[doc(hidden)]
+pub mod library;
 
 pub use strait_target::{Candidate, Decision, FormKernel, Make, Prepare, TableTarget, Target, TargetFactory};
 pub use strait_target::{OptionValue, Options, Sink, Site, TargetError, TargetSpec, inventory};

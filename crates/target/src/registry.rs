@@ -45,6 +45,16 @@ impl TargetFactory {
         }
     }
 
+    /// The package and its version.
+    pub const fn origin(&self) -> &'static str {
+        self.origin
+    }
+
+    /// The text of the table.
+    pub const fn table(&self) -> &'static str {
+        self.table
+    }
+
     /// The same with these kernels, one for each form of the table.
     pub const fn kernels(self, kernels: &'static [FormKernel]) -> TargetFactory {
         TargetFactory { kernels, ..self }
@@ -144,16 +154,33 @@ impl Entry {
     /// [`TableError::Option`] for an option that the target does not have, or a value that it cannot have;
     /// [`RegistryError::Code`] where the target's code cannot make it.
     pub fn target(&self, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
-        let spec = self.table.spec(options)?;
-        let target = TableTarget::new(spec, self.kernels.clone());
+        let target = self.unguarded(options)?;
         let own = self.kernels.iter().filter(|(_, kernel)| kernel.is_some());
         let own: BTreeSet<String> = own.map(|(form, _)| form.clone()).collect();
         Ok(match &self.code {
-            Code::Linked(make) => Arc::new(Guarded::new(self.made(*make, target)?, Vendor::All)),
-            Code::Library(make, _) => self.made(make.as_ref(), target)?,
-            Code::None if own.is_empty() => Arc::new(target),
-            Code::None => Arc::new(Guarded::new(Arc::new(target), Vendor::Forms(own))),
+            Code::Linked(_) => Arc::new(Guarded::new(target, Vendor::All)),
+            Code::None if !own.is_empty() => Arc::new(Guarded::new(target, Vendor::Forms(own))),
+            Code::None | Code::Library(..) => target,
         })
+    }
+
+    /// The same as its code makes it, with nothing that holds it against its table: for a library, whose host does.
+    ///
+    /// # Errors
+    /// As for [`Entry::target`].
+    pub fn unguarded(&self, options: &Options) -> Result<Arc<dyn Target>, RegistryError> {
+        let target = TableTarget::new(self.table.spec(options)?, self.kernels.clone());
+        match &self.code {
+            Code::Linked(make) => self.made(*make, target),
+            Code::Library(make, _) => self.made(make.as_ref(), target),
+            Code::None => Ok(Arc::new(target)),
+        }
+    }
+
+    /// True if the form with this name is computed by the target's own code, or may be; false if the host computes it.
+    pub fn computes(&self, form: &str) -> bool {
+        let own = matches!(self.kernels.get(form), Some(Some(_)));
+        own || (matches!(self.code, Code::Linked(_)) && self.kernels.contains_key(form))
     }
 
     /// The target that code makes.

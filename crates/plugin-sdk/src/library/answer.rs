@@ -1,0 +1,92 @@
+//! Answers: status codes, reports, and panics that end here.
+
+use std::any::Any;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use strait_plugin_interface::{
+    ERROR, Host, INTERNAL, INVALID_ARGUMENT, NO_NODE, OK, PANIC, Status, UNSUPPORTED, received,
+};
+use strait_target::TargetError;
+
+/// Reason why a call does not succeed.
+pub(super) struct Failure {
+    status: Status,
+    message: String,
+}
+
+impl Failure {
+    /// The fault of the host.
+    pub(super) fn argument(message: impl Into<String>) -> Failure {
+        Failure {
+            status: INVALID_ARGUMENT,
+            message: message.into(),
+        }
+    }
+
+    /// The target does not do this.
+    pub(super) fn unsupported(message: impl Into<String>) -> Failure {
+        Failure {
+            status: UNSUPPORTED,
+            message: message.into(),
+        }
+    }
+
+    /// The fault of the target.
+    pub(super) fn internal(message: impl ToString) -> Failure {
+        Failure {
+            status: INTERNAL,
+            message: message.to_string(),
+        }
+    }
+}
+
+impl From<TargetError> for Failure {
+    fn from(error: TargetError) -> Failure {
+        match &error {
+            TargetError::Unsupported(_) | TargetError::NoForm { .. } => Failure::unsupported(error.to_string()),
+            _ => Failure::internal(error),
+        }
+    }
+}
+
+/// Calls, and answers the host with the status of it. A failure is reported with its message, a panic with its own.
+pub(super) fn answer(host: *const Host, call: impl FnOnce() -> Result<(), Failure>) -> Status {
+    let failure = match catch_unwind(AssertUnwindSafe(call)) {
+        Ok(Ok(())) => return OK,
+        Ok(Err(failure)) => failure,
+        Err(payload) => {
+            let message = format!("it panicked: {}", said(&*payload));
+            // A payload may panic when it is dropped.
+            quietly(move || drop(payload));
+            Failure { status: PANIC, message }
+        }
+    };
+    report(host, &failure.message);
+    failure.status
+}
+
+/// Calls, and lets no panic out.
+pub(super) fn quietly(call: impl FnOnce()) {
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(call)) {
+        mem::forget(payload);
+    }
+}
+
+/// The text of a panic.
+fn said(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}
+
+fn report(host: *const Host, message: &str) {
+    // SAFETY: null or a host, which is valid until the call returns.
+    let Some(host) = (unsafe { received(host) }) else {
+        return;
+    };
+    if let Some(report) = host.report {
+        // SAFETY: the function and the context are the host's, and the text is copied.
+        unsafe { report(host.context, ERROR, NO_NODE, message.as_ptr(), message.len() as u64) };
+    }
+}

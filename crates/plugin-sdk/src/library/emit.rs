@@ -1,0 +1,83 @@
+//! The target's own files.
+
+use std::ffi::c_void;
+
+use bytes::Bytes;
+use strait_core::Module;
+use strait_core::bytes::decode;
+use strait_plugin_interface::{Emit, Host, INVALID_ARGUMENT, OK, Status, Tensor, Write, received};
+use strait_target::{Sink, TargetError};
+
+use super::answer::{Failure, answer};
+use super::open::{element, items, opened};
+
+/// [`Plugin::emit`](strait_plugin_interface::Plugin).
+pub(super) unsafe extern "C" fn emit(host: *const Host, target: *mut c_void, model: *const Emit) -> Status {
+    answer(host, || {
+        // SAFETY: null, or a target that `open` made.
+        let opened = unsafe { opened(target) }?;
+        // SAFETY: null, or a struct of the host.
+        let model = unsafe { received(model) }.ok_or_else(|| Failure::argument("no model"))?;
+        let write = model.write.ok_or_else(|| Failure::argument("no way to write"))?;
+        // SAFETY: what it points to is there until the call returns.
+        let module = unsafe { module(&model) }?;
+        let mut files = Files {
+            sink: model.sink,
+            write,
+        };
+        Ok(opened.target.emit(&module, &mut files)?)
+    })
+}
+
+/// # Safety
+/// The model is the host's.
+unsafe fn module(model: &Emit) -> Result<Module, Failure> {
+    let mut tensors = Vec::new();
+    for index in 0..u64::from(model.tensor_count) {
+        // SAFETY: there are so many.
+        let tensor = unsafe { element::<Tensor>(model.tensors, index, model.tensor_stride) }?;
+        // SAFETY: as above.
+        let tensor = unsafe { received(tensor) }.ok_or_else(|| Failure::argument("a tensor without a size"))?;
+        // SAFETY: it has so many bytes. The module may not outlive the call, so it gets a copy.
+        tensors.push(Bytes::copy_from_slice(unsafe { items(tensor.data, tensor.data_size) }?));
+    }
+    // SAFETY: as above.
+    let ir = unsafe { items(model.ir, model.ir_size) }?;
+    decode(ir, &|index| tensors.get(index).cloned()).map_err(|error| Failure::argument(error.to_string()))
+}
+
+/// Files of the artifact, through the host.
+struct Files {
+    sink: *mut c_void,
+    write: Write,
+}
+
+impl Sink for Files {
+    fn bytes(&mut self, path: &str, content: &[u8]) -> Result<(), TargetError> {
+        // SAFETY: the host's function with the host's sink, in the call that they were handed to.
+        let status = unsafe {
+            (self.write)(
+                self.sink,
+                path.as_ptr(),
+                path.len() as u64,
+                content.as_ptr(),
+                content.len() as u64,
+            )
+        };
+        let message = match status {
+            OK => return Ok(()),
+            INVALID_ARGUMENT => "the host refuses its name".to_owned(),
+            other => format!("the host answers with status {other}"),
+        };
+        Err(TargetError::Sink {
+            path: path.to_owned(),
+            message,
+        })
+    }
+
+    fn graph(&mut self, _: &str, format: &str, _: &Module) -> Result<(), TargetError> {
+        Err(TargetError::Unsupported(format!(
+            "the format `{format}` from a library"
+        )))
+    }
+}

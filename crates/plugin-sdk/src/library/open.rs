@@ -1,0 +1,133 @@
+//! A target with the values of its options.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex};
+use std::{slice, str};
+
+use strait_kernels::Context;
+use strait_plugin_interface::{Host, OPTION_BOOL, OPTION_INTEGER, OPTION_TEXT, Open, OptionEntry, Status, received};
+use strait_target::{OptionValue, Options, Registry, Target};
+
+use super::Exported;
+use super::answer::{Failure, answer};
+use super::requantize::Prepared;
+
+/// The handle of a target.
+pub(super) struct Opened {
+    pub(super) target: Arc<dyn Target>,
+    /// Knows which forms are the target's own.
+    pub(super) registry: Registry,
+    pub(super) context: Context,
+    /// Forms that were asked for, by their JSON.
+    pub(super) forms: Mutex<BTreeMap<Vec<u8>, Prepared>>,
+}
+
+/// The target behind a handle.
+///
+/// # Safety
+/// The handle is null, or [`open`] made it and it was not closed.
+pub(super) unsafe fn opened<'a>(target: *mut c_void) -> Result<&'a Opened, Failure> {
+    // SAFETY: the caller's.
+    unsafe { target.cast::<Opened>().as_ref() }.ok_or_else(|| Failure::argument("a call without a target"))
+}
+
+/// A slice that the other side hands over.
+///
+/// # Safety
+/// The place is null, or has so many elements until the call returns.
+pub(super) unsafe fn items<'a, T>(at: *const T, count: u64) -> Result<&'a [T], Failure> {
+    let usable = usize::try_from(count).ok().filter(|count| {
+        let bytes = count.checked_mul(size_of::<T>());
+        bytes.is_some_and(|bytes| isize::try_from(bytes).is_ok())
+    });
+    match usable {
+        Some(0) => Ok(&[]),
+        // SAFETY: the caller's, and it is neither null nor unaligned nor longer than memory.
+        Some(count) if !at.is_null() && at.is_aligned() => Ok(unsafe { slice::from_raw_parts(at, count) }),
+        _ => Err(Failure::argument("an array that is null, unaligned or too long")),
+    }
+}
+
+/// A text that the other side hands over.
+///
+/// # Safety
+/// As for [`items`].
+pub(super) unsafe fn text<'a>(at: *const u8, size: u64) -> Result<&'a str, Failure> {
+    // SAFETY: the caller's.
+    str::from_utf8(unsafe { items(at, size) }?).map_err(|_| Failure::argument("a text that is not UTF-8"))
+}
+
+/// One struct of an array, whose elements may be larger than this side knows them.
+///
+/// # Safety
+/// The array has this element, which begins with its size.
+pub(super) unsafe fn element<T>(first: *const T, index: u64, stride: u64) -> Result<*const T, Failure> {
+    let offset = index
+        .checked_mul(stride)
+        .and_then(|offset| usize::try_from(offset).ok());
+    match offset {
+        Some(offset) if !first.is_null() => Ok(first.cast::<u8>().wrapping_add(offset).cast()),
+        _ => Err(Failure::argument("an array without elements")),
+    }
+}
+
+/// [`Plugin::open`](strait_plugin_interface::Plugin).
+pub(super) unsafe extern "C" fn open<T: Exported>(
+    host: *const Host,
+    options: *const Open,
+    target: *mut *mut c_void,
+) -> Status {
+    answer(host, || {
+        if target.is_null() {
+            return Err(Failure::argument("no place for the target"));
+        }
+        // SAFETY: null, or as the interface lays it down.
+        let options = unsafe { given(options) }?;
+        let mut registry = Registry::default();
+        registry.add(&T::FACTORY).map_err(Failure::internal)?;
+        let entry = registry.entries().next();
+        let (_, entry) = entry.ok_or_else(|| Failure::internal("its table has no id"))?;
+        let made = entry.unguarded(&options).map_err(Failure::internal)?;
+        let opened = Box::new(Opened {
+            target: made,
+            registry,
+            context: Context::detect(),
+            forms: Mutex::default(),
+        });
+        // SAFETY: the host gives a place for one pointer.
+        unsafe { target.write(Box::into_raw(opened).cast()) };
+        Ok(())
+    })
+}
+
+/// The values that the host hands over.
+///
+/// # Safety
+/// Null, or a struct of the host.
+unsafe fn given(open: *const Open) -> Result<Options, Failure> {
+    // SAFETY: the caller's.
+    let open = unsafe { received(open) }.ok_or_else(|| Failure::argument("no options"))?;
+    let mut options = Options::new();
+    for index in 0..u64::from(open.option_count) {
+        // SAFETY: there are so many.
+        let option = unsafe { element::<OptionEntry>(open.options, index, open.option_stride) }?;
+        // SAFETY: as above.
+        let option = unsafe { received(option) }.ok_or_else(|| Failure::argument("an option without a size"))?;
+        // SAFETY: texts stay until the call returns.
+        let name = unsafe { text(option.name, option.name_size) }?;
+        let value = match option.kind {
+            // SAFETY: as above.
+            OPTION_TEXT => OptionValue::String(unsafe { text(option.text, option.text_size) }?.to_owned()),
+            OPTION_INTEGER => OptionValue::Integer(option.number),
+            OPTION_BOOL => OptionValue::Bool(option.number != 0),
+            _ => {
+                return Err(Failure::argument(format!(
+                    "the option `{name}` has a value of a kind that is new"
+                )));
+            }
+        };
+        options.insert(name.to_owned(), value);
+    }
+    Ok(options)
+}

@@ -1,0 +1,158 @@
+//! Codes of a tile, by the target's own loops.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::mem::offset_of;
+use std::ops::Range;
+use std::slice;
+use std::sync::PoisonError;
+
+use strait_core::Elem;
+use strait_kernels::integer::Loops;
+use strait_plugin_interface::{CHANNELS_ALONG_COLUMNS, CHANNELS_ALONG_ROWS, Form, Host, Status, Tile, received};
+use strait_requantize::{IntType, Requantization};
+
+use super::answer::{Failure, answer};
+use super::open::{Opened, items, opened, text};
+
+/// More forms than a model has; then all are forgotten.
+const MOST_FORMS: usize = 4096;
+
+/// A form, and the loops for those runs of its channels that were asked for.
+pub(super) struct Prepared {
+    form: Requantization,
+    loops: BTreeMap<(usize, usize), Box<dyn Loops>>,
+}
+
+/// [`Plugin::requantize`](strait_plugin_interface::Plugin).
+pub(super) unsafe extern "C" fn requantize(
+    host: *const Host,
+    target: *mut c_void,
+    form: *const Form,
+    tile: *const Tile,
+) -> Status {
+    answer(host, || {
+        // SAFETY: null, or a target that `open` made.
+        let opened = unsafe { opened(target) }?;
+        // SAFETY: null, or structs of the host.
+        let (form, tile) = unsafe { (received(form), received(tile)) };
+        // The numbers come out of the JSON; a form has both.
+        let form = form.filter(|form| !form.family.is_null());
+        let form = form.ok_or_else(|| Failure::argument("no form, or one without numbers"))?;
+        let whole = |tile: &Tile| tile.struct_size as usize >= offset_of!(Tile, codes_size) + size_of::<u64>();
+        let tile = tile.filter(whole).ok_or_else(|| Failure::argument("no tile"))?;
+        // SAFETY: what they point to is there until the call returns.
+        unsafe { codes(opened, &form, &tile) }
+    })
+}
+
+/// # Safety
+/// Form and tile are the host's.
+unsafe fn codes(opened: &Opened, form: &Form, tile: &Tile) -> Result<(), Failure> {
+    // SAFETY: texts and arrays of the form are as long as it says.
+    let (row, json) = unsafe { (text(form.row, form.row_size)?, items(form.json, form.json_size)?) };
+    let mut entries = opened.registry.entries();
+    if !entries.any(|(_, entry)| entry.computes(row)) {
+        return Err(Failure::unsupported(format!(
+            "the form `{row}` is computed by the host"
+        )));
+    }
+    let mut forms = opened.forms.lock().unwrap_or_else(PoisonError::into_inner);
+    if !forms.contains_key(json) {
+        if forms.len() >= MOST_FORMS {
+            forms.clear();
+        }
+        forms.insert(json.to_vec(), read(json)?);
+    }
+    let prepared = forms
+        .get_mut(json)
+        .ok_or_else(|| Failure::internal("a form that was forgotten"))?;
+
+    let size = |size: u64| usize::try_from(size).map_err(|_| Failure::argument("a tile that is too large"));
+    let (rows, columns) = (size(tile.rows)?, size(tile.columns)?);
+    let count = rows
+        .checked_mul(columns)
+        .ok_or_else(|| Failure::argument("a tile that is too large"))?;
+    let along = match tile.channel_axis {
+        CHANNELS_ALONG_ROWS => rows,
+        CHANNELS_ALONG_COLUMNS => columns,
+        _ => return Err(Failure::argument("channels along an axis that is new")),
+    };
+    if count == 0 {
+        return Ok(());
+    }
+    let first = size(tile.first_channel.into())?;
+    let channels = first..first.saturating_add(along);
+    let one = prepared.form.channels().is_none();
+    let loops = prepared.of(opened, if one { 0..0 } else { channels })?;
+    let extents = match tile.channel_axis {
+        _ if one => [1, 1, count],
+        CHANNELS_ALONG_ROWS => [1, rows, columns],
+        _ => [rows, columns, 1],
+    };
+
+    let bytes = count.checked_mul(Elem::from(loops.out()).size());
+    let room = usize::try_from(tile.codes_size).ok();
+    let bytes = bytes.filter(|&bytes| room.is_some_and(|room| bytes <= room) && isize::try_from(bytes).is_ok());
+    let (Some(bytes), false) = (bytes, tile.codes.is_null()) else {
+        return Err(Failure::argument("less room than codes"));
+    };
+    // SAFETY: the host gives so much room, which is nobody else's until the call returns.
+    let out = unsafe { slice::from_raw_parts_mut(tile.codes.cast::<u8>(), bytes) };
+    let done = match tile.accumulator_bits {
+        32 => {
+            // SAFETY: the tile has so many; as bytes they need no alignment.
+            let input = unsafe { items(tile.accumulators.cast::<u8>(), 4 * count as u64) }?;
+            loops.requantize(&opened.context, extents, IntType::I32, input, out)
+        }
+        64 => {
+            // SAFETY: the tile has so many.
+            let input = unsafe { items(tile.accumulators.cast::<i64>(), count as u64) }?;
+            loops.requantize_wide(&opened.context, extents, input, out)
+        }
+        bits => return Err(Failure::unsupported(format!("accumulators of {bits} bits"))),
+    };
+    done.map_err(Failure::internal)
+}
+
+/// A form out of its JSON. One of a kind that a later version has is not supported.
+fn read(json: &[u8]) -> Result<Prepared, Failure> {
+    let form: Requantization =
+        serde_json::from_slice(json).map_err(|error| Failure::unsupported(format!("this form: {error}")))?;
+    form.check().map_err(|error| Failure::argument(error.to_string()))?;
+    Ok(Prepared {
+        form,
+        loops: BTreeMap::new(),
+    })
+}
+
+impl Prepared {
+    /// The loops for these channels; for none of a form that serves all of them by one set of parameters.
+    fn of(&mut self, opened: &Opened, channels: Range<usize>) -> Result<&dyn Loops, Failure> {
+        let key = (channels.start, channels.end);
+        if !self.loops.contains_key(&key) {
+            let some = match self.form.channels() {
+                Some(all) if channels != (0..all) => {
+                    if channels.end > all {
+                        return Err(Failure::argument("more channels than the form has"));
+                    }
+                    self.form.select(&channels.collect::<Vec<_>>())
+                }
+                _ => Some(self.form.clone()),
+            };
+            let form = some.ok_or_else(|| Failure::argument("channels that the form does not have"))?;
+            let loops = match opened.target.own_loops(&form, None)? {
+                Some(own) => own,
+                None => opened.target.loops(&form, None)?,
+            };
+            if loops.out() != form.out() {
+                return Err(Failure::internal(
+                    "its loops write codes of another type than the form's",
+                ));
+            }
+            self.loops.insert(key, loops);
+        }
+        let loops = self.loops.get(&key).map(AsRef::as_ref);
+        loops.ok_or_else(|| Failure::internal("loops that were forgotten"))
+    }
+}

@@ -1,0 +1,7 @@
+//! A library of a table without the factory around it.
+
+use strait_plugin_sdk::export_plugin;
+
+export_plugin!("schema = 1");
+
+fn main() {}

@@ -1,0 +1,12 @@
+//! Loops that are to be compiled for what is no epilogue.
+
+use strait_plugin_sdk::form::Requantization;
+use strait_plugin_sdk::kernel::InRegisters;
+
+struct Floor(u32);
+
+fn loops(form: &Requantization) {
+    let _ = InRegisters::new(Floor(3), form, None);
+}
+
+fn main() {}
