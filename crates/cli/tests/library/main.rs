@@ -9,3 +9,4 @@ mod deploy;
 mod kit;
 mod loading;
 mod own_model;
+mod reader;
