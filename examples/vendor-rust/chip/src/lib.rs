@@ -1,0 +1,44 @@
+//! The target `acme-edge`: a chip that does not exist.
+//!
+//! Its table says what it computes; `scale31.rs` computes that as the chip does, and `package.rs` writes the files that its
+//! loader reads. The same value is registered for a program and exported by a library.
+
+mod package;
+mod scale31;
+
+use std::sync::Arc;
+
+use strait_plugin_sdk::form::Requantization;
+use strait_plugin_sdk::graph::Module;
+use strait_plugin_sdk::kernel::Loops;
+use strait_plugin_sdk::{
+    FormKernel, OptionValue, Sink, TableTarget, Target, TargetError, TargetFactory, TargetSpec, inventory,
+};
+
+/// The target, for whoever links or exports it.
+pub const FACTORY: TargetFactory = TargetFactory::new(
+    concat!("acme-edge ", env!("CARGO_PKG_VERSION")),
+    include_str!("../target.toml"),
+)
+.kernels(&[FormKernel::new("scale31", &scale31::prepare)])
+.code(&|table| Ok(Arc::new(AcmeEdge(table))));
+
+inventory::submit! { FACTORY }
+
+/// The table and its kernels, and the files that a table cannot describe.
+struct AcmeEdge(TableTarget);
+
+impl Target for AcmeEdge {
+    fn spec(&self) -> &TargetSpec {
+        self.0.spec()
+    }
+
+    fn loops(&self, form: &Requantization, clamp: Option<[i32; 2]>) -> Result<Box<dyn Loops>, TargetError> {
+        self.0.loops(form, clamp)
+    }
+
+    fn emit(&self, module: &Module, sink: &mut dyn Sink) -> Result<(), TargetError> {
+        let fields = self.spec().chosen.get("fields") == Some(&OptionValue::Bool(true));
+        package::write(module, fields, sink)
+    }
+}
