@@ -9,4 +9,5 @@ mod deploy;
 mod kit;
 mod loading;
 mod own_model;
+mod pages;
 mod reader;
